@@ -24,18 +24,18 @@ export const configSchema = z.object({
     .url()
     .optional()
     .transform((url) => (url === undefined ? undefined : withoutTrailing(url, "/")))
-    .describe("Address of the app that people are sent back to; PUBLIC_URL when it is not set."),
+    .describe("Address of the app to which browsers are redirected after sign-in; default PUBLIC_URL."),
   DASHBOARD_URL: z
     .url()
     .optional()
     .transform((url) => (url === undefined ? undefined : withoutTrailing(url, "/")))
-    .describe("The same, and preferred."),
+    .describe("Address of the app, as PUBLIC_APP_URL; takes precedence over it."),
   CONSOLE: z
     .enum(["on", "off", "true", "false", "1", "0"])
     .default("on")
     .transform((text) => text === "on" || text === "true" || text === "1")
     .describe(
-      "Serve the console and the sign-in page at the public address; `off` leaves the API and its documentation.",
+      "Serve the console and the sign-in page at the public address; with `off` only the API and its documentation are served.",
     ),
   IDENTITY_URL: baseUrls("identity", "used in turn"),
   TENANCY_URL: baseUrls("tenancy", "used in turn"),
@@ -65,78 +65,86 @@ export const configSchema = z.object({
     .transform(list)
     .refine((origins) => origins.every(isOrigin), "must be exact origins such as https://app.example.com")
     .describe("Origins whose pages may call the API, comma-separated and exact; none by default."),
-  SESSION_CACHE_MAX: whole(50_000, 100, 1_000_000).describe("Sessions, and access tokens, remembered at most."),
-  KEY_CACHE_MAX: whole(50_000, 100, 1_000_000).describe("API keys, and refusals of keys, remembered at most."),
+  SESSION_CACHE_MAX: whole(50_000, 100, 1_000_000).describe("Sessions, and access tokens, cached at most."),
+  KEY_CACHE_MAX: whole(50_000, 100, 1_000_000).describe("API keys, and refusals of keys, cached at most."),
   AGENT_CACHE_MAX: whole(100_000, 100, 1_000_000).describe(
-    "Agents, and refusals of their tokens, remembered at most; each takes about a kilobyte.",
+    "Agents, and refusals of their tokens, cached at most; each takes about a kilobyte.",
   ),
   AGENT_RATE_LIMIT: whole(100_000, 1, 1_000_000_000).describe("Requests an hour that one agent may make."),
   AGENT_REQUESTS_PER_MINUTE: whole(6_000, 1, 1_000_000_000).describe(
-    "Requests that one agent may make at once, and a minute from then on; more are refused with 429. Counted by each gateway for itself.",
+    "Requests per minute of one agent, and its largest burst; more are refused with 429. Counted by each gateway separately.",
   ),
   AGENT_IN_FLIGHT_MAX: whole(20, 1, 1_000_000).describe(
-    "Requests of one agent under way at once; more are refused with 429, so that one cannot hold its organization's share.",
+    "Requests of one agent in flight at once; more are refused with 429, so that one agent cannot use up its organization's share.",
   ),
   SESSION_RATE_LIMIT: whole(100_000, 1, 1_000_000_000).describe("Requests an hour that one session may make."),
   SSO_REQUESTS_PER_MINUTE: whole(60, 1, 1_000_000).describe(
-    "Requests a minute that one address may make of each single sign-on route that anybody may call; more are refused with 429. Counted by each gateway for itself.",
+    "Requests per minute from one address to each public single sign-on route; more are refused with 429. Counted by each gateway separately.",
   ),
   ADDRESSES_REMEMBERED_MAX: whole(50_000, 100, 1_000_000).describe(
-    "Addresses whose requests of the last minute are remembered for such limits; each takes about 200 bytes.",
+    "Addresses whose requests are counted for SSO_REQUESTS_PER_MINUTE and similar limits at most; each takes about 200 bytes.",
   ),
   IN_FLIGHT_MAX_INTERACTIVE: whole(1_000, 1, 1_000_000).describe(
-    "Requests of people and API keys under way at once; more are refused with 503.",
+    "Requests of users and API keys in flight at once; more are refused with 503.",
   ),
-  IN_FLIGHT_MAX_INGEST: whole(500, 1, 1_000_000).describe("The same for what agents send."),
+  IN_FLIGHT_MAX_INGEST: whole(500, 1, 1_000_000).describe(
+    "Requests of agents in flight at once, enrollments excluded; more are refused with 503.",
+  ),
   IN_FLIGHT_MAX_ENROLLMENT: whole(100, 1, 1_000_000).describe(
-    "The same for enrollments, so that many new agents leave those that are there their heartbeats.",
+    "Enrollments in flight at once; more are refused with 503, so that many new agents do not displace the heartbeats of enrolled ones.",
   ),
-  IN_FLIGHT_MAX_EXPORT: whole(20, 1, 1_000_000).describe("The same for exports and synchronisation."),
+  IN_FLIGHT_MAX_EXPORT: whole(20, 1, 1_000_000).describe(
+    "Exports and release synchronisations in flight at once; more are refused with 503.",
+  ),
   IN_FLIGHT_MAX_STREAM: whole(1_000, 1, 1_000_000).describe(
-    "Streams of changes and followed logs under way at once; more are refused with 503, and their clients ask again and again instead.",
+    "Streams of changes and followed logs open at once; more are refused with 503, and their clients poll instead.",
   ),
   IN_FLIGHT_MAX_DOWNLOAD: whole(64, 1, 1_000_000).describe(
-    "Downloads of agent binaries under way at once; more are refused with 503 and asked to come back after 5 to 30 seconds.",
+    "Downloads of agent binaries in flight at once; more are refused with 503 and a Retry-After of 5 to 30 seconds.",
   ),
   DOWNLOADS_PER_NETWORK: whole(4, 1, 1_000_000).describe(
-    "Of these as many may be of one client network (IPv6: of one /64); more are refused in the same way.",
+    "Downloads of agent binaries in flight per client network (IPv6: per /64); more are refused with 503.",
   ),
   IN_FLIGHT_ORGANIZATION_PERCENT: whole(25, 1, 100).describe(
-    "Percent of each IN_FLIGHT_MAX that one organization may hold, or the people of one partner, or one person of the platform.",
+    "Percent of each IN_FLIGHT_MAX that one organization may hold, or the users of one partner, or one system user; more are refused with 503.",
   ),
   IN_FLIGHT_ANONYMOUS_PERCENT: whole(50, 1, 100).describe(
-    "Percent of each IN_FLIGHT_MAX that requests without a known credential may hold per client network (IPv6: per /64).",
+    "Percent of each IN_FLIGHT_MAX that unauthenticated requests may hold per client network (IPv6: per /64); more are refused with 503.",
   ),
   BODIES_MAX: whole(2_000, 1, 1_000_000).describe(
-    "Request bodies received at once; for each beyond it the slowest is given up with 408.",
+    "Request bodies received at once; for each one more, the slowest is ended with 408.",
   ),
   BODIES_MAX_BYTES: whole(128 * 1024 * 1024, 16 * 1024 * 1024, Number.MAX_SAFE_INTEGER).describe(
-    "Bytes of request bodies kept at once while they are received and inflated; a body that would exceed it is refused with 503.",
+    "Bytes of request bodies in memory at once while they are received and inflated; a body that would exceed it is refused with 503.",
   ),
-  BODY_GRACE_MS: whole(5_000, 100, 600_000).describe("Milliseconds in which a request body arrives at any rate."),
+  BODY_GRACE_MS: whole(5_000, 100, 600_000).describe(
+    "Milliseconds for which a request body may arrive at any rate; BODY_MIN_BYTES_PER_SECOND applies afterwards.",
+  ),
   BODY_MIN_BYTES_PER_SECOND: whole(16_384, 1, 1_000_000_000).describe(
-    "Bytes per second of a request body that takes longer than BODY_GRACE_MS; a slower one is given up with 408.",
+    "Minimum rate in bytes per second of a request body that takes longer than BODY_GRACE_MS; a slower one is ended with 408.",
   ),
   CONNECTIONS_MAX: whole(50_000, 10, 10_000_000).describe(
-    "Connections at once, agents' channels included; more are closed as they come. Idle ones are closed from nine tenths on.",
+    "Open connections, agents' channels included; more are closed on arrival. From nine tenths on, idle connections are closed.",
   ),
   EVENT_LOOP_LAG_MAX_MS: whole(200, 1, 600_000).describe(
-    "Event-loop lag in milliseconds (p99 of a second) above which classes are shed, downloads first, then exports, enrollments, people and keys last.",
+    "Event-loop lag in milliseconds (p99 of a second) above which classes of requests are shed: downloads first, then exports and enrollments, users and keys last.",
   ),
   SIGN_INS_BEGUN_PER_SECOND: whole(200, 1, 100_000).describe(
-    "Sign-ins, and what else hashes a password for strangers, that this gateway begins a second, one at a time; the rest waits.",
+    "Sign-ins and other unauthenticated requests with password hashing that this gateway starts per second, one at a time; more are queued.",
   ),
   SIGN_INS_WAITING_MAX: whole(1_000, 1, 100_000).describe(
-    "Of these as many may wait, half of them from one address; more are refused with 503.",
+    "Queued sign-ins, at most half of them from one address; more are refused with 503.",
   ),
-  MFA_MAX_AGE_MINUTES: whole(480, 1, 43_200).describe("Minutes for which a completed second factor counts."),
+  MFA_MAX_AGE_MINUTES: whole(480, 1, 43_200).describe(
+    "Minutes for which a completed second factor is valid in a session.",
+  ),
   CHANNEL_RECONNECT_SPREAD_MS: whole(60_000, 0, 600_000).describe(
-    "Milliseconds over which a stopping gateway sends its agents to others; its termination grace must be longer.",
+    "Milliseconds over which a stopping gateway spreads the reconnects of its agents; its termination grace must be longer.",
   ),
   HEADERS_TIMEOUT_MS: whole(10_000, 100, 120_000).describe("Milliseconds a request's headers may take to arrive."),
   REQUEST_TIMEOUT_MS: whole(30_000, 100, 600_000).describe("Milliseconds a whole request may take to arrive."),
   REPLY_STALL_TIMEOUT_MS: whole(60_000, 100, 600_000).describe(
-    "Milliseconds for which a client may take nothing of a streamed reply; its connection is closed then.",
+    "Milliseconds for which a client may receive nothing of a streamed reply before its connection is closed.",
   ),
   KEEP_ALIVE_TIMEOUT_MS: whole(65_000, 100, 600_000).describe("Milliseconds an idle connection is kept."),
 });

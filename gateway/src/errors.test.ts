@@ -30,7 +30,7 @@ describe("errorReply", () => {
     expect(JSON.parse(reply.body)).toMatchObject({ code, requestId: "r1", error: expect.any(String) });
   });
 
-  it("has a 4xx or 5xx and a text for every code there is", () => {
+  it("has a 4xx or 5xx and a text for every code", () => {
     for (const code of errorCodes) {
       expect(statusOf(code)).toBeGreaterThanOrEqual(400);
       expect(JSON.parse(errorReply(new AppError(code, "Text"), "r").body).error).not.toBe("");
@@ -49,7 +49,7 @@ describe("errorReply", () => {
     expect(details).toEqual({ formErrors: [], fieldErrors: { "a.b": ["no"] } });
   });
 
-  it("says nothing of an error that nobody typed", () => {
+  it("reveals nothing of an unexpected error", () => {
     for (const error of [
       new Error("password=1"),
       "text",
@@ -64,7 +64,7 @@ describe("errorReply", () => {
     }
   });
 
-  it("says when to come back, at least a second", () => {
+  it("has a Retry-After of at least a second", () => {
     const retryAfter = (error: unknown) => {
       const { headers } = errorReply(error, "r");
       return headers[headers.indexOf("Retry-After") + 1];
@@ -74,7 +74,7 @@ describe("errorReply", () => {
     expect(retryAfter(new AppError("rate_limited", "x", { retryAfterSeconds: 0 }))).toBe("1");
   });
 
-  it("names the scheme on 401, and the headers an edge error brings", () => {
+  it("names the scheme on 401, and sends the headers of an edge error", () => {
     expect(errorReply(new AppError("unauthenticated", "x"), "r").headers).toEqual(["WWW-Authenticate", "Bearer"]);
     expect(errorReply(new AppError("token_expired", "x"), "r").headers).toEqual([
       "WWW-Authenticate",

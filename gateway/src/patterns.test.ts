@@ -33,7 +33,7 @@ describe("regular expressions", () => {
     expect(patterns.length).toBeGreaterThan(60);
   });
 
-  it("that backtrack are seen to be slow", () => {
+  it("that backtrack are detected as slow", () => {
     expect(slowTextFor({ source: "^json\\s*(?:;\\s*)?;?\\s*$", flags: "i" })).not.toBeNull();
     expect(slowTextFor({ source: "%.*$", flags: "" })).not.toBeNull();
     expect(slowTextFor({ source: "^(?:a+)+$", flags: "" })).not.toBeNull();

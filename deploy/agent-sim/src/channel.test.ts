@@ -94,7 +94,7 @@ describe("the channel of a simulated agent", () => {
     expect(JSON.parse(whole.toString()).events).toHaveLength(100);
   });
 
-  it("drops what was cancelled, and stays silent or answers garbage when told to", async () => {
+  it("drops cancelled queries, and stays silent or answers garbage when configured so", async () => {
     const gateway = await aGateway();
     const slow = gateway.open({ behave: "slow", slowMs: 200 });
     gateway.open({ behave: "silent" });

@@ -238,7 +238,7 @@ describe("an agent that is offered an update", () => {
     expect(said.map(({ update }) => update?.state)).toEqual([undefined, "locked", "locked", undefined]);
   });
 
-  it("is never heard of again when that is its scenario", async () => {
+  it("never sends a heartbeat again in its scenario `silent`", async () => {
     const fleet = start({ update: "silent" });
     await until("its end", () => fleet.states().silent === 1);
     await fleet.ended;

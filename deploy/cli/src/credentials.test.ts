@@ -15,7 +15,7 @@ beforeEach(async () => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 describe("credentials", () => {
-  it("are kept by address, in a file and a folder that nobody else reads", async () => {
+  it("are stored by address, in a file and a folder that only their owner can read", async () => {
     await kept.keep(url, session, true);
     await kept.keep("https://other.test", { ...session, refreshToken: "r9" });
     expect([kept.current(), kept.session(url), kept.session("https://other.test")?.refreshToken]).toEqual([

@@ -8,5 +8,10 @@ set -a
 source "$dir/keys/nats.env"
 NATS_SERVER_NAME=trial NATS_LISTEN_HOST=10.199.0.1 NATS_LISTEN_PORT=4222 NATS_STORE_DIR="\"$dir/nats\""
 set +a
-exec "$dir/nats-server" -c "$configuration" -P "$dir/nats.pid" \
-  --tls --tlscert "$dir/tls/tls.crt" --tlskey "$dir/tls/tls.key" --tlscacert "$dir/tls/ca.crt" --tlsverify
+# A reload reads certificates that a file names, and refuses those of arguments (deploy/nats/README.md). Paths of
+# includes begin at the file that includes.
+cat >"$dir/nats.conf" <<N
+include "$(realpath --relative-to="$dir" "$configuration")"
+tls { cert_file: "$dir/tls/tls.crt", key_file: "$dir/tls/tls.key", ca_file: "$dir/tls/ca.crt", verify: true }
+N
+exec "$dir/nats-server" -c "$dir/nats.conf" -P "$dir/nats.pid"

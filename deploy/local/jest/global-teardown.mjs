@@ -1,18 +1,19 @@
-import { readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { leaksOf } from "./leaks.mjs";
 
 const scan = new URL("../../../libs/testing/dist/secret-scan.js", import.meta.url);
 
 /**
- * Ends the clusters that e2e suites shared and lent to one another, and the PostgreSQL that globalSetup started; what
- * was given stays. Throws, which fails the run, when one of the secrets that the suites were given stands in a log or
- * an audit row.
+ * Ends the clusters that e2e suites shared and lent to one another, as far as they run, and the PostgreSQL that
+ * globalSetup started; what was given stays. Throws, which fails the run, when one of the secrets that the suites were
+ * given stands in a log or an audit row.
  */
 export default async function globalTeardown() {
   const e2e = process.env.MUSTER_E2E_DIR;
   const leaks = [];
   try {
+    for (const found of await Promise.all(globalThis.musterEnded ?? [])) leaks.push(...found);
     for (const directory of clustersOf(e2e)) leaks.push(...(await leaksOf(directory, await import(scan))));
   } finally {
     if (e2e) {
@@ -22,6 +23,22 @@ export default async function globalTeardown() {
     await globalThis.musterTestCluster?.stop();
   }
   if (leaks.length > 0) throw new Error(`Secrets were written down (${e2e} is kept):\n${leaks.join("\n")}`);
+}
+
+/**
+ * Ends the cluster of that name (`shared`, `lent-killed`) before the run does; resolves with its leaks. A suite that
+ * asks for it later starts another one.
+ */
+export async function endCluster(name) {
+  const e2e = process.env.MUSTER_E2E_DIR;
+  const directory = name === "shared" ? e2e : join(e2e, name);
+  if (!existsSync(join(directory, "url"))) return [];
+  const leaks = await leaksOf(directory, await import(scan));
+  await stopLauncher(join(directory, "launcher.pid"));
+  // With leaks the logs stay for whoever looks.
+  const gone = leaks.length > 0 ? ["url", "starting", "launcher.pid"] : ["url", "data", "launcher.pid", "starting"];
+  for (const entry of gone) rmSync(join(directory, entry), { recursive: true, force: true });
+  return leaks;
 }
 
 function clustersOf(e2e) {

@@ -6,6 +6,15 @@ import Sequencer from "@jest/test-sequencer";
 const turn = /\blentCluster\("(\w+)"\)/;
 const wholeCluster = /\bownCluster\(|\bkilledOnce\(/;
 
+/**
+ * The cluster that a suite has in turn (`lent-killed`), `shared` of the other end-to-end suites, null of all others.
+ */
+export function clusterOf(path, text) {
+  const [, name] = turn.exec(text) ?? [];
+  if (name !== undefined) return `lent-${name}`;
+  return path.includes("/e2e/") && !wholeCluster.test(text) ? "shared" : null;
+}
+
 /** 0: has a cluster for a while; 1: on the shared cluster; 2: everything else. */
 function rank(path, text) {
   if (turn.test(text) || wholeCluster.test(text)) return 0;
@@ -22,6 +31,8 @@ function spread(groups) {
 
 export default class extends Sequencer {
   sort(tests) {
+    // For end-clusters.mjs, which ends each cluster after its last suite.
+    globalThis.musterSuites = tests;
     const sorted = super.sort(tests);
     const ranks = [[], [], []];
     const turns = new Map();

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { rm } from "node:fs/promises";
+import { appendFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { readConfig } from "./config.ts";
 import { openDataFolder } from "./data-folder.ts";
@@ -30,5 +30,9 @@ try {
 } finally {
   await postgres.keeper.stop(10_000);
 }
+// Suites kill servers, not the machine: what a server wrote outlives it without being forced to the disk, which each
+// commit of a cluster would wait for.
+const ownSettings = join(dataDir, "postgres", "data", "postgresql.auto.conf");
+if (existsSync(ownSettings)) await appendFile(ownSettings, "fsync = off\nfull_page_writes = off\n");
 await rm(join(dataDir, "logs"), { recursive: true, force: true });
 if (existsSync(join(dataDir, "postgres.place"))) process.exitCode = 3;

@@ -41,7 +41,7 @@ afterEach(async () => {
 });
 
 describe("ports", () => {
-  it("tells a free port from a taken one", async () => {
+  it("distinguishes a free port from a taken one", async () => {
     const port = await freePort();
     expect(await portState(port)).toBe("free");
     await occupy(port);

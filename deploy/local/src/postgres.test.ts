@@ -74,7 +74,7 @@ describe("our PostgreSQL", () => {
     expect(await query("select one from kept")).toEqual([{ one: 1 }]);
   });
 
-  it("that nobody supervises any more is found by its pid file and stopped", async () => {
+  it("that lost its supervisor is found by its pid file and stopped", async () => {
     const { pid } = runningPostmaster(cluster.dataDir) as Postmaster;
     await stopCluster({ ...cluster });
     expect(alive(pid)).toBe(false);

@@ -4,7 +4,7 @@ import { environmentOf, reachable, type Surroundings } from "./programs.ts";
 import { serviceNames } from "./replicas.ts";
 
 describe("the settings of a local cluster's services", () => {
-  it("hold each sealer's own encryption key, and nobody else's", () => {
+  it("hold each sealer's own encryption key, and no other process's", () => {
     const keys = { ...completeKeys({}), callerPublicDir: "" };
     const around = {
       keys,

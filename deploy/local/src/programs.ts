@@ -99,6 +99,8 @@ export function environmentOf(instance: Instance, around: Surroundings): Record<
     // The whole cluster stops within 15 s, one after the other.
     DRAIN_GRACE_MS: "3000",
     OTEL_SERVICE_NAME: `muster-${program}`,
+    // glibc keeps an arena for each thread, and in it what that thread once took: Node's threads take little.
+    MALLOC_ARENA_MAX: process.env.MALLOC_ARENA_MAX ?? "2",
   };
   if (isWorker(program)) return { ...own, ...workerEnvironment(program, around) };
   const common = {
@@ -158,7 +160,7 @@ export function environmentOf(instance: Instance, around: Surroundings): Record<
   };
 }
 
-/** A worker's own database role and what its duty needs; nothing by which it could speak to others. */
+/** A worker's own database role and the settings of its task; no credentials to call other services. */
 function workerEnvironment(name: WorkerName, { database, keys, archiveDir }: Surroundings): Record<string, string> {
   return {
     DATABASE_URL_PRUNER: database.worker[name],
@@ -233,7 +235,8 @@ export function runProgram(options: {
   const start = async () => {
     serving = false;
     if (!existsSync(script)) throw new Error(`${script} is missing`);
-    // The data folder on the command line tells this cluster's processes from another's, for people and for the launcher.
+    // The data folder on the command line distinguishes this cluster's processes from another's, for users and for the
+    // launcher.
     const args = [
       ...(traced ? ["--import", "@muster/kit/telemetry"] : []),
       `--max-semi-space-size=${ownSemiSpaceMb[program] ?? semiSpaceMb}`,

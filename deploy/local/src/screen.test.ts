@@ -43,7 +43,7 @@ describe("a restart", () => {
     expect([0, 1, 2, 100].map((n) => restartWaitMs(n, 300))).toEqual([200, 300, 300, 300]);
   });
 
-  it("tells how a process ended, with the log's fatal line when it failed by itself", () => {
+  it("shows how a process ended, with the log's fatal line when it failed by itself", () => {
     expect(describeEnd(1, null, "start failed: no")).toBe("exit status 1, start failed: no");
     expect(describeEnd(null, "SIGKILL", "an older line")).toBe("killed by SIGKILL");
     expect(describeEnd(0, null, "an older line")).toBe("exit status 0");
@@ -117,7 +117,7 @@ describe("what processes are given", () => {
     ]);
   });
 
-  it("tells people an address by name where it is this machine, since passkeys are made for names alone", () => {
+  it("shows the address by name where it is this machine, since passkeys are created for names only", () => {
     expect(["127.0.0.1", "0.0.0.0", "::1", "10.0.0.7"].map((host) => publicUrl(host, 1))).toEqual([
       "http://localhost:1",
       "http://localhost:1",
@@ -126,7 +126,7 @@ describe("what processes are given", () => {
     ]);
   });
 
-  it("makes passwords of 25 letters that nobody misreads", () => {
+  it("generates passwords of 25 unambiguous letters", () => {
     expect(readablePassword()).toMatch(/^([a-hj-km-np-z2-9]{5}-){4}[a-hj-km-np-z2-9]{5}$/);
     expect(readablePassword()).not.toBe(readablePassword());
   });

@@ -49,7 +49,7 @@ describe("GET /audit-logs/export", () => {
     expect(text).toContain('"two, three"');
   });
 
-  it("has the columns that were asked for, in their order", async () => {
+  it("has the requested columns in their order", async () => {
     const { text } = await download("?format=csv&action=site.create&columns=action,actorEmail", bearer());
     const [header, ...lines] = text.trimEnd().split("\r\n");
     expect(header).toBe("action,actorEmail");
@@ -94,7 +94,7 @@ describe("GET /audit-logs/export", () => {
     expect((await download("", { "x-api-key": await keyWith(["devices:read"]) })).status).toBe(403);
   });
 
-  it("leaves one data.export row each, by whoever took it", async () => {
+  it("leaves one data.export row each, with its caller as actor", async () => {
     const person = await signedInAs(cluster, "org-admin", { orgId });
     const headers = { authorization: `Bearer ${person.accessToken}` };
     await download("?format=jsonl&action=site", headers);
@@ -111,7 +111,7 @@ describe("GET /audit-logs/export", () => {
     });
   });
 
-  it("does not mind a client who leaves at once", async () => {
+  it("tolerates a client that disconnects at once", async () => {
     await new Promise<void>((resolve, reject) => {
       const call = request(`${cluster.url}/api/v1/audit-logs/export`, { headers: bearer() }, (reply) => {
         reply.destroy();

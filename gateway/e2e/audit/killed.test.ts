@@ -53,7 +53,7 @@ async function created(path: string, body: object): Promise<string> {
 }
 
 describe("the chain of an organization", () => {
-  it("is seq 1..n without a fork, with nothing lost or doubled, whoever is killed", async () => {
+  it("is seq 1..n without a fork, with nothing lost or doubled, whichever process is killed", async () => {
     const partnerId = await created("/orgs/partners", { name: "Chaos", slug: randomUUID() });
     const orgId = await created("/orgs/organizations", { partnerId, name: "Chaos", slug: randomUUID() });
     const making = Promise.all(

@@ -238,7 +238,7 @@ describe("partner users", () => {
 });
 
 describe("people limited to some sites", () => {
-  it("read no audit logs: a trail tells of the whole organization", async () => {
+  it("read no audit logs: a trail covers the whole organization", async () => {
     const siteId = await newSite(cluster, otherOrgId);
     const limited = await signedInAs(cluster, "org-admin", { orgId: otherOrgId, siteIds: [siteId] });
     for (const path of ["", "/logs", "/search?q=x", `/logs/${randomUUID()}`]) {

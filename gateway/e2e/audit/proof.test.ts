@@ -117,7 +117,7 @@ describe("POST /audit-logs/verify", () => {
     }
   });
 
-  /** The owner's connection, for what the owner may do and nobody should. */
+  /** The owner's connection, for changes that the owner can make and must not. */
   async function asSuperuserOfAudit(use: (client: pg.Client) => Promise<void>): Promise<void> {
     const client = new pg.Client({ connectionString: (await cluster.stack()).databaseUrl });
     await client.connect();
@@ -169,7 +169,7 @@ describe("muster-audit verify", () => {
     return { status, output: stdout + stderr };
   };
 
-  it("verifies an export without any server, and says what somebody changed in it", async () => {
+  it("verifies an export offline, and reports modifications", async () => {
     const text = await exported();
     const [clean, changed, cut] = ["clean", "changed", "cut"].map((name) => join(directory, `${name}.jsonl`)) as [
       string,

@@ -88,7 +88,7 @@ describe("enrolling an agent", () => {
     expect(rows.map(({ action }) => action)).toEqual(["device.create"]);
   });
 
-  it("takes gzip, and tells unknown, expired and exhausted keys apart", async () => {
+  it("accepts gzip, and distinguishes unknown, expired and exhausted keys", async () => {
     const { key } = await newKey();
     const zipped = gzipSync(JSON.stringify({ enrollmentKey: key, ...machine() }));
     const headers = { "content-type": "application/json", "content-encoding": "gzip" };
@@ -180,7 +180,7 @@ describe("an agent's token", () => {
 });
 
 describe("a machine that comes with a living device's hardware id", () => {
-  it("is quarantined with a reason, may say that it is there alone, and is trusted once somebody approves it", async () => {
+  it("is quarantined with a reason, may send heartbeats only, and is trusted once a user approves it", async () => {
     const { key } = await newKey();
     const hardwareId = randomUUID();
     const first = await enrollAgent(cluster, key, { hardwareId });

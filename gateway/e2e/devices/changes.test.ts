@@ -45,7 +45,7 @@ async function watch(headers: Record<string, string>, query = ""): Promise<Watch
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 
 describe("the stream of changes of devices", () => {
-  it("tells each person of what they reach, and of nothing else", async () => {
+  it("reports to each user the changes within their reach, and no others", async () => {
     const partnerId = await newPartner(cluster);
     const [orgId, sibling] = [await newOrganization(cluster, partnerId), await newOrganization(cluster, partnerId)];
     const stranger = await newOrganization(cluster, await newPartner(cluster));
@@ -133,7 +133,7 @@ describe("the stream of changes of devices", () => {
     expect(await answer("", {})).toEqual([401, "unauthenticated"]);
   });
 
-  it("tells of a device that comes online within two seconds", async () => {
+  it("reports a device that comes online within two seconds", async () => {
     const orgId = await newOrganization(cluster, await newPartner(cluster));
     const admin = await enrolledAs(cluster, "org-admin", { orgId });
     const { body } = await admin.api.call("POST", "/enrollment-keys", { orgId, name: "one" });

@@ -49,7 +49,7 @@ describe("a device", () => {
     expect(listed.body).toEqual({ data: [body], pagination: { page: 1, limit: 50, total: 1, nextCursor: null } });
   });
 
-  it("is changed, told to the stream and audited", async () => {
+  it("is changed, published on the stream and audited", async () => {
     const { orgId, siteId } = await newTenant(root);
     const id = await enroll(orgId);
     const { status, body } = await root.call("PATCH", `/devices/${id}`, {

@@ -7,7 +7,8 @@ import { enrollAgent, machine } from "../support/enrolled-agent.ts";
 import { type LentCluster, lendMs, lentCluster } from "../support/lent-cluster.ts";
 import { tenantWithAdmins } from "../support/tenant-with-admins.ts";
 
-// Each step of an enrollment is held by a lock that the test takes in the database, and the process that waits there is killed.
+// Each step of an enrollment is held by a lock that the test takes in the database, and the process that waits there is
+// killed.
 
 let cluster: LentCluster;
 let tenant: Awaited<ReturnType<typeof tenantWithAdmins>>;
@@ -48,7 +49,7 @@ async function devices(hostname: string) {
   return found.filter(({ status }) => status !== "decommissioned");
 }
 
-/** Holds whoever would write to a table, until it is let go. */
+/** Blocks writes to a table until it is released. */
 async function hold(table: string): Promise<{ waiting(): Promise<boolean>; release(): Promise<void> }> {
   const holder = new pg.Client({ connectionString: (await cluster.stack()).databaseUrl });
   await holder.connect();
@@ -82,7 +83,7 @@ async function kill(name: string): Promise<void> {
   );
 }
 
-/** An enrollment that nobody waits for. */
+/** An enrollment whose result is not awaited. */
 const begin = (enrollmentKey: string, wanted: object) =>
   api(cluster)
     .call("POST", "/agents/enroll", { enrollmentKey, ...wanted })
@@ -108,7 +109,7 @@ describe("an enrollment whose services are killed", () => {
     expect([await shown(id), (await devices(wanted.hostname)).length]).toEqual([1, 1]);
   }, 180_000);
 
-  it("in tenancy itself: the agent is told to come back, and does", async () => {
+  it("in tenancy itself: the agent gets a Retry-After, and retries successfully", async () => {
     const { id, key } = await newKey();
     const wanted = machine();
     const held = await hold("tenancy.device_counts");

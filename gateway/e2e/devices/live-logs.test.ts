@@ -122,7 +122,7 @@ describe("live event logs", () => {
     expect(refused.status).toBe(503);
   });
 
-  it.each(["GET", "HEAD"])("are no longer asked for when the time of a %s that followed them is up", async (method) => {
+  it.each(["GET", "HEAD"])("are no longer queried when the time of a %s that followed them is up", async (method) => {
     let asked = 0;
     const events: typeof store.events = (name, filter) => {
       asked += 1;

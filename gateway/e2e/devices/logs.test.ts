@@ -111,7 +111,7 @@ describe("diagnostic logs", () => {
     expect(await send(many(500, () => aLog()))).toMatchObject({ status: 201, body: { received: 500 } });
   });
 
-  it("are refused as unknown with another agent's token, and for an id that nobody has", async () => {
+  it("are refused as unknown with another agent's token, and for an unknown id", async () => {
     const tenant = await newTenant(root);
     const [mine, other] = [await newAgent(tenant), await newAgent(tenant)];
     for (const id of [other.deviceId, "00000000-0000-7000-8000-00000000dead"]) {

@@ -84,7 +84,7 @@ describe("the isolation matrix", () => {
         !reaches(cell.actor, { ...record, partnerId: row.partner_id, orgId: row.org_id }) ||
         (filter !== null && row.org_id !== filter);
       if (stored.length !== rows.length || stored.some(isForeign)) wrong.push(`${cell.actor.name} · ${request}`);
-      // Whoever has an organization has its rows: an empty list would prove nothing.
+      // Every caller with an organization sees its rows: an empty list would prove nothing.
       const isOwn =
         (cell.actor.scope !== "organization" || !request.includes("search")) && !request.includes("/reports/");
       if (rows.length === 0 && filter === null && isOwn) wrong.push(`${cell.actor.name} · ${request} is empty`);
@@ -105,7 +105,7 @@ describe("the isolation matrix", () => {
     expect(kept.filter(([key, digest]) => after.get(key) !== digest).map(([key]) => key)).toEqual([]);
   });
 
-  it("tried every actor on every route, and every route with somebody who may call it", () => {
+  it("tried every actor on every route, and every route with an actor who may call it", () => {
     const met = new Set(performed.map(({ cell }) => `${cell.subject.key} ${cell.actor.name}`));
     expect(met.size).toBe(table.length * actors.length);
     const isServed = ({ answer, cell }: Performed) =>

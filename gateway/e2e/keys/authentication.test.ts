@@ -142,7 +142,7 @@ describe("a bad API key", () => {
     expect(seen(both)).toEqual([401, code]);
   });
 
-  it("is told apart by nothing when its checksum is bad or when it is unknown", async () => {
+  it("has the same reply when its checksum is bad as when it is unknown", async () => {
     const bare = ({ status, body, headers }: Reply) => {
       const { requestId: _, ...rest } = body;
       const lines = [...headers].filter(([name]) => !["x-request-id", "date"].includes(name));
@@ -156,7 +156,7 @@ describe("a bad API key", () => {
     expect(bare(bad)).toEqual(bare(none));
   });
 
-  it("does not decide where nobody need be authenticated", async () => {
+  it("is ignored on routes without authentication", async () => {
     expect((await withKey("nonsense").call("GET", "/openapi.json")).status).toBe(200);
   });
 });
@@ -193,7 +193,7 @@ describe("a key that was good", () => {
     expect((await me(cluster.url, local.key)).status).toBe(200);
     const remote = await newKey(root, tenant.orgId, { allowedIps: ["192.0.2.0/24"] });
     expect(seen(await me(cluster.url, remote.key))).toEqual([403, "address_not_allowed"]);
-    // Nobody vouches for what a client says of itself.
+    // A client's statements about itself are not verified.
     const claimed = await withKey(remote.key, { "x-forwarded-for": "192.0.2.7" }).call("GET", "/auth/me");
     expect(seen(claimed)).toEqual([403, "address_not_allowed"]);
   });

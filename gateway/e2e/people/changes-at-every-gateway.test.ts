@@ -37,7 +37,7 @@ const everywhere = (person: TestPerson, path: string) =>
 
 const both = (code: string) => stack.gateways.map(() => code);
 
-/** A viewer of the first organization whom both gateways know and serve at this path. */
+/** A viewer of the first organization whom both gateways have cached and serve at this path. */
 async function served(path: string): Promise<TestPerson> {
   const person = await signedInAs(cluster, "org-viewer", { orgId: orgs[0] ?? "" });
   expect(await everywhere(person, path)).toEqual(both("served"));
@@ -80,7 +80,7 @@ describe("the next request on every gateway knows", () => {
     }
   }, 120_000);
 
-  it("a custom role that was edited, for everybody who has it", async () => {
+  it("an edited custom role, for every user who has it", async () => {
     const body = { name: `C ${randomUUID()}`, permissions: ["users:read"], orgId: orgs[0] };
     const { id } = (await root.call("POST", "/roles", body)).body;
     const people = await Promise.all(
@@ -95,7 +95,7 @@ describe("the next request on every gateway knows", () => {
         [["roles:read"], "permission_denied"],
         [["users:read"], "served"],
       ] as const) {
-        // A new name each time, too: whoever has the role is found by the one before.
+        // A new name each time, too: cached users of the role are found by the previous name.
         const change = { permissions: held, name: `C ${randomUUID()}` };
         expect((await root.call("PATCH", `/roles/${id}`, change)).status).toBe(200);
         const answers = await Promise.all(people.map((person) => everywhere(person, "/users?limit=1")));

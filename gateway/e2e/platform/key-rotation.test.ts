@@ -86,8 +86,8 @@ const expectedKinds = [
 ] as const;
 
 /**
- * Requests all the time while `action` runs, and with `signInNow` a sign-in whose code is good, of somebody else;
- * returns how many of each kind were answered well, and all that were not.
+ * Requests all the time while `action` runs, and with `signInNow` another user's sign-in with a valid code; returns how
+ * many of each kind were answered well, and all that were not.
  */
 async function underLoad(
   action: (signInNow: () => Promise<void>) => Promise<unknown>,
@@ -131,7 +131,7 @@ async function underLoad(
     }
   });
   const signInNow = async () => {
-    const person = await until("somebody with a fresh code", () => others.find((one) => freshStep(one)), 2 * stepMs);
+    const person = await until("a user with a fresh code", () => others.find((one) => freshStep(one)), 2 * stepMs);
     await signIn(person);
   };
   try {

@@ -75,7 +75,7 @@ describe("nothing of a cluster outlives its killed launcher", () => {
     await until("all of it to end", () => processesOf(dataDir).length === 0, 60_000);
   }, 240_000);
 
-  it("that npm left alone when it was told to stop", async () => {
+  it("that npm left running after a stop signal", async () => {
     const dataDir = await killedOnce((said) => said.includes("Muster is ready"), byNpm);
     await until("all of it to end", () => processesOf(dataDir).length === 0, 60_000);
   }, 240_000);

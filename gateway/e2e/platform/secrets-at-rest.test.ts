@@ -104,7 +104,7 @@ async function searchDatabase(scan: SecretScanner): Promise<{ rows: Record<strin
   }
 }
 
-describe("whoever gets hold of what the product writes down", () => {
+describe("an attacker who reads everything that the product stores", () => {
   it("was looked for with every kind of secret", () => {
     for (const [name, secrets] of Object.entries(made)) expect([name, secrets > 0]).toEqual([name, true]);
     expect(handedOut(cluster).length).toBeGreaterThan(40);

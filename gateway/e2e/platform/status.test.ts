@@ -5,7 +5,7 @@ import { operator, signedInAs } from "../support/people.ts";
 const { cluster, tenant } = ownTenant();
 
 describe("the platform's status", () => {
-  it("shows what each service depends on, what waits and what was put aside", async () => {
+  it("shows each service's dependencies, pending messages and dead letters", async () => {
     const { status, body } = await (await operator(cluster)).call("GET", "/platform/status");
     expect(status).toBe(200);
     const services = body.services as { service: string; deliveries: unknown }[];

@@ -27,7 +27,7 @@ const signerOf = (issuer: string, privateKeys = keys.callers[issuer]?.privateKey
   createSigner({ issuer, privateKeys });
 
 describe("an RPC port", () => {
-  it("opens to a person whom the gateway vouches for", async () => {
+  it("serves a user whose identity the gateway asserts", async () => {
     const token = await signerOf("gateway").tokenFor(callers.platformAdmin(), "tenancy");
     expect((await call("tenancy", listPartners, {}, token)).status).toBe(200);
   });
@@ -67,7 +67,7 @@ describe("an RPC port", () => {
     }
   });
 
-  it("does not believe a token signed with a key of somebody's own", async () => {
+  it("rejects a token signed with an unknown key", async () => {
     const token = await signerOf("gateway", generateCallerKey().privateKey).tokenFor(
       callers.platformAdmin(),
       "tenancy",

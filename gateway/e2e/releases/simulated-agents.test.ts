@@ -161,7 +161,7 @@ describe("a simulated agent", () => {
     await becomes(id, { status: "online", agentVersion: "1.1.0" });
   }, 120_000);
 
-  it("of a pinned organization stays at its pin, and `manual` waits until it is asked for", async () => {
+  it("of a pinned organization stays at its pin, and under `manual` updates only on request", async () => {
     const [pinned, manual] = [await newTenant(root), await newTenant(root)];
     await root.call("POST", "/agent-versions/promote", { version: "1.1.0" });
     await release("1.0.1", "agent");
@@ -236,7 +236,7 @@ describe("a simulated agent", () => {
       );
       return found[0]?.failed;
     };
-    // As somebody does who has taken the platform over, but not the keys.
+    // As an attacker would who controls the platform, but not the keys.
     const tamper = async (manifest: string) => {
       await owner.query("UPDATE agent_release.release SET manifest = $2 WHERE id = $1", [release12.id, manifest]);
       await replan();
@@ -403,7 +403,7 @@ describe("a process that is killed between the grant and the reply", () => {
         },
         patienceMs,
       );
-      // Tenancy cannot note that the update begins, which it tells its outbox: the grant is committed by then.
+      // Tenancy cannot record the update's begin, which writes to its outbox: the grant is committed by then.
       const holder = new pg.Client({ connectionString: (await cluster.stack()).databaseUrl });
       await holder.connect();
       await holder.query("BEGIN");

@@ -53,7 +53,7 @@ describe("wrong passwords", () => {
     expect(retryAfter).toBeLessThanOrEqual(300);
   });
 
-  it("shut nobody out who comes from elsewhere", async () => {
+  it("do not affect clients from other addresses", async () => {
     for (let i = 0; i < 10; i++) expect((await login("203.0.113.3", wrong)).status).toBe(401);
     expect((await login("203.0.113.3")).status).toBe(429);
     expect((await login("203.0.113.4")).status).toBe(200);
@@ -76,7 +76,7 @@ describe("wrong passwords", () => {
   });
 });
 
-describe("API keys that nobody knows", () => {
+describe("unknown API keys", () => {
   const ask = (address: string) =>
     somewhere().call("GET", "/auth/me", undefined, { "x-api-key": newApiKeyText(), "x-forwarded-for": address });
 
@@ -112,7 +112,7 @@ describe("while the cluster is stopped by Ctrl-C", () => {
     };
     const knocking = Promise.all(Array.from({ length: 8 }, knock));
     await until("logins to be served", () => answers.has("200"));
-    // As a terminal does: everybody hears it at once.
+    // As a terminal does: all processes get the signal at once.
     process.kill(-launcher.pid, "SIGINT");
     await knocking;
     expect([...answers].filter((answer) => !/^(200$|503 )/.test(answer))).toEqual([]);

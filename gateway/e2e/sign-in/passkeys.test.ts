@@ -40,7 +40,7 @@ async function loginWith(person: TestPerson, device: Authenticator) {
 }
 
 describe("a passkey", () => {
-  it("is registered, asked for at sign-in, and lets in once per challenge", async () => {
+  it("is registered, required at sign-in, and works once per challenge", async () => {
     const person = await signedInAs(cluster, "platform-admin");
     const device = softAuthenticator(origin());
     const made = await register(person, device, "Laptop");
@@ -94,7 +94,7 @@ describe("a passkey", () => {
     expect([limited.status, limited.body.code]).toEqual([429, "rate_limited"]);
   });
 
-  it("is renamed, and is nobody else's", async () => {
+  it("is renamed, and invisible to other users", async () => {
     const [person, other] = [await signedInAs(cluster, "platform-admin"), await signedInAs(cluster, "platform-admin")];
     const { id } = (await register(person, softAuthenticator(origin()))).body;
     const renamed = await person.api.call("PATCH", `/auth/mfa/passkeys/${id}`, { name: "Phone" });

@@ -45,7 +45,7 @@ describe("a second factor", () => {
     expect(await guarded(person.api, person.email)).toBe(201);
   });
 
-  it("is asked for at sign-in, and a recovery code lets in once", async () => {
+  it("is required at sign-in, and a recovery code works once", async () => {
     const person = await somebody();
     const { recoveryCodes } = await enrollTotp(person);
     const first = await login(person);
@@ -101,7 +101,7 @@ describe("a second factor", () => {
     expect((await login(person)).body.accessToken).toBeDefined();
   });
 
-  it("is reset by an administrator: its sessions end, and the person signs in without and enrolls anew", async () => {
+  it("is reset by an administrator: its sessions end, and the user signs in without and enrolls a new one", async () => {
     const person = await somebody();
     const { recoveryCodes } = await enrollTotp(person);
     const { mfaToken } = (await login(person)).body;
@@ -120,7 +120,7 @@ describe("a second factor", () => {
     expect([refused.status, refused.body.code]).toEqual([403, "mfa_required"]);
   });
 
-  it("has new recovery codes made for it, and the ones before let nobody in", async () => {
+  it("gets new recovery codes, and earlier ones stop working", async () => {
     const person = await somebody();
     const { recoveryCodes: old } = await enrollTotp(person);
     expect((await person.api.call("GET", "/auth/mfa")).body).toEqual({ totp: true, passkeys: 0, recoveryCodes: 10 });

@@ -82,7 +82,7 @@ async function auditOf(email: string, action: string) {
   });
 }
 
-/** The link of the newest mail of this subject to somebody, once it has come. */
+/** The link of a user's newest mail with this subject, once it has arrived. */
 async function linkTo(email: string, subject: string): Promise<URL> {
   const letter = await until(`a mail to ${email}`, () =>
     letters.findLast(({ to, raw }) => to === email && raw.includes(`Subject: ${subject}`)),
@@ -113,7 +113,7 @@ describe("a session", () => {
     expect((await refresh(first(), repeated.body.refreshToken)).status).toBe(200);
   });
 
-  it("ends on every gateway when an old token comes back: somebody stole it; and that is audited", async () => {
+  it("ends on every gateway when an old, possibly stolen token is presented again, and that is audited", async () => {
     const person = await viewer();
     const stolen = person.refreshToken;
     const newer = await refresh(first(), stolen);
@@ -168,7 +168,7 @@ describe("a password", () => {
     await auditOf(person.email, "user.password.change");
   });
 
-  it("that is forgotten is set anew by the link of a mail: once, and all sessions end", async () => {
+  it("that is forgotten is replaced by the link of a mail: once, and all sessions end", async () => {
     const person = await viewer();
     const forgot = (email: string) => api(first()).call("POST", "/auth/forgot-password", { email });
     const [known, unknown] = [await forgot(person.email), await forgot("nobody@example.com")];

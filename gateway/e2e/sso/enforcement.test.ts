@@ -36,7 +36,7 @@ describe("enforced single sign-on of an organization, from its beginning", () =>
     expect((await checkOf(cluster, orgId)).enforceSSO).toBe(false);
     expect((await login(viewer.email, viewer.password)).status).toBe(200);
 
-    // Somebody who could not mend the provider proves nothing.
+    // A user who could not repair the provider proves nothing.
     idp.become(newAccount());
     await signInThrough(cluster, orgId);
     expect((await checkOf(cluster, orgId)).enforceSSO).toBe(false);
@@ -67,7 +67,7 @@ describe("enforced single sign-on of an organization, from its beginning", () =>
     const roles = await roleId(proven.api, "org-viewer").catch(() => null);
     expect(roles).not.toBeNull();
 
-    // Nobody who enforces locks themselves out: platform administrators are governed by no provider.
+    // Enforcement cannot cause a lock-out: no provider governs platform administrators.
     const root = await signedInAs(cluster, "platform-admin");
     await enrollTotp(root);
     const repaired = await root.api.call("PATCH", `/sso/providers/${provider.id}`, { enforceSSO: false });
@@ -174,7 +174,7 @@ describe("a verified domain", () => {
     expect(await find(`ada@${domain}`)).toEqual(nothing);
   }, 120_000);
 
-  it("is one place's, whoever else claims it, and says what is missing", async () => {
+  it("belongs to one place, whichever others claim it, and reports what is missing", async () => {
     const other = await tenantWithAdmins(cluster);
     const domain = `${randomUUID()}.example`;
     const claims = await Promise.all(

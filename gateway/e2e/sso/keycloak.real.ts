@@ -229,7 +229,7 @@ describe.each(["oidc", "saml"] as const)("Keycloak by %s", (type) => {
     expect((await signIn(email)).user.id).toBe(first.user.id);
   });
 
-  it("changes its key while people sign in, and nobody is refused", async () => {
+  it("changes its key during sign-ins, and none is refused", async () => {
     const emails = await Promise.all(Array.from({ length: 6 }, newUser));
     const { id: parentId } = await keycloak.asAdmin("GET", `/admin/realms/${realm}`);
     const component = {

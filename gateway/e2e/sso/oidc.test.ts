@@ -56,7 +56,7 @@ describe("a sign-in through an organization's provider", () => {
     expect(JSON.stringify(made.body)).toContain(first.user.id);
   });
 
-  it("goes back to the page that was asked for, and logs out", async () => {
+  it("returns to the requested page, and logs out", async () => {
     idp.become(newAccount());
     const end = await roundTrip(cluster, tenant.orgId, { redirect: "/devices?status=offline" });
     expect(end.location).toMatch(/^http:\/\/localhost:\d+\/devices\?status=offline#ssoCode=[\w-]{43}$/);
@@ -228,36 +228,36 @@ describe("a sign-in that took too long", () => {
   });
 });
 
-describe("who is let in", () => {
+describe("a sign-in through a provider", () => {
   const endOf = async (who: Account) => {
     idp.become(who);
     return roundTrip(cluster, tenant.orgId);
   };
 
-  it("nobody whose address the provider calls unverified", async () => {
+  it("is refused for an address that the provider calls unverified", async () => {
     expect(reasonOf(await endOf(newAccount({ email_verified: false })))).toBe("email_unverified");
     expect(reasonOf(await endOf(newAccount({ email_verified: "false" })))).toBe("email_unverified");
   });
 
-  it("nobody new while the provider says nothing of the address and its domain is not verified", async () => {
+  it("is refused for a new user while the provider does not state whether the address is verified and its domain is not verified", async () => {
     const { email_verified: _, ...silent } = newAccount();
     expect(reasonOf(await endOf(silent as Account))).toBe("domain_not_verified");
   });
 
-  it("nobody without an address", async () => {
+  it("is refused without an address", async () => {
     expect(reasonOf(await endOf(newAccount({ email: "not an address" })))).toBe("email_missing");
   });
 
-  it("not the owner of an account with a password, before they link it", async () => {
+  it("is refused for the owner of an account with a password, before the account is linked", async () => {
     const end = await endOf(newAccount({ email: tenant.admin.email }));
     expect(reasonOf(end)).toBe("link_required");
   });
 
-  it("not somebody of the partner: a customer's provider must not mint its staff", async () => {
+  it("is refused for a user of the partner: a customer's provider must not sign in the partner's staff", async () => {
     expect(reasonOf(await endOf(newAccount({ email: tenant.partnerAdmin.email })))).toBe("no_org_access");
   });
 
-  it("somebody invited, with the invitation's role", async () => {
+  it("is accepted for an invited user, with the invitation's role", async () => {
     const who = newAccount();
     const roles = (await call("GET", "/roles")).body.data as { id: string; key: string }[];
     const roleId = roles.find(({ key }) => key === "org-admin")?.id;
@@ -269,7 +269,7 @@ describe("who is let in", () => {
     expect((await signedIn.api.call("GET", "/auth/me")).body.role).toBe("org-admin");
   });
 
-  it("nobody whose account is disabled", async () => {
+  it("is refused for a disabled account", async () => {
     const who = newAccount();
     idp.become(who);
     const { user } = await signInThrough(cluster, tenant.orgId);
@@ -277,7 +277,7 @@ describe("who is let in", () => {
     expect(reasonOf(await roundTrip(cluster, tenant.orgId))).toBe("user_disabled");
   });
 
-  it("of twenty first sign-ins of one person at once all the same account", async () => {
+  it("creates one account for twenty concurrent first sign-ins of one user", async () => {
     const who = newAccount();
     idp.become(who);
     const ends = await Promise.all(Array.from({ length: 20 }, () => roundTrip(cluster, tenant.orgId)));

@@ -82,7 +82,7 @@ describe("links of one's own account", () => {
     expect(reasonOf(await roundTrip(cluster, orgId))).toBe("link_required");
   });
 
-  it("hold at one issuer: after a change nobody is taken for who had their `sub` before, and people are found by address", async () => {
+  it("hold at one issuer: after a change of the issuer an equal `sub` is another person, and users are matched by address", async () => {
     const { orgId, admin } = await tenantWithAdmins(cluster);
     const provider = await newProvider(admin.api, idp);
     const known = newAccount();
@@ -121,7 +121,7 @@ describe("links of one's own account", () => {
 });
 
 describe("a partner's provider", () => {
-  it("lets its own people in, makes nobody, and is of no organization", async () => {
+  it("signs in its own users, creates no account, and belongs to no organization", async () => {
     const { partnerId, orgId, partnerAdmin } = await tenantWithAdmins(cluster);
     const by = partnerAdmin.api;
     const provider = await newProvider(by, idp, { ownerScope: "partner", defaultRoleId: undefined });
@@ -163,7 +163,7 @@ describe("a partner's provider", () => {
 });
 
 describe("the default role", () => {
-  it("is judged again for each new person: whoever lost the right makes nobody, and people who are there go on", async () => {
+  it("is checked again for each new account: none is created after its grantor lost the right, and existing users still sign in", async () => {
     const { orgId, admin } = await tenantWithAdmins(cluster);
     const saver = await enrolledAs(cluster, "org-admin", { orgId });
     const provider = await newProvider(saver.api, idp);
@@ -180,7 +180,7 @@ describe("the default role", () => {
     codeOf(await roundTrip(cluster, orgId));
   });
 
-  it("is of the organization itself, and nobody saves one that they could not give", async () => {
+  it("belongs to the organization itself, and is only saved by a user who may grant it", async () => {
     const roles = (await tenant.partnerAdmin.api.call("GET", "/roles")).body.data as { id: string; key: string }[];
     const partnerRole = roles.find(({ key }) => key === "partner-admin")?.id;
     const created = await tenant.admin.api.call("POST", "/sso/providers", {

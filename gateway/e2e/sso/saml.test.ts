@@ -141,7 +141,7 @@ describe("a sign-in by SAML", () => {
     expect(codeOf(await visitor.get(answered.location ?? ""))).toBeTruthy();
   });
 
-  it("is answered once: again, in parallel and for another sign-in the same assertion lets nobody in", async () => {
+  it("is accepted once: a repeat, also concurrent or for another sign-in, is refused", async () => {
     idp.become(person());
     const { visitor, last } = await upToAnswer(cluster, tenant.orgId);
     const fields = fieldsOf(last);
@@ -293,7 +293,7 @@ describe("an account of one's own", () => {
     await setStatus(tenant.admin.api, trial.id, "inactive");
   });
 
-  it("is of a partner's people, too, and a partner's provider makes nobody", async () => {
+  it("works for a partner's users, too, and a partner's provider creates no account", async () => {
     const by = tenant.partnerAdmin.api;
     await newSamlProvider(by, idp, { ownerScope: "partner" });
     const staff = `${randomUUID()}.example`;

@@ -24,6 +24,7 @@ describe("the check of replies against the OpenAPI document", () => {
     ["a status", { status: 418 }, /^status 418 is missing/],
     ["a content type", { headers: new Headers({ "content-type": "text/html" }) }, /^content type text\/html/],
     ["an error code", { body: { ...refusal, code: "moon_is_full" } }, /^body of status 401/],
+    ["an error code of another status", { body: { ...refusal, code: "internal" } }, /^body of status 401/],
     ["a field that is missing", { body: { error: "Text", code: "unauthenticated" } }, /requestId/],
     ["a field of another type", { status: 200, body: { data: "none", pagination: null } }, /^body of status 200/],
     [

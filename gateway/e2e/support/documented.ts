@@ -39,13 +39,23 @@ async function load(cluster: Cluster): Promise<Checker> {
 
 /** What is wrong with a reply by a document; null when nothing is. */
 export function checkerOf(document: Document): Checker {
-  // A suite asks each schema a few times: tidying its code up costs more than it saves. The document as a whole, in which
-  // the schemas are, is none that could be checked.
+  // A suite asks each schema a few times: tidying its code up costs more than it saves. The document as a whole, in
+  // which the schemas are, is none that could be checked.
   const code = { optimize: false };
   const ajv = new Ajv2020({ strict: false, validateFormats: true, validateSchema: false, code });
   formats.default(ajv);
   ajv.addSchema(document, "document");
+  // Most answers of an operation are errors, whose schemas are equal to those of other operations: what V8 and ajv make
+  // of one serves all. References in them begin at the document, so equal texts mean the same.
   const compiled = new Map<string, ValidateFunction>();
+  const texts = new WeakMap<object, string>();
+  const validatorOf = (schema: object, reference: string): ValidateFunction => {
+    const key = texts.get(schema) ?? JSON.stringify(schema);
+    texts.set(schema, key);
+    const validate = compiled.get(key) ?? ajv.compile({ $ref: reference });
+    compiled.set(key, validate);
+    return validate;
+  };
   const templates = Object.entries(document.paths).map(templateOf).sort(byParameters);
 
   return ({ method, path, status, headers, text }) => {
@@ -63,11 +73,7 @@ export function checkerOf(document: Document): Checker {
     if (!/json$/.test(name)) return null;
     const place = ["paths", found.path, method.toLowerCase(), "responses", String(status), "content", name, "schema"];
     const reference = `document#/${place.map((part) => encodeURIComponent(part.replaceAll("~", "~0").replaceAll("/", "~1"))).join("/")}`;
-    let validate = compiled.get(reference);
-    if (!validate) {
-      validate = ajv.compile({ $ref: reference });
-      compiled.set(reference, validate);
-    }
+    const validate = validatorOf(described.content[name]?.schema ?? {}, reference);
     if (validate(JSON.parse(text))) return null;
     return `body of status ${status}: ${ajv.errorsText(validate.errors)} in ${text.slice(0, 300)}`;
   };

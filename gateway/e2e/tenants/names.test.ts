@@ -42,7 +42,7 @@ const all = ["device", "device_group", "organization", "partner", "site", "user"
 const withoutPartner = all.filter((kind) => kind !== "partner");
 
 describe("names of ids", () => {
-  it("are told with kind and place, each once, in one call", async () => {
+  it("are returned with kind and place, each once, in one call", async () => {
     const { device = "", organization = "" } = own;
     const { body } = await root.call("GET", `/names?ids=${device},${organization},${device.toUpperCase()}`);
     const expected = [
@@ -53,7 +53,7 @@ describe("names of ids", () => {
     expect(body.data).toEqual(expect.arrayContaining(expected));
   });
 
-  it("are told of what the caller reaches, and of nothing else", async () => {
+  it("are returned for records within the caller's reach, and for no others", async () => {
     const { partner: partnerId = "", organization: orgId = "" } = own;
     const selected = { partnerId, orgAccess: "selected" as const };
     const neighbour = await newOrganization(cluster, partnerId);
@@ -71,7 +71,7 @@ describe("names of ids", () => {
     }
   });
 
-  it("are told to a person of one site of that site alone, and not of what was deleted", async () => {
+  it("are returned to a user of one site for that site only, and not for deleted records", async () => {
     const { partner: partnerId = "", organization: orgId = "" } = own;
     const other = await newSite(cluster, orgId);
     const limited = await signedInAs(cluster, "org-viewer", { partnerId, orgId, siteIds: [other] });
@@ -85,7 +85,7 @@ describe("names of ids", () => {
     expect(await kindsFor(viewer.api, { organization: gone, site })).toEqual([]);
   });
 
-  it("are not told of more than a hundred ids, of what is no id, or to nobody", async () => {
+  it("are refused for more than a hundred ids, for invalid ids, and without a credential", async () => {
     const many = Array.from({ length: 101 }, () => randomUUID()).join(",");
     for (const ids of [many, "x", `${own.device},x`]) {
       const { status, body } = await root.call("GET", `/names?ids=${ids}`);

@@ -230,7 +230,7 @@ describe("organizations of callers", () => {
     }
   });
 
-  it("are nobody's without a session", async () => {
+  it("are refused without a session", async () => {
     const stranger = api(cluster);
     const path = `/orgs/organizations/${await newOrganization(cluster, partnerId)}`;
     const calls = [

@@ -169,7 +169,7 @@ describe("reading partners", () => {
 });
 
 describe("changing a partner", () => {
-  it("writes given fields alone, null clears, settings merge; one audit row tells what changed", async () => {
+  it("writes only the given fields, null clears, settings merge; one audit row records the changes", async () => {
     const { body: partner } = await root.call("POST", "/orgs/partners", { name: "Old", slug: slug(), maxDevices: 5 });
     const path = `/orgs/partners/${partner.id}`;
     await root.call("PATCH", path, { settings: { timezone: "UTC", contact: { name: "Ada", email: "a@example.com" } } });
@@ -254,7 +254,7 @@ describe("changing a partner", () => {
 });
 
 describe("the own partner", () => {
-  it("is read and changed by its administrators within their fields, and nobody else's", async () => {
+  it("is read and changed by its administrators within their fields, and by no other partner's", async () => {
     const partnerId = await newPartner(cluster);
     const { api: mine } = await signedInAs(cluster, "partner-admin", { partnerId, orgAccess: "all" });
     const change = { name: "Ours", billingEmail: "b@example.com", settings: { language: "en" }, plan: "unlimited" };

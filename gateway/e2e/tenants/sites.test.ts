@@ -217,7 +217,7 @@ describe("sites of callers", () => {
     expect((await root.call("GET", `/orgs/sites/${id}`)).status).toBe(200);
   });
 
-  it("come in pages that are clamped and neither repeat nor skip", async () => {
+  it("are returned in pages that are clamped and do not repeat or skip", async () => {
     const own = await newOrganization(cluster, partnerId);
     for (let i = 0; i < 5; i++) await newSite(cluster, own, { name: "Same" });
     const all = idsOf((await root.call("GET", `/orgs/sites?orgId=${own}&limit=1000`)).body);
@@ -241,7 +241,7 @@ describe("sites of callers", () => {
     }
   });
 
-  it("are nobody's without a session", async () => {
+  it("are refused without a session", async () => {
     const path = `/orgs/sites/${await newSite(cluster, orgId)}`;
     for (const [method, at] of [
       ["GET", "/orgs/sites"],

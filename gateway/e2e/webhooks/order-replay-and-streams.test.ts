@@ -44,7 +44,7 @@ async function newWebhook(change: object = {}): Promise<string> {
 }
 
 describe("a webhook over HTTP", () => {
-  it("is ordered when it is told so, shows its health, and rotates its secret with a grace", async () => {
+  it("is ordered when configured so, shows its health, and rotates its secret with a grace", async () => {
     const id = await newWebhook({ ordered: true, secret: "old", events: ["patch.failed"] });
     const shown = await admin.call("GET", `/webhooks/${id}`);
     expect(shown.body).toMatchObject({
@@ -71,7 +71,7 @@ describe("a webhook over HTTP", () => {
     expect([refused.status, refused.body.code]).toEqual([400, "validation_failed"]);
   });
 
-  it("sends again what it was sent before when a replay is asked for, and says how far it is", async () => {
+  it("sends earlier deliveries again on a replay, and reports its progress", async () => {
     const id = await newWebhook({ events: ["patch.installed"] });
     const sent = [];
     for (let n = 0; n < 3; n++) {

@@ -232,7 +232,7 @@ describe("a webhook", () => {
     expect((await admin.call("GET", `/webhooks/${id}`)).body.url).toBe(receiver.url);
   });
 
-  it("gives a new origin no secret of the old one: secret and header values must come anew", async () => {
+  it("with a new origin requires the secret and header values again, and never sends the old ones there", async () => {
     const stored = { secret: "s3cret of the receiver", headers: [{ key: "X-Team", value: "ops" }] };
     const id = await newWebhook(stored);
     const url = "https://1.1.1.1/";

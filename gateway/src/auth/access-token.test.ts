@@ -73,7 +73,7 @@ function verifier(load: () => Promise<string> = () => Promise.resolve(jwks)) {
 }
 
 describe("an access token", () => {
-  it("says whose it is", async () => {
+  it("identifies its user and session", async () => {
     const { verify } = verifier();
     expect(await verify(await mint())).toMatchObject({ userId, sessionId, userVersion: 3 });
   });
@@ -103,7 +103,7 @@ describe("an access token", () => {
     expect(await verify(await mint({ ...change, key }))).toBe("unauthenticated");
   });
 
-  it("is refused unsigned, cut short, changed, and when it is none", async () => {
+  it("is refused when it is unsigned, truncated, modified or not a token", async () => {
     const { verify } = verifier();
     const token = await mint();
     const [head = "", , signature = ""] = token.split(".");
@@ -132,7 +132,7 @@ describe("an access token", () => {
 });
 
 describe("public keys", () => {
-  it("that went take along what they signed, remembered tokens too", async () => {
+  it("that were removed invalidate the tokens they signed, cached tokens included", async () => {
     let served = await jwksOf(["k1", pair.publicKey], ["k2", other.publicKey]);
     const { verify, move } = verifier(() => Promise.resolve(served));
     const old = await mint();
@@ -160,7 +160,7 @@ describe("public keys", () => {
     expect(readings()).toBe(2);
   });
 
-  it("that cannot be had answer unavailable, not unauthenticated", async () => {
+  it("that cannot be loaded answer unavailable, not unauthenticated", async () => {
     const { verify } = verifier(() => Promise.reject(new AppError("unavailable", "away")));
     expect(await verify(await mint())).toBe("unavailable");
   });

@@ -1,13 +1,13 @@
 import { hash } from "node:crypto";
 import { AppError, gauge, isUuid } from "@muster/kit";
 import { errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from "jose";
-import { LRUCache } from "lru-cache";
 import { type KeySet, keysUnavailable } from "./key-set.ts";
+import { lru } from "./lru.ts";
 
 export const tokenIssuer = "muster";
 export const tokenAudience = "muster-api";
 
-/** What an access token says once its signature has been checked. */
+/** The claims of an access token whose signature has been verified. */
 export type AccessToken = { userId: string; sessionId: string; userVersion: number; expiresAtMs: number };
 
 export type AccessTokens = {
@@ -27,7 +27,7 @@ const maxTokenCharacters = 4_096;
 
 export function createAccessTokens(options: { keys: KeySet; max: number; now?: () => number }): AccessTokens {
   const { keys, max, now = Date.now } = options;
-  const known = new LRUCache<string, AccessToken>({ max });
+  const known = lru<AccessToken>(max);
   let readings = 0;
   // A key that went must not live on in what it signed.
   keys.onChange(() => {
@@ -71,7 +71,7 @@ async function verifySignature(token: string, keys: KeySet, currentDate: Date): 
     return await verifyWith(token, getKey, currentDate);
   } catch (error) {
     if (!(error instanceof errors.JWKSNoMatchingKey)) throw refusal(error);
-    // Signed by a key that is newer than our reading, or by nobody: one more reading tells.
+    // The signing key is either newer than the cached key set or unknown: one reload of the key set decides.
     const fresh = await keys.refreshed().catch((cause: unknown) => {
       throw keysUnavailable(cause);
     });

@@ -37,12 +37,12 @@ describe("the hourly limit of agents", () => {
     nowMs -= 500;
   });
 
-  it("begins anew after an hour", () => {
+  it("starts again after an hour", () => {
     nowMs += 3_600_000;
     expect(rates.count("a")).toMatchObject({ admitted: true, remaining: 299 });
   });
 
-  it("lets a minute's requests through at once, then as many as time brings back, each agent by itself", () => {
+  it("admits a minute's requests at once, then refills over time, separately for each agent", () => {
     let atMs = 0;
     const endless = { admitted: true, limit: 1, remaining: 1, resetSeconds: 1, afterSeconds: 1 };
     const leased = { count: () => endless };

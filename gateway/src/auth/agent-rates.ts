@@ -1,4 +1,4 @@
-import { LRUCache } from "lru-cache";
+import { lru } from "./lru.ts";
 import type { Rate } from "./rate-bucket.ts";
 import type { RateLimiter } from "./rate-limit.ts";
 
@@ -14,22 +14,23 @@ const hourMs = 3_600_000;
 const ownShare = 0.01;
 
 /**
- * Hourly limits of agents. An agent makes a few hundred requests an hour where the limit is 100,000, and there are many of them: the first
- * hundredth of the limit is counted in this gateway alone, and only what goes beyond it is leased at identity. With one gateway the limit is
- * exact but for that hundredth at the turn of the hour; each further gateway adds a hundredth at most. Within the hour an agent has a minute's
- * requests at once and then as many as time brings back (token bucket), so that it leaves its organization's share to its neighbours.
+ * Hourly limits of agents. An agent makes a few hundred requests an hour where the limit is 100,000, and there are many
+ * of them: the first hundredth of the limit is counted in this gateway alone, and only what goes beyond it is leased at
+ * identity. With one gateway the limit is exact but for that hundredth at the turn of the hour; each further gateway
+ * adds a hundredth at most. Within the hour an agent has a minute's requests at once and then as many as time brings
+ * back (token bucket), so that it leaves its organization's share to its neighbours.
  */
 export function createAgentRates(options: {
   rates: Pick<RateLimiter, "count">;
   limit: number;
   perMinute: number;
-  /** Agents remembered; one that is forgotten begins its hundredth again. */
+  /** Agents remembered at most; a forgotten agent starts again with an unused hundredth. */
   max: number;
   now?: () => number;
 }): AgentRates {
   const { rates, limit, perMinute, max, now = Date.now } = options;
   const own = Math.floor(limit * ownShare);
-  const windows = new LRUCache<string, Window>({ max });
+  const windows = lru<Window>(max);
 
   return {
     count(deviceId) {

@@ -57,14 +57,14 @@ async function call(method: string, path: string, headers: Record<string, string
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 
 describe("an agent token", () => {
-  it("opens its own agent's routes and shows the services who calls", async () => {
+  it("opens the routes of its own agent and identifies the caller to the services", async () => {
     const { token, record } = services.newAgent();
     const answer = await call("POST", `/agents/${record.deviceId}/logs`, bearer(token));
     expect([answer.status, answer.actor]).toEqual([200, `agent/${record.deviceId}`]);
     expect(answer.headers.get("x-ratelimit-limit")).toBe("777");
   });
 
-  it("answers another agent's id like one that does not exist", async () => {
+  it("answers another agent's id like an id that does not exist", async () => {
     const { token } = services.newAgent();
     const other = services.newAgent();
     for (const id of [other.record.deviceId, uuidv7()]) {
@@ -84,13 +84,13 @@ describe("an agent token", () => {
     expect(answer.headers.get("www-authenticate")).toBe('Bearer error="invalid_token"');
   });
 
-  it("opens nothing that is for people and keys", async () => {
+  it("opens no route for users or API keys", async () => {
     const { token } = services.newAgent();
     const answer = await call("GET", "/devices", bearer(token));
     expect([answer.status, answer.code]).toEqual([403, "user_session_required"]);
   });
 
-  it("is what an agent's route wants: neither a session nor a key does, and nobody is nobody", async () => {
+  it("is required by agents' routes: a session, an API key and a missing credential are refused", async () => {
     const path = `/agents/${uuidv7()}/logs`;
     const { token } = await services.signIn();
     expect(await call("POST", path, bearer(token))).toMatchObject({ status: 403, code: "agent_token_required" });
@@ -111,14 +111,14 @@ describe("an agent token", () => {
     expect((await call("POST", `/agents/${record.deviceId}/logs`, bearer(token))).status).toBe(status);
   });
 
-  it("of a quarantined device opens what is marked for that, and nothing else", async () => {
+  it("of a quarantined device opens only the routes marked for quarantined devices", async () => {
     const { token, record } = services.newAgent({ quarantined: true });
     const refused = await call("POST", `/agents/${record.deviceId}/logs`, bearer(token));
     expect([refused.status, refused.code]).toEqual([409, "agent_quarantined"]);
     expect((await call("POST", `/agents/${record.deviceId}/heartbeat`, bearer(token))).status).toBe(200);
   });
 
-  it("is asked for anew while identity does not know its organization yet", async () => {
+  it("is resolved again while identity does not know its organization yet", async () => {
     const { token, record } = services.newAgent();
     const path = `/agents/${record.deviceId}/logs`;
     const known = services.edge.resolveAgent;
@@ -131,7 +131,7 @@ describe("an agent token", () => {
     expect((await call("POST", path, bearer(token))).status).toBe(200);
   });
 
-  it("is asked for once while nothing changes, and anew after a change was announced", async () => {
+  it("is resolved once while nothing changes, and again after an announced change", async () => {
     const { token, record } = services.newAgent();
     const path = `/agents/${record.deviceId}/logs`;
     expect((await call("POST", path, bearer(token))).status).toBe(200);

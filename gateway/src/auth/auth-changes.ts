@@ -9,9 +9,9 @@ import {
   UserChangedSchema,
 } from "@muster/proto/muster/events/v1/auth_pb";
 import { decode } from "@muster/rpc";
-import { LRUCache } from "lru-cache";
 import type { AgentCache } from "./agent-cache.ts";
 import type { KeyCache } from "./key-cache.ts";
+import { lru } from "./lru.ts";
 import type { RateLimiter } from "./rate-limit.ts";
 import type { SessionCache } from "./session-cache.ts";
 
@@ -19,7 +19,7 @@ import type { SessionCache } from "./session-cache.ts";
 export type AuthChange = { id: string; subject: string; body: Uint8Array };
 
 export type AuthChanges = {
-  /** Applies what has not been applied before, and then says so to identity. */
+  /** Applies changes that have not been applied yet, and then acknowledges them to identity. */
   take(changes: readonly AuthChange[]): void;
   /** Something may have been missed: nothing cached is used any more. */
   dropAll(): void;
@@ -43,7 +43,7 @@ const messages = counter("gateway_auth_messages_total", "Messages of the AUTH st
 /** What revocations and other changes do here, and their acknowledgement. */
 export function createAuthChanges(options: AuthChangesOptions): AuthChanges {
   const { sessions, keys, agents, acknowledge, log } = options;
-  const known = new LRUCache<string, true>({ max: knownMax });
+  const known = lru<true>(knownMax);
   const applied: string[] = [];
   let acknowledging = false;
 
@@ -59,7 +59,7 @@ export function createAuthChanges(options: AuthChangesOptions): AuthChanges {
     try {
       while (applied.length > 0) await acknowledge(applied.splice(0, acknowledgedMax));
     } catch (err) {
-      // Who waits for it waits for the end of the lease instead.
+      // A change that is not acknowledged takes effect when the lease ends.
       log.warn({ err }, "applied changes not acknowledged");
     } finally {
       acknowledging = false;
@@ -74,7 +74,7 @@ export function createAuthChanges(options: AuthChangesOptions): AuthChanges {
         try {
           apply(subject, body, options);
         } catch (err) {
-          // What it revoked is unknown, so everything is asked again.
+          // The revoked credentials are unknown, so every cached credential is resolved again.
           log.error({ err, subject }, "unreadable message on the AUTH stream");
           dropAll();
         }
@@ -100,7 +100,7 @@ function apply(subject: string, body: Uint8Array, { sessions, keys, agents, rate
     }
     case "auth.role": {
       const { role, partnerId } = decode(RoleChangedSchema, body);
-      // By name: another tenant's role of the same name costs a question too many, never one too few.
+      // Matched by name: a role of another tenant with the same name causes an extra lookup, never a missed one.
       sessions.forget(({ principal }) => principal.role === role && principal.partnerId === partnerId);
       break;
     }

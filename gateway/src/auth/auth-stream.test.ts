@@ -63,7 +63,7 @@ async function revoke(sessionId: string): Promise<void> {
 }
 
 describe("the AUTH stream", () => {
-  it("takes a revoked session from every gateway, though identity would still vouch for it", async () => {
+  it("removes a revoked session from every gateway, although identity would still answer that it is valid", async () => {
     const { token, principal } = await services.signIn();
     expect(await codesFor(token)).toEqual([200, 200]);
     await until("both gateways to refuse", async () => {
@@ -74,7 +74,7 @@ describe("the AUTH stream", () => {
     expect(await codesFor(token)).toEqual(["session_revoked", "session_revoked"]);
   });
 
-  it("makes what is remembered of a changed person, role, partner or organization be asked for again", async () => {
+  it("invalidates cached sessions of a changed user, role, partner or organization", async () => {
     const [partnerId, orgId] = [randomUUID(), randomUUID()];
     const { token, principal } = await services.signIn({ scope: "organization", partnerId, orgId, role: "Auditor" });
     const role = create(RoleChangedSchema, { roleId: randomUUID(), role: "Auditor", partnerId });
@@ -96,7 +96,7 @@ describe("the AUTH stream", () => {
     }
   });
 
-  it("that lost its messages makes every session be asked for again", async () => {
+  it("invalidates every session after it lost messages", async () => {
     const { token } = await services.signIn();
     expect(await codesFor(token)).toEqual([200, 200]);
     await nats.kill9();
@@ -110,7 +110,7 @@ describe("the AUTH stream", () => {
     expect(await codesFor(token)).toEqual([200, 200]);
   });
 
-  it("that is away leaves it to the heartbeats to tell", async () => {
+  it("can be unavailable: heartbeats deliver the changes", async () => {
     const { token, principal } = await services.signIn();
     expect(await codesFor(token)).toEqual([200, 200]);
     await nats.kill9();

@@ -89,14 +89,14 @@ describe("checkAccess", () => {
     ],
     ["an organization's that is not known", { ...customers, orgStatus: "unknown" }, { code: "unavailable" }],
     ["the platform's", { scope: "system" }, "allowed"],
-  ])("judges %s people by the status of their tenant, before anything else", (_whose, change, expected) => {
+  ])("checks the tenant's status of %s users before any other condition", (_whose, change, expected) => {
     const row: Access = { auth: "session", permission: "organizations:write" };
     expect(check(row, change)).toEqual(expected);
     expect(check({ auth: "session", whileInactive: true }, change)).toBe("allowed");
     if (expected !== "allowed") expect(check(row, { ...change, permissions: [] })).toEqual(expected);
   });
 
-  it("tells an organization's user without organization that the account is misconfigured", () => {
+  it("rejects a user of scope organization without an organization as misconfigured", () => {
     const row: Access = { auth: "session", permission: "organizations:write" };
     expect(check(row, { scope: "organization" })).toEqual({ code: "misconfigured_account" });
     expect(check(row, { scope: "organization", orgId: "o1" })).toBe("allowed");
@@ -108,7 +108,7 @@ describe("sessionOf", () => {
   const accessOf = (change: object) =>
     sessionOf(create(PrincipalSchema, { scope: "partner", ...change })).caller.orgAccess;
 
-  it("reaches no organization unless the grant says so", () => {
+  it("reaches no organization unless the grant names it", () => {
     expect(accessOf({ orgAccess: "all" })).toEqual({ mode: "all" });
     expect(accessOf({ orgAccess: "selected", orgIds: ["o1"] })).toEqual({ mode: "list", orgIds: ["o1"] });
     expect(accessOf({ orgAccess: "none", orgIds: ["o1"] })).toEqual({ mode: "list", orgIds: [] });

@@ -1,37 +1,39 @@
 import { AppError, type counter, type gauge, type Logger } from "@muster/kit";
-import { LRUCache } from "lru-cache";
 import type { Lease } from "./lease.ts";
+import { lru } from "./lru.ts";
 
-/** With a lease: used this long, then used and asked for again behind the request; unless the cache says otherwise. */
+/** With a lease: an entry is used this long, then used and refreshed in the background; the cache may override both. */
 export const freshMs = 10_000;
 /** With a lease: never used when older. */
 export const hardMs = 30_000;
-/** Without a lease: how often a credential is asked for, and so how long an answer counts. */
+/** Without a lease: the refresh interval of a credential, and so the lifetime of an answer. */
 export const unleasedMs = 1_000;
 /** A refusal is repeated this long without asking. */
 export const negativeMs = 2_000;
 
-/** Answers that come too late to count, or that changes keep making stale, are asked for this often. */
+/** Attempts per lookup when answers arrive too late or are invalidated by changes while in flight. */
 const triesMax = 3;
 
-/** `askedAtMs` is when the question left, not when the answer came: ages never flatter. */
+/** `askedAtMs` is when the request was sent, not when the answer arrived: an entry's age is never underestimated. */
 type Entry<T> = { askedAtMs: number; value: T; refusal: null } | { askedAtMs: number; value: null; refusal: AppError };
 
 type Flight<T> = {
   asking: Promise<T>;
-  /** Changes that arrived meanwhile: an answer that one of them concerns may be from before it. */
+  /** Changes that arrived during the lookup: an answer that one of them concerns may predate it. */
   changes: ((value: T) => boolean)[];
   void: boolean;
 };
 
 export type FreshCache<T> = {
-  /** What identity says of a credential. `usable` may refuse what is remembered. Throws what `ask` throws, or `unavailable`. */
+  /**
+   * Identity's answer for a credential. `usable` may reject a cached value. Throws what `ask` throws, or `unavailable`.
+   */
   get(key: string, ask: () => Promise<T>, usable?: (value: T) => boolean): T | Promise<T>;
-  /** What is remembered of the values that match, or is on its way, is stale: it is asked for again before it is used. */
+  /** Marks cached and in-flight values that match as stale: each is resolved again before its next use. */
   forget(stale: (value: T) => boolean): void;
-  /** The same for one key, refusals included; false when no value was remembered. */
+  /** Marks the value of one key as stale, cached refusals included. Returns false when no value was cached. */
   drop(key: string): boolean;
-  /** The same for everything. */
+  /** Marks all values as stale. */
   dropAll(): void;
   readonly size: number;
 };
@@ -43,7 +45,7 @@ export type FreshCacheOptions<T> = {
   isRefusal(error: unknown): boolean;
   /** The value to keep when an answer changed nothing: the one from before. */
   merge(before: T, after: T): T;
-  /** Told of each value that is no longer used. */
+  /** Called with each value that is no longer used. */
   onDrop(value: T): void;
   log: Logger;
   lookups: ReturnType<typeof counter<"result">>;
@@ -55,12 +57,12 @@ export type FreshCacheOptions<T> = {
 };
 
 /**
- * Credentials as identity last described them. What a lease covers is used for up to 30 s; anything else for 1 s from when it
- * was asked for (docs/decisions/0005-leases.md). Each credential is asked for by one request at a time.
+ * Credentials as identity last described them. What a lease covers is used for up to 30 s; anything else for 1 s from
+ * when it was asked for (docs/decisions/0005-leases.md). At most one lookup per credential is in flight.
  */
 export function createFreshCache<T extends object>(options: FreshCacheOptions<T>): FreshCache<T> {
   const { lease, max, isRefusal, merge, onDrop, log, nowMs, life = { freshMs, hardMs } } = options;
-  const entries = new LRUCache<string, Entry<T>>({ max });
+  const entries = lru<Entry<T>>(max);
   const flights = new Map<string, Flight<T>>();
   const hits = options.lookups.labels("cache");
   const behind = options.lookups.labels("cache_refreshing");
@@ -94,7 +96,7 @@ export function createFreshCache<T extends object>(options: FreshCacheOptions<T>
       const stale = flight.void || flight.changes.some((concerns) => concerns(answer));
       flight.void = false;
       flight.changes.length = 0;
-      // A process that was stopped meanwhile would admit on an answer from before.
+      // A process that was suspended during the lookup would otherwise admit on an outdated answer.
       if (!stale && nowMs() - askedAtMs < lifeMs(askedAtMs)) {
         const value = before ? merge(before, answer) : answer;
         if (before && value !== before) onDrop(before);

@@ -44,7 +44,7 @@ async function cached(reply = answerWith()): Promise<KeyHolder> {
 }
 
 describe("a key in the cache", () => {
-  it("is asked for once, used for 10 s, then asked for behind a request, and never used after 30 s", async () => {
+  it("is resolved once, used for 10 s, then refreshed in the background, and never used after 30 s", async () => {
     const both = [keys.get(digest), keys.get(digest)];
     questions[0]?.answer(answerWith());
     const [key] = await Promise.all(both);
@@ -60,7 +60,7 @@ describe("a key in the cache", () => {
     expect(keys.get(digest)).toBeInstanceOf(Promise);
   });
 
-  it("is refused again for 2 s without asking when identity refused it", async () => {
+  it("that identity refused is refused for 2 s without another lookup", async () => {
     const asked = keys.get(digest);
     questions[0]?.refuse(new AppError("api_key_revoked", "API key is revoked"));
     await expect(asked).rejects.toMatchObject({ code: "api_key_revoked" });
@@ -71,7 +71,7 @@ describe("a key in the cache", () => {
     questions[1]?.answer(answerWith());
   });
 
-  it("is asked for again from the millisecond in which it expires or its grace ends", async () => {
+  it("is resolved again from the millisecond in which it expires or its grace ends", async () => {
     await cached(answerWith({ expiresAt: timestampFromMs(nowMs + 1_000) }, nowMs + 500));
     nowMs += 499;
     expect(keys.get(digest)).not.toBeInstanceOf(Promise);
@@ -91,7 +91,7 @@ describe("a key in the cache", () => {
     questions.at(-1)?.answer(answerWith());
   });
 
-  it("is asked for again when the answer under way is older than a change that was seen", async () => {
+  it("is resolved again when the answer in flight is older than a change that was seen", async () => {
     const asked = keys.get(digest);
     keys.changed({ keyId: "k1", version: 2n, digests: [] });
     questions[0]?.answer(answerWith({ version: 1n, rateLimit: 1 }));
@@ -100,14 +100,14 @@ describe("a key in the cache", () => {
     expect((await asked).record.rateLimit).toBe(2);
   });
 
-  it("is used when the answer under way is the change's own", async () => {
+  it("is used when the answer in flight is as new as the change", async () => {
     const asked = keys.get(digest);
     keys.changed({ keyId: "k1", version: 2n, digests: [] });
     questions[0]?.answer(answerWith({ version: 2n }));
     expect((await asked).record.version).toBe(2n);
   });
 
-  it("stays the same object while nothing changed", async () => {
+  it("stays the same object while nothing changes", async () => {
     const key = await cached();
     nowMs += hardMs;
     expect(await cached()).toBe(key);
@@ -120,7 +120,7 @@ describe("a key in the cache", () => {
 describe("a key's caller", () => {
   const callerOf = (scopes: string[]) => keyHolderOf(answerWith({ scopes })).caller;
 
-  it("is its organization, and nobody's session", () => {
+  it("is its organization, and has no session", () => {
     expect(callerOf([])).toMatchObject({
       actor: { type: "api_key", id: "k1", email: null },
       scope: "organization",

@@ -51,7 +51,7 @@ afterEach(async () => {
 });
 
 describe("a lease", () => {
-  it("covers nothing before the first heartbeat is answered, and nothing asked for before that", async () => {
+  it("covers no answer before the first acknowledged heartbeat, and none requested before it", async () => {
     const held = start();
     const askedMs = nowMs;
     expect(held.covers(askedMs)).toBe(false);
@@ -62,7 +62,7 @@ describe("a lease", () => {
     expect(held.covers(nowMs)).toBe(true);
   });
 
-  it("ends 2 s after the last answered heartbeat was sent, however late its answer came", async () => {
+  it("ends 2 s after the last acknowledged heartbeat was sent, however late its reply arrived", async () => {
     const held = start();
     nowMs += 1_500;
     beats[0]?.answer();
@@ -74,7 +74,7 @@ describe("a lease", () => {
     expect(held.covers(askedMs)).toBe(false);
   });
 
-  it("goes on while heartbeats are answered, and covers what was asked for since it began", async () => {
+  it("continues while heartbeats are answered, and covers answers requested since it began", async () => {
     const held = start();
     beats[0]?.answer();
     await settled();
@@ -87,13 +87,13 @@ describe("a lease", () => {
     }
   });
 
-  it("that was lost and taken again does not cover what was asked for before", async () => {
+  it("that was lost and renewed does not cover answers requested before", async () => {
     const held = start();
     beats[0]?.answer();
     await settled();
     const askedMs = nowMs;
     await nextBeat(2);
-    // Stopped for 5 s: it goes on with requests first.
+    // The process was suspended for 5 s and handles requests first.
     nowMs += 5_000;
     expect(held.covers(askedMs)).toBe(false);
     beats[1]?.answer();
@@ -105,7 +105,7 @@ describe("a lease", () => {
     expect(held.covers(nowMs)).toBe(true);
   });
 
-  it("counts only once the changes that came with it are applied", async () => {
+  it("takes effect only after the changes in its reply are applied", async () => {
     const held = start();
     beats[0]?.answer({ changes: ["one", "two"] });
     await settled();
@@ -113,7 +113,7 @@ describe("a lease", () => {
     expect(held.covers(nowMs)).toBe(true);
   });
 
-  it("is given back when the gateway stops", async () => {
+  it("is returned when the gateway stops", async () => {
     const held = start();
     beats[0]?.answer();
     await settled();
@@ -123,8 +123,8 @@ describe("a lease", () => {
   });
 });
 
-describe("a lease that nobody asks for", () => {
-  /** Beats on without a question until it was given back. */
+describe("a lease of an idle gateway", () => {
+  /** Keeps sending heartbeats without a request until the lease was returned. */
   async function unasked(): Promise<Lease> {
     const held = start();
     for (let number = 1; left === 0; number++) {
@@ -136,7 +136,7 @@ describe("a lease that nobody asks for", () => {
     return held;
   }
 
-  it("is given back after 10 s, and nothing is sent until the next question", async () => {
+  it("is returned after 10 s, and no heartbeat is sent until the next request", async () => {
     await unasked();
     const sent = beats.length;
     expect(nowMs).toBeGreaterThanOrEqual(1_010_000);
@@ -145,7 +145,7 @@ describe("a lease that nobody asks for", () => {
     expect([beats.length, left]).toEqual([sent, 1]);
   });
 
-  it("covers nothing that was asked for before, and is renewed before identity is asked", async () => {
+  it("covers no answer requested before it, and is renewed before identity is called", async () => {
     const held = await unasked();
     const sent = beats.length;
     expect(held.covers(nowMs)).toBe(false);
@@ -160,7 +160,7 @@ describe("a lease that nobody asks for", () => {
     expect(held.awake()).toBeNull();
   });
 
-  it("lets questions through when identity does not renew it", async () => {
+  it("does not block requests when identity does not renew it", async () => {
     const held = await unasked();
     const sent = beats.length;
     const asking = held.awake();
@@ -170,7 +170,7 @@ describe("a lease that nobody asks for", () => {
     expect(held.covers(nowMs)).toBe(false);
   });
 
-  it("stays while something beside it depends on changes", async () => {
+  it("is kept while another component depends on changes", async () => {
     start();
     mayRest = false;
     for (let number = 1; number < 8; number++) {

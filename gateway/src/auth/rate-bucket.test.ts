@@ -4,8 +4,9 @@ import { createBucket, demandOf, runsLow, spend } from "./rate-bucket.ts";
 const lifeMs = 2_000;
 
 /**
- * A credential used so often a second, whose every question is answered at once with what it asks for, until identity
- * goes away after `goneMs`: how long its requests are admitted from then on, and how often was asked before.
+ * Simulates a credential at a constant request rate whose grant requests are all answered at once and in full, until
+ * identity becomes unavailable after `goneMs`. Returns how long requests are admitted from then on, and the number of
+ * grant requests before.
  */
 function afterLoss(perSecond: number, goneMs: number): { lastsMs: number; asked: number } {
   const bucket = createBucket({ kind: "key", id: "k", limit: 1_000_000, generation: 1 });
@@ -26,7 +27,7 @@ function afterLoss(perSecond: number, goneMs: number): { lastsMs: number; asked:
   }
 }
 
-describe("requests in hand", () => {
+describe("granted requests in hand", () => {
   it.each([2, 3, 10, 40, 200, 2_000])(
     "last half of a grant's life when identity goes away, at %d a second",
     (perSecond) => {
@@ -36,14 +37,14 @@ describe("requests in hand", () => {
     },
   );
 
-  it("are at most a twentieth of the limit, however many are asked for", () => {
+  it("are at most a twentieth of the limit, however many are requested", () => {
     const bucket = createBucket({ kind: "key", id: "k", limit: 1_000, generation: 1 });
     bucket.sinceAsked = 10_000;
     bucket.askedAtMs = 0;
     expect(demandOf(bucket, 1_000, lifeMs)).toBe(50);
   });
 
-  it.each([10, 40, 200, 2_000])("cost at most three questions a second at %d a second", (perSecond) => {
+  it.each([10, 40, 200, 2_000])("cost at most three grant requests a second at %d a second", (perSecond) => {
     expect(afterLoss(perSecond, 20_000).asked / 20).toBeLessThanOrEqual(3);
   });
 });

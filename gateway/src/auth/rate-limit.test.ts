@@ -63,7 +63,7 @@ const total = (pick: (use: Use) => number) =>
   settled.flatMap(({ uses }) => uses).reduce((sum, use) => sum + pick(use), 0);
 
 describe("counting", () => {
-  it("asks once for all that arrive together, of all credentials", async () => {
+  it("sends one grant request for all that arrive together, of all credentials", async () => {
     const waiting = [rates.count(key), rates.count(key), rates.count({ ...key, id: "k2" })];
     const { wants, answer } = await ask(1);
     expect(wants.map(({ id, waiting }) => [id, waiting])).toEqual([
@@ -85,12 +85,13 @@ describe("counting", () => {
     const found = await Promise.all(waiting);
     expect(found.map(({ admitted }) => admitted)).toEqual([true, true, true, false, false]);
     for (const { remaining, resetSeconds, afterSeconds } of found.slice(3)) {
-      // By the database's clock, whole seconds: 1_700_003_600.4 is reached at …601, which would be more than an hour from …000.
+      // By the database's clock, whole seconds: 1_700_003_600.4 is reached at …601, which would be more than an hour
+      // from …000.
       expect([remaining, resetSeconds, afterSeconds]).toEqual([0, 1_700_003_600, 3_600]);
     }
   });
 
-  it("spends what was granted ahead without asking, for one second from before it asked", async () => {
+  it("spends prefetched grants without a call, for one second from before the grant request was sent", async () => {
     const first = rates.count(key);
     const { answer } = await ask(1);
     nowMs += 400;
@@ -104,7 +105,7 @@ describe("counting", () => {
     await until("the unspent to be given back", () => total(({ unspent }) => unspent) === 9);
   });
 
-  it("renews what credentials in steady use have in hand with the first one that has to ask", async () => {
+  it("renews the grants of credentials in steady use with the first one that needs a call", async () => {
     const both = () => ["k1", "k2"].map((id) => rates.count({ ...key, id }));
     const first = both();
     (await ask(1)).answer({ granted: 3, remaining: 500 }, { granted: 3, remaining: 500 });
@@ -134,7 +135,7 @@ describe("counting", () => {
     expect(asks).toHaveLength(3);
   });
 
-  it("repeats a final refusal without asking, not for longer than 5 s, and not after a change", async () => {
+  it("repeats a final refusal without a call, for at most 5 s, and not after a change", async () => {
     const first = rates.count(key);
     (await ask(1)).answer({ retryAtMs: resetAtMs, cacheable: true });
     expect((await first).admitted).toBe(false);
@@ -151,7 +152,7 @@ describe("counting", () => {
     expect(await raised).toMatchObject({ admitted: true, limit: 2_000 });
   });
 
-  it("asks again at once after a refusal that is not final", async () => {
+  it("requests a grant again at once after a refusal that is not final", async () => {
     const first = rates.count(key);
     (await ask(1)).answer({ retryAtMs: dbMs + 900 });
     const rate: Rate = await first;
@@ -161,7 +162,7 @@ describe("counting", () => {
     expect((await second).admitted).toBe(true);
   });
 
-  it("spends nothing of a grant that arrived after its life, and gives it back", async () => {
+  it("spends nothing of a grant that arrived after its expiry, and returns it", async () => {
     const first = rates.count(key);
     const { answer } = await ask(1);
     nowMs += 1_000;
@@ -171,7 +172,7 @@ describe("counting", () => {
     await until("both to be settled", () => total(({ unspent }) => unspent) === 1);
   });
 
-  it("answers unavailable when identity does, and goes on afterwards", async () => {
+  it("answers unavailable when identity does, and recovers afterwards", async () => {
     const first = rates.count(key);
     (await ask(1)).refuse(new AppError("unavailable", "away", { retryAfterSeconds: 1 }));
     await expect(first).rejects.toMatchObject({ code: "unavailable", retryAfterSeconds: 1 });
@@ -182,7 +183,7 @@ describe("counting", () => {
 });
 
 describe("settling", () => {
-  it("reports use once, and repeats the same settlement until it is answered", async () => {
+  it("reports use once, and repeats the same settlement until it is acknowledged", async () => {
     settleFails = true;
     const waiting = [rates.count(key), rates.count(key)];
     (await ask(1)).answer({ granted: 2 });
@@ -194,7 +195,7 @@ describe("settling", () => {
     expect(first).toMatchObject({ sequence: 1, uses: [{ id: "k1", used: 2, generation: 1 }] });
   });
 
-  it("keeps what an older generation used apart from what the new one did", async () => {
+  it("keeps the use of an older generation apart from that of the new one", async () => {
     const before = rates.count(key);
     (await ask(1)).answer({ granted: 3 });
     await before;
@@ -208,7 +209,7 @@ describe("settling", () => {
     ]);
   });
 
-  it("gives everything back when the gateway stops", async () => {
+  it("returns everything when the gateway stops", async () => {
     const first = rates.count(key);
     (await ask(1)).answer({ granted: 10 });
     await first;

@@ -32,7 +32,7 @@ function recorder(answer: () => Promise<unknown> = async () => ({})) {
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 describe("refused changes", () => {
-  it("are told once for each actor, action and minute", async () => {
+  it("are reported once per actor, action and minute", async () => {
     const { told, note, later } = recorder();
     for (let i = 0; i < 100; i++) note("a", "user.create");
     note("a", "role.create");
@@ -45,7 +45,7 @@ describe("refused changes", () => {
     expect(told).toHaveLength(4);
   });
 
-  it("are told again when identity could not be told", async () => {
+  it("are reported again when identity could not be reached", async () => {
     const { told, note } = recorder(() => Promise.reject(new AppError("unavailable", "away")));
     note("a", "user.create");
     await settled();
@@ -54,7 +54,7 @@ describe("refused changes", () => {
     expect(told).toHaveLength(2);
   });
 
-  it("never are more than 20 under way", async () => {
+  it("are reported with at most 20 calls in flight", async () => {
     let release: (value: unknown) => void = () => {};
     const held = new Promise((resolve) => {
       release = resolve;

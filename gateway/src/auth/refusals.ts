@@ -1,10 +1,10 @@
 import type { CallOptions, Client } from "@connectrpc/connect";
 import { type AppError, counter, type Logger } from "@muster/kit";
 import type { RefusalService } from "@muster/proto/muster/identity/v1/refusal_pb";
-import { LRUCache } from "lru-cache";
 import type { Credential } from "./credential.ts";
+import { lru } from "./lru.ts";
 
-/** Told behind the answer of each change that was refused to somebody known. */
+/** Called after the reply to each refused change of an authenticated caller. */
 export type NoteRefusal = (refusal: {
   action: string;
   id: string;
@@ -13,16 +13,18 @@ export type NoteRefusal = (refusal: {
   rpc(): Promise<CallOptions>;
 }) => void;
 
-/** Actors and actions of this minute that are known to have been told already. */
+/** Actors and actions of this minute that were already reported. */
 const knownMax = 10_000;
-/** Told at the same time; more are left out and counted. */
+/** Reports in flight at most; further ones are dropped and counted. */
 const underWayMax = 20;
 
-const untold = counter("gateway_refusals_untold_total", "Refused changes that identity was not told of.", ["reason"]);
+const untold = counter("gateway_refusals_untold_total", "Refused changes that were not reported to identity.", [
+  "reason",
+]);
 
 /**
- * Notifies identity of changes that were refused here, once for each actor, action and minute: nobody who is refused
- * waits for it, and nobody can flood the trail by being refused.
+ * Reports changes that the gateway refused to identity, once per actor, action and minute: replies do not wait for the
+ * report, and refused requests cannot flood the audit trail.
  */
 export function createRefusals({
   refusals,
@@ -33,7 +35,7 @@ export function createRefusals({
   log: Logger;
   now?: () => number;
 }): NoteRefusal {
-  const told = new LRUCache<string, true>({ max: knownMax });
+  const told = lru<true>(knownMax);
   let underWay = 0;
   return ({ action, id, credential, error, rpc }) => {
     const once = `${credential.caller.actor.id} ${action} ${Math.floor(now() / 60_000)}`;

@@ -56,7 +56,7 @@ function codeOf(run: () => unknown): string {
 }
 
 describe("a session in the cache", () => {
-  it("is asked for once, however many requests wait for it", async () => {
+  it("is resolved once, however many requests wait for it", async () => {
     const all = [sessions.get(token), sessions.get(token), sessions.get(token)];
     questions[0]?.answer(person());
     const [first, ...others] = await Promise.all(all);
@@ -64,14 +64,14 @@ describe("a session in the cache", () => {
     expect(questions).toHaveLength(1);
   });
 
-  it("is used without asking while it is fresh", async () => {
+  it("is used without a call while it is fresh", async () => {
     const session = await cached();
     nowMs += freshMs - 1;
     expect(sessions.get(token)).toBe(session);
     expect(questions).toHaveLength(1);
   });
 
-  it("is used and asked for behind the request, once, when it is stale", async () => {
+  it("is used and refreshed once in the background when it is stale", async () => {
     const session = await cached();
     nowMs += freshMs;
     expect(sessions.get(token)).toBe(session);
@@ -84,7 +84,7 @@ describe("a session in the cache", () => {
     expect(questions).toHaveLength(2);
   });
 
-  it("is never used beyond its hard life, counted from when it was asked for", async () => {
+  it("is never used beyond its hard lifetime, counted from when the lookup was sent", async () => {
     const asked = sessions.get(token);
     nowMs += 1_500;
     questions[0]?.answer(person());
@@ -95,7 +95,7 @@ describe("a session in the cache", () => {
     expect(sessions.get(token)).toBeInstanceOf(Promise);
   });
 
-  it("stays the same object while nothing changed, and is another one after a change", async () => {
+  it("stays the same object while nothing changes, and is a new one after a change", async () => {
     const session = await cached();
     nowMs += hardMs;
     expect(await cached()).toBe(session);
@@ -106,7 +106,7 @@ describe("a session in the cache", () => {
     expect(dropped).toEqual(["s1"]);
   });
 
-  it("is asked for again when the token is newer than what is remembered of the person", async () => {
+  it("is resolved again when the token is newer than the cached user", async () => {
     await cached();
     const newer = sessions.get({ ...token, userVersion: 2 });
     expect(newer).toBeInstanceOf(Promise);
@@ -114,7 +114,7 @@ describe("a session in the cache", () => {
     expect((await newer).principal.userVersion).toBe(2);
   });
 
-  it("survives identity being away until its hard life ends", async () => {
+  it("is used while identity is unavailable, until its hard lifetime ends", async () => {
     const session = await cached();
     nowMs += freshMs;
     expect(sessions.get(token)).toBe(session);
@@ -136,7 +136,7 @@ describe("a session in the cache", () => {
 });
 
 describe("without a lease", () => {
-  it("a session is asked for once a second, whatever is remembered", async () => {
+  it("a session is resolved once a second, whatever is cached", async () => {
     await cached();
     leasedSinceMs = null;
     nowMs += unleasedMs - 1;
@@ -153,7 +153,7 @@ describe("without a lease", () => {
     expect(questions).toHaveLength(2);
   });
 
-  it("a session is not admitted on an answer that took a second: it is asked for again, three times in all", async () => {
+  it("a session is not admitted on an answer that took a second: the lookup is repeated, three times in all", async () => {
     leasedSinceMs = null;
     const answerAfter = async (ms: number) => {
       nowMs += ms;
@@ -174,7 +174,7 @@ describe("without a lease", () => {
     expect(questions).toHaveLength(5);
   });
 
-  it("and with a new one, what was asked for before it is asked for again", async () => {
+  it("a session resolved before a new lease is resolved again", async () => {
     await cached();
     nowMs += 5_000;
     leasedSinceMs = nowMs - 1;
@@ -182,8 +182,8 @@ describe("without a lease", () => {
   });
 });
 
-describe("a changed person", () => {
-  it("is asked for again when the answer under way may be from before the change", async () => {
+describe("a changed user", () => {
+  it("is resolved again when the answer in flight may predate the change", async () => {
     const asked = sessions.get(token);
     sessions.forget(({ principal }) => principal.userId === "u1");
     questions[0]?.answer(person());
@@ -193,7 +193,7 @@ describe("a changed person", () => {
     expect((await asked).principal.userVersion).toBe(2);
   });
 
-  it("leaves the answers about others alone", async () => {
+  it("does not affect the answers about other users", async () => {
     const asked = sessions.get(token);
     sessions.forget(({ principal }) => principal.userId === "u2");
     questions[0]?.answer(person());
@@ -210,7 +210,7 @@ describe("a revoked session", () => {
     expect(dropped).toEqual(["s1"]);
   });
 
-  it("is refused even when an answer from before arrives after it", async () => {
+  it("is refused even when an older answer arrives after the revocation", async () => {
     const asked = sessions.get(token);
     sessions.revoked("s1");
     questions[0]?.answer(person());
@@ -218,13 +218,13 @@ describe("a revoked session", () => {
     expect(codeOf(() => sessions.get(token))).toBe("session_revoked");
   });
 
-  it("stays refused for as long as its access tokens may live", async () => {
+  it("stays refused for the lifetime of its access tokens", async () => {
     sessions.revoked("s1");
     nowMs += 60 * 60_000;
     expect(codeOf(() => sessions.get(token))).toBe("session_revoked");
   });
 
-  it("that identity names is not asked for again for 2 s", async () => {
+  it("that identity reports is not resolved again for 2 s", async () => {
     const asked = sessions.get(token);
     questions[0]?.refuse(sessionEnded());
     await expect(asked).rejects.toMatchObject({ code: "session_revoked" });
@@ -236,7 +236,7 @@ describe("a revoked session", () => {
     expect(questions).toHaveLength(2);
   });
 
-  it("found by a refresh behind a request is refused from then on", async () => {
+  it("that a background refresh finds is refused from then on", async () => {
     await cached();
     nowMs += freshMs;
     sessions.get(token);
@@ -247,7 +247,7 @@ describe("a revoked session", () => {
 });
 
 describe("a gap in the AUTH stream", () => {
-  it("makes every session be asked for again, and keeps no answer from before it", async () => {
+  it("invalidates every session, and keeps no earlier answer", async () => {
     await cached();
     nowMs += freshMs;
     sessions.get(token);
@@ -274,8 +274,8 @@ describe("the cache", () => {
   });
 });
 
-describe("a session that is forgotten", () => {
-  it("is asked for again, and its minted tokens go", async () => {
+describe("a session that left the cache", () => {
+  it("is resolved again, and its minted tokens are dropped", async () => {
     const session = await cached();
     sessions.forget(({ id }) => id === "other");
     expect(sessions.get(token)).toBe(session);
@@ -287,7 +287,7 @@ describe("a session that is forgotten", () => {
     expect((await again).principal.name).toBe("Changed");
   });
 
-  it("does not come back by an answer that was under way", async () => {
+  it("is not restored by an answer that was in flight", async () => {
     const early = sessions.get(token);
     sessions.forget(() => true);
     questions[0]?.answer(person({ name: "Before" }));

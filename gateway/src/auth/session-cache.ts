@@ -1,23 +1,26 @@
 import { equals } from "@bufbuild/protobuf";
 import { AppError, counter, gauge, type Logger, sessionEnded } from "@muster/kit";
 import { type Principal, PrincipalSchema } from "@muster/proto/muster/identity/v1/session_pb";
-import { LRUCache } from "lru-cache";
 import type { AccessToken } from "./access-token.ts";
 import type { Session } from "./credential.ts";
 import { createFreshCache } from "./fresh-cache.ts";
 import { placesAreKnown } from "./known-places.ts";
 import type { Lease } from "./lease.ts";
+import { lru } from "./lru.ts";
 import { sessionOf } from "./principal.ts";
 
 /** Longest life of an access token, and a margin: after that a revoked session's token is refused as expired. */
 export const revokedForMs = 65 * 60_000;
 
 export type SessionCache = {
-  /** The person behind a verified token. Throws AppError `session_revoked`, or `unavailable` when identity cannot be asked. */
+  /**
+   * The user behind a verified token. Throws AppError `session_revoked`, or `unavailable` when identity does not
+   * answer.
+   */
   get(token: AccessToken): Session | Promise<Session>;
-  /** From now on this session is refused here, whatever any answer under way says. */
+  /** Refuses this session here from now on, whatever an answer in flight says. */
   revoked(sessionId: string): void;
-  /** What is remembered of the sessions that match is stale: each is asked for again before it is used. */
+  /** Marks the cached sessions that match as stale: each is resolved again before its next use. */
   forget(matches: (session: Session) => boolean): void;
   /** Something may have been missed: nothing cached is used any more. */
   dropAll(): void;
@@ -29,7 +32,7 @@ export type SessionCacheOptions = {
   lease: Pick<Lease, "covers" | "awake">;
   max: number;
   log: Logger;
-  /** Told of each session that left the cache because it may no longer be what it was. */
+  /** Called with each session that left the cache because it may have changed. */
   onDrop?: (sessionId: string) => void;
   /** Milliseconds of a monotonic clock. */
   nowMs?: () => number;
@@ -41,12 +44,12 @@ const entries = gauge("gateway_session_cache_entries", "Sessions remembered by t
 /** Sessions as identity last described them, for as long as the lease covers that. */
 export function createSessionCache(options: SessionCacheOptions): SessionCache {
   const { resolve, lease, max, log, onDrop = () => {}, nowMs = () => performance.now() } = options;
-  const revokedIds = new LRUCache<string, true>({ max, ttl: revokedForMs, perf: { now: nowMs }, ttlResolution: 0 });
+  const revokedIds = lru<true>(max, { ttl: revokedForMs, nowMs });
   const cache = createFreshCache<Session>({
     lease,
     max,
     isRefusal: (error) => error instanceof AppError && error.code === "session_revoked",
-    // The same object while nothing changed: minted caller tokens and rendered replies hang on it.
+    // The same object while nothing changes: minted caller tokens and rendered replies are keyed by it.
     merge: (before, after) => (equals(PrincipalSchema, before.principal, after.principal) ? before : after),
     onDrop: (session) => onDrop(session.id),
     log,

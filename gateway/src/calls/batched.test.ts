@@ -3,7 +3,7 @@ import { batched } from "./batched.ts";
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-describe("batched questions", () => {
+describe("batched lookups", () => {
   it("of one turn go in one call, and each gets its own answer or refusal", async () => {
     const calls: (readonly number[])[] = [];
     const ask = batched<number, number>(
@@ -23,7 +23,7 @@ describe("batched questions", () => {
     ]);
   });
 
-  it("go in calls of bounded size, and wait while as many calls as allowed are under way", async () => {
+  it("go in calls of bounded size, and wait while the maximum number of calls is in flight", async () => {
     const open: { questions: readonly number[]; answer(): void }[] = [];
     const ask = batched<number, number>(
       (questions) => new Promise((resolve) => open.push({ questions, answer: () => resolve(questions) })),
@@ -42,7 +42,7 @@ describe("batched questions", () => {
     expect(await all).toEqual([1, 2, 3, 4, 5]);
   });
 
-  it("all fail with what the call throws, and the next are asked again", async () => {
+  it("all fail with the call's error, and the next are sent again", async () => {
     let fails = true;
     const ask = batched<number, number>(
       async (questions) => {

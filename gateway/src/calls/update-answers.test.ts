@@ -46,7 +46,7 @@ const change = (scope: string, id = "") => {
 const never = () => new Promise<{ validForMs: bigint }>(() => undefined);
 
 describe("an answer of `nothing to do`", () => {
-  it("is remembered with the version of the device's row for as long as it is good", async () => {
+  it("is cached with the version of the device's row for its lifetime", async () => {
     expect(updates.knownVersion("a")).toBe(0n);
     await updates.ask(device("a"), null);
     expect(updates.knownVersion("a")).toBe(3n);
@@ -65,22 +65,22 @@ describe("an answer of `nothing to do`", () => {
     expect(updates.knownVersion("a")).toBe(version);
   });
 
-  it("is not remembered when the device is to be asked about again", async () => {
+  it("is not cached when the device must be checked again", async () => {
     decide = async () => ({ validForMs: 0n });
     await updates.ask(device("a"), null);
     expect(updates.knownVersion("a")).toBe(0n);
   });
 });
 
-describe("an agent-release that does not answer", () => {
-  it("is asked by one heartbeat at a time, ever more seldom, and the others wait for nothing", async () => {
+describe("an agent-release that does not respond", () => {
+  it("is called by one heartbeat at a time, with growing backoff, while the others do not wait", async () => {
     decide = never;
     expect(await Promise.all([updates.ask(device("a"), null), updates.ask(device("b"), null)])).toEqual([null, null]);
     expect(asked).toEqual([["a", "b"]]);
     expect([updates.knownVersion("c"), await updates.ask(device("c"), null)]).toEqual([-1n, null]);
     expect(asked).toHaveLength(1);
     nowMs += 1_001;
-    // One asks; who comes meanwhile is answered without it.
+    // One heartbeat calls; concurrent ones are answered without updates.
     const probe = updates.ask(device("d"), null);
     const startedMs = performance.now();
     expect(await updates.ask(device("e"), null)).toBeNull();
@@ -93,7 +93,7 @@ describe("an agent-release that does not answer", () => {
     expect(asked).toHaveLength(2);
   });
 
-  it("is asked by everybody again once it has answered in time", async () => {
+  it("is called by every heartbeat again once it has answered in time", async () => {
     decide = async () => {
       throw new Error("away");
     };

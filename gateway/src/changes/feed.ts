@@ -12,20 +12,20 @@ export type DeviceChange = {
   status: string;
 };
 
-/** `current`: from here on changes are told; what was before may have been missed. */
+/** `current`: changes are reported from here on; earlier ones may have been missed. */
 export type Told = DeviceChange | "current";
 
 export type ChangeFeed = {
   /** Calls back with each change of a device, `current` before the first, until stopped. */
   listen(listener: (told: Told) => void): { stop(): void };
-  /** From now on there is a bus to hear changes from. */
+  /** Connects the feed to the bus. */
   attach(relay: Relay): void;
 };
 
 const subjects = "changes.device.*";
 const listening = gauge("gateway_change_listeners", "Streams of changes that this gateway serves.");
 
-/** Changes of devices as tenancy tells them on core NATS, which is listened to only while somebody wants them. */
+/** Changes of devices that tenancy publishes on core NATS; subscribed only while there are listeners. */
 export function createChangeFeed(log: Logger): ChangeFeed {
   const listeners = new Set<(told: Told) => void>();
   let bus: Relay | null = null;
@@ -55,9 +55,9 @@ export function createChangeFeed(log: Logger): ChangeFeed {
         log.warn({ err, subject }, "unreadable change of a device");
       }
     });
-    becomeCurrent().catch(tellOf);
+    becomeCurrent().catch(logFailure);
   };
-  const tellOf = (err: unknown) => log.info({ err }, "changes of devices are not told for now");
+  const logFailure = (err: unknown) => log.info({ err }, "changes of devices are not delivered for now");
   const setListening = () => listening.set(listeners.size);
 
   return {
@@ -81,7 +81,7 @@ export function createChangeFeed(log: Logger): ChangeFeed {
       bus = relay;
       relay.onReconnect(() => {
         isCurrent = false;
-        becomeCurrent().catch(tellOf);
+        becomeCurrent().catch(logFailure);
       });
       begin();
     },

@@ -22,7 +22,7 @@ describe("a device of a site is within reach", () => {
     expect(reaches(caller, there)).toBe(expected);
   });
 
-  it("without a site only of those who are not limited to some", () => {
+  it("a device without a site is within reach only of callers not limited to sites", () => {
     const nowhere = { ...there, siteId: null };
     expect(reaches(callers.orgAdmin("p", "o"), nowhere)).toBe(true);
     expect(reaches(callers.orgAdmin("p", "o", { siteIds: ["s"] }), nowhere)).toBe(false);

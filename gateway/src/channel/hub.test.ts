@@ -72,7 +72,7 @@ async function hubOn(bus: Bus | null, change: Partial<HubOptions> = {}) {
 
 const agentOf = (deviceId: string) => ({ kind: "agent", id: deviceId }) as Agent;
 
-/** Asks as device-logs does; what comes back. */
+/** Sends a query as device-logs does, and collects the replies. */
 function ask(deviceId: string, head: object = {}) {
   const answers: { head: Record<string, unknown>; body: Uint8Array }[] = [];
   let nobody = 0;
@@ -98,7 +98,7 @@ function ask(deviceId: string, head: object = {}) {
 }
 
 describe("a channel", () => {
-  it("carries a question to the agent and its chunks back, small ones together", async () => {
+  it("carries a query to the agent and its chunks back, small ones merged", async () => {
     const deviceId = uuidv7();
     const agent = await (await hubOn(first)).connect(deviceId);
     const question = ask(deviceId, { params: { name: "System" }, principal: { type: "user", id: "u" } });
@@ -122,7 +122,7 @@ describe("a channel", () => {
     expect(Buffer.concat(question.answers.map(({ body }) => body)).equals(bytes)).toBe(true);
   });
 
-  it("gets 8 MiB through in chunks of any size, within the messages that NATS lets it answer", async () => {
+  it("carries 8 MiB in chunks of any size, within the number of messages that NATS permits as replies", async () => {
     const deviceId = uuidv7();
     const agent = await (await hubOn(first)).connect(deviceId);
     const question = ask(deviceId);
@@ -139,7 +139,7 @@ describe("a channel", () => {
     expect(Buffer.concat(question.answers.map(({ body }) => body)).equals(bytes)).toBe(true);
   });
 
-  it("refuses the fifth question at once, and takes one more when one is answered or cancelled", async () => {
+  it("refuses the fifth query at once, and accepts another when one is answered or cancelled", async () => {
     const deviceId = uuidv7();
     const agent = await (await hubOn(first)).connect(deviceId);
     const questions = Array.from({ length: 5 }, () => ask(deviceId));
@@ -153,7 +153,7 @@ describe("a channel", () => {
     await until("the next", () => agent.frames.some(({ head: { id } }) => id === next.id));
   });
 
-  it("tells who asked when the agent leaves, sends rubbish, or sends chunks in the wrong order", async () => {
+  it("notifies the caller when the agent disconnects, sends malformed frames, or sends chunks out of order", async () => {
     const { connect } = await hubOn(first);
     const failing = async (how: (agent: Awaited<ReturnType<typeof connect>>, id: string) => void) => {
       const deviceId = uuidv7();
@@ -180,7 +180,7 @@ describe("a channel", () => {
     ["a list", [[]]],
     ["null", null],
     ["our own", "connection_lost"],
-  ])("takes an error code that is %s for the device's failure, and goes on", async (_, code) => {
+  ])("treats an error code that is %s as the device's failure, and continues", async (_, code) => {
     const deviceId = uuidv7();
     const { connect } = await hubOn(first);
     const agent = await connect(deviceId);
@@ -192,7 +192,7 @@ describe("a channel", () => {
     expect(agent.closed).toEqual([]);
   });
 
-  it("takes answers in small pieces, and none that never comes to its end", async () => {
+  it("accepts an answer in small pieces, and rejects one that never ends", async () => {
     const deviceId = uuidv7();
     const agent = await (await hubOn(first)).connect(deviceId);
     const [small, endless] = [ask(deviceId), ask(deviceId)];
@@ -205,7 +205,7 @@ describe("a channel", () => {
     await until("the error", () => endless.answers.at(-1)?.head.code === "device_error");
   });
 
-  it("ends when the agent floods the gateway with what nobody asked for, also over several connections", async () => {
+  it("closes when the agent floods the gateway with unsolicited frames, also over several connections", async () => {
     const deviceId = uuidv7();
     const { connect } = await hubOn(first);
     const flooding = await connect(deviceId);
@@ -219,14 +219,14 @@ describe("a channel", () => {
     expect(other.closed).toEqual([]);
   });
 
-  it("says every two seconds that the agent is still waited for", async () => {
+  it("sends the caller a keep-alive every two seconds", async () => {
     const deviceId = uuidv7();
     await (await hubOn(first)).connect(deviceId);
     const question = ask(deviceId);
     await until("two signs of life", () => question.types().filter((type) => type === "working").length >= 2);
   });
 
-  it("has nobody listening when the agent is not there", async () => {
+  it("has no subscriber while the agent is not connected", async () => {
     const deviceId = uuidv7();
     const agent = await (await hubOn(first)).connect(deviceId);
     agent.socket.close();
@@ -239,7 +239,7 @@ describe("a channel", () => {
 });
 
 describe("several connections of one device", () => {
-  it("leave the newest, at one gateway and across two", async () => {
+  it("are reduced to the newest, at one gateway and across two", async () => {
     const deviceId = uuidv7();
     const [here, there] = [await hubOn(first), await hubOn(second)];
     const [a, b] = [await here.connect(deviceId), await here.connect(deviceId)];
@@ -255,7 +255,7 @@ describe("several connections of one device", () => {
     await until("the answer", () => question.answers.some(({ head: { code } }) => code === "event_log_not_found"));
   });
 
-  it("are told apart also when they were opened before the bus was there", async () => {
+  it("are ordered also when they were opened before the bus was connected", async () => {
     const deviceId = uuidv7();
     const [early, late] = [await hubOn(null), await hubOn(second)];
     const older = await early.connect(deviceId);
@@ -270,16 +270,16 @@ describe("several connections of one device", () => {
 });
 
 describe("the hub", () => {
-  it("pings, and gives up on a connection that shows no sign of life", async () => {
+  it("pings, and closes a connection that does not respond", async () => {
     const { hub, connect } = await hubOn(first, { pingMs: 500, deadMs: 3_000 });
     const [alive, dead] = [await connect(uuidv7()), await connect(uuidv7())];
-    // Takes everything in and answers nothing, pings included.
+    // Reads everything and answers nothing, pings included.
     (dead.socket as unknown as { _socket: { pause(): void } })._socket.pause();
     await until("the dead one to be gone", () => hub.size === 1);
     expect(alive.closed).toEqual([]);
   });
 
-  it("closes channels that are not admitted any more, and no other, also while identity is away", async () => {
+  it("closes channels that are no longer admitted, and no other, also while identity is unavailable", async () => {
     const refused = new Set<string>();
     const away = new Set<string>();
     const { hub, connect } = await hubOn(first, {
@@ -298,7 +298,7 @@ describe("the hub", () => {
     expect([channels[1]?.closed, channels[2]?.closed, hub.size]).toEqual([[], [], 2]);
   });
 
-  it("closes a channel whose token was revoked while it was opened", async () => {
+  it("closes a channel whose token was revoked while the channel was being opened", async () => {
     let revoked = false;
     const { hub, connect } = await hubOn(first, {
       admit(digest) {
@@ -306,14 +306,14 @@ describe("the hub", () => {
         return agentOf(digest);
       },
     });
-    // What the gateway heard of it found no channel yet.
+    // The gateway received the revocation before the channel existed.
     revoked = true;
     hub.recheck(() => true);
     const channel = await connect(uuidv7());
     await until("it to be closed", () => channel.closed.includes(4001));
   });
 
-  it("sends its agents elsewhere over a while when it stops, and cuts who stays", async () => {
+  it("spreads its agents' reconnects over time when it stops, and closes the remaining ones", async () => {
     const { hub, connect } = await hubOn(first);
     const [polite, stubborn] = [await connect(uuidv7()), await connect(uuidv7())];
     polite.socket.on("message", (data: Buffer) => {

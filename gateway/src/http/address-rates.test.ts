@@ -9,7 +9,7 @@ function counted(perMinute: number) {
     pass: (ms: number) => {
       nowMs += ms;
     },
-    /** Seconds to wait, or null when the request was taken. */
+    /** Seconds to wait, or null when the request was admitted. */
     count(address: string | null, route = "GET /a"): number | null {
       try {
         rates.count("sso", route, address);
@@ -24,7 +24,7 @@ function counted(perMinute: number) {
 }
 
 describe("the limit of an address", () => {
-  it("takes a minute's requests at once, refuses the next and says when it is taken", () => {
+  it("admits a minute's requests at once, refuses the next and returns the seconds until it is admitted", () => {
     const { count, pass } = counted(3);
     expect([1, 2, 3, 4].map(() => count("10.0.0.1"))).toEqual([null, null, null, 20]);
     pass(19_999);
@@ -34,7 +34,7 @@ describe("the limit of an address", () => {
     expect(count("10.0.0.1")).toBe(20);
   });
 
-  it("counts each row and each address for itself, an IPv6 /64 as one", () => {
+  it("is counted per route and address, with an IPv6 /64 as one address", () => {
     const { count } = counted(1);
     expect(count("10.0.0.1")).toBeNull();
     expect(count("10.0.0.2")).toBeNull();
@@ -45,7 +45,7 @@ describe("the limit of an address", () => {
     expect([count(null), count(null)]).toEqual([null, 60]);
   });
 
-  it("never saves up more than a minute's requests", () => {
+  it("never accumulates more than a minute's requests", () => {
     const { count, pass } = counted(2);
     expect(count("10.0.0.1")).toBeNull();
     pass(3_600_000);

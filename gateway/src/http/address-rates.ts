@@ -1,11 +1,14 @@
 import { AppError, clientNetwork, counter } from "@muster/kit";
-import { LRUCache } from "lru-cache";
+import { lru } from "../auth/lru.ts";
 
-/** Limits that rows name; a setting says how many requests each is. */
+/** Names of limits on routes; a setting holds the number of requests of each. */
 export type AddressLimit = "sso";
 
 export type AddressRates = {
-  /** Counts one request of an address at a row. Throws AppError `rate_limited` with the seconds until the next is taken. */
+  /**
+   * Counts one request of an address at a route. Throws AppError `rate_limited` with the seconds until the next is
+   * admitted.
+   */
   count(limit: AddressLimit, route: string, clientAddress: string | null): void;
 };
 
@@ -16,17 +19,17 @@ const refused = counter("gateway_address_limited_total", "Requests refused becau
 ]);
 
 /**
- * Per address (IPv6: per /64), row and gateway: a minute's requests at once, then as many as time brings back (token bucket). For rows
- * that anybody may call and that cost more than they look.
+ * Per address (IPv6: per /64), route and gateway: a minute's requests at once, then refilled over time (token bucket).
+ * For public routes whose requests are expensive.
  */
 export function createAddressRates(options: {
   perMinute: Readonly<Record<AddressLimit, number>>;
-  /** Addresses remembered; one that is forgotten begins anew. */
+  /** Addresses remembered at most; a forgotten address starts with a full bucket. */
   max: number;
   now?: () => number;
 }): AddressRates {
   const { perMinute, max, now = Date.now } = options;
-  const buckets = new LRUCache<string, Bucket>({ max });
+  const buckets = lru<Bucket>(max);
   return {
     count(limit, route, clientAddress) {
       const most = perMinute[limit];

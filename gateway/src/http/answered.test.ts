@@ -104,14 +104,14 @@ describe("a reply with a status of its own", () => {
     });
   });
 
-  it("gets a cookie from several Cookie lines, null when two values stand there", async () => {
+  it("reads a cookie from several Cookie lines, and null when there are two values", async () => {
     const location = async (...lines: string[]) => (await get("away", ...lines)).headers.get("location");
     expect(await location("Cookie: a=1", "Cookie: state=x")).toBe("https://app.test/?cookie=x");
     expect(await location("Cookie: state=y", "Cookie: state=x")).toBe("https://app.test/?cookie=null");
     expect(await location()).toBe("https://app.test/?cookie=null");
   });
 
-  it("sends a part of a file, what has not changed, and a range beyond it", async () => {
+  it("sends a part of a file, 304 for an unchanged one, and 416 for a range beyond it", async () => {
     const part = await get("file", "Range: bytes=1-2");
     expect([part.status, part.text, part.headers.get("content-range")]).toEqual([206, "il", "bytes 1-2/4"]);
     const same = await get("file", 'If-None-Match: "1"');
@@ -121,14 +121,14 @@ describe("a reply with a status of its own", () => {
     expect((await get("file", "Range: bytes=1-2", "Range: bytes=0-1")).status).toBe(400);
   });
 
-  it("is a fault of ours when its row does not name the status", async () => {
+  it("is an internal error when its route does not declare the status", async () => {
     const reply = await get("unnamed");
     expect([reply.status, reply.json.code, reply.headers.has("location")]).toEqual([500, "internal", false]);
   });
 });
 
 describe("a form", () => {
-  it("is read as texts by name, and its reply may set a cookie", async () => {
+  it("is parsed as texts by name, and its reply may set a cookie", async () => {
     const reply = await post("text=a%20b%2Bc+d&other=1");
     expect([reply.status, reply.json, reply.headers.get("set-cookie")]).toEqual([200, { text: "a b+c d" }, "a=b"]);
   });
@@ -146,7 +146,7 @@ describe("a form", () => {
     expect([reply.status, reply.json.code]).toEqual([status, code]);
   });
 
-  it("is limited by address, before it is read", async () => {
+  it("is rate-limited by address before it is read", async () => {
     const from = (address: string) => post("text=a", undefined, `X-Forwarded-For: ${address}`);
     const replies = [];
     for (let i = 0; i < 21; i++) replies.push(await from("203.0.113.9"));
@@ -156,7 +156,7 @@ describe("a form", () => {
   });
 });
 
-it("the document holds each answer, the form and the limit", () => {
+it("is described in the OpenAPI document with each answer, the form and the limit", () => {
   const { paths } = openApiDocument(rows, { version: "1" }) as {
     paths: Record<string, Record<string, { responses: Record<string, { content?: object }>; requestBody?: object }>>;
   };

@@ -20,7 +20,7 @@ const bodiesOf = (options: Partial<BodiesOptions> = {}): Bodies =>
     ...options,
   });
 
-/** A body under way: what it has come to, and the wire it comes over. */
+/** A body in flight: its result, and the connection it arrives on. */
 function receiving(bodies: Bodies, owner: string, limitBytes = 500) {
   const wire = new PassThrough();
   const body = { wire, outcome: "under way" };
@@ -46,7 +46,7 @@ describe("a body", () => {
     expect(body.outcome).toBe("one two");
   });
 
-  it("beyond its limit is read to its end, kept no longer and refused", async () => {
+  it("beyond its limit is read to its end, discarded and refused", async () => {
     const bodies = bodiesOf();
     const body = receiving(bodies, "a", 10);
     body.wire.end("x".repeat(5_000));
@@ -54,7 +54,7 @@ describe("a body", () => {
     expect([body.outcome, bodies.size]).toEqual(["payload_too_large", 0]);
   });
 
-  it("whose client leaves is given up", async () => {
+  it("whose client disconnects is dropped", async () => {
     const bodies = bodiesOf();
     const body = receiving(bodies, "a");
     body.wire.destroy();
@@ -62,7 +62,7 @@ describe("a body", () => {
     expect([body.outcome, bodies.size]).toEqual(["bad_request", 0]);
   });
 
-  it("that comes too slowly is cut, one that comes at the least rate is not", async () => {
+  it("below the minimum rate is cut, one at the minimum rate is not", async () => {
     const bodies = bodiesOf({ graceMs: 1_000, bytesMax: 100_000 });
     const slow = receiving(bodies, "a");
     const steady = receiving(bodies, "a");
@@ -92,19 +92,19 @@ describe("a gzip body", () => {
     expect([await inflated(bodies, zeros(300_000), 300_000), bodies.size]).toEqual([300_000, 0]);
   });
 
-  it("beyond its limit is stopped on the way", async () => {
+  it("beyond its limit is stopped while it is inflated", async () => {
     const bodies = bodiesOf({ bytesMax: 1_000_000 });
     expect([await inflated(bodies, zeros(10_000_000), 100_000), bodies.size]).toEqual(["payload_too_large", 0]);
   });
 
-  it("that is none is refused", async () => {
+  it("that is not valid gzip is refused", async () => {
     const bodies = bodiesOf();
     expect(await inflated(bodies, Buffer.from("plain"), 100)).toBe("bad_request");
     expect(await inflated(bodies, gzipSync("cut off in the middle").subarray(0, 20), 100)).toBe("bad_request");
     expect(bodies.size).toBe(0);
   });
 
-  it("counts to the bytes that are kept: many small ones that become large at once are refused, and the next is taken", async () => {
+  it("counts towards the bytes in memory: many small ones that inflate to large ones are refused at once, and the next is accepted", async () => {
     const bodies = bodiesOf({ max: 100, bytesMax: 1_000_000, ownerPercent: 100 });
     const sent = zeros(300_000);
     const outcomes = await Promise.all(Array.from({ length: 10 }, () => inflated(bodies, sent, 300_000)));
@@ -115,7 +115,7 @@ describe("a gzip body", () => {
 });
 
 describe("too many bodies", () => {
-  it("of one owner cost that owner its slowest, and nobody else one", async () => {
+  it("of one owner cut that owner's slowest body, and no other owner's", async () => {
     const bodies = bodiesOf();
     const other = receiving(bodies, "b");
     const own = Array.from({ length: 4 }, () => receiving(bodies, "a"));
@@ -128,7 +128,7 @@ describe("too many bodies", () => {
     expect([other.outcome, bodies.size]).toEqual(["under way", 5]);
   });
 
-  it("of many owners cost the slowest of all its turn, so that a new one is never refused", async () => {
+  it("of many owners cut the slowest of all, so that a new one is never refused", async () => {
     const bodies = bodiesOf();
     const many = Array.from({ length: 8 }, (_, i) => receiving(bodies, `owner ${i}`));
     const fresh = receiving(bodies, "new");
@@ -137,7 +137,7 @@ describe("too many bodies", () => {
     expect([fresh.outcome, many[0]?.outcome, bodies.size]).toEqual(["here", "request_timeout", 7]);
   });
 
-  it("by their bytes are refused as overload where they would grow, and what is over is free again", async () => {
+  it("by their bytes are refused as overload when they would grow, and completed ones free their bytes", async () => {
     const bodies = bodiesOf();
     const first = receiving(bodies, "a");
     const second = receiving(bodies, "a");

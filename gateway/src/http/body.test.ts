@@ -66,7 +66,7 @@ describe("a request body", () => {
     }
   });
 
-  it("names the field that is wrong by its path", async () => {
+  it("with an invalid field is refused with the field's path", async () => {
     const reply = await post('{"any":{"list":["ok","\\udfff"]}}', json);
     expect(reply.json.details).toEqual({
       formErrors: [],
@@ -74,7 +74,7 @@ describe("a request body", () => {
     });
   });
 
-  it("names a number that JSON can say and nobody can keep, and keeps the largest that there is", async () => {
+  it("with a number beyond double precision's range is refused by path, and the largest double is kept", async () => {
     const reply = await post('{"any":{"list":[1,1e400]}}', json);
     expect(reply.json.details).toEqual({
       formErrors: [],
@@ -84,7 +84,7 @@ describe("a request body", () => {
     expect((await post(kept, json)).status).toBe(200);
   });
 
-  it("may be absent, whatever the type says", async () => {
+  it("may be absent, whatever Content-Type says", async () => {
     expect((await post("")).json).toEqual({ text: null });
     expect((await post("", "Content-Type: text/plain")).json).toEqual({ text: null });
   });
@@ -108,7 +108,7 @@ describe("a request body", () => {
     expect([reply?.status, reply?.json.code]).toEqual([400, "invalid_json"]);
   });
 
-  it("in chunks over the cap is a 413", async () => {
+  it("in chunks beyond the limit is a 413", async () => {
     const chunk = `400\r\n${"a".repeat(1_024)}\r\n`;
     const reply = await rawRequest(
       gateway.port,
@@ -118,7 +118,7 @@ describe("a request body", () => {
     expect([reply.status, reply.json.code]).toEqual([413, "payload_too_large"]);
   });
 
-  it.each([2_000_000, 7_000_000])("of %d bytes still gets its 413, and the connection goes on", async (bytes) => {
+  it.each([2_000_000, 7_000_000])("of %d bytes still gets its 413, and the connection stays open", async (bytes) => {
     const send = () =>
       fetch(`${gateway.url}/api/v1/test/echo`, {
         method: "POST",
@@ -140,7 +140,7 @@ describe("a request body", () => {
     expect([reply.status, reply.json.code]).toEqual([400, "bad_request"]);
   });
 
-  it("announced over the cap is refused before it is sent", async () => {
+  it("whose Content-Length exceeds the limit is refused before it is sent", async () => {
     const lines = [
       "POST /api/v1/test/echo HTTP/1.1",
       "Host: a",
@@ -153,18 +153,18 @@ describe("a request body", () => {
     expect(reply?.headers.get("connection")).toBe("close");
   });
 
-  it("is asked for when the client waits for 100-continue", async () => {
+  it("is requested when the client waits for 100-continue", async () => {
     const reply = await post('{"text":"a"}', json, "Expect: 100-continue");
     expect([reply.status, reply.json]).toEqual([200, { text: "a" }]);
   });
 });
 
 describe("slow and broken clients", () => {
-  it("a connection that was opened and never used is closed without a word", async () => {
+  it("a connection that was opened and never used is closed without a reply", async () => {
     expect(await rawReplies(gateway.port, "")).toEqual([]);
   });
 
-  it("a connection that rests after its reply is closed without another", async () => {
+  it("a connection that idles after its reply is closed without another reply", async () => {
     const resting = await startTestGateway(services, {
       env: { HEADERS_TIMEOUT_MS: "500", KEEP_ALIVE_TIMEOUT_MS: "1500" },
     });
@@ -173,18 +173,18 @@ describe("slow and broken clients", () => {
     await resting.close();
   });
 
-  it("headers that do not come are timed out", async () => {
+  it("headers that do not arrive time out", async () => {
     const [reply] = await rawReplies(gateway.port, "GET /health HTTP/1.1\r\nHost: a\r\n");
     expect([reply?.status, reply?.json.code]).toEqual([408, "request_timeout"]);
   });
 
-  it("a body that does not come is timed out", async () => {
+  it("a body that does not arrive times out", async () => {
     const lines = ["POST /api/v1/test/echo HTTP/1.1", "Host: a", json, "Content-Length: 10"];
     const [reply] = await rawReplies(gateway.port, `${lines.join("\r\n")}\r\n\r\n{`);
     expect([reply?.status, reply?.json.code]).toEqual([408, "request_timeout"]);
   });
 
-  it("what is no HTTP gets a 400 with the error body", async () => {
+  it("a request that is not HTTP gets a 400 with the error body", async () => {
     const [reply] = await rawReplies(gateway.port, "HELLO\r\n\r\n");
     expect([reply?.status, reply?.json.code]).toEqual([400, "bad_request"]);
   });
@@ -194,7 +194,7 @@ describe("slow and broken clients", () => {
     expect([reply?.status, reply?.json.code]).toEqual([400, "bad_request"]);
   });
 
-  it("pipelined requests are answered in order, rubbish after them never in their place", async () => {
+  it("pipelined requests are answered in order, and malformed bytes after them never get an earlier reply", async () => {
     const good = (id: string) => `GET /health HTTP/1.1\r\nHost: a\r\nX-Request-Id: ${id}\r\n\r\n`;
     const replies = await rawReplies(gateway.port, `${good("first")}${good("second")}HELLO\r\n\r\n`);
     expect(replies.map(({ status }) => status)).toEqual([200, 200, 400]);

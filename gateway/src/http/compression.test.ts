@@ -63,7 +63,7 @@ const get = async (path: string, coding: string | null, method = "GET") => {
 };
 
 describe("a long reply", () => {
-  it("is compressed for those who take it, and says that it depends on that", async () => {
+  it("is compressed for clients that accept it, with a Vary header", async () => {
     const plain = await get("/test/long", null);
     expect([plain.encoding, plain.vary]).toEqual([undefined, "Accept-Encoding"]);
     const small = await get("/test/long", "gzip, br");
@@ -73,7 +73,7 @@ describe("a long reply", () => {
     expect(JSON.parse(gunzipSync(small.body).toString())).toEqual({ data: rows(100) });
   });
 
-  it("has the same head for HEAD", async () => {
+  it("has the same headers for HEAD", async () => {
     const [got, head] = [await get("/test/long", "gzip"), await get("/test/long", "gzip", "HEAD")];
     expect([head.body.length, head.length]).toEqual([0, got.length]);
   });
@@ -83,14 +83,14 @@ describe("a long reply", () => {
     expect([secret.encoding, secret.vary]).toEqual([undefined, undefined]);
   });
 
-  it("that is the OpenAPI document is compressed once and the same for everybody", async () => {
+  it("with the OpenAPI document is compressed once and shared by all callers", async () => {
     const replies = await Promise.all([1, 2, 3].map(() => get("/openapi.json", "gzip")));
     expect(new Set(replies.map(({ body }) => body.toString("base64"))).size).toBe(1);
     expect(JSON.parse(gunzipSync(replies[0]?.body ?? Buffer.alloc(0)).toString())).toHaveProperty("openapi");
   });
 });
 
-it("a short reply stays as it is", async () => {
+it("a short reply is not compressed", async () => {
   const reply = await get("/test/short", "gzip");
   expect([reply.encoding, reply.vary, JSON.parse(reply.body.toString())]).toEqual([
     undefined,

@@ -64,12 +64,12 @@ describe("a request target", () => {
     expect((await at("/api/v1/auth/me/")).status).toBe(401);
   });
 
-  it("that nobody serves is a 404 with the error body", async () => {
+  it("without a route is a 404 with the error body", async () => {
     const reply = await at("/api/v1/nothing");
     expect([reply.status, reply.json.code]).toEqual([404, "not_found"]);
   });
 
-  it("that knows other methods is a 405 that names them", async () => {
+  it("with a method that its route lacks is a 405 that lists the methods", async () => {
     const reply = await rawRequest(gateway.port, ["DELETE /api/v1/auth/me HTTP/1.1", "Host: api.test"]);
     expect([reply.status, reply.json.code]).toEqual([405, "method_not_allowed"]);
     expect(reply.headers.get("allow")).toBe("GET, PATCH, HEAD, OPTIONS");
@@ -104,12 +104,12 @@ describe("request headers", () => {
     expect([reply.status, reply.json.code]).toEqual([431, "headers_too_large"]);
   });
 
-  it("that look like our own metadata open nothing", async () => {
+  it("that imitate internal metadata are ignored", async () => {
     const reply = await at("/api/v1/auth/me", "muster-caller: forged", "muster-client-address: 192.0.2.1");
     expect([reply.status, reply.json.code]).toEqual([401, "unauthenticated"]);
   });
 
-  it("keep a caller's request id when it is safe, else it is replaced", async () => {
+  it("keep the caller's request id when it is safe; otherwise it is replaced", async () => {
     expect((await at("/health", "X-Request-Id: abc-123")).headers.get("x-request-id")).toBe("abc-123");
     expect((await at("/health", `X-Request-Id: ${"a".repeat(128)}`)).headers.get("x-request-id")).toHaveLength(128);
     expect((await at("/health", `X-Request-Id: ${"a".repeat(129)}`)).headers.get("x-request-id")).toHaveLength(36);
@@ -117,7 +117,7 @@ describe("request headers", () => {
   });
 });
 
-describe("methods beside the row's own", () => {
+describe("methods beside the route's own", () => {
   it("HEAD answers as GET without a body", async () => {
     const reply = await rawReplies(gateway.port, "HEAD /health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
     expect(reply[0]?.status).toBe(200);
@@ -125,7 +125,7 @@ describe("methods beside the row's own", () => {
     expect(reply[0]?.text).toBe("");
   });
 
-  it("OPTIONS names the methods, and CORS only to origins that are set", async () => {
+  it("OPTIONS lists the methods, and sends CORS headers to configured origins only", async () => {
     const preflight = (origin: string) =>
       rawRequest(gateway.port, [
         "OPTIONS /api/v1/orgs/partners HTTP/1.1",
@@ -151,7 +151,7 @@ describe("methods beside the row's own", () => {
 });
 
 describe("failures", () => {
-  it("that nobody expected say nothing but the request id", async () => {
+  it("that are unexpected reveal only the request id", async () => {
     const reply = await at("/api/v1/test/broken", "X-Request-Id: r1");
     expect(reply.status).toBe(500);
     expect(reply.json).toEqual({ error: "Internal server error", code: "internal", requestId: "r1" });
@@ -218,7 +218,7 @@ describe("offers to upgrade", () => {
 });
 
 describe("draining", () => {
-  it("answers 503 where something that it needs is gone already", async () => {
+  it("answers 503 where a dependency has already stopped", async () => {
     const other = await startTestGateway(services, { routes: [...routes, ...edgeRows] });
     const ask = () => rawRequest(other.port, ["GET /api/v1/test/broken HTTP/1.1", "Host: a"]);
     expect((await ask()).status).toBe(500);
@@ -228,7 +228,7 @@ describe("draining", () => {
     await other.close();
   });
 
-  it("closes connections with their replies and ends requests under way", async () => {
+  it("closes connections with their replies and completes requests in flight", async () => {
     const other = await startTestGateway(services);
     const socket = await openSocket(other.port);
     let text = "";

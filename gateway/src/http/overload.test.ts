@@ -10,7 +10,7 @@ import { startTestGateway, type TestGateway } from "../testing/test-gateway.ts";
 
 const waiting: (() => void)[] = [];
 
-/** A row that answers when the test says so. */
+/** A route that answers when the test releases it. */
 const held = (load: LoadClass, access: Route["access"] = { auth: "none" }): Route =>
   route({
     method: "GET",
@@ -83,7 +83,7 @@ const statuses = async (replies: readonly Promise<RawReply>[]) =>
   (await Promise.all(replies)).map(({ status }) => status);
 
 describe("a gateway whose places are taken", () => {
-  it("refuses at once with 503, Retry-After and a count, and serves again when one is free", async () => {
+  it("refuses at once with 503, Retry-After and a count, and serves again when a place is free", async () => {
     const replies = await hold(8, "/api/v1/test/interactive/none");
     const refused = await get("/api/v1/test/interactive/none");
     expect([refused.status, refused.json.code, refused.headers.get("retry-after")]).toEqual([503, "overloaded", "1"]);
@@ -95,7 +95,7 @@ describe("a gateway whose places are taken", () => {
     expect((await get("/api/v1/auth/me")).status).toBe(401);
   });
 
-  it("goes on with health, sign-in, sign-out and other classes", async () => {
+  it("continues to serve health, sign-in, sign-out and other classes", async () => {
     services.identity.login = () => ({ mfaToken: "mfa_x", methods: ["totp"] });
     const replies = await hold(8, "/api/v1/test/interactive/none");
     expect((await get("/health")).status).toBe(200);
@@ -111,7 +111,7 @@ describe("a gateway whose places are taken", () => {
     await Promise.all(replies);
   });
 
-  it("gives one agent few of them, so that its neighbours in the organization have theirs, and its places back", async () => {
+  it("limits each agent to a few places, so that other agents of the organization have theirs, and frees them afterwards", async () => {
     const mine = services.newAgent();
     const neighbour = services.newAgent({ orgId: mine.record.orgId, partnerId: mine.record.partnerId });
     const asks = ({ token, record }: typeof mine) =>
@@ -131,7 +131,7 @@ describe("a gateway whose places are taken", () => {
     expect(await shedBecause("ingest", "agent")).toBe(2);
   });
 
-  it("holds one agent to its requests a minute and says when the next is taken", async () => {
+  it("limits one agent's requests per minute and returns the seconds until the next is admitted", async () => {
     const { token, record } = services.newAgent();
     const ask = () => get(`/api/v1/agents/${record.deviceId}/channel`, `Authorization: Bearer ${token}`);
     const replies = [];
@@ -141,7 +141,7 @@ describe("a gateway whose places are taken", () => {
     expect(Number(replies[12]?.headers.get("retry-after"))).toBeLessThanOrEqual(5);
   });
 
-  it("gives one organization a quarter of them, and its places back", async () => {
+  it("limits one organization to a quarter of them, and frees them afterwards", async () => {
     const mine = services.newKey();
     const [one, other] = [`X-API-Key: ${mine.secret}`, `X-API-Key: ${services.newKey({ orgId: uuidv7() }).secret}`];
     for (let round = 0; round < 3; round++) {
@@ -156,7 +156,7 @@ describe("a gateway whose places are taken", () => {
     }
   });
 
-  it("has all its places back after requests that failed in every way", async () => {
+  it("has all its places free after requests that failed in every way", async () => {
     const { secret } = services.newKey();
     for (let i = 0; i < 10; i++) {
       await get("/api/v1/auth/me", "X-API-Key: nothing");
@@ -175,7 +175,7 @@ describe("a gateway whose event loop is late", () => {
     while (performance.now() < endMs) Math.sqrt(endMs);
   };
 
-  it("sheds the lower classes first and takes them back when it recovers", async () => {
+  it("sheds the lower classes first and admits them again when it recovers", async () => {
     const refused = await until("exports to be shed", async () => {
       block(250);
       const reply = await get("/api/v1/test/export/at-once");
@@ -188,8 +188,8 @@ describe("a gateway whose event loop is late", () => {
   });
 });
 
-describe("a key that is not remembered", () => {
-  it("is asked for with the client's address, and 429 comes with Retry-After and is not remembered for the key", async () => {
+describe("a key that is not cached", () => {
+  it("is resolved with the client's address, and a 429 has Retry-After and is not cached for the key", async () => {
     const { secret } = services.newKey();
     const known = services.edge.resolveKeys;
     const addresses: string[] = [];

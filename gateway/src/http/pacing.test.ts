@@ -11,7 +11,7 @@ import { createPacer, type Pacer } from "./pacing.ts";
 type Reply = EventEmitter & Pick<ServerResponse, "once" | "off">;
 const reply = () => new EventEmitter() as Reply;
 
-/** Notes each name when its turn has come. */
+/** Records each name when its turn has come. */
 function noting(pacer: Pacer) {
   const begun: string[] = [];
   const come = (name: string, address: string | null, response = reply()) =>
@@ -26,12 +26,12 @@ const codeOf = (promise: Promise<unknown>) =>
     (error: { code?: string }) => error.code,
   );
 
-describe("requests that are begun one by one", () => {
-  it("go on at once when they come alone", () => {
+describe("paced requests", () => {
+  it("start at once when they arrive alone", () => {
     expect(createPacer({ perSecond: 1, waitingMax: 2 }).turn("192.0.2.1", reply())).toBeNull();
   });
 
-  it("leave the event loop to others in between, also when it was late", async () => {
+  it("let the event loop serve others in between, also when it was late", async () => {
     const { begun, come } = noting(createPacer({ perSecond: 1_000, waitingMax: 100 }));
     const all = Promise.all(Array.from({ length: 6 }, (_, at) => come(`${at}`, "192.0.2.1")));
     let most = 0;
@@ -45,7 +45,7 @@ describe("requests that are begun one by one", () => {
     expect([begun, most]).toEqual([["0", "1", "2", "3", "4", "5"], 1]);
   });
 
-  it("are not more than so many a second", async () => {
+  it("start at a limited rate per second", async () => {
     const { come } = noting(createPacer({ perSecond: 100, waitingMax: 100 }));
     const startedMs = performance.now();
     await Promise.all(Array.from({ length: 11 }, () => come("x", null)));
@@ -53,7 +53,7 @@ describe("requests that are begun one by one", () => {
     expect(performance.now() - startedMs).toBeGreaterThan(89);
   });
 
-  it("take turns by address, an IPv6 /64 being one, however many one of them sent", async () => {
+  it("take turns by address, with an IPv6 /64 as one address, however many one address sent", async () => {
     const { begun, come } = noting(createPacer({ perSecond: 1_000, waitingMax: 100 }));
     await Promise.all([
       ...["a1", "a2", "a3"].map((name) => come(name, "192.0.2.1")),
@@ -65,7 +65,7 @@ describe("requests that are begun one by one", () => {
     expect(begun).toEqual(["a1", "a2", "v6-1", "b1", "nowhere", "a3", "v6-2"]);
   });
 
-  it("leave no gap when their clients leave, and are never begun then", async () => {
+  it("whose clients disconnect are skipped without a gap and never start", async () => {
     const { begun, come } = noting(createPacer({ perSecond: 20, waitingMax: 10 }));
     const responses = [1, 2, 3].map(reply);
     const first = come("first", "a");
@@ -79,7 +79,7 @@ describe("requests that are begun one by one", () => {
     expect(responses.map((response) => response.listenerCount("close"))).toEqual([0, 0, 0]);
   });
 
-  it("are refused with Retry-After when too many wait, half of them from one address", async () => {
+  it("are refused with Retry-After when too many wait, or half of them from one address", async () => {
     const pacer = createPacer({ perSecond: 100, waitingMax: 4 });
     const { come } = noting(pacer);
     const begun = [come("running", "a"), come("a", "a"), come("a", "a")];
@@ -93,7 +93,7 @@ describe("requests that are begun one by one", () => {
   });
 });
 
-describe("a gateway at which many sign in at once", () => {
+describe("a gateway with many concurrent sign-ins", () => {
   let services: FakeServices;
   beforeAll(async () => {
     services = await startFakeServices();
@@ -121,7 +121,7 @@ describe("a gateway at which many sign in at once", () => {
     await test(gateway.port).finally(() => gateway.close());
   };
 
-  it("serves others meanwhile, and answers all of them", () =>
+  it("continues to serve other requests, and answers all sign-ins", () =>
     withGateway({ SIGN_INS_BEGUN_PER_SECOND: "20" }, async (port) => {
       const { secret } = services.newKey();
       const replies = Array.from({ length: 20 }, () => rawRequest(port, lines, body));
@@ -133,7 +133,7 @@ describe("a gateway at which many sign in at once", () => {
       expect(arrived).toBe(20);
     }));
 
-  it("refuses at once with 503 and Retry-After who would be too many", () =>
+  it("refuses sign-ins beyond the maximum at once with 503 and Retry-After", () =>
     withGateway({ SIGN_INS_BEGUN_PER_SECOND: "1", SIGN_INS_WAITING_MAX: "2" }, async (port) => {
       const replies = await Promise.all(Array.from({ length: 10 }, () => rawRequest(port, lines, body)));
       const refused = replies.filter(({ status }) => status === 503);
@@ -144,7 +144,7 @@ describe("a gateway at which many sign in at once", () => {
       expect(arrived).toBe(10 - refused.length);
     }));
 
-  it("begins nobody who has left", () =>
+  it("starts no request whose client has disconnected", () =>
     withGateway({ SIGN_INS_BEGUN_PER_SECOND: "2" }, async (port) => {
       expect((await rawRequest(port, lines, body)).status).toBe(200);
       const sockets = await Promise.all(Array.from({ length: 6 }, () => openSocket(port)));

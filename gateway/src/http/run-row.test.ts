@@ -38,8 +38,8 @@ afterAll(async () => {
   await services.close();
 });
 
-describe("a row's call", () => {
-  it("ends with its deadline, and the service knows it beforehand", async () => {
+describe("a route's call", () => {
+  it("ends at its deadline, which the service receives with the request", async () => {
     let leftMs = 0;
     services.tenancy.getPartner = (_request, handler) => {
       leftMs = (callContext(handler).deadlineMs ?? 0) - performance.now();
@@ -52,7 +52,7 @@ describe("a row's call", () => {
     expect(leftMs).toBeLessThan(2_000);
   });
 
-  it("is cancelled when the client leaves", async () => {
+  it("is cancelled when the client disconnects", async () => {
     let signal: AbortSignal | undefined;
     services.tenancy.getPartner = (_request, handler) => {
       signal = callContext(handler).signal;

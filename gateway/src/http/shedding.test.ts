@@ -28,7 +28,7 @@ const enter = (load: LoadClass) => outcomeOf(() => shedder.enter(load));
 const refused = "overloaded 1";
 
 describe("places of one agent", () => {
-  it("are its own, few, and come back", () => {
+  it("are limited per agent, and are freed afterwards", () => {
     const one = () => outcomeOf(() => shedder.enterAgent("a"));
     expect([one(), one(), one(), one()]).toEqual(["admitted", "admitted", "admitted", "rate_limited 1"]);
     expect(outcomeOf(() => shedder.enterAgent("b"))).toBe("admitted");
@@ -52,7 +52,7 @@ describe("places of a class", () => {
     expect(enter(load)).toBe(refused);
   });
 
-  it("are its own, and what is vital needs none", () => {
+  it("are separate per class, and vital requests need none", () => {
     for (let i = 0; i < 8; i++) shedder.enter("interactive");
     expect([enter("interactive"), enter("ingest"), enter("export")]).toEqual([refused, "admitted", "admitted"]);
     for (let i = 0; i < 100; i++) expect(enter("vital")).toBe("admitted");
@@ -60,7 +60,7 @@ describe("places of a class", () => {
 });
 
 describe("downloads", () => {
-  it("of one network are few, those of the next go on, and who is refused comes back at its own time", () => {
+  it("of one network are limited, those of another network proceed, and refused clients get spread retry times", () => {
     const one = (network: string) =>
       outcomeOf(() => {
         shedder.enter("download");
@@ -88,14 +88,14 @@ describe("an organization", () => {
     expect(enterAs("o1", "vital")).toBe("admitted");
   });
 
-  it("has a share of its own beside that of those from one network who are not signed in", () => {
+  it("has a share separate from that of unauthenticated requests from one network", () => {
     const enterFrom = (network: string) => outcomeOf(() => shedder.enterShare("interactive", network, "network"));
     const stranger = Array.from({ length: 5 }, () => enterFrom("192.0.2.1"));
     expect(stranger).toEqual(["admitted", "admitted", "admitted", "admitted", refused]);
     expect([enterFrom("192.0.2.2"), enterAs("o1")]).toEqual(["admitted", "admitted"]);
   });
 
-  it("gets its places back", () => {
+  it("has its places freed", () => {
     for (let round = 0; round < 3; round++) {
       for (const expected of ["admitted", "admitted", refused]) {
         if (round > 0 && expected === refused) continue;
@@ -126,7 +126,7 @@ describe("event-loop lag", () => {
       return open;
     });
 
-  it("sheds one class more with each bad second, the lowest first, and gives one back with each good one", () => {
+  it("sheds one more class after each bad second, the lowest first, and restores one after each good one", () => {
     const seen = [150, 201, 300, 5_000, 5_000, 200, 0, 10, 0].map((p99Ms) => {
       shedder.observeLag(p99Ms);
       return admitted().length;

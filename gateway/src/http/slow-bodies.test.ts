@@ -77,8 +77,8 @@ const hold = async (count: number, path: string, ...lines: string[]) => {
   return replies;
 };
 
-describe("bodies that come one byte at a time", () => {
-  it.each(["/test/echo", "/auth/refresh", "/agents/enroll"])("to %s take nobody's place", async (path) => {
+describe("bodies that arrive one byte at a time", () => {
+  it.each(["/test/echo", "/auth/refresh", "/agents/enroll"])("to %s hold no place", async (path) => {
     await openMany(60, `${head(path, 900)}{`);
     const reply = await post("/test/echo", { text: "quick" });
     expect([reply.status, reply.json]).toEqual([200, { text: "quick" }]);
@@ -86,7 +86,7 @@ describe("bodies that come one byte at a time", () => {
     expect((await post("/agents/enroll", {})).status).toBe(400);
   });
 
-  it("are given up with 408 and an end to the connection", async () => {
+  it("are dropped with 408 and the connection is closed", async () => {
     const { socket, got } = await open(`${head("/test/echo", 900)}{`);
     await until("the connection to end", () => socket.closed);
     const [reply] = parseReplies(got.text);
@@ -97,20 +97,20 @@ describe("bodies that come one byte at a time", () => {
     ]);
   });
 
-  it("that are too many cost each other their turn, never a quick one", async () => {
+  it("beyond the maximum displace each other, never a fast one", async () => {
     await openMany(120, `${head("/test/echo", 900)}{`);
     const replies = await Promise.all(Array.from({ length: 5 }, () => post("/test/echo", { text: "quick" })));
     expect(replies.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
   });
 
-  it("and are too large anyway hold no place while they are read to their end", async () => {
+  it("that are too large hold no place while they are read to their end", async () => {
     await openMany(20, `${head("/test/echo", 2_000_000)}{`);
     expect((await post("/test/echo", { text: "quick" })).status).toBe(200);
   });
 });
 
 describe("places", () => {
-  it("of those not signed in are a share per network, so that who is signed in has the rest", async () => {
+  it("of unauthenticated requests are a share per network, so that signed-in users have the rest", async () => {
     const replies = await hold(2, "/test/held/none");
     expect((await get("/test/held/none")).json.code).toBe("overloaded");
     const { token } = await services.signIn();
@@ -119,7 +119,7 @@ describe("places", () => {
     expect((await Promise.all(replies)).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
   });
 
-  it("of those not signed in are counted by network: the next network has its own, an IPv6 /64 is one", async () => {
+  it("of unauthenticated requests are counted by network: another network has its own, an IPv6 /64 is one", async () => {
     const from = (address: string) => `X-Forwarded-For: ${address}`;
     const replies = await hold(2, "/test/held/none", from("2001:db8:1:2::1"));
     expect((await get("/test/held/none", from("2001:db8:1:2::2"))).json.code).toBe("overloaded");
@@ -128,7 +128,7 @@ describe("places", () => {
     expect((await Promise.all(replies)).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
   });
 
-  it("of keys that are being looked up are a share of their network, which gives way to who is known", async () => {
+  it("of keys that are being resolved are a share of their network, which yields to authenticated callers", async () => {
     const { token } = await services.signIn();
     expect((await get("/auth/me", `Authorization: Bearer ${token}`)).status).toBe(200);
     const resolve = services.edge.resolveKeys;
@@ -146,7 +146,7 @@ describe("places", () => {
     expect((await Promise.all(replies)).map(({ status }) => status).sort()).toEqual([200, 200, 503]);
   });
 
-  it.each(["system", "partner"] as const)("of a %s session are a share, too", async (scope) => {
+  it.each(["system", "partner"] as const)("of a %s session are a separate share", async (scope) => {
     const { token } = await services.signIn({ scope, orgId: "" });
     const authorization = `Authorization: Bearer ${token}`;
     const replies = await hold(2, "/test/held/any", authorization);
@@ -158,7 +158,7 @@ describe("places", () => {
 });
 
 describe("connections", () => {
-  it("that rest between two requests make room before one that comes is refused", async () => {
+  it("that idle between two requests are closed before a new one is refused", async () => {
     const rest = "GET /health HTTP/1.1\r\nHost: a\r\n\r\n";
     const resting = await openMany(179, rest);
     await until("their replies", () => resting.every(({ got }) => parseReplies(got.text).length === 1));
@@ -167,7 +167,7 @@ describe("connections", () => {
     expect(resting.some(({ socket }) => socket.closed)).toBe(true);
   });
 
-  it("are bounded: one too many is closed, and there is room again when others end", async () => {
+  it("are bounded: one too many is closed, and a new one is accepted when others end", async () => {
     const opened = await openMany(200, "GET /health HTTP/1.1\r\n");
     const extra = await open("GET /health HTTP/1.1\r\nHost: a\r\n\r\n");
     await until("the connection to be closed", () => extra.socket.closed);

@@ -57,7 +57,7 @@ function reset(count: number, failing = Number.POSITIVE_INFINITY) {
 }
 
 describe("a streamed reply", () => {
-  it("whose client takes nothing of it is given up, and its place with it", async () => {
+  it("whose client receives nothing is ended, and its place freed", async () => {
     reset(2_000);
     const socket = await openSocket(gateway.port);
     socket.pause();
@@ -84,7 +84,7 @@ describe("a streamed reply", () => {
     expect([text.length, made, ended]).toEqual([40 * 65_536, 40, 1]);
   });
 
-  it("asks its source for no more than the client takes", async () => {
+  it("reads its source no faster than the client receives", async () => {
     reset(2_000);
     const before = process.memoryUsage().rss;
     const client = request(url());
@@ -108,7 +108,7 @@ describe("a streamed reply", () => {
     expect(process.memoryUsage().rss - before).toBeLessThan(100 * 1_048_576);
   });
 
-  it("ends its source when the client leaves", async () => {
+  it("ends its source when the client disconnects", async () => {
     reset(100_000);
     const socket = await openSocket(gateway.port);
     socket.write("GET /api/v1/test/file HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -117,7 +117,7 @@ describe("a streamed reply", () => {
     await until("the source to be ended", () => ended === 1);
   });
 
-  it("is no failure when its client leaves, though its source is cancelled by that", async () => {
+  it("is no failure when its client disconnects, although that cancels its source", async () => {
     async function* cancelled(left: Promise<unknown>) {
       yield Buffer.from("all that there is");
       await left;
@@ -140,7 +140,7 @@ describe("a streamed reply", () => {
     server.close();
   });
 
-  it("that fails on its way does not look whole", async () => {
+  it("that fails midway does not look complete", async () => {
     reset(10, 3);
     const reply = await fetch(url());
     expect(reply.status).toBe(200);
@@ -148,7 +148,7 @@ describe("a streamed reply", () => {
     expect(ended).toBe(1);
   });
 
-  it("has a head without a body", async () => {
+  it("has headers without a body for HEAD", async () => {
     reset(10);
     const reply = await fetch(url(), { method: "HEAD" });
     expect([reply.status, reply.headers.get("x-part"), await reply.text()]).toEqual([200, "one", ""]);

@@ -31,7 +31,7 @@ function faultOf(run: () => unknown): AppError {
 const fieldErrors = (error: AppError) => (error.facts.details as { fieldErrors: object }).fieldErrors;
 
 describe("a body with faults", () => {
-  it("is answered with all of them in one answer, each in words of this API", () => {
+  it("is answered with all of them at once, each in this API's own words", () => {
     const input = {
       note: "far too long a note",
       password: "short",
@@ -73,13 +73,13 @@ describe("a body with faults", () => {
     expect(fieldErrors(faultOf(() => validate(body, input)))).toEqual(expected);
   });
 
-  it("gives one text of a name that is empty", () => {
+  it("has one text for an empty name", () => {
     expect(fieldErrors(faultOf(() => validate(z.object({ name: nameIn }), { name: "" })))).toEqual({
       name: ["1 to 255 characters"],
     });
   });
 
-  it("never shows a word of the validation library, whatever is sent to any route", () => {
+  it("never reveals a text of the validation library, whatever is sent to any route", () => {
     const strange: unknown[] = [null, 1, "x", [], {}, { a: 1 }, true];
     for (const row of routes.filter((each) => each.body && "shape" in each.body)) {
       const names = Object.keys((row.body as unknown as { shape: object }).shape);
@@ -95,10 +95,10 @@ describe("a body with faults", () => {
   });
 });
 
-describe("a code that means one field", () => {
+describe("a code that concerns one field", () => {
   const keys = routes.find(({ method, path }) => method === "POST" && path === "/api-keys") as (typeof routes)[number];
 
-  it("unknown_scope names scopes; with another fault beside it both are told", () => {
+  it("unknown_scope lists scopes; with another fault both are reported", () => {
     const orgId = "018f6f1e-7c2a-7b3d-9e4f-0a1b2c3d4e5f";
     const alone = faultOf(() => validateBody(keys, { orgId, name: "n", scopes: ["x:y"] }, {}));
     expect([alone.code, alone.facts.scopes]).toEqual(["unknown_scope", ["x:y"]]);
@@ -120,7 +120,7 @@ describe("a code that means one field", () => {
   });
 });
 
-describe("a PATCH without a field that its route knows", () => {
+describe("a PATCH without a known field", () => {
   it.each(routes.filter(({ method }) => method === "PATCH").map((row) => [row.path, row] as const))(
     "is no_updates before anything is looked up: %s",
     (_path, row) => {
@@ -131,13 +131,13 @@ describe("a PATCH without a field that its route knows", () => {
   );
 });
 
-describe("orgId in the query of a route that takes it in the body", () => {
+describe("orgId in the query of a route that accepts it in the body", () => {
   const row = routes.find(
     ({ method, path }) => method === "POST" && path === "/device-groups",
   ) as (typeof routes)[number];
   const [a, b] = ["018f6f1e-7c2a-7b3d-9e4f-0a1b2c3d4e5f", "018f6f1e-7c2a-7b3d-9e4f-0a1b2c3d4e60"];
 
-  it("stands for the body's, and must not differ from it", () => {
+  it("replaces the body's, and must not differ from it", () => {
     expect(validateBody(row, { name: "n" }, { orgId: a })).toMatchObject({ orgId: a });
     expect(validateBody(row, { name: "n", orgId: a }, { orgId: a.toUpperCase() })).toMatchObject({ orgId: a });
     expect(fieldErrors(faultOf(() => validateBody(row, { name: "n", orgId: a }, { orgId: b })))).toHaveProperty(

@@ -64,13 +64,13 @@ describe("the client's address", () => {
     expect(trusting(peer, from(...lines))).toBe(expected);
   });
 
-  it("is the peer whatever headers say while they are not trusted", () => {
+  it("is the peer, whatever the headers contain, while they are not trusted", () => {
     expect(blind("10.0.0.1", from("X-Forwarded-For: 192.0.2.1", "X-Edge-Address: 192.0.2.2"))).toBe("10.0.0.1");
     expect(blind("fe80::1%eth0", from())).toBe("fe80::1");
     expect(blind(undefined, from())).toBeNull();
   });
 
-  it("refuses settings that are no CIDR block", () => {
+  it("refuses settings that are not a CIDR block", () => {
     for (const cidr of ["10.0.0.0", "10.0.0.0/33", "::/129", "a/8", "10.0.0.0/8x"]) {
       expect(() => clientAddressRule({ trustHeaders: true, trustedCidrs: [cidr] })).toThrow(cidr);
     }

@@ -62,7 +62,7 @@ describe("the console's pages", () => {
     expect(reply.headers.get("x-content-type-options")).toBe("nosniff");
   });
 
-  it("are for GET and HEAD alone, and for the first segments that the build names", async () => {
+  it("are served for GET and HEAD only, and for the first path segments that the build lists", async () => {
     const get = await serving();
     expect((await get("/devices", { method: "POST", body: "x" })).status).toBe(599);
     expect((await get("/unknown")).status).toBe(599);
@@ -70,7 +70,7 @@ describe("the console's pages", () => {
     expect((await get("/devices", { method: "HEAD" })).status).toBe(200);
   });
 
-  it("hold hashed files for a year, compressed by the build", async () => {
+  it("cache hashed files for a year, compressed by the build", async () => {
     const get = await serving();
     const reply = await get("/assets/app-1a2b.js", { headers: { "accept-encoding": "br" } });
     expect([reply.headers.get("content-encoding"), await reply.text()]).toEqual(["br", "export {}"]);
@@ -80,7 +80,7 @@ describe("the console's pages", () => {
     expect(missing.headers.get("cache-control")).toBe("no-store");
   });
 
-  it("lead to the app that stands on another origin", async () => {
+  it("redirect to an app on another origin", async () => {
     const get = await serving({ appUrl: "https://app.example/ui" });
     const reply = await get("/login?error=sso_error&reason=idp_error");
     expect([reply.status, reply.headers.get("location")]).toEqual([
@@ -89,7 +89,7 @@ describe("the console's pages", () => {
     ]);
   });
 
-  it("let the sign-in page load its logo from the one origin of the branding", async () => {
+  it("permit the sign-in page's logo from exactly the branding's origin", async () => {
     const get = await serving({ logoOrigin: async () => "https://cdn.acme.example" });
     const policyOf = async (path: string) => (await get(path)).headers.get("content-security-policy") ?? "";
     expect(await policyOf("/login")).toContain("img-src 'self' data: https://cdn.acme.example;");
@@ -112,7 +112,7 @@ describe("the origin of a logo", () => {
     expect(originOf(url)).toBe(origin);
   });
 
-  it("is asked for once in half a minute, and none while identity is away", async () => {
+  it("is looked up once per half minute, and is none while identity is unavailable", async () => {
     let now = 0;
     const answers: (string | Error)[] = ["https://a.example/l.png", new Error("away"), "https://b.example/l.png"];
     const logoOrigin = createLogoOrigin({

@@ -21,7 +21,7 @@ const newPassword = z.string().min(12).max(1_024);
 const sessionInfo = z
   .object({
     id: idOut,
-    device: z.string().meta({ description: "What the client says it is, such as `Firefox on Linux`." }),
+    device: z.string().meta({ description: "Name of the client as it reports it, such as `Firefox on Linux`." }),
     userAgent: z.string().nullable(),
     ipAddress: z.string().nullable().meta({ description: "Where it was last used from." }),
     createdAt: timeOut,
@@ -39,7 +39,7 @@ const forgot = route({
   tag,
   summary: "Ask for a link to set a new password",
   description:
-    "Answers the same whether or not the account exists. The link comes by mail; three mails an hour for an account.",
+    "The reply is the same whether or not the account exists. The link comes by mail; three mails an hour for an account.",
   body: z.object({ email: z.string().trim().min(1).max(255) }),
   example: { email: "ada@example.com" },
   noStore: true,
@@ -76,7 +76,7 @@ const change = route({
   access: { auth: "session" },
   tag,
   summary: "Change one's own password",
-  description: "One's other sessions end; this one goes on.",
+  description: "The user's other sessions end; this one continues.",
   body: z.object({ currentPassword: z.string().min(1).max(1_024), newPassword }),
   example: { currentPassword: "an old password", newPassword: "correct horse battery staple" },
   noStore: true,

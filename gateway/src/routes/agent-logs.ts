@@ -6,7 +6,7 @@ import { exampleTime, idParams, objectIn, success } from "./schemas.ts";
 const tag = "Agents";
 const access = { auth: "agent" } as const;
 
-/** Below what a service takes in one message, whatever the entries look like. */
+/** Below the maximum size of a service's message, whatever the entries contain. */
 const bodyLimitBytes = 4 * 1024 * 1024 - 64 * 1024;
 
 /** By the device's own clock, which may be wrong by any measure. */
@@ -33,7 +33,7 @@ const eventEntry = z
     level: z.enum(["info", "warning", "error", "critical"]).default("info"),
     category: z.enum(["security", "hardware", "application", "system"]).default("system"),
     source: z.string().min(1).max(255),
-    eventId: z.string().max(100).nullish().meta({ description: "Empty is as good as absent." }),
+    eventId: z.string().max(100).nullish().meta({ description: "Empty counts as absent." }),
     message,
     details: objectIn.nullish(),
   })
@@ -67,7 +67,7 @@ const submitEvents = route({
   tag,
   summary: "Store events of the device's own logs",
   description:
-    "An event whose `source` and `eventId` are stored already is left out; `count` is what was new. Takes gzip. Audited as `agent.eventlogs.submit`.",
+    "An event whose `source` and `eventId` are already stored is skipped; `count` is the number of new events. Takes gzip. Audited as `agent.eventlogs.submit`.",
   params: idParams,
   body: z.object({ events: z.array(eventEntry).max(1_000) }),
   example: { events: [{ timestamp: exampleTime, source: "System", message: "Started" }] },
@@ -80,14 +80,17 @@ const submitEvents = route({
   },
 });
 
-/** What an upgrade to a WebSocket asks for is served by `channel/`; this row is its access, and its answer to everything else. */
+/**
+ * Upgrade requests to a WebSocket are served by `channel/`; this route holds their access rule, and answers every other
+ * request.
+ */
 export const agentChannel = route({
   method: "GET",
   path: "/agents/:id/channel",
   access,
   tag,
   summary: "The agent's channel, a WebSocket",
-  description: "Live queries come over it (docs/agent-channel.md).",
+  description: "It carries live queries (docs/agent-channel.md).",
   params: idParams,
   load: "ingest",
   status: 101,

@@ -2,16 +2,16 @@ import { z } from "zod";
 
 const source = z
   .enum(["organization", "partner", "default"])
-  .meta({ description: "Level that the effective value comes from." });
+  .meta({ description: "Level that sets the effective value." });
 const field = <T extends z.ZodType>(value: T) =>
   z.object({
     value: value.nullable().meta({ description: "Set on this level; null when unset." }),
     effective: value.nullable().meta({ description: "In force." }),
     source,
-    lockedBy: z
-      .literal("partner")
-      .nullable()
-      .meta({ description: "The partner's value wins; this level's is kept and comes back." }),
+    lockedBy: z.literal("partner").nullable().meta({
+      description:
+        "The partner's value takes precedence; this level's value is stored and takes effect when the lock ends.",
+    }),
   });
 
 export const day = z.enum(["sun", "mon", "tue", "wed", "thu", "fri", "sat"]);

@@ -23,7 +23,7 @@ const endTime = z
 const body = z.object({
   agentTarget: target,
   watchdogTarget: target,
-  updatePolicy: policy.nullish().meta({ description: "`manual`: updates begin only when they are asked for." }),
+  updatePolicy: policy.nullish().meta({ description: "`manual`: updates begin only on request." }),
   windowDays: z
     .array(day)
     .min(1)
@@ -80,7 +80,7 @@ const putOrganization = route({
   tag,
   summary: "Replace pins, update policy and maintenance window of an organization",
   description:
-    "Every field is replaced: one that is left out is unset. A field that the partner locks is stored and has no effect.",
+    "Every field is replaced: an omitted field is unset. A field that the partner locks is stored and has no effect.",
   params: idParams,
   body,
   example,
@@ -113,7 +113,7 @@ const putPartner = route({
   access: { auth: "session", permission: "partner:policy", mfa: true, scopes: ["partner"] },
   tag,
   summary: "Replace pins, update policy and maintenance window of the own partner",
-  description: "Needs access to all of its organizations. Every field is replaced: one that is left out is unset.",
+  description: "Needs access to all of its organizations. Every field is replaced: an omitted field is unset.",
   body,
   example,
   audit: "agent_update.settings.update",

@@ -28,8 +28,10 @@ const ringOut = z.object({ name: z.string(), partnerIds: idsOut, orgIds: idsOut,
 
 const percent = z.number().min(0).max(100);
 const limits = {
-  percent: percent.optional().meta({ description: "Share of the devices, always the same ones while it rises." }),
-  openRings: z.int().min(0).max(20).optional().meta({ description: "The first so many rings count." }),
+  percent: percent
+    .optional()
+    .meta({ description: "Percent of the devices; a higher percentage includes all devices of a lower one." }),
+  openRings: z.int().min(0).max(20).optional().meta({ description: "Number of rings included, from the first." }),
   maxInFlight: z.int().min(1).max(1_000_000).optional().meta({ description: "Devices that update at a time." }),
   haltAfterFailures: z.int().min(1).max(1_000_000).optional(),
   haltPercent: percent.optional().meta({ description: "Of the updates that ended; the larger of both halts." }),
@@ -144,7 +146,7 @@ const update = route({
   access: operate,
   tag,
   summary: "Widen a rollout, or change its limits",
-  description: "Rings and percent only rise: whoever was offered a version keeps being covered.",
+  description: "Rings and percent only rise, so that every device that was offered a version stays included.",
   params: idParams,
   body: z.object(limits),
   example: { percent: 50 },
@@ -184,7 +186,7 @@ const progress = route({
   path: "/agent-versions/rollouts/:id/progress",
   access: read,
   tag,
-  summary: "How a rollout goes, over time",
+  summary: "Progress of a rollout over time",
   params: idParams,
   query: z.object({
     bucket: z

@@ -33,7 +33,9 @@ const agentVersion = z
     version: z.string(),
     source: z.string().meta({ description: "`github`, `directory` or `api`." }),
     signed: z.boolean().meta({ description: "A known key signed its manifest." }),
-    counter: z.int().meta({ description: "Of the manifest: agents refuse one that is lower than what they saw." }),
+    counter: z.int().meta({
+      description: "Counter of the manifest: agents refuse a manifest with a lower counter than one they have seen.",
+    }),
     expiresAt: timeOut.nullable().meta({ description: "When agents stop taking its manifest." }),
     minimumVersion: z.string().nullable(),
     notesUrl: z.string().nullable(),
@@ -118,8 +120,8 @@ const sync = route({
   tag,
   summary: "Register a version from a release source",
   description:
-    "All of it or nothing: every file is read to its last byte. A repeat while it runs waits for the same work; one that takes longer " +
-    "than five minutes is answered 504 and goes on.",
+    "Atomic: every file is read completely. A repeated request while it runs waits for the same work; a request that takes longer " +
+    "than five minutes is answered 504 while the work continues.",
   params: z.object({
     source: z.string().max(50).meta({ description: "`github` or `directory`, as far as they are configured." }),
   }),
@@ -156,7 +158,8 @@ const promote = route({
   access: { auth: "session", permission: "platform:admin", mfa: true },
   tag,
   summary: "Make a version the fleet's target",
-  description: "Backwards, too. Without a component every component of that version is promoted.",
+  description:
+    "An older version may be promoted, too. Without a component every component of that version is promoted.",
   body: z.object({ version: versionIn, component: component.nullish() }),
   example: { version: "1.4.0" },
   audit: "agent_version.promote",
@@ -188,7 +191,7 @@ const yank = route({
   path: "/agent-versions/:id/yank",
   access: operate,
   tag,
-  summary: "Offer a version to nobody any more",
+  summary: "Stop offering a version",
   description: "A promoted one is refused: promote another first.",
   params: idParams,
   audit: "agent_version.yank",

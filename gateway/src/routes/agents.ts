@@ -22,7 +22,7 @@ const enrollment = z.object({
   watchdogVersion: optionalVersion,
   hardwareId: optionalText.meta({
     description:
-      "What tells this machine from others. With it a repeat whose reply was lost finds its device again, and a second living " +
+      "Identifies the machine. A repeated enrollment whose reply was lost finds its device by it, and a second living " +
       "machine that names it is quarantined.",
   }),
   serialNumber: optionalText,
@@ -41,8 +41,8 @@ const enroll = route({
   tag,
   summary: "Enroll an agent with an enrollment key",
   description:
-    "Makes a device in the key's organization and site. `agentId` is the `deviceId`. The same machine may repeat a request whose reply " +
-    "it did not get: it takes no second use of the key as long as no token of the device was used.",
+    "Creates a device in the key's organization and site. `agentId` is the `deviceId`. The same machine may repeat a request whose reply " +
+    "it did not receive: the repeat does not count as a second use of the key until a token of the device was used.",
   body: enrollment,
   example: { enrollmentKey: "0f".repeat(32), hostname: "web-01", os: "linux", arch: "amd64", agentVersion: "1.0.0" },
   gzip: true,
@@ -56,7 +56,7 @@ const enroll = route({
     siteId: idOut.nullable(),
     status: z.enum(["offline", "online", "updating", "quarantined"]).meta({
       description:
-        "Quarantined: its hardware id is another living device's; nothing but heartbeats is taken until it is approved.",
+        "Quarantined: its hardware id is another living device's; only heartbeats are accepted until it is approved.",
     }),
     token,
     heartbeatIntervalSeconds: interval,
@@ -132,13 +132,13 @@ const heartbeat = route({
   path: "/agents/:id/heartbeat",
   access: { auth: "agent", whileQuarantined: true },
   tag,
-  summary: "Say that the device is there",
+  summary: "Report that the device is online",
   description: "Answered once it is stored.",
   params: idParams,
   body: z.object({
     agentVersion: versionIn,
     watchdogVersion: optionalVersion,
-    status: z.string().max(50).nullish().meta({ description: "What the agent says of itself." }),
+    status: z.string().max(50).nullish().meta({ description: "Facts that the agent reports about its device." }),
     metrics: metrics.nullish(),
     ipAddresses: z.array(addressIn).max(32).nullish(),
     helperVersion: optionalVersion,
@@ -151,7 +151,7 @@ const heartbeat = route({
       })
       .nullish()
       .meta({
-        description: "How the update that was offered goes; an agent that never says so is judged by its versions.",
+        description: "Progress of the offered update; without it the progress is derived from the reported versions.",
       }),
   }),
   example: { agentVersion: "1.0.0", metrics: { cpu: 0.25 } },
@@ -205,8 +205,8 @@ const rotateToken = route({
   tag,
   summary: "Get a new token",
   description:
-    "The token used here goes on until the new one is used for the first time; from then on it is refused everywhere. A new token " +
-    "that was never used is void once another one is asked for.",
+    "The token of this request stays valid until the first use of the new one; from then on it is refused everywhere. A new token " +
+    "that was never used becomes void when another one is requested.",
   params: z.object({ id }),
   idempotent: true,
   noStore: true,

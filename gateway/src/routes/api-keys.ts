@@ -89,7 +89,7 @@ const create = route({
   auditsRefusals: true,
   tag,
   summary: "Create an API key",
-  description: "Nobody grants scopes whose permission they do not hold.",
+  description: "A caller can only grant scopes whose permission they hold.",
   body: z.object({
     orgId: id,
     name: nameIn,
@@ -159,7 +159,7 @@ const scopes = route({
     data: z.array(
       z.object({
         scope: z.enum(keyScopes),
-        permissions: z.array(z.string()).meta({ description: "What whoever grants it must hold." }),
+        permissions: z.array(z.string()).meta({ description: "Permissions that a caller needs to grant the scope." }),
         grantable: z.boolean().meta({ description: "Whether the caller holds all of them." }),
       }),
     ),
@@ -234,7 +234,7 @@ const revoke = route({
   audit: "api_key.revoke",
   auditsRefusals: true,
   tag,
-  summary: "Revoke an API key for good",
+  summary: "Revoke an API key permanently",
   description: "When it answers the key is refused everywhere. The record stays; revoking it again changes nothing.",
   params: idParams,
   reply: success,
@@ -253,11 +253,13 @@ const rotate = route({
   auditsRefusals: true,
   tag,
   summary: "Replace the secret of an active API key",
-  description: "When it answers the old secret is refused everywhere, unless a grace was asked for. Usage starts anew.",
+  description:
+    "The old secret is refused everywhere before the reply is sent, unless a grace period was requested. Usage counters restart at zero.",
   params: idParams,
   body: z.object({
     graceSeconds: z.int().min(0).max(86_400).optional().meta({
-      description: "Seconds for which the old secret goes on; default 0. Refused for the key of a service principal.",
+      description:
+        "Seconds for which the old secret stays valid; default 0. Refused for the key of a service principal.",
     }),
   }),
   idempotent: true,

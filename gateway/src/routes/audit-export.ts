@@ -15,7 +15,7 @@ const exportLogs = route({
   path: "/audit-logs/export",
   access: { auth: "session", permission: "audit:export", keyScopes: ["audit:read"] },
   tag,
-  summary: "The newest audit rows that the filters leave as a file, at most 10,000",
+  summary: "Export the newest audit rows that match the filters as a file, at most 10,000",
   description:
     "CSV (RFC 4180) whose cells no spreadsheet takes for a formula, or JSON lines with checksums, checkpoints and a signed digest, which " +
     "verify by themselves (`npx muster audit verify`). A connection that ends without its last chunk is an incomplete export. " +

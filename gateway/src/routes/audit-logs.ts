@@ -44,7 +44,7 @@ export const auditQuery = listQuery.extend({
   excludeActions: z
     .union([z.string().max(2_000), z.array(z.string().max(100)).max(50)])
     .optional()
-    .meta({ description: "Actions left out, comma-separated or repeated." }),
+    .meta({ description: "Excluded actions, comma-separated or repeated." }),
 });
 
 const auditPagination = pagination
@@ -140,7 +140,7 @@ const search = route({
   tag,
   summary: "Audit rows in whose action, actor's e-mail, resource or details a text stands, newest first",
   description:
-    "A search whose time is up answers with what it found: `nextCursor` goes on where it stopped, `searchedTo` says how far back it looked.",
+    "A search that reaches its deadline returns its partial result: `nextCursor` continues where it stopped, `searchedTo` is the time back to which it searched.",
   query: auditQuery.extend({ q: z.string().min(1).max(255).meta({ description: "The text, case aside." }) }),
   reply: z.object({ data: z.array(auditLog), query: z.string(), pagination: auditPagination }),
   errors: listErrors,
@@ -195,7 +195,7 @@ export function auditLogOf(log: AuditLog): z.input<typeof auditLog> {
   };
 }
 
-/** What the filters of a list ask the service for. */
+/** The filters of a list as the service's request has them. */
 export function wantedOf(query: z.output<typeof auditQuery>) {
   return {
     page: pageOf(query),

@@ -106,7 +106,7 @@ const list = route({
   access,
   tag,
   summary: "Verifications of the audit chains the caller may see, newest first",
-  description: "Those that were asked for in the last 30 days. Starts none.",
+  description: "Jobs requested in the last 30 days. Starts no job.",
   query: listQuery.extend({ orgId: id.optional(), status: verification.shape.status.optional() }),
   reply: z.object({ data: z.array(verification), pagination }),
   errors: ["organization_not_found", "site_restricted"],

@@ -25,7 +25,7 @@ const base = z.object({
 });
 const byCategory = z
   .array(counts.extend({ category: z.string() }))
-  .meta({ description: "Every category, those without rows too." });
+  .meta({ description: "Every category, including those without rows." });
 const byAction = z
   .array(counts.extend({ action: z.string(), category: z.string() }))
   .meta({ description: "Most rows first." });

@@ -45,7 +45,7 @@ const update = route({
   tag,
   summary: "Change how long an organization's audit rows are kept",
   description:
-    "Longer is in force at once; shorter after 24 hours, and until then it is taken back by any change that is not shorter than what is in force.",
+    "A longer retention takes effect at once; a shorter one after 24 hours, and until then any change to at least the retention in force cancels it.",
   body: z.object({
     orgId: id.optional().meta({ description: "Partner and system callers name the organization." }),
     retentionDays: z.int().min(1).max(3_650).optional().meta({

@@ -28,10 +28,10 @@ const stream = z
     type,
     url: z.string().nullable().meta({ description: "Without userinfo and without tokens of its query." }),
     status,
-    cursorSeq: z.int().meta({ description: "The last row that was taken." }),
+    cursorSeq: z.int().meta({ description: "The last row that the receiver accepted." }),
     headSeq: z.int().meta({ description: "The last row of the chain." }),
     lagRows: z.int(),
-    lagSeconds: z.number().meta({ description: "Age of the oldest row that was not taken yet." }),
+    lagSeconds: z.number().meta({ description: "Age of the oldest row that the receiver has not accepted yet." }),
     rowsSent: z.int(),
     consecutiveFailures: z.int(),
     lastError: z.string().nullable(),
@@ -74,7 +74,7 @@ const create = route({
   tag,
   summary: "Stream an organization's audit rows",
   description:
-    "To a webhook, signed as deliveries are, or to the operator's storage. In the chain's order and at least once; a receiver knows a repeat by `seq`. A stream that fails waits and goes on where it was.",
+    "To a webhook, signed as deliveries are, or to the operator's storage. In the chain's order and at least once; a receiver detects a repeat by `seq`. A failing stream backs off and continues with the row that failed.",
   body: z.object({
     orgId,
     name: nameIn,

@@ -31,7 +31,7 @@ async function call(method: string, path: string, options: { token?: string; bod
 }
 
 describe("POST /auth/login", () => {
-  it("answers user and tokens, kept out of caches, and passes on address and agent", async () => {
+  it("returns user and tokens, uncacheable, and forwards address and user agent", async () => {
     const { principal } = await services.signIn({ mfaEnabled: true, partnerId: "" });
     let seen: { caller: Caller; meta: RequestMeta } | undefined;
     services.identity.login = (request, handler) => {
@@ -71,7 +71,7 @@ describe("POST /auth/login", () => {
     expect(seen?.meta).toMatchObject({ requestId: "r-1", clientAddress: "192.0.2.44", userAgent: "test/1" });
   });
 
-  it("passes a refusal on as it is, kept out of caches too", async () => {
+  it("forwards a refusal unchanged, uncacheable too", async () => {
     services.identity.login = () => {
       throw new AppError("invalid_credentials", "Invalid e-mail or password");
     };
@@ -80,7 +80,7 @@ describe("POST /auth/login", () => {
     expect(headers.get("cache-control")).toBe("no-store");
   });
 
-  it("names each field that is wrong", async () => {
+  it("names each invalid field", async () => {
     const { status, body } = await call("POST", "/auth/login", { body: { email: 1 } });
     expect(status).toBe(400);
     expect(Object.keys((body.details as { fieldErrors: object }).fieldErrors)).toEqual(["email", "password"]);
@@ -88,7 +88,7 @@ describe("POST /auth/login", () => {
 });
 
 describe("POST /auth/refresh", () => {
-  it("answers the next pair", async () => {
+  it("returns the next pair of tokens", async () => {
     services.identity.refresh = ({ refreshToken }) => ({
       tokens: { accessToken: `${refreshToken}-a`, refreshToken: `${refreshToken}-r`, expiresInSeconds: 900 },
     });
@@ -98,7 +98,7 @@ describe("POST /auth/refresh", () => {
 });
 
 describe("GET /auth/me", () => {
-  it("answers the caller without asking anyone again", async () => {
+  it("returns the caller without another call to identity", async () => {
     const { token, principal } = await services.signIn({
       scope: "partner",
       partnerId: "018f0000-0000-7000-8000-00000000000a",
@@ -152,7 +152,7 @@ describe("GET /auth/me", () => {
     expect(headers.get("www-authenticate")).toMatch(/^Bearer/);
   });
 
-  it("answers 503, not 401, while identity is away", async () => {
+  it("answers 503, not 401, while identity is unavailable", async () => {
     const { token } = await services.signIn();
     const lonely = await startTestGateway({ url: "http://127.0.0.1:1", callerKeys: services.callerKeys });
     const startedMs = performance.now();
@@ -166,7 +166,7 @@ describe("GET /auth/me", () => {
 });
 
 describe("POST /auth/logout", () => {
-  it("ends the session here at once, whatever identity would still answer", async () => {
+  it("ends the session at this gateway at once, whatever identity would still answer", async () => {
     const { token } = await services.signIn();
     expect((await call("GET", "/auth/me", { token })).status).toBe(200);
     const { status, body } = await call("POST", "/auth/logout", { token });
@@ -175,7 +175,7 @@ describe("POST /auth/logout", () => {
     expect([after.status, after.body.code]).toEqual([401, "session_revoked"]);
   });
 
-  it("acts as the person whose session it is", async () => {
+  it("acts as the user of the session", async () => {
     const { token, principal } = await services.signIn();
     let caller: Caller | undefined;
     services.identity.logout = (_request, handler) => {

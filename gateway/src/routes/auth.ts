@@ -63,7 +63,7 @@ const keyMe = z
 
 export const tokens = z.object({
   accessToken: z.string(),
-  refreshToken: z.string().optional().meta({ description: "Left out where it is set as a cookie." }),
+  refreshToken: z.string().optional().meta({ description: "Omitted when it is set as a cookie." }),
   expiresInSeconds: z.int().meta({ description: "Life of the access token." }),
 });
 
@@ -88,7 +88,7 @@ const login = route({
   tag,
   summary: "Sign in with e-mail and password",
   description:
-    "Every refusal is the same `invalid_credentials`. With a second factor enrolled the tokens come after it.",
+    "Every refusal is the same `invalid_credentials`. With an enrolled second factor the tokens are returned after its verification.",
   body: z.object({
     email: z.string().min(1).max(255),
     password: z.string().min(1).max(1_024),
@@ -176,7 +176,7 @@ const logout = route({
   },
 });
 
-// Hangs on the session object, which stays the same while nothing about the person changes.
+// Cached by session object, which stays the same while nothing about the user changes.
 const renderedMe = new WeakMap<Credential, Rendered>();
 
 const getMe = route({
@@ -245,7 +245,7 @@ function accessOf(text: string): "all" | "selected" | "none" {
   return text === "all" || text === "selected" ? text : "none";
 }
 
-/** What a completed sign-in answers. Throws when identity left principal or tokens out. */
+/** The reply of a completed sign-in. Throws when identity omitted principal or tokens. */
 export function signedInOf(reply: {
   principal?: Principal | undefined;
   tokens?: TokenPair | undefined;

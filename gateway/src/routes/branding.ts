@@ -36,8 +36,8 @@ const put = route({
   audit: "sso.branding.update",
   auditsRefusals: true,
   tag,
-  summary: "Replace the branding; what is left out is cleared",
-  description: "Takes `logoUrl` and `accentColor`, too.",
+  summary: "Replace the branding; omitted fields are cleared",
+  description: "Also accepts `logoUrl` and `accentColor`.",
   body: z.object({
     logo_url: text(logoMax),
     logoUrl: text(logoMax),

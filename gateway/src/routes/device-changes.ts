@@ -14,7 +14,7 @@ export const secondsIn = z
   .pipe(z.int().max(longestSeconds, `At most ${longestSeconds}`))
   .default(longestSeconds)
   .meta({
-    description: `Seconds until it ends, at most ${longestSeconds}; ask again then. 0 answers whether it would begin.`,
+    description: `Seconds until the stream ends, at most ${longestSeconds}; the client then reconnects. 0 only checks whether a stream would be admitted.`,
     example: "0",
   });
 
@@ -37,10 +37,10 @@ const changes = route({
   tag: "Devices",
   summary: "Changes of devices as they happen",
   description:
-    'JSON lines. `{"kind": "current"}` first, and again whenever some may have been missed: read now what you show, from here on changes are ' +
-    'told, at most once. `{"kind": "device", "change", "id", "orgId", "siteId", "status"}` with `change` one of created, updated, decommissioned: something of ' +
-    'the device is different, presence included; a heartbeat alone is no change. `{"kind": "alive"}` after 15 s of silence. A device that leaves what ' +
-    "the caller reaches is not told of. It ends when its time is up, and within two seconds when the caller's session ends or their rights change.",
+    'JSON lines. `{"kind": "current"}` first, and again whenever changes may have been missed: the client then reads the devices again. Later changes are ' +
+    'delivered at most once. `{"kind": "device", "change", "id", "orgId", "siteId", "status"}` with `change` one of created, updated, decommissioned: a field of ' +
+    'the device has changed, presence included; a heartbeat alone is no change. `{"kind": "alive"}` after 15 s of silence. No line is sent when a device leaves the set that ' +
+    "the caller can read. The stream ends after `seconds`, and within two seconds when the caller's session ends or their rights change.",
   query: z.object({
     orgId: id.optional().meta({ description: "Only this organization's." }),
     siteId: id.optional().meta({ description: "Only this site's." }),

@@ -37,7 +37,7 @@ const decision = route({
   tag,
   summary: "Why a device updates or does not",
   description:
-    "What its next heartbeat would be told, and the first rule that says so, for each component. Takes nothing.",
+    "The answer that its next heartbeat would receive, and the first rule that decides it, per component. Grants no offer.",
   params: idParams,
   reply: z
     .object({
@@ -57,7 +57,7 @@ const decision = route({
       nextOpening: timeOut.nullable(),
       requestedUntil: timeOut
         .nullable()
-        .meta({ description: "An update was asked for, and is past policy and window." }),
+        .meta({ description: "An update was requested, and overrides policy and window." }),
       attempts: z.array(attempt).meta({ description: "The newest five." }),
     })
     .meta({ id: "UpdateDecision" }),
@@ -91,7 +91,7 @@ const request = route({
   tag,
   summary: "Update a device now",
   description:
-    "Its next heartbeat is offered what it is to run, once, within 24 hours, whatever update policy and maintenance window say. A device " +
+    "Its next heartbeat within 24 hours is offered its target version once, whatever update policy and maintenance window are set. A device " +
     "whose automatic updates are off, and a rollout that is halted or full, stay as they are.",
   params: idParams,
   status: 202,

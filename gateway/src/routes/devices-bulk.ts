@@ -16,7 +16,7 @@ const deviceIds = z
   .array(id)
   .min(1)
   .max(devicesMax)
-  .meta({ description: `At most ${devicesMax}; one that stands there twice counts once.` });
+  .meta({ description: `At most ${devicesMax}; a duplicate counts once.` });
 
 const reply = z.object({
   results: z
@@ -47,7 +47,7 @@ const update = route({
   tag,
   summary: "Change several devices, each on its own",
   description:
-    "Not all or none: `results` says of each what happened. Each that changes has its event and its audit row.",
+    "Not atomic: `results` holds the outcome per device. Each changed device has its event and its audit row.",
   body: z.object({ deviceIds, change }),
   example: { deviceIds: [exampleId], change: { autoUpdateEnabled: false } },
   reply,
@@ -69,7 +69,7 @@ const decommission = route({
   access: { auth: "session", permission: "devices:delete", keyScopes: ["devices:write"] },
   tag,
   summary: "Decommission several devices, each on its own",
-  description: "As `DELETE /devices/:id` for each; `results` says of each what happened.",
+  description: "As `DELETE /devices/:id` for each; `results` holds the outcome per device.",
   body: z.object({ deviceIds }),
   example: { deviceIds: [exampleId] },
   reply,
@@ -81,7 +81,7 @@ const decommission = route({
   },
 });
 
-/** Does the same to each device, a few at a time; a refusal concerns its device alone. */
+/** Applies a change to each device, a few concurrently; a refusal concerns only its device. */
 async function ofEach(ids: readonly string[], work: (id: string) => Promise<unknown>): Promise<z.input<typeof reply>> {
   const wanted = [...new Set(ids)];
   const faults = new Map<string, { code: string; error: string }>();

@@ -53,7 +53,7 @@ const device = z
         ipAddresses: z.array(z.string()).optional(),
       })
       .nullable()
-      .meta({ description: "What its agent last said of itself." }),
+      .meta({ description: "Facts that its agent last reported." }),
     createdAt: timeOut,
     updatedAt: timeOut,
   })
@@ -201,7 +201,7 @@ const decommission = route({
   errors: ["device_not_found"],
   async handle({ params, rpc }, { services }) {
     await services.devices.decommissionDevice({ id: params.id }, await rpc());
-    // The device's event ends the token, too; the reply waits until no gateway admits it any more.
+    // The device's event also ends the token; the reply waits until no gateway admits it any more.
     await services.agents.endAgent({ deviceId: params.id }, await rpc());
     return { success: true as const };
   },
@@ -214,7 +214,7 @@ const approve = route({
   access: write,
   tag,
   summary: "Trust a quarantined device",
-  description: "One that is not quarantined stays as it is. `replace` needs permission `devices:delete`, too.",
+  description: "A device that is not quarantined stays unchanged. `replace` needs permission `devices:delete`, too.",
   params: idParams,
   body: z.object({
     replace: z.boolean().optional().meta({

@@ -1,7 +1,7 @@
 import type { EventType } from "@muster/kit";
 import { exampleId, exampleTime } from "./schemas.ts";
 
-/** What an event says, in one sentence, and its `data`. */
+/** The meaning of an event in one sentence, and its `data`. */
 type Told = { description: string; data: Readonly<Record<string, unknown>> };
 
 const device = {
@@ -55,17 +55,17 @@ const emitted = {
     data: { sessionId: exampleId, userId: exampleId, mfa: true, expiresAt: exampleTime, ...client },
   },
   "session.logout": {
-    description: "A session has ended, by its person or for them; `reason` says why.",
+    description: "A session has ended, by its user or otherwise; `reason` holds the cause.",
     data: { sessionId: exampleId, userId: exampleId, reason: "revoked" },
   },
 } satisfies Partial<Record<EventType, Told>>;
 
-/** Of types that come through `POST /events` alone: `data` is what was posted, this is one way. */
+/** Types that only `POST /events` emits: `data` is whatever was posted, and this is an example. */
 const posted: Readonly<Record<Exclude<EventType, keyof typeof emitted>, Told>> = {
-  "alert.triggered": { description: "A condition that somebody watches for has come true.", data: alert },
-  "alert.acknowledged": { description: "Somebody has taken an alert on.", data: { ...alert, userId: exampleId } },
+  "alert.triggered": { description: "A monitored condition has become true.", data: alert },
+  "alert.acknowledged": { description: "A user has acknowledged an alert.", data: { ...alert, userId: exampleId } },
   "alert.resolved": { description: "The cause of an alert has gone.", data: alert },
-  "alert.escalated": { description: "An alert that nobody took on went to the next in line.", data: alert },
+  "alert.escalated": { description: "An alert that was not acknowledged was escalated.", data: alert },
   "script.started": { description: "A script has begun on a device.", data: script },
   "script.completed": { description: "A script has ended well.", data: { ...script, exitCode: 0 } },
   "script.failed": { description: "A script has ended with an error.", data: { ...script, exitCode: 1 } },
@@ -76,7 +76,7 @@ const posted: Readonly<Record<Exclude<EventType, keyof typeof emitted>, Told>> =
   "policy.violation": { description: "A device does not meet a policy.", data: policy },
   "policy.compliant": { description: "A device that did not meet a policy meets it again.", data: policy },
   "patch.available": { description: "There is a patch that a device lacks.", data: patch },
-  "patch.approved": { description: "Somebody has approved a patch.", data: { ...patch, userId: exampleId } },
+  "patch.approved": { description: "A user has approved a patch.", data: { ...patch, userId: exampleId } },
   "patch.installed": { description: "A patch was installed on a device.", data: patch },
   "patch.failed": { description: "A patch could not be installed on a device.", data: { ...patch, error: "no space" } },
   "patch.rollback": { description: "A patch was taken off a device.", data: patch },

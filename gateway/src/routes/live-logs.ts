@@ -155,12 +155,12 @@ const follow = route({
   ...common,
   path: "/devices/:id/eventlogs/:name/follow",
   slashes: ["name"],
-  summary: "Events of a log on the device as they come",
+  summary: "Follow a log on the device",
   description:
-    'JSON lines. `{"kind": "following"}` first: the device answers. ' +
-    '`{"kind": "event", "event"}` for each event, oldest first; `{"kind": "skipped"}` where more came between than one question of the device is ' +
-    'answered with. `{"kind": "alive"}` after 15 s of silence. `{"kind": "error", "code", "error"}` when the device no longer answers. The device is ' +
-    "asked every two seconds; all of it is one audit row, `data.access`. It ends when its time is up, and within two seconds when the caller's session " +
+    'JSON lines. The first line is `{"kind": "following"}`, once the device has answered. ' +
+    '`{"kind": "event", "event"}` for each event, oldest first; `{"kind": "skipped"}` where more events occurred between two queries than one query ' +
+    'returns. `{"kind": "alive"}` after 15 s of silence. `{"kind": "error", "code", "error"}` when the device no longer answers. The device is ' +
+    "queried every two seconds; the stream is one audit row, `data.access`. It ends after `seconds`, and within two seconds when the caller's session " +
     "ends or their rights change.",
   params: z.object({ id, name }),
   query: eventsQuery.pick({ level: true, source: true, eventId: true }).extend({
@@ -168,7 +168,7 @@ const follow = route({
       .string()
       .regex(/^\d{1,15}$/, "Must be a number")
       .optional()
-      .meta({ description: "Number of the newest record that is known; the newest of the log when absent." }),
+      .meta({ description: "Number of the newest record that the client has; default: the log's newest record." }),
     seconds: secondsIn,
   }),
   ...streamed,
@@ -188,7 +188,7 @@ const follow = route({
     const signals = signal ? [signal, leaving.signal] : [leaving.signal];
     const call = services.liveLogs.followLiveEvents(wanted, { ...options, signal: AbortSignal.any(signals) });
     const answers = call[Symbol.asyncIterator]();
-    // What the device refuses is told with a status.
+    // A refusal by the device has an HTTP status.
     const first = await answers.next();
     if (first.done) throw new Error("device-logs followed nothing");
     return streamedLines(
@@ -201,13 +201,13 @@ const follow = route({
 
 type Answers = AsyncIterator<FollowLiveEventsResponse>;
 
-/** Lines of what is followed; `leave` ends the question, which a stream of Connect has no other way to do. */
+/** Lines of the followed log; `leave` ends the query, since a Connect stream cannot be ended by other means. */
 function followed(first: FollowLiveEventsResponse, more: Answers, leave: () => void) {
   const lines = followedLines(first, more);
   return {
     [Symbol.asyncIterator]: () => ({
       next: () => lines.next(),
-      // Also when nothing was asked for: the device is asked until then.
+      // Also called when nothing was read yet: the device is queried until then.
       return() {
         leave();
         return lines.return(undefined);

@@ -19,7 +19,7 @@ const verify = route({
   tag,
   summary: "Complete a sign-in with a second factor, or step a session up",
   description:
-    "With `mfaToken` the sign-in it came from is completed. Without it the caller's own session counts as having completed a " +
+    "With `mfaToken` its sign-in is completed. Without it the caller's own session counts as having completed a " +
     "second factor; its refresh token stays the same.",
   body: z.object({ mfaToken: z.string().min(1).max(255).optional(), code: anyCode, session: sessionIn }),
   example: { mfaToken: "mfa_…", code: "123456" },
@@ -47,7 +47,8 @@ const verify = route({
 
 /** Empty for people without a password whose session an identity provider has just begun. */
 const ownPassword = z.string().max(1_024).meta({
-  description: "Empty in the ten minutes after a sign-in through an identity provider by people who have none.",
+  description:
+    "May be empty within ten minutes of a sign-in through an identity provider for users without a password.",
 });
 
 const setup = route({
@@ -79,7 +80,7 @@ const enable = route({
   tag,
   summary: "Confirm TOTP enrollment with a first code",
   description:
-    "Counts as a completed challenge of this session. Recovery codes come with the first factor of any kind, shown this once.",
+    "Counts as a completed challenge of this session. The first factor of any kind also returns recovery codes, which are shown only once.",
   body: z.object({ code: totpCode }),
   example: { code: "123456" },
   noStore: true,
@@ -121,7 +122,7 @@ const factors = route({
     .object({
       totp: z.boolean().meta({ description: "Whether an authenticator app is enrolled." }),
       passkeys: z.int(),
-      recoveryCodes: z.int().meta({ description: "How many are left." }),
+      recoveryCodes: z.int().meta({ description: "Number of unused codes." }),
     })
     .meta({ id: "Factors" }),
   async handle({ rpc }, { services }) {
@@ -136,7 +137,7 @@ const rotateCodes = route({
   access: { auth: "session", mfa: true },
   tag,
   summary: "Make new recovery codes",
-  description: "Shown this once; the ones before stop working.",
+  description: "Shown only once; earlier codes stop working.",
   noStore: true,
   reply: z.object({ recoveryCodes: z.array(z.string()) }).meta({ id: "NewRecoveryCodes" }),
   errors: ["mfa_not_enabled"],

@@ -22,7 +22,7 @@ const list = route({
   summary: "What ids are called",
   description:
     "Partners, organizations and sites for callers with `organizations:read`, devices and device groups with `devices:read`, people with `users:read`. " +
-    "What is missing or out of reach is left out. In no order.",
+    "Records that do not exist or are out of the caller's reach are omitted. Unordered.",
   query: z.object({
     ids: z
       .string()

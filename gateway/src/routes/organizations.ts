@@ -112,7 +112,7 @@ const all = route({
   access: { auth: "session", permission: "organizations:read", keyScopes: ["organizations:read"] },
   tag,
   summary: "All accessible organizations by name",
-  description: "Without pages, at most 10,000; whoever has more lists them at /orgs/organizations.",
+  description: "Not paged, at most 10,000; callers with more list them at /orgs/organizations.",
   reply: z.object({ data: z.array(organization) }),
   async handle({ rpc }, { services }) {
     const reply = await services.organizations.listAccessibleOrganizations({}, await rpc());

@@ -86,7 +86,7 @@ describe("partners", () => {
     expect((asked as { maxDevices?: number }).maxDevices).toBeUndefined();
   });
 
-  it("are created under the client's Idempotency-Key, which travels on only from there", async () => {
+  it("are created under the client's Idempotency-Key, which only this call forwards", async () => {
     const seen: (string | null)[] = [];
     services.tenancy.createPartner = (_request, { requestHeader }) => {
       seen.push(requestHeader.get("muster-idempotency-key"));
@@ -121,7 +121,7 @@ describe("partners", () => {
     expect(body.details).toMatchObject({ fieldErrors: { "Idempotency-Key": [expect.any(String)] } });
   });
 
-  it("are listed with the clamped page, and null for a total nobody counted", async () => {
+  it("are listed with the clamped page, and null for a total that was not counted", async () => {
     let asked: unknown;
     services.tenancy.listPartners = ({ page }) => {
       asked = page;
@@ -150,7 +150,7 @@ describe("partners", () => {
     expect(asked).toBe(expected);
   });
 
-  it("take their id in either case, and answer 400 for what is none", async () => {
+  it("accept their id in either case, and answer 400 for an invalid id", async () => {
     let asked: string | undefined;
     services.tenancy.getPartner = (request) => {
       asked = request.id;
@@ -163,7 +163,7 @@ describe("partners", () => {
     expect((await call("GET", `/orgs/partners/${"x".repeat(600)}`)).status).toBe(400);
   });
 
-  it("pass typed errors of tenancy on with their facts", async () => {
+  it("forward typed errors of tenancy with their facts", async () => {
     services.tenancy.getPartner = () => {
       throw new AppError("partner_not_found", "Partner not found");
     };
@@ -179,7 +179,7 @@ describe("partners", () => {
     expect([full.status, full.body.limit]).toEqual([409, 3]);
   });
 
-  it("say nothing of a service's inner failure", async () => {
+  it("reveal nothing of a service's internal failure", async () => {
     services.tenancy.getPartner = () => {
       throw new Error("relation partners does not exist");
     };
@@ -187,7 +187,7 @@ describe("partners", () => {
     expect([status, body.error, body.code]).toEqual([500, "Internal server error", "internal"]);
   });
 
-  it("do not take a service's refusal of our own token for the client's fault", async () => {
+  it("do not report a service's refusal of the gateway's token as the client's error", async () => {
     services.tenancy.getPartner = () => {
       throw new AppError("unauthenticated", "Caller is not authenticated");
     };
@@ -195,7 +195,7 @@ describe("partners", () => {
     expect([status, body.code, headers.get("retry-after")]).toEqual([503, "unavailable", "1"]);
   });
 
-  it("answer 403 before they look at the input: permission, then scope", async () => {
+  it("answer 403 before the input is validated: permission, then scope", async () => {
     const { token: bare } = await services.signIn({ permissions: ["audit:read"], scope: "partner" });
     const { token: partner } = await services.signIn({ scope: "partner" });
     const denied = await call("POST", "/orgs/partners", { name: 1 }, bare);
@@ -208,7 +208,7 @@ describe("partners", () => {
     expect([elsewhere.status, elsewhere.body.code]).toEqual([403, "scope_not_allowed"]);
   });
 
-  it("refuse a query value that comes twice", async () => {
+  it("refuse a repeated query parameter", async () => {
     const { status, body } = await call("GET", "/orgs/partners?limit=1&limit=2");
     expect([status, body.code]).toEqual([400, "validation_failed"]);
   });

@@ -20,7 +20,7 @@ const passkey = z
   .meta({ id: "Passkey" });
 
 const mfaToken = z.string().min(1).max(255).optional();
-/** What a browser's `credential.toJSON()` gives; identity verifies each byte of it. */
+/** The browser's `credential.toJSON()`; identity verifies each byte of it. */
 const credential = z
   .looseObject({
     id: z.string().min(1).max(2_048),
@@ -28,7 +28,7 @@ const credential = z
     type: z.literal("public-key"),
     response: z.looseObject({ clientDataJSON: z.string().min(1).max(16_384) }),
   })
-  .meta({ description: "The credential as the browser's `toJSON()` gives it." });
+  .meta({ description: "The credential as the browser's `toJSON()` returns it." });
 
 const registerOptions = route({
   method: "POST",
@@ -37,11 +37,12 @@ const registerOptions = route({
   tag,
   summary: "Options for making a passkey",
   description:
-    "For `navigator.credentials.create()`. Their challenge is good once, for 5 minutes. Whoever has a factor must have " +
+    "For `navigator.credentials.create()`. The challenge is valid once, for 5 minutes. A user with a factor must have " +
     "completed it in this session.",
   body: z.object({
     password: z.string().max(1_024).meta({
-      description: "Empty in the ten minutes after a sign-in through an identity provider by people who have none.",
+      description:
+        "May be empty within ten minutes of a sign-in through an identity provider for users without a password.",
     }),
   }),
   noStore: true,
@@ -59,7 +60,7 @@ const registerVerify = route({
   tag,
   summary: "Register the passkey that was made",
   description:
-    "Counts as a completed challenge of this session. With the first factor of any kind recovery codes come, shown this once.",
+    "Counts as a completed challenge of this session. The first factor of any kind also returns recovery codes, which are shown only once.",
   body: z.object({ credential, name: nameIn.optional() }),
   noStore: true,
   reply: passkey
@@ -159,7 +160,7 @@ const remove = route({
   tag,
   summary: "Remove one of one's own passkeys",
   description:
-    "With the last factor the recovery codes go, too, and no session counts as having completed one any more.",
+    "Deleting the last factor also deletes the recovery codes, and no session counts as having completed a challenge any more.",
   params: idParams,
   noStore: true,
   reply: success,

@@ -22,7 +22,7 @@ afterAll(async () => {
 const get = (path: string) => fetch(`${gateway.url}${path}`);
 
 describe("GET /health", () => {
-  it("names version and state of every service, and no address", async () => {
+  it("shows version and state of every service, and no address", async () => {
     const reply = await get("/health");
     const text = await reply.text();
     const ok = { status: "ok", version: "9.9.9" };
@@ -44,7 +44,7 @@ describe("GET /health", () => {
 });
 
 describe("GET /.well-known/jwks.json", () => {
-  it("gives the public keys of access tokens and nothing private", async () => {
+  it("returns the public keys of access tokens and nothing private", async () => {
     const reply = await get("/.well-known/jwks.json");
     const { keys } = (await reply.json()) as { keys: Record<string, unknown>[] };
     expect(reply.headers.get("content-type")).toBe("application/jwk-set+json");
@@ -66,7 +66,7 @@ describe("GET /api/v1/openapi.json", () => {
       paths: Record<string, Record<string, Operation>>;
     };
 
-  it("says that the agent channel switches protocols", async () => {
+  it("states that the agent channel switches protocols", async () => {
     const { paths } = await load();
     const responses = paths["/api/v1/agents/{id}/channel"]?.get?.responses ?? {};
     expect(responses["101"]).toHaveProperty("headers.Upgrade");
@@ -117,7 +117,7 @@ describe("GET /api/v1/openapi.json", () => {
     expect(required("/service-principals/{id}/migrate-key")).toBe(true);
   });
 
-  it("lists what each operation needs, the codes of each error, a description of each tag and scheme", async () => {
+  it("lists each operation's requirements, the codes of each error, a description of each tag and scheme", async () => {
     type Tagged = { name: string; description: string };
     const document = (await load()) as unknown as {
       info: { description: string };
@@ -152,7 +152,7 @@ describe("GET /api/v1/openapi.json", () => {
     }
   });
 
-  it("lists what naming an organization that is not there comes to, wherever a call may name one", async () => {
+  it("lists the error for an unknown organization wherever a call may name one", async () => {
     const { paths } = await load();
     const names = (schema: object | undefined) => Object.keys((schema as { shape?: object })?.shape ?? {});
     const naming = routes.filter((row) => [...names(row.query), ...names(row.body)].includes("orgId"));
@@ -167,7 +167,7 @@ describe("GET /api/v1/openapi.json", () => {
     }
   });
 
-  it("says that a shorter retention of audit rows waits for 24 hours", async () => {
+  it("states that a shorter retention of audit rows waits for 24 hours", async () => {
     const { paths } = await load();
     const operation = JSON.stringify(paths["/api/v1/audit-logs/retention"]?.patch?.requestBody);
     expect(operation).toMatch(/"retentionDays":\{[^}]*shorter retention waits 24 hours/);
@@ -219,13 +219,13 @@ describe("GET /docs", () => {
     for (const address of assets) {
       expect(address).toMatch(/^\/docs\/assets\//);
       const part = await get(address);
-      // Read to its end: an answer that nobody reads keeps its connection.
+      // Read to its end: an unread reply keeps its connection open.
       expect((await part.arrayBuffer()).byteLength).toBeGreaterThan(0);
       expect(part.status).toBe(200);
     }
   });
 
-  it("serves no other file, and answers what it does not know with the error body", async () => {
+  it("serves no other file, and answers unknown paths with the error body", async () => {
     for (const path of ["/docs/assets/package.json", "/docs/nothing", "/docs/assets/index.html"]) {
       const reply = await get(path);
       expect(reply.status).toBe(404);

@@ -39,7 +39,7 @@ const serviceStatus = z
     outbox: z.object({ waiting: z.int(), oldestSeconds: z.number() }).nullable().meta({
       description: "Messages that wait to be published, counted up to 100,000.",
     }),
-    deadLetters: z.int().nullable().meta({ description: "Messages that were put aside and not requeued." }),
+    deadLetters: z.int().nullable().meta({ description: "Dead letters that were not requeued." }),
     openJobs: z.int().nullable().meta({ description: "Long work that is queued or running." }),
     deliveries: z.object({ due: z.int(), oldestDueSeconds: z.number() }).nullable().meta({
       description: "Webhook deliveries that are due and not sent, counted up to 100,000; webhook-dispatcher alone.",
@@ -52,7 +52,7 @@ const status = route({
   path: "/platform/status",
   access: { auth: "session", permission: "platform:admin", scopes: ["system"] },
   tag,
-  summary: "What waits, and what was put aside, in each service",
+  summary: "Pending messages and dead letters of each service",
   description: "Of a service that does not answer all figures are null.",
   deadline: "health",
   reply: z.object({ version: z.string(), services: z.array(serviceStatus) }),
@@ -74,7 +74,7 @@ const status = route({
             due === undefined ? null : { due: Number(due), oldestDueSeconds: found.deliveriesOldestDueSeconds ?? 0 },
         };
       } catch (error) {
-        // A refusal concerns the caller, not the service; why one is away stands in its own log.
+        // A refusal concerns the caller, not the service; the cause of an unavailable service is in its own log.
         if (["permission_denied", "scope_not_allowed"].includes(toAppError(error).code)) throw error;
         return { service, status: "unavailable", version: null, checks: {}, ...away };
       }

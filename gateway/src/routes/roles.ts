@@ -30,9 +30,9 @@ const role = z
     key: z.string().nullable().meta({ description: "Of seeded roles only; these cannot be changed." }),
     name: z.string(),
     description: z.string(),
-    scope: scope.meta({ description: "Of the people who can have it." }),
+    scope: scope.meta({ description: "Scope of the users who can have the role." }),
     permissions: z.array(z.string()),
-    partnerId: idOut.nullable().meta({ description: "Whose role it is; null for seeded ones." }),
+    partnerId: idOut.nullable().meta({ description: "Owner of the role; null for seeded roles." }),
     orgId: idOut.nullable().meta({ description: "Null for a partner's role." }),
     createdAt: timeOut,
     updatedAt: timeOut,
@@ -42,7 +42,7 @@ const role = z
 const permissionsIn = z
   .array(z.enum(permissions))
   .max(permissions.length)
-  .meta({ description: "Nobody gives a permission that they do not hold." });
+  .meta({ description: "A caller can only grant permissions that they hold." });
 const descriptionIn = z.string().trim().max(1000);
 
 const list = route({
@@ -84,8 +84,8 @@ const create = route({
   tag,
   summary: "Make a role",
   description:
-    "With `orgId` an organization's role, with `partnerId` alone a partner's, with neither one of the caller's own place. " +
-    "A partner's role is for its own people, or with `scope: organization` for those of all its organizations.",
+    "With `orgId` an organization's role, with `partnerId` alone a partner's, without either, a role of the caller's own scope. " +
+    "A partner's role is for the partner's users, or with `scope: organization` for the users of all its organizations.",
   body: z.object({
     name: nameIn,
     description: descriptionIn.nullish(),
@@ -129,7 +129,7 @@ const update = route({
   auditsRefusals: true,
   tag,
   summary: "Change a role",
-  description: "In force for everybody who has it when it answers.",
+  description: "In force for every user with the role before the reply is sent.",
   params: idParams,
   body: z.object({
     name: nameIn.optional(),
@@ -164,7 +164,7 @@ const remove = route({
   audit: "role.delete",
   auditsRefusals: true,
   tag,
-  summary: "Delete a role that nobody has",
+  summary: "Delete a role without users",
   params: idParams,
   reply: success,
   errors: [
@@ -194,7 +194,7 @@ const allPermissions = route({
         description: z.string(),
         keyScopes: z
           .array(z.string())
-          .meta({ description: "Scopes of API keys that whoever grants them needs it for." }),
+          .meta({ description: "Scopes of API keys that require this permission of the granting caller." }),
       }),
     ),
   }),

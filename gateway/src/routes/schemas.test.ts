@@ -9,7 +9,7 @@ describe("an address of an interface", () => {
     ["fe80::d1f3:2a%12", "fe80::d1f3:2a"],
     ["FE80::1%br-3f2a.100", "FE80::1"],
     ["::ffff:1.2.3.4", "::ffff:1.2.3.4"],
-  ])("%s is kept as %s", (given, kept) => {
+  ])("%s is stored as %s", (given, kept) => {
     expect(addressIn.parse(given)).toBe(kept);
   });
 

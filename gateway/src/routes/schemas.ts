@@ -27,7 +27,10 @@ export const comingTimeIn = timeIn.superRefine((text, { addIssue }) => {
   if (new Date(text) <= new Date()) addIssue({ code: "custom", message: "Must be a time to come" });
 });
 
-/** `page`, `limit`, `cursor`, `skipCount` of every list. Numbers out of range are clamped, what is no number is the default. */
+/**
+ * `page`, `limit`, `cursor`, `skipCount` of every list. Numbers out of range are clamped, what is no number is the
+ * default.
+ */
 export const listQuery = z.object({
   page: z.string().optional().meta({ description: "Page from 1; below 1 is 1.", example: "1" }),
   limit: z.string().optional().meta({ description: "Rows a page, 1-100; default 50.", example: "50" }),
@@ -49,7 +52,7 @@ export const searchIn = z
   .optional()
   .meta({ description: "Name contains this text, whatever its case.", example: "acme" });
 
-/** The page as services take it. */
+/** The page as services accept it. */
 export function pageOf(query: Partial<z.output<typeof listQuery>>, maxLimit = 100) {
   const skipCount = query.skipCount === "true" || query.skipCount === "1";
   const page = clampPage({ page: numberOf(query.page), limit: numberOf(query.limit), skipCount }, maxLimit);
@@ -81,7 +84,7 @@ export function paginationOf(page: PageInfo | undefined) {
   };
 }
 
-/** ISO 8601 with milliseconds. Throws when the service left out a time that every record has. */
+/** ISO 8601 with milliseconds. Throws when the service omitted a time that every record has. */
 export function timeOf(timestamp: Timestamp | undefined): string {
   if (timestamp === undefined) throw new Error("a record came without one of its times");
   return timestampDate(timestamp).toISOString();
@@ -106,7 +109,7 @@ export const objectOut = z.record(z.string(), z.unknown());
 export const objectIn = z.record(z.string(), z.unknown());
 export const objectsBodyLimitBytes = 256 * 1024;
 
-/** What the OpenAPI document says of each name. */
+/** Description of each name in the OpenAPI document. */
 export const nameSentence = "On one line, without control or invisible characters.";
 
 /** A name as clients send it: the one rule of libs/kit. The bounds stand beside it for the OpenAPI document. */
@@ -121,13 +124,16 @@ export const nameIn = z
   })
   .meta({ description: nameSentence, example: "Berlin" });
 
-/** An address as interfaces list it; the zone of a link-local one (`fe80::1%eth0`) means nothing elsewhere and is cut off. */
+/**
+ * An address as interfaces list it; the zone of a link-local one (`fe80::1%eth0`) means nothing elsewhere and is cut
+ * off.
+ */
 export const addressIn = z
   .string()
   .max(128)
   .overwrite((text) => text.replace(/^(?=[^:]*:)([0-9a-f:.]+)%[^%\s]{1,64}$/i, "$1"))
   .pipe(z.union([z.ipv4(), z.ipv6()]))
-  .meta({ description: "IPv4 or IPv6; a zone (`%eth0`) is taken and not kept." });
+  .meta({ description: "IPv4 or IPv6; a zone (`%eth0`) is accepted and discarded." });
 /** The unreserved characters of RFC 3986, beginning with a letter or digit: never "." or "..". */
 export const slugIn = z
   .string()

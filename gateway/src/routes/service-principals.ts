@@ -45,7 +45,7 @@ const create = route({
   auditsRefusals: true,
   tag,
   summary: "Create a service principal and its first key",
-  description: "Nobody grants scopes whose permission they do not hold.",
+  description: "A caller can only grant scopes whose permission they hold.",
   body: z.object({ orgId: id, name: nameIn, scopes: scopesIn.optional() }),
   example: { orgId: exampleId, name: "Inventory", scopes: ["devices:read"] },
   idempotent: true,
@@ -101,7 +101,7 @@ const rotate = route({
   audit: "service_principal.rotate_key",
   auditsRefusals: true,
   tag,
-  summary: "Give a service principal a new key",
+  summary: "Rotate a service principal's key",
   description:
     "When it answers the key before is revoked everywhere. The caller must hold every scope of the principal.",
   params: idParams,

@@ -62,7 +62,7 @@ describe("a sign-in with session: cookie", () => {
     ["a sibling domain", { "sec-fetch-site": "same-site" }],
     ["another origin of a browser without fetch metadata", { origin: "https://evil.example" }],
     ["a program", {}],
-  ])("is refused to %s before anybody is asked", async (_who, headers) => {
+  ])("is refused to %s before identity is called", async (_who, headers) => {
     services.identity.login = () => {
       throw new Error("identity was asked");
     };
@@ -77,21 +77,21 @@ describe("a sign-in with session: cookie", () => {
 });
 
 describe("a sign-in without session", () => {
-  it("answers both tokens and sets no cookie, also to a page of this origin", async () => {
+  it("returns both tokens and sets no cookie, also to a page of this origin", async () => {
     const { body, cookies } = await post(plain, "/auth/login", credentials, own);
     expect([body.refreshToken, cookies]).toEqual(["r1", []]);
   });
 });
 
 describe("POST /auth/refresh by cookie", () => {
-  it("answers the next access token and sets the next cookie", async () => {
+  it("returns the next access token and sets the next cookie", async () => {
     const headers = { ...own, cookie: "other=1; __Host-service_session=r1" };
     const { status, cookies, body } = await post(secure, "/auth/refresh", {}, headers);
     expect([status, body]).toEqual([200, { accessToken: "access2", expiresInSeconds: 900 }]);
     expect(cookies[0]).toMatch(/^__Host-service_session=r2;/);
   });
 
-  it("does not read a cookie without the prefix where it could have one", async () => {
+  it("does not read a cookie without the prefix where the prefix is possible", async () => {
     const { status, body } = await post(secure, "/auth/refresh", {}, { ...own, cookie: "service_session=r1" });
     expect([status, body.code]).toEqual([401, "invalid_refresh_token"]);
   });
@@ -105,7 +105,7 @@ describe("POST /auth/refresh by cookie", () => {
     expect([status, body.code]).toEqual([403, "cross_origin"]);
   });
 
-  it("is not read when the body has a token: programs see no difference", async () => {
+  it("ignores the cookie when the body has a token: non-browser clients are unaffected", async () => {
     const headers = { cookie: "service_session=other" };
     const { status, body, cookies } = await post(plain, "/auth/refresh", { refreshToken: "r1" }, headers);
     expect([status, body.refreshToken, cookies]).toEqual([200, "r2", []]);
@@ -113,7 +113,7 @@ describe("POST /auth/refresh by cookie", () => {
 });
 
 describe("POST /auth/logout", () => {
-  it("removes the cookie that was sent, and sets none for programs", async () => {
+  it("removes the cookie that was sent, and sets none for other clients", async () => {
     const first = await services.signIn();
     const authorization = `Bearer ${first.token}`;
     const left = await post(plain, "/auth/logout", {}, { authorization, cookie: "service_session=r1" });

@@ -174,7 +174,8 @@ const updateLabels = route({
   access: write,
   tag,
   summary: "Change a site's labels",
-  description: "Merged: labels that are sent win, null removes one, all others stay. At most 32.",
+  description:
+    "Merged: labels in the request overwrite stored ones, null removes a label, all others stay. At most 32.",
   params: idParams,
   body: z.object({ labels: z.record(z.string().min(1).max(63), z.string().max(255).nullable()) }),
   example: { labels: { region: "eu", retired: null } },
@@ -198,7 +199,7 @@ const remove = route({
   audit: "site.delete",
   access: write,
   tag,
-  summary: "Delete a site for good",
+  summary: "Delete a site permanently",
   params: idParams,
   reply: success,
   errors: ["site_not_found", "site_access_denied", "site_restricted"],

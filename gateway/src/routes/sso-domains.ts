@@ -60,7 +60,7 @@ const create = route({
   tag,
   summary: "Claim a domain of e-mail addresses",
   description:
-    "It counts once its TXT record was found (verify). Public suffixes and domains of free mail belong to nobody.",
+    "It takes effect once its TXT record was found (verify). Public suffixes and domains of free mail providers are refused.",
   body: z.object({
     domain: z.string().min(1).max(255),
     ownerScope: z.enum(["organization", "partner"]).nullish(),
@@ -113,7 +113,7 @@ const remove = route({
   audit: "sso.domain.delete",
   auditsRefusals: true,
   tag,
-  summary: "Give a domain up",
+  summary: "Release a domain",
   params: idParams,
   reply: success,
   errors: ["sso_domain_not_found", "scope_not_allowed", "site_restricted"],

@@ -5,7 +5,7 @@ import { id, idOut, success } from "./schemas.ts";
 
 const tag = "Single sign-on";
 const params = z.object({ providerId: id });
-const started = z.object({ authUrl: z.string().meta({ description: "Where the browser goes." }) });
+const started = z.object({ authUrl: z.string().meta({ description: "URL to which the browser is redirected." }) });
 
 const options = route({
   method: "GET",

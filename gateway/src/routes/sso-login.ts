@@ -9,7 +9,7 @@ import { id, idOut } from "./schemas.ts";
 const tag = "Single sign-on";
 
 /**
- * Browsers that nobody knows yet: never shed, limited by address, and nothing of it is cached or told to the next page.
+ * Unauthenticated browser requests: never shed, limited by address, not cached, and without a Referer to the next page.
  */
 const open = {
   access: { auth: "none" },
@@ -22,7 +22,7 @@ const open = {
 } as const;
 
 const stateCookie = "service_sso_state";
-/** A query that a browser brings from elsewhere: what is no text, or too long, counts as absent. */
+/** A query from another site: a parameter that is not text, or too long, counts as absent. */
 const anyText = (most: number) => z.string().max(most).catch("").default("");
 
 const orgParams = z.object({ orgId: id });
@@ -61,7 +61,7 @@ const find = route({
   path: "/sso/find",
   summary: "What a sign-in page offers for an e-mail address",
   description:
-    "The provider of the organization or partner that has verified the address's domain; nothing is said of the account. All other domains " +
+    "The provider of the organization or partner that has verified the address's domain; the reply reveals nothing of the account. All other domains " +
     "are answered alike.",
   body: z.object({ email: z.string().trim().min(1).max(255) }),
   example: { email: "ada@acme.example" },
@@ -139,7 +139,7 @@ const callback = route({
   answers: {
     302: {
       description:
-        "To the app: `#ssoCode=<code>` behind the page that was asked for, or `/login?error=sso_error&reason=<reason>`",
+        "To the app: `#ssoCode=<code>` appended to the requested page, or `/login?error=sso_error&reason=<reason>`",
       headers: { Location: "An address of the app.", "Set-Cookie": "Ends the cookie of the sign-in." },
     },
   },
@@ -151,8 +151,8 @@ const callback = route({
       const done = await services.ssoLogins.finishSsoLogin(wanted, await rpc());
       return redirect(302, done.location, ["Set-Cookie", done.setCookie]);
     } catch {
-      // Identity is away: the browser is not left with JSON. What failed stands in identity's log and in the RPC's
-      // metrics.
+      // Identity is unavailable: the browser gets a redirect, not JSON. The failure is in identity's log and in the
+      // RPC's metrics.
       return redirect(302, `${appUrl}/login?error=sso_error&reason=internal`);
     }
   },
@@ -184,7 +184,7 @@ const acs = route({
     try {
       return redirect(303, (await services.ssoLogins.receiveSamlResponse(wanted, await rpc())).location);
     } catch {
-      // As at the callback: the browser is not left with JSON.
+      // As at the callback, the browser gets a redirect, not JSON.
       return redirect(303, `${appUrl}/login?error=sso_error&reason=internal`);
     }
   },

@@ -15,7 +15,7 @@ const test = route({
   auditsRefusals: true,
   deadline: "report",
   tag,
-  summary: "Ask a provider as sign-in would; nothing changes",
+  summary: "Test a provider's endpoints as a sign-in would; nothing changes",
   params: idParams,
   reply: z.object({
     success: z.literal(true),

@@ -49,7 +49,7 @@ export const ssoProvider = z
       })
       .meta({
         description:
-          "What `enforceSSO` asks for comes into force when the provider is active and an administrator has signed in through it.",
+          "`enforceSSO` takes effect when the provider is active and an administrator has signed in through it.",
       }),
     trustIdpMfa: z.boolean(),
     authorizationUrl: z.string().nullable(),
@@ -155,7 +155,7 @@ export const paths = {
   samlSignRequests: "saml_sign_requests",
 } as const;
 
-/** A body as identity takes it: absent and null are empty. */
+/** A body as identity accepts it: absent and null become empty. */
 export function inputOf(body: z.output<typeof changes>) {
   const { attributeMapping: given, samlCertificates, enforceSSO, autoProvision, ...rest } = body;
   const texts = Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, value ?? undefined]));

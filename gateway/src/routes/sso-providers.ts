@@ -6,7 +6,7 @@ import { changes, fields, inputOf, mapping, paths, ssoProvider, status, type } f
 import { presetOf, providerOf } from "./sso-providers-replies.ts";
 
 const tag = "Single sign-on";
-/** The same of every row of a provider. */
+/** Properties shared by every route of a provider. */
 export const read = { auth: "session", permission: "organizations:read" } as const;
 export const write = { auth: "session", permission: "organizations:write", mfa: true } as const;
 
@@ -172,7 +172,7 @@ const setStatus = route({
   tag,
   summary: "Set a provider inactive, testing or active",
   description:
-    "With `testing` nobody signs in; administrators link their own account through it, which makes every check.",
+    "With `testing` no user can sign in; administrators can link their own account through it, which runs every check.",
   params: idParams,
   body: z.object({ status }),
   example: { status: "active" },

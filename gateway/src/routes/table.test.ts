@@ -36,7 +36,7 @@ describe("the route table", () => {
     },
   );
 
-  it("has no row twice and a path for each row", () => {
+  it("has no route twice and a path for each route", () => {
     const find = buildRouteTable(routes);
     for (const row of routes) {
       const match = find(fullPath(row).replace(/:[A-Za-z]+/g, "x"));
@@ -44,14 +44,14 @@ describe("the route table", () => {
     }
   });
 
-  it("takes an Idempotency-Key on POST alone, and of authenticated callers: replies are kept for one of them", () => {
+  it("accepts an Idempotency-Key on POST only, and of authenticated callers only: stored replies belong to a caller", () => {
     for (const row of routes.filter(({ idempotent }) => idempotent)) {
       expect(row.method).toBe("POST");
       expect(["session", "agent"]).toContain(row.access.auth);
     }
   });
 
-  it("takes an Idempotency-Key wherever a known caller makes or rotates something", () => {
+  it("accepts an Idempotency-Key wherever an authenticated caller creates or rotates a secret or a record", () => {
     const makes = ({ method, path, status, access }: Route) =>
       method === "POST" && access.auth !== "none" && (status === 201 || path.includes("/rotate"));
     const without = routes.filter((row) => makes(row) && !row.idempotent).map(keyOfRoute);
@@ -59,7 +59,7 @@ describe("the route table", () => {
     expect(without).toEqual(["POST /api/v1/agents/:/logs"]);
   });
 
-  it("shows a key as text, with its id, its prefix and a warning beside it, wherever one is made or rotated", () => {
+  it("returns a key as text, with its id, its prefix and a warning, wherever one is created or rotated", () => {
     const fieldsOf = ({ reply }: Route) => Object.keys((reply as { shape?: object }).shape ?? {});
     // The key of a role is the name of a seeded one.
     const showing = routes.filter(
@@ -81,7 +81,7 @@ describe("the route table", () => {
     }
   });
 
-  it("filters by text under the name search, but for the names that audit trails have", () => {
+  it("filters by text under the name search, except for the names of audit trails", () => {
     const names = (row: Route) => Object.keys(row.query?.shape ?? {});
     const others = ["q", "query", "text", "term", "filter", "name", "hostname", "email", "user"];
     const found = routes.flatMap((row) =>
@@ -95,7 +95,7 @@ describe("the route table", () => {
     expect(searched).toEqual(expect.arrayContaining(lists));
   });
 
-  it("describes each row, creates with 201, and keeps secrets out of caches", () => {
+  it("describes each route, creates with 201, and keeps secrets out of caches", () => {
     for (const row of routes) {
       expect(row.summary).not.toBe("");
       expect(row.method === "GET" ? row.body : undefined).toBeUndefined();
@@ -111,7 +111,7 @@ describe("the route table", () => {
     }
   });
 
-  it("names the rows of interface-rows that are not served yet", () => {
+  it("lists the rows of interface-rows that are not served yet", () => {
     const served = new Set(routes.map(keyOfRoute));
     const missing = interfaceRows.filter((row) => !served.has(keyOfRow(row)));
     const issues = [...new Set(missing.map(({ issue }) => issue))];

@@ -67,8 +67,8 @@ const invite = route({
   tag,
   summary: "Invite a person",
   description:
-    "With `orgId` an organization user, with `partnerId` alone a partner user, with neither one of the caller's own place. " +
-    "Nobody grants what they do not hold. An address whose account the caller cannot see is invited like any other.",
+    "With `orgId` an organization user, with `partnerId` alone a partner user, without either, a user of the caller's own scope. " +
+    "A caller can only grant permissions that they hold. An address whose account the caller cannot see is invited like any other.",
   body: z.object({
     email: z.email().max(255),
     name: nameIn,
@@ -160,7 +160,7 @@ const update = route({
   tag,
   summary: "Change a person's name, role, organizations or sites",
   description:
-    "In force on every gateway when it answers. Nobody grants what they do not hold, nor manages somebody who holds more.",
+    "In force on every gateway before the reply is sent. A caller can only grant permissions that they hold, and only manage users who hold no more.",
   params: idParams,
   body: z.object({
     name: nameIn.optional(),
@@ -237,7 +237,7 @@ const resetFactors = route({
   summary: "Remove every second factor of a person",
   description:
     "Authenticator app, passkeys and recovery codes; every session ends, everywhere when it answers. The person signs in " +
-    "without a second factor, enrolls anew, and is told by mail.",
+    "without a second factor, enrolls a new one, and is notified by mail.",
   params: idParams,
   reply: z.object({
     totp: z.boolean().meta({ description: "Whether there was an authenticator app." }),
@@ -259,7 +259,7 @@ const enable = route({
   auditsRefusals: true,
   tag,
   summary: "Let a disabled person in again",
-  description: "They sign in anew; who never accepted their invitation is invited again.",
+  description: "The user signs in again; a user who never accepted the invitation is invited again.",
   params: idParams,
   reply: user,
   errors: [...beyond, "email_taken"],
@@ -275,7 +275,7 @@ const inviteAgain = route({
   audit: "user.invite",
   auditsRefusals: true,
   tag,
-  summary: "Invite a person again who has not accepted yet",
+  summary: "Resend the invitation of a user who has not accepted yet",
   description: "The invitations before stop working.",
   params: idParams,
   idempotent: true,

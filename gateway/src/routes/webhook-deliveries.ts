@@ -26,7 +26,7 @@ const status = z.enum(["pending", "delivered", "failed", "retrying"]);
 
 const delivery = z
   .object({
-    id: idOut.meta({ description: "`X-Service-Delivery-Id`, the same over its retries." }),
+    id: idOut.meta({ description: "`X-Service-Delivery-Id`, the same for every retry." }),
     webhookId: idOut,
     orgId: idOut,
     status,
@@ -54,7 +54,7 @@ const attempt = z
     remoteAddress: z.string().nullable(),
     reused: z.boolean().meta({ description: "Sent over a connection that was open already." }),
     interrupted: z.boolean().meta({ description: "Ended unseen: what the receiver did is not known." }),
-    possibleDuplicate: z.boolean().meta({ description: "The request said so, too." }),
+    possibleDuplicate: z.boolean().meta({ description: "The request was marked as a replay." }),
     requestHeaders: objectOut,
     responseStatus: z.int().nullable(),
     responseBody: z.string().nullable(),
@@ -213,7 +213,7 @@ const retry = route({
   audit: "webhook.retry",
   access: write,
   tag,
-  summary: "Queue a failed delivery anew",
+  summary: "Queue a failed delivery again",
   description: "A new record is made; the failed one is kept.",
   params: deliveryParams,
   status: 202,
@@ -252,7 +252,7 @@ const requeue = route({
   audit: "webhook.requeue",
   access: write,
   tag,
-  summary: "Queue a dead letter's delivery anew, once",
+  summary: "Queue a dead letter's delivery again, once",
   params: idParams,
   status: 202,
   idempotent: true,

@@ -32,8 +32,10 @@ const replay = z
     until: timeOut,
     deliveryStatus: wanted.meta({ description: "Which deliveries are sent again: those that ended so." }),
     events: z.array(z.string()).meta({ description: "Empty: any type." }),
-    position: timeOut.nullable().meta({ description: "Up to which time, of `since` to `until`, it has come." }),
-    queued: z.int().meta({ description: "Deliveries queued anew so far." }),
+    position: timeOut
+      .nullable()
+      .meta({ description: "Time between `since` and `until` up to which deliveries have been queued." }),
+    queued: z.int().meta({ description: "Deliveries queued again so far." }),
     skipped: z.int().meta({
       description: "Matching deliveries whose event it had queued already, or whose payload is not kept any more.",
     }),

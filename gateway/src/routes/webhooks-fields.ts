@@ -24,7 +24,7 @@ export const webhook = z
     headers: z.array(headerOut),
     status,
     ordered: z.boolean().meta({
-      description: "One request at a time in the order of the events; one that fails holds those behind it.",
+      description: "One request at a time in the order of the events; a failing delivery holds back the later ones.",
     }),
     retryPolicy: retryPolicy.nullable().meta({ description: "Null: 5 retries after 1, 2, 4, 8 and 16 s." }),
     successCount: z.int().meta({ description: "Deliveries that ended well." }),
@@ -73,9 +73,9 @@ export const eventType = z
   .object({
     type: z.string(),
     group: z.string(),
-    description: z.string().meta({ description: "What the event says, in one sentence." }),
+    description: z.string().meta({ description: "The event's meaning in one sentence." }),
     source: z.enum(["platform", "posted"]).meta({
-      description: "`posted`: it comes through `POST /events` alone, and its `data` is what was posted there.",
+      description: "`posted`: only `POST /events` emits it, and its `data` is what was posted there.",
     }),
     example: z
       .object({ id: idOut, type: z.string(), timestamp: timeOut, orgId: idOut, data: objectOut })
@@ -83,7 +83,8 @@ export const eventType = z
   })
   .meta({ id: "EventType" });
 
-// Where a name leads is for the dispatcher to judge; what the text tells stands beside the other faults of the body.
+// The dispatcher checks the resolved address of a host name; faults of the URL's text are reported with the body's
+// other faults.
 const urlFault = (text: string): string | null => {
   if (!URL.canParse(text)) return "not_a_url";
   return /^https?:$/.test(new URL(text).protocol) ? null : "not_https";

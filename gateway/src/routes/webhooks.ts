@@ -156,8 +156,8 @@ const update = route({
   tag,
   summary: "Change a webhook",
   description:
-    "Counts from the next attempt on, of queued deliveries too. A paused webhook keeps what is queued; `active` lets it go on. " +
-    "With a URL of another scheme, host or port the secret and all header values must come anew, else 400 names them.",
+    "Takes effect with the next attempt, for queued deliveries too. A paused webhook keeps its queue; `active` resumes it. " +
+    "With a URL of another scheme, host or port the request must include the secret and all header values, else 400 names them.",
   params: idParams,
   body: patch,
   example: { name: "Tickets" },
@@ -202,7 +202,7 @@ const rotate = route({
   audit: "webhook.rotate_secret",
   access: write,
   tag,
-  summary: "Give a webhook a new signing secret",
+  summary: "Rotate a webhook's signing secret",
   description:
     "The secret before signs beside the new one until `previousSecretUntil`: in `webhook-signature`, and as `X-Service-Signature-Previous`. A second rotation ends the first one's overlap.",
   params: idParams,
@@ -213,7 +213,7 @@ const rotate = route({
       .min(0)
       .max(30 * 86_400)
       .optional()
-      .meta({ description: "Seconds for which the secret before signs, too; default a day, 0 ends it at once." }),
+      .meta({ description: "Seconds for which the previous secret signs, too; default a day, 0 ends it at once." }),
   }),
   idempotent: true,
   noStore: true,

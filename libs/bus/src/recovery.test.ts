@@ -124,7 +124,7 @@ describe("after a restart of NATS", () => {
     expect(await audit.check()).toBe("ok");
   });
 
-  it("recovers when the store is swapped back to an older copy, and tells that the newest promise is lost", async () => {
+  it("recovers when the store is replaced by an older copy, and reports the newest promise as lost", async () => {
     const { identity, publish, reconnected } = await setUp();
     await publish(1, 5);
     await nats.stop();
@@ -201,7 +201,7 @@ describe("following AUTH", () => {
     expect(await gateway.check()).toBe("ok");
   });
 
-  it("tells a gap when the stream is another one", async () => {
+  it("reports a gap when the stream was re-created", async () => {
     const { identity, seen } = await follow();
     await publish(identity, 1);
     await until(() => seen.length === 2);

@@ -24,7 +24,7 @@ describe("lines of JSON", () => {
     expect(await all(pieces())).toEqual([]);
   });
 
-  it("let go of the reply as soon as nobody wants more", async () => {
+  it("release the reply as soon as the consumer stops", async () => {
     let isCancelled = false;
     const body = new ReadableStream<Uint8Array>({
       pull: (controller) => controller.enqueue(new TextEncoder().encode('{"n":1}\n')),

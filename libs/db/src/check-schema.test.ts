@@ -160,7 +160,7 @@ describe("the start", () => {
     await rm(path, { recursive: true });
   });
 
-  it("waits for a database that is not there yet, as long as it is told to", async () => {
+  it("waits for an unavailable database, as long as configured", async () => {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const { port } = server.address() as { port: number };

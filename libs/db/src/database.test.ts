@@ -1,8 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { AppError, type Caller, createLogger, systemCaller, uuidv7 } from "@muster/kit";
+import { qb } from "./builder.ts";
 import { type Database, openDatabase } from "./database.ts";
 import { isUniqueViolation } from "./failures.ts";
-import { qb, sql } from "./statement.ts";
+import { type Query, sql } from "./statement.ts";
 import { type TestDatabase, testDatabase, withClient } from "./testing/test-database.ts";
 
 const log = createLogger("test", "silent");
@@ -59,8 +60,10 @@ describe("tx", () => {
   it("runs statements in one flight: all of them are committed, or none", async () => {
     const insert = sql`insert into open_note values (11) returning id`;
     const found = sql`select id from open_note where id in (11, 12)`;
-    expect(await db.runAll(anyone, [insert, found])).toEqual([[{ id: 11 }], [{ id: 11 }]]);
-    const failing = db.runAll(anyone, [sql`insert into open_note values (12)`, sql`select 1 / 0`]);
+    const inFlight = (...statements: Query[]) =>
+      db.inOneFlight(anyone, (t) => Promise.all(statements.map((statement) => t.query(statement))));
+    expect(await inFlight(insert, found)).toEqual([[{ id: 11 }], [{ id: 11 }]]);
+    const failing = inFlight(sql`insert into open_note values (12)`, sql`select 1 / 0`);
     await expect(failing).rejects.toMatchObject({ code: "22012" });
     expect(await db.read(anyone, found)).toEqual([{ id: 11 }]);
   });
@@ -144,7 +147,7 @@ describe("tx", () => {
     expect(await db.read(anyone, sql`select id from open_note where id = 30`)).toEqual([]);
   });
 
-  it("tells the failure of the settings, not what followed from it", async () => {
+  it("reports the failure of the settings, not its consequences", async () => {
     const caller: Caller = { ...systemCaller("t"), actor: { ...systemCaller("t").actor, id: "nul \0 inside" } };
     const failing = db.tx({ caller }, (t) => t.execute(sql`insert into open_note values (40)`));
     await expect(failing).rejects.toThrow(/invalid byte sequence/);
@@ -195,7 +198,7 @@ describe("tx", () => {
     ]).toEqual([true, true, false]);
   });
 
-  it("runs again after a deadlock when told to", async () => {
+  it("runs again after a deadlock when configured so", async () => {
     await withClient(test.superuserUrl, async (admin) => {
       await admin.query("alter system set deadlock_timeout = '50ms'");
       await admin.query("select pg_reload_conf()");
@@ -254,7 +257,7 @@ describe("emit", () => {
   const outbox = sql`select subject, msg_id as "msgId", body, traceparent from outbox order by id`;
   const system = { caller: systemCaller("tenancy") };
 
-  it("stores messages with the rows and tells after COMMIT, not before and not without", async () => {
+  it("stores messages with the rows and notifies after COMMIT, not before and not without", async () => {
     const told: string[] = [];
     db.onEmit(() => told.push("emitted"));
     const message = { subject: "tenancy.x", msgId: "o/1", body: Buffer.from([1, 2]), traceparent: "00-a" };
@@ -360,7 +363,7 @@ describe("the pool", () => {
     expect(await db.check()).toBe("ok");
   });
 
-  it("answers unavailable when nobody listens or the connection is ended, keeps the cause, and recovers", async () => {
+  it("answers unavailable when no server listens or the connection is ended, keeps the cause, and recovers", async () => {
     const nowhere = openDatabase({ url: "postgres://a:b@127.0.0.1:1/x", max: 1, name: "nowhere", log });
     const refused = await nowhere.read(anyone, sql`select 1`).catch((error: AppError) => error);
     expect(refused).toMatchObject({ code: "unavailable", retryAfterSeconds: 1, cause: { code: "ECONNREFUSED" } });

@@ -26,16 +26,9 @@ export type Database = {
    */
   tx<T>(who: Who, fn: (t: Tx) => Promise<T>, options?: TxOptions): Promise<T>;
   /**
-   * The rows of each statement, from one transaction in one flight: whoever waits for its locks waits for the server
-   * alone, never for this process. Throws as `tx` does.
-   */
-  runAll<Rows extends readonly unknown[]>(
-    who: Who,
-    statements: { readonly [I in keyof Rows]: Statement },
-  ): Promise<{ [I in keyof Rows]: Rows[I][] }>;
-  /**
    * As `tx`, but COMMIT leaves with what `fn` asks for before its first await, and is answered with it: half of the way
-   * there and back. Whatever it asks for later is an error.
+   * there and back, and others wait for its locks as long as the server takes, never for this process. A statement that
+   * is asked for later is an error.
    */
   inOneFlight<T>(who: Who, fn: (t: Tx) => Promise<T>, options?: TxOptions): Promise<T>;
   /** The rows of one statement in a read-only transaction of its own, in one flight; throws as `tx` does. */
@@ -46,7 +39,7 @@ export type Database = {
     statements: { readonly [I in keyof Rows]: Statement },
   ): Promise<{ [I in keyof Rows]: Rows[I][] }>;
   /**
-   * Opens all connections of the pool, as far as they can be had: a process that has just started is busy, and whoever
+   * Opens all connections of the pool, as far as available: a process that has just started is busy, and a caller that
    * waited for a connection to be opened then could wait in vain.
    */
   warmUp(): Promise<void>;
@@ -166,25 +159,23 @@ export function openDatabase({ url, max, name, log, prepare = "auto", standby }:
     return await asked;
   }
 
-  async function allInOneFlight<Rows extends readonly unknown[]>(
+  async function readAll<Rows extends readonly unknown[]>(
     who: Who,
     statements: { readonly [I in keyof Rows]: Statement },
-    options: TxOptions,
   ) {
     const sendAll = (t: Tx) => Promise.all(statements.map((statement) => t.query(statement)));
-    return (await inOneFlight(who, sendAll, options)) as { [I in keyof Rows]: Rows[I][] };
+    return (await inOneFlight(who, sendAll, { readOnly: true })) as { [I in keyof Rows]: Rows[I][] };
   }
 
   return {
     name,
     tx,
     inOneFlight,
-    runAll: (who, statements) => allInOneFlight(who, statements, {}),
     async read<R>(who: Who, statement: Statement) {
-      const [rows] = await allInOneFlight<[R]>(who, [statement], { readOnly: true });
+      const [rows] = await readAll<[R]>(who, [statement]);
       return rows;
     },
-    readAll: (who, statements) => allInOneFlight(who, statements, { readOnly: true }),
+    readAll,
     warmUp: () => pool.fill(),
     async check() {
       try {
@@ -200,7 +191,7 @@ export function openDatabase({ url, max, name, log, prepare = "auto", standby }:
   };
 }
 
-/** The same promise, whose rejection somebody else reports. */
+/** The same promise, whose rejection another caller reports. */
 function observed<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined);
   return promise;

@@ -20,7 +20,7 @@ describe("the pace of emission", () => {
     for (; nowMs < 60_000; nowMs += 1) expect(pace.emitted(nowMs % 2 === 0 ? 5 : 4)).toBe(0);
   });
 
-  it("makes nobody wait longer than a quarter of a second, however many there were", () => {
+  it("limits every wait to a quarter of a second, however many messages there were", () => {
     const pace = createEmissionPace(() => 0);
     expect(pace.emitted(1_000_000)).toBe(250);
     expect(pace.emitted(1)).toBe(250);

@@ -3,7 +3,7 @@ import { publicFailure } from "./failures.ts";
 
 const failed = (code: string) => Object.assign(new Error("refused"), { code });
 
-describe("what a caller is told", () => {
+describe("the error that a caller receives", () => {
   it.each([
     ["a disk that is full", "53100", "unavailable"],
     ["memory that ran out", "53200", "unavailable"],
@@ -17,7 +17,7 @@ describe("what a caller is told", () => {
     expect(publicFailure(error)).toMatchObject({ code: told, cause: error });
   });
 
-  it("a fault of ours is nobody's temporary trouble", () => {
+  it("an internal fault is not reported as temporary", () => {
     const error = failed("42601");
     expect(publicFailure(error)).toBe(error);
   });

@@ -50,7 +50,7 @@ describe("a key", () => {
     expect(stored?.reply.toString()).toBe("second");
   });
 
-  it("is looked up without being taken: its own caller's reply of the last 24 hours, and nobody else's", async () => {
+  it("is looked up without being taken: only its own caller's reply of the last 24 hours", async () => {
     const caller = someone();
     const request = asked(caller.actor.id, "looked-up");
     expect(await storedReply(test.db, { caller }, request)).toBeNull();

@@ -23,5 +23,5 @@ export { applyRoles, dutyRoles, type RoleNames, roleNames } from "./roles.ts";
 export type { Who } from "./settings.ts";
 export { type Standing, standingOf } from "./standing.ts";
 export { StartRefused } from "./start-refused.ts";
-export { type Query, qb, type Statement, sql, sqlName } from "./statement.ts";
+export { type Query, type Statement, sql, sqlName } from "./statement.ts";
 export type { Tx } from "./transaction.ts";

@@ -11,7 +11,7 @@ function failuresAt(clock: { ms: number }) {
 }
 
 describe("failed publishes", () => {
-  it("pause a root that nobody gets through on, for longer each time, and bury nothing however long that lasts", () => {
+  it("pause a root that cannot be published, for longer each time, and dead-letter nothing however long that lasts", () => {
     const clock = { ms: 0 };
     const failures = failuresAt(clock);
     for (let round = 0; round < 50; round++) {

@@ -2,7 +2,7 @@ import { counter, gauge } from "@muster/kit";
 
 export type RelayMetrics = ReturnType<typeof relayMetrics>;
 
-/** What the relay of a database tells: waiting messages, their age, and what it published, repeated and buried. */
+/** Metrics of a database's relay: waiting messages, their age, and the published, repeated and dead-lettered ones. */
 export function relayMetrics(database: string) {
   const rows = gauge("muster_outbox_unpublished", "Messages that wait to be published (up to 100,000).", ["database"]);
   const age = gauge("muster_outbox_oldest_unpublished_seconds", "Age of the oldest waiting message.", ["database"]);
@@ -13,11 +13,9 @@ export function relayMetrics(database: string) {
     ["database", "stream"],
   );
   const buried = counter("muster_outbox_dead_letters_total", "Messages no stream takes.", ["database"]);
-  const rests = counter(
-    "muster_outbox_rests_total",
-    "Turns after which whoever has very many messages rested for others.",
-    ["database"],
-  );
+  const rests = counter("muster_outbox_rests_total", "Turns after which a heavy emitter paused for others.", [
+    "database",
+  ]);
   return {
     rested: () => rests.inc({ database }),
     published: (count: number) => published.inc({ database }, count),

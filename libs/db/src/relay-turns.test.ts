@@ -35,7 +35,7 @@ const emit = (subject: string, count: number, name = subject) =>
   test.db.tx({ caller: null }, async (t) => {
     for (let n = 0; n < count; n++) t.emit({ subject, msgId: `${name}/${n}`, body: Buffer.from("x") });
   });
-/** Takes a turn that lasts `tookMs`, marks what it gave as published, and tells how many of each subject it gave. */
+/** Takes a turn that lasts `tookMs`, marks what it gave as published, and returns the number per subject. */
 async function take(tookMs = 10): Promise<Turn & { counts: Record<string, number> }> {
   const turn = await turns.next(most, []);
   const ids = turn.rows.map(({ id }) => id);
@@ -123,7 +123,7 @@ describe("turns of an outbox", () => {
     expect(turns.restMs()).toBe(250);
   });
 
-  it("give whole turns, one after the other, to whoever has very many while nobody else has any", async () => {
+  it("give whole turns, one after the other, to a heavy emitter while it is the only one", async () => {
     await emit("events.s.big.t", 1_000);
     for (const rows of [256, 256, 256]) {
       const turn = await take();

@@ -204,7 +204,7 @@ describe("the relay", () => {
     expect((await heldBy())?.fence).toBe(fence + 1);
   });
 
-  it("finds a message whose emitter ended before it could say so, while nobody holds the lease", async () => {
+  it("finds a message whose emitter ended before its notification, while the lease is free", async () => {
     start({ restAfterMs: 50 });
     await until("no holder", async () => (await heldBy())?.holder === null);
     await test.db.tx(system, (t) =>

@@ -37,17 +37,21 @@ export type Relay = {
 };
 
 const batchRows = 256;
-/** From the begin of one round to that of the next at least, unless more is known to wait: what comes meanwhile goes together. */
+/**
+ * From the begin of one round to that of the next at least, unless more is known to wait: what comes meanwhile goes
+ * together.
+ */
 const gapMs = 10;
 const cleanMs = 30_000;
 const backlogMs = 5_000;
 const maxBackoffMs = 5_000;
 /** Between looks of a relay that gave its lease back: it only reads, so that a cluster at rest writes nothing. */
-const restingPollMs = 2_000;
+const restingPollMs = 5_000;
 
 /**
- * Publishes the outbox of a schema, each lane (an organization's events, a partition's audit rows) in the order of its ids, at least
- * once. Of all relays of the schema one is active. A message is marked when the stream has acknowledged it and published again should the stream lose it within 10 minutes.
+ * Publishes the outbox of a schema, each lane (an organization's events, a partition's audit rows) in the order of its
+ * ids, at least once. Of all relays of the schema one is active. A message is marked when the stream has acknowledged
+ * it and published again should the stream lose it within 10 minutes.
  */
 export function startRelay(options: RelayOptions): Relay {
   const { db, transport, log, pollMs = 500, readBackMs = 30_000, restAfterMs = 10_000 } = options;
@@ -64,7 +68,7 @@ export function startRelay(options: RelayOptions): Relay {
 
   let loadedFence: number | null = null;
   let workedMs = performance.now();
-  // Nobody held the lease when this relay gave it back: whoever emits first takes it.
+  // The lease is free since this relay returned it: the first emitter takes it.
   let isVacant = false;
 
   const repairStreams = async (fence: number): Promise<void> => {
@@ -124,7 +128,10 @@ export function startRelay(options: RelayOptions): Relay {
     return acked.length > 0 && turn.more;
   };
 
-  /** Whether there is anything to take the lease for; at the start there is: what was lost while no relay ran. Reads only. */
+  /**
+   * Whether there is anything to take the lease for; at the start there is: what was lost while no relay ran. Reads
+   * only.
+   */
   const isNeeded = async (): Promise<boolean> => {
     if (loadedFence === null || (await store.isAnyWaiting())) return true;
     if (cleanDue() && (await store.isAnyExpired())) return true;
@@ -166,7 +173,8 @@ export function startRelay(options: RelayOptions): Relay {
       try {
         const more = await round();
         errors = 0;
-        // While another relay holds the lease only the poll tries to take it: a busy service would ask for it at each of its commits.
+        // While another relay holds the lease only the poll tries to take it: a busy service would ask for it at each
+        // of its commits.
         const lookMs = isVacant ? Math.max(pollMs, restingPollMs) : pollMs;
         const idleMs = Math.min(lookMs * (0.8 + 0.4 * Math.random()), turns.restMs());
         if (more) continue;

@@ -19,7 +19,7 @@ describe("replication", () => {
     },
   );
 
-  it("is told to the application's role by a server alone", async () => {
+  it("is reported to the application's role by a single server", async () => {
     const test = await testDatabase({ service: "tenancy", dirs: [] });
     try {
       expect(await replicationOf(test.db)).toMatchObject({ isSynchronous: false });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
-import { qb, sql, sqlName, toQuery } from "./statement.ts";
+import { qb } from "./builder.ts";
+import { sql, sqlName, toQuery } from "./statement.ts";
 
 describe("sql", () => {
   it("makes every value a parameter", () => {

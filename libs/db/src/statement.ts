@@ -1,4 +1,4 @@
-import knex, { type Knex } from "knex";
+import type { Knex } from "knex";
 
 /** Text with `$1` placeholders and its values. */
 export type Query = { text: string; values: readonly unknown[] };
@@ -6,9 +6,6 @@ export type Query = { text: string; values: readonly unknown[] };
 /** What `query` and `execute` take: text with values (see `sql`) or a knex builder. */
 // biome-ignore lint/suspicious/noExplicitAny: knex's own default for records that are not described
 export type Statement = Query | Knex.QueryBuilder<any, any> | Knex.Raw<any>;
-
-/** Builds statements only: it has no connection, so awaiting a builder fails; hand it to `query` or `execute`. */
-export const qb: Knex = knex({ client: "pg" });
 
 // What each sql`…` was made of, so that one can stand inside another with its parameters renumbered.
 const sources = new WeakMap<object, { strings: TemplateStringsArray; inserts: readonly unknown[] }>();

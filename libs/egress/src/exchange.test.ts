@@ -140,7 +140,7 @@ describe("one exchange", () => {
     expect(result.body.equals(bomb.subarray(0, 4_096))).toBe(true);
   });
 
-  it("says that nobody listens, and ends at once when it is aborted", async () => {
+  it("reports a refused connection, and ends at once when it is aborted", async () => {
     const port = await tcp(() => undefined);
     const egress = egressTo(port);
     const aborted = new AbortController();

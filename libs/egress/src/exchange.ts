@@ -1,4 +1,5 @@
-import { type Dispatcher, errors } from "undici";
+import { HTTPParserError } from "@muster/kit/undici";
+import type { Dispatcher } from "undici";
 import type { Target } from "./judge-url.ts";
 import type { OriginPool } from "./pools.ts";
 import { EgressRefused } from "./refused.ts";
@@ -47,8 +48,8 @@ export type Exchange = {
 };
 
 /**
- * One request without redirects, resends and decompression; always ends by `timeoutMs`, never throws. The status decides once headers are
- * there, whatever becomes of the body.
+ * One request without redirects, resends and decompression; always ends by `timeoutMs`, never throws. The status
+ * decides once headers are there, whatever becomes of the body.
  */
 export function exchange({ origin, path }: Target, to: OriginPool, request: ExchangeRequest): Promise<Exchange> {
   const startedMs = performance.now();
@@ -125,7 +126,7 @@ export function exchange({ origin, path }: Target, to: OriginPool, request: Exch
           given.abort(new Error("body too long"));
         }
       },
-      // Not before undici has its connection back: whoever sends again at once would open another.
+      // Not before undici has its connection back: an immediate next request would open another.
       onResponseEnd: () => void setImmediate(() => setImmediate(settle, null, true)),
       onResponseError: (_given, error) => settle(failure(error), false),
     };
@@ -148,7 +149,10 @@ export function exchange({ origin, path }: Target, to: OriginPool, request: Exch
 
 const listening = new WeakMap<AbortSignal, Set<() => void>>();
 
-/** What is called when a signal is aborted. One listener for all: an event target looks through all it has for each that comes or goes. */
+/**
+ * What is called when a signal is aborted. One listener for all: an event target looks through all it has for each that
+ * comes or goes.
+ */
 function ends(signal: AbortSignal): Set<() => void> {
   const known = listening.get(signal);
   if (known) return known;
@@ -160,7 +164,7 @@ function ends(signal: AbortSignal): Set<() => void> {
 
 const tls = /^(ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|HOSTNAME_MISMATCH|ERR_OSSL|EPROTO)/;
 
-/** Patterns of OpenSSL's and Node's codes, and what they mean to whoever runs the receiver. */
+/** Patterns of OpenSSL's and Node's codes, and their meaning for the receiver's operator. */
 const tlsCauses: [RegExp, string][] = [
   [/CERT_HAS_EXPIRED/, "the certificate has expired"],
   [/CERT_NOT_YET_VALID/, "the certificate is not valid yet"],
@@ -187,7 +191,7 @@ function failure(error: Error & { code?: string }): { code: ExchangeError; messa
   }
   const code = error.code ?? "";
   if (code === "UND_ERR_CONNECT_TIMEOUT") return { code: "connect_timeout", message: "Connecting timed out" };
-  if (error instanceof errors.HTTPParserError || code.startsWith("HPE_")) {
+  if (error instanceof HTTPParserError || code.startsWith("HPE_")) {
     return { code: "bad_response", message: "The answer is not HTTP" };
   }
   if (code === "UND_ERR_HEADERS_OVERFLOW")

@@ -1,6 +1,7 @@
 import type { LookupFunction } from "node:net";
 import { withoutTrailing } from "@muster/kit";
-import { buildConnector, Pool } from "undici";
+import { buildConnector, Pool } from "@muster/kit/undici";
+import type { buildConnector as Connector } from "undici";
 import { parseAddress } from "./address.ts";
 import type { Target } from "./judge-url.ts";
 import { EgressRefused } from "./refused.ts";
@@ -30,8 +31,8 @@ export type PoolOptions = {
 };
 
 /**
- * One pool per origin, the idle one that was used longest ago closed when there are too many. The address that was judged is the one
- * that is dialled, and judged once more after connecting.
+ * One pool per origin, the idle one that was used longest ago closed when there are too many. The address that was
+ * judged is the one that is dialled, and judged once more after connecting.
  */
 export function openPools({ resolver, connections, maxOrigins, connectTimeoutMs, ca }: PoolOptions): Pools {
   const pools = new Map<string, OriginPool>();
@@ -44,14 +45,14 @@ export function openPools({ resolver, connections, maxOrigins, connectTimeoutMs,
       rejectUnauthorized: true,
       ...(ca === undefined ? {} : { ca }),
       lookup: pinned === null ? judgedLookup(resolver) : pinnedLookup(pinned),
-    } as buildConnector.BuildOptions);
+    } as Connector.BuildOptions);
     const entry: OriginPool = { pool: undefined as never, connects: 0, remoteAddress: null };
     entry.pool = new Pool(origin, {
       connections,
       pipelining: 1,
       keepAliveTimeout: 30_000,
       keepAliveMaxTimeout: 60_000,
-      // One deadline over all of a request is kept by whoever sends it: idle time-outs let a drip through.
+      // The sender of a request enforces its total deadline: idle timeouts do not limit a slow drip.
       headersTimeout: 0,
       bodyTimeout: 0,
       maxHeaderSize: 16_384,

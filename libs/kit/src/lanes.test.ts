@@ -18,7 +18,7 @@ describe("lanes", () => {
     expect([lanes.size, lanes.waitingIn("a")]).toEqual([0, 0]);
   });
 
-  it("give up a job that nobody waits for, once, and not one whose turn has come", () => {
+  it("drop a cancelled job once, and not one whose turn has come", () => {
     const lanes = createLanes<string>();
     for (const job of ["a1", "b1", "b2"]) lanes.add(job[0] ?? "", job);
     expect([lanes.remove("a", "a1"), lanes.remove("a", "a1"), lanes.remove("b", "other")]).toEqual([

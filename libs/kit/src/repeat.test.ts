@@ -72,7 +72,7 @@ describe("a task that is worked on until stopped", () => {
     await stopped;
   });
 
-  it("hears that it is stopped, and is waited for", async () => {
+  it("is notified of the stop, and is waited for", async () => {
     let ended = false;
     const working = keepWorking(
       60_000,

@@ -170,7 +170,7 @@ type Forgery = {
 
 describe("forged caller tokens", () => {
   const forged: [string, Forgery][] = [
-    ["signed by a key nobody published", { signAs: "stranger" }],
+    ["signed by an unpublished key", { signAs: "stranger" }],
     ["signed by another service's key under its kid", { signAs: "tenancy" }],
     ["of an unknown kid", { header: { kid: "0000000000000000" } }],
     ["without a kid", { header: { kid: undefined } }],

@@ -162,7 +162,7 @@ describe("health", () => {
     await expect(health.check({ service: "nobody" })).rejects.toMatchObject({ rawMessage: "Unknown service" });
   });
 
-  it("tells watchers of every change", async () => {
+  it("notifies watchers of every change", async () => {
     const to = await open();
     transport = createTransport({ baseUrls: [to.url] });
     const abort = new AbortController();
@@ -264,7 +264,8 @@ describe("drain", () => {
     await idle.until("1.2.3");
     const undecided = wire(to.port);
     undecided.socket.write("P");
-    // Connections are taken in their order: once a later one is served, the one before is not in the listener's queue any more.
+    // Connections are taken in their order: once a later one is served, the one before is not in the listener's queue
+    // any more.
     const later = wire(to.port);
     later.socket.write(getInfo);
     await later.until("1.2.3");
@@ -277,7 +278,7 @@ describe("drain", () => {
     await drained;
   });
 
-  it("cuts what is left after the grace, and handlers learn of it", async () => {
+  it("closes the remaining connections after the grace, and handlers are notified", async () => {
     const aborted = deferred();
     const impl = sessionImpl({
       login: (_request, context) => {

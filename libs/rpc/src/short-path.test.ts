@@ -175,7 +175,7 @@ describe("the short path", () => {
     ).toBeUndefined();
   });
 
-  it("leaves encodings it does not speak to the stock adapter", async () => {
+  it("leaves unsupported encodings to the stock adapter", async () => {
     const to = await serve();
     const answer = await post(to, echoPath, echo("x"), { "content-encoding": "lzw" });
     expect(answer.error().code).toBe(Code.Unimplemented);

@@ -1,5 +1,6 @@
 import type { TlsFiles } from "@muster/kit";
-import { Client, type Dispatcher, Pool } from "undici";
+import { Client, Pool } from "@muster/kit/undici";
+import type { Dispatcher } from "undici";
 import { maxHeaderBytes } from "./limits.ts";
 import { assertScheme } from "./tls.ts";
 
@@ -42,7 +43,7 @@ export type Targets = {
    * them.
    */
   leave(target: Target): void;
-  /** Dispatches on a connection that nobody has used, and that is closed afterwards. */
+  /** Dispatches on a new connection that is closed afterwards. */
   dispatchFresh(target: Target, options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void;
   close(): Promise<void>;
 };

@@ -93,7 +93,7 @@ describe("the transport", () => {
     expect(up.calls()).toBe(10);
   });
 
-  it("answers unavailable, to be repeated after 1 s, when nobody listens", async () => {
+  it("answers unavailable, to be repeated after 1 s, when no server listens", async () => {
     const client = createClient(ProbeService, transportTo([await unusedUrl()]));
     const error = await client.echo({}).catch(toAppError);
     expect(error).toMatchObject({ code: "unavailable", retryAfterSeconds: 1 });
@@ -376,7 +376,7 @@ describe("the transport", () => {
 describe("call options", () => {
   const call = { caller: { token: "t" }, meta: testMeta };
 
-  it("pass on what is left of the deadline, less 20 ms", () => {
+  it("forward the remaining deadline, less 20 ms", () => {
     const { timeoutMs = 0 } = callOptions({ ...call, deadlineMs: performance.now() + 1_000 });
     expect(timeoutMs).toBeGreaterThan(900);
     expect(timeoutMs).toBeLessThanOrEqual(980);

@@ -118,7 +118,7 @@ describe.each<[string, () => Transport]>([
     expect(await nobody().catch((e) => toAppError(e).code)).toBe("unauthenticated");
   });
 
-  it("runs into its deadline, and the handler is told", async () => {
+  it("runs into its deadline, and the handler is notified", async () => {
     const before = ended.length;
     const error = await session().refresh({}, { headers, timeoutMs: 400 }).catch(toAppError);
     expect(error).toMatchObject({ code: "deadline_exceeded" });

@@ -121,7 +121,7 @@ describe("re-encryption", () => {
     expect(count?.jobs).toBe("1");
   });
 
-  it("waits for nobody who holds a row, and comes back for it", async () => {
+  it("does not wait for a locked row, and returns to it later", async () => {
     const [id = ""] = await fill(4);
     let done = false;
     const running = await owner.tx(system, async (tx) => {

@@ -8,20 +8,28 @@ import { ProbeService } from "@muster/proto/muster/common/v1/probe_pb";
 const message = "héllo wire";
 const timeoutMs = 5_000;
 
+/** PEM texts: an authority, and the certificate that the client shows. */
+export type WireTls = { ca: Buffer; cert: Buffer; key: Buffer };
+
 /**
- * Runs the stock clients (connect-node Connect over HTTP/1.1 and HTTP/2, connect-node gRPC, grpc-js) against the RPC port at
- * `baseUrl`: a unary call, a typed error and a stream with each, through ProbeService and health. Needs no caller; with
- * `callerToken` EchoStream is read as well. Rejects with an Error that names client and step.
+ * Runs the stock clients (connect-node Connect over HTTP/1.1 and HTTP/2, connect-node gRPC, grpc-js) against the RPC
+ * port at `baseUrl`: a unary call, a typed error and a stream with each, through ProbeService and health. Needs no
+ * caller; with `callerToken` EchoStream is read as well. An https `baseUrl` needs `tls`. Rejects with an Error that names
+ * client and step.
  */
-export async function wireSmoke(baseUrl: string, options: { callerToken?: string } = {}): Promise<void> {
-  const stock = { baseUrl, useBinaryFormat: true, idleConnectionTimeoutMs: 100 };
+export async function wireSmoke(
+  baseUrl: string,
+  { callerToken, tls }: { callerToken?: string; tls?: WireTls | undefined } = {},
+): Promise<void> {
+  const secure = tls === undefined ? {} : { nodeOptions: { ...tls } };
+  const stock = { baseUrl, useBinaryFormat: true, idleConnectionTimeoutMs: 100, ...secure };
   const transports: Record<string, Transport> = {
     "Connect over HTTP/1.1": createConnectTransport({ ...stock, httpVersion: "1.1" }),
     "Connect over HTTP/2": createConnectTransport({ ...stock, httpVersion: "2" }),
     gRPC: createGrpcTransport(stock),
   };
-  for (const [name, transport] of Object.entries(transports)) await smokeStock(name, transport, options.callerToken);
-  await smokeGrpcJs(new URL(baseUrl).host);
+  for (const [name, transport] of Object.entries(transports)) await smokeStock(name, transport, callerToken);
+  await smokeGrpcJs(new URL(baseUrl).host, tls);
 }
 
 async function smokeStock(name: string, transport: Transport, callerToken: string | undefined): Promise<void> {
@@ -52,9 +60,12 @@ async function smokeStock(name: string, transport: Transport, callerToken: strin
   });
 }
 
-async function smokeGrpcJs(address: string): Promise<void> {
+async function smokeGrpcJs(address: string, tls: WireTls | undefined): Promise<void> {
   const { echo } = ProbeService.method;
-  const client = new Client(address, credentials.createInsecure());
+  const client = new Client(
+    address,
+    tls === undefined ? credentials.createInsecure() : credentials.createSsl(tls.ca, tls.key, tls.cert),
+  );
   try {
     await step("grpc-js", "Echo", async () => {
       const answer = await new Promise<string | undefined>((resolve, reject) => {

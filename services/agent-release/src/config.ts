@@ -9,7 +9,7 @@ export const migrations = new URL("../migrations/", import.meta.url);
 const optional = () => z.string().min(1).optional();
 
 export const settings = {
-  TENANCY_URL: baseUrls("tenancy", "asked for devices and told whose update began"),
+  TENANCY_URL: baseUrls("tenancy", "queried for devices and notified of updates that begin"),
   AGENT_AUTO_PROMOTE: flag(true).describe(
     "Whether a newly registered version becomes the fleet's target at once; never backwards.",
   ),
@@ -23,8 +23,8 @@ export const settings = {
   RELEASE_API_URL: z
     .string()
     .default("https://api.github.com")
-    .describe("Base URL of the GitHub-style API that sync-github asks."),
-  RELEASE_TOKEN: optional().describe("Token for that API; sent to its own origin alone."),
+    .describe("Base URL of the GitHub-style API that sync-github queries."),
+  RELEASE_TOKEN: optional().describe("Token for the GitHub-style API; sent to that API's origin only."),
   RELEASE_DIRECTORY: optional().describe(
     "Folder with one subfolder per version that sync-directory reads; unset: no such source.",
   ),
@@ -32,7 +32,7 @@ export const settings = {
     .string()
     .default("")
     .describe(
-      "Verifier keys of signed manifests, name+hash+base64, comma-separated. Set: what none of them signed registers nothing. Empty: unsigned releases are taken.",
+      "Verifier keys of signed manifests, name+hash+base64, comma-separated. When set, a release without a manifest signed by one of them is refused; when empty, unsigned releases are accepted.",
     ),
   RELEASE_STORE_DIR: optional().describe(
     "Folder that binaries are stored in; unset and without a bucket nothing is stored.",

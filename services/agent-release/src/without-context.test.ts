@@ -23,7 +23,7 @@ const rows = `
   INSERT INTO update_request (device_id, org_id, partner_id, requested_by, expires_at) VALUES ('${id}', '${id}', '${id}', 'test', now())`;
 
 describe("the database", () => {
-  it("shows nothing of any table, and lets nothing be changed, when nobody said who is calling", async () => {
+  it("returns no row of any table, and permits no change, without a caller", async () => {
     expect(await schemaProblems({ service: "agent-release", dirs }, rows)).toEqual([]);
   });
 });

@@ -35,12 +35,12 @@ export const archiveSettings = {
     .default("")
     .describe("Stands before every key in the bucket or directory."),
   ARCHIVE_DIRECTORY: z.string().optional().describe("Directory for archived audit rows, in place of a bucket."),
-  ARCHIVE_TIMEOUT_SECONDS: whole(30, 1, 600).describe("Seconds that one request to the storage may take."),
+  ARCHIVE_TIMEOUT_SECONDS: whole(30, 1, 600).describe("Timeout of one request to the storage in seconds."),
 };
 
 export type ArchiveSettings = z.infer<z.ZodObject<typeof archiveSettings>>;
 
-/** Settings of whoever signs or verifies notes: the service and the retention worker. */
+/** Settings of every process that signs or verifies notes: the service and the retention worker. */
 export const noteSettings = {
   CHECKPOINT_PRIVATE_KEY: z
     .string()
@@ -104,7 +104,9 @@ export const settings = {
     "Streams of audit rows that this process works on at a time, one of each organization.",
   ),
   STREAMS_PER_ORGANIZATION: whole(10, 0, 10_000).describe("Streams of audit rows that an organization may have."),
-  STREAM_POLL_MS: whole(500, 10, 60_000).describe("Milliseconds between looks for rows that streams have yet to send."),
+  STREAM_POLL_MS: whole(500, 10, 60_000).describe(
+    "Milliseconds between looks for rows that streams have yet to send; 2000 at least while no stream is active.",
+  ),
   STREAM_FAILED_AFTER_HOURS: whole(72, 1, 8_760).describe(
     "Hours for which a stream may fail before it is marked failed and stops.",
   ),
@@ -119,7 +121,7 @@ export const settings = {
     .describe("Access key; without it the surroundings' own credentials (role of the pod or machine)."),
   STREAM_S3_SECRET_ACCESS_KEY: z.string().optional().describe("Secret of the access key."),
   SEARCH_BUDGET_MS: whole(2_000, 100, 8_000).describe(
-    "Milliseconds that a list may look at rows before it answers in part; the same again for its count.",
+    "Milliseconds that a list may scan rows before it returns a partial page; its count has the same limit separately.",
   ),
   SEARCH_SLOTS: whole(2, 1, 50).describe(
     "Lists of a process that look at rows at a time; below its pool's connections.",
@@ -134,7 +136,9 @@ export const settings = {
 
 const partitions = Array.from({ length: 16 }, (_, n) => `audit_log_${String(n).padStart(2, "0")}`);
 
-/** What the service's own role must not be able to do: rows and receipts are append-only, and pruning is not its duty. */
+/**
+ * What the service's own role must not be able to do: rows and receipts are append-only, and pruning is not its duty.
+ */
 export const withheld: Record<string, readonly Privilege[]> = {
   audit_log: ["UPDATE", "DELETE"],
   ...Object.fromEntries(partitions.map((name) => [name, ["INSERT", "UPDATE", "DELETE"] as const])),
@@ -153,7 +157,7 @@ export const prunerGrants: Record<string, readonly Privilege[]> = {
   outbox: ["INSERT"],
 };
 
-/** Settings of the retention worker, a process of its own. */
+/** Settings of the retention worker, a separate process. */
 export const retentionSettings = {
   ...processSettings,
   ...noteSettings,
@@ -164,14 +168,16 @@ export const retentionSettings = {
     "Days that rows are kept where no policy says otherwise: organizations without one, partners, the platform.",
   ),
   RETENTION_INTERVAL_SECONDS: whole(3_600, 1, 86_400).describe("Seconds between passes over all chains."),
-  RETENTION_RETRY_SECONDS: whole(60, 1, 86_400).describe("Seconds until the next pass after one that failed in part."),
+  RETENTION_RETRY_SECONDS: whole(60, 1, 86_400).describe(
+    "Seconds until the next pass after one that left chains unpruned.",
+  ),
   RETENTION_CHUNK_ROWS: whole(5_000, 1, 50_000).describe("Most rows archived and deleted at a time."),
   RETENTION_CHUNK_BYTES: whole(16_777_216, 65_536, 268_435_456).describe(
     "Most bytes of such a chunk before compression.",
   ),
 };
 
-/** Settings of whoever declares a restore, a subset of the service's own. */
+/** Settings of the command that declares a restore, a subset of the service's own. */
 export const restoreSettings = {
   ...noteSettings,
   ...checkpointCopySettings,

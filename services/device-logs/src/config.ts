@@ -5,7 +5,7 @@ export const migrations = new URL("../migrations/", import.meta.url);
 
 /** Settings beyond those of every service. */
 export const settings = {
-  TENANCY_URL: baseUrls("tenancy", "asked for devices"),
+  TENANCY_URL: baseUrls("tenancy", "queried for devices"),
   AGENT_LOG_RETENTION_DAYS: whole(30, 1, 3_650).describe(
     "Days that diagnostic logs are kept; whole weeks are dropped, so that a row may stay up to 7 days longer.",
   ),
@@ -14,7 +14,7 @@ export const settings = {
     "Log rows that one device may send a minute, each KiB of a request counting as a row at least; more are refused with 429. Counted by each process for itself.",
   ),
   LOG_QUERY_TIMEOUT_MS: whole(3_000, 100, 60_000).describe(
-    "Milliseconds that a query of stored logs may take; then its time range is too wide.",
+    "Milliseconds that a query of stored logs may take; a longer one fails with 400 `time_range_too_wide`.",
   ),
   LIVE_QUERIES_PER_ORGANIZATION: whole(64, 1, 100_000).describe(
     "Live queries of one organization's devices under way at once; more are refused with 429. Counted by each process for itself.",

@@ -22,26 +22,33 @@ export const settings = {
     .string()
     .optional()
     .describe(
-      "Peppers the hashes of enrollment keys; without it one of the encryption keys or JWT_SECRET does. " +
-        "Changing it ends all enrollment keys.",
+      "Peppers the hashes of enrollment keys; without it an encryption key or JWT_SECRET is used. " +
+        "Changing it invalidates all enrollment keys.",
     ),
-  JWT_SECRET: z.string().optional().describe("Serves as that pepper only, when nothing else does."),
+  JWT_SECRET: z
+    .string()
+    .optional()
+    .describe(
+      "Pepper of enrollment keys when neither ENROLLMENT_KEY_PEPPER nor an encryption key is set; no other use.",
+    ),
   ENROLLMENT_KEY_DEFAULT_TTL_MINUTES: whole(60, 1, 525_600).describe(
-    "Minutes for which an enrollment key without an `expiresAt` of its own can be used.",
+    "Minutes for which an enrollment key without an `expiresAt` of its own is valid.",
   ),
   BOOTSTRAP_ADMIN_EMAIL: z
     .email()
     .default("admin@muster.local")
-    .describe("E-mail of the platform administrator made at the first start."),
+    .describe("E-mail of the platform administrator that the first start creates."),
   BOOTSTRAP_ADMIN_PASSWORD: z
     .string()
     .min(12)
     .optional()
-    .describe("Password of that administrator; without it one is generated and logged once."),
+    .describe(
+      "Password of the administrator that the first start creates; without it one is generated and logged once.",
+    ),
   PASSWORD_SCRYPT_LOG_N: whole(17, 10, 20).describe("log2 of scrypt's cost N for new password hashes."),
-  PASSWORD_QUEUE_MAX: whole(200, 1, 10_000).describe("Password checks that may wait; more are refused with 503."),
-  PASSWORD_CONCURRENCY: whole(0, 0, 64).describe("Password checks that run at a time; 0 leaves one core free."),
-  ACCESS_TOKEN_TTL_SECONDS: whole(900, 60, 3_600).describe("Life of an access token in seconds."),
+  PASSWORD_QUEUE_MAX: whole(200, 1, 10_000).describe("Queued password checks; more are refused with 503."),
+  PASSWORD_CONCURRENCY: whole(0, 0, 64).describe("Password checks that run concurrently; 0 means all cores but one."),
+  ACCESS_TOKEN_TTL_SECONDS: whole(900, 60, 3_600).describe("Lifetime of an access token in seconds."),
   SESSION_IDLE_DAYS: whole(7, 1, 90).describe("Days after its last refresh at which a session ends."),
   LOGIN_FAILURES_PER_ACCOUNT: whole(10, 1, 1_000_000).describe(
     "Failed sign-ins allowed for one account from one address within LOGIN_FAILURES_WINDOW_SECONDS.",
@@ -49,30 +56,34 @@ export const settings = {
   LOGIN_FAILURES_PER_ADDRESS: whole(100, 1, 1_000_000).describe(
     "Failed sign-ins allowed from one address (IPv6: from one /64) within LOGIN_FAILURES_WINDOW_SECONDS.",
   ),
-  LOGIN_FAILURES_WINDOW_SECONDS: whole(300, 1, 86_400).describe("Seconds for which a failed sign-in counts."),
+  LOGIN_FAILURES_WINDOW_SECONDS: whole(300, 1, 86_400).describe(
+    "Seconds for which a failed sign-in counts towards the limits per account and per address.",
+  ),
   UNKNOWN_KEYS_PER_MINUTE: whole(300, 1, 1_000_000).describe(
-    "API keys that nobody knows, allowed from one address (IPv6: from one /64) within a minute.",
+    "Unknown API keys accepted for look-up from one address (IPv6: from one /64) per minute; more are refused with 429.",
   ),
   UNKNOWN_TOKENS_PER_MINUTE: whole(300, 1, 1_000_000).describe(
-    "Refresh tokens, invitations and password links that nobody knows, allowed from one address (IPv6: from one /64) " +
-      "within a minute.",
+    "Unknown refresh tokens, invitations and password links accepted for look-up from one address (IPv6: from one /64) " +
+      "per minute; more are refused with 429.",
   ),
   FORGOT_PASSWORD_PER_ACCOUNT: whole(3, 1, 1_000_000).describe(
     "Mails with a password link within an hour, per account.",
   ),
   FORGOT_PASSWORD_PER_ADDRESS: whole(100, 1, 1_000_000).describe(
-    "Requests for such a mail within an hour, from one address (IPv6: from one /64).",
+    "Requests for a password link within an hour, from one address (IPv6: from one /64).",
   ),
   PUBLIC_URL: publicAddress(
-    "Address at which people reach this platform; links in mails and passkeys are made for it.",
+    "Address at which users reach this platform; links in mails and passkeys are created for it.",
   ),
-  PUBLIC_APP_URL: publicAddress("The same, where PUBLIC_URL is not set."),
-  DASHBOARD_URL: publicAddress("The same, where neither is set."),
+  PUBLIC_APP_URL: publicAddress("Address at which users reach this platform when PUBLIC_URL is not set."),
+  DASHBOARD_URL: publicAddress(
+    "Address at which users reach this platform when neither PUBLIC_URL nor PUBLIC_APP_URL is set.",
+  ),
   SSO_DNS_SERVERS: z
     .string()
     .default("")
     .describe(
-      "Name servers asked for the TXT records of verified domains, address[:port], comma-separated; the system's by default.",
+      "Name servers queried for the TXT records of verified domains, address[:port], comma-separated; the system's by default.",
     ),
   EGRESS_TEST_EXCEPTIONS: z
     .string()
@@ -81,13 +92,13 @@ export const settings = {
       "`[scheme://]name:port=address[,…]` that identity providers may be at although it is not public; tests only.",
     ),
   IS_HOSTED: flag(false).describe(
-    "One deployment for many partners: branding and a partner's sign-in are never shown unasked.",
+    "One deployment for many partners: the sign-in page shows no partner's branding or provider before an e-mail is entered.",
   ),
   PASSKEY_RP_ID: z
     .string()
     .optional()
     .describe(
-      "Domain that passkeys are made for: the public address's host, or a domain above it. Changing it ends all.",
+      "Domain of passkeys: the public address's host, or a parent domain. Changing it invalidates all passkeys.",
     ),
   PASSKEY_ORIGINS: z
     .string()
@@ -102,7 +113,7 @@ export const settings = {
     .string()
     .optional()
     .describe(
-      "smtp://[user:password@]host[:port] or smtps://… that mail is sent by; without it mail waits, or see MAIL_DIR.",
+      "smtp://[user:password@]host[:port] or smtps://… of the mail server; without it mail stays queued, or see MAIL_DIR.",
     ),
   MAIL_FROM: z
     .string()
@@ -114,12 +125,12 @@ export const settings = {
     .optional()
     .describe("Development mailbox: without SMTP_URL each mail becomes a file in this folder. Refused in production."),
   ENROLLMENT_RESERVATION_SECONDS: whole(60, 1, 3_600).describe(
-    "Seconds after which an enrollment that did not end is given up and its use of the key returned.",
+    "Seconds after which an unfinished enrollment is rolled back and its use of the key released.",
   ),
   ENROLLMENT_FAILURES_PER_MINUTE: whole(60, 1, 1_000_000).describe(
-    "Enrollments with a key that is refused, allowed from one address (IPv6: from one /64) within a minute.",
+    "Refused enrollment keys accepted from one address (IPv6: from one /64) per minute; more are refused with 429.",
   ),
-  TENANCY_URL: baseUrls("tenancy", "makes the devices of agents that enroll"),
+  TENANCY_URL: baseUrls("tenancy", "creates the devices of enrolling agents"),
   MFA_MAX_AGE_MINUTES: whole(480, 1, 43_200).describe("Minutes for which a completed second factor counts."),
   SESSION_MAX_DAYS: whole(30, 1, 365).describe("Days after sign-in at which a session ends."),
   SESSION_RETENTION_DAYS: whole(30, 1, 3_650).describe("Days for which the row of a session that has ended is kept."),

@@ -19,7 +19,6 @@ import { register } from "@muster/rpc";
 import { askPurge, runService, startPurges } from "@muster/service";
 import { mailDelivery } from "./clients/mail-delivery.ts";
 import { migrations, settings, version } from "./config.ts";
-import { samlSchema } from "./crypto/saml/schemas.ts";
 import { identityDeps } from "./deps.ts";
 import { followDevices } from "./events/devices.ts";
 import { announceTenant } from "./events/tenants.ts";
@@ -50,6 +49,7 @@ import { seededRoles } from "./rules/catalogue.ts";
 import { purgePlan } from "./store/purge.ts";
 import { seedRoles } from "./store/roles.ts";
 import { sealedColumns } from "./store/sealed-columns.ts";
+import { hasSamlProvider } from "./store/sso/providers.ts";
 
 await runService({
   name: "identity",
@@ -78,8 +78,7 @@ await runService({
     process.onStop("edge clean-up", () => cleanup.stop());
     const sessionCleanup = startSessionCleanup({ db, retentionDays: config.SESSION_RETENTION_DAYS, log, now });
     process.onStop("session clean-up", () => sessionCleanup.stop());
-    // Compiled now: the first sign-in by SAML does not wait for it.
-    samlSchema();
+    if (await hasSamlProvider(db)) await prepareSaml();
     const ssoCleanup = startSsoCleanup(deps.sso);
     process.onStop("single sign-on clean-up", () => ssoCleanup.stop());
     const purges = startPurges({ db, service: "identity", log, plan: purgePlan });
@@ -106,3 +105,13 @@ await runService({
     ];
   },
 });
+
+/**
+ * Preloads modules and schemas for sign-ins by SAML. Skipped where SAML is unused: they take 40 MB, and 0.3 s of a
+ * start.
+ */
+async function prepareSaml(): Promise<void> {
+  const { samlSchema } = await import("./crypto/saml/schemas.ts");
+  samlSchema();
+  await import("./crypto/saml/service-provider.ts");
+}

@@ -8,6 +8,6 @@ export const settings = {
     "Seconds between the heartbeats of an agent; a device that missed three is offline.",
   ),
   TENANT_PURGE_DAYS: whole(30, 1, 3_650).describe(
-    "Days after the deletion of an organization or partner at which services are told to delete its data.",
+    "Days after the deletion of an organization or partner until all services delete its data permanently.",
   ),
 };

@@ -51,12 +51,13 @@ await runService({
     const exceptions = parseExceptions(config.EGRESS_TEST_EXCEPTIONS, config.NODE_ENV);
     const egress = openEgress({ profile: "webhook", exceptions });
     proc.onStop("connections to receivers", () => egress.close());
-    const upkeep = startUpkeep({ db, log, retentionDays: config.WEBHOOK_RETENTION_DAYS });
+    const organizationSlots = Math.ceil((config.SENDER_CONCURRENCY * config.ORGANIZATION_SHARE_PERCENT) / 100);
+    const slots = { endpointSlots: config.ENDPOINT_SLOTS, organizationSlots, hostSlots: config.HOST_SLOTS };
+    const upkeep = startUpkeep({ db, log, retentionDays: config.WEBHOOK_RETENTION_DAYS, slots });
     proc.onStop("upkeep", () => upkeep.stop());
     const purges = startPurges({ db, service: "webhook-dispatcher", log, plan: purgePlan });
     proc.onStop("purges", () => purges.stop());
 
-    const organizationSlots = Math.ceil((config.SENDER_CONCURRENCY * config.ORGANIZATION_SHARE_PERCENT) / 100);
     let wakeHere: () => void = () => undefined;
     let sends: DirectSends | null = null;
     if (config.DISPATCHER_ROLE !== "matcher") {
@@ -96,8 +97,7 @@ await runService({
     const { SECRET_OVERLAP_HOURS: secretOverlapHours, WEBHOOKS_PER_ORGANIZATION: perOrganization } = config;
     const { ENDPOINT_SLOTS: endpointSlots, MATCH_BATCH_EVENTS: batchEvents } = config;
     const intake = createIntake({ db, log, sends: () => sends, wake, endpointSlots, batchEvents });
-    const pressureLimits = { endpointSlots, organizationSlots, olderMs: config.INTAKE_OLDEST_DUE_MS };
-    const pressure = startPressure({ db, log, limits: pressureLimits });
+    const pressure = startPressure({ db, log, limits: { ...slots, olderMs: config.INTAKE_OLDEST_DUE_MS } });
     proc.onStop("pressure", () => pressure.stop());
     const testsPerMinute = config.WEBHOOK_TESTS_PER_MINUTE;
     return [

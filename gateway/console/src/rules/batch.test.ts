@@ -8,7 +8,7 @@ const loader = (asked: string[][]) =>
     return new Map(keys.filter((key) => key !== "gone").map((key) => [key, `name of ${key}`]));
   });
 
-it("keys of one moment are asked for together, each once, a few at a time", async () => {
+it("concurrent keys are requested together, each once, a few at a time", async () => {
   const asked: string[][] = [];
   const load = loader(asked);
   const names = await Promise.all(["a", "b", "a", "gone"].map(load));

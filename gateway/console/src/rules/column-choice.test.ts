@@ -4,7 +4,7 @@ import { areChosen, choiceOf, chosenColumns, moved, usualColumns } from "./colum
 const columns = ["host", "status", "os", "seen"].map((id) => ({ id }));
 const ids = (list: readonly { id: string }[]) => list.map(({ id }) => id);
 
-describe("columns that somebody chose", () => {
+describe("the columns that a user chose", () => {
   it.each([
     ["no choice", null, ["host", "status", "os", "seen"]],
     [

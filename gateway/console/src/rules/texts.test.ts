@@ -40,6 +40,6 @@ describe("the token of a mail's link", () => {
   });
 });
 
-it("a reason that nobody knows has a sentence, too", () => {
+it("an unknown reason has a sentence, too", () => {
   expect(ssoReasonSentence("toString")).toBe("The sign-in through the identity provider failed.");
 });

@@ -34,7 +34,7 @@ inChromium("the console's pages of places and people", (visit) => {
     await page.getByRole("button", { name: "New partner" }).first().click();
     await page.getByRole("dialog").getByLabel("Name").fill(name);
     await page.getByRole("dialog").getByRole("button", { name: "Create" }).click();
-    // The slug is taken: told in the dialog, what was typed stays.
+    // The slug is taken: the dialog shows the error and keeps the input.
     await page.getByRole("dialog").getByRole("alert").waitFor();
     await visitor.expectAccessible();
     await page.keyboard.press("Escape");
@@ -220,7 +220,7 @@ inChromium("the console's pages of places and people", (visit) => {
     },
   );
 
-  visit("do the same to several devices, hide a column, and wait to be asked for new rows", async (visitor) => {
+  visit("change several devices at once, hide a column, and load new rows on request", async (visitor) => {
     const { cluster, page } = visitor;
     const orgId = await newOrganization(cluster, await newPartner(cluster));
     const enroll = await enroller(cluster);

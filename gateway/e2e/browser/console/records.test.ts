@@ -226,6 +226,41 @@ inChromium("records in the console", (visit) => {
     }
   });
 
+  visit(
+    "times are shown in the partner's zone once a person has chosen it, and in the browser's again",
+    async (visitor) => {
+      const { page } = visitor;
+      const { partnerAdmin } = await tenantWithAdmins(visitor.cluster);
+      const change = { settings: { timezone: "Pacific/Kiritimati" } };
+      expect((await partnerAdmin.api.call("PATCH", "/orgs/partners/me", change)).status).toBe(200);
+      await visitor.signIn(partnerAdmin, "/profile", partnerAdmin.recoveryCodes[0]);
+      const zone = page.getByRole("combobox", { name: "Times are shown in" });
+      // A row of the audit trail: the instant, and how it is written.
+      const newest = async () => {
+        await visitor.open("/audit", "Audit");
+        const time = page.locator("table time").first();
+        await time.waitFor();
+        return { at: (await time.getAttribute("datetime")) ?? "", text: (await time.textContent()) ?? "" };
+      };
+      await zone.selectOption({ label: "your partner's zone (Pacific/Kiritimati)" });
+      const { at, text } = await newest();
+      const written = (timeZone?: string) =>
+        page.evaluate(
+          ([instant, named]) =>
+            new Intl.DateTimeFormat(undefined, {
+              dateStyle: "medium",
+              timeStyle: "medium",
+              ...(named === undefined ? {} : { timeZone: named }),
+            }).format(new Date(instant ?? "")),
+          [at, timeZone],
+        );
+      expect(text).toBe(`${await written("Pacific/Kiritimati")} Kiritimati`);
+      await visitor.open("/profile", "Profile");
+      await zone.selectOption("browser");
+      expect((await newest()).text).not.toContain("Kiritimati");
+    },
+  );
+
   visit("each reason that an identity provider's sign-in may fail for is said in words of its own", async (visitor) => {
     const { page } = visitor;
     const reasons = ["session_expired", "token_invalid", "email_unverified", "domain_not_verified", "link_required"];

@@ -43,12 +43,12 @@ async function read(storage: Storage, start: number, end: number): Promise<Buffe
 }
 
 describe("a bucket", () => {
-  it("keeps a file and gives it back, whole or in part", async () => {
+  it("stores a file and returns it, whole or in part", async () => {
     expect((await read(open(), 0, bytes.length))?.equals(bytes)).toBe(true);
     expect((await read(open(), 7, 13))?.toString()).toBe("binary");
   });
 
-  it("is named to clients by a signed URL that holds for its file alone", async () => {
+  it("returns a signed URL to clients that is valid for its file only", async () => {
     const url = String(await open().urlOf(sha256, "muster-agent.exe"));
     const reply = await fetch(url);
     expect([reply.status, reply.headers.get("content-disposition")]).toEqual([
@@ -63,25 +63,25 @@ describe("a bucket", () => {
     expect(stranger.status).toBe(403);
   });
 
-  it("is not named to clients when its files are streamed through the platform", async () => {
+  it("returns no URL to clients when its files are streamed through the platform", async () => {
     expect(await open({ proxy: true }).urlOf(sha256, "agent")).toBeNull();
   });
 
-  it("refuses who signs with another key", async () => {
+  it("refuses requests signed with another key", async () => {
     const stranger = open(wrong);
     await expect(stranger.read(sha256, 0, 1)).rejects.toMatchObject({ name: "SignatureDoesNotMatch" });
     const put = stranger.putFile(sha256, join(directory, "file"), bytes.length);
     await expect(put).rejects.toMatchObject({ name: "SignatureDoesNotMatch" });
   });
 
-  it("refuses bytes that are not those of their name", async () => {
+  it("refuses bytes that do not match their digest", async () => {
     const other = createHash("sha256").update("other").digest("hex");
     const put = open().putFile(other, join(directory, "file"), bytes.length);
     await expect(put).rejects.toMatchObject({ name: "BadDigest" });
     expect([...bucket.objects.keys()]).toEqual([`/binaries/releases/${sha256.slice(0, 2)}/${sha256}`]);
   });
 
-  it("has nothing of a file that was removed, and nothing outside of its keys", async () => {
+  it("returns nothing for a removed file, and nothing outside of its keys", async () => {
     const storage = open();
     const other = createHash("sha256").update("other").digest("hex");
     await writeFile(join(directory, "other"), "other");

@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** As a stream does it: every part is copied before the next is asked for. */
+/** As a stream does: every part is copied before the next is requested. */
 async function read(start: number, end: number): Promise<Buffer> {
   const parts: Buffer[] = [];
   for await (const part of (await storage.read(sha256, start, end)) ?? []) parts.push(Buffer.from(part));
@@ -53,11 +53,11 @@ describe("a folder of binaries", () => {
     expect(openFiles()).toEqual([]);
   });
 
-  it("ends where a file ends that is shorter than it was said to be", async () => {
+  it("ends early at the end of a file that is shorter than its stated size", async () => {
     expect(await read(bytes.length - 10, bytes.length + 10)).toHaveLength(10);
   });
 
-  it("has nothing of a file that it does not keep, and takes no path for a digest", async () => {
+  it("returns nothing for an unknown file, and accepts no path as a digest", async () => {
     expect(await storage.read("0".repeat(64), 0, 1)).toBeNull();
     await expect(storage.read("../../etc/passwd", 0, 1)).rejects.toThrow("not the SHA-256 of a stored file");
   });

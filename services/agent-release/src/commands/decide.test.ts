@@ -25,17 +25,17 @@ const running = ({ device }: Question, agent: string, report: Question["report"]
 });
 const failed = (version: string) => ({ component: "agent", version, state: "failed", error: "" });
 
-describe("decisions", () => {
-  it("grant exactly five of 200 that come at once where five may update", async () => {
+describe("update decisions", () => {
+  it("grant exactly five of 200 concurrent requests where five may update", async () => {
     await service.release("2.0.0", { maxInFlight: 5 });
-    // As gateways ask: several calls at a time, each for many devices.
+    // As gateways call: several calls in flight, each for many devices.
     const call = async () => offered(await service.decide(...many(50)));
     const granted = await Promise.all([call(), call(), call(), call()]);
     expect(granted.reduce((sum, each) => sum + each, 0)).toBe(5);
     expect(await service.rollout("2.0.0")).toMatchObject({ in_flight: 5 });
   });
 
-  it("offer the same attempt again to a device whose answer was lost, and count it once", async () => {
+  it("repeat the same attempt for a device whose answer was lost, and count it once", async () => {
     await service.release("2.1.0");
     const question = service.question();
     const [first, second] = [await service.decide(question), await service.decide(question)];
@@ -47,7 +47,7 @@ describe("decisions", () => {
     expect(await service.rollout("2.1.0")).toMatchObject({ in_flight: 1 });
   });
 
-  it("take back what tenancy does not hear of", async () => {
+  it("roll back grants that tenancy did not record", async () => {
     await service.release("2.2.0");
     isTenancyThere = false;
     expect(offered(await service.decide(...many(3)))).toBe(0);
@@ -55,7 +55,7 @@ describe("decisions", () => {
     expect(await service.rollout("2.2.0")).toMatchObject({ in_flight: 0 });
   });
 
-  it("halt a bad release before twice the threshold has failed, and offer it to nobody from then on", async () => {
+  it("halt a bad release before twice the threshold has failed, and offer it to no device from then on", async () => {
     await service.release("2.3.0", { haltFailures: 5 });
     const fleet = many(60);
     let offers = 0;
@@ -75,7 +75,7 @@ describe("decisions", () => {
   it.each([
     ["one organization", 1, "3 failures, all of one organization, the last: failed"],
     ["two organizations", 2, "3 failures, the last: failed"],
-  ])("say whether a rollout was halted by devices of %s", async (_, organizations, reason) => {
+  ])("report whether a rollout was halted by devices of %s", async (_, organizations, reason) => {
     const version = `2.3.${organizations}`;
     await service.release(version, { haltFailures: 2 });
     const { orgId, partnerId } = service.question().device;
@@ -91,7 +91,7 @@ describe("decisions", () => {
     expect(others).toHaveLength(organizations - 1);
   });
 
-  it("count a device that returns late as a success after all", async () => {
+  it("count a device that returns late as a success", async () => {
     await service.release("2.4.0");
     const question = service.question();
     await service.decide(question);
@@ -101,7 +101,7 @@ describe("decisions", () => {
     expect(await service.rollout("2.4.0")).toMatchObject({ in_flight: 0, failed: 0, succeeded: 1 });
   });
 
-  it("offer what a rollout began again while it goes on and once it is completed, not when it was called off", async () => {
+  it("repeat an offer while its rollout is active and once it is completed, not after it was cancelled", async () => {
     await service.release("2.4.1");
     const [kept, dropped] = [await service.stage("2.4.2-rc.1"), await service.stage("2.4.2-rc.2")];
     const state = (id: string, to: string) =>
@@ -124,7 +124,7 @@ describe("decisions", () => {
     expect(await offersOf(first)).toEqual(["2.4.2-rc.1"]);
   });
 
-  it("hold a returned device back until its soak is over", async () => {
+  it("defer a returned device until its soak is over", async () => {
     await service.release("2.5.0", { soakSeconds: 100 });
     const question = service.question();
     await service.decide(question);
@@ -138,14 +138,14 @@ describe("decisions", () => {
     expect(await service.rollout("2.5.0")).toMatchObject({ in_flight: 0, succeeded: 1 });
   });
 
-  it("are cheap for a device that is up to date: the gateway may remember them", async () => {
+  it("are cacheable by the gateway for a device that is up to date", async () => {
     const { answers } = await service.decide(service.question({ agent: "9.0.0" }));
     expect(answers[0]).toMatchObject({ offers: [], updating: false });
     expect(answers[0]?.validForMs).toBeGreaterThan(14 * 60_000);
   });
 });
 
-/** As if so many seconds had passed since every offer, with the job that ends attempts looking each of them. */
+/** Moves the clock by this many seconds since every offer, with the job that ends attempts running each second. */
 async function pass(seconds: number): Promise<void> {
   const by = sql`make_interval(secs => ${seconds})`;
   await service.execute(sql`
@@ -159,9 +159,9 @@ const counts = async (version: string) => {
   return [row?.in_flight, row?.succeeded, row?.failed];
 };
 
-describe("a device that was offered an update", () => {
+describe("a device with an offered update", () => {
   let last = 0;
-  /** A release of its own with a soak, offered to one device. */
+  /** A new release with a soak, offered to one device. */
   const begin = async () => {
     const version = `2.9.${++last}`;
     await service.release(version, { soakSeconds: 120 });
@@ -170,7 +170,7 @@ describe("a device that was offered an update", () => {
     return { version, question };
   };
 
-  it("and runs it at 4:59 soaks; its rollout counts it after two minutes", async () => {
+  it("that runs it at 4:59 soaks, and its rollout counts it after two minutes", async () => {
     const { version, question } = await begin();
     await pass(299);
     await service.decide(running(question, version));
@@ -180,7 +180,7 @@ describe("a device that was offered an update", () => {
     expect(await counts(version)).toEqual([0, 1, 0]);
   });
 
-  it("and runs it at 5:01 has failed in silence, and has succeeded after all", async () => {
+  it("that runs it at 5:01 has failed by timeout, and then counts as a late success", async () => {
     const { version, question } = await begin();
     await pass(301);
     expect(await counts(version)).toEqual([0, 0, 1]);
@@ -188,7 +188,7 @@ describe("a device that was offered an update", () => {
     expect(await counts(version)).toEqual([0, 1, 0]);
   });
 
-  it("and comes back at 6:00 with the old version has failed, and is left alone for an hour", async () => {
+  it("that returns at 6:00 with the old version has failed, and gets no offer for an hour", async () => {
     const { version, question } = await begin();
     await pass(360);
     const { answers } = await service.decide(question);
@@ -200,27 +200,27 @@ describe("a device that was offered an update", () => {
     expect(offered(await service.decide(question))).toBe(1);
   });
 
-  it("and comes back at 6:00 with a version that nobody knows has failed, and is asked no more of", async () => {
+  it("that returns at 6:00 with an unknown version has failed, and gets no further offer", async () => {
     const { version, question } = await begin();
     await pass(360);
     expect(offered(await service.decide(running(question, "nightly")))).toBe(0);
     expect(await counts(version)).toEqual([0, 0, 1]);
   });
 
-  it("and runs another version before 5:00 is nobody's failure", async () => {
+  it("that runs another version before 5:00 counts as no failure", async () => {
     const { version, question } = await begin();
     await service.decide(running(question, "9.9.9"));
     expect(await counts(version)).toEqual([0, 0, 0]);
   });
 
-  it("and goes back while it soaks has failed", async () => {
+  it("that goes back while it soaks has failed", async () => {
     const { version, question } = await begin();
     await service.decide(running(question, version));
     await service.decide(running(question, "1.0.0"));
     expect(await counts(version)).toEqual([0, 0, 1]);
   });
 
-  it("and is never heard of while it soaks has failed after that and three intervals", async () => {
+  it("that sends no heartbeat while it soaks has failed after the soak and three intervals", async () => {
     const { version, question } = await begin();
     await service.decide(running(question, version));
     await pass(299);
@@ -229,7 +229,7 @@ describe("a device that was offered an update", () => {
     expect(await counts(version)).toEqual([0, 0, 1]);
   });
 
-  it("and whose updates are turned off meanwhile is offered it no more, and counts as nobody's failure", async () => {
+  it("whose updates are turned off meanwhile gets no further offer, and counts as no failure", async () => {
     const { version, question } = await begin();
     const off = { ...question, device: { ...question.device, autoUpdateEnabled: false } };
     const { answers } = await service.decide(off);
@@ -237,7 +237,7 @@ describe("a device that was offered an update", () => {
     expect(await counts(version)).toEqual([0, 0, 0]);
   });
 
-  it.each(["quarantined", "decommissioned"])("and is %s is offered nothing", async (status) => {
+  it.each(["quarantined", "decommissioned"])("that is %s gets no offer", async (status) => {
     const { question } = await begin();
     const gone = { ...question, device: { ...question.device, status } };
     expect(offered(await service.decide(gone))).toBe(0);
@@ -247,7 +247,7 @@ describe("a device that was offered an update", () => {
 describe("a device that is silent", () => {
   const overdue = sql`UPDATE update_attempt SET deadline = clock_timestamp() - interval '1 second' WHERE ended_at IS NULL`;
 
-  it("fails at its deadline; not while no gateway is heard of, and then its time is given back", async () => {
+  it("fails at its deadline; while no gateway is connected it does not, and its deadline is extended afterwards", async () => {
     await service.release("3.0.0");
     const question = service.question();
     await service.decide(question);

@@ -64,7 +64,7 @@ describe("a plan", () => {
     expect(await read()).toBe("2.0.0");
   });
 
-  it("of a slower transaction does not bring an older catalogue back", async () => {
+  it("of a slower transaction does not restore an older catalogue", async () => {
     const memory = createPlanMemory();
     const versions = async (tx: Tx) => (await memory.read(tx, [])).catalogue.agent.releases.map((each) => each.version);
     const read = () => service.deps.db.tx(who, versions);
@@ -78,7 +78,7 @@ describe("a plan", () => {
     expect(await read()).toEqual(["1.0.0"]);
   });
 
-  it("knows the settings of the partners that it was read for, and of nobody else", async () => {
+  it("contains only the settings of the partners that it was read for", async () => {
     const plan = await service.deps.db.tx(who, (tx) => createPlanMemory().read(tx, [uuidv7()]));
     expect(() => plan.mergedOf(uuidv7(), uuidv7())).toThrow("without this partner's settings");
   });

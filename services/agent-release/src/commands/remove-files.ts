@@ -5,12 +5,12 @@ import { service } from "../config.ts";
 import { lockFiles, unusedFiles } from "../store/files.ts";
 import type { Prepared } from "./register-release.ts";
 
-const removals = counter("agent_release_file_removals_total", "Files taken out of the store, by outcome.", ["outcome"]);
+const removals = counter("agent_release_file_removals_total", "Files removed from the store, by outcome.", ["outcome"]);
 const removingMs = 30_000;
 
 /**
- * Takes files out of the store that no release names any more. A failure leaves them there and is logged: the release
- * is gone all the same.
+ * Removes files that no release names any more from the store. A failure is logged and leaves them stored: the release
+ * is deleted nevertheless.
  */
 export async function removeUnused(
   { db, storage, log }: { db: Database; storage: Storage | null; log: Logger },
@@ -33,8 +33,8 @@ export async function removeUnused(
 }
 
 /**
- * Names of files that a release is about to be registered with and that the store has not: another release that had the
- * same bytes was deleted since they were stored. From here on none goes until the transaction ends.
+ * Names of the files of a release about to be registered that are missing in the store: another release with the same
+ * bytes was deleted since they were stored. Blocks removals until the transaction ends.
  */
 export async function goneFiles(tx: Tx, storage: Storage | null, prepared: readonly Prepared[]): Promise<string[]> {
   await lockFiles(tx, { remove: false });

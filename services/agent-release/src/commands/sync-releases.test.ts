@@ -58,7 +58,7 @@ const rows = (version: string) =>
   );
 
 describe("a sync from a GitHub-style host", () => {
-  it("takes the newest stable version, past drafts and pre-releases, and follows redirects without the token", async () => {
+  it("uses the newest stable version, past drafts and pre-releases, and follows redirects without the token", async () => {
     publish("v1.9.0");
     publish("v1.10.0");
     publish("v1.11.0", { draft: true });
@@ -76,7 +76,7 @@ describe("a sync from a GitHub-style host", () => {
     expect(byHost("files.example.test")).toEqual(new Set([undefined]));
   });
 
-  it("takes a version by name, with or without its v; a draft and an unknown one are not found", async () => {
+  it("uses a version by name, with or without its v; a draft and an unknown one are not found", async () => {
     publish("2.0.0");
     publish("v2.0.1", { draft: true });
     expect(await sync("2.0.0")).toMatchObject({ version: "2.0.0" });
@@ -91,7 +91,7 @@ describe("a sync from a GitHub-style host", () => {
     ["other digest", "wrong digest"],
     ["redirect to a private address", "its address is not allowed"],
     ["redirect loop", "more than 3 redirects"],
-  ])("with a file that is served with %s registers nothing and names it", async (fault, reason) => {
+  ])("with a file that is served with %s registers nothing and reports the file", async (fault, reason) => {
     publish("v3.0.0", { files: { ...releaseFiles("3.0.0", signer), ...releaseFiles("3.0.0", signer, "watchdog") } });
     host.faults.set(binary, fault);
     await expect(sync()).rejects.toMatchObject({
@@ -112,29 +112,32 @@ describe("a sync from a GitHub-style host", () => {
     [429, { "retry-after": "7" }, 7],
     [403, { "x-ratelimit-reset": String(Math.ceil(Date.now() / 1_000) + 100_000) }, 3_600],
     [403, {}, 60],
-  ])("is asked to come back when the host is out of patience: %d %j", async (status, headers, retryAfterSeconds) => {
-    publish("v3.2.0");
-    host.answer(status, headers);
-    await expect(sync()).rejects.toMatchObject({ code: "unavailable", retryAfterSeconds });
-  });
+  ])(
+    "is refused with a Retry-After when the host limits requests: %d %j",
+    async (status, headers, retryAfterSeconds) => {
+      publish("v3.2.0");
+      host.answer(status, headers);
+      await expect(sync()).rejects.toMatchObject({ code: "unavailable", retryAfterSeconds });
+    },
+  );
 
-  it("is asked to come back when a file's host is, too", async () => {
+  it("is refused with a Retry-After when a file's host limits requests, too", async () => {
     publish("v3.3.0");
     host.faults.set(binary, "busy");
     await expect(sync()).rejects.toMatchObject({ code: "unavailable", retryAfterSeconds: 9 });
     expect(await rows("3.3.0")).toEqual([]);
   });
 
-  it("that fails says so when the host is broken", async () => {
+  it("fails with the reason when the host is broken", async () => {
     host.answer(500);
     await expect(sync()).rejects.toMatchObject({ code: "release_sync_failed" });
   });
 
-  it("that is asked for three times at once is done once, and answered thrice", async () => {
+  it("that is requested three times concurrently runs once, and is answered three times", async () => {
     publish("v4.0.0");
     const wanted = { version: "4.0.0", synced: ["agent:linux/amd64"] };
     let asked = 0;
-    // Work begins when all three have asked: who asks after its end begins another.
+    // Work begins when all three requests have arrived: a request after its end starts another.
     const wake = () => {
       asked += 1;
       if (asked === 3) void syncOnce(deps);
@@ -148,7 +151,7 @@ describe("a sync from a GitHub-style host", () => {
     expect(after).toEqual(before);
   });
 
-  it("of two versions at once registers both, and promotes the newer", async () => {
+  it("of two concurrent versions registers both, and promotes the newer", async () => {
     publish("v4.1.0");
     publish("v4.2.0");
     await Promise.all([sync("4.2.0"), sync("4.1.0")]);
@@ -172,8 +175,8 @@ describe("a sync from a GitHub-style host", () => {
   });
 });
 
-describe("files that are kept", () => {
-  /** Releases of their own folder; `before` runs ahead of each look whether a file is there. */
+describe("stored files", () => {
+  /** Releases with their own folder; `before` runs before each check whether a file exists. */
   async function keeping(before: (storage: Storage) => Promise<void>) {
     const folder = await mkdtemp(join(tmpdir(), "muster-store-"));
     const storage = directoryStorage(folder);
@@ -210,7 +213,7 @@ describe("files that are kept", () => {
     await store.end();
   });
 
-  it("do not go while a release that names them is being registered, and not afterwards", async () => {
+  it("are not removed while a release that names them is being registered, or afterwards", async () => {
     const files = releaseFiles("4.6.0", signer);
     publish("v4.6.0", { files });
     let removing: Promise<void> | undefined;
@@ -227,7 +230,7 @@ describe("files that are kept", () => {
     await store.end();
   });
 
-  it("are nobody's when another file of the release is bad, and go at once", async () => {
+  it("are removed at once when another file of the release is invalid", async () => {
     const files = { ...releaseFiles("4.7.0", signer), ...releaseFiles("4.7.0", signer, "watchdog") };
     publish("v4.7.0", { files });
     host.faults.set("muster-watchdog-linux-amd64", "other bytes");
@@ -239,13 +242,13 @@ describe("files that are kept", () => {
 });
 
 describe("keys of manifests", () => {
-  it("are exchanged by a root note of old and new, which offers carry from then on", async () => {
+  it("are exchanged by a root note of old and new, which offers contain from then on", async () => {
     const next = noteKeys(generateNoteKey("next")).signer;
     const line = `${JSON.stringify({ root: 2, keys: [next.text] })}\n`;
     const signed = (...by: (typeof next)[]) =>
       Buffer.from(`${line}\n${by.map((key) => signNote(line, key).split("\n\n")[1]).join("")}`);
     publish("v5.0.0", { files: { ...releaseFiles("5.0.0", next), "root.note": signed(next) } });
-    // The new key alone cannot: neither the note nor what it signed is trusted.
+    // The new key alone is not enough: the note and the manifests it signed are not trusted.
     await expect(sync()).rejects.toMatchObject({
       code: "release_untrusted",
       facts: { failed: [{ asset: "root.note" }] },

@@ -9,6 +9,8 @@ import { inFlightOf } from "../store/rollouts.ts";
 type Deps = { db: Database; log: Logger; now: () => Date };
 
 const everyMs = 1_000;
+/** Between looks while no update is under way. */
+const emptyRestMs = 5_000;
 const countEveryMs = 5_000;
 const cleanEveryMs = 600_000;
 const batchRows = 500;
@@ -16,12 +18,15 @@ const batchRows = 500;
 const inFlight = gauge("agent_release_in_flight", "Updates under way, by rollout.", ["rollout"]);
 
 /**
- * Ends the attempts whose time is over as failures of their rollouts; how many. None while no gateway is heard of: then the silence is
- * the platform's.
+ * Ends the attempts past their deadline as failures of their rollouts; returns their number. Ends none while no gateway
+ * is connected: the silence is then the platform's fault.
  */
-export async function endDueOnce({ db, log, now }: Deps): Promise<number> {
+export const endDueOnce = async (deps: Deps): Promise<number> => (await endDue(deps)).ended;
+
+async function endDue({ db, log, now }: Deps): Promise<{ isEmpty: boolean; ended: number }> {
   const who = { caller: systemCaller(service) };
-  if (!(await openAttempts(db, who)).due) return 0;
+  const open = await openAttempts(db, who);
+  if (!open.due) return { isEmpty: !open.any, ended: 0 };
   for (let total = 0; ; ) {
     const ended = await db.tx(
       who,
@@ -41,7 +46,7 @@ export async function endDueOnce({ db, log, now }: Deps): Promise<number> {
       { retry: true },
     );
     total += ended;
-    if (ended < batchRows) return total;
+    if (ended < batchRows) return { isEmpty: false, ended: total };
   }
 }
 
@@ -52,15 +57,20 @@ export async function countInFlight(db: Database): Promise<void> {
   for (const { id, in_flight: count } of rows) inFlight.set({ rollout: id }, count);
 }
 
-/** Looks each second until stopped, and removes every ten minutes what is kept no longer. */
+/**
+ * Looks each second until stopped, every five while no update is under way, and removes every ten minutes what is kept
+ * no longer.
+ */
 export function startEndingAttempts(deps: Deps): Repeating {
   const { db, log } = deps;
   const who = { caller: systemCaller(service) };
-  const ending = repeatEvery(
-    everyMs,
-    () => endDueOnce(deps),
-    (err) => log.warn({ err }, "due updates cannot be ended now"),
-  );
+  let nextMs = 0;
+  const endWhenDue = async () => {
+    if (performance.now() < nextMs) return;
+    const { isEmpty } = await endDue(deps);
+    if (isEmpty) nextMs = performance.now() + emptyRestMs - everyMs / 2;
+  };
+  const ending = repeatEvery(everyMs, endWhenDue, (err) => log.warn({ err }, "due updates cannot be ended now"));
   const counting = repeatEvery(
     countEveryMs,
     () => countInFlight(db),

@@ -40,7 +40,7 @@ async function rulesOf(deviceId: string): Promise<Record<string, string>> {
   const { components } = await root().getDecision({ deviceId });
   return Object.fromEntries(components.map((each) => [each.component, Rule[each.decidingRule].toLowerCase()]));
 }
-/** As its gateway asks when it is heard; versions that it is offered. */
+/** Calls as the device's gateway does after a heartbeat; returns the offered versions. */
 async function heard(of: DeviceFacts, error = ""): Promise<string[]> {
   const report = { component: "agent", version: "1.1.0", state: "failed", error };
   const questions = [{ device: of, ...(error === "" ? {} : { report }) }];
@@ -104,7 +104,7 @@ const cases: Record<string, Case> = {
 };
 
 describe("the decision about a device", () => {
-  it("knows every rule", () => {
+  it("covers every rule", () => {
     const known = Object.values(Rule).filter((name) => typeof name === "string" && name !== "UNSPECIFIED");
     expect(Object.keys(cases)).toEqual(known.map((name) => String(name).toLowerCase()));
   });
@@ -124,7 +124,7 @@ describe("the decision about a device", () => {
     },
   );
 
-  it("says when to look again, whose pin it is, and what was tried before", async () => {
+  it("contains the time of the next check, the pin's owner, and earlier attempts", async () => {
     const facts = device();
     await ofPartner(facts.partnerId, sql`agent_target`, "1.1.0");
     await heard(facts);
@@ -137,7 +137,7 @@ describe("the decision about a device", () => {
     ]);
   });
 
-  it("is of those alone who reach the device", async () => {
+  it("is readable only by callers who reach the device", async () => {
     const { id: deviceId, partnerId, orgId, siteId } = device();
     const by = (caller: Parameters<TestPort["client"]>[1]) =>
       outcome(port.client(UpdateService, caller).getDecision({ deviceId }));

@@ -134,13 +134,13 @@ const rows: [RuleName, string, Partial<GateInput>][] = [
 ];
 
 describe("the gate", () => {
-  it.each(rows)("says %s of %s", (rule, _name, change) => {
+  it.each(rows)("returns %s for %s", (rule, _name, change) => {
     const [agent] = decide({ ...base, ...change });
     expect(agent?.rule).toBe(rule);
     expect(agent?.recheckAt.getTime()).toBeLessThanOrEqual(now.getTime() + 15 * 60_000);
   });
 
-  it("says not_reported of a component without a version", () => {
+  it("returns not_reported for a component without a version", () => {
     expect(decide(base).map(({ rule }) => rule)).toEqual(["offered", "not_reported", "not_reported"]);
   });
 
@@ -151,7 +151,7 @@ describe("the gate", () => {
     expect(decide(input).map(({ rule }) => rule)).toEqual(["offered", "in_progress", "in_progress"]);
   });
 
-  it("takes the newest release on the way when the target needs a newer one first", () => {
+  it("offers the newest intermediate release when the target requires a newer one first", () => {
     const releases = [
       release("3.0.0", { minimumVersion: "2.0.0" }),
       release("2.3.0", { expiresAt: now }),
@@ -163,7 +163,7 @@ describe("the gate", () => {
     expect([agent?.rule, agent?.target?.version, agent?.targetSource]).toEqual(["offered", "2.1.0", "minimum"]);
   });
 
-  it("looks again when the window opens", () => {
+  it("checks again when the window opens", () => {
     const soon = set({ windowStart: 12 * 60 + 5, windowEnd: 13 * 60 });
     expect(decide({ ...base, ...soon })[0]?.recheckAt).toEqual(new Date("2024-02-29T12:05:00Z"));
   });
@@ -175,7 +175,7 @@ describe("the gate", () => {
     expect(new Set([...rows.map(([rule]) => rule), "not_reported"])).toEqual(new Set(known));
   });
 
-  it("offers nothing more when something of the device is turned off", () => {
+  it("offers nothing more when any feature of the device is turned off", () => {
     const version = fc.constantFrom("0.9.0", "1.0.0", "1.1.0", "2.0.0", null);
     const rollout = fc.record({
       state: fc.constantFrom<PlannedRollout["state"]>("running", "paused", "halted", "completed"),

@@ -11,7 +11,7 @@ const line = (change: object = {}) =>
   `${JSON.stringify({ version: "1.2.0", component: "agent", counter: 4, artifacts: [artifact], ...change })}\n`;
 
 describe("a manifest", () => {
-  it("counts when a known key signed it", () => {
+  it("is accepted when a known key signed it", () => {
     expect(openManifest(signNote(line(), signer), [signer], now)).toMatchObject({
       signed: true,
       manifest: { version: "1.2.0", component: "agent", counter: 4 },
@@ -38,7 +38,7 @@ describe("a manifest", () => {
     );
   });
 
-  it("is taken unsigned where no keys are set", () => {
+  it("is accepted unsigned where no keys are set", () => {
     expect(openManifest(line(), [], now)).toMatchObject({ signed: false });
   });
 });
@@ -67,7 +67,7 @@ describe("a version", () => {
 });
 
 describe("checksums.txt", () => {
-  it("names the binaries by component and platform; other files are none", () => {
+  it("lists the binaries by component and platform; other files are ignored", () => {
     const text = `${"A".repeat(64)}  muster-agent-linux-amd64\n${"b".repeat(64)} *watchdog_windows_386.exe\n${"c".repeat(64)}  README.md\n`;
     expect([...parseChecksums(text)]).toEqual([
       ["agent", [{ os: "linux", arch: "amd64", name: "muster-agent-linux-amd64", sha256: "a".repeat(64) }]],

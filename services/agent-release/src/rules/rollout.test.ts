@@ -5,7 +5,7 @@ import { budgetOf, type Counters, isInBucket, isInRing, isOverThreshold, type Li
 const guard: Limits = { maxInFlight: 1_000, haltFailures: 50, haltPercent: 3 };
 
 describe("a rollout's budget", () => {
-  it("keeps failures below twice the threshold even if all that are under way fail", () => {
+  it("keeps failures below twice the threshold even if all attempts in flight fail", () => {
     const counts = fc.nat({ max: 100_000 });
     const limits = fc.record<Limits>({
       maxInFlight: fc.integer({ min: 1, max: 5_000 }),
@@ -60,7 +60,7 @@ describe("a bucket", () => {
     expect(Math.abs(held / 1_000 - percent)).toBeLessThan(1);
   });
 
-  it("of nothing holds nobody, of everything everybody", () => {
+  it("of nothing holds no device, of everything all", () => {
     expect([isInBucket(rollout, "x", 0), isInBucket(rollout, "x", 100)]).toEqual([false, true]);
   });
 });

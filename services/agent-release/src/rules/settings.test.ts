@@ -18,7 +18,7 @@ describe("merged settings", () => {
     },
   );
 
-  it("take policy and window from the partner where it set them, each field by itself", () => {
+  it("use the partner's policy and window where it set them, each field separately", () => {
     const level = fc.record<Settings>({
       agentTarget: fc.constantFrom(...pins),
       watchdogTarget: fc.constantFrom(...pins),

@@ -44,7 +44,7 @@ const purge = () => purgeAll({ db: database.db, service, log, plan: purgePlan })
 const sum = (counts: Record<string, number>) => Object.values(counts).reduce((total, n) => total + n, 0);
 
 describe("a purged tenant", () => {
-  it("has nothing left of its settings, updates and requests, and its neighbour has all of its own", async () => {
+  it("has no settings, updates and requests left, and other tenants keep all of theirs", async () => {
     const gone = await filled();
     const neighbour = await filled(gone.partnerId);
     const before = await tenantRows(database, gone.orgId);
@@ -55,7 +55,7 @@ describe("a purged tenant", () => {
     expect(await tenantRows(database, neighbour.orgId)).toEqual(before);
   });
 
-  it("that is a partner takes its own settings and all of its organizations along", async () => {
+  it("that is a partner loses its own settings and all of its organizations", async () => {
     const first = await filled();
     const second = await filled(first.partnerId);
     const other = await filled();

@@ -8,7 +8,7 @@ import { type VerifyResult, verifyKind } from "../rules/verification-job.ts";
 import { auditDatabase, auditMessage } from "../testing/audit.ts";
 import { startSealer } from "./sealer.ts";
 
-// Poisonous events on the real stream, among good ones of the same chain and partition.
+// Poison messages on the real stream, among valid ones of the same chain and partition.
 
 const log = createLogger("audit-test", "fatal");
 const system = { caller: systemCaller("audit") };
@@ -61,8 +61,8 @@ const poisons: [name: string, change: Change, sealed: boolean][] = [
   ["a time beyond all calendars", { timestamp: { seconds: 9_000_000_000_000_000n, nanos: 0 } }, true],
 ];
 
-describe("a poisonous event", () => {
-  it.each(poisons)("with %s holds up no neighbour, and the chain verifies", async (_name, change, sealed) => {
+describe("a poison message", () => {
+  it.each(poisons)("with %s does not delay its neighbours, and the chain verifies", async (_name, change, sealed) => {
     const [orgId, other, partnerId] = [uuidv7(), uuidv7(), uuidv7()].map((id) => id.replace(/.$/, "a"));
     const good = () => auditMessage({ orgId: String(orgId), partnerId: String(partnerId) });
     const bad = auditMessage({ orgId: String(orgId), partnerId: String(partnerId), ...change });
@@ -90,7 +90,7 @@ describe("a poisonous event", () => {
 });
 
 describe("one batch at a time", () => {
-  it("seals what comes in all sixteen partitions", async () => {
+  it("seals messages of all sixteen partitions", async () => {
     const orgIds = Array.from({ length: 16 }, (_, n) => uuidv7().replace(/.$/, n.toString(16)));
     const messages = [...orgIds, ...orgIds].map((orgId) => auditMessage({ orgId, partnerId: uuidv7() }));
     await Promise.all(messages.map(({ subject, msgId, body }) => emitter.transport.publish({ subject, msgId, body })));

@@ -26,7 +26,7 @@ type Row = Record<string, unknown> & { seq: number; checksum: string; prev_check
 const chain = (chainId: string) =>
   database.db.read<Row>(system, sql`SELECT * FROM audit_log WHERE chain_id = ${chainId} ORDER BY seq`);
 
-/** The row as it was hashed, from what the database gives back. */
+/** The row as it was hashed, rebuilt from the database's values. */
 function entryOfRow(row: Record<string, unknown>): Entry {
   const camel = Object.entries(row).map(([k, v]) => [k.replace(/_(\w)/g, (_m, c: string) => c.toUpperCase()), v]);
   return Object.fromEntries(camel) as Entry;
@@ -50,7 +50,7 @@ async function expectIntact(chainId: string, length: number): Promise<Row[]> {
 }
 
 describe("sealing", () => {
-  it("links the rows of a batch gap-free, and what the database gives back verifies", async () => {
+  it("links the rows of a batch gap-free, and the stored values verify", async () => {
     const [a, b] = [uuidv7(), uuidv7()];
     await sealMessages(deps(), [message(a), message(b), message(a), message(a)]);
     await expectIntact(a, 3);
@@ -87,7 +87,7 @@ describe("sealing", () => {
   it.each([
     ["no protobuf", (m: BusMessage) => ({ ...m, body: Buffer.from([0xff, 0xff, 0xff]) })],
     ["of another service", (m: BusMessage) => ({ ...m, subject: "audit.identity.0" })],
-  ])("gives a message that is %s to the dead letters and goes on with its neighbours", async (_name, spoil) => {
+  ])("dead-letters a message that is %s and continues with its neighbours", async (_name, spoil) => {
     const org = uuidv7();
     const bad = spoil(message(org));
     await sealMessages(deps(), [message(org), bad, message(org)]);
@@ -108,7 +108,7 @@ describe("sealing", () => {
     ["an id", (m: BusMessage) => m],
     ["none", (m: BusMessage) => ({ ...m, msgId: `not one of ours ${uuidv7()}` })],
     ["hostile text", (m: BusMessage) => ({ ...m, msgId: `\ud800\u0000${uuidv7()}` })],
-  ])("puts a bad message with %s aside once, however often it is delivered", async (_name, spoil) => {
+  ])("dead-letters an invalid message with %s once, however often it is delivered", async (_name, spoil) => {
     const org = uuidv7();
     const bad = spoil({
       ...message(org),
@@ -125,7 +125,7 @@ describe("sealing", () => {
     }
   });
 
-  it("drops what belongs to an organization and names none, and nothing else", async () => {
+  it("drops an organization's events without an organization, and nothing else", async () => {
     const partnerId = uuidv7();
     const at = (action: string) => auditMessage({ partnerId, action });
     await sealMessages(deps(), [at("site.create")]);
@@ -133,14 +133,14 @@ describe("sealing", () => {
     expect((await expectIntact(partnerId, 2)).map((r) => r.action)).toEqual(["partner.update", "organization.create"]);
   });
 
-  it("seals a message that others gave up on as a notice with their reason", async () => {
+  it("seals a message that exceeded its deliveries as a notice with the reason", async () => {
     const org = uuidv7();
     await sealMessages(deps(), [message(org)], "broken \u0000 \udfff");
     const [row] = await expectIntact(org, 1);
     expect(row).toMatchObject({ action: "audit.event.rejected", error_message: "broken \ufffd \ufffd" });
   });
 
-  it("learns the partner of a chain whose first row did not name it", async () => {
+  it("sets the partner of a chain whose first row did not name it", async () => {
     const [org, partnerId] = [uuidv7(), uuidv7()];
     const partner = { caller: callers.partnerAdmin(partnerId) };
     const heads = () => database.db.read(partner, sql`SELECT 1 FROM chain_head WHERE chain_id = ${org}`);
@@ -151,7 +151,7 @@ describe("sealing", () => {
     await expectIntact(org, 3);
   });
 
-  it("seals new and old chains under parallel sealers that meet them in any order", async () => {
+  it("seals new and old chains under parallel sealers in any order", async () => {
     const orgs = Array.from({ length: 6 }, () => uuidv7());
     const shuffled = (n: number) => orgs.map((_, i) => orgs[(i * (n % 2 === 0 ? 1 : 5) + n) % 6] as string);
     await Promise.all(
@@ -169,7 +169,7 @@ describe("sealing", () => {
     for (const [i, org] of orgs.entries()) await expectIntact(org, rows[i]?.length ?? 0);
   });
 
-  it("seals a notice in the event's own chain when its service may speak there", async () => {
+  it("seals a notice in the event's own chain when its service may emit there", async () => {
     const org = uuidv7();
     await sealMessages(deps(), [message(org), message(org, { result: "maybe" }), message(org)]);
     const rows = await expectIntact(org, 3);
@@ -183,7 +183,7 @@ describe("sealing", () => {
     ["numbers beyond any double", { detailsJson: '{"n":1e400,"m":-1e999}' }],
     ["300-character fields", { action: `site.${"a".repeat(300)}`, resourceName: "ü".repeat(300) }],
     ["__proto__", { detailsJson: '{"__proto__":{"x":1},"constructor":1,"toJSON":"no"}' }],
-  ])("seals a poisonous row with %s so that it still verifies", async (_name, change) => {
+  ])("seals an invalid row with %s so that it still verifies", async (_name, change) => {
     const org = uuidv7();
     await sealMessages(deps(), [message(org), message(org, change), message(org)]);
     const rows = await expectIntact(org, 3);
@@ -206,7 +206,7 @@ describe("the table itself", () => {
     await expect(database.db.tx(system, (tx) => tx.execute({ text, values: [] }))).rejects.toThrow();
   });
 
-  it("shows nothing without a caller, and a tenant only its own", async () => {
+  it("shows no rows without a caller, and a tenant only its own", async () => {
     const [org, other, partnerId] = [uuidv7(), uuidv7(), uuidv7()];
     await sealMessages(deps(), [message(org, { partnerId }), message(other, { partnerId })]);
     const count = async (caller: Parameters<typeof database.db.read>[0]["caller"]) =>

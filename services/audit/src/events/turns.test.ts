@@ -17,7 +17,7 @@ function taskIn(turns: ReturnType<typeof takeTurns>): Task {
 }
 
 describe("turns", () => {
-  it("run so many tasks at a time and no more, in the order in which they came", async () => {
+  it("run a limited number of tasks concurrently, in the order of arrival", async () => {
     const turns = takeTurns(2, 9);
     const tasks = Array.from({ length: 4 }, () => taskIn(turns));
     expect(tasks.map(({ started }) => started)).toEqual([true, true, false, false]);
@@ -29,7 +29,7 @@ describe("turns", () => {
     expect(tasks.every(({ started }) => started)).toBe(true);
   });
 
-  it("hand a turn on after a task that failed", async () => {
+  it("pass a turn on after a failed task", async () => {
     const turns = takeTurns(1, 9);
     const failing = turns.take(() => Promise.reject(new Error("no")));
     const after = turns.take(() => Promise.resolve("done"));
@@ -37,7 +37,7 @@ describe("turns", () => {
     await expect(after).resolves.toBe("done");
   });
 
-  it("let nobody fetch more while as many as may are held, and the next one when a task ends", async () => {
+  it("block fetching while the maximum number of tasks is held, and unblock it when a task ends", async () => {
     const turns = takeTurns(1, 2);
     await turns.room();
     const tasks = [taskIn(turns), taskIn(turns)];

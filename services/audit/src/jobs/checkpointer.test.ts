@@ -62,7 +62,7 @@ const checkpointsOf = (chainId: string) =>
   );
 
 describe("the checkpointer", () => {
-  it("signs each chain that moved, says it on the stream and copies it, with an anchor over all", async () => {
+  it("signs each chain that moved, publishes it on the stream and copies it, with an anchor over all", async () => {
     const copies = directoryArchive(directory);
     const bus = await openBus({ servers: nats.url, seed: nats.seeds.audit, name: "audit", replicas: 1, log });
     await bus.ensureStream("CHECKPOINTS");

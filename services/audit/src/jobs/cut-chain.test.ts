@@ -17,7 +17,8 @@ import { auditDatabase, auditMessage } from "../testing/audit.ts";
 import { checkpointRound } from "./checkpointer.ts";
 import { runVerification } from "./verifier.ts";
 
-// A tail is cut by the tables' owner, checkpoints and all, and the chain goes on until the stream has displaced every note of before.
+// The tables' owner cuts a tail, checkpoints included, and the chain continues until the stream has displaced every
+// earlier note.
 
 const log = createLogger("audit-test", "fatal");
 const system = { caller: systemCaller("audit") };
@@ -108,7 +109,7 @@ const contradictions = (orgId: string) =>
         AND position('audit.chain.contradicted'::bytea IN body) > 0`,
   );
 
-describe("a chain that was cut and went on", () => {
+describe("a chain that was cut and continued", () => {
   const memory = () => new Map() as NonNullable<Known>;
   it.each([
     ["the process that signed before", memory, false],
@@ -141,7 +142,7 @@ describe("a chain that was cut and went on", () => {
         onStream.map((body) => placeOf(Buffer.from(body).toString())).sort((a = 0, b = 0) => a - b)[0],
       ).toBeGreaterThan(10);
       expect(await verdicts(orgId, outside)).toEqual(["CHECKPOINT_MISMATCH 10"]);
-      // Said once, where those who read the chain see it.
+      // Reported once, where readers of the chain see it.
       expect(await contradictions(orgId)).toHaveLength(1);
       if (objects) {
         const copies = checkpointsOutside({ bus: () => null, objects, log, now: () => new Date(), lockDays: 0 });
@@ -175,7 +176,7 @@ describe("a chain that was cut and went on", () => {
     await sign(orgId, outside);
     expect(await contradictions(orgId)).toHaveLength(0);
     expect(await verdicts(orgId, outside)).toEqual(["OK 1", "RESTORED 10"]);
-    // The copies alone say so, too, when the stream is lost.
+    // The copies alone show it, too, when the stream is lost.
     const copies = checkpointsOutside({ bus: () => null, objects, log, now: () => new Date(), lockDays: 0 });
     expect(await copies.copies(orgId)).toHaveLength(1);
     const said = await database.db.read(
@@ -185,7 +186,7 @@ describe("a chain that was cut and went on", () => {
     expect(said).toHaveLength(1);
   });
 
-  it("is not signed again as long as nobody outside answers", async () => {
+  it("is not signed again as long as no external store answers", async () => {
     const orgId = uuidv7();
     await seal(orgId, 3);
     const outside = checkpointsOutside({ bus: () => bus, objects: null, log, now: () => new Date(), lockDays: 0 });

@@ -118,7 +118,7 @@ describe("a retention pass", () => {
     expect(await lastCleanup(chain)).not.toBeNull();
   });
 
-  it("leaves chains alone whose rows are all inside the window, and says that it looked", async () => {
+  it("does not change chains whose rows are all inside the window, and records that it checked them", async () => {
     const chain = await chainOf(364, 1);
     await pass();
     expect(await seqsOf(chain)).toEqual([1, 2]);
@@ -142,7 +142,7 @@ describe("a retention pass", () => {
     expect([await seqsOf(waiting), await seqsOf(due)]).toEqual([[1, 2], [2]]);
   });
 
-  it("signs a receipt for each chunk: contiguous, in the chain's own words", async () => {
+  it("signs a contiguous receipt for each chunk, in the chain's own format", async () => {
     const chain = await chainOf(400, 399, 398, 397, 396, 1);
     await pass({ chunkRows: 2 });
     const receipts = await receiptsOf(chain);
@@ -166,7 +166,7 @@ describe("a retention pass", () => {
     expect(await seqsOf(chain)).toEqual([3]);
   });
 
-  it("leaves an empty chain linking to its base", async () => {
+  it("leaves an emptied chain linked to its base", async () => {
     const chain = await chainOf(400, 399);
     const { checksum } = await headOf(chain);
     await pass();
@@ -203,7 +203,7 @@ const outbox = async (service: string) => {
 };
 
 describe("archiving", () => {
-  it("stores rows that can be verified by themselves, with a manifest whose digest the receipt carries", async () => {
+  it("stores rows that can be verified separately, with a manifest whose digest the receipt carries", async () => {
     const chain = await chainOf(400, 399, 1);
     await policy(chain, 365, true);
     await pass();
@@ -235,7 +235,7 @@ describe("archiving", () => {
     expect(lines).toHaveLength(2);
   });
 
-  it("splits chunks that are too large, and goes on with the rest", async () => {
+  it("splits chunks that are too large, and continues with the rest", async () => {
     const chain = await chainOf(400, 399, 398, 1);
     await policy(chain, 365, true);
     await pass({ chunkBytes: 1 });
@@ -246,7 +246,7 @@ describe("archiving", () => {
     ]);
   });
 
-  it("deletes nothing while the storage is away, goes on with other chains, and prunes when it is back", async () => {
+  it("deletes nothing while the storage is unavailable, continues with other chains, and prunes when it is back", async () => {
     const server = await s3Server();
     const port = Number(new URL(String(server.options.endpoint)).port);
     const [archived, other] = [await chainOf(400, 1), await chainOf(400, 1)];
@@ -263,7 +263,7 @@ describe("archiving", () => {
     await again.stop();
   });
 
-  it("deletes nothing when an archive is asked for and none is configured", async () => {
+  it("deletes nothing when the policy requires an archive and none is configured", async () => {
     const chain = await chainOf(400, 1);
     await policy(chain, 365, true);
     expect((await pass({ archive: null }))?.blocked).toBe(1);
@@ -273,7 +273,7 @@ describe("archiving", () => {
     expect(await seqsOf(chain)).toEqual([2]);
   });
 
-  it("deletes nothing when the storage gives back other bytes than it was given", async () => {
+  it("deletes nothing when the storage returns other bytes than were written", async () => {
     const chain = await chainOf(400, 1);
     await policy(chain, 365, true);
     const lossy: Archive = { ...directoryArchive(directory), get: async () => Buffer.from("else") };
@@ -282,7 +282,7 @@ describe("archiving", () => {
     await pass();
   });
 
-  it("makes the same chunk again after it was stopped between archive and deletion", async () => {
+  it("writes the same chunk again after it was stopped between archive and deletion", async () => {
     const chain = await chainOf(400, 399, 1);
     await policy(chain, 365, true);
     const archive = directoryArchive(directory);
@@ -308,7 +308,7 @@ describe("archiving", () => {
 });
 
 describe("two workers", () => {
-  it("take turns: one holds the lease, the other takes it when it is given back or ran out", async () => {
+  it("take turns: one holds the lease, the other takes it when it was returned or has expired", async () => {
     const [a, b] = [retentionLease(pruner, "a", 60), retentionLease(pruner, "b", 60)];
     expect([await a.hold(), await b.hold(), await a.hold()]).toEqual([true, false, true]);
     await a.release();

@@ -25,7 +25,7 @@ const url = "https://user:hidden@siem.example.test/in?token=hidden";
 let database: TestDatabase;
 let port: TestPort;
 let folder: string;
-/** What the receiver got, by URL; and what it says. */
+/** The requests that the receiver got, by URL, and its scripted replies. */
 const got: Push[] = [];
 let answer: (push: Push) => Promise<Pushed> = async () => ({ status: 200, error: null });
 let deps: StreamerDeps;
@@ -117,7 +117,7 @@ const due = (id: string) =>
   );
 
 describe("a stream", () => {
-  it("sends the rows of its chain in order, those that come later too, and says how far it is", async () => {
+  it("sends the rows of its chain in order, later ones included, and reports its position", async () => {
     const { admin, orgId, partnerId } = await organization(250);
     const { stream, secret } = await client(admin).createStream(toWebhook);
     const id = stream?.id ?? "";
@@ -138,7 +138,7 @@ describe("a stream", () => {
     expect(await stateOf(admin, id)).toMatchObject({ rowsSent: 255n, failures: 0, lagSeconds: 0, status: "active" });
   }, 30_000);
 
-  it("begins behind the last row unless it is told to begin at the first", async () => {
+  it("starts behind the last row unless it is set to start at the first", async () => {
     const { admin, orgId, partnerId } = await organization(4);
     const { stream } = await client(admin).createStream({ ...toWebhook, fromStart: false });
     expect(stream).toMatchObject({ cursorSeq: 4n, headSeq: 4n });
@@ -148,7 +148,7 @@ describe("a stream", () => {
     expect(seqsOf(stream?.id ?? "")).toEqual([5]);
   });
 
-  it("waits when a batch is not taken, sends the same batch again, and loses nothing", async () => {
+  it("waits when a batch is refused, sends the same batch again, and loses nothing", async () => {
     const { admin, orgId, partnerId } = await organization(2);
     const { stream } = await client(admin).createStream(toWebhook);
     const id = stream?.id ?? "";
@@ -176,11 +176,11 @@ describe("a stream", () => {
     expect(new Set(batchesOf(id).map(({ push }) => push.id)).size).toBe(2);
   });
 
-  it("goes on after its process was killed while sending, and says that the batch may be a repeat", async () => {
+  it("continues after its process was killed while sending, and marks the batch as a possible repeat", async () => {
     const { admin } = await organization(3);
     const { stream } = await client(admin).createStream(toWebhook);
     const id = stream?.id ?? "";
-    // Sent, and nothing of it stored: what kill −9 leaves behind.
+    // Sent, with no outcome stored: the state after kill −9.
     answer = () => new Promise(() => undefined);
     void advanceStream(deps);
     await until("the first request", () => batchesOf(id).length === 1);
@@ -195,7 +195,7 @@ describe("a stream", () => {
     expect(await stateOf(admin, id)).toMatchObject({ cursorSeq: 3n, rowsSent: 3n });
   });
 
-  it("is marked failed by 410 and after days without a success, and goes on when it is told to", async () => {
+  it("is marked failed by 410 and after days without a success, and continues when it is resumed", async () => {
     const { admin } = await organization(3);
     const { stream } = await client(admin).createStream(toWebhook);
     const id = stream?.id ?? "";
@@ -222,7 +222,7 @@ describe("a stream", () => {
     expect(actions[0]?.n).toBe(2);
   });
 
-  it("that hangs takes one place, whatever else its organization has, and nobody else's", async () => {
+  it("that hangs uses one place, whatever its organization's other streams do, and none of another organization", async () => {
     const bad = await organization(1);
     const good = await organization(150);
     const hanging = [];
@@ -257,7 +257,7 @@ describe("a stream", () => {
     expect(seqsOf(id)).toEqual([1, 2, 3]);
   });
 
-  it("keeps batches below their bytes", async () => {
+  it("limits the bytes of a batch", async () => {
     const { admin, orgId, partnerId } = await organization(1);
     await seal(partnerId, orgId, 12, JSON.stringify({ text: "x".repeat(60_000) }));
     const { stream } = await client(admin).createStream(toWebhook);
@@ -280,8 +280,8 @@ describe("a stream", () => {
   });
 });
 
-describe("streams are made", () => {
-  it("by those who may, of their own organizations, with a completed second factor, and as many as are allowed", async () => {
+describe("the creation of streams", () => {
+  it("requires the permission, an own organization and a completed second factor, and is limited in number", async () => {
     const { admin, partner, orgId } = await organization();
     const other = await organization();
     const without: Caller = { ...admin, mfaAt: null };
@@ -315,7 +315,7 @@ describe("streams are made", () => {
     expect(await refusal(client(admin).deleteStream({ id }))).toBe("audit_stream_not_found");
   });
 
-  it("with a URL and a secret that re-encryption knows", async () => {
+  it("stores URL and secret in columns that re-encryption covers", async () => {
     const { admin } = await organization();
     const { stream } = await client(admin).createStream(toWebhook);
     const newer = `k2:${Buffer.alloc(32, 9).toString("base64")}`;
@@ -332,7 +332,7 @@ describe("streams are made", () => {
     await owner.close();
   });
 
-  it("with nothing of URL or secret in clear in the database or in an answer", async () => {
+  it("stores URL and secret only sealed, and returns neither in full", async () => {
     const { admin } = await organization();
     const { stream } = await client(admin).createStream({ ...toWebhook, secret: "open sesame" });
     const [row] = await database.db.read<{ text: string }>(

@@ -16,7 +16,15 @@ import {
 } from "../rules/stream.ts";
 import { readChain } from "../store/chain-rows.ts";
 import { sealedAt } from "../store/sealed-columns.ts";
-import { beginBatch, claimStream, type StreamRow, settleRefused, settleTaken, worstLag } from "../store/streams.ts";
+import {
+  beginBatch,
+  claimStream,
+  isAnyStreamActive,
+  type StreamRow,
+  settleRefused,
+  settleTaken,
+  worstLag,
+} from "../store/streams.ts";
 
 export type StreamerDeps = {
   db: Database;
@@ -24,7 +32,7 @@ export type StreamerDeps = {
   now: () => Date;
   box: SecretBox;
   pushes: Pick<Pushes, "push">;
-  /** Null: no stream to the archive is taken or served. */
+  /** Null: streams to the archive are refused and not served. */
   archive: Pick<Archive, "put"> | null;
   /** Streams of this process under way at a time. */
   concurrency: number;
@@ -37,8 +45,13 @@ type Taken = { status: "taken" } | { status: "refused"; error: string; isDoubtfu
 
 const who = { caller: systemCaller("audit") };
 const leaseMs = pushTimeoutMs + 15_000;
+/** Between looks while there is no active stream, at least. */
+const idleMs = 2_000;
 const rowsCounter = counter("muster_audit_stream_rows_total", "Rows that streams' receivers took.");
-const refusedCounter = counter("muster_audit_stream_refusals_total", "Batches of streams that were not taken.");
+const refusedCounter = counter(
+  "muster_audit_stream_refusals_total",
+  "Batches of streams that the receiver did not accept.",
+);
 const lagRows = gauge("muster_audit_stream_lag_rows", "Rows that the stream furthest behind has yet to send.");
 const lagSeconds = gauge(
   "muster_audit_stream_lag_seconds",
@@ -54,15 +67,21 @@ export function startStreamer(deps: StreamerDeps): { stop(): Promise<void> } {
     try {
       await workOn(deps, stream);
     } catch (err) {
-      // Its lease ends, and whoever comes next says that it may be a repeat.
+      // Its lease expires, and the next holder marks the batch as a possible repeat.
       deps.log.warn({ err, streamId: stream.id }, "a stream cannot go on now");
     }
   };
   const hand = async () => {
     while (!signal.aborted) {
       let stream: StreamRow | null = null;
+      let pauseMs = deps.pollMs;
       try {
-        if (underWay.size < deps.concurrency) stream = await claim(deps);
+        if (underWay.size < deps.concurrency) {
+          // The look only reads: a cluster at rest writes nothing.
+          const isAny = await deps.db.inOneFlight(who, isAnyStreamActive, { readOnly: true });
+          if (isAny) stream = await claim(deps);
+          else pauseMs = Math.max(idleMs, pauseMs);
+        }
       } catch (err) {
         deps.log.warn({ err }, "streams cannot go on now");
         await sleep(2_000, signal);
@@ -73,7 +92,7 @@ export function startStreamer(deps: StreamerDeps): { stop(): Promise<void> } {
         continue;
       }
       // What is under way may be due again at once.
-      const pause = sleep(deps.pollMs, signal);
+      const pause = sleep(pauseMs, signal);
       await (underWay.size > 0 ? Promise.race([pause, ...underWay]) : pause);
     }
     await Promise.all(underWay);
@@ -152,7 +171,7 @@ async function send({ box, pushes, archive }: StreamerDeps, stream: StreamRow, r
     return { status: "refused", error, isDoubtful: status === null, isGone: status === 410 };
   } catch (thrown) {
     const error = thrown instanceof AppError ? publicText(thrown) : "The storage did not take it";
-    // Nothing is known of a call that did not come back.
+    // The outcome of an interrupted call is unknown.
     const isDoubtful = thrown instanceof AppError && ["deadline_exceeded", "unavailable"].includes(thrown.code);
     return { status: "refused", error, isDoubtful, isGone: false };
   }

@@ -70,7 +70,7 @@ function watched(reads: number[]): TestDatabase["db"] {
 }
 
 describe("a verification", () => {
-  it("goes on in another process from its last saved page, and says what one that was never stopped says", async () => {
+  it("continues in another process from its last saved page, with the result of an uninterrupted one", async () => {
     await asOwner(database, (client) =>
       client.query(
         "ALTER TABLE audit_log DISABLE TRIGGER ALL; DO $$ BEGIN FOR n IN 0..15 LOOP EXECUTE format('ALTER TABLE audit_log_%s DISABLE TRIGGER ALL', lpad(n::text, 2, '0')); END LOOP; END $$",
@@ -87,7 +87,7 @@ describe("a verification", () => {
     const work = jobs(database.db);
     const first = await work.claim({ kinds: [verifyKind] });
     if (!first) throw new Error("nothing was queued");
-    // Told to stop: it saves after its page and leaves the rest.
+    // Stopped: it saves after its page and leaves the rest.
     const stop = new AbortController();
     stop.abort();
     await runVerification(deps(), first, stop.signal);
@@ -105,7 +105,7 @@ describe("a verification", () => {
         ["UNPROTECTED_TAIL", undefined, undefined],
       ]);
       expect(result.rows).toBe(count - 2);
-      // The one that was taken over can write no more.
+      // The process that lost its job cannot write any more.
       await expect(work.finish(first)).rejects.toThrow("taken over");
       const whole = await resultOf(await queue());
       expect(whole).toEqual(result);
@@ -114,7 +114,7 @@ describe("a verification", () => {
     }
   }, 60_000);
 
-  it("goes on where a process that was killed −9 had saved it, and says what one that was never killed says", async () => {
+  it("continues where a process that was killed −9 had saved it, with the result of an uninterrupted one", async () => {
     const id = await queue();
     const slow = spawn(
       process.execPath,
@@ -149,7 +149,7 @@ describe("a verification", () => {
     }
   }, 120_000);
 
-  it("takes in what is sealed meanwhile", async () => {
+  it("includes rows sealed meanwhile", async () => {
     const other = uuidv7();
     const sealing = { db: database.db, log, now: () => new Date(), batchRows: 500, batchBytes: 1 << 20 };
     const batch = () => Array.from({ length: 500 }, () => auditMessage({ orgId: other, partnerId }));

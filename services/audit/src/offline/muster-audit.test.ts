@@ -73,7 +73,7 @@ async function run(text: string | Buffer, args: string[], name = "export.jsonl")
 }
 
 describe("muster-audit verify", () => {
-  it("ends with 0 when everything verifies, gzipped, too, and with the key in a file", async () => {
+  it("exits with 0 when everything verifies, gzipped, too, and with the key in a file", async () => {
     const key = join(directory, "keys.txt");
     await writeFile(key, `# ours\n${signer.text}\n`);
     const expected = {
@@ -93,7 +93,7 @@ describe("muster-audit verify", () => {
     expect([unsure.status, unsure.output.includes("taken from the file itself")]).toEqual([0, true]);
   });
 
-  it("ends with 1 and says what is wrong", async () => {
+  it("exits with 1 and prints the findings", async () => {
     const key = ["--key", signer.text];
     const changed = await run(lines.join("").replace("ada@", "eve@"), key);
     expect([changed.status, changed.output]).toEqual([1, expect.stringMatching(/ALTERED row 1\n[\s\S]*NOT OK\n$/)]);
@@ -111,7 +111,7 @@ describe("muster-audit verify", () => {
     expect((await run("", key)).status).toBe(1);
   });
 
-  it("ends with 1 when somebody took the signature off the file and called the rest a selection", async () => {
+  it("exits with 1 when the signature was removed from the file and the rest is declared a selection", async () => {
     const rest = lines.filter((_, n) => n !== 1);
     const text = rest
       .join("")
@@ -122,11 +122,11 @@ describe("muster-audit verify", () => {
     expect([status, output]).toEqual([1, expect.stringContaining("FILE_CHANGED (it is not signed as a whole)")]);
   });
 
-  it.each([[["--nonsense"]], [["--key", "no key"]], [["more"]]])("ends with 2 when asked for %j", async (args) => {
+  it.each([[["--nonsense"]], [["--key", "no key"]], [["more"]]])("exits with 2 for %j", async (args) => {
     expect((await run(lines.join(""), args)).status).toBe(2);
   });
 
-  it("ends with 2 without a file", () => {
+  it("exits with 2 without a file", () => {
     const of = (...args: string[]) => spawnSync(process.execPath, [program, ...args], { encoding: "utf8" }).status;
     expect([of(), of("verify"), of("verify", join(directory, "missing")), of("check", "x"), of("--help")]).toEqual([
       2, 2, 2, 2, 0,

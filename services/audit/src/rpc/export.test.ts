@@ -102,7 +102,7 @@ const exports = async (orgId: string) =>
     .filter((event) => event.orgId === orgId && event.action === "data.export");
 
 describe("an export", () => {
-  it("holds what a list would show, newest first, in the caller's tenant alone", async () => {
+  it("contains the rows of a list, newest first, in the caller's tenant only", async () => {
     const { orgId, partnerId, admin } = await organization(250);
     await organization(3);
     const { head, text } = await file(admin, "JSONL");
@@ -122,12 +122,12 @@ describe("an export", () => {
     [{ excludeActions: ["site.delete"] }, 8],
     [{ from: timestampFromDate(new Date(hourAgo + 500)) }, 5],
     [{ query: "nowhere" }, 0],
-  ])("takes the filters of lists: %j", async (filter, rows) => {
+  ])("accepts the filters of lists: %j", async (filter, rows) => {
     const { admin } = await organization(10, (n) => (n % 5 === 0 ? { action: "site.delete" } : {}));
     expect((await file(admin, "CSV", filter)).head).toMatchObject({ rows, truncated: false });
   });
 
-  it("holds 10,000 rows and says that it was cut", async () => {
+  it("contains 10,000 rows and states that it was truncated", async () => {
     const { admin, orgId } = await organization(10_001);
     const whole = await file(admin, "CSV");
     expect(whole.head).toMatchObject({ rows: 10_000, truncated: true });
@@ -141,7 +141,7 @@ describe("an export", () => {
     ]);
   });
 
-  it("is an audit row of its own, with what was asked for and by whom", async () => {
+  it("is an audit row of its own, with its filters and the caller", async () => {
     const { admin, orgId, partnerId } = await organization(2);
     await file(admin, "JSONL", { action: "site" });
     const [event, ...more] = await exports(orgId);
@@ -149,7 +149,7 @@ describe("an export", () => {
     expect(event).toMatchObject({ actorId: admin.actor.id, partnerId, result: "success", resourceId: orgId });
   });
 
-  it("is refused without the permission, without a format, and to people limited to some sites", async () => {
+  it("is refused without the permission, without a format, and to users limited to some sites", async () => {
     const { admin, orgId } = await organization(1);
     const without = { ...admin, permissions: admin.permissions.filter((p) => p !== "audit:export") };
     expect(await refusal(file(without, "CSV"))).toBe("permission_denied");
@@ -164,7 +164,7 @@ describe("an export", () => {
 });
 
 describe("a CSV export", () => {
-  it("runs nothing in a spreadsheet, and keeps what it quotes", async () => {
+  it("runs nothing in a spreadsheet, and preserves quoted text", async () => {
     const resourceName = '=HYPERLINK("http://x","a,b")\n@x';
     const { admin } = await organization(1, () => ({ resourceName, userAgent: "+1-2" }));
     const { text } = await file(admin, "CSV");
@@ -176,7 +176,7 @@ describe("a CSV export", () => {
 });
 
 describe("a JSONL export", () => {
-  it("verifies by itself: checksums, links, head and a signed digest of everything before it", async () => {
+  it("can be verified offline: checksums, links, head and a signed digest of everything before it", async () => {
     const { admin, orgId } = await organization(20);
     const { text } = await file(admin, "JSONL");
     const lines = linesOf(text);
@@ -201,7 +201,7 @@ describe("a JSONL export", () => {
     expect(said).toMatchObject({ rows: 20, sha256: sha256(Buffer.from(text.slice(0, text.indexOf('{"type":"end"')))) });
   });
 
-  it("says of a selection that missing rows are no loss", async () => {
+  it("marks a selection, whose missing rows are no loss", async () => {
     const { admin } = await organization(6, (n) => (n % 2 === 0 ? { action: "site.delete" } : {}));
     const chain = linesOf((await file(admin, "JSONL", { action: "site.delete" })).text).find((l) => l.type === "chain");
     expect(chain).toMatchObject({ from: null, headSeq: 6 });
@@ -217,7 +217,7 @@ describe("a JSONL export", () => {
     expect(verdictsOf(lines)).toEqual(["OK"]);
   });
 
-  it("says which rows a chain should have, whatever is left of them", async () => {
+  it("states which rows a chain should have, whatever rows exist", async () => {
     const { admin, orgId } = await organization(6);
     const remove = (seq: string) =>
       asOwner(database, async (client) => {
@@ -236,7 +236,7 @@ describe("a JSONL export", () => {
     expect(await verdicts()).toEqual(["HEAD_MISMATCH"]);
   });
 
-  it("that was cut verifies from where it begins, and shows what is missing since", async () => {
+  it("that was truncated verifies from its beginning, and shows rows missing since", async () => {
     // Rows go by time, and the first one's is the newest.
     const { admin } = await organization(10_003, (n) =>
       n === 0 ? { timestamp: timestampFromDate(new Date(hourAgo + 3_000_000)) } : {},
@@ -250,7 +250,7 @@ describe("a JSONL export", () => {
 });
 
 describe("a reader", () => {
-  it("who leaves ends the reading, and who is slow holds it up: rows are read when they are wanted", async () => {
+  it("who disconnects ends the reading, and a slow one delays it: rows are read on demand", async () => {
     const { admin, orgId } = await organization(3_000, () => ({
       detailsJson: JSON.stringify({ text: "x".repeat(4_000) }),
     }));

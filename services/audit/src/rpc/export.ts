@@ -26,9 +26,9 @@ type Deps = TenantReader & {
   copies(chainId: string): Promise<string[]>;
 };
 
-const exportedRows = counter("audit_exported_rows_total", "Rows that left in exports.", ["format"]);
+const exportedRows = counter("audit_exported_rows_total", "Rows sent in exports.", ["format"]);
 const partBytes = 65_536;
-/** Chains of one export whose copies are read: beyond them it says what the table says. */
+/** Chains of one export whose external copies are read at most: beyond them the export states the table's values. */
 const mostCopied = 50;
 /** Clocks of two replicas may differ so much. */
 const clockMarginMs = 10_000;
@@ -116,7 +116,7 @@ function formatOf({ format, columns }: Pick<ExportLogsRequest, "format" | "colum
   }
 }
 
-/** Before the first byte leaves: nothing is taken away that nobody knows of. */
+/** Before the first byte is sent: no export remains unaudited. */
 async function tellOfExport(
   { db }: Deps,
   context: CallContext,
@@ -125,7 +125,7 @@ async function tellOfExport(
   const { partnerId, orgId: ownOrgId } = context.caller;
   const orgId = asked.orgId ?? ownOrgId;
   const chainId = orgId ?? ownChain(context);
-  // A caller's organizations are of its own partner.
+  // A caller's organizations belong to the caller's partner.
   const tenant = partnerId ? { orgId, partnerId } : await tenantOfChain(db, context, chainId);
   const filter = Object.fromEntries(
     Object.entries(asked.filter).filter(([, value]) => value !== null && !(Array.isArray(value) && value.length === 0)),

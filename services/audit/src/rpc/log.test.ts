@@ -75,8 +75,8 @@ async function fleet() {
   return { partnerId, orgA, orgB, strangerId, strangerOrg };
 }
 
-describe("whose rows a caller reads", () => {
-  it("shows each caller its own chains and no others", async () => {
+describe("a caller's rows", () => {
+  it("are those of the caller's own chains", async () => {
     const { partnerId, orgA, orgB, strangerId } = await fleet();
     const seen = async (caller: Caller) => names(await list(caller)).sort();
     expect(await seen(callers.orgAdmin(partnerId, orgA))).toEqual(["a"]);
@@ -86,11 +86,11 @@ describe("whose rows a caller reads", () => {
     expect(await seen(callers.partnerAdmin(strangerId))).toEqual(["stranger"]);
     expect(await seen(callers.partnerAdmin(uuidv7()))).toEqual([]);
     expect(await seen(callers.orgAdmin(uuidv7(), uuidv7()))).toEqual([]);
-    // An organization of somebody else in a list opens nothing.
+    // An organization of another tenant in a list gives access to nothing.
     expect(await seen(callers.partnerWithList(strangerId, [orgA]))).toEqual([]);
   });
 
-  it("counts without filters what it shows", async () => {
+  it("are counted without filters as they are shown", async () => {
     const { partnerId, orgA, orgB } = await fleet();
     const total = async (caller: Caller) => (await list(caller)).page?.total;
     expect(await total(callers.orgAdmin(partnerId, orgA))).toBe(1n);
@@ -98,7 +98,7 @@ describe("whose rows a caller reads", () => {
     expect(await total(callers.partnerWithList(partnerId, [orgB]))).toBe(2n);
   });
 
-  it("shows the platform's chain to system callers only", async () => {
+  it("include the platform's chain for system callers only", async () => {
     const { partnerId } = await fleet();
     const name = `platform ${uuidv7()}`;
     await seal({ resourceName: name, action: "partner.update" });
@@ -108,7 +108,7 @@ describe("whose rows a caller reads", () => {
     expect(logs[0]?.orgId).toBe("");
   });
 
-  it("narrows to an organization the caller reaches, and does not know any other", async () => {
+  it("can be filtered by an organization within reach, and not by any other", async () => {
     const { partnerId, orgA, orgB, strangerOrg } = await fleet();
     const narrowed = async (caller: Caller, orgId: string) =>
       list(caller, { orgId }).then(names, (error: unknown) => toAppError(error).code);
@@ -130,7 +130,7 @@ describe("whose rows a caller reads", () => {
     }
   });
 
-  it("goes by the copy of tenants: new organizations have empty lists, deleted ones are gone but for the system", async () => {
+  it("follow the copy of tenants: new organizations have empty lists, deleted ones are visible to the system only", async () => {
     const [partnerId, fresh, gone] = [uuidv7(), uuidv7(), uuidv7()];
     await seal({ partnerId, orgId: gone, resourceName: "left" });
     await database.db.tx(system, async (tx) => {
@@ -149,7 +149,7 @@ describe("whose rows a caller reads", () => {
     expect(await refusal(list(callers.partnerAdmin(uuidv7()), { orgId: fresh }))).toBe("organization_not_found");
   });
 
-  it("gives a row by id to who may see it, and 404 to everybody else", async () => {
+  it("can be read by id by callers who may see them, with 404 for all others", async () => {
     const { partnerId, orgA, orgB, strangerId, strangerOrg } = await fleet();
     const [log] = (await list(callers.orgAdmin(partnerId, orgA))).logs;
     const one = (caller: Caller, id = log?.id ?? "") =>
@@ -175,7 +175,7 @@ describe("whose rows a caller reads", () => {
     expect(await one(callers.platformAdmin(), "no id")).toBe("audit_log_not_found");
   });
 
-  it("refuses people limited to some sites, and callers without the permission", async () => {
+  it("are refused to users limited to some sites, and to callers without the permission", async () => {
     const { partnerId, orgA } = await fleet();
     const limited = callers.orgAdmin(partnerId, orgA, { siteIds: [uuidv7()] });
     const powerless = callers.orgAdmin(partnerId, orgA, { permissions: ["organizations:read"] });
@@ -188,7 +188,7 @@ describe("whose rows a caller reads", () => {
     }
   });
 
-  it("gives nothing from any table without a caller", async () => {
+  it("are in no table readable without a caller", async () => {
     await fleet();
     for (const table of ["audit_log", "chain_head", "tenant", "outbox", "dead_letter", "job"]) {
       const statement = { text: `SELECT 1 FROM ${table}`, values: [] };
@@ -274,7 +274,7 @@ describe("filters", () => {
     expect(await shown(request)).toEqual(expected);
   });
 
-  it("find the same over several chains as in one", async () => {
+  it("have the same result over several chains as in one", async () => {
     for (const request of [{ actions: ["site.create"] }, { category: "device" }, { category: "system", user: "bob" }]) {
       expect(names(await list(partner, request))).toEqual(names(await list(org, request)));
     }
@@ -287,7 +287,7 @@ describe("filters", () => {
     },
   );
 
-  it("computes no total under skipCount", async () => {
+  it("have no total under skipCount", async () => {
     for (const request of [{}, { action: "site" }, { user: "ada" }, { from: at(2) }]) {
       const { page } = await list(org, { ...request, page: { limit: 50, skipCount: true } });
       expect(page?.total).toBeUndefined();
@@ -331,7 +331,7 @@ describe("filters", () => {
 });
 
 describe("several chains at once", () => {
-  it("merges them by time, whatever the filter, for lists of organizations as for all", async () => {
+  it("are merged by time, whatever the filter, for lists of organizations as for all", async () => {
     const [partnerId, ...orgs] = Array.from({ length: 6 }, () => uuidv7());
     const changes = Array.from({ length: 60 }, (_, n) => ({
       partnerId,
@@ -359,8 +359,8 @@ describe("several chains at once", () => {
   });
 });
 
-describe("a search whose time is up", () => {
-  it("answers in part, says how far it came, and goes on from there without losing or repeating a row", async () => {
+describe("a search that reaches its deadline", () => {
+  it("returns a partial page and its position, and continues without losing or repeating a row", async () => {
     const [partnerId, orgId] = [uuidv7(), uuidv7()];
     const org = callers.orgAdmin(partnerId, orgId);
     const rows = Array.from({ length: 2_500 }, (_, n) => ({
@@ -387,7 +387,7 @@ describe("a search whose time is up", () => {
     expect(replies).toBe(3);
   }, 60_000);
 
-  it("keeps the place of a later page while it is still skipping", async () => {
+  it("keeps the position of a later page while it is still skipping", async () => {
     const [partnerId, orgId] = [uuidv7(), uuidv7()];
     const org = callers.orgAdmin(partnerId, orgId);
     await seal(

@@ -63,8 +63,8 @@ const finishAll = async () => {
   }
 };
 
-describe("a verification that is asked for", () => {
-  it("is the open one of the same rows, also when twenty callers ask at once; each request is audited", async () => {
+describe("a requested verification", () => {
+  it("joins the open one of the same rows, also for twenty concurrent callers; each request is audited", async () => {
     const { orgId, verify } = await organization();
     const ids = await Promise.all(Array.from({ length: 20 }, () => verify(1)));
     expect(new Set(ids).size).toBe(1);
@@ -79,7 +79,7 @@ describe("a verification that is asked for", () => {
     await finishAll();
   });
 
-  it("waits with one other of its organization at most; a third one is refused until one of them runs", async () => {
+  it("waits with at most one other of its organization; a third one is refused until one of them runs", async () => {
     const { orgId, verify } = await organization();
     const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => verify(n + 1)));
     expect(answers.filter((answer) => answer === "limit_reached")).toHaveLength(18);
@@ -92,7 +92,7 @@ describe("a verification that is asked for", () => {
     await finishAll();
   });
 
-  it("comes before the second one of a partner whose many organizations asked before", async () => {
+  it("precedes the second one of a partner whose many organizations requested earlier", async () => {
     const partnerId = uuidv7();
     const many = await Promise.all(Array.from({ length: 5 }, () => organization(partnerId)));
     for (const { verify } of many) for (const from of [1, 2]) await verify(from);
@@ -103,7 +103,7 @@ describe("a verification that is asked for", () => {
     await finishAll();
   });
 
-  it("gives way to one of another tenant while its own chain is long, and goes on afterwards", async () => {
+  it("yields to one of another tenant while its own chain is long, and continues afterwards", async () => {
     const deps = {
       db: database.db,
       log,
@@ -159,7 +159,7 @@ describe("the list of verifications", () => {
     await finishAll();
   });
 
-  it("does not show a deleted organization's to its partner; the system sees it", async () => {
+  it("hides a deleted organization's from its partner; the system sees it", async () => {
     const gone = await organization();
     const id = await gone.verify(1);
     await finishAll();

@@ -80,7 +80,7 @@ const refusal = (call: Promise<unknown>) =>
 const lately = { from: day(10) };
 
 describe("a report", () => {
-  it("without an end ends where a read replica does, and is read at the primary when it ends later", async () => {
+  it("without an end ends where a read replica does, and a later end is read at the primary", async () => {
     const { admin } = await fleet();
     // It holds what was there between the rows of three and of two days ago; nothing stands at its address.
     const asOf = timestampDate(day(2.5));
@@ -136,7 +136,7 @@ describe("a report", () => {
     expect(reply.days[0]?.day).toBe(timestampDate(day(3)).toISOString().slice(0, 10));
   });
 
-  it("covers the last 30 days when nobody says which, and both ends when somebody does", async () => {
+  it("covers the last 30 days by default, or the given span including both ends", async () => {
     const { admin } = await fleet();
     const client = port.client(ReportService, admin);
     expect(plain((await client.report({ kind: ReportKind.CATEGORIES })).counts)[0]).toBe(6);
@@ -176,7 +176,7 @@ describe("a report", () => {
     expect(whole.rows.map(({ action }) => action)).toEqual(["device.create", "device.create", "organization.update"]);
   });
 
-  it("shows each caller its own tenant alone", async () => {
+  it("shows each caller only its own tenant", async () => {
     const { orgId, otherOrgId, partner, admin } = await fleet();
     const count = async (caller: typeof admin, request = {}) =>
       plain((await port.client(ReportService, caller).report({ kind: ReportKind.CATEGORIES, ...request })).counts)[0];
@@ -188,7 +188,7 @@ describe("a report", () => {
     expect(await refusal(count({ ...admin, permissions: [] }))).toBe("permission_denied");
   });
 
-  it("that would take too long says so, and asks for less", async () => {
+  it("that would take too long fails with the advice to narrow its span", async () => {
     const { admin } = await fleet();
     expect(await refusal(hurried.client(ReportService, admin).report({ kind: ReportKind.CATEGORIES }))).toBe(
       "time_range_too_wide",
@@ -197,7 +197,7 @@ describe("a report", () => {
 });
 
 describe("the documented lists", () => {
-  it("hold the security events and compliance actions word for word", () => {
+  it("match the security events and compliance actions word for word", () => {
     expect([securityActions.length, complianceActions.length]).toEqual([8, 9]);
   });
 });

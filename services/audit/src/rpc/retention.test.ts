@@ -53,7 +53,7 @@ const updates = async (orgId: string) =>
     .filter((event) => event.orgId === orgId && event.action === "audit.retention.update");
 
 describe("the retention of an organization", () => {
-  it("is 365 days without archive until somebody says otherwise", async () => {
+  it("is 365 days without archive by default", async () => {
     const { orgId, admin, partner } = await organization();
     const expected = { orgId, retentionDays: 365, archiveToS3: false };
     expect((await client(admin).getRetention({})).policy).toMatchObject(expected);
@@ -66,7 +66,7 @@ describe("the retention of an organization", () => {
     ]);
   });
 
-  it("is longer at once, and shorter after 24 hours by the database's clock", async () => {
+  it("takes effect at once when it is longer, and after 24 hours by the database's clock when it is shorter", async () => {
     const { admin } = await organization();
     const { policy: longer } = await client(admin).updateRetention({ retentionDays: 400, archiveToS3: true });
     expect(longer).toMatchObject({ retentionDays: 400, archiveToS3: true });
@@ -84,7 +84,7 @@ describe("the retention of an organization", () => {
     expect([inForce?.retentionDays, inForce?.pendingRetentionDays]).toEqual([30, undefined]);
   });
 
-  it("leaves an audit row of each change, with what it was and what it is", async () => {
+  it("leaves an audit row of each change, with the old and the new values", async () => {
     const { orgId, admin } = await organization();
     await client(admin).updateRetention({ retentionDays: 500 });
     await client(admin).updateRetention({ retentionDays: 100 });
@@ -98,7 +98,7 @@ describe("the retention of an organization", () => {
     ]);
   });
 
-  it("is neither shown nor changed without permission, factor, context or reach", async () => {
+  it("is not shown or changed without permission, factor, context or reach", async () => {
     const { orgId, admin, partner } = await organization();
     const other = await organization();
     const change = { retentionDays: 400 };

@@ -2,7 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import canonicalizeExport from "canonicalize";
 import { canonicalJson } from "./canonical-json.ts";
 
-// Its types say ES module, its code is CommonJS: the default export is the function itself.
+// The package's types declare an ES module, its code is CommonJS: the default export is the function itself.
 const canonicalize = canonicalizeExport as unknown as (value: unknown) => string | undefined;
 
 /** Arbitrary JSON from a seed, awkward keys, strings and numbers included. */
@@ -58,14 +58,14 @@ function arbitrary(seed: number): unknown {
 }
 
 describe("canonical JSON", () => {
-  it("is what the reference package makes of a thousand arbitrary values", () => {
+  it("equals the reference package's output for a thousand arbitrary values", () => {
     for (let seed = 1; seed <= 1_000; seed++) {
       const value = [arbitrary(seed), { nested: arbitrary(seed * 7) }];
       expect(canonicalJson(value)).toBe(canonicalize(value));
     }
   });
 
-  it.each([0, 1, 2, 3, 15, 16, 17, 40])("sorts an object of %i keys, in whatever order they stand", (count) => {
+  it.each([0, 1, 2, 3, 15, 16, 17, 40])("sorts an object of %i keys, whatever their order", (count) => {
     const keys = Array.from({ length: count }, (_, n) => `k${(n * 7) % 41}`);
     for (const order of [keys, [...keys].reverse(), [...keys].sort()]) {
       const object = Object.fromEntries(order.map((key) => [key, key]));

@@ -25,7 +25,7 @@ describe("a CSV cell", () => {
 });
 
 describe("the columns of a CSV file", () => {
-  it("are those that were named, in their order, and all of them when none was", () => {
+  it("are the named ones in their order, and all of them by default", () => {
     expect(csvTable(["action", "actorEmail"])?.header).toBe("action,actorEmail\r\n");
     const all = csvTable([])?.header ?? "";
     expect([all.split(",").length, all.startsWith("id,orgId,"), all.endsWith("prevChecksum\r\n")]).toEqual([

@@ -25,7 +25,7 @@ const event = (change: MessageInitShape<typeof AuditEventSchema> = {}): AuditEve
   });
 
 describe("an audit entry", () => {
-  it("keeps a non-UUID actor and resource in the details", () => {
+  it("stores a non-UUID actor and resource in the details", () => {
     const entry = entryOf(event({ actorId: "agent-7", resourceId: "x/y" }), now);
     expect(entry).toMatchObject({
       actorId: zeroUuid,
@@ -41,7 +41,7 @@ describe("an audit entry", () => {
     expect(entryOf(event({ orgId: "", partnerId: "", chainId: zeroUuid }), now).chainId).toBe(zeroUuid);
   });
 
-  it("clamps fields to the documented sizes, counted in code points", () => {
+  it("limits fields to the documented sizes, counted in code points", () => {
     const entry = entryOf(event({ action: "site.a".padEnd(300, "a"), resourceName: "😀".repeat(300) }), now);
     expect(entry.action).toHaveLength(100);
     expect([...(entry.resourceName ?? "")]).toHaveLength(255);
@@ -63,7 +63,7 @@ describe("an audit entry", () => {
     expect(JSON.stringify(details)).toBe('{"__proto__":{"a":1}}');
   });
 
-  it("clamps a device clock that is off and keeps what it claimed", () => {
+  it("clamps a wrong device clock and stores the claimed time", () => {
     const far = new Date("2099-01-01T00:00:00Z");
     const entry = entryOf(event({ timestamp: timestampFromDate(far) }), now);
     expect(entry.timestamp).toEqual(new Date("2026-06-01T00:05:00Z"));

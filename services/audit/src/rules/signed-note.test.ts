@@ -17,13 +17,13 @@ describe("signed notes", () => {
     `${text}\n` +
     "— PeterNeumann x08go/ZJkuBS9UG/SffcvIAQxVBtiFupLLr8pAcElZInNIuGUgYN1FFYC2pZSNXgKvqfqdngotpRZb6KE6RyyBwJnAM=\n";
 
-  it("opens a note that another implementation signed", () => {
+  it("opens a note signed by another implementation", () => {
     const key = parseVerifier(peter);
     expect(key.text).toBe(peter);
     expect(openNote(note, [key])).toEqual({ text, signers: [key] });
   });
 
-  it("refuses one whose text, signature or key is another", () => {
+  it("refuses a note with another text, signature or key", () => {
     const key = parseVerifier(peter);
     expect(() => openNote(note.replace("answer", "Answer"), [key])).toThrow("does not hold");
     expect(() => openNote(note.replace("x08go/ZJ", "x08go/ZK"), [key])).toThrow("does not hold");
@@ -59,7 +59,7 @@ describe("what is signed", () => {
   const receipt = { chainId, firstSeq: 1, lastSeq: 20, lastChecksum: head, prunedAt: at, archiveDigest: null };
   const checkpoint = { chainId, seq: 42, head, at };
 
-  it("reads back as it was written, for its own deployment only", () => {
+  it("is parsed as it was written, for its own deployment only", () => {
     expect(parseReceipt(receiptText("d", receipt), "d")).toEqual(receipt);
     const archived = { ...receipt, archiveDigest: "cd".repeat(32) };
     expect(parseReceipt(receiptText("d", archived), null)).toEqual(archived);
@@ -69,7 +69,7 @@ describe("what is signed", () => {
     expect(parseExportText(exportText("d", 3, head, at), "d")).toEqual({ rows: 3, sha256: head, at });
   });
 
-  it("never passes for another kind", () => {
+  it("is never accepted as another kind", () => {
     const texts = [receiptText("d", receipt), checkpointText("d", checkpoint), exportText("d", 3, head, at)];
     const readers = [parseReceipt, parseCheckpoint, parseExportText];
     expect(texts.map((text) => readers.map((read) => read(text, null) !== null))).toEqual([
@@ -113,7 +113,7 @@ describe("export lines", () => {
     prevChecksum: null,
   };
 
-  it("read back as they were written", () => {
+  it("are parsed as they were written", () => {
     expect(parseLine(renderRow(row))).toEqual({ type: "row", ...row });
     const erased = { ...row, personalDigest: head, personalSalt: Buffer.alloc(0) };
     expect(parseLine(renderRow(erased))).toEqual({ type: "row", ...erased });

@@ -81,7 +81,7 @@ function whole(count = 10, checkpointed = [4, 8]): Given {
   };
 }
 
-/** Findings in short: `ALTERED 3`, `DELETED 3-5`. The state goes through JSON after each row, as it does in a job. */
+/** Findings in short form: `ALTERED 3`, `DELETED 3-5`. The state is serialised as JSON after each row, as in a job. */
 function verify(given: Given): string[] {
   let v = newVerification({ chainId, from: given.from ?? null });
   takeReceipts(v, trust, given.receipts, given.base);
@@ -105,7 +105,7 @@ const resealed = (row: ChainRow) => ({ ...row, checksum: foundChecksum(row, row.
 const tail = "UNPROTECTED_TAIL 2";
 
 describe("verification", () => {
-  it("finds a whole chain whole, also an empty one and from the middle", () => {
+  it("reports an intact chain as intact, also an empty one and from the middle", () => {
     expect(verify(whole())).toEqual(["OK 10", tail]);
     expect(verify({ ...whole(10, [10]) })).toEqual(["OK 10"]);
     expect(verify({ ...whole(0, []), head: null })).toEqual(["OK 0"]);
@@ -156,7 +156,7 @@ describe("verification", () => {
     [1, 2],
     [9, 10],
     [2, 10],
-  ])("says ALTERED of two rows (%d and %d) that changed places", (a, b) => {
+  ])("reports ALTERED for two swapped rows (%d and %d)", (a, b) => {
     const given = whole();
     const [first, second] = [rowAt(given, a), rowAt(given, b)];
     first.seq = b;
@@ -165,7 +165,7 @@ describe("verification", () => {
     expect(found).toEqual(b === a + 1 ? [`ALTERED ${a}-${b}`] : [`ALTERED ${a}`, `ALTERED ${b}`]);
   });
 
-  it("says which rows are missing", () => {
+  it("reports which rows are missing", () => {
     const without = (...seqs: number[]) => {
       const given = whole();
       return verify({ ...given, rows: given.rows.filter(({ seq }) => !seqs.includes(seq)) });
@@ -181,7 +181,7 @@ describe("verification", () => {
     expect(verify({ ...cut, rows, head })).toEqual(["TRUNCATED 8 6", "UNPROTECTED_TAIL 2"]);
   });
 
-  it("knows a prune by its receipt, and misses the receipt", () => {
+  it("accepts a prune with its receipt, and reports a missing receipt", () => {
     const given = whole();
     const receipt = (firstSeq: number, lastSeq: number) => {
       const { checksum } = rowAt(given, lastSeq);
@@ -211,13 +211,13 @@ describe("verification", () => {
       "PRUNED_PREFIX 1-5",
       tail,
     ]);
-    // All rows pruned: the chain goes on linking to its base.
+    // All rows pruned: the chain continues with a link to its base.
     const all = [receipt(1, 10)];
     const end = { seq: 10, checksum: rowAt(given, 10).checksum };
     expect(verify({ ...given, rows: [], base: end, receipts: all })).toEqual(["OK 0", "PRUNED_PREFIX 1-10"]);
   });
 
-  it("says INSERTED or FORK of rows that were added", () => {
+  it("reports INSERTED or FORK for added rows", () => {
     const appended = whole();
     const [last, next] = [rowAt(appended, 10), { ...entry(99) }];
     const added: ChainRow = { ...last, entry: next, seq: 11, prevChecksum: last.checksum };
@@ -256,7 +256,7 @@ describe("verification", () => {
     expect(verify({ ...twice, rows: [...twice.rows, { ...rowAt(twice, 6) }] })).toEqual(["INSERTED 6", tail]);
   });
 
-  it("says INSERTED of a row copied from another chain", () => {
+  it("reports INSERTED for a row copied from another chain", () => {
     const foreign = chainOf(12, otherChain, 50);
     const copy = (row: ChainRow | undefined, seq: number): ChainRow => {
       if (!row) throw new Error("no row");
@@ -276,7 +276,7 @@ describe("verification", () => {
     ]);
   });
 
-  it("says REORDERED or ALTERED of renumbered rows", () => {
+  it("reports REORDERED or ALTERED for renumbered rows", () => {
     const shifted = whole();
     for (const row of shifted.rows) if (row.seq > 6) row.seq += 3;
     expect(verify({ ...shifted, head: { seq: 13, checksum: rowAt(shifted, 13).checksum } })).toContain(
@@ -295,7 +295,7 @@ describe("verification", () => {
     expect(found.some((text) => /^(ALTERED|REORDERED) 3/.test(text))).toBe(true);
   });
 
-  it("says CHECKPOINT_MISMATCH of a chain rebuilt without the key", () => {
+  it("reports CHECKPOINT_MISMATCH for a chain rebuilt without the key", () => {
     const before = whole();
     const rebuilt = whole();
     expect(verify({ ...rebuilt, checkpoints: before.checkpoints })).toEqual([
@@ -312,7 +312,7 @@ describe("verification", () => {
     ]);
   });
 
-  describe("of a chain that went back to row 6", () => {
+  describe("of a chain that was restored to row 6", () => {
     const minutes = (n: number) => new Date(at.getTime() + n * 60_000);
     const declared = (from: number, to: number, by = signer, deployment = "d") => ({
       seq: null,
@@ -328,19 +328,19 @@ describe("verification", () => {
       checkpoints: [...given.checkpoints, note],
     });
 
-    it("says RESTORED when that was declared, also after it went on", () => {
+    it("reports RESTORED when that was declared, also after it continued", () => {
       expect(verify(withNote(went, declared(-1, 1)))).toEqual(["OK 6", tail, "RESTORED 8-10"]);
       expect(verify(withNote(wentOn, declared(-1, 1)))).toEqual(["OK 12", "UNPROTECTED_TAIL 8", "RESTORED 8-10"]);
     });
 
-    it("says TRUNCATED or CHECKPOINT_MISMATCH when it was not, or for another time", () => {
+    it("reports TRUNCATED or CHECKPOINT_MISMATCH when it was not declared, or for another time", () => {
       for (const given of [went, withNote(went, declared(1, 2)), withNote(went, declared(-2, -1))]) {
         expect(verify(given)).toEqual(["TRUNCATED 10 6", tail]);
       }
       expect(verify(withNote(wentOn, declared(1, 2)))).toContain("CHECKPOINT_MISMATCH 8");
     });
 
-    it("takes no declaration of another key or deployment, or that ends before it begins", () => {
+    it("accepts no declaration of another key or deployment, or one that ends before it begins", () => {
       const stranger = noteKeys(generateNoteKey("other")).signer;
       for (const note of [declared(-1, 1, stranger), declared(-1, 1, signer, "e"), declared(1, -1)]) {
         expect(verify(withNote(went, note))).toEqual(expect.arrayContaining(["BAD_SIGNATURE", "TRUNCATED 10 6"]));
@@ -348,7 +348,7 @@ describe("verification", () => {
     });
   });
 
-  it("takes no checkpoint of another chain, deployment, place or kind", () => {
+  it("accepts no checkpoint of another chain, deployment, position or kind", () => {
     const given = whole();
     const row = rowAt(given, 8);
     const facts = { chainId, seq: 8, head: row.checksum, at };
@@ -363,7 +363,7 @@ describe("verification", () => {
     }
   });
 
-  it("tells a head that was set back, forth or to another checksum", () => {
+  it("reports a head that was moved back, forward or to another checksum", () => {
     const given = whole();
     expect(verify({ ...given, head: { seq: 7, checksum: rowAt(given, 7).checksum } })).toEqual([
       "HEAD_MISMATCH 7 10",
@@ -374,7 +374,7 @@ describe("verification", () => {
     expect(verify({ ...given, head: null })).toEqual(["HEAD_MISMATCH", tail]);
   });
 
-  it("says ERASED of a row whose personal fields were erased, and goes on", () => {
+  it("reports ERASED for a row whose personal fields were erased, and continues", () => {
     const given = whole();
     const row = rowAt(given, 5);
     const fields = '{"actorEmail":"5@example.com","actorName":null,"ipAddress":null,"userAgent":null}';
@@ -386,7 +386,7 @@ describe("verification", () => {
     expect(verify(given)).toEqual(["ERASED 5", "ALTERED 5", tail]);
   });
 
-  it("goes on after the first finding", () => {
+  it("continues after the first finding", () => {
     const given = whole(30, [10, 20, 30]);
     rowAt(given, 3).entry = entry(99);
     rowAt(given, 12).checksum = "0";

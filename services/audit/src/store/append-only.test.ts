@@ -105,18 +105,18 @@ async function refusal(role: string, text: string): Promise<string | null> {
 }
 
 describe.each(roles.map((role) => [role]))("%s", (role) => {
-  it("has rows to fail on in every partition", async () => {
+  it("has rows to test with in every partition", async () => {
     const { rows } = await asSuperuser("SELECT DISTINCT tableoid FROM audit.audit_log");
     expect(rows).toHaveLength(16);
   });
 
-  // 42501 insufficient_privilege; the pruner's DELETE meets the trigger, which says the same.
+  // 42501 insufficient_privilege; the pruner's DELETE meets the trigger, which has the same code.
   it.each(attempts.map(({ what, text }) => [what, text]))("is refused: %s", async (_what, text) => {
     expect(await refusal(role, text)).toBe("42501");
   });
 });
 
-it("knows every role that may log in to the schema", async () => {
+it("covers every role that may log in to the schema", async () => {
   const { rows } = await asSuperuser(
     `SELECT rolname FROM pg_roles WHERE rolname LIKE 'muster_audit_%' AND rolcanlogin AND rolname <> 'muster_audit_owner'`,
   );

@@ -19,7 +19,7 @@ const textArray = (values: readonly (string | null)[]) =>
   );
 
 describe("an array as text", () => {
-  it("arrives as it was, whatever the texts hold", async () => {
+  it("arrives unchanged, whatever the texts contain", async () => {
     const values = ["", "NULL", null, '"', "\\", '\\"}', "{a,b}", " a , b ", "\n\t", "ä€😀", "$1 $& $$", "'; --"];
     expect(await read(sql`SELECT ${textArray(values)}::text[] AS a`)).toEqual([{ a: values }]);
     expect(await read(sql`SELECT ${textArray([])}::text[] AS a`)).toEqual([{ a: [] }]);

@@ -86,7 +86,7 @@ export async function findStream(db: Database, who: Who, id: string): Promise<(S
   return row ?? null;
 }
 
-/** Pauses a stream or lets it go on at once; whoever is sending for it loses its turn. */
+/** Pauses a stream or resumes it at once; a process that is sending for it loses its lease. */
 export async function setStreamStatus(
   tx: Tx,
   id: string,
@@ -108,10 +108,16 @@ export async function removeStream(tx: Tx, id: string): Promise<void> {
   await tx.execute(sql`DELETE FROM audit_streams WHERE id = ${id}`);
 }
 
-/** Takes a stream that is due and has rows to send, for `leaseMs`; one whose holder fell silent is in doubt. Null when none is. */
+/** Whether there is a stream that could be claimed at some time. */
+export async function isAnyStreamActive(tx: Tx): Promise<boolean> {
+  return (await tx.query(sql`SELECT id FROM audit_streams WHERE status = 'active' LIMIT 1`)).length > 0;
+}
+
+/**
+ * Leases a stream that is due and has rows to send, for `leaseMs`; one whose holder stopped responding is in doubt.
+ * Null when there is none.
+ */
 export async function claimStream(tx: Tx, leaseMs: number): Promise<StreamRow | null> {
-  // Mostly there is none, and then nothing is written.
-  if ((await tx.query(sql`SELECT id FROM audit_streams WHERE status = 'active' LIMIT 1`)).length === 0) return null;
   const [row] = await tx.query<StreamRow>(sql`
     UPDATE audit_streams AS t
     SET fence = t.fence + 1, is_doubtful = t.is_doubtful OR t.leased_until IS NOT NULL,
@@ -129,14 +135,14 @@ export async function claimStream(tx: Tx, leaseMs: number): Promise<StreamRow | 
   return row ?? null;
 }
 
-/** Says which rows are about to be sent; false when the turn was lost. */
+/** Records which rows are about to be sent; false when the lease was lost. */
 export async function beginBatch(tx: Tx, { id, fence }: StreamRow, batchTo: number): Promise<boolean> {
   return (
     (await tx.execute(sql`UPDATE audit_streams SET batch_to = ${batchTo} WHERE id = ${id} AND fence = ${fence}`)) === 1
   );
 }
 
-/** Moves a stream past rows that were taken, or that are not kept any more; it may go on at once. */
+/** Moves a stream past rows that were accepted, or that were pruned; it is due again at once. */
 export async function settleTaken(tx: Tx, { id, fence }: StreamRow, seq: number, sent: number): Promise<void> {
   await tx.execute(sql`
     UPDATE audit_streams
@@ -148,7 +154,7 @@ export async function settleTaken(tx: Tx, { id, fence }: StreamRow, seq: number,
 
 export type Refusal = { error: string; delayMs: number; isDoubtful: boolean; fails: boolean };
 
-/** Dates the next attempt, or ends the stream until somebody lets it go on; false when the turn was lost. */
+/** Schedules the next attempt, or stops the stream until a user resumes it; false when the lease was lost. */
 export async function settleRefused(tx: Tx, { id, fence }: StreamRow, refusal: Refusal): Promise<boolean> {
   const { error, delayMs, isDoubtful, fails } = refusal;
   const rows = await tx.execute(sql`

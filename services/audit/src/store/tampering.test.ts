@@ -19,7 +19,7 @@ import { auditDatabase, auditMessage, readerOf } from "../testing/audit.ts";
 import { readChain } from "./chain-rows.ts";
 import { takeLease } from "./checkpoints.ts";
 
-// What the tables' owner may do to a chain, and what verification says of it: by the API and offline.
+// The changes that the tables' owner can make to a chain, and their findings: by the API and offline.
 
 const log = createLogger("audit-test", "fatal");
 const { signer, verifiers } = noteKeys(generateNoteKey("test"));
@@ -138,7 +138,7 @@ function offline(lines: readonly string[]): { chain: string[]; file: string[] } 
   return { chain: report.chains.flatMap(({ findings }) => findings.map(short)), file: report.file.map(short) };
 }
 
-/** Both must say something that `wanted` matches, and nothing that `never` matches. */
+/** Both must report a finding that `wanted` matches, and none that `never` matches. */
 async function expectBoth(orgId: string, wanted: RegExp, never = /^(OK|FILE_CHANGED)/): Promise<void> {
   for (const [by, found] of [
     ["api", await byApi(orgId)],
@@ -223,7 +223,7 @@ describe("a clean chain", () => {
     expect(offline(await exported(orgId))).toEqual({ chain: ["OK 12", "UNPROTECTED_TAIL 3"], file: [] });
   });
 
-  it("verifies when it has no row yet", async () => {
+  it("verifies when it has no rows yet", async () => {
     const orgId = uuidv7();
     await owner(
       `INSERT INTO chain_head (chain_id, org_id, partner_id) VALUES ('${orgId}', '${orgId}', '${partnerId}')`,
@@ -264,7 +264,7 @@ describe("a clean chain", () => {
     await seal(orgId, 3);
     await checkpoint(rotated.signer);
     await chainVerifiesUnder(orgId, rotated.verifiers, ["OK 6"]);
-    // Without the old key its checkpoints are nobody's.
+    // Without the old key its checkpoints cannot be verified.
     await chainVerifiesUnder(orgId, [rotated.signer], ["BAD_SIGNATURE 3"]);
   });
 
@@ -292,7 +292,7 @@ describe("a row that the owner changed", () => {
   it.each(everyColumn)("is ALTERED by a byte of %s", async (column) => {
     const orgId = await chain();
     await owner(`UPDATE audit_log SET ${column} = ${flipped(column)} WHERE chain_id = '${orgId}' AND seq = 6`);
-    // Row-level security takes another partner's row out of this one's export.
+    // Row-level security excludes another partner's row from this one's export.
     const wanted: Record<string, RegExp> = { seq: /^ALTERED 1006$/, partner_id: /^(ALTERED|DELETED) 6$/ };
     const never = column === "partner_id" ? /^(OK|INSERTED|FORK)/ : /^(OK|DELETED|INSERTED|FORK|CHECKPOINT|HEAD)/;
     await expectBoth(orgId, wanted[column] ?? /^ALTERED 6$/, never);
@@ -305,7 +305,7 @@ describe("a row that the owner changed", () => {
     await expectBoth(other, /^INSERTED 13$/);
   });
 
-  it("is ALTERED when it changed places with another", async () => {
+  it("is ALTERED when it was swapped with another", async () => {
     const orgId = await chain();
     await owner(
       `UPDATE audit_log SET seq = -1 WHERE chain_id = '${orgId}' AND seq = 4;
@@ -443,7 +443,7 @@ describe("rows that the owner added", () => {
     await expectBoth(orgId, /^INSERTED 7$/);
   });
 
-  it("are a FORK with a recomputed checksum in the place of another", async () => {
+  it("are a FORK with a recomputed checksum in place of another row", async () => {
     const orgId = await chain();
     await owner(`UPDATE audit_log SET action = 'site.delete' WHERE chain_id = '${orgId}' AND seq = 7`);
     await reseal(orgId, 7, 6);
@@ -481,7 +481,7 @@ describe("heads and checkpoints that the owner changed", () => {
     await expectBoth(orgId, /^FORK 12$/);
   });
 
-  it("stop no sealing behind a row that was put in beyond the head, and show it", async () => {
+  it("do not stop sealing behind a row that was inserted beyond the head, and are reported", async () => {
     const orgId = await chain();
     await owner(`UPDATE audit_log SET seq = 13 WHERE chain_id = '${orgId}' AND seq = 7`);
     await seal(orgId, 2);
@@ -513,7 +513,7 @@ describe("heads and checkpoints that the owner changed", () => {
   );
 });
 
-describe("an export that somebody changed", () => {
+describe("a modified export", () => {
   const isSixth = (line: string) => line.includes('"seq":6,');
   const edits: [string, (lines: string[]) => string[], RegExp][] = [
     [

@@ -71,11 +71,11 @@ async function everythingSeen(db: TestDatabase["db"]): Promise<unknown[]> {
 }
 
 describe("the store", () => {
-  it("shows nothing of any table, and lets nothing be changed, when nobody said who is calling", async () => {
+  it("returns no row of any table, and permits no change, without a caller", async () => {
     expect(contextProblems(await tablesWithoutContext(database))).toEqual([]);
   });
 
-  it("returns nothing to a transaction without a tenant, whatever the query asks for", async () => {
+  it("returns nothing to a transaction without a tenant, whatever the query is", async () => {
     expect(await everythingSeen(seenBy(systemCaller("audit")))).not.toEqual([]);
     expect(await everythingSeen(seenBy(null))).toEqual([]);
     const who = context(callers.platformAdmin());
@@ -84,7 +84,7 @@ describe("the store", () => {
     });
   });
 
-  it("holds each wall by itself: the policies hide what a query forgets to exclude", async () => {
+  it("enforces each barrier separately: the policies hide rows that a query fails to exclude", async () => {
     const strangers = [
       callers.partnerAdmin(uuidv7()),
       callers.partnerWithList(uuidv7(), [orgId]),

@@ -39,8 +39,8 @@ const weeks = () =>
 
 const options = () => ({ db: service.database.db, log, agentLogDays: 30, eventLogDays: 90, now: () => new Date() });
 
-describe("the upkeep", () => {
-  it("has the weeks ahead ready, each under row-level security, also when they had been forgotten", async () => {
+describe("the partition upkeep", () => {
+  it("creates the partitions of the coming weeks, each under row-level security, also after gaps", async () => {
     const before = await weeks();
     expect(before.length).toBe(10);
     await asOwner(service.database, (owner) => owner.query(`DROP TABLE ${before[3]?.name}, ${before[5]?.name}`));
@@ -52,7 +52,7 @@ describe("the upkeep", () => {
     expect(after.every(({ secured, policies }) => secured && policies === 1)).toBe(true);
   });
 
-  it("moves rows that came while their week had no partition into it", async () => {
+  it("moves rows from the default partition into their week's partition", async () => {
     const device = service.device();
     await insert("agent_log", device, 14, 3);
     const stored = () => service.count("agent_log", device.deviceId);
@@ -65,7 +65,7 @@ describe("the upkeep", () => {
     expect(await stored()).toBe(3);
   });
 
-  it("drops weeks past their retention and keeps the rest; deletes old events in chunks", async () => {
+  it("drops weeks past their retention and keeps the others; deletes old events in chunks", async () => {
     const [old, young] = [service.device(), service.device()];
     await asOwner(service.database, (owner) =>
       owner.query("SELECT make_agent_log_weeks(12, now() - interval '84 days')"),
@@ -93,7 +93,7 @@ describe("the upkeep", () => {
     ).toBe(true);
   });
 
-  it("never lets the application drop what is not a day old, nor make weeks without end", async () => {
+  it("never lets the application drop rows less than a day old, or create unlimited partitions", async () => {
     const { db } = service.database;
     const run = (text: string) => db.tx({ caller: null }, (tx) => tx.query({ text, values: [] }));
     await expect(run("SELECT drop_agent_log_week(now())")).rejects.toThrow(/younger than a day/);

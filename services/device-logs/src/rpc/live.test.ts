@@ -27,7 +27,7 @@ afterAll(async () => {
 type Head = Record<string, unknown>;
 type Talk = (query: Head, say: (head: Head, body?: Uint8Array) => void) => void;
 
-/** A gateway that holds the device's channel and answers each query as told; remembers what it heard. */
+/** A gateway that holds the device's channel and answers each query as scripted; records the frames it received. */
 async function holding(device: TestDevice, epoch: number, talk: Talk) {
   const heard: Head[] = [];
   const listening = gateway.relay.listen(`agent.rpc.${device.deviceId}`, (bytes, answer) => {
@@ -71,7 +71,7 @@ const read = (device: TestDevice) => service.live(service.readerOf(device));
 const list = (device: TestDevice) => read(device).listEventLogs({ deviceId: device.deviceId });
 
 describe("a live query", () => {
-  it("is answered by the agent and leaves one data.access row that says what was read", async () => {
+  it("is answered by the agent and leaves one data.access row with its parameters", async () => {
     const device = service.device();
     const held = await holding(device, 1, answers({ events: [anEntry()], total: 91 }));
     const wanted = {
@@ -116,7 +116,7 @@ describe("a live query", () => {
     expect(await service.auditsOf(device.deviceId)).toEqual([]);
   });
 
-  it("waits up to a second for a device that is online and just changing gateways", async () => {
+  it("waits up to a second for a device that is online and just moving between gateways", async () => {
     const device = service.device();
     const asked = list(device);
     const held = await holding(device, 1, answers({ logs: [aDescriptor] }));
@@ -127,7 +127,7 @@ describe("a live query", () => {
     expect(performance.now() - startedMs).toBeLessThan(2_000);
   });
 
-  it("is put together from chunks: 2 MB arrive whole", async () => {
+  it("is assembled from chunks: 2 MB arrive completely", async () => {
     const device = service.device();
     const events = Array.from({ length: 100 }, (_, i) =>
       anEntry({ recordId: i, rawXml: `<Event n="${i}">${"ä".repeat(10_400)}</Event>` }),
@@ -145,7 +145,7 @@ describe("a live query", () => {
     held.stop();
   });
 
-  it("times out on a silent agent whose gateway goes on waiting, and takes its question back", async () => {
+  it("times out on a silent agent whose gateway keeps sending keep-alives, and is cancelled", async () => {
     const device = service.device();
     const held = await holding(device, 1, (_query, say) => {
       say({ type: "accepted" });
@@ -159,7 +159,7 @@ describe("a live query", () => {
     held.stop();
   });
 
-  it("is refused as the fifth of a device and the seventh of an organization, and taken again when one has ended", async () => {
+  it("is refused as the fifth of a device and the seventh of an organization, and accepted again when one has ended", async () => {
     const [device, neighbour] = [service.device(), service.device()];
     const sibling = service.device({ orgId: device.orgId, partnerId: device.partnerId });
     const waiting: (() => void)[] = [];
@@ -188,7 +188,7 @@ describe("a live query", () => {
     for (const { stop } of holdings) stop();
   });
 
-  it("fails clearly, long before its time is up, when the gateway died with it", async () => {
+  it("fails clearly, long before its deadline, when the gateway dies during it", async () => {
     const device = service.device();
     const held = await holding(device, 1, (_query, say) => say({ type: "accepted" }));
     const startedMs = performance.now();
@@ -197,7 +197,7 @@ describe("a live query", () => {
     held.stop();
   });
 
-  it("is asked again when its question met a channel on its way out", async () => {
+  it("is repeated when it reached a channel that was closing", async () => {
     const device = service.device();
     let asked = 0;
     const held = await holding(device, 1, (query, say) => {
@@ -233,14 +233,14 @@ describe("a live query", () => {
     held.stop();
   });
 
-  it.each(["event_log_not_found", "event_log_entry_not_found", "device_busy"])("passes %s on", async (code) => {
+  it.each(["event_log_not_found", "event_log_entry_not_found", "device_busy"])("forwards %s", async (code) => {
     const device = service.device();
     const held = await holding(device, 1, (_query, say) => say({ type: "error", code }));
     expect(await outcome(list(device))).toBe(code);
     held.stop();
   });
 
-  it("takes the newest connection's answer while an older one lingers", async () => {
+  it("uses the newest connection's answer while an older one lingers", async () => {
     const device = service.device();
     const stale = await holding(device, 5, (_query, say) => {
       say({ type: "accepted" });
@@ -255,7 +255,7 @@ describe("a live query", () => {
     fresh.stop();
   });
 
-  it("follows a log: what came since, oldest first, with one data.access row, until the caller leaves", async () => {
+  it("follows a log: new events, oldest first, with one data.access row, until the caller disconnects", async () => {
     const device = service.device();
     const { deviceId } = device;
     let newest = 7;
@@ -280,7 +280,7 @@ describe("a live query", () => {
     held.stop();
   });
 
-  it("follows from a record that the caller knows, and says when there are more than one answer holds", async () => {
+  it("follows from a record that the caller has, and reports when there are more than one answer holds", async () => {
     const device = service.device();
     const { deviceId } = device;
     const events = Array.from({ length: 100 }, (_, i) => anEntry({ recordId: 300 - i }));
@@ -301,7 +301,7 @@ describe("a live query", () => {
     held.stop();
   });
 
-  it("follows no log of a device that is out of reach or offline, and ends when the device is gone", async () => {
+  it("follows no log of a device that is out of reach or offline, and ends when the device is deleted", async () => {
     const device = service.device();
     const { deviceId } = device;
     const followed = async (caller = service.readerOf(device), name = "System") => {
@@ -320,7 +320,7 @@ describe("a live query", () => {
     expect(await following).toBe("device_offline");
   });
 
-  it("is only for those who read the device", async () => {
+  it("requires permission to read the device", async () => {
     const device = service.device();
     const { deviceId } = device;
     const stranger = service.live(service.readerOf(service.device()));
@@ -334,7 +334,7 @@ describe("a live query", () => {
   });
 });
 
-describe("who leaves", () => {
+describe("a caller who disconnects", () => {
   it("cancels the query on the device", async () => {
     const device = service.device();
     const held = await holding(device, 1, (_query, say) => say({ type: "accepted" }));

@@ -14,7 +14,7 @@ const at = (text: string) => timestampFromDate(new Date(text));
 const many = <T>(n: number, make: (i: number) => T): T[] => Array.from({ length: n }, (_, i) => make(i));
 
 describe("diagnostic logs", () => {
-  it("stores 500 entries and says so; 501 are refused and nothing is stored", async () => {
+  it("are stored 500 at a time with their count; 501 are refused and none is stored", async () => {
     const device = service.device();
     const { deviceId } = device;
     const agent = service.logs(service.agentOf(device));
@@ -27,7 +27,7 @@ describe("diagnostic logs", () => {
     expect(await service.count("agent_log", deviceId)).toBe(500);
   });
 
-  it("names the one bad entry of 500 and stores none", async () => {
+  it("with one invalid entry of 500 are refused with its index and none is stored", async () => {
     const device = service.device();
     const { deviceId } = device;
     const agent = service.logs(service.agentOf(device));
@@ -51,7 +51,7 @@ describe("diagnostic logs", () => {
     expect(await service.count("agent_log", deviceId)).toBe(0);
   });
 
-  it("answers another device's token, and people, as if the agent did not exist", async () => {
+  it("answer another device's token, and users, as if the agent did not exist", async () => {
     const device = service.device();
     const { deviceId } = device;
     for (const caller of [service.agentOf(service.device()), service.readerOf(device), callers.platformAdmin()]) {
@@ -63,14 +63,14 @@ describe("diagnostic logs", () => {
     expect((await service.count("agent_log", deviceId)) + (await service.count("event_log", deviceId))).toBe(0);
   });
 
-  it("takes an agent's first logs before anybody here has heard of its device", async () => {
+  it("are accepted from an agent whose device is not in the copy yet", async () => {
     const device = service.device();
     const before = service.tenancy.asked;
     await service.logs(service.agentOf(device)).appendAgentLogs({ deviceId: device.deviceId, logs: [aLog()] });
     expect(service.tenancy.asked).toBe(before);
   });
 
-  it("stores what many devices send at once under each one's own organization", async () => {
+  it("of many devices sent concurrently are stored under each one's own organization", async () => {
     const devices = many(40, () => service.device());
     await Promise.all(
       devices.map((device, i) =>
@@ -125,7 +125,7 @@ describe("diagnostic logs", () => {
 });
 
 describe("event logs", () => {
-  it("stores one row of duplicates in one batch, a year apart and in ten batches at once, and counts honestly", async () => {
+  it("store one row of duplicates in one batch, a year apart and in ten concurrent batches, and count correctly", async () => {
     const device = service.device();
     const { deviceId } = device;
     const agent = service.logs(service.agentOf(device));
@@ -138,7 +138,7 @@ describe("event logs", () => {
     expect(await service.count("event_log", deviceId)).toBe(52);
   });
 
-  it("never takes events without an id for repeats; an empty id is none", async () => {
+  it("never count events without an id as repeats; an empty id is none", async () => {
     const device = service.device();
     const agent = service.logs(service.agentOf(device));
     const events = [anEvent({ eventId: "" }), anEvent({ eventId: "" })];
@@ -146,14 +146,14 @@ describe("event logs", () => {
     expect((await agent.appendEvents({ deviceId: device.deviceId, events })).inserted).toBe(2);
   });
 
-  it("stores the same event of two devices twice", async () => {
+  it("store the same event of two devices twice", async () => {
     for (const device of [service.device(), service.device()]) {
       const sent = { deviceId: device.deviceId, events: [anEvent()] };
       expect((await service.logs(service.agentOf(device)).appendEvents(sent)).inserted).toBe(1);
     }
   });
 
-  it("leaves one audit row per submission, by the agent, with the honest count", async () => {
+  it("leave one audit row per submission, by the agent, with the correct count", async () => {
     const device = service.device();
     const { deviceId, orgId } = device;
     const agent = service.logs(service.agentOf(device));
@@ -174,7 +174,7 @@ describe("event logs", () => {
     ]);
   });
 
-  it("refuses 1,001 events, and names a bad one; nothing is stored or audited", async () => {
+  it("are refused from 1,001 on, and an invalid one is named; nothing is stored or audited", async () => {
     const device = service.device();
     const { deviceId } = device;
     const agent = service.logs(service.agentOf(device));
@@ -188,7 +188,7 @@ describe("event logs", () => {
     expect((await agent.appendEvents(sent)).inserted).toBe(1_000);
   });
 
-  it("filters by category, level, source and time; 500 rows a page at most", async () => {
+  it("are filtered by category, level, source and time; 500 rows a page at most", async () => {
     const device = service.device();
     const { deviceId } = device;
     const events = many(600, (i) =>
@@ -212,14 +212,14 @@ describe("event logs", () => {
   });
 });
 
-describe("who reads", () => {
-  it("shows the logs of a device that enrolled just now, though no event of it has come yet", async () => {
+describe("readers", () => {
+  it("see the logs of a device that enrolled just now, before any event of it has arrived", async () => {
     const device = service.device();
     const reader = service.logs(service.readerOf(device));
     expect(await outcome(reader.listAgentLogs({ deviceId: device.deviceId }))).toBe("ok");
   });
 
-  it("shows them to all who ask at once for a device that nobody has heard of", async () => {
+  it("see them in concurrent requests for a device that is not in the copy yet", async () => {
     for (let round = 0; round < 10; round++) {
       const device = service.device();
       const reader = service.logs(service.readerOf(device));
@@ -228,7 +228,7 @@ describe("who reads", () => {
     }
   });
 
-  it("answers 404 on foreign, unknown and malformed ids, and says when only tenancy could tell", async () => {
+  it("get 404 for foreign, unknown and malformed ids, and unavailable when only tenancy could decide", async () => {
     const device = service.device();
     const stranger = service.logs(service.readerOf(service.device()));
     for (const deviceId of [device.deviceId, "00000000-0000-7000-8000-00000000dead", "x"]) {
@@ -242,7 +242,7 @@ describe("who reads", () => {
     service.tenancy.isAway = false;
   });
 
-  it("shows people limited to sites their sites' devices only, also after a device has moved", async () => {
+  it("limited to sites see their sites' devices only, also after a device has moved", async () => {
     const device = service.device();
     const { deviceId, siteId } = device;
     await service.logs(service.agentOf(device)).appendAgentLogs({ deviceId, logs: [aLog()] });
@@ -254,7 +254,7 @@ describe("who reads", () => {
     expect(await outcome(limited.listAgentLogs({ deviceId }))).toBe("device_not_found");
   });
 
-  it("needs devices:read", async () => {
+  it("need devices:read", async () => {
     const device = service.device();
     const reader = service.logs(service.readerOf(device, { permissions: ["organizations:read"] }));
     expect(await outcome(reader.listAgentLogs({ deviceId: device.deviceId }))).toBe("permission_denied");
@@ -263,7 +263,7 @@ describe("who reads", () => {
 });
 
 describe("limits", () => {
-  it("holds back a device that floods, and says for how long; its neighbours go on", async () => {
+  it("hold back a device that floods, with a Retry-After, and do not affect its neighbours", async () => {
     const small = await startDeviceLogs({ rowsPerMinute: 1_000 });
     try {
       const [loud, quiet] = [small.device(), small.device()];
@@ -281,12 +281,12 @@ describe("limits", () => {
     }
   });
 
-  it("ends a query that takes too long, and asks for a narrower time range", async () => {
+  it("end a query that takes too long, with the advice to narrow the time range", async () => {
     const hurried = await startDeviceLogs({ queryTimeoutMs: 100 });
     try {
       const device = hurried.device();
       await hurried.hear(device, 1n);
-      // The slowest query there is: one that waits.
+      // The slowest possible query: one that waits.
       const { asOwner } = await import("@muster/testing");
       const answer = await asOwner(hurried.database, async (owner) => {
         await owner.query("BEGIN; LOCK TABLE agent_log IN ACCESS EXCLUSIVE MODE");

@@ -37,7 +37,7 @@ describe("a diagnostic log entry", () => {
     },
   );
 
-  it("counts characters, not code units, and keeps what it may leave out as null", () => {
+  it("counts characters, not code units, and stores omitted fields as null", () => {
     const component = "😀".repeat(100);
     const [entry] = readAgentLogs(bytes({ logs: [{ ...log, component, fields: null, agentVersion: "" }] }));
     expect(entry).toMatchObject({ component, fieldsJson: null, agentVersion: null });
@@ -46,7 +46,7 @@ describe("a diagnostic log entry", () => {
     ]);
   });
 
-  it("names every bad field of every bad entry", () => {
+  it("reports every invalid field of every invalid entry", () => {
     const bad = { timestamp: 1, level: "INFO", component: 7, message: null, fields: [], agentVersion: {} };
     const found = problems(() => readAgentLogs(bytes({ logs: [bad, log, "text"] })));
     expect(Object.keys(found).filter((path) => path.startsWith("logs.0"))).toHaveLength(6);
@@ -69,7 +69,7 @@ describe("an event", () => {
     );
   });
 
-  it("keeps its details as they came", () => {
+  it("keeps its details unchanged", () => {
     const details = { a: [1, { b: "ä\n" }] };
     const [stored] = readEvents(bytes({ events: [{ ...event, details }] }));
     expect(JSON.parse(stored?.detailsJson ?? "")).toEqual(details);

@@ -22,7 +22,7 @@ function control(rowsPerMinute: number) {
 }
 
 describe("flood control", () => {
-  it("lets a minute's rows through at once, then as many as time brings back", () => {
+  it("admits a minute's rows at once, then refills over time", () => {
     const { admit, pass } = control(6_000);
     expect(admit("a", 6_000)).toBe(0);
     expect(admit("a", 500)).toBe(5);
@@ -32,14 +32,14 @@ describe("flood control", () => {
     expect(admit("a", 500)).toBe(0);
   });
 
-  it("counts each device by itself, and empty requests as one row", () => {
+  it("counts each device separately, and empty requests as one row", () => {
     const { admit } = control(1_000);
     expect(admit("a", 999)).toBe(0);
     expect([admit("a", 0), admit("a", 0)]).toEqual([0, 1]);
     expect(admit("b", 1_000)).toBe(0);
   });
 
-  it("counts each KiB of a request as a row, so that few huge entries are held back like many small ones", () => {
+  it("counts each KiB of a request as a row, so that few huge entries are limited like many small ones", () => {
     const { admit } = control(6_000);
     expect(admit("a", 500, 300 * 500)).toBe(0);
     expect(admit("a", 60, 4_000 * 1_024)).toBe(0);
@@ -47,13 +47,13 @@ describe("flood control", () => {
     expect(admit("b", 60, 1_024)).toBe(0);
   });
 
-  it("lets a request through that is larger than the limit of a minute, alone", () => {
+  it("admits a single request that is larger than the limit of a minute", () => {
     const { admit } = control(1_000);
     expect(admit("a", 100, 4_000 * 1_024)).toBe(0);
     expect(admit("a", 1, 1)).toBe(1);
   });
 
-  it("never saves up more than a minute", () => {
+  it("never accumulates more than a minute's rows", () => {
     const { admit, pass } = control(1_000);
     pass(3_600_000);
     expect(admit("a", 1_000)).toBe(0);

@@ -3,7 +3,7 @@ import { newsOf } from "./live-news.ts";
 
 const records = (...ids: number[]) => ids.map((recordId) => ({ recordId }));
 
-describe("what a follower of a log has not seen", () => {
+describe("the events that are new to a follower of a log", () => {
   it.each([
     ["nothing at the beginning", [9], null, [], 9, false],
     ["nothing of an empty log", [], null, [], 0, false],

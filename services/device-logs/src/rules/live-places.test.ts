@@ -11,7 +11,7 @@ const outcome = (action: () => unknown) => {
 };
 
 describe("places for live queries", () => {
-  it("are four of a device, and those of its organization and of the process beside", () => {
+  it("are four per device, besides the limits of its organization and of the process", () => {
     const places = livePlaces({ perOrganization: 6, all: 8 });
     const leaves = Array.from({ length: 4 }, () => places.enter("a", "one"));
     expect(outcome(() => places.enter("a", "one"))).toBe("device_busy");
@@ -23,7 +23,7 @@ describe("places for live queries", () => {
     expect(outcome(() => places.enter("a", "one"))).toBe("admitted");
   });
 
-  it("come back once, however often they are given back", () => {
+  it("are freed once, however often they are released", () => {
     const places = livePlaces({ perOrganization: 1, all: 2 });
     const leave = places.enter("a", "one");
     places.enter("b", "two");

@@ -1,18 +1,21 @@
 import { AppError, agentQueriesMax, counter, gauge } from "@muster/kit";
 
 export type LivePlaces = {
-  /** Takes a place for a query until what it gives is called. Throws `device_busy`, `rate_limited` or `overloaded`. */
+  /**
+   * Takes a place for a query until the returned function is called. Throws `device_busy`, `rate_limited` or
+   * `overloaded`.
+   */
   enter(deviceId: string, orgId: string): () => void;
 };
 
-const refused = counter("muster_live_queries_refused_total", "Live queries refused because of others under way.", [
+const refused = counter("muster_live_queries_refused_total", "Live queries refused because too many were in flight.", [
   "whose",
 ]);
 const underWay = gauge("muster_live_queries_in_flight", "Live queries under way.");
 
 /**
- * Live queries that may be under way at once: a silent device holds one for 30 s, here and at the gateway that asks, and devices that
- * are silent together must not take the places of everybody else. Counted by each process for itself.
+ * Limits of live queries in flight: a silent device holds one for 30 s, here and at the calling gateway, and many
+ * silent devices together must not use up the places of all others. Counted per process.
  */
 export function livePlaces({ perOrganization, all }: { perOrganization: number; all: number }): LivePlaces {
   const devices = new Map<string, number>();

@@ -44,7 +44,7 @@ const ask = (kind: "organization" | "partner", id: string) => {
 };
 
 describe("a purged tenant", () => {
-  it("has nothing left here, whichever partition it lay in, and its neighbours have all of theirs", async () => {
+  it("has no rows left, in any partition, and other tenants keep all of theirs", async () => {
     const gone = await filled(service.device());
     const neighbour = await filled(service.device({ partnerId: gone.partnerId }));
     await ask("organization", gone.orgId);
@@ -56,7 +56,7 @@ describe("a purged tenant", () => {
     expect(await purgeAll(purges())).toBe(0);
   });
 
-  it("that is a partner takes all of its organizations' data along", async () => {
+  it("that is a partner loses the data of all its organizations", async () => {
     const partnerId = uuidv7();
     const devices = [await filled(service.device({ partnerId })), await filled(service.device({ partnerId }))];
     const other = await filled(service.device());
@@ -66,7 +66,7 @@ describe("a purged tenant", () => {
     expect(await left(other)).toEqual([20, 20, 1]);
   });
 
-  it("is deleted in slices, and a process that is stopped between two leaves the rest to the next one", async () => {
+  it("is deleted in slices, and a stopped process leaves the rest to the next one", async () => {
     const gone = await filled(service.device(), 6_000);
     await ask("organization", gone.orgId);
     const stopping = new AbortController();
@@ -78,13 +78,13 @@ describe("a purged tenant", () => {
     stopping.abort();
     expect(await first).toBe(0);
     expect((await left(gone))[1]).toBeGreaterThan(0);
-    // Whoever held it is silent for longer than this.
+    // The lease holder is silent for longer than this.
     await until("the rest", async () => (await purgeAll(purges(), undefined, 1)) === 1);
     expect(await left(gone)).toEqual([0, 0, 0]);
   });
 });
 
-describe("the event of a purge", () => {
+describe("a purge event", () => {
   let nats: TestNats;
   let buses: Bus[];
   beforeAll(async () => {
@@ -99,7 +99,7 @@ describe("the event of a purge", () => {
     await nats?.remove();
   });
 
-  it("is taken from tenancy's stream, once however often it comes", async () => {
+  it("is consumed from tenancy's stream, once however often it is delivered", async () => {
     const [tenancy, own] = buses as [Bus, Bus];
     const gone = await filled(service.device());
     const { db } = service.database;

@@ -15,7 +15,7 @@ const rows = `
     VALUES ('${id}', '${id}', '${id}', '${id}', now(), 'info', 'system', 's', 'x')`;
 
 describe("the database", () => {
-  it("shows nothing of any table, and lets nothing be changed, when nobody said who is calling", async () => {
+  it("returns no row of any table, and permits no change, without a caller", async () => {
     expect(await schemaProblems({ service: "device-logs", dirs }, rows)).toEqual([]);
   });
 });

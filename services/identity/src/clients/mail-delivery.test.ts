@@ -31,7 +31,7 @@ function listening(): { log: Logger; said: () => string } {
 }
 
 describe("without SMTP_URL", () => {
-  it("mail becomes a file that only its owner reads, and the log names the file, not the link", async () => {
+  it("mail becomes a file that only its owner can read, and the log names the file, not the link", async () => {
     const { log, said } = listening();
     await mailDelivery({ NODE_ENV: "development", MAIL_DIR: folder }, publicUrl, log)?.send(mail);
     const [name = ""] = await readdir(folder);
@@ -41,13 +41,13 @@ describe("without SMTP_URL", () => {
     expect([said().includes(name), said().includes("pwr_secret")]).toEqual([true, false]);
   });
 
-  it("and without a folder the log shows the link, in development alone", async () => {
+  it("without a folder the log shows the link, in development only", async () => {
     const { log, said } = listening();
     await mailDelivery({ NODE_ENV: "development" }, publicUrl, log)?.send(mail);
     expect(said()).toContain(link);
   });
 
-  it("nothing is delivered in production: mail waits, and the log says so once", () => {
+  it("no mail is sent in production: mail stays queued, and the log reports it once", () => {
     const { log, said } = listening();
     expect(mailDelivery({ NODE_ENV: "production" }, publicUrl, log)).toBeNull();
     expect(said()).toContain("no SMTP_URL");

@@ -1,7 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ConfigError, type Logger } from "@muster/kit";
-import { createTransport } from "nodemailer";
 import { oneLine, type SealedMail } from "../rules/mail-texts.ts";
 
 export type OutgoingMail = SealedMail & { id: string; kind: string };
@@ -9,7 +8,7 @@ export type OutgoingMail = SealedMail & { id: string; kind: string };
 /** Hands a mail over. Throws MailRefused when trying again is useless, anything else when it is not. */
 export type Delivery = { send(mail: OutgoingMail): Promise<void>; close(): void };
 
-/** The server said for good that it takes no such mail. */
+/** The server rejected the mail permanently. */
 export class MailRefused extends Error {}
 
 export type MailSettings = {
@@ -20,8 +19,9 @@ export type MailSettings = {
 };
 
 /**
- * By SMTP where SMTP_URL is set; else, outside production, into the development mailbox MAIL_DIR and the log. Null in production
- * without SMTP_URL: mail waits in its table. Throws ConfigError on an address that is none, and on MAIL_DIR in production.
+ * By SMTP where SMTP_URL is set; else, outside production, into the development mailbox MAIL_DIR and the log. Null in
+ * production without SMTP_URL: mail waits in its table. Throws ConfigError on an address that is none, and on MAIL_DIR
+ * in production.
  */
 export function mailDelivery(settings: MailSettings, publicUrl: string, log: Logger): Delivery | null {
   const { NODE_ENV, SMTP_URL, MAIL_DIR } = settings;
@@ -42,14 +42,19 @@ function smtp(url: string, from: string, host: string): Delivery {
   if (!URL.canParse(url) || !/^smtps?:$/.test(new URL(url).protocol)) {
     throw new ConfigError(["SMTP_URL: must be smtp://[user:password@]host[:port] or smtps://…"]);
   }
-  const transport = createTransport(
-    { url, pool: true, maxConnections: 2, connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 30_000 },
-    { from },
-  );
+  const timeouts = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 30_000 };
+  // Loaded with the first mail.
+  const open = async () => {
+    const { createTransport } = await import("nodemailer");
+    return createTransport({ url, pool: true, maxConnections: 2, ...timeouts }, { from });
+  };
+  let opened: ReturnType<typeof open> | null = null;
   return {
     async send({ id, to, subject, text, html }) {
       try {
-        // The same id on a repeat: who got the mail before a crash sees that it is the same.
+        // The same id for every attempt: a recipient of the mail before a crash can detect the repeat.
+        opened ??= open();
+        const transport = await opened;
         await transport.sendMail({ to, subject, text, html, messageId: `<${id}@${host}>` });
       } catch (error) {
         const { code, responseCode = 0, message } = error as { code?: string; responseCode?: number; message: string };
@@ -58,11 +63,13 @@ function smtp(url: string, from: string, host: string): Delivery {
         throw error;
       }
     },
-    close: () => transport.close(),
+    close: () => void opened?.then((transport) => transport.close()),
   };
 }
 
-/** One file per mail, named by time and kind, for the person in front of this machine alone; without a folder, the log. */
+/**
+ * One file per mail, named by time and kind, for the person in front of this machine alone; without a folder, the log.
+ */
 function mailbox(directory: string | null, from: string, log: Logger): Delivery {
   return {
     async send({ id, kind, to, subject, text }) {

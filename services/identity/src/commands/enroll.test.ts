@@ -103,8 +103,8 @@ const late = () =>
   );
 const holderOf = (token: string) => resolveAgent(keys.db, agentTokenDigest(token), new Date());
 
-describe("enrolling", () => {
-  it("gives the device of the key's place a token that works", async () => {
+describe("an enrollment", () => {
+  it("returns a valid token of a device in the key's place", async () => {
     const { enter, made } = enrollment();
     const { key, shown } = await newKey();
     const { token, device } = await enter(key);
@@ -115,7 +115,7 @@ describe("enrolling", () => {
     expect(await codeOf(enter(key))).toBe("enrollment_key_exhausted");
   });
 
-  it("lets one of 50 in at once when the key has one use", async () => {
+  it("succeeds once for 50 concurrent requests when the key has one use", async () => {
     const { enter, made } = enrollment();
     const { key, shown } = await newKey();
     const outcomes = await Promise.all(Array.from({ length: 50 }, () => codeOf(enter(key, randomUUID()))));
@@ -124,7 +124,7 @@ describe("enrolling", () => {
     expect([made.size, await shown()]).toEqual([1, 1]);
   });
 
-  it("again by the same machine whose reply was lost gives the same device, takes no second use and voids the lost token", async () => {
+  it("repeated by the same machine after a lost reply returns the same device, takes no second use and voids the lost token", async () => {
     const { enter } = enrollment();
     const { key, shown } = await newKey();
     const lost = await enter(key, "board-1");
@@ -135,7 +135,7 @@ describe("enrolling", () => {
     expect(await shown()).toBe(1);
   });
 
-  it("again by the same machine after its token was used is another enrollment", async () => {
+  it("repeated by the same machine after its token was used is another enrollment", async () => {
     const { enter } = enrollment();
     const { key } = await newKey(2);
     const first = await enter(key, "board-2");
@@ -147,7 +147,7 @@ describe("enrolling", () => {
     expect(await codeOf(enter(key, "board-2"))).toBe("enrollment_key_exhausted");
   });
 
-  it("after tenancy's refusal has its use back at once", async () => {
+  it("that tenancy refuses frees its use at once", async () => {
     const { enter, refuse } = enrollment();
     const { key, shown } = await newKey();
     for (const code of ["limit_reached", "organization_inactive", "partner_inactive", "validation_failed"] as const) {
@@ -159,7 +159,7 @@ describe("enrolling", () => {
     expect(await codeOf(enter(key))).toBe("answered");
   });
 
-  it("with tenancy away has its use back once nobody can finish it any more, and a late device goes", async () => {
+  it("during an outage of tenancy frees its use once it has expired, and a device created late is deleted", async () => {
     const { enter, loseReplies, made, sweep } = enrollment();
     const { key, shown } = await newKey();
     loseReplies(new AppError("unavailable", "Service is unavailable"));
@@ -175,7 +175,7 @@ describe("enrolling", () => {
     expect([again.device.id, made.size, await shown()]).toEqual([deviceIdsOf(key, fields("board-3"))[1], 1, 1]);
   });
 
-  it("goes on where it stopped when the same machine comes back in time", async () => {
+  it("resumes where it stopped when the same machine retries in time", async () => {
     const { enter, loseReplies, made, sweep } = enrollment();
     const { key, shown } = await newKey();
     loseReplies(new AppError("unavailable", "Service is unavailable"));
@@ -187,7 +187,7 @@ describe("enrolling", () => {
     expect([[...made.keys()], await shown()]).toEqual([[device.id], 1]);
   });
 
-  it("leaves the site out when it was deleted a moment ago", async () => {
+  it("leaves the site out when the site was just deleted", async () => {
     const { enter, made, refuse } = enrollment();
     const siteId = await keys.addSite(tenant.partnerId, tenant.orgId);
     const admin = keys.enrollmentKeysAs(tenant.partnerAdmin);
@@ -197,7 +197,7 @@ describe("enrolling", () => {
     expect(made.get(device.id)?.siteId).toBe("");
   });
 
-  it("with refused keys is limited per address, and good keys go on", async () => {
+  it("with a refused key counts towards its address's limit, and valid keys still work", async () => {
     const { enter } = enrollment(3);
     const { key } = await newKey();
     const from = "198.51.100.77";
@@ -212,7 +212,7 @@ describe("enrolling", () => {
     expect(await codeOf(enter(key, "", from))).toBe("answered");
   });
 
-  it("ends although the key was deleted meanwhile: its device was made", async () => {
+  it("completes although the key was deleted meanwhile: its device exists", async () => {
     const { enter, refuse, made } = enrollment();
     const { key, id } = await newKey();
     const admin = keys.enrollmentKeysAs(tenant.partnerAdmin);

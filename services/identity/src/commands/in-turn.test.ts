@@ -3,8 +3,8 @@ import { inTurn } from "./in-turn.ts";
 
 const tick = () => new Promise((resolve) => setImmediate(resolve));
 
-describe("work in turn", () => {
-  it("runs one at a time for an id and side by side for others", async () => {
+describe("serialised work", () => {
+  it("runs one at a time per id and concurrently for different ids", async () => {
     const run = inTurn();
     const events: string[] = [];
     const work = (name: string) => async () => {
@@ -19,7 +19,7 @@ describe("work in turn", () => {
     expect(events.indexOf("x2 begins")).toBeGreaterThan(events.indexOf("x1 ends"));
   });
 
-  it("goes on after a failure, which only its own caller sees", async () => {
+  it("continues after a failure, which only its own caller receives", async () => {
     const run = inTurn();
     const failing = run("x", () => Promise.reject(new Error("no")));
     const next = run("x", () => Promise.resolve("yes"));

@@ -1,13 +1,9 @@
 import type { Tx } from "@muster/db";
 import { AppError, uuidv7 } from "@muster/kit";
-import {
-  type AuthenticationResponseJSON,
-  type AuthenticatorTransport,
-  generateAuthenticationOptions,
-  generateRegistrationOptions,
-  type RegistrationResponseJSON,
-  verifyAuthenticationResponse,
-  verifyRegistrationResponse,
+import type {
+  AuthenticationResponseJSON,
+  AuthenticatorTransport,
+  RegistrationResponseJSON,
 } from "@simplewebauthn/server";
 import type { PasskeyDeps } from "../deps.ts";
 import type { ProofOf } from "../rules/factors.ts";
@@ -23,6 +19,9 @@ import {
   recordPasskeyUse,
   takePasskeyChallenge,
 } from "../store/passkeys.ts";
+
+// Loaded with the first passkey: its parsers of certificates are 3 MB.
+const webauthn = () => import("@simplewebauthn/server");
 
 /** Life of a challenge, as long as an mfaToken's. */
 const challengeMs = 5 * 60_000;
@@ -40,10 +39,11 @@ export async function registrationOptions(
   if (known.length >= passkeysMax) {
     throw new AppError("limit_reached", "Too many passkeys", { facts: { limit: passkeysMax } });
   }
+  const { generateRegistrationOptions } = await webauthn();
   const options = await generateRegistrationOptions({
     rpName,
     rpID: deps.relyingParty.id,
-    // Not the e-mail: that may change, and an authenticator shows this id to whoever holds it.
+    // Not the e-mail: it may change, and an authenticator shows this id to anyone who holds it.
     userID: Uint8Array.from(Buffer.from(principal.user_id.replaceAll("-", ""), "hex")),
     userName: principal.email,
     userDisplayName: principal.name,
@@ -56,7 +56,9 @@ export async function registrationOptions(
   return JSON.stringify(options);
 }
 
-/** Options for using one of the person's passkeys, as JSON text; their challenge is stored. Throws `mfa_not_enabled`. */
+/**
+ * Options for using one of the person's passkeys, as JSON text; their challenge is stored. Throws `mfa_not_enabled`.
+ */
 export async function authenticationOptions(
   deps: PasskeyDeps,
   tx: Tx,
@@ -65,6 +67,7 @@ export async function authenticationOptions(
 ): Promise<string> {
   const known = await findPasskeys(tx, principal.user_id);
   if (known.length === 0) throw new AppError("mfa_not_enabled", "No passkey is registered");
+  const { generateAuthenticationOptions } = await webauthn();
   const options = await generateAuthenticationOptions({
     rpID: deps.relyingParty.id,
     allowCredentials: known.map(descriptor),
@@ -75,7 +78,10 @@ export async function authenticationOptions(
   return JSON.stringify(options);
 }
 
-/** What an authenticator made, verified; null when it is not what was asked for. Its challenge is used up either way. */
+/**
+ * The verified registration of an authenticator; null when it does not match the request. Consumes the challenge in
+ * either case.
+ */
 export async function verifiedPasskey(
   deps: PasskeyDeps,
   tx: Tx,
@@ -86,6 +92,7 @@ export async function verifiedPasskey(
   const wanted = { purpose: "register" as const, about };
   const answer = await takeAnswer<RegistrationResponseJSON>(deps, tx, principal, wanted, credentialJson);
   if (!answer) return null;
+  const { verifyRegistrationResponse } = await webauthn();
   const verified = await verifyRegistrationResponse(answer).catch(refusedByLibrary);
   if (!verified?.verified) return null;
   const { credential, aaguid, credentialDeviceType, credentialBackedUp } = verified.registrationInfo;
@@ -117,6 +124,7 @@ export async function usePasskey(
   const id = Buffer.from(String(answer?.response.id), "base64url");
   const passkey = answer && (await findCredential(tx, principal.user_id, id));
   if (!passkey) return false;
+  const { verifyAuthenticationResponse } = await webauthn();
   const verified = await verifyAuthenticationResponse({
     ...answer,
     credential: {
@@ -153,7 +161,7 @@ async function remember(
   await insertPasskeyChallenge(tx, { hash: tokenHash(challenge), userId, purpose, about, now, expiresAt });
 }
 
-/** A browser's answer and what the library is to hold it against; its challenge is used up. Null when nobody asked for it. */
+/** A browser's answer and the values to verify it against; consumes the challenge. Null for an unsolicited answer. */
 async function takeAnswer<T extends RegistrationResponseJSON | AuthenticationResponseJSON>(
   { relyingParty, now }: PasskeyDeps,
   tx: Tx,
@@ -184,7 +192,7 @@ function parsed<T extends object>(json: string): T | null {
   }
 }
 
-/** The challenge that the browser says was signed; whether it was is verified with it. */
+/** The challenge that the browser claims was signed; the signature is verified with it. */
 function challengeOf(clientDataJson: unknown): string | null {
   if (typeof clientDataJson !== "string") return null;
   const challenge = parsed<{ challenge?: unknown }>(Buffer.from(clientDataJson, "base64url").toString())?.challenge;

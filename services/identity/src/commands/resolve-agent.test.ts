@@ -60,7 +60,7 @@ describe("an agent's token", () => {
     expect(await resolve(newAgentToken().digest)).toBeNull();
   });
 
-  it("goes on beside a new one until that is used, and never afterwards", async () => {
+  it("stays valid beside a new one until that is used, and never afterwards", async () => {
     const agent = await enrolled();
     const next = await offered(agent.deviceId);
     expect(await resolve(agent.digest)).not.toBeNull();
@@ -76,7 +76,7 @@ describe("an agent's token", () => {
     expect([row?.generation, row?.next_digest]).toEqual([2, null]);
   });
 
-  it("that was handed out and never used is void once another was handed out", async () => {
+  it("that was issued and never used is void once another was issued", async () => {
     const agent = await enrolled();
     const lost = await offered(agent.deviceId);
     const second = await offered(agent.deviceId);
@@ -84,7 +84,7 @@ describe("an agent's token", () => {
     expect(await resolve(second)).not.toBeNull();
   });
 
-  it("is refused once its device is decommissioned, and gateways are told once", async () => {
+  it("is refused once its device is decommissioned, and gateways are notified once", async () => {
     const agent = await enrolled();
     const gone = device(agent.deviceId, 3, "decommissioned", agent);
     for (let i = 0; i < 2; i++) await keys.db.tx(keys.system, (tx) => followDevices(tx, [gone]));
@@ -92,7 +92,7 @@ describe("an agent's token", () => {
     expect((await toldOf(agent.deviceId)).map(({ revoked }) => revoked)).toEqual([true]);
   });
 
-  it("follows its device into quarantine and out of it; what is older does not count", async () => {
+  it("follows its device into quarantine and out of it, and ignores older events", async () => {
     const agent = await enrolled(true);
     const apply = (version: number, status: string) =>
       keys.db.tx(keys.system, (tx) => followDevices(tx, [device(agent.deviceId, version, status, agent)]));

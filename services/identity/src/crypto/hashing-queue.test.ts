@@ -2,7 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import type { Waiting } from "./hashing-queue.ts";
 import { hashingQueue } from "./hashing-queue.ts";
 
-/** Work that ends when the test says so. */
+/** Work that ends when the test releases it. */
 function works() {
   const ends: (() => void)[] = [];
   return {
@@ -37,7 +37,7 @@ const codeOf = (promise: Promise<unknown>) =>
   );
 
 describe("the queue of password checks", () => {
-  it("runs so many at a time, and addresses take turns however many one of them sent", async () => {
+  it("runs a limited number at a time, and addresses take turns however many checks one of them sent", async () => {
     const { work, end } = works();
     const done: string[] = [];
     const queue = hashingQueue({ concurrency: 1, queueMax: 20 });
@@ -51,7 +51,7 @@ describe("the queue of password checks", () => {
     expect(done).toEqual(["a1", "a2", "b1", "c1", "a3", "a4"]);
   });
 
-  it("takes a /64 of IPv6 for one address: nobody gets more turns by having more of them", async () => {
+  it("counts a /64 of IPv6 as one address: more addresses of one network get no more turns", async () => {
     const { work, end } = works();
     const done: string[] = [];
     const queue = hashingQueue({ concurrency: 1, queueMax: 20 });
@@ -78,7 +78,7 @@ describe("the queue of password checks", () => {
     expect(await Promise.all(begun)).toEqual(["done", "done", "done", "done", "done"]);
   });
 
-  it("drops who has left, without doing the work, and gives the place to the next", async () => {
+  it("drops checks whose caller disconnected, without running them, and starts the next", async () => {
     const { work, end } = works();
     const done: string[] = [];
     const queue = hashingQueue({ concurrency: 1, queueMax: 10 });
@@ -94,7 +94,7 @@ describe("the queue of password checks", () => {
     expect(done).toEqual(["first", "third"]);
   });
 
-  it("refuses at once whose turn would come past their deadline", async () => {
+  it("refuses at once a check whose turn would come after its deadline", async () => {
     const { work, end } = works();
     const queue = hashingQueue({ concurrency: 1, queueMax: 10 });
     const slow = queue.run(() => new Promise((resolve) => setTimeout(resolve, 60)));
@@ -108,7 +108,7 @@ describe("the queue of password checks", () => {
     expect(await patient).toBe("done");
   });
 
-  it("takes the first for what it is told to expect: not everybody is let in while nothing was measured", async () => {
+  it("estimates with the configured duration until one was measured, so that the queue is bounded from the start", async () => {
     const { work, end } = works();
     const queue = hashingQueue({ concurrency: 1, queueMax: 100, expectedMs: 1_000 });
     const within = () => from("a", performance.now() + 3_500);
@@ -117,7 +117,7 @@ describe("the queue of password checks", () => {
     expect((await Promise.all(codes)).filter((code) => code === "done")).toHaveLength(3);
   });
 
-  it("learns nothing from work that was refused: who waits is told how long real work takes", async () => {
+  it("does not measure refused work: the estimate is the duration of real work", async () => {
     const { work, end } = works();
     const queue = hashingQueue({ concurrency: 1, queueMax: 100, expectedMs: 1_000 });
     const refused = () => Promise.reject(Object.assign(new Error("no"), { code: "rate_limited" }));
@@ -128,7 +128,7 @@ describe("the queue of password checks", () => {
     await running;
   });
 
-  it("goes on after work that failed", async () => {
+  it("continues after failed work", async () => {
     const queue = hashingQueue({ concurrency: 1, queueMax: 10 });
     const failing = codeOf(queue.run(() => Promise.reject(Object.assign(new Error("no"), { code: "failed" }))));
     const next = codeOf(queue.run(() => Promise.resolve()));

@@ -12,8 +12,8 @@ const isAlive = (pid: number) => {
   }
 };
 
-describe("the process that derives", () => {
-  it("ends when nothing was derived for a while, and another begins with the next derivation", async () => {
+describe("the hashing process", () => {
+  it("ends when it was idle for a while, and the next derivation starts another", async () => {
     const worker = hashingWorker(1, 10);
     const key = await worker.scrypt(derivation);
     const first = worker.pid() ?? 0;
@@ -23,7 +23,7 @@ describe("the process that derives", () => {
     worker.close();
   });
 
-  it("goes on while derivations come", async () => {
+  it("stays alive while derivations arrive", async () => {
     const worker = hashingWorker(1, 60_000);
     await worker.scrypt(derivation);
     const first = worker.pid();

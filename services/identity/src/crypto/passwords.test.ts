@@ -12,7 +12,7 @@ describe("passwords", () => {
     expect(await store.verify("correct horse batterz", hash)).toBe(false);
   });
 
-  it("takes two spellings of the same characters for the same password", async () => {
+  it("accepts two encodings of the same characters as the same password", async () => {
     const store = passwords(options);
     expect(await store.verify("caf\u00e9", await store.hash("cafe\u0301"))).toBe(true);
   });
@@ -21,7 +21,7 @@ describe("passwords", () => {
     expect(await passwords(options).verify("anything", null)).toBe(false);
   });
 
-  it("verifies hashes of older parameters and calls them stale", async () => {
+  it("verifies hashes of older parameters and reports them as stale", async () => {
     const older = await passwords({ ...options, logN: 10 }).hash("pw");
     const today = passwords({ ...options, logN: 11 });
     expect(await today.verify("pw", older)).toBe(true);
@@ -29,7 +29,7 @@ describe("passwords", () => {
     expect(today.isStale(await today.hash("pw"))).toBe(false);
   });
 
-  it("asks for the hash when the turn has come, and derives nothing for who is refused there", async () => {
+  it("requests the hash only when its turn has come, and derives nothing when that request is refused", async () => {
     const store = passwords({ logN: 10, queueMax: 10, concurrency: 1 });
     const hash = await store.hash("right");
     let [asking, most] = [0, 0];
@@ -47,7 +47,7 @@ describe("passwords", () => {
     expect(await store.verify("right", ask)).toBe(true);
   });
 
-  it("refuses with overloaded when the queue is full, and goes on", async () => {
+  it("refuses with overloaded when the queue is full, and continues", async () => {
     const store = passwords({ logN: 10, queueMax: 1, concurrency: 1 });
     const all = await Promise.allSettled([1, 2, 3, 4].map(() => store.verify("x", null)));
     expect(all.filter((r) => r.status === "rejected").map((r) => (r as PromiseRejectedResult).reason.code)).toEqual([

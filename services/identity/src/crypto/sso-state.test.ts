@@ -7,7 +7,7 @@ const options = { path: "/api/v1/sso/callback", secure: true, maxAgeSeconds: 600
 const cookieOf = (line: string) => line.slice(line.indexOf("=") + 1, line.indexOf(";"));
 
 describe("the state cookie", () => {
-  it("fits the state that it was made for, and no other", () => {
+  it("matches the state that it was made for, and no other", () => {
     const cookies = stateCookies(key("a"), options);
     const cookie = cookieOf(cookies.set("state-1"));
     expect(cookies.matches(cookie, "state-1")).toBe(true);
@@ -23,14 +23,14 @@ describe("the state cookie", () => {
     }
   });
 
-  it("made before the encryption key was rotated still fits", () => {
+  it("made before the encryption key was rotated still matches", () => {
     const [old, fresh] = [key("old"), key("new")];
     const cookie = cookieOf(stateCookies(old, options).set("state"));
     expect(stateCookies(`${fresh},${old}`, options).matches(cookie, "state")).toBe(true);
     expect(stateCookies(fresh, options).matches(cookie, "state")).toBe(false);
   });
 
-  it("is for the callback alone, and Secure where it should be", () => {
+  it("is limited to the callback's path, and Secure where it should be", () => {
     const { set, end } = stateCookies(key("a"), options);
     expect(set("s")).toMatch(/; Max-Age=600; Path=\/api\/v1\/sso\/callback; HttpOnly; SameSite=Lax; Secure$/);
     expect(end).toMatch(/^service_sso_state=; Max-Age=0; Path=\/api\/v1\/sso\/callback;/);

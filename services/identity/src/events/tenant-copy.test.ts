@@ -71,13 +71,13 @@ const deps = () => ({
   },
 });
 
-/** A tenancy that keeps its state in memory and says every change. */
+/** A tenancy that keeps its state in memory and publishes every change. */
 function testTenancy() {
   const state = new Map<string, TenantChanged>();
   const events: { subject: string; msgId: string; body: Uint8Array }[] = [];
   const say = (row: TenantChanged, change: "created" | "updated" | "deleted") => {
     const key = `${row.kind}/${row.id}`;
-    // Sites are deleted for good, the others stay marked.
+    // Sites are deleted permanently, other records are only marked.
     if (change === "deleted" && row.kind === "site") state.delete(key);
     else state.set(key, row);
     events.push({
@@ -147,7 +147,7 @@ const publish = async (events: ReturnType<typeof testTenancy>["events"], round =
 };
 
 describe("the copy of the tenants", () => {
-  it("ends in tenancy's state when events come out of order and twice", async () => {
+  it("converges to tenancy's state when events arrive out of order and repeated", async () => {
     const tenancy = lively();
     const consumer = followTenancy(identityBus, deps());
     await publish([...tenancy.events].reverse());
@@ -164,7 +164,7 @@ describe("the copy of the tenants", () => {
     await consumer.stop();
   });
 
-  it("goes on after NATS was killed in the middle", async () => {
+  it("continues after NATS was killed midway", async () => {
     const tenancy = lively();
     const consumer = followTenancy(identityBus, deps());
     const half = Math.floor(tenancy.events.length / 2);
@@ -179,7 +179,7 @@ describe("the copy of the tenants", () => {
     await consumer.stop();
   }, 120_000);
 
-  it("is filled from the snapshot, and rebuilt when it was deleted or went another way", async () => {
+  it("is filled from the snapshot, and rebuilt when it was deleted or has diverged", async () => {
     const tenancy = lively();
     expect(await reconcileTenants(deps(), tenancy.snapshot, 0)).toBe("rebuilt");
     expect(await sameAs(tenancy)).toBe(true);
@@ -204,7 +204,7 @@ describe("the copy of the tenants", () => {
     expect(back.map((change) => change.status)).toEqual(["active", "active", "active"]);
   });
 
-  it("does not let a late event bring back a deleted site", async () => {
+  it("does not restore a deleted site by a late event", async () => {
     const tenancy = testTenancy();
     const partner = tenancy.add("partner", uuidv7());
     const site = tenancy.add("site", partner.id, uuidv7());
@@ -216,7 +216,7 @@ describe("the copy of the tenants", () => {
     expect(sha256).toBe((await tenancy.snapshot.hash()).sha256);
   });
 
-  it("puts unreadable events aside and takes their neighbours", async () => {
+  it("dead-letters unreadable events and processes the others", async () => {
     const tenancy = testTenancy();
     const consumer = followTenancy(identityBus, deps());
     tenancy.add("partner", uuidv7());
@@ -247,7 +247,7 @@ describe("the copy of the tenants", () => {
     await consumer.stop();
   });
 
-  it("tells the gateways each change of a known status once, in the same transaction", async () => {
+  it("notifies the gateways of each change of a known status once, in the same transaction", async () => {
     const tenancy = testTenancy();
     const partner = tenancy.add("partner", uuidv7());
     const suspended = tenancy.change(partner, { status: "suspended" });
@@ -282,7 +282,7 @@ describe("a look-up of tenants that the copy lacks", () => {
     signal: new AbortController().signal,
   });
 
-  it("finds what tenancy has just made, and tells of it once", async () => {
+  it("finds a tenant that tenancy has just created, and announces it once", async () => {
     const tenancy = testTenancy();
     const partner = tenancy.add("partner", uuidv7());
     const org = tenancy.add("organization", partner.id);
@@ -298,7 +298,7 @@ describe("a look-up of tenants that the copy lacks", () => {
     expect(seen.map(({ id }) => id).sort()).toEqual([partner.id, org.id, site.id].sort());
   });
 
-  it("learns the places above with what it learns", async () => {
+  it("also loads the parents of a tenant", async () => {
     const tenancy = testTenancy();
     const partner = tenancy.add("partner", uuidv7());
     const org = tenancy.add("organization", partner.id);
@@ -309,7 +309,7 @@ describe("a look-up of tenants that the copy lacks", () => {
     expect(await sameAs(tenancy)).toBe(true);
   });
 
-  it("asks once for an unknown id and never for a known one", async () => {
+  it("calls tenancy once for an unknown id and never for a known one", async () => {
     const tenancy = testTenancy();
     const partner = tenancy.add("partner", uuidv7());
     await database.db.tx(system, (tx) => applyTenants(tx, [partner]));
@@ -333,7 +333,7 @@ describe("a look-up of tenants that the copy lacks", () => {
   });
 });
 
-describe("what a tenant's people see of the copy", () => {
+describe("the part of the copy that a tenant's users see", () => {
   it("is their own part only", async () => {
     const tenancy = testTenancy();
     const partner = tenancy.add("partner", uuidv7());
@@ -369,7 +369,7 @@ describe("the snapshot client", () => {
     await port.close();
   });
 
-  it("says that tenancy is unavailable when nobody listens, instead of that a place is missing", async () => {
+  it("reports an unreachable tenancy as unavailable, not as a missing tenant", async () => {
     const { privateKey } = generateCallerKey();
     const { port, close } = await listening(createServer());
     await close();

@@ -24,7 +24,7 @@ const idsOf = async (userId: string) => {
 };
 
 describe("ended sessions", () => {
-  it("are kept for their days and then removed; living ones stay, and reuse of an old token is still found out", async () => {
+  it("are kept for the configured days and then removed; living ones stay, and reuse of an old token is still detected", async () => {
     const who = await person(identity);
     const [revoked, living] = [await signedIn(identity, who), await signedIn(identity, who)];
     await identity.sessionsAs(revoked.caller).logout({});
@@ -35,7 +35,7 @@ describe("ended sessions", () => {
     pass(1.1);
     expect(await clean()).toBe(1);
     expect(await idsOf(who.userId)).toEqual([living.caller.sessionId]);
-    // The family of the one that stayed: an old token of it comes back.
+    // An old token of the remaining family is presented again.
     await identity.stranger().refresh({ refreshToken: first.tokens?.refreshToken ?? "" });
     pass(0.01);
     expect(await codeOf(identity.stranger().refresh({ refreshToken: living.refreshToken }))).toBe(
@@ -47,7 +47,7 @@ describe("ended sessions", () => {
     expect(revocations).toHaveLength(1);
   });
 
-  it("that nobody ended go once their longest life and those days are over, and are refused like any other", async () => {
+  it("that expired are removed after their longest lifetime and those days, and are refused like any other", async () => {
     const who = await person(identity);
     const { caller, refreshToken } = await signedIn(identity, who);
     pass(36.9);
@@ -61,7 +61,7 @@ describe("ended sessions", () => {
     expect(await codeOf(identity.stranger().resolveSession(ids))).toBe("session_revoked");
   });
 
-  it("are removed once, however many replicas clean together", async () => {
+  it("are removed once, however many replicas run the clean-up", async () => {
     const who = await person(identity);
     for (let i = 0; i < 20; i++) await identity.sessionsAs((await signedIn(identity, who)).caller).logout({});
     pass(7.1);

@@ -17,7 +17,7 @@ const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 const host = "idp.example.test";
 
-/** What an identity provider says at a path; the number of a status otherwise. */
+/** An identity provider's reply at a path; a number is a status without a document. */
 const pages = new Map<string, string | number | (() => Promise<string>)>();
 let identity: TestIdentity;
 let deps: Parameters<typeof refreshMetadata>[0];
@@ -113,7 +113,7 @@ const fingerprintsOf = async ({ read }: { read(): Promise<ProviderRow> }) =>
 const actionsOf = async ({ id }: { id: string }) => (await identity.auditOf(id)).map(({ action }) => action);
 
 describe("metadata of a SAML provider", () => {
-  it("is read daily: a certificate that it adds joins, which ends sign-ins under way, and is audited", async () => {
+  it("is read daily: a new certificate is added, which ends sign-ins in flight, and is audited", async () => {
     const own = await provider([key]);
     pages.set(own.path, metadataOf(own.entityId, [key, next]));
     pass(dayMs - 1_000);
@@ -134,7 +134,7 @@ describe("metadata of a SAML provider", () => {
     expect([(await own.read()).generation, await actionsOf(own)]).toEqual([2, ["sso.provider.update"]]);
   });
 
-  it("that stops naming a certificate keeps it for seven days", async () => {
+  it("that no longer names a certificate keeps it for seven days", async () => {
     const own = await provider([key, next]);
     pages.set(own.path, metadataOf(own.entityId, [next]));
     for (let day = 0; day < 7; day++) {
@@ -158,7 +158,7 @@ describe("metadata of a SAML provider", () => {
       /not public/,
     ],
     ["is larger than 256 KiB", () => "x".repeat(300 * 1024), /262144/],
-  ])("that %s changes nothing, says why, and is read again hourly", async (_what, page, why) => {
+  ])("that %s changes nothing, records the reason, and is read again hourly", async (_what, page, why) => {
     const own = await provider([key]);
     const good = pages.get(own.path);
     pages.set(own.path, page(own));
@@ -176,7 +176,7 @@ describe("metadata of a SAML provider", () => {
     expect(await actionsOf(own)).toEqual([]);
   });
 
-  it("of a provider that is off is not read, and what people changed meanwhile is left alone", async () => {
+  it("of an inactive provider is not read, and concurrent changes by users are not overwritten", async () => {
     const off = await provider([key], { status: "inactive", readMsAgo: 10 * dayMs });
     const busy = await provider([key], { readMsAgo: 10 * dayMs });
     pages.set(off.path, metadataOf(off.entityId, [next]));
@@ -193,7 +193,7 @@ describe("metadata of a SAML provider", () => {
     await refreshMetadata(deps);
   });
 
-  it("of a partner with many waits for its turn: the others of a round are other partners'", async () => {
+  it("of a partner with many providers takes turns: the others of a round are other partners'", async () => {
     const crowd = await newPlace();
     const many = [];
     for (let n = 0; n < 25; n++) many.push(await provider([key], { place: crowd, readMsAgo: 30 * dayMs }));
@@ -206,7 +206,7 @@ describe("metadata of a SAML provider", () => {
   });
 });
 
-describe("certificates of a SAML provider that end", () => {
+describe("certificates of a SAML provider that expire", () => {
   const ending = (days: number): StoredCertificate => ({
     ...key,
     notAfter: new Date(identity.clock.now.getTime() + days * dayMs + hourMs).toISOString(),
@@ -216,7 +216,7 @@ describe("certificates of a SAML provider that end", () => {
       .filter(({ action }) => action === "sso.provider.certificates.expiring")
       .map(({ detailsJson }) => (JSON.parse(detailsJson) as { days: number }).days);
 
-  it("are warned of 30, 7, 1 and 0 days before the last one ends, once each, by however many replicas", async () => {
+  it("cause warnings 30, 7, 1 and 0 days before the last one expires, once each, with any number of replicas", async () => {
     const own = await provider([ending(5), ending(31)]);
     const seen: number[][] = [];
     for (let day = 0; day <= 32; day++) {
@@ -228,7 +228,7 @@ describe("certificates of a SAML provider that end", () => {
     expect(seen).toEqual([[30], [30, 7], [30, 7, 1], [30, 7, 1, 0]]);
   });
 
-  it("are warned of anew after others took their place, and not while the provider is off", async () => {
+  it("cause warnings again after a replacement, and none while the provider is inactive", async () => {
     const own = await provider([ending(3)]);
     const off = await provider([ending(3)], { status: "inactive" });
     await warnOfExpiry(deps);
@@ -244,7 +244,7 @@ describe("certificates of a SAML provider that end", () => {
     expect([await warnings(own), await warnings(off)]).toEqual([[3, 6], []]);
   });
 
-  it("show in a metric, the nearest end of all", async () => {
+  it("show in a metric, the nearest expiry of all", async () => {
     await provider([ending(12)]);
     await identity.db.tx(identity.system, (tx) =>
       tx.execute(
@@ -259,7 +259,7 @@ describe("certificates of a SAML provider that end", () => {
 });
 
 describe("a verified domain", () => {
-  it("is looked up daily: a lost record shows and ends nothing, and one that is back shows no more", async () => {
+  it("is looked up daily: a lost record is reported and ends nothing, and a restored one clears the report", async () => {
     const [id, place] = [uuidv7(), await newPlace()];
     const { now } = identity.clock;
     await identity.db.tx(identity.system, (tx) =>

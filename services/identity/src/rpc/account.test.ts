@@ -31,7 +31,7 @@ const pass = (ms: number) => {
   identity.clock.now = new Date(identity.clock.now.getTime() + ms);
 };
 let addresses = 0;
-/** Each from an address of its own. */
+/** Each uses its own client address. */
 const stranger = () => identity.accountAs(callers.service("gateway"), `198.51.100.${++addresses}`);
 const forgot = (email: string) => stranger().forgotPassword({ email });
 const login = (who: Person, secret: string) =>
@@ -49,7 +49,7 @@ const mailRows = () =>
     sql`SELECT kind, state, attempts, sealed, last_error FROM mail ORDER BY created_at, id`,
   );
 
-/** The token of the link that somebody is sent. */
+/** The token of the link in a user's mail. */
 async function linkOf(who: Person): Promise<string> {
   await forgot(who.email);
   await sendDueMail(posting);
@@ -59,7 +59,7 @@ async function linkOf(who: Person): Promise<string> {
 }
 
 describe("an invitation", () => {
-  it("comes by mail, with a link that lets in once", async () => {
+  it("is sent by mail, with a link that works once", async () => {
     const who = await person(identity);
     await sendDueMail(posting);
     const [mail] = smtp.to(who.email);
@@ -72,8 +72,8 @@ describe("an invitation", () => {
   });
 });
 
-describe("one's own name", () => {
-  it("is changed at once in every session, and audited as an update of oneself", async () => {
+describe("a user's own name", () => {
+  it("is changed at once in every session, and audited as an update by its user", async () => {
     const who = await person(identity);
     const { caller } = await signedIn(identity, who);
     const account = identity.accountAs(caller);
@@ -91,7 +91,7 @@ describe("one's own name", () => {
 });
 
 describe("a forgotten password", () => {
-  it("is set anew by the link of a mail, once, and ends every session", async () => {
+  it("is replaced by the link of a mail, once, and ends every session", async () => {
     const who = await person(identity);
     const { caller, refreshToken } = await signedIn(identity, who);
     const token = await linkOf(who);
@@ -109,7 +109,7 @@ describe("a forgotten password", () => {
     expect(ended.map(({ dataJson }) => JSON.parse(dataJson))).toEqual([{ ...ids, reason: "password_reset" }]);
   });
 
-  it("has links that end after an hour, with a newer password, and with each other", async () => {
+  it("has links that expire after an hour, with a newer password, and with each other's use", async () => {
     const who = await person(identity);
     const [first, second] = [await linkOf(who), await linkOf(who)];
     for (const bad of ["short", "Password1234", who.email]) {
@@ -123,7 +123,7 @@ describe("a forgotten password", () => {
     expect(await codeOf(stranger().resetPassword({ token: "pwr_nonsense", password }))).toBe("invalid_token");
   });
 
-  it("and an invitation are asked for by at most so many unknown tokens a minute from one address", async () => {
+  it("and an invitation are limited to a number of unknown tokens a minute from one address", async () => {
     const from = (address: string) => identity.accountAs(callers.service("gateway"), address);
     const guess = (address: string) => outcomeOf(from(address).resetPassword({ token: "pwr_nothing", password }));
     const accept = (address: string) =>
@@ -139,13 +139,13 @@ describe("a forgotten password", () => {
       expect(await each(here)).toMatchObject({ code: "rate_limited", retryAfterSeconds: 60 });
       expect((await each("203.0.113.78")).code).not.toBe("rate_limited");
     }
-    // Somebody else's guesses take nothing from who holds a token.
+    // Another client's guesses do not affect the holder of a token.
     const who = await person(identity);
     const token = await linkOf(who);
     expect(await codeOf(from(here).resetPassword({ token, password: newPassword }))).toBe("answered");
   });
 
-  it("opens once although twenty come with the link together", async () => {
+  it("is replaced once although twenty requests use the link together", async () => {
     const who = await person(identity);
     const token = await linkOf(who);
     const tries = Array.from({ length: 20 }, () => codeOf(stranger().resetPassword({ token, password: newPassword })));
@@ -163,7 +163,7 @@ describe("a forgotten password", () => {
     expect(await codeOf(mfa.verifyMfa({ mfaToken, code: "000000" }))).toBe("invalid_mfa_token");
   });
 
-  it("is answered alike for everybody, and mailed to active accounts alone", async () => {
+  it("has the same reply for every account, and mails only active accounts", async () => {
     const [active, disabled] = [await person(identity), await person(identity)];
     const invited = `${uuidv7()}@example.com`;
     const root = identity.usersAs(await identity.person(callers.platformAdmin()));
@@ -182,7 +182,7 @@ describe("a forgotten password", () => {
     expect(smtp.received.slice(before).map(({ to }) => to)).toEqual([active.email]);
   });
 
-  it("is mailed to nobody whose tenant has ended, nor set by a link from before", async () => {
+  it("sends no mail to users of a tenant that has ended, and accepts no earlier link of theirs", async () => {
     const [churned, deleted, suspended] = [await person(identity), await person(identity), await person(identity)];
     const everybody = [churned, deleted, suspended];
     const links: string[] = [];
@@ -199,7 +199,7 @@ describe("a forgotten password", () => {
     expect(codes).toEqual(["invalid_token", "invalid_token", "answered"]);
   });
 
-  it("is mailed three times an hour, whatever the case of the e-mail, and answered alike beyond", async () => {
+  it("is mailed three times an hour, whatever the case of the e-mail, with the same reply beyond the limit", async () => {
     const who = await person(identity);
     await sendDueMail(posting);
     const count = () => smtp.to(who.email).length;
@@ -214,7 +214,7 @@ describe("a forgotten password", () => {
     expect(count() - before).toBe(4);
   });
 
-  it("asked for again and again from one address is refused at its limit, whoever it is for", async () => {
+  it("requested repeatedly from one address is refused at its limit, for whichever account", async () => {
     const one = identity.accountAs(callers.service("gateway"), "192.0.2.200");
     for (let i = 0; i < 20; i++) await one.forgotPassword({ email: `${uuidv7()}@example.com` });
     const refused = await outcomeOf(one.forgotPassword({ email: "nobody@example.com" }));
@@ -222,7 +222,7 @@ describe("a forgotten password", () => {
   });
 });
 
-describe("changing one's password", () => {
+describe("a change of one's own password", () => {
   it("needs the current one, and ends the other sessions", async () => {
     const who = await person(identity);
     const [mine, other] = [await signedIn(identity, who), await signedIn(identity, who)];
@@ -248,7 +248,7 @@ describe("changing one's password", () => {
     expect(await change(newPassword, password)).toBe("rate_limited");
   });
 
-  it("leaves no session by the old one to a sign-in that comes at the same time", async () => {
+  it("leaves no session of a concurrent sign-in by the old password", async () => {
     for (let round = 0; round < 5; round++) {
       const who = await person(identity);
       const { caller } = await signedIn(identity, who);
@@ -261,8 +261,8 @@ describe("changing one's password", () => {
   });
 });
 
-describe("one's own sessions", () => {
-  it("are listed newest first with device and address, in pages, and no other's", async () => {
+describe("a user's own sessions", () => {
+  it("are listed newest first with device and address, in pages, without other users' sessions", async () => {
     const who = await person(identity);
     await signedIn(identity, await person(identity));
     const sessions = [];
@@ -284,7 +284,7 @@ describe("one's own sessions", () => {
     expect(await codeOf(account.listSessions({ page: { cursor: "zz" } }))).toBe("validation_failed");
   });
 
-  it("end one by one or all but this one, with an audit row and an event of each", async () => {
+  it("end singly or all except the current one, with an audit row and an event of each", async () => {
     const who = await person(identity);
     const [mine, one, two, three] = await Promise.all([1, 2, 3, 4].map(() => signedIn(identity, who)));
     const account = identity.accountAs((mine as NonNullable<typeof mine>).caller);
@@ -307,7 +307,7 @@ describe("one's own sessions", () => {
 });
 
 describe("events for webhooks", () => {
-  it("tell of sign-in and sign-out with documented data, and no secret", async () => {
+  it("report sign-in and sign-out with documented data, and no secret", async () => {
     const who = await person(identity);
     const { caller } = await signedIn(identity, who);
     await identity.sessionsAs(caller).logout({});
@@ -324,7 +324,7 @@ describe("events for webhooks", () => {
     for (const { orgId, partnerId } of events) expect([orgId, partnerId]).toEqual([who.orgId, who.partnerId]);
   });
 
-  it("are not made for people of partners, who are in no organization", async () => {
+  it("are not emitted for users of partners, who belong to no organization", async () => {
     const partnerId = await identity.addPartner();
     const email = `${uuidv7()}@example.com`;
     const root = identity.usersAs(await identity.person(callers.platformAdmin()));
@@ -342,7 +342,7 @@ describe("events for webhooks", () => {
 });
 
 describe("mail", () => {
-  it("is tried again with back-off while the server is away, and given up after ten tries", async () => {
+  it("is retried with backoff while the server is unavailable, and dropped after ten attempts", async () => {
     pass(1_000);
     const who = await person(identity);
     smtp.refuse(451);
@@ -371,7 +371,7 @@ describe("mail", () => {
     expect(smtp.to(who.email)).toEqual([]);
   });
 
-  it("that is refused for good is given up at once", async () => {
+  it("that is rejected permanently is dropped at once", async () => {
     pass(1_000);
     await person(identity);
     smtp.refuse(550);
@@ -380,13 +380,13 @@ describe("mail", () => {
     expect((await mailRows()).at(-1)).toMatchObject({ state: "poison", attempts: 1 });
   });
 
-  it("is sent once by two replicas that look at the same time", async () => {
+  it("is sent once by two concurrent replicas", async () => {
     const people = await Promise.all(Array.from({ length: 12 }, () => person(identity)));
     await Promise.all([sendDueMail(posting), sendDueMail(posting), sendDueMail(posting)]);
     expect(people.map(({ email }) => smtp.to(email).length)).toEqual(people.map(() => 1));
   });
 
-  it("lies nowhere in clear, and is gone once sent", async () => {
+  it("is nowhere stored in clear, and is removed once sent", async () => {
     pass(1_000);
     const who = await person(identity);
     const [row] = (await mailRows()).slice(-1);

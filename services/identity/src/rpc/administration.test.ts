@@ -5,7 +5,7 @@ import { callers } from "@muster/testing";
 import { grantable } from "../rules/catalogue.ts";
 import { codeOf, startTestIdentity, type TestIdentity } from "../testing/identity.ts";
 
-// What nobody may give, over every permission and every kind of administrator; and who must stay.
+// Checks delegation for every permission and every kind of administrator, and which administrators cannot be removed.
 
 let identity: TestIdentity;
 let partnerId: string;
@@ -20,7 +20,7 @@ afterAll(() => identity?.close());
 
 type Place = { scope: Scope; partnerId: string | null; orgId: string | null };
 
-/** A role of this place, whoever may make one. */
+/** A role of this scope that an entitled user creates. */
 async function storedRole(place: Place, held: readonly string[]): Promise<string> {
   const id = uuidv7();
   await identity.db.tx(identity.system, (tx) =>
@@ -50,7 +50,7 @@ const wanted = (roleId: string, place: Place) => ({
   orgId: place.orgId ?? "",
 });
 
-/** Every way of handing a permission on, or of reaching somebody who has it. */
+/** Every way of granting a permission, or of managing a user who holds it. */
 async function waysToHandOn(by: Caller, place: Place, permission: Permission): Promise<Record<string, string>> {
   const users = identity.usersAs(by);
   const roles = identity.rolesAs(by);
@@ -86,7 +86,7 @@ async function waysToHandOn(by: Caller, place: Place, permission: Permission): P
 const all = (done: Record<string, string>, code: string) =>
   Object.fromEntries(Object.keys(done).map((way) => [way, code]));
 
-describe("nobody hands on what they do not hold", () => {
+describe("a caller without a permission cannot grant it", () => {
   const own = () => ({ scope: "partner" as const, partnerId, orgId: null });
   const organization = () => ({ scope: "organization" as const, partnerId, orgId });
   const platform: Place = { scope: "system", partnerId: null, orgId: null };
@@ -123,7 +123,7 @@ describe("nobody hands on what they do not hold", () => {
     120_000,
   );
 
-  it("hands on no organizations that one has lost, whatever the token says", async () => {
+  it("a caller cannot grant organizations that they have lost, whatever their token contains", async () => {
     const by = await identity.person(callers.partnerWithList(partnerId, [orgId]));
     const wide = { ...by, orgAccess: { mode: "all" as const } };
     const roleId = identity.roleId("partner-technician");
@@ -148,7 +148,7 @@ describe("nobody hands on what they do not hold", () => {
   it.each([
     ["disabled", sql`status = 'disabled'`, "permission_denied"],
     ["limited to sites", sql`site_restricted = true`, "site_restricted"],
-  ])("lets nobody act who was %s a moment ago", async (_what, change, code) => {
+  ])("refuses a caller who was %s a moment ago", async (_what, change, code) => {
     const by = await identity.person(callers.partnerAdmin(partnerId));
     await identity.db.tx(identity.system, (tx) =>
       tx.execute(sql`UPDATE users SET ${change} WHERE id = ${by.actor.id}`),
@@ -160,7 +160,7 @@ describe("nobody hands on what they do not hold", () => {
 });
 
 describe("the last administrator", () => {
-  /** A partner of its own with this many administrators. */
+  /** A new partner with this many administrators. */
   async function partnerWith(count: number, access = "all") {
     const id = await identity.addPartner();
     const place: Place = { scope: "partner", partnerId: id, orgId: null };
@@ -200,7 +200,7 @@ describe("the last administrator", () => {
         identity.usersAs(by).updateUser({ id, updateMask: { paths: ["org_access"] }, user: { orgAccess: "none" } }),
     ],
   ];
-  it.each(ways)("of a partner is not %s: not by themselves, not by the platform", async (_what, change) => {
+  it.each(ways)("of a partner cannot be %s, by themselves or by the platform", async (_what, change) => {
     const { id, admins } = await partnerWith(1);
     const root = await identity.person(callers.platformAdmin());
     for (const by of [as(admins[0] ?? "", id), root]) {
@@ -211,7 +211,7 @@ describe("the last administrator", () => {
     expect(await codeOf(change(as(admins[0] ?? "", id), admins[0] ?? ""))).toBe("answered");
   });
 
-  it.each(ways)("of a partner is left when 20 are %s at once, each by themselves", async (_what, change) => {
+  it.each(ways)("of a partner remains when 20 are %s at once, each by themselves", async (_what, change) => {
     const { id, admins } = await partnerWith(20);
     const codes = await Promise.all(admins.map((admin) => codeOf(change(as(admin, id), admin))));
     expect(codes.filter((code) => code === "answered")).toHaveLength(19);
@@ -219,18 +219,18 @@ describe("the last administrator", () => {
     expect(await remaining(id)).toBe(1);
   });
 
-  it("of a partner is left when 20 disable one another at once", async () => {
+  it("of a partner remains when 20 disable one another at once", async () => {
     const { id, admins } = await partnerWith(20);
     const next = (i: number) => admins[(i + 1) % admins.length] ?? "";
     const codes = await Promise.all(
       admins.map((admin, i) => codeOf(identity.usersAs(as(admin, id)).disableUser({ id: next(i) }))),
     );
     expect(await remaining(id)).toBeGreaterThanOrEqual(1);
-    // Whoever was disabled before their own turn may do nothing any more.
+    // A user who was disabled before their own turn is refused.
     for (const code of codes) expect(["answered", "permission_denied", "last_administrator"]).toContain(code);
   });
 
-  it("counts nobody who is disabled, invited, limited or holds less", async () => {
+  it("does not include users who are disabled, invited, limited or hold fewer permissions", async () => {
     const { id, place, admins } = await partnerWith(1);
     const role = identity.roleId("partner-admin");
     const set = (person: string, change: ReturnType<typeof sql>) =>
@@ -240,13 +240,13 @@ describe("the last administrator", () => {
     await set(await storedPerson(place, role, "all"), sql`site_restricted = true`);
     const less = grantable("partner").slice(1);
     await storedPerson(place, await storedRole(place, less), "all");
-    // Some organizations only: enough to disable one of two such people, not to lose the last who has all.
+    // With some organizations only: enough to disable one of two such users, not the last one with all organizations.
     await storedPerson(place, role, "selected");
     const by = as(admins[0] ?? "", id);
     expect(await codeOf(identity.usersAs(by).disableUser({ id: admins[0] ?? "" }))).toBe("last_administrator");
   });
 
-  it("is protected, too, where nobody has all organizations", async () => {
+  it("is protected, too, when no user has all organizations", async () => {
     const { id, admins } = await partnerWith(2, "selected");
     const by = await identity.person(callers.platformAdmin());
     const codes = await Promise.all(admins.map((admin) => codeOf(identity.usersAs(by).disableUser({ id: admin }))));
@@ -259,7 +259,7 @@ describe("the last administrator", () => {
     const role = await storedRole(place, grantable("partner"));
     const another = await storedPerson(place, role, "all");
     const edit = { id: role, updateMask: { paths: ["permissions"] }, role: { permissions: ["users:read"] } };
-    // The seeded one is there as long as nobody disables them.
+    // The seeded administrator exists as long as no test disables them.
     expect(await codeOf(identity.usersAs(as(another, id)).disableUser({ id: admins[0] ?? "" }))).toBe("answered");
     expect(await codeOf(identity.rolesAs(as(another, id)).updateRole(edit))).toBe("last_administrator");
     const root = await identity.person(callers.platformAdmin());
@@ -270,7 +270,7 @@ describe("the last administrator", () => {
     expect(await codeOf(identity.rolesAs(as(another, id)).updateRole(edit))).toBe("answered");
   });
 
-  it("of a deleted partner is nobody's concern", async () => {
+  it("of a deleted partner is not protected", async () => {
     const { id, admins } = await partnerWith(1);
     await identity.setStatus("partner", id, "active", true);
     const root = await identity.person(callers.platformAdmin());
@@ -279,7 +279,7 @@ describe("the last administrator", () => {
 });
 
 describe("the last platform administrator", () => {
-  it("stays under 20 parallel attempts", async () => {
+  it("remains after 20 parallel attempts", async () => {
     const own = await startTestIdentity();
     try {
       const admins = await Promise.all(Array.from({ length: 20 }, () => own.person(callers.platformAdmin())));

@@ -21,7 +21,7 @@ async function made(change: Record<string, unknown> = {}, as: Caller = tenant.or
 }
 
 describe("creating an API key", () => {
-  it("answers the record with the documented defaults, the secret once, and stores its digest only", async () => {
+  it("returns the record with the documented defaults, the secret once, and stores its digest only", async () => {
     const { key, ...record } = await made({ scopes: [] });
     expect(record).toMatchObject({
       orgId: tenant.orgId,
@@ -83,14 +83,14 @@ describe("creating an API key", () => {
     expect(Object.keys((details as { fieldErrors: object }).fieldErrors)).toEqual([field]);
   });
 
-  it("refuses a scope that nobody knows, by name", async () => {
+  it("refuses an unknown scope by name", async () => {
     expect(await outcomeOf(made({ scopes: ["devices:read", "devices:fly"] }))).toEqual({
       code: "unknown_scope",
       scopes: ["devices:fly"],
     });
   });
 
-  it("refuses a scope that the person does not hold now, whatever their token says", async () => {
+  it("refuses a scope that the user no longer holds, whatever their token contains", async () => {
     const person = await keys.person(callers.orgAdmin(tenant.partnerId, tenant.orgId));
     await keys.setHeld(person, ["organizations:write", "devices:read"]);
     expect(await outcomeOf(made({ scopes: ["devices:read", "audit:read"] }, person))).toEqual({
@@ -123,8 +123,8 @@ describe("creating an API key", () => {
   });
 });
 
-describe("who may manage keys", () => {
-  it("is a person with the permission, a second factor and the whole organization", async () => {
+describe("the management of keys", () => {
+  it("requires a user with the permission, a second factor and the whole organization", async () => {
     const viewer = await keys.person(callers.orgAdmin(tenant.partnerId, tenant.orgId), ["organizations:read"]);
     const noFactor = { ...tenant.orgAdmin, mfaAt: null };
     const restricted = { ...tenant.orgAdmin, siteIds: [uuidv7()] };
@@ -149,7 +149,7 @@ describe("who may manage keys", () => {
     expect(await codeOf(keys.apiKeysAs(program).listApiKeys({}))).toBe("user_session_required");
   });
 
-  it("is nobody of another tenant: such a key is not there", async () => {
+  it("answers 404 to callers of another tenant", async () => {
     const other = await tenantOf(keys);
     const { id } = await made();
     for (const as of [other.orgAdmin, other.partnerAdmin].map(keys.apiKeysAs)) {
@@ -167,7 +167,7 @@ describe("who may manage keys", () => {
 });
 
 describe("listing API keys", () => {
-  it("filters by organization and by status, a passed expiry being expired, newest first", async () => {
+  it("filters by organization and by status, counting a key past its expiry as expired, newest first", async () => {
     const at = timestampFromDate(minutes(5));
     const [a, b, c] = [await made({ name: "a" }), await made({ name: "b", expiresAt: at }), await made({ name: "c" })];
     const elsewhere = await made({ orgId: await keys.addOrganization(tenant.partnerId) }, tenant.partnerAdmin);
@@ -236,7 +236,7 @@ describe("changing an API key", () => {
   const change = (id: string, apiKey: Record<string, unknown>, paths: string[], as = tenant.orgAdmin) =>
     keys.apiKeysAs(as).updateApiKey({ id, updateMask: { paths }, apiKey });
 
-  it("writes what is masked, tells the gateways, and audits names of the fields with their values", async () => {
+  it("writes the masked fields, notifies the gateways, and audits the fields with their values", async () => {
     const { id, key, ...before } = await made();
     const wanted = { name: "Deploy", scopes: ["logs:read"], rateLimit: 7, allowedIps: ["::1"] };
     const { apiKey } = await change(id, wanted, ["name", "rate_limit", "allowed_ips"]);
@@ -268,7 +268,7 @@ describe("changing an API key", () => {
     expect(await keys.auditOf(id)).toHaveLength(1);
   });
 
-  it("grants only what the person holds now", async () => {
+  it("grants only scopes that the user holds now", async () => {
     const { id } = await made();
     const person = await keys.person(callers.orgAdmin(tenant.partnerId, tenant.orgId), ["organizations:write"]);
     expect(await outcomeOf(change(id, { scopes: ["devices:read"] }, ["scopes"], person))).toEqual({
@@ -279,7 +279,7 @@ describe("changing an API key", () => {
     expect(await codeOf(change(id, { name: "renamed" }, ["name"], person))).toBe("answered");
   });
 
-  it("raises no limit and opens no address of a key whose scopes the person does not hold now", async () => {
+  it("raises no limit and widens no address list of a key whose scopes the user does not hold now", async () => {
     const { id } = await made();
     const person = await keys.person(callers.orgAdmin(tenant.partnerId, tenant.orgId), ["organizations:write"]);
     const denied = { code: "delegation_denied", scopes: ["devices:read"] };
@@ -293,7 +293,7 @@ describe("changing an API key", () => {
     expect(await codeOf(change(id, { rateLimit: 7 }, ["rate_limit"], person))).toBe("answered");
   });
 
-  it("and rotating it need an active key: neither revoked nor past its expiry", async () => {
+  it("requires an active key, as a rotation does: not revoked and not expired", async () => {
     const [revoked, expired] = [await made(), await made({ expiresAt: timestampFromDate(minutes(1)) })];
     await admin().revokeApiKey({ id: revoked.id });
     keys.clock.now = minutes(1);
@@ -306,7 +306,7 @@ describe("changing an API key", () => {
 });
 
 describe("rotating an API key", () => {
-  it("replaces the secret under the same id, starts its usage anew, and tells both digests", async () => {
+  it("replaces the secret under the same id, resets its usage, and announces both digests", async () => {
     const { id, key, ...before } = await made({ rateLimit: 9, allowedIps: ["192.0.2.0/24"] });
     await keys.db.tx(keys.system, (tx) =>
       tx.execute(sql`UPDATE api_keys SET usage_count = 12, last_used_at = now() WHERE id = ${id}`),
@@ -332,7 +332,7 @@ describe("rotating an API key", () => {
     });
   });
 
-  it("lets the old secret go on for a grace that was asked for, and for no two rotations", async () => {
+  it("keeps the old secret valid for a requested grace, and for one rotation only", async () => {
     const first = await made();
     const second = await admin().rotateApiKey({ id: first.id, graceSeconds: 60 });
     const state = async () =>
@@ -351,7 +351,7 @@ describe("rotating an API key", () => {
     expect(await codeOf(admin().rotateApiKey({ id: first.id, graceSeconds: -1 }))).toBe("validation_failed");
   });
 
-  it("needs whoever does it to hold the key's scopes", async () => {
+  it("requires a user who holds the key's scopes", async () => {
     const { id } = await made({ scopes: ["*"] });
     const person = await keys.person(callers.orgAdmin(tenant.partnerId, tenant.orgId), ["organizations:write"]);
     expect(await outcomeOf(keys.apiKeysAs(person).rotateApiKey({ id }))).toEqual({
@@ -362,7 +362,7 @@ describe("rotating an API key", () => {
 });
 
 describe("revoking an API key", () => {
-  it("is permanent, keeps the record, and is audited once however often it is asked for", async () => {
+  it("is permanent, keeps the record, and is audited once however often it is repeated", async () => {
     const { id } = await made();
     for (let i = 0; i < 3; i++) await admin().revokeApiKey({ id });
     expect((await admin().getApiKey({ id })).apiKey?.status).toBe("revoked");
@@ -370,7 +370,7 @@ describe("revoking an API key", () => {
     expect((await keys.toldOf(id)).every(({ revoked }) => revoked)).toBe(true);
   });
 
-  it("of a whole tenant takes its keys, principals and enrollment keys, and tells the gateways once", async () => {
+  it("of a whole tenant revokes its keys, principals and enrollment keys, and notifies the gateways once", async () => {
     const other = await made({ orgId: await keys.addOrganization(tenant.partnerId) }, tenant.partnerAdmin);
     const mine = [await made(), await made()];
     await keys.principalsAs(tenant.orgAdmin).createServicePrincipal({ orgId: tenant.orgId, name: "p" });
@@ -397,7 +397,7 @@ describe("revoking an API key", () => {
     expect(await partner.revokeTenantCredentials({ tenant: partnerCase })).toMatchObject({ apiKeys: 1 });
   });
 
-  it("follows when the organization is deleted", async () => {
+  it("follows the deletion of the organization", async () => {
     const { id } = await made();
     await keys.tell("organization", tenant.orgId, tenant.partnerId, tenant.orgId, true);
     expect((await keys.apiKeysAs(tenant.partnerAdmin).getApiKey({ id })).apiKey?.status).toBe("revoked");
@@ -406,8 +406,8 @@ describe("revoking an API key", () => {
   });
 });
 
-describe("what an expiry says", () => {
-  it("is kept to the millisecond", async () => {
+describe("a key's expiry", () => {
+  it("is stored to the millisecond", async () => {
     const { expiresAt } = await made({ expiresAt: timestampFromDate(minutes(3)) });
     expect(expiresAt && timestampDate(expiresAt)).toEqual(minutes(3));
   });

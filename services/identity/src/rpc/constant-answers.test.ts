@@ -9,7 +9,8 @@ import { outcomeOf, startTestIdentity, type TestIdentity } from "../testing/iden
 import { password, person } from "../testing/people.ts";
 import { sessionService } from "./session.ts";
 
-// The times themselves are measured by `npm run bench -- login-timing`. Here: that each refusal does the same work.
+// `npm run bench -- login-timing` measures the times themselves. These tests check that each refusal does the same
+// work.
 
 type Work = { derivations: number; statements: string[] };
 
@@ -104,7 +105,7 @@ async function peopleOfEndedTenants(): Promise<Record<string, { email: string; p
     ] as const) {
       const who = await person(identity);
       await identity.setStatus(kind, kind === "partner" ? who.partnerId : who.orgId, status, isDeleted);
-      found[`somebody whose ${kind} is ${isDeleted ? "deleted" : status}`] = { email: who.email, password };
+      found[`a user whose ${kind} is ${isDeleted ? "deleted" : status}`] = { email: who.email, password };
     }
   }
   return found;
@@ -131,7 +132,7 @@ async function accounts(): Promise<Record<string, { email: string; password: str
 const tryOf = (credentials: { email: string; password: string }, clientAddress: string) =>
   outcomeOf(port.client(SessionService, callers.service("gateway"), { clientAddress }).login(credentials));
 
-describe("a sign-in at a tenant that does not serve", () => {
+describe("a sign-in at a tenant that is not in service", () => {
   it.each([
     ["partner", "suspended"],
     ["partner", "pending"],
@@ -145,7 +146,7 @@ describe("a sign-in at a tenant that does not serve", () => {
 });
 
 describe("a refused sign-in", () => {
-  it("says the same, after one derivation and the same statements, whatever the reason", async () => {
+  it("has the same text, after one derivation and the same statements, whatever the reason", async () => {
     const seen: Record<string, unknown> = {};
     for (const [name, credentials] of Object.entries(await accounts())) {
       const outcome = await tryOf(credentials, "192.0.2.50");
@@ -157,7 +158,7 @@ describe("a refused sign-in", () => {
     for (const other of others) expect(other).toEqual(first);
   });
 
-  it("says the same, without a derivation, once ten have failed from there: also for an account that is none", async () => {
+  it("has the same text, without a derivation, after ten failures from the address: also for an unknown account", async () => {
     const seen: unknown[] = [];
     for (const credentials of Object.values(await accounts())) {
       for (let i = 0; i < 10; i++) await tryOf({ ...credentials, password: "not the password" }, "192.0.2.51");

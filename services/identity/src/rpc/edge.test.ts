@@ -98,7 +98,7 @@ const usageOf = async (id: string) => {
 const want = (id: string, limit: number, waiting: number, ahead = 0) => ({ kind: "key", id, limit, waiting, ahead });
 
 describe("EdgeService", () => {
-  it("answers nobody but a gateway in its own name", async () => {
+  it("refuses every caller except a gateway in its own name", async () => {
     const person = port.client(EdgeService, callers.platformAdmin());
     expect(await codeOf(person.heartbeat({ gatewayId: uuidv7() }))).toBe("permission_denied");
     expect(await codeOf(person.resolveKeys({ wanted: [] }))).toBe("permission_denied");
@@ -125,7 +125,7 @@ describe("ResolveKeys", () => {
     expect(await codeOf(resolve("svc_old2"))).toBe("api_key_invalid");
   });
 
-  it("says why a key is refused, and marks one as expired that has", async () => {
+  it("returns why a key is refused, and marks a key past its expiry as expired", async () => {
     await insertKey("svc_revoked", { status: "revoked" });
     const id = await insertKey("svc_expired", { expiresAt: new Date(Date.now() - 1) });
     expect(await codeOf(resolve("svc_unknown"))).toBe("api_key_invalid");
@@ -136,8 +136,8 @@ describe("ResolveKeys", () => {
   });
 });
 
-describe("ResolveKeys of many", () => {
-  it("answers each in its place, whatever becomes of the others", async () => {
+describe("ResolveKeys of many keys", () => {
+  it("returns each result in its place, whatever the others' results are", async () => {
     const secrets = Array.from({ length: 40 }, (_, i) => `svc_many${i}-${uuidv7()}`);
     const ids = await Promise.all(secrets.map((key, i) => insertKey(key, i % 4 === 0 ? { status: "revoked" } : {})));
     const wanted = secrets.flatMap((key) => [
@@ -155,17 +155,17 @@ describe("ResolveKeys of many", () => {
   });
 });
 
-describe("keys that nobody knows", () => {
+describe("unknown keys", () => {
   const guess = (address: string) => codeOf(resolve(uuidv7(), address));
 
-  it("are answered exactly as often as the limit allows, however many come together from an address", async () => {
+  it("are answered exactly as often as the limit allows, however many arrive together from an address", async () => {
     const codes = await Promise.all(Array.from({ length: 100 }, () => guess("192.0.2.10")));
     expect(codes.filter((code) => code === "api_key_invalid")).toHaveLength(keyLimit.max);
     expect(codes.filter((code) => code === "rate_limited")).toHaveLength(100 - keyLimit.max);
     expect(await guess("192.0.2.11")).toBe("api_key_invalid");
   });
 
-  it("do not keep a known key out", async () => {
+  it("do not block a known key", async () => {
     const id = await insertKey("svc_behind_a_guesser");
     await Promise.all(Array.from({ length: keyLimit.max + 1 }, () => guess("192.0.2.12")));
     const { key } = await resolve("svc_behind_a_guesser", "192.0.2.12");
@@ -182,7 +182,7 @@ describe("keys that nobody knows", () => {
 });
 
 describe("Reserve", () => {
-  it.each([1, 3, 100, 1_000])("grants exactly %d to 50 who ask at once", async (limit) => {
+  it.each([1, 3, 100, 1_000])("grants exactly %d to 50 concurrent requests", async (limit) => {
     const id = uuidv7();
     const asks = Math.max(50, Math.ceil(limit / 10));
     const replies = await Promise.all(
@@ -204,7 +204,7 @@ describe("Reserve", () => {
     expect(grants.map(({ remaining }) => remaining)).toEqual(ids.map(() => 80));
   });
 
-  it("says when the window opens again", async () => {
+  it("returns when the window opens again", async () => {
     const id = uuidv7();
     await edge().reserve({ wants: [want(id, 1, 1)] });
     const { grants, now } = await edge().reserve({ wants: [want(id, 1, 1)] });
@@ -216,7 +216,7 @@ describe("Reserve", () => {
   });
 });
 
-describe("an hour that was counted before", () => {
+describe("an hour that is already counted", () => {
   const slotNow = () => Math.floor((Date.now() + grantMs) / slotMs);
   const hourOf = async (id: string) => {
     const [row] = await database.db.read<{ between_slots: number[]; between_used: string; recent: number[] }>(
@@ -226,7 +226,7 @@ describe("an hour that was counted before", () => {
     return row;
   };
 
-  it("counts whole, and what is no longer recent is put between", async () => {
+  it("counts in full, and its older slots are folded", async () => {
     const id = uuidv7();
     const slot = slotNow();
     const text = (...counts: number[]) => `{${counts.join(",")}}`;
@@ -246,7 +246,7 @@ describe("an hour that was counted before", () => {
     expect((await hourOf(id))?.between_slots).toEqual([slot - 900, 7, slot - 70, 2]);
   });
 
-  it("by minutes is taken over by the migration", async () => {
+  it("in slots of minutes is converted by the migration", async () => {
     const id = uuidv7();
     const minute = Math.floor(Date.now() / 60_000);
     const used = new Array<number>(62).fill(0);
@@ -271,7 +271,7 @@ describe("Settle", () => {
   const settle = (gatewayId: string, sequence: number, use: object) =>
     edge().settle({ gatewayId, sequence: BigInt(sequence), uses: [use as never] });
 
-  it("takes unspent grants back once, however often it is told", async () => {
+  it("returns unspent grants once, however often the settlement is repeated", async () => {
     const id = uuidv7();
     const gatewayId = uuidv7();
     const { grants } = await edge().reserve({ wants: [want(id, 10, 10)] });
@@ -295,7 +295,7 @@ describe("Settle", () => {
 });
 
 describe("idle windows", () => {
-  it("are removed once nothing in them counts", async () => {
+  it("are removed once they hold no counted request", async () => {
     const [old, young] = [uuidv7(), uuidv7()];
     await edge().reserve({ wants: [want(old, 5, 1), want(young, 5, 1)] });
     await database.db.tx(system, (tx) =>
@@ -331,7 +331,7 @@ describe("a change", () => {
     return gatewayId;
   };
 
-  it("waits for nobody when no gateway is registered", async () => {
+  it("does not wait when no gateway is registered", async () => {
     expect(await waited(await change())).toBeLessThan(500);
   });
 
@@ -352,7 +352,7 @@ describe("a change", () => {
     expect(await waiting).toBeLessThan(leaseMs);
   });
 
-  it("waits for a silent gateway until its lease is over, also when it renews it meanwhile, and not for one that left", async () => {
+  it("waits for a silent gateway until its lease has expired, even if it renews the lease meanwhile, and not for a gateway that left", async () => {
     for (const gatewayId of gateways) await edge().leave({ gatewayId });
     const silent = await join();
     const gone = await join();

@@ -40,7 +40,7 @@ const sweep = () =>
   });
 
 describe("creating an enrollment key", () => {
-  it("takes the caller's organization, one use and an hour, and shows the key once", async () => {
+  it("defaults to the caller's organization, one use and an hour, and returns the key once", async () => {
     const { key, ...record } = await made();
     expect(key).toMatch(/^[0-9a-f]{64}$/);
     expect(record).toMatchObject({
@@ -76,7 +76,7 @@ describe("creating an enrollment key", () => {
     expect(await codeOf(made({ orgId: (await tenantOf(keys)).orgId }))).toBe("organization_not_found");
   });
 
-  it("takes a site of that organization only", async () => {
+  it("accepts only a site of that organization", async () => {
     const siteId = await keys.addSite(tenant.partnerId, tenant.orgId);
     expect((await made({ siteId })).siteId).toBe(siteId);
     const sibling = await keys.addOrganization(tenant.partnerId);
@@ -95,7 +95,7 @@ describe("creating an enrollment key", () => {
     [{ expiresAt: timestampFromDate(new Date(Date.now() - 1)) }],
   ])("refuses %j", async (change) => expect(await codeOf(made(change))).toBe("validation_failed"));
 
-  it("and managing it belong to people with permission, second factor and the site", async () => {
+  it("and managing it require a user with permission, second factor and the site", async () => {
     const siteId = await keys.addSite(tenant.partnerId, tenant.orgId);
     const [ofSite, ofAll] = [await made({ siteId }), await made()];
     const restricted = { ...tenant.orgAdmin, siteIds: [siteId] };
@@ -142,7 +142,7 @@ describe("listing enrollment keys", () => {
 });
 
 describe("rotating an enrollment key", () => {
-  it("gives a new key unused, keeping limits unless new ones are sent", async () => {
+  it("returns a new, unused key, and keeps limits unless new ones are sent", async () => {
     const first = await made({ maxUsage: 3 });
     await use(first.key);
     expect(await usesOf(first.id)).toBe(1);
@@ -179,7 +179,7 @@ describe("rotating an enrollment key", () => {
 });
 
 describe("deleting an enrollment key", () => {
-  it("removes it for good, reservations included", async () => {
+  it("removes it permanently, reservations included", async () => {
     const { id, key } = await made();
     await use(key);
     await admin().deleteEnrollmentKey({ id });
@@ -206,7 +206,7 @@ const age = (seconds: number) =>
   );
 
 describe("using an enrollment key", () => {
-  it("lets one of 50 in when it has one use", async () => {
+  it("succeeds once for 50 concurrent enrollments when it has one use", async () => {
     const { id, key } = await made();
     const outcomes = await Promise.all(Array.from({ length: 50 }, () => codeOf(use(key))));
     expect(outcomes.filter((code) => code === "answered")).toHaveLength(1);
@@ -214,7 +214,7 @@ describe("using an enrollment key", () => {
     expect(await usesOf(id)).toBe(1);
   });
 
-  it("says where the agent belongs, and is the same for the same device", async () => {
+  it("returns the agent's place, and repeats the same reply for the same device", async () => {
     const siteId = await keys.addSite(tenant.partnerId, tenant.orgId);
     const { id, key } = await made({ siteId });
     const device = uuidv7();
@@ -226,7 +226,7 @@ describe("using an enrollment key", () => {
     expect((await use(key, device)).siteId).toBeNull();
   });
 
-  it("ends with the expiry, and for unknown keys and those under another pepper", async () => {
+  it("fails after the expiry, for unknown keys and for keys under another pepper", async () => {
     const { id, key } = await made();
     expect(await codeOf(use("0".repeat(64)))).toBe("enrollment_key_invalid");
     const other = { id: "other", secret: "another pepper" };
@@ -240,13 +240,13 @@ describe("using an enrollment key", () => {
     expect(await codeOf(use(key))).toBe("enrollment_key_expired");
   });
 
-  it("ends when the organization is deleted", async () => {
+  it("fails once the organization is deleted", async () => {
     const { key } = await made();
     await keys.tell("organization", tenant.orgId, tenant.partnerId, tenant.orgId, true);
     expect(await codeOf(use(key))).toBe("enrollment_key_expired");
   });
 
-  it("comes back after a failed enrollment, once", async () => {
+  it("is undone once by a failed enrollment", async () => {
     const { id, key } = await made();
     const device = uuidv7();
     await use(key, device);
@@ -255,7 +255,7 @@ describe("using an enrollment key", () => {
     expect(await codeOf(use(key))).toBe("answered");
   });
 
-  it("comes back after a minute without confirmation, and stays when it was confirmed", async () => {
+  it("is undone after a minute without confirmation, and stays counted when it was confirmed", async () => {
     const { id, key } = await made({ maxUsage: 2 });
     const [kept, lost] = [uuidv7(), uuidv7()];
     await use(key, kept);
@@ -284,7 +284,7 @@ describe("using an enrollment key", () => {
     expect(left).toEqual({ n: 0 });
   });
 
-  it("that began before a rotation is never given back to the new key", async () => {
+  it("that began before a rotation is never returned to the new key", async () => {
     const { id, key } = await made({ maxUsage: 2 });
     const device = uuidv7();
     await use(key, device);

@@ -25,7 +25,7 @@ const codeOf = (call: Promise<unknown>) =>
     (error: unknown) => toAppError(error).code,
   );
 
-/** The one operation of each kind whose reply holds a secret, as `by` asks for it under `key`. */
+/** The one operation of each kind whose reply holds a secret, as `by` calls it under `key`. */
 const operations: Record<string, (by: Caller, key: string, name: string) => Promise<{ key: string; id: string }>> = {
   "an API key": async (by, idempotencyKey, name) => {
     const reply = await keys.repeatable(by, idempotencyKey).apiKeys.createApiKey({ orgId, name });
@@ -42,7 +42,7 @@ const operations: Record<string, (by: Caller, key: string, name: string) => Prom
 };
 
 describe.each(Object.entries(operations))("%s made under an Idempotency-Key", (_kind, make) => {
-  it("is made once, and its secret is given again to whoever made it", async () => {
+  it("is made once, and a repeat of the same caller returns its secret again", async () => {
     const key = uuidv7();
     const replies = await Promise.all(Array.from({ length: 20 }, () => make(admin, key, "Once")));
     replies.push(await make(admin, key, "Once"));
@@ -53,7 +53,7 @@ describe.each(Object.entries(operations))("%s made under an Idempotency-Key", (_
     expect((await make(other, key, "Once")).key).not.toBe(replies[0]?.key);
   });
 
-  it("leaves its secret in the database sealed alone", async () => {
+  it("stores its secret only sealed", async () => {
     const { key: secret } = await make(admin, uuidv7(), "Sealed");
     const rows = await keys.db.read<{ reply: Buffer }>({ caller: admin }, sql`SELECT reply FROM idempotency`);
     expect(rows.length).toBeGreaterThan(0);

@@ -20,7 +20,7 @@ beforeAll(async () => {
   await bootstrapAdministrator({ db, passwords: hashing, log, now: () => clock.now }, { email, password });
 });
 afterAll(() => identity?.close());
-// Each test comes from an address of its own.
+// Each test uses its own client address.
 beforeEach(() => {
   home = someAddress();
 });
@@ -41,21 +41,21 @@ describe("failed sign-ins", () => {
   it.each([
     ["of an account", () => email],
     ["of an account that does not exist", () => `${uuidv7()}@example.com`],
-  ])("%s are answered exactly ten times, however many come together", async (_name, account) => {
+  ])("%s are answered exactly ten times, however many arrive together", async (_name, account) => {
     const guessed = account();
     const codes = await Promise.all(Array.from({ length: 50 }, () => codeOf(attempt({ email: guessed }))));
     expect(codes.filter((code) => code === "invalid_credentials")).toHaveLength(10);
     expect(codes.filter((code) => code === "rate_limited")).toHaveLength(40);
   });
 
-  it("keep even the right password out, and only from their own address", async () => {
+  it("block even the right password, and only from their own address", async () => {
     await fail(10);
     expect(await outcomeOf(attempt({ password }))).toEqual({ code: "rate_limited", retryAfterSeconds: 300 });
     expect(await codeOf(attempt({ password, address: someAddress() }))).toBe("answered");
     expect(await codeOf(attempt({ password }))).toBe("rate_limited");
   });
 
-  it("leave other accounts of that address alone, up to its own limit", async () => {
+  it("do not affect other accounts from that address, up to its own limit", async () => {
     await fail(10, { email: "somebody@example.com" });
     expect(await codeOf(attempt({ password }))).toBe("answered");
     for (let i = 0; i < 9; i++) await fail(10, { email: `${i}@example.com` });
@@ -63,7 +63,7 @@ describe("failed sign-ins", () => {
     expect(await codeOf(attempt({ email: "nobody-yet@example.com" }))).toBe("rate_limited");
   });
 
-  it("stop counting five minutes after each of them", async () => {
+  it("no longer count five minutes after each of them", async () => {
     await fail(9);
     move(60_000);
     await fail(1);
@@ -75,7 +75,7 @@ describe("failed sign-ins", () => {
     expect(await codeOf(attempt())).toBe("rate_limited");
   });
 
-  it("are forgotten with a successful sign-in, for that account alone", async () => {
+  it("are cleared by a successful sign-in, for that account only", async () => {
     await fail(9);
     await fail(9, { email: "other@example.com" });
     expect(await codeOf(attempt({ password }))).toBe("answered");
@@ -97,7 +97,7 @@ describe("failed sign-ins", () => {
     expect(await codeOf(attempt({ password, address: "2001:db8:7:2::1" }))).toBe("answered");
   });
 
-  it("are kept without e-mails, and removed when they count no more", async () => {
+  it("are stored without e-mails, and removed when they no longer count", async () => {
     const rows = () =>
       identity.db.read<{ text: string }>(identity.system, sql`SELECT f::text AS text FROM failed_attempts f`);
     await fail(1);

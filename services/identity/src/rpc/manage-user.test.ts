@@ -47,7 +47,7 @@ const told = async (id: string) => {
 };
 const actionsOf = async (id: string) => (await identity.auditOf(id)).map((row) => row.action);
 
-describe("changing a person", () => {
+describe("changing a user", () => {
   it("shows the new name everywhere, and audits it as an update", async () => {
     const { id } = await active("org-viewer", { orgId });
     expect((await update(id, ["name"], { name: "Eve" })).user).toMatchObject({ name: "Eve", role: "org-viewer" });
@@ -60,7 +60,7 @@ describe("changing a person", () => {
     });
   });
 
-  it("audits a role and grants as permissions, with before and after, and tells the gateways", async () => {
+  it("audits a role and grants as permissions, with before and after, and notifies the gateways", async () => {
     const [other, siteId] = [await identity.addOrganization(partnerId), await identity.addSite(partnerId, orgId)];
     const { id } = await active("partner-technician", { partnerId, orgIds: [orgId] });
     const before = await told(id);
@@ -107,7 +107,7 @@ describe("changing a person", () => {
     expect(await actionsOf(id)).toEqual(["user.create", "user.permission.change", "user.update"]);
   });
 
-  it("knows no tenant that is missing, deleted or another partner's, and no field that is not there", async () => {
+  it("refuses a tenant that is missing, deleted or another partner's, and an unknown field", async () => {
     const { id } = await active("partner-technician", { partnerId });
     const foreign = await identity.addOrganization(await identity.addPartner());
     const gone = await identity.addOrganization(partnerId);
@@ -133,7 +133,7 @@ describe("changing a person", () => {
     expect(await codeOf(update(uuidv7(), ["name"], { name: "E" }))).toBe("user_not_found");
   });
 
-  it("goes on for people of a deleted organization, whose partner cleans up", async () => {
+  it("is possible for users of a deleted organization, whose partner cleans up", async () => {
     const org = await identity.addOrganization(partnerId);
     const { id } = await active("org-viewer", { orgId: org });
     await identity.setStatus("organization", org, "active", true);
@@ -143,7 +143,7 @@ describe("changing a person", () => {
     expect(await codeOf(by.deleteUser({ id }))).toBe("answered");
   });
 
-  it("is closed to people who do not reach the person, need a factor or are limited to sites", async () => {
+  it("is refused to callers who do not reach the user, lack a second factor or are limited to sites", async () => {
     const { id } = await active("org-viewer", { orgId });
     const stranger = await identity.person(callers.orgAdmin(partnerId, await identity.addOrganization(partnerId)));
     const own = await identity.person(callers.orgAdmin(partnerId, orgId));
@@ -169,8 +169,8 @@ describe("changing a person", () => {
   });
 });
 
-describe("disabling a person", () => {
-  it("ends every session, lets nobody in, and is undone without bringing a session back", async () => {
+describe("disabling a user", () => {
+  it("ends every session, refuses sign-ins, and is undone without restoring a session", async () => {
     const { id, email } = await active("org-admin", { orgId });
     const sessions = [await login(email), await login(email)];
     const sessionId = sessions[0]?.principal?.sessionId ?? "";
@@ -190,11 +190,11 @@ describe("disabling a person", () => {
     expect(await codeOf(login(email))).toBe("answered");
     const actions = (await actionsOf(id)).filter((action) => /able$/.test(action));
     expect(actions).toEqual(["user.disable", "user.enable"]);
-    // Told at the second call, too: the first may still be waiting for the gateways.
+    // Announced at the second call, too: the first may still be waiting for the gateways.
     expect((await told(id)).length).toBeGreaterThanOrEqual(4);
   });
 
-  it("is more than ending their sessions, after which they sign in again", async () => {
+  it("differs from ending their sessions, after which they sign in again", async () => {
     const { id, email } = await active("org-admin", { orgId });
     const sessions = [await login(email), await login(email)];
     expect((await users().endUserSessions({ id })).ended).toBe(2);
@@ -208,7 +208,7 @@ describe("disabling a person", () => {
     expect(await codeOf(users().endUserSessions({ id: uuidv7() }))).toBe("user_not_found");
   });
 
-  it("takes an invitation back; enabled again the person is invited anew", async () => {
+  it("withdraws an invitation; once enabled again the user is invited again", async () => {
     const { id, inviteToken, email } = await invited("org-viewer", { orgId });
     await users().disableUser({ id });
     expect(await codeOf(accept(inviteToken))).toBe("invalid_token");
@@ -220,8 +220,8 @@ describe("disabling a person", () => {
   });
 });
 
-describe("inviting again", () => {
-  it("makes the invitations before worthless, once somebody accepted makes none", async () => {
+describe("resending an invitation", () => {
+  it("voids the earlier invitations, and is refused once one was accepted", async () => {
     const { id, inviteToken } = await invited("org-viewer", { orgId });
     const second = (await users().resendInvite({ id })).inviteToken;
     const third = (await users().resendInvite({ id })).inviteToken;
@@ -237,8 +237,8 @@ describe("inviting again", () => {
   });
 });
 
-describe("removing a person", () => {
-  it("leaves nothing but the audit trail, and the address free", async () => {
+describe("removing a user", () => {
+  it("leaves only the audit trail, and frees the address", async () => {
     const { id, email } = await active("org-admin", { orgId });
     const session = await login(email);
     const sessionId = session.principal?.sessionId ?? "";
@@ -258,13 +258,13 @@ describe("removing a person", () => {
   });
 });
 
-describe("an address that somebody has", () => {
+describe("an address in use", () => {
   const invite = (by: Caller, email: string) =>
     identity
       .usersAs(by)
       .inviteUser({ email, name: "Ada", roleId: identity.roleId("org-viewer"), orgId: by.orgId ?? orgId });
 
-  it("is taken to those who see them, and like any other to strangers", async () => {
+  it("is reported as taken to callers who can see its account, and treated as free for others", async () => {
     const other = await identity.addPartner();
     const { id, email } = await active("org-viewer", { orgId: await identity.addOrganization(other) });
     const stranger = await identity.person(callers.orgAdmin(partnerId, orgId));
@@ -278,7 +278,7 @@ describe("an address that somebody has", () => {
     expect(await codeOf(invite(await identity.person(callers.partnerAdmin(partnerId)), email))).toBe("email_taken");
     expect(await codeOf(invite(rootCaller, email))).toBe("email_taken");
 
-    // The account is whose it was: the other invitation is no more than one that has ended.
+    // The account is unchanged: the other invitation is answered like an expired one.
     expect(await codeOf(accept(warm.inviteToken))).toBe("invalid_token");
     expect((await login(email)).principal?.userId).toBe(id);
     await users().deleteUser({ id });
@@ -286,7 +286,7 @@ describe("an address that somebody has", () => {
     expect((await login(email)).principal?.userId).toBe(warm.user?.id);
   });
 
-  it("is the first one's who accepts, when several tenants invited it", async () => {
+  it("belongs to the first who accepts, when several tenants invited it", async () => {
     const email = `${uuidv7()}@example.com`;
     const admins = await Promise.all(
       Array.from({ length: 5 }, async () => {
@@ -301,8 +301,8 @@ describe("an address that somebody has", () => {
   });
 });
 
-describe("a list of people", () => {
-  it("is narrowed by organization, role, status and beginnings of words, wild cards meaning themselves", async () => {
+describe("a list of users", () => {
+  it("is filtered by organization, role, status and word prefixes, with wildcards taken literally", async () => {
     const org = await identity.addOrganization(partnerId);
     const later = () => {
       identity.clock.now = new Date(identity.clock.now.getTime() + 1_000);

@@ -10,7 +10,7 @@ beforeAll(async () => {
   identity = await startTestIdentity();
 });
 afterAll(() => identity?.close());
-// A minute of its own for each test: steps and coalesced failures of one never meet those of another.
+// Each test uses its own minute, so that its steps and coalesced failures do not overlap with another test's.
 beforeEach(() => pass(120_000));
 
 const password = "a long enough password";
@@ -27,7 +27,7 @@ const wrongCode = (secret: string) => {
 
 type Person = { userId: string; email: string };
 
-/** An active platform administrator; everybody's password is the same. */
+/** An active platform administrator; all users have the same password. */
 async function person(): Promise<Person> {
   const email = `${uuidv7()}@example.com`;
   const root = identity.usersAs(await identity.person(callers.platformAdmin()));
@@ -96,7 +96,7 @@ describe("enrolling TOTP", () => {
     expect(told).toHaveLength(2);
   });
 
-  it("keeps neither secret nor recovery codes in clear, nor in the audit trail", async () => {
+  it("stores the secret and recovery codes only sealed or hashed, and keeps them out of the audit trail", async () => {
     const { userId, caller, secret, recoveryCodes } = await enrolled();
     const raw = Buffer.from(Secret.fromBase32(secret).buffer);
     const rows = await identity.db.read<{ secret: Buffer; code_hash: Buffer }>(
@@ -112,7 +112,7 @@ describe("enrolling TOTP", () => {
     for (const word of [secret, ...recoveryCodes]) expect(trail).not.toContain(word);
   });
 
-  it("is seen by its person alone", async () => {
+  it("is visible to its user only", async () => {
     const { userId } = await enrolled();
     for (const caller of [callers.platformAdmin(), callers.service("identity")]) {
       expect(await identity.db.read({ caller }, sql`SELECT 1 FROM user_totp WHERE user_id = ${userId}`)).toEqual([]);
@@ -121,7 +121,7 @@ describe("enrolling TOTP", () => {
 });
 
 describe("signing in with a second factor", () => {
-  it("asks for it, and gives tokens and one user.login when it is right", async () => {
+  it("requires it, and returns tokens and emits one user.login when it is right", async () => {
     const who = await enrolled();
     const { mfaToken, methods, tokens, principal } = await login(who);
     expect(tokens).toBeUndefined();
@@ -136,7 +136,7 @@ describe("signing in with a second factor", () => {
     expect(logins.map((row) => row.sessionId)).toEqual([who.caller.sessionId, reply.principal?.sessionId]);
   });
 
-  it("takes a code once, one step early or late, even from many at once", async () => {
+  it("accepts a code once, one step early or late, even from many concurrent requests", async () => {
     const who = await enrolled();
     const code = codeAt(who.secret, -30_000);
     const challenges = await Promise.all([1, 2, 3, 4].map(() => login(who)));
@@ -150,7 +150,7 @@ describe("signing in with a second factor", () => {
     expect(await Promise.all(later)).toEqual(["invalid_mfa_code", "invalid_mfa_code", "answered"]);
   });
 
-  it("completes a token once, even when many right codes come at once", async () => {
+  it("completes a token once, even with many concurrent right codes", async () => {
     const who = await enrolled();
     const { mfaToken } = await login(who);
     const [first = "", second = ""] = who.recoveryCodes;
@@ -163,7 +163,7 @@ describe("signing in with a second factor", () => {
     expect(unused.length).toBeGreaterThanOrEqual(9);
   });
 
-  it("takes each recovery code once, typed in any way", async () => {
+  it("accepts each recovery code once, in any spelling", async () => {
     const who = await enrolled();
     const [code = ""] = who.recoveryCodes;
     const challenges = await Promise.all([1, 2, 3].map(() => login(who)));
@@ -172,7 +172,7 @@ describe("signing in with a second factor", () => {
     expect(codes.sort()).toEqual(["answered", "invalid_mfa_code", "invalid_mfa_code"]);
   });
 
-  it("ends after five minutes", async () => {
+  it("expires after five minutes", async () => {
     const who = await enrolled();
     const { mfaToken } = await login(who);
     pass(300_001);
@@ -180,7 +180,7 @@ describe("signing in with a second factor", () => {
     for (const token of ["mfa_x", "x"]) expect(await codeOf(verify(token, "123456"))).toBe("invalid_mfa_token");
   });
 
-  it("stops after five failures, counted once each though they come together, and says when to come back", async () => {
+  it("stops after five failures, counted once each although concurrent, with a Retry-After", async () => {
     const who = await enrolled();
     const { mfaToken } = await login(who);
     const wrong = wrongCode(who.secret);
@@ -200,7 +200,7 @@ describe("signing in with a second factor", () => {
 });
 
 describe("stepping up", () => {
-  it("notes the second factor in the session and gives the same refresh token with a newer access token", async () => {
+  it("records the second factor in the session and returns the same refresh token with a newer access token", async () => {
     const who = await person();
     const plain = await login(who);
     const caller = callers.platformAdmin({
@@ -219,14 +219,14 @@ describe("stepping up", () => {
     expect((await actionsOf(who.userId)).at(-1)).toBe("user.mfa.verify success");
   });
 
-  it("is for people with a session", async () => {
+  it("requires a user's session", async () => {
     expect(await codeOf(verify("", "123456"))).toBe("user_session_required");
     expect(await codeOf(identity.mfaAs(callers.service("gateway")).setupTotp({ password }))).not.toBe("answered");
   });
 });
 
 describe("removing the factor", () => {
-  it("needs password and code, and takes the second factor from every session", async () => {
+  it("needs password and code, and removes the second factor from every session", async () => {
     const who = await enrolled();
     const mfa = identity.mfaAs(who.caller);
     const { mfaToken } = await login(who);
@@ -252,7 +252,7 @@ describe("a reset by an administrator", () => {
     identity.usersAs(await identity.person(callers.platformAdmin())).resetUserFactors({ id: userId });
   const isSignedOut = async (caller: Caller) => (await codeOf(resolve(caller))) === "session_revoked";
 
-  it("removes app, codes and waiting sign-ins, ends every session, and is told to the person", async () => {
+  it("removes app, codes and pending sign-ins, ends every session, and is mailed to the user", async () => {
     const who = await enrolled();
     const { mfaToken } = await login(who);
     const removed = await reset(who);
@@ -268,7 +268,7 @@ describe("a reset by an administrator", () => {
     expect(mails).toHaveLength(1);
   });
 
-  it("is fine twice, and mails nothing where there was no factor", async () => {
+  it("is idempotent, and sends no mail where there was no factor", async () => {
     const who = await person();
     const mails = () => identity.db.read(identity.system, sql`SELECT 1 FROM mail WHERE kind = 'factors_reset'`);
     const before = await mails();
@@ -278,7 +278,7 @@ describe("a reset by an administrator", () => {
     expect(await mails()).toHaveLength(before.length);
   });
 
-  it("is refused to whoever holds less than the person", async () => {
+  it("is refused to a caller who holds fewer permissions than the user", async () => {
     const who = await enrolled();
     const lesser = await identity.person(callers.platformAdmin(), ["users:read", "users:write"]);
     const by = identity.usersAs({ ...lesser, mfaAt: identity.clock.now });
@@ -288,14 +288,14 @@ describe("a reset by an administrator", () => {
     expect(denied?.result).toBe("denied");
   });
 
-  it("is refused for one's own factors, which take the password", async () => {
+  it("is refused for the caller's own factors, which require the password", async () => {
     const { userId, caller } = await enrolled();
     const by = identity.usersAs({ ...caller, permissions: ["users:read", "users:write"], mfaAt: identity.clock.now });
     expect(await codeOf(by.resetUserFactors({ id: userId }))).toBe("delegation_denied");
     expect(await identity.mfaAs(caller).getFactors({})).toMatchObject({ totp: true });
   });
 
-  it("reaches nobody outside the caller's tenant, even in the database", async () => {
+  it("reaches no user outside the caller's tenant, even in the database", async () => {
     const who = await enrolled();
     const partnerId = await identity.addPartner();
     for (const caller of [callers.partnerAdmin(partnerId), { ...who.caller, scope: "organization" as const }]) {
@@ -307,7 +307,7 @@ describe("a reset by an administrator", () => {
 });
 
 describe("new recovery codes", () => {
-  it("take the place of the ones before, for a session that has completed a factor", async () => {
+  it("replace the earlier ones, for a session that has completed a factor", async () => {
     const who = await enrolled();
     const mfa = identity.mfaAs({ ...who.caller, mfaAt: identity.clock.now });
     expect(await mfa.getFactors({})).toMatchObject({ totp: true, passkeys: 0, recoveryCodes: 10 });
@@ -320,7 +320,7 @@ describe("new recovery codes", () => {
     expect(await actionsOf(who.userId)).toContain("user.recovery_codes.rotate success");
   });
 
-  it("are made for nobody without a factor, nor by a session that has completed none", async () => {
+  it("are refused to a user without a factor, and to a session that has completed none", async () => {
     const who = await enrolled();
     expect(await codeOf(identity.mfaAs({ ...who.caller, mfaAt: null }).rotateRecoveryCodes({}))).toBe("mfa_required");
     const plain = await person();
@@ -330,7 +330,7 @@ describe("new recovery codes", () => {
 });
 
 describe("failed passwords", () => {
-  it("leave one row a minute about a known person, in nobody's session", async () => {
+  it("leave one audit row a minute about a known user, without a session", async () => {
     const who = await person();
     const guess = () => codeOf(identity.stranger().login({ email: who.email, password: "wrong" }));
     const failures = async () =>

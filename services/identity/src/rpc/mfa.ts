@@ -4,7 +4,6 @@ import { AppError, type CallContext } from "@muster/kit";
 import type { MfaService } from "@muster/proto/muster/identity/v1/mfa_pb";
 import { callContext } from "@muster/rpc";
 import { requireMfa } from "@muster/service";
-import { toDataURL } from "qrcode";
 import {
   completeLogin,
   enrolled,
@@ -37,7 +36,7 @@ import {
 } from "../store/factors.ts";
 import { totpPlace } from "../store/sealed-columns.ts";
 
-/** Bytes of a TOTP secret: as many as HMAC-SHA-1 gives out (RFC 4226, section 4). */
+/** Bytes of a TOTP secret: the output length of HMAC-SHA-1 (RFC 4226, section 4). */
 const secretBytes = 20;
 
 /** Second factors by code (docs/behaviour.md#sessions). */
@@ -83,6 +82,7 @@ async function setupTotp(deps: FactorDeps, context: CallContext, password: strin
     tx.emit(personEvent(context, principal, { action: "user.mfa.setup" }, now));
     return true;
   });
+  const { toDataURL } = await import("qrcode");
   const enrollment = totpEnrollment(secret, principal.email);
   return { ...enrollment, qrCodeDataUrl: await toDataURL(enrollment.otpauthUrl) };
 }
@@ -128,7 +128,7 @@ async function disableTotp(deps: FactorDeps, context: CallContext, password: str
   return {};
 }
 
-/** Whoever has completed a factor in this session gets new codes; the ones before are worthless. */
+/** A user who has completed a factor in this session gets new codes; earlier ones become invalid. */
 async function rotateRecoveryCodes(deps: FactorDeps, context: CallContext) {
   const { principal } = await signedInPerson(deps, context);
   requireMfa(context, deps.mfaMaxAgeMinutes, deps.now());

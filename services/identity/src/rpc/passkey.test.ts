@@ -18,7 +18,7 @@ const pass = (ms: number) => {
 const gateway = () => identity.passkeysAs(callers.service("gateway"));
 const optionsOf = ({ optionsJson }: { optionsJson: string }) => JSON.parse(optionsJson) as Record<string, unknown>;
 
-/** Somebody with one passkey, whose session has completed it. */
+/** A user with one passkey, whose session has completed it. */
 async function withPasskey() {
   const who = await person(identity);
   const { caller } = await signedIn(identity, who);
@@ -43,7 +43,7 @@ async function use(token: string, device: ReturnType<typeof softAuthenticator>, 
 }
 
 describe("a passkey", () => {
-  it("is registered with the password, counts as the first factor, and brings recovery codes once", async () => {
+  it("is registered with the password, counts as the first factor, and returns recovery codes once", async () => {
     const who = await person(identity);
     const { caller } = await signedIn(identity, who);
     const api = identity.passkeysAs(caller);
@@ -90,7 +90,7 @@ describe("a passkey", () => {
     ["whose counter does not grow", { counterStep: 0 }],
     ["that is a registration", { type: "webauthn.create" }],
   ];
-  it.each(wrong)("%s is refused, and its challenge is used up", async (_what, twist) => {
+  it.each(wrong)("%s is refused, and its challenge is consumed", async (_what, twist) => {
     const { who, device } = await withPasskey();
     await use(await mfaToken(who), device);
     const token = await mfaToken(who);
@@ -122,7 +122,7 @@ describe("a passkey", () => {
     },
   );
 
-  it("answers a challenge once, also when the answer comes twenty times at once", async () => {
+  it("answers a challenge once, also when the answer is sent twenty times at once", async () => {
     const { who, device } = await withPasskey();
     const token = await mfaToken(who);
     const signed = JSON.stringify(device.get(optionsOf(await gateway().beginAuthentication({ mfaToken: token }))));
@@ -134,7 +134,7 @@ describe("a passkey", () => {
     expect(answers.filter((answer) => answer === "answered")).toHaveLength(1);
   });
 
-  it("answers no challenge that has expired, or that was for somebody or something else", async () => {
+  it("answers no challenge that has expired, or that was issued for another user or purpose", async () => {
     const { who, device, caller } = await withPasskey();
     const token = await mfaToken(who);
     const options = optionsOf(await gateway().beginAuthentication({ mfaToken: token }));
@@ -162,7 +162,7 @@ describe("a passkey", () => {
     pass(301_000);
   });
 
-  it("is listed, renamed and removed by its person alone; with the last factor the second factor ends", async () => {
+  it("is listed, renamed and removed by its user only; with the last factor the second factor ends", async () => {
     const { who, caller, passkey } = await withPasskey();
     const id = passkey?.id ?? "";
     const mine = identity.passkeysAs(caller);
@@ -181,7 +181,7 @@ describe("a passkey", () => {
     expect(actions.slice(-4)).toEqual(["user.passkey.update", "user.passkey.delete", "user.mfa.disable", "user.login"]);
   });
 
-  it("and TOTP stand side by side: neither is added without the other, and each goes by itself", async () => {
+  it("and TOTP coexist: each requires the other to be added, and is removed separately", async () => {
     const { who, caller, device } = await withPasskey();
     const unproven = callerOf(who, caller.sessionId ?? "");
     expect(await codeOf(identity.mfaAs(unproven).setupTotp({ password }))).toBe("mfa_required");
@@ -199,7 +199,7 @@ describe("a passkey", () => {
     expect((await use(after.mfaToken, device)).principal?.mfaEnabled).toBe(true);
   });
 
-  it("of one person is not registered for another, and twenty are enough", async () => {
+  it("of one user cannot be registered for another, and twenty are the maximum", async () => {
     const one = await withPasskey();
     const options = optionsOf(await identity.passkeysAs(one.caller).beginRegistration({ password }));
     expect(options.excludeCredentials).toHaveLength(1);

@@ -10,8 +10,8 @@ beforeAll(async () => {
 });
 afterAll(() => identity?.close());
 
-describe("a refusal that a gateway tells of", () => {
-  it("is audited about the record that the refused person sees, once a minute", async () => {
+describe("a refusal reported by a gateway", () => {
+  it("is audited about a record that the refused user can see, once a minute", async () => {
     const partnerId = await identity.addPartner();
     const orgId = await identity.addOrganization(partnerId);
     const person = await identity.person(callers.orgAdmin(partnerId, orgId));
@@ -21,13 +21,13 @@ describe("a refusal that a gateway tells of", () => {
     await Promise.all(Array.from({ length: 5 }, () => tell(person)));
     await tell(stranger);
     const rows = await identity.auditOf(person.actor.id);
-    // The stranger's row says nothing of a person whom they do not see.
+    // The row of an unrelated caller reveals nothing of a user whom they cannot see.
     expect(rows.map((row) => [row.action, row.result, row.chainId, row.actorId])).toEqual([
       ["user.disable", "denied", orgId, person.actor.id],
     ]);
   });
 
-  it("is never anything else", async () => {
+  it("is rejected for any other content", async () => {
     const person = await identity.person(callers.platformAdmin());
     const client = identity.port.client(RefusalService, person);
     for (const bad of [

@@ -52,7 +52,7 @@ describe("roles of a tenant", () => {
     expect((await as(partner).getRole({ id: ofOrg?.id ?? "" })).role).toEqual(ofOrg);
   });
 
-  it("that are the partner's are made by administrators of all of its organizations alone", async () => {
+  it("of a partner are created only by administrators of all of its organizations", async () => {
     const { listed, orgId, sibling } = await tenant();
     for (const change of [{}, { scope: "partner" }, { scope: "organization" }]) {
       expect(await codeOf(as(listed).createRole(wanted(change)))).toBe("scope_not_allowed");
@@ -61,7 +61,7 @@ describe("roles of a tenant", () => {
     expect(await codeOf(as(listed).createRole(wanted({ orgId: sibling })))).toBe("organization_not_found");
   });
 
-  it("are seen, and given, by those who reach their owner", async () => {
+  it("are visible to, and assignable by, callers who reach their owner", async () => {
     const t = await tenant();
     const ids = {
       own: await made(t.customer),
@@ -97,7 +97,7 @@ describe("roles of a tenant", () => {
     expect(await invite(t.partner, ids.partner, t.orgId)).toBe("validation_failed");
   });
 
-  it("have one name each, whatever its case, also when made at once", async () => {
+  it("have unique names, whatever their case, also when created concurrently", async () => {
     const { partner, customer } = await tenant();
     const role = wanted();
     const codes = await Promise.all(Array.from({ length: 5 }, () => codeOf(as(partner).createRole(role))));
@@ -111,7 +111,7 @@ describe("roles of a tenant", () => {
     expect(await codeOf(rename("Org-Admin"))).toBe("name_taken");
   });
 
-  it("come once under an Idempotency-Key", async () => {
+  it("are created once under an Idempotency-Key", async () => {
     const { partner } = await tenant();
     const client = identity.port.client(RoleService, partner, { idempotencyKey: uuidv7() });
     const role = wanted();
@@ -119,7 +119,7 @@ describe("roles of a tenant", () => {
     for (const reply of replies) expect(reply).toEqual(replies[0]);
   });
 
-  it("are as many as the limit says", async () => {
+  it("are limited in number", async () => {
     const { partner, partnerId } = await tenant();
     await identity.db.tx(identity.system, (tx) =>
       tx.execute(sql`
@@ -134,7 +134,7 @@ describe("roles of a tenant", () => {
 });
 
 describe("changing a role", () => {
-  it("changes what its people may at once, tells the gateways once, and audits how many have it", async () => {
+  it("changes its users' permissions at once, notifies the gateways once, and audits the number of users", async () => {
     const { customer, orgId, partnerId } = await tenant();
     const id = await made(customer);
     const { user } = await identity
@@ -161,7 +161,7 @@ describe("changing a role", () => {
     expect(events).toMatchObject([{ role: before?.name, partnerId }]);
   });
 
-  it("is not for seeded roles, nor for those who reach only some of its people", async () => {
+  it("is refused for seeded roles, and to callers who reach only some of its users", async () => {
     const t = await tenant();
     const seeded = identity.roleId("partner-technician");
     const own = await made(t.partner);
@@ -189,7 +189,7 @@ describe("changing a role", () => {
 });
 
 describe("deleting a role", () => {
-  it("waits until nobody has it, also against assignments at the same time", async () => {
+  it("is refused while users have it, also against concurrent assignments", async () => {
     const { customer, orgId } = await tenant();
     const id = await made(customer);
     const users = identity.usersAs(customer);
@@ -214,7 +214,7 @@ describe("deleting a role", () => {
 });
 
 describe("the list of roles", () => {
-  it("has seeded ones first, then names, by page and by cursor, narrowed by owner and scope", async () => {
+  it("has seeded ones first, then names, by page and by cursor, filtered by owner and scope", async () => {
     const { partner, partnerId, orgId, customer } = await tenant();
     const names = ["b", "a", "c"];
     const ids: Record<string, string> = {};
@@ -251,7 +251,7 @@ describe("the list of roles", () => {
 });
 
 describe("a refused change", () => {
-  it("is audited once a minute for each actor and action, as denied, where it was tried", async () => {
+  it("is audited once a minute per actor and action, as denied, at the target's place", async () => {
     const { customer, orgId, partner, partnerId } = await tenant();
     const id = await made(customer);
     await identity.setHeld(customer, ["roles:write", "users:write"]);
@@ -275,7 +275,7 @@ describe("a refused change", () => {
     expect(await codeOf(as({ ...customer, mfaAt: identity.clock.now }).deleteRole({ id }))).toBe("delegation_denied");
     expect(await denied()).toHaveLength(3);
 
-    // Not found, invalid and taken are no refusals; a new record's are the place's it was for.
+    // Not found, invalid and conflict are not refusals; a refused creation is audited at its intended place.
     const before = await denied();
     expect(await codeOf(as(customer).deleteRole({ id: uuidv7() }))).toBe("role_not_found");
     expect(await denied()).toHaveLength(before.length);

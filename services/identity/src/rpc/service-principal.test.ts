@@ -45,7 +45,7 @@ const secretsOf = (keyId: string) =>
   );
 
 describe("creating a service principal", () => {
-  it("answers the principal and its first key, and leaves one audit row with the prefix", async () => {
+  it("returns the principal and its first key, and leaves one audit row with the prefix", async () => {
     const { principal, apiKey, key, id } = await made();
     expect(principal).toMatchObject({
       orgId: tenant.orgId,
@@ -110,7 +110,7 @@ describe("reading service principals", () => {
 });
 
 describe("rotating a principal's key", () => {
-  it("mints one with all of its scopes and revokes the one before, keeping its limits", async () => {
+  it("creates one with all of its scopes and revokes the previous one, keeping its limits", async () => {
     const { id, apiKey } = await made();
     const narrowed = { scopes: ["devices:read"], rateLimit: 5, allowedIps: ["192.0.2.0/24"] };
     const paths = ["scopes", "rate_limit", "allowed_ips"];
@@ -129,7 +129,7 @@ describe("rotating a principal's key", () => {
     expect(await actionsOf(id)).toEqual(["service_principal.create", "service_principal.rotate_key"]);
   });
 
-  it("needs whoever does it to hold every scope of the principal now", async () => {
+  it("requires a caller who holds every scope of the principal now", async () => {
     const { id, apiKey } = await made();
     const person = await keys.person(callers.orgAdmin(tenant.partnerId, tenant.orgId));
     await keys.setHeld(person, ["organizations:write", "devices:read"]);
@@ -140,7 +140,7 @@ describe("rotating a principal's key", () => {
     expect(await statusOf(apiKey.id)).toBe("active");
   });
 
-  it("mints one also after the key was revoked by itself", async () => {
+  it("creates one also after the key was revoked separately", async () => {
     const { id, apiKey } = await made();
     await apiKeys().revokeApiKey({ id: apiKey.id });
     expect((await admin().getServicePrincipal({ id })).principal?.keyPrefix).toBe("");
@@ -165,7 +165,7 @@ describe("rotating a principal's key as an API key", () => {
 });
 
 describe("adopting a key", () => {
-  it("re-points it with the scopes that both allow, and revokes the one before", async () => {
+  it("re-assigns it with the scopes that both allow, and revokes the previous one", async () => {
     const { id, apiKey } = await made();
     const keyId = await plainKey(["audit:read", "devices:read"], { rateLimit: 3 });
     const adopted = await admin().migrateKey({ id, keyId });
@@ -192,7 +192,7 @@ describe("adopting a key", () => {
     expect(apiKey?.scopes).toEqual(left);
   });
 
-  it("ends the grace of a secret from a rotation before: a principal has one secret", async () => {
+  it("ends the grace of an earlier rotation's secret: a principal has one secret", async () => {
     const { id } = await made();
     const keyId = await plainKey(["devices:read"]);
     const [before] = await secretsOf(keyId);
@@ -216,7 +216,7 @@ describe("adopting a key", () => {
     });
   });
 
-  it("takes an active key of the same organization only", async () => {
+  it("accepts only an active key of the same organization", async () => {
     const { id } = await made();
     const revoked = await plainKey([]);
     await apiKeys().revokeApiKey({ id: revoked });
@@ -248,7 +248,7 @@ describe("adopting a key", () => {
 });
 
 describe("disabling a principal", () => {
-  it("revokes its key in the same transaction, twice is fine, and nothing goes on afterwards", async () => {
+  it("revokes its key in the same transaction, is idempotent, and prevents later changes", async () => {
     const { id, apiKey } = await made();
     const first = await admin().disableServicePrincipal({ id });
     expect(first.principal).toMatchObject({ status: "disabled", keyPrefix: "" });
@@ -264,7 +264,7 @@ describe("disabling a principal", () => {
 });
 
 describe("under 20 parallel rotate and adopt calls", () => {
-  it("a principal never has two active keys, and all of them answer", async () => {
+  it("a principal never has two active keys, and all calls are answered", async () => {
     const { id } = await made();
     const plain = await Promise.all(Array.from({ length: 10 }, () => plainKey(["devices:read"])));
     let watching = true;
@@ -282,7 +282,7 @@ describe("under 20 parallel rotate and adopt calls", () => {
     expect(await actionsOf(id)).toHaveLength(21);
   });
 
-  it("two principals that take each other's key do not lock each other out", async () => {
+  it("two principals that adopt each other's key do not deadlock", async () => {
     const [a, b] = [await made(), await made()];
     const calls = Array.from({ length: 10 }, (_, i) =>
       i % 2 === 0

@@ -86,7 +86,7 @@ const auditRows = async (sessionId: string) => {
 };
 
 describe("sign-in", () => {
-  it("gives a verifiable access token and the principal, matching the e-mail without case", async () => {
+  it("returns a verifiable access token and the principal, matching the e-mail case-insensitively", async () => {
     const { principal, tokens } = await stranger().login({ email: email.toUpperCase(), password });
     expect(principal).toMatchObject({ scope: "system", role: "platform-admin", orgAccess: "all", mfaEnabled: false });
     expect(principal?.permissions).toContain("platform:admin");
@@ -115,7 +115,7 @@ describe("sign-in", () => {
     });
   });
 
-  it("refuses a wrong password and an unknown account with the same words", async () => {
+  it("refuses a wrong password and an unknown account with the same text", async () => {
     const wrong = await codeOf(stranger().login({ email, password: "not the password" }));
     const unknown = await codeOf(stranger().login({ email: "nobody@example.com", password }));
     expect(wrong).toBe("Invalid email or password");
@@ -124,7 +124,7 @@ describe("sign-in", () => {
 });
 
 describe("session families", () => {
-  it("resolves a living session and not somebody else's", async () => {
+  it("resolves a living session of its own user only", async () => {
     const { principal } = await signIn();
     const { principal: again } = await stranger().resolveSession({
       sessionId: principal.sessionId,
@@ -139,7 +139,7 @@ describe("session families", () => {
     );
   });
 
-  it("hands two tabs that refresh together the same successor", async () => {
+  it("returns the same successor to two tabs that refresh together", async () => {
     const { tokens } = await signIn();
     const replies = await Promise.all(
       [1, 2, 3, 4].map(() => stranger().refresh({ refreshToken: tokens.refreshToken })),
@@ -152,7 +152,7 @@ describe("session families", () => {
     expect(third?.refreshToken).not.toBe(next);
   });
 
-  it("revokes the family when an old token comes back after the grace, and says so once in the audit trail", async () => {
+  it("revokes the family when an old token is presented after the grace, and audits it once", async () => {
     const { principal, tokens } = await signIn();
     const { tokens: second } = await stranger().refresh({ refreshToken: tokens.refreshToken });
     clock = new Date(clock.getTime() + 21_000);
@@ -170,7 +170,7 @@ describe("session families", () => {
     expect(actions).toEqual(["user.login success", "session.revoke denied"]);
   });
 
-  it("ends after seven idle days and after thirty days in all", async () => {
+  it("expires after seven idle days and after thirty days in all", async () => {
     const { tokens } = await signIn();
     clock = new Date(clock.getTime() + 7 * 86_400_000 + 1);
     expect(await codeOf(stranger().refresh({ refreshToken: tokens.refreshToken }))).toBe(
@@ -184,7 +184,7 @@ describe("session families", () => {
     expect(await codeOf(stranger().refresh({ refreshToken }))).toBe("Invalid or expired refresh token");
   });
 
-  it("logs out the whole family, tells the gateways, and audits it once", async () => {
+  it("logs out the whole family, notifies the gateways, and audits it once", async () => {
     const { principal, tokens } = await signIn();
     await person(principal).logout({});
     await person(principal).logout({});
@@ -214,7 +214,7 @@ describe("session families", () => {
 });
 
 describe("the first administrator", () => {
-  it("is made once, however often the service starts", async () => {
+  it("is created once, however often the service starts", async () => {
     const log = createLogger("identity-test", "error");
     const hashing = passwords({ logN: 10, queueMax: 50 });
     const now = () => clock;
@@ -226,7 +226,7 @@ describe("the first administrator", () => {
     expect(rows).toEqual([{ email }]);
   });
 
-  it("is not made with a password that is tried first: the start says so", async () => {
+  it("is not created with a common password: the start fails with the reason", async () => {
     const log = createLogger("identity-test", "error");
     const fresh = await testDatabase(schema);
     await seedRoles(fresh.db, seededRoles, clock);

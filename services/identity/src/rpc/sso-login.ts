@@ -15,7 +15,7 @@ import { findActiveProvider, findSignInProvider, readProvider } from "../store/s
 import { brandingMessage } from "./branding.ts";
 import { providerNotFound } from "./sso-provider.ts";
 
-/** Round trips through identity providers, for browsers that nobody knows yet. */
+/** Round trips through identity providers, for unauthenticated browsers. */
 export function ssoLoginService(deps: SsoDeps): ServiceImpl<typeof SsoLoginService> {
   const { db } = deps;
   return {
@@ -50,7 +50,7 @@ export function ssoLoginService(deps: SsoDeps): ServiceImpl<typeof SsoLoginServi
     async getSamlMetadata({ providerId }) {
       const provider = isUuid(providerId) ? await readProvider(db, providerId) : null;
       if (provider?.type !== "saml") throw providerNotFound();
-      return { xml: samlMetadata(deps, provider) };
+      return { xml: await samlMetadata(deps, provider) };
     },
 
     finishSsoLogin: (request, handler) => finishRoundTrip(deps, callContext(handler), request),

@@ -26,7 +26,7 @@ const accept = (token: string, change: object = {}) =>
   identity.usersAs(callers.service("gateway")).acceptInvite({ token, password, ...change });
 
 describe("inviting", () => {
-  it("makes an invited partner user with grants, one audit row and no secret in it", async () => {
+  it("creates an invited partner user with grants, one audit row and no secret in it", async () => {
     const partnerId = await identity.addPartner();
     const orgIds = [await identity.addOrganization(partnerId), await identity.addOrganization(partnerId)].sort();
     const { user, inviteToken } = await root().inviteUser(wanted("partner-technician", { partnerId, orgIds }));
@@ -49,7 +49,7 @@ describe("inviting", () => {
     expect(stored.every((row) => !row.token_hash.includes(inviteToken))).toBe(true);
   });
 
-  it("under an Idempotency-Key makes one person, whose token comes again and lies nowhere in clear", async () => {
+  it("under an Idempotency-Key creates one user, whose token is returned again and never stored in clear", async () => {
     const caller = await identity.person(callers.platformAdmin());
     const as = identity.port.client(UserService, caller, { idempotencyKey: uuidv7() });
     const person = wanted("platform-admin");
@@ -65,7 +65,7 @@ describe("inviting", () => {
     expect(await codeOf(accept(replies[0]?.inviteToken as string))).toBe("answered");
   });
 
-  it("finds the partner of an organization user, and limits them to sites", async () => {
+  it("derives the partner of an organization user, and limits them to sites", async () => {
     const partnerId = await identity.addPartner();
     const orgId = await identity.addOrganization(partnerId);
     const siteId = await identity.addSite(partnerId, orgId);
@@ -73,7 +73,7 @@ describe("inviting", () => {
     expect(user).toMatchObject({ scope: "organization", partnerId, orgId, siteRestricted: true, siteIds: [siteId] });
   });
 
-  it("refuses an e-mail in use, whatever its case, and leaves nothing behind", async () => {
+  it("refuses an e-mail in use, whatever its case, and stores nothing", async () => {
     const first = wanted("platform-admin");
     await root().inviteUser(first);
     const twin = root().inviteUser({ ...first, email: first.email.toUpperCase() });
@@ -97,7 +97,7 @@ describe("inviting", () => {
     expect(await codeOf(by({ mfaAt: new Date(now.getTime() - 479 * 60_000) }))).toBe("answered");
   });
 
-  it("knows no tenant that is missing, deleted or another partner's", async () => {
+  it("refuses a tenant that is missing, deleted or another partner's", async () => {
     const partnerId = await identity.addPartner();
     const orgId = await identity.addOrganization(partnerId);
     const other = await identity.addPartner();
@@ -137,7 +137,7 @@ describe("inviting", () => {
     expect(await codeOf(restricted.inviteUser(wanted("org-viewer", { roleId: uuidv7() })))).toBe("site_restricted");
   });
 
-  it("keeps a partner user with a list within it", async () => {
+  it("keeps a partner user with an organization list within it", async () => {
     const partnerId = await identity.addPartner();
     const [mine, other] = [await identity.addOrganization(partnerId), await identity.addOrganization(partnerId)];
     const by = identity.usersAs(await identity.person(callers.partnerWithList(partnerId, [mine])));
@@ -156,11 +156,11 @@ describe("inviting", () => {
     }
   });
 
-  it("grants no permission that the inviter does not hold, and names those", async () => {
+  it("refuses a permission that the inviter does not hold, and names it", async () => {
     const partnerId = await identity.addPartner();
     const caller = await identity.person(callers.partnerAdmin(partnerId));
     const less = permissions.filter((p) => p !== "partner:policy");
-    // The token still says that they hold everything.
+    // The token still contains all permissions.
     await identity.setHeld(caller, less);
     const by = identity.usersAs(caller);
     expect(await outcomeOf(by.inviteUser(wanted("partner-admin")))).toEqual({
@@ -172,7 +172,7 @@ describe("inviting", () => {
 });
 
 describe("accepting an invitation", () => {
-  it("sets the password once, lets the person in, and audits it once", async () => {
+  it("sets the password once, enables sign-in, and audits it once", async () => {
     const invited = wanted("platform-admin");
     const { user, inviteToken } = await root().inviteUser(invited);
     const login = () => identity.stranger().login({ email: invited.email, password });
@@ -189,7 +189,7 @@ describe("accepting an invitation", () => {
     ]);
   });
 
-  it("ends after seven days, and knows no other token", async () => {
+  it("expires after seven days, and refuses every other token", async () => {
     const { inviteToken } = await root().inviteUser(wanted("platform-admin"));
     identity.clock.now = new Date(identity.clock.now.getTime() + 7 * 86_400_000 + 1);
     expect(await codeOf(accept(inviteToken))).toBe("invalid_token");
@@ -212,7 +212,7 @@ describe("accepting an invitation", () => {
 });
 
 describe("a name given with the acceptance", () => {
-  it("is one line, and the invitation stays when it is not", async () => {
+  it("is one line of text, and an invalid name leaves the invitation open", async () => {
     const { inviteToken } = await root().inviteUser(wanted("platform-admin"));
     for (const name of ["Ada\nLovelace", "Ada\u202eL", "x".repeat(256)]) {
       expect([name, await codeOf(accept(inviteToken, { name }))]).toEqual([name, "validation_failed"]);
@@ -221,8 +221,8 @@ describe("a name given with the acceptance", () => {
   });
 });
 
-describe("reading people", () => {
-  it("shows each caller those in sight, newest first, by page and by cursor", async () => {
+describe("reading users", () => {
+  it("returns each caller the users in sight, newest first, by page and by cursor", async () => {
     const partnerId = await identity.addPartner();
     const [a, b] = [await identity.addOrganization(partnerId), await identity.addOrganization(partnerId)];
     const ids: Record<string, string> = {};
@@ -270,7 +270,7 @@ describe("reading people", () => {
 });
 
 describe("the tables themselves", () => {
-  it("show nothing without a caller", async () => {
+  it("return no rows without a caller", async () => {
     for (const table of [
       "users",
       "user_sites",

@@ -1,7 +1,15 @@
-import { dictionary } from "@zxcvbn-ts/language-common";
+import { createRequire } from "node:module";
 
-/** Some 49,000 passwords from breaches, lower case. */
-const common: ReadonlySet<string> = new Set(dictionary["passwords-common"]);
+type Dictionaries = { dictionary: { "passwords-common": string[] } };
+let read: ReadonlySet<string> | null = null;
+
+/** Some 49,000 passwords from breaches, lower case; read with the first new password, since they take 7 MB. */
+function common(): ReadonlySet<string> {
+  if (read) return read;
+  const { dictionary } = createRequire(import.meta.url)("@zxcvbn-ts/language-common") as Dictionaries;
+  read = new Set(dictionary["passwords-common"]);
+  return read;
+}
 
 /** The platform's own name is the first that is tried on it. */
 const ownNames = ["muster", "admin", "administrator"];
@@ -30,13 +38,14 @@ const fewDigits = 6;
 const fewSigns = 4;
 
 /**
- * Whether a password is one that is tried first (NIST SP 800-63B, 5.1.1.2): a well-known one, also with its letters spelled in digits,
- * with digits and signs around it, or repeated; the person's e-mail, its parts or the platform's name dressed up so; few different
- * characters, or a row of the alphabet, the digits or the keyboard. Several words that are not these are not judged.
+ * Whether a password is a common guess (NIST SP 800-63B, 5.1.1.2): a well-known one, also with its letters spelled in
+ * digits, with digits and signs around it, or repeated; the person's e-mail, its parts or the platform's name dressed
+ * up so; few different characters, or a row of the alphabet, the digits or the keyboard. Combinations of other words
+ * are not checked.
  */
 export function isCommonPassword(password: string, email: string): boolean {
   const text = password.normalize("NFKC").toLowerCase().trim();
-  if (common.has(text) || new Set(text).size < leastDistinct || isRow(text)) return true;
+  if (common().has(text) || new Set(text).size < leastDistinct || isRow(text)) return true;
   const own = new Set([...ownNames, ...partsOf(email)]);
   const [local = ""] = email.toLowerCase().split("@");
   const rest = local.length < 3 ? text : text.replaceAll(local, " ");
@@ -46,11 +55,11 @@ export function isCommonPassword(password: string, email: string): boolean {
 /** Its letters are one known word or none, its digits and signs nothing of weight. */
 function isDressedUp(text: string, own: ReadonlySet<string>): boolean {
   const words = new Set((text.match(/\p{L}+/gu) ?? []).map(once).filter((word) => !own.has(word)));
-  const isKnown = [...words].every((word) => common.has(word));
+  const isKnown = [...words].every((word) => common().has(word));
   const signs = new Set(text.match(/[^\p{L}\p{N}\s]/gu));
   const digits = text.match(/\p{N}+/gu) ?? [];
   const areFew = words.size <= 1 && signs.size <= fewSigns;
-  return areFew && isKnown && digits.every((run) => once(run).length <= fewDigits || common.has(run) || isRow(run));
+  return areFew && isKnown && digits.every((run) => once(run).length <= fewDigits || common().has(run) || isRow(run));
 }
 
 /** `@dm1n123` as `admin123`: digits at the end of a word are no letters of it. */

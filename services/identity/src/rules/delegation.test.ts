@@ -44,7 +44,7 @@ const standing = (change: Partial<Standing> = {}): Standing => ({
 });
 const ofOrganization = (change: Partial<Standing> = {}) => standing({ role: role("organization"), orgId, ...change });
 
-describe("a change of a person", () => {
+describe("a change of a user", () => {
   it.each([
     ["a name", partner, standing(), { name: "Eve" }, { name: "Eve", orgAccess: "none" }],
     ["all organizations", partner, standing(), { orgAccess: "all" }, { orgAccess: "all", orgIds: [] }],
@@ -100,9 +100,9 @@ describe("a change of a person", () => {
       "validation_failed",
     ],
     ["an organization off the list", listed, standing(), { orgIds: [otherOrg] }, null, "organization_not_found"],
-    ["all from somebody with a list", listed, standing(), { orgAccess: "all" }, null, "delegation_denied"],
+    ["all from a user with a list", listed, standing(), { orgAccess: "all" }, null, "delegation_denied"],
     [
-      "somebody with all, by one with a list",
+      "a user with all, by one with a list",
       listed,
       standing({ orgAccess: "all" }),
       { name: "E" },
@@ -110,7 +110,7 @@ describe("a change of a person", () => {
       "delegation_denied",
     ],
     [
-      "somebody with another organization",
+      "a user with another organization",
       listed,
       standing({ orgAccess: "selected", orgIds: [otherOrg] }),
       { orgAccess: "none" },
@@ -136,7 +136,7 @@ describe("a change of a person", () => {
     expect([code, fields]).toEqual(["validation_failed", [field]]);
   });
 
-  it("needs a field that it knows", () => {
+  it("needs a known field", () => {
     expect(refusal(() => userChange(["email"], input)).code).toBe("no_updates");
   });
 });
@@ -161,7 +161,7 @@ describe("a role", () => {
     ["at a sibling", customer, { orgId: otherOrg }, "organization_not_found"],
     ["for the platform's people", root, { partnerId, scope: "system" }, "validation_failed"],
     ["of an organization for a partner's people", partner, { orgId, scope: "partner" }, "validation_failed"],
-    ["with a permission that nobody knows", partner, { permissions: ["devices:fly"] }, "validation_failed"],
+    ["with an unknown permission", partner, { permissions: ["devices:fly"] }, "validation_failed"],
     ["with more than a partner can hold", root, { partnerId, permissions: ["platform:admin"] }, "validation_failed"],
     [
       "with more than an organization can hold",
@@ -187,7 +187,7 @@ describe("a role", () => {
   };
   it.each([
     ["a seeded one", root, { key: "partner-admin" }, {}, "role_immutable"],
-    ["a partner's, by somebody with a list", listed, {}, {}, "scope_not_allowed"],
+    ["a partner's, by a user with a list", listed, {}, {}, "scope_not_allowed"],
     ["a partner's, by an organization", customer, { scope: "organization" }, {}, "scope_not_allowed"],
     [
       "one that holds more than its editor",
@@ -204,12 +204,12 @@ describe("a role", () => {
     if (!("permissions" in change)) expect(refusal(() => requireWritable(by as Caller, before)).code).toBe(code);
   });
 
-  it("has its permissions once each, in the catalogue's order", () => {
+  it("has each of its permissions once, in the catalogue's order", () => {
     const permissions = ["devices:write", "audit:read", "devices:write"];
     expect(newRole(partner, { ...wanted, permissions }).permissions).toEqual(["audit:read", "devices:write"]);
   });
 
-  it("changes only by fields that it knows", () => {
+  it("changes only by known fields", () => {
     expect(refusal(() => roleChange(["key", "scope"], wanted)).code).toBe("no_updates");
   });
 });
@@ -221,7 +221,7 @@ describe("the last administrator", () => {
     { any: true, ofAll: true },
   ];
   const count = (a: Administration) => Number(a.any) + Number(a.ofAll);
-  it("stays, of those with all organizations, too: every combination of before, after and others", () => {
+  it("is kept, also one with all organizations: every combination of before, after and others", () => {
     for (const before of tiers)
       for (const after of tiers)
         for (const others of tiers) {

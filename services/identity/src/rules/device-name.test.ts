@@ -33,7 +33,7 @@ describe("deviceName", () => {
     ["evil/1.example.com", "evil"],
     ["me@evil.example", "Unknown device"],
     ["x".repeat(65), "Unknown device"],
-  ])("calls %j %j", (userAgent, name) => {
+  ])("of %j is %j", (userAgent, name) => {
     expect(deviceName(userAgent)).toBe(name);
   });
 });

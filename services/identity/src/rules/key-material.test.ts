@@ -13,7 +13,7 @@ describe("an API key", () => {
     expect(digest).toEqual(createHash("sha256").update(key).digest());
   });
 
-  it("carries a checksum that any other character breaks", () => {
+  it("carries a checksum that any changed character breaks", () => {
     const { key } = newApiKey();
     expect(looksLikeApiKey(key)).toBe(true);
     for (let i = 4; i < key.length; i++) {
@@ -28,7 +28,7 @@ describe("an API key", () => {
     expect(looksLikeApiKey("svc_abcdefghijklmnopqrstuvwxyzTCdQvR")).toBe(false);
   });
 
-  it("is never the same twice", () => {
+  it("is never generated twice", () => {
     expect(new Set(Array.from({ length: 1_000 }, () => newApiKey().key)).size).toBe(1_000);
   });
 });
@@ -43,11 +43,11 @@ describe("the pepper of enrollment keys", () => {
     expect(enrollmentPeppers(settings).map(({ secret }) => secret)).toEqual(secrets);
   });
 
-  it("must be there", () => {
+  it("is required", () => {
     expect(() => enrollmentPeppers({})).toThrow("No enrollment key pepper configured");
   });
 
-  it("decides the stored hash, and its id says nothing of it", () => {
+  it("determines the stored hash, and its id reveals nothing of it", () => {
     const [a] = enrollmentPeppers({ JWT_SECRET: "one" });
     const [b] = enrollmentPeppers({ JWT_SECRET: "two" });
     const { key, digest } = newEnrollmentKey(a);

@@ -60,12 +60,12 @@ describe("a mail", () => {
     }
   });
 
-  it("leaves names as they are otherwise", () => {
+  it("leaves other names unchanged", () => {
     const name = "Dr. Ada Lovelace-King III, O’Brien & Söhne";
     expect(mailText({ kind: "password_changed", to: { email: "a@example.com", name }, at, from }).text).toContain(name);
   });
 
-  it("has no line that a name or a device wrote", () => {
+  it("has no line that a name or a device controls", () => {
     const lines = "Ada\r\n\r\nYour account is locked\u2028now";
     const { text } = mailText({
       kind: "invite",

@@ -13,7 +13,7 @@ export type Addressee = { email: string; name: string };
 /** Where it was done from, as far as known. */
 export type Origin = { address: string | null; device: string };
 
-/** Subject, text and HTML of a mail; nothing but its values goes in, and those are escaped. */
+/** Subject, text and HTML of a mail; only its values are inserted, and those are escaped. */
 export function mailText(mail: Mail): MailText {
   switch (mail.kind) {
     case "invite":
@@ -29,10 +29,7 @@ export function mailText(mail: Mail): MailText {
     case "password_reset":
       return written(
         "Set a new Muster password",
-        [
-          `Hello ${unlinked(mail.to.name)},`,
-          `Somebody asked for a new password for this account (${whence(mail.from)}).`,
-        ],
+        [`Hello ${unlinked(mail.to.name)},`, `A new password was requested for this account (${whence(mail.from)}).`],
         { label: "Set a new password", url: mail.link },
         [
           `The link works once, until ${utc(mail.expiresAt)}. A new password ends all sessions.`,
@@ -105,8 +102,8 @@ function written(
 const utc = (at: Date) => `${at.toISOString().slice(0, 16).replace("T", " ")} UTC`;
 const whence = ({ address, device }: Origin) => (address === null ? device : `${device}, ${address}`);
 /**
- * A name of which no mail program makes a link: they do it of addresses in any text, and a name is the word of whoever invited. What
- * joins the parts of an address gets a space behind it: `evil. example`, `Dr. Smith`.
+ * A name that no mail program turns into a link: they do so with addresses in any text, and the inviting user chooses
+ * the name. The separators of an address get a space behind them: `evil. example`, `Dr. Smith`.
  */
 export const unlinked = (name: string) => name.normalize("NFKC").replace(/([.:@\u3002])(?=\S)/g, "$1 ");
 /** Lines are ours alone, whatever a name brings. */

@@ -38,7 +38,7 @@ const refusal = (run: () => unknown): { code: string; fields: string[] } => {
   return { code: "allowed", fields: [] };
 };
 
-describe("the place of a new person", () => {
+describe("the place of a new user", () => {
   it.each([
     ["a system caller's own", root, "system", {}, { partnerId: null, orgId: null, orgAccess: "all" }],
     ["the partner named", root, "partner", { partnerId }, { partnerId, orgId: null, orgAccess: "none" }],
@@ -68,11 +68,11 @@ describe("the place of a new person", () => {
   });
 });
 
-describe("what a new person gets", () => {
+describe("the grants of a new user", () => {
   it.each([
     ["a permission the inviter lacks", { ...partner, permissions: ["users:write"] }, {}, "delegation_denied"],
-    ["all organizations from somebody with a list", listed, { orgAccess: "all" }, "delegation_denied"],
-    ["anything from somebody limited to sites", { ...partner, siteIds: [] }, {}, "site_restricted"],
+    ["all organizations from a user with a list", listed, { orgAccess: "all" }, "delegation_denied"],
+    ["anything from a user limited to sites", { ...partner, siteIds: [] }, {}, "site_restricted"],
   ] as const)("is not %s", (_what, caller, change, code) => {
     expect(refusal(() => newUser(caller, input(change), role("partner"))).code).toBe(code);
   });
@@ -86,7 +86,7 @@ describe("what a new person gets", () => {
   });
 });
 
-describe("a new person's fields", () => {
+describe("a new user's fields", () => {
   it.each([
     ["roleId", {}, "organization"],
     ["roleId", { orgId }, "partner"],

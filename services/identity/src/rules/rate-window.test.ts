@@ -20,7 +20,10 @@ const startMs = 870_000_000 * slotMs;
 
 type Lease = { slot: number; left: number; grantedAtMs: number };
 
-/** A window as the store keeps it: the slots between are loaded only when they are needed, and written when they changed. */
+/**
+ * A window as the store keeps it: the slots between are loaded only when they are needed, and written when they
+ * changed.
+ */
 function stored(limit = 0) {
   let kept: RateWindow = emptyWindow;
   let between = emptyWindow.between;
@@ -103,7 +106,7 @@ function admissions(limit: number, path: readonly Step[]): number[] {
       lease.left -= spent;
     }
     if (step.settle) {
-      // Given back once its life is over, as gateways do; a killed gateway never does.
+      // Returned once its life is over, as gateways do; a killed gateway never does.
       const over = leases.filter((lease) => lease.grantedAtMs + grantMs <= nowMs);
       for (const lease of over) window.giveBack(lease.slot, lease.left);
       leases = leases.filter((lease) => !over.includes(lease));
@@ -138,7 +141,7 @@ describe("the hourly window", () => {
     expect(refused).toEqual([]);
   });
 
-  it("never says to wait for more than 3,600 s", () => {
+  it("never reports a wait of more than 3,600 s", () => {
     fc.assert(
       fc.property(fc.constantFrom(1, 3, 100), steps, (limit, path) => {
         const window = stored(limit);
@@ -153,7 +156,7 @@ describe("the hourly window", () => {
     );
   });
 
-  it("admits again at most 4 s after the hour of what was spent", () => {
+  it("admits again at most 4 s after the hour of the spent requests", () => {
     const window = stored(5);
     window.grant({ waiting: 5 }, startMs);
     expect(window.grant({ waiting: 1 }, startMs + hourMs - 1).granted).toBe(0);
@@ -172,7 +175,7 @@ describe("the hourly window", () => {
     );
   });
 
-  it("gives back no more than was granted, whatever comes back when", () => {
+  it("returns no more than was granted, whatever is returned when", () => {
     fc.assert(
       fc.property(fc.nat(200), fc.integer({ min: -70, max: 70 }), (unspent, minute) => {
         const window = stored(100);
@@ -185,7 +188,7 @@ describe("the hourly window", () => {
     );
   });
 
-  it("gives back what is unspent at the gateway's next settlements", () => {
+  it("returns unspent grants at the gateway's next settlements", () => {
     const window = stored(10);
     const { slot } = window.grant({ waiting: 10 }, startMs);
     window.grant({}, startMs + 30_000);
@@ -193,7 +196,7 @@ describe("the hourly window", () => {
     expect(window.grant({ waiting: 10 }, startMs + 30_000)).toMatchObject({ granted: 4, remaining: 0 });
   });
 
-  it("refuses around the slot's and the hour's edge, and admits when the oldest slot has left", () => {
+  it("refuses around the edges of slot and hour, and admits when the oldest slot has left", () => {
     // Spent in the last millisecond of its life, which is the last of its slot.
     const grantedMs = startMs + slotMs - grantMs - 1;
     const window = stored(1);
@@ -210,7 +213,7 @@ describe("the hourly window", () => {
     expect(stored(9).grant({ waiting: 1 }, startMs + slotMs - 1).slot).toBe(startMs / slotMs + 1);
   });
 
-  it("stays where it is when the clock goes back", () => {
+  it("does not move when the clock goes back", () => {
     const window = stored(2);
     window.grant({ waiting: 2 }, startMs);
     const back = window.grant({ waiting: 1 }, startMs - 5 * hourMs);
@@ -224,14 +227,14 @@ describe("the hourly window", () => {
     expect(window.grant({ limit: 5, waiting: 5 }, startMs)).toMatchObject({ granted: 2, remaining: 0 });
   });
 
-  it("grants nothing ahead near the limit", () => {
+  it("prefetches nothing near the limit", () => {
     const far = grant(emptyWindow, { limit: 1_000, waiting: 1, ahead: 500 }, startMs);
     expect(far.granted).toBe(1 + Math.floor((999 - 100) / 4));
     const near = grant(emptyWindow, { limit: 100, waiting: 1, ahead: 500 }, startMs);
     expect(near.granted).toBe(1);
   });
 
-  it("says that a refusal is not final while grants may come back", () => {
+  it("reports a refusal as not final while grants may be returned", () => {
     const { window } = grant(emptyWindow, { limit: 1_000, waiting: 0, ahead: 100 }, startMs);
     const refused = grant(window, { limit: 50, waiting: 1, ahead: 0 }, startMs);
     expect(refused.refusal).toMatchObject({ cacheable: false, retryAtMs: startMs + lentMs });
@@ -239,7 +242,7 @@ describe("the hourly window", () => {
     expect(later.refusal).toEqual({ cacheable: true, retryAtMs: later.resetAtMs });
   });
 
-  it("of a client that never rests loads the slots between once a minute, and keeps the rest small", () => {
+  it("of a client that never idles loads the slots between once a minute, and keeps the rest small", () => {
     const window = stored(1_000_000);
     const seconds = 2 * 3_600;
     for (let second = 0; second < seconds; second++) window.grant({ waiting: 2 }, startMs + second * 1_000);

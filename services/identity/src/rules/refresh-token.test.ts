@@ -34,7 +34,7 @@ describe("refresh tokens", () => {
   });
 });
 
-describe("what a refresh token may do", () => {
+describe("the outcome of a refresh token", () => {
   const now = new Date("2026-05-01T12:00:00Z");
   const ago = (ms: number) => new Date(now.getTime() - ms);
   const session = {

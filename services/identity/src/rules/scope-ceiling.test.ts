@@ -24,7 +24,7 @@ describe("scopes of a request", () => {
       ["devices:read", "*"],
       ["*", "devices:read"],
     ],
-  ])("%j are kept as %j", (given, kept) => expect(knownScopes(given)).toEqual(kept));
+  ])("%j are stored as %j", (given, kept) => expect(knownScopes(given)).toEqual(kept));
 
   it.each([["devices:delete"], ["DEVICES:READ"], [""], ["*:*"], ["constructor"], ["__proto__"], ["users:write"]])(
     "%j is unknown",
@@ -32,7 +32,7 @@ describe("scopes of a request", () => {
   );
 });
 
-describe("what a person may grant", () => {
+describe("the scopes that a user may grant", () => {
   it.each<[string[], string[], string[]]>([
     [["devices:read"], ["devices:read", "logs:read"], []],
     [["devices:read"], ["devices:read", "devices:write"], ["devices:write"]],

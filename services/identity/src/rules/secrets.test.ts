@@ -19,7 +19,7 @@ describe("recovery codes", () => {
     for (const code of codes) expect(code).toMatch(/^([0-9A-HJKMNP-TV-Z]{4}-){3}[0-9A-HJKMNP-TV-Z]{4}$/);
   });
 
-  it("are the same however they are typed", () => {
+  it("are the same in any spelling", () => {
     const hash = recoveryCodeHash("ABCD-1234-WXYZ-5678");
     for (const typed of ["abcd1234wxyz5678", " ABCD 1234 WXYZ 5678 "]) {
       expect(recoveryCodeHash(typed).equals(hash)).toBe(true);

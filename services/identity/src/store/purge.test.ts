@@ -19,7 +19,7 @@ const ask = (tenant: PurgedTenant) =>
 
 type Tenant = { id: string; partnerId: string; orgId: string };
 
-/** An organization with rows in every table; `id` is that of all of them, its person's too. */
+/** An organization with rows in every table; `id` is that of all of them, including its user. */
 async function filled(partnerId = uuidv7()): Promise<Tenant> {
   const ids = { id: uuidv7(), partnerId, orgId: uuidv7(), siteId: uuidv7() };
   // Its partner may be there already.
@@ -38,7 +38,7 @@ async function hanging({ id }: Tenant): Promise<number> {
 const sum = (counts: Record<string, number>) => Object.values(counts).reduce((total, n) => total + n, 0);
 
 describe("a purged tenant", () => {
-  it("has nothing left of its people, keys and roles, and its neighbour has all of its own", async () => {
+  it("keeps no users, keys and roles, while another tenant keeps all of its own", async () => {
     const gone = await filled();
     const neighbour = await filled(gone.partnerId);
     const before = await tenantRows(database, gone.orgId);
@@ -50,7 +50,7 @@ describe("a purged tenant", () => {
     expect([await tenantRows(database, neighbour.orgId), await hanging(neighbour)]).toEqual([before, 6]);
   });
 
-  it("that is a partner takes its own people and roles and all of its organizations along", async () => {
+  it("that is a partner loses its own users and roles and all of its organizations", async () => {
     const partnerId = uuidv7();
     const organizations = [await filled(partnerId), await filled(partnerId)];
     const other = await filled();

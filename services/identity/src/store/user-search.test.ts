@@ -37,8 +37,8 @@ const search = async (query: string, page: object = {}, caller = callers.orgAdmi
   };
 };
 
-describe("a search for people", () => {
-  it("that finds few counts them, newest first", async () => {
+describe("a search for users", () => {
+  it("with few matches counts them, newest first", async () => {
     const { names, total, isEstimate } = await search("rare");
     expect(names).toHaveLength(10);
     expect(names[0]).toBe("Rare Ann10 Smith");
@@ -46,7 +46,7 @@ describe("a search for people", () => {
     expect((await search("smith gra", { limit: 100 })).total).toBe(BigInt(people / 100));
   });
 
-  it("that finds many walks the list and says how many there are at least", async () => {
+  it("with many matches walks the list and returns a lower bound of the total", async () => {
     const first = await search("smith", { limit: 100 });
     expect([first.total, first.isEstimate, first.names.length]).toEqual([BigInt(mostFound), true, 100]);
     const second = await search("smith", { limit: 100, cursor: first.cursor });
@@ -55,7 +55,7 @@ describe("a search for people", () => {
     expect((await search("smith p2", { limit: 1 })).names).toHaveLength(1);
   });
 
-  it("finds nobody out of sight, whoever asks", async () => {
+  it("finds no user out of sight, for any caller", async () => {
     const nobody = [
       callers.orgAdmin(partnerId, other, held),
       callers.partnerWithList(partnerId, [other], held),

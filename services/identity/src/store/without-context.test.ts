@@ -40,7 +40,7 @@ const meta = { requestId: "r", clientAddress: null, userAgent: null, traceparent
 /** The database as `caller` finds it, whomever the queries' own predicates believe in. */
 const seenBy = (caller: Caller | null) => databaseAs(database.db, caller);
 
-/** What each query of the store gives of the tenant; all of them believe that the platform asks. */
+/** The rows of the tenant that each query of the store returns; all callers are set to the platform. */
 async function everythingSeen(db: TestDatabase["db"]): Promise<string[]> {
   const believed = systemCaller("identity");
   const caller = { ...believed, actor: { ...believed.actor, id } };
@@ -67,16 +67,16 @@ async function everythingSeen(db: TestDatabase["db"]): Promise<string[]> {
 }
 
 describe("the store", () => {
-  it("shows nothing of any table, and lets nothing be changed, when nobody said who is calling", async () => {
+  it("returns no row of any table, and permits no change, without a caller", async () => {
     expect(contextProblems(await tablesWithoutContext(database))).toEqual([]);
   });
 
-  it("returns nothing to a transaction without a tenant, whatever the query asks for", async () => {
+  it("returns nothing to a transaction without a tenant, whatever the query is", async () => {
     expect(await everythingSeen(seenBy(systemCaller("identity")))).toHaveLength(13);
     expect(await everythingSeen(seenBy(null))).toEqual([]);
   });
 
-  it("holds each wall by itself: the policies hide what a query forgets to exclude", async () => {
+  it("enforces each barrier separately: the policies hide rows that a query fails to exclude", async () => {
     const strangers = [
       callers.partnerAdmin(uuidv7()),
       callers.partnerWithList(uuidv7(), [orgId]),
@@ -85,7 +85,8 @@ describe("the store", () => {
     ];
     for (const stranger of strangers) expect(await everythingSeen(seenBy(stranger))).toEqual([]);
     expect(await everythingSeen(seenBy(callers.orgAdmin(partnerId, uuidv7())))).toEqual([]);
-    // What the policies leave to the queries: the tenants' copy is the whole partner's to its people.
+    // Rows that the policies leave to the queries: the copy of all the partner's tenants is readable to the partner's
+    // users.
     const colleague = callers.partnerWithList(partnerId, []);
     expect(await everythingSeen(seenBy(colleague))).toEqual(["orgs", "sites"]);
   });

@@ -20,7 +20,7 @@ afterAll(() => fleet?.stop());
 const db = () => fleet.database.db;
 const execute = (statement: ReturnType<typeof sql>) => db().tx(system, (tx) => tx.execute(statement));
 
-/** A device that was heard of, runs 1.0.0 and begins to update its agent to 1.1.0 now. */
+/** A device that sent a heartbeat, runs 1.0.0 and begins to update its agent to 1.1.0 now. */
 async function updating(component = "agent") {
   const { orgId } = await fleet.tenant();
   const id = await fleet.device(orgId);
@@ -36,7 +36,7 @@ async function updating(component = "agent") {
   return { id, orgId, beat, begin };
 }
 
-/** As if so many seconds had passed, with the watch looking each of them. */
+/** Moves the clock by this many seconds, with the watch running each second. */
 async function pass(seconds: number): Promise<void> {
   const by = sql`make_interval(secs => ${seconds})`;
   await execute(
@@ -53,7 +53,7 @@ async function stateOf(id: string) {
   return row;
 }
 
-describe("a device that updates", () => {
+describe("an updating device", () => {
   it("is updating for 4:59 whatever old version it reports, and online with the new one at once", async () => {
     const { id, beat } = await updating();
     expect(await beat("1.0.0")).toBe("updating");
@@ -63,7 +63,7 @@ describe("a device that updates", () => {
     expect(await stateOf(id)).toEqual({ status: "online", agent_version: "v1.1.0+build", updating_version: null });
   });
 
-  it("is offline at 5:01, although it was heard of meanwhile, and online with its next heartbeat", async () => {
+  it("is offline at 5:01, despite heartbeats in between, and online with its next heartbeat", async () => {
     const { id, beat } = await updating();
     await pass(290);
     expect(await beat("1.0.0")).toBe("updating");
@@ -82,7 +82,7 @@ describe("a device that updates", () => {
     expect(await beat(version)).toBe("online");
   });
 
-  it("goes on updating when it is told again, without more time", async () => {
+  it("stays updating when the update is reported again, without more time", async () => {
     const { id, begin } = await updating();
     await pass(200);
     expect(await begin()).toEqual([id]);
@@ -90,7 +90,7 @@ describe("a device that updates", () => {
     expect(await stateOf(id)).toMatchObject({ status: "offline" });
   });
 
-  it("is online at once when it says that its update has ended without the new version", async () => {
+  it("is online at once when it reports that its update has ended without the new version", async () => {
     const { beat } = await updating();
     expect(await beat("1.0.0", { updateEnded: true })).toBe("online");
   });
@@ -101,7 +101,7 @@ describe("a device that updates", () => {
     expect(await beat("1.1.0", { watchdogVersion: "1.1.0" })).toBe("online");
   });
 
-  it("is none while it is quarantined, decommissioned or unknown", async () => {
+  it("is not possible while it is quarantined, decommissioned or unknown", async () => {
     const { id, begin } = await updating();
     for (const status of ["quarantined", "decommissioned"]) {
       await execute(

@@ -27,7 +27,7 @@ const devicesOf = async (orgId: string) => {
 const root = () => fleet.port.client(OrganizationService, callers.platformAdmin({ permissions }));
 
 describe("creating a device", () => {
-  it("answers the record, with one event and one audit row", async () => {
+  it("returns the record, with one event and one audit row", async () => {
     const { partnerId, orgId, siteId } = await fleet.tenant();
     const id = uuidv7();
     const { device } = await fleet.createDevice(orgId, { id, siteId, hostname: "WS-1", hardwareId: "hw-1" });
@@ -43,7 +43,7 @@ describe("creating a device", () => {
     });
   });
 
-  it("finds the first when repeated, also twenty times at once, and writes nothing more", async () => {
+  it("returns the first device when repeated, also twenty times concurrently, and writes nothing more", async () => {
     const { orgId } = await fleet.tenant({ organization: 1 });
     const id = uuidv7();
     const answers = await Promise.all(
@@ -97,7 +97,7 @@ describe("creating a device", () => {
     ["with spaces around it", "board-7b", "  board-7b\n"],
     ["as a UUID in braces", "{4C4C4544-0042-3510-8052-B3C04F564D31}", "4c4c4544-0042-3510-8052-b3c04f564d31"],
     ["as a UUID without dashes", "4c4c4544004235108052b3c04f564d32", "urn:uuid:4C4C4544-0042-3510-8052-B3C04F564D32"],
-  ])("knows a clone by its hardware id %s", async (_how, first, second) => {
+  ])("detects a clone by its hardware id %s", async (_how, first, second) => {
     const { orgId } = await fleet.tenant();
     expect((await fleet.createDevice(orgId, { hardwareId: first })).device?.status).toBe("offline");
     expect((await fleet.createDevice(orgId, { hardwareId: second })).device?.status).toBe("quarantined");
@@ -114,20 +114,20 @@ describe("creating a device", () => {
     "0000000000",
     "System Serial Number",
     "   ",
-  ])("takes nobody for a clone because of %j, which any board may say", async (hardwareId) => {
+  ])("detects no clone by %j, which any board may report", async (hardwareId) => {
     const { orgId } = await fleet.tenant();
     const devices = await Promise.all([1, 2, 3].map(() => fleet.createDevice(orgId, { hardwareId })));
     expect(devices.map(({ device }) => device?.status)).toEqual(["offline", "offline", "offline"]);
   });
 
-  it("tells ids apart that differ by more than their spelling", async () => {
+  it("distinguishes ids that differ by more than their spelling", async () => {
     const { orgId } = await fleet.tenant();
     for (const hardwareId of ["VMware-56 4d 01", "VMware-56 4d 02", "SN-11111112", "a", "b", "aaaa", "aa1"]) {
       expect((await fleet.createDevice(orgId, { hardwareId })).device?.status).toBe("offline");
     }
   });
 
-  it("quarantines a clone of a living device and leaves that one alone", async () => {
+  it("quarantines a clone of a living device and does not change that device", async () => {
     const { partnerId, orgId } = await fleet.tenant();
     const hardwareId = "board-7";
     const first = await fleet.device(orgId, { hardwareId });
@@ -163,7 +163,7 @@ describe("creating a device", () => {
     expect(await devicesOf(orgId)).toEqual([1, 1]);
   });
 
-  it("is for enrollment alone", async () => {
+  it("is for enrollment only", async () => {
     const { partnerId, orgId } = await fleet.tenant();
     const wanted = { id: uuidv7(), orgId, hostname: "H", os: "linux", arch: "386", agentVersion: "1" };
     const others = [

@@ -6,20 +6,24 @@ import { findGone, forgetDiscarded, isAnyWatched, takeWatch } from "../store/pre
 type Deps = { db: Database; log: Logger; heartbeatIntervalSeconds: number };
 
 const everyMs = 1_000;
+/** Between looks while no device is there, at most: one that comes cannot be gone within its interval. */
+const emptyRestMs = 5_000;
 const batchRows = 1_000;
 const cleanEveryMs = 3_600_000;
 
 const offline = counter("tenancy_devices_gone_offline_total", "Devices that missed three heartbeats.");
 
 /**
- * Finds devices that missed their heartbeats and says so; how many. Nothing while another replica watches, or after a
- * pause. Only reads while no device is there.
+ * Finds devices that missed their heartbeats and emits their events; returns their number. Does nothing while another
+ * replica watches, or after a pause. Only reads while no device exists.
  */
-export async function lookOnce({ db, heartbeatIntervalSeconds }: Omit<Deps, "log">): Promise<number> {
+export const lookOnce = async (deps: Omit<Deps, "log">): Promise<number> => (await look(deps)).gone;
+
+async function look({ db, heartbeatIntervalSeconds }: Omit<Deps, "log">): Promise<{ isEmpty: boolean; gone: number }> {
   const caller = systemCaller("tenancy");
   const meta = { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null };
   let total = 0;
-  if (!(await isAnyWatched(db, { caller }))) return 0;
+  if (!(await isAnyWatched(db, { caller }))) return { isEmpty: true, gone: 0 };
   for (;;) {
     const { looked, gone } = await db.tx(
       { caller },
@@ -34,19 +38,23 @@ export async function lookOnce({ db, heartbeatIntervalSeconds }: Omit<Deps, "log
     );
     offline.inc(gone.length);
     total += gone.length;
-    if (looked < batchRows) return total;
+    if (looked < batchRows) return { isEmpty: false, gone: total };
   }
 }
 
-/** Looks every second until stopped. */
+/** Looks every second until stopped, less often while no device is there. */
 export function startPresenceWatch(deps: Deps): Repeating {
   const { db, log } = deps;
-  const look = async () => {
-    const gone = await lookOnce(deps);
+  const restMs = Math.min(emptyRestMs, deps.heartbeatIntervalSeconds * 1_000);
+  let nextMs = 0;
+  const lookWhenDue = async () => {
+    if (performance.now() < nextMs) return;
+    const { isEmpty, gone } = await look(deps);
+    if (isEmpty) nextMs = performance.now() + restMs - everyMs / 2;
     if (gone > 0) log.info({ gone }, "devices are offline");
   };
   const forget = () => db.tx({ caller: systemCaller("tenancy") }, forgetDiscarded);
-  const watching = repeatEvery(everyMs, look, (err) => log.warn({ err }, "devices cannot be watched now"));
+  const watching = repeatEvery(everyMs, lookWhenDue, (err) => log.warn({ err }, "devices cannot be watched now"));
   const cleaning = repeatEvery(cleanEveryMs, forget, (err) =>
     log.warn({ err }, "discarded enrollments not cleaned up"),
   );

@@ -26,7 +26,7 @@ const purgesOf = async (id: string) => {
 };
 
 describe("a deleted tenant's data", () => {
-  it("is announced to be purged once, when its time has come, and audited", async () => {
+  it("is announced for purging once, when its time has come, and audited", async () => {
     const partner = await tenancy.partner();
     const org = await tenancy.organization(partner.id);
     await tenancy.organizations(admin).deleteOrganization({ id: org });
@@ -42,7 +42,7 @@ describe("a deleted tenant's data", () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  it("is announced for a partner as a whole; those that live are left alone", async () => {
+  it("is announced for a partner as a whole, and never for living tenants", async () => {
     const [gone, living] = [await tenancy.partner(), await tenancy.partner()];
     await tenancy.partners(admin).deletePartner({ id: gone.id });
     await purgeOnce(inDays(365));

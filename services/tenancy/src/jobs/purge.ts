@@ -7,11 +7,11 @@ const everyMs = 3_600_000;
 const dayMs = 86_400_000;
 const most = 100;
 
-const purged = counter("tenancy_tenants_purged_total", "Deleted tenants whose data the services were told to delete.");
+const purged = counter("tenancy_tenants_purged_total", "Deleted tenants for which a purge event was emitted.");
 
 /**
- * Says `tenancy.<organization|partner>.purged`, once, of each tenant that was deleted more than `days` ago; how many. Whoever holds data
- * of it deletes that.
+ * Emits `tenancy.<organization|partner>.purged`, once, for each tenant that was deleted more than `days` ago; returns
+ * their number. Services that hold data of the tenant delete it.
  */
 export async function purgeOnce({ db, days, now }: { db: Database; days: number; now: () => Date }): Promise<number> {
   const caller = systemCaller("tenancy");

@@ -43,7 +43,7 @@ const oneOf = (key: string) => field(key, key, key, ["other", "ACTIVE", nul, "x"
 const object = (key: string) =>
   field(`${key}Json`, `${key.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`)}_json`, key, objects);
 
-/** Every field that a creation or a change takes. */
+/** Every field that a creation or a change accepts. */
 const fields = {
   partner: [
     name,
@@ -99,7 +99,7 @@ const changes: Record<Kind, (path: string, value: object) => Promise<unknown>> =
 
 const table = (Object.keys(fields) as Kind[]).flatMap((kind) => fields[kind].map((f) => [kind, f.shown, f] as const));
 
-describe("bad input", () => {
+describe("invalid input", () => {
   it.each(table)(
     "of a %s's %s is named and writes nothing, on creation and change",
     async (kind, shown, { key, path, bad }) => {
@@ -107,7 +107,7 @@ describe("bad input", () => {
       for (const value of bad) {
         const change = { [key]: value };
         expect([value, await outcome(changes[kind](path, change))]).toEqual([value, `validation_failed ${shown}`]);
-        // Empty takes the default on creation.
+        // Empty means the default on creation.
         if (notCreated[kind].includes(shown)) continue;
         expect([value, await outcome(creations[kind](change))]).toEqual([value, `validation_failed ${shown}`]);
       }
@@ -122,7 +122,7 @@ describe("bad input", () => {
     },
   );
 
-  it.each(Object.entries(fields))("of a %s is named for all fields at once", async (kind, known) => {
+  it.each(Object.entries(fields))("of a %s is reported for all fields at once", async (kind, known) => {
     const { id } = await tenancy.partner();
     const everything = Object.fromEntries(known.map((f) => [f.key, f.bad.at(-1)]));
     const paths = known.map((f) => f.path);

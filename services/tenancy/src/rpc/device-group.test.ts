@@ -63,7 +63,7 @@ describe("device groups", () => {
     expect(await outcome(own.updateDeviceGroup({ id }))).toBe("no_updates");
   });
 
-  it("are listed newest first, by organization and site, to those who reach them", async () => {
+  it("are listed newest first, by organization and site, to callers who reach them", async () => {
     const tenant = await fleet.tenant();
     const neighbour = await fleet.tenant();
     const first = await newGroup(tenant);
@@ -90,7 +90,7 @@ describe("device groups", () => {
     );
   });
 
-  it("of the whole organization are not for people limited to sites", async () => {
+  it("of the whole organization are not accessible to users limited to sites", async () => {
     const tenant = await fleet.tenant();
     const client = groups(limited(tenant, tenant.siteId));
     expect(await outcome(client.createDeviceGroup({ name: "G" }))).toBe("site_restricted");
@@ -99,7 +99,7 @@ describe("device groups", () => {
     expect(await outcome(client.updateDeviceGroup(widen))).toBe("site_restricted");
   });
 
-  it("go with their site", async () => {
+  it("are deleted with their site", async () => {
     const tenant = await fleet.tenant();
     const id = await newGroup(tenant, { siteId: tenant.siteId });
     const deviceId = await fleet.device(tenant.orgId, { siteId: tenant.siteId });
@@ -112,7 +112,7 @@ describe("device groups", () => {
 });
 
 describe("membership", () => {
-  it("counts who was not in before, tells it by one event per device and one audit row", async () => {
+  it("counts new members only, and emits one event per device and one audit row", async () => {
     const tenant = await fleet.tenant();
     const groupId = await newGroup(tenant);
     const client = groups(admin(tenant));
@@ -139,7 +139,7 @@ describe("membership", () => {
     ]);
   });
 
-  it("takes living devices of the same organization only, all or none", async () => {
+  it("accepts only living devices of the same organization, all or none", async () => {
     const tenant = await fleet.tenant();
     const sibling = await fleet.organization(tenant.partnerId);
     const partner = callers.partnerAdmin(tenant.partnerId, { permissions });
@@ -162,7 +162,7 @@ describe("membership", () => {
     );
   });
 
-  it("shows people limited to sites only the groups of their sites, events all of them", async () => {
+  it("shows users limited to sites only the groups of their sites, and the events name all groups", async () => {
     const tenant = await fleet.tenant();
     const wide = await newGroup(tenant);
     const near = await newGroup(tenant, { siteId: tenant.siteId });
@@ -179,7 +179,7 @@ describe("membership", () => {
     expect(events.at(-1)?.[1].groupIds).toEqual([wide, near].sort());
   });
 
-  it("survives twenty parallel calls and a deletion of the group among them", async () => {
+  it("is consistent after twenty concurrent calls with a deletion of the group among them", async () => {
     const tenant = await fleet.tenant();
     const groupId = await newGroup(tenant);
     const ids = await Promise.all(Array.from({ length: 6 }, () => fleet.device(tenant.orgId)));

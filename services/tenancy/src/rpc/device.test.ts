@@ -58,7 +58,7 @@ describe("changing a device", () => {
     expect(await move(tenant.siteId, admin(tenant))).toBe("ok");
   });
 
-  it("is refused without a recognised field", async () => {
+  it("is refused without a known field", async () => {
     const tenant = await fleet.tenant();
     const id = await fleet.device(tenant.orgId);
     expect(await outcome(as(admin(tenant)).updateDevice({ id }))).toBe("no_updates");
@@ -68,7 +68,7 @@ describe("changing a device", () => {
 });
 
 describe("decommissioning a device", () => {
-  it("keeps the record, once; later writes are refused", async () => {
+  it("keeps the record, happens once, and later writes are refused", async () => {
     const tenant = await fleet.tenant();
     const id = await fleet.device(tenant.orgId);
     for (let i = 0; i < 2; i++) expect(await outcome(as(admin(tenant)).decommissionDevice({ id }))).toBe("ok");
@@ -85,8 +85,8 @@ describe("decommissioning a device", () => {
   });
 });
 
-describe("who sees devices", () => {
-  it("is everybody above them and nobody beside them", async () => {
+describe("a device", () => {
+  it("is visible to all callers above it and to no caller beside it", async () => {
     const tenant = await fleet.tenant();
     const neighbour = await fleet.tenant();
     const sibling = await fleet.organization(tenant.partnerId);
@@ -133,7 +133,7 @@ describe("who sees devices", () => {
     expect(nobody).toEqual([]);
   });
 
-  it("cannot be widened by people limited to sites", async () => {
+  it("cannot be reached by widened filters of users limited to sites", async () => {
     const tenant = await fleet.tenant();
     const otherSite = await fleet.site(tenant.orgId);
     const id = await fleet.device(tenant.orgId, { siteId: tenant.siteId });
@@ -144,7 +144,7 @@ describe("who sees devices", () => {
     expect(await outcome(move(tenant.siteId))).toBe("ok");
   });
 
-  it("is the system alone once the organization is deleted", async () => {
+  it("is visible to the system only once the organization is deleted", async () => {
     const tenant = await fleet.tenant();
     const id = await fleet.device(tenant.orgId);
     const root = callers.platformAdmin({ permissions });
@@ -200,7 +200,7 @@ describe("listing devices", () => {
     expect(await outcome(partner.listDevices({ groupId: "x" }))).toBe("validation_failed groupId");
   });
 
-  it("filters by system, version, label and time of the last sign of life", async () => {
+  it("filters by system, version, label and time of the last heartbeat", async () => {
     const tenant = await fleet.tenant();
     const client = as(admin(tenant));
     const a = await fleet.device(tenant.orgId, {
@@ -223,7 +223,7 @@ describe("listing devices", () => {
     expect(await outcome(client.listDevices({ os: "beos" }))).toBe("validation_failed os");
   });
 
-  it("counts by status what a list of the same places shows", async () => {
+  it("counts by status the devices that a list of the same places shows", async () => {
     const tenant = await fleet.tenant();
     const client = as(admin(tenant));
     await fleet.device(tenant.orgId, { siteId: tenant.siteId });
@@ -271,7 +271,7 @@ describe("listing devices", () => {
 });
 
 describe("a sorted list of devices", () => {
-  it("walks by host name or by the last sign of life, both ways, without repeating or skipping", async () => {
+  it("is paged by host name or by the last heartbeat, in both directions, without repeating or skipping", async () => {
     const tenant = await fleet.tenant();
     const names = ["web-2", "Web-1", "db", "web-2", "APP"];
     const made: { id: string; hostname: string }[] = [];
@@ -306,7 +306,7 @@ describe("a sorted list of devices", () => {
     expect(idsOf(second)).toEqual(byName.slice(2, 4));
   });
 
-  it("takes cursors of its own order alone, and known orders", async () => {
+  it("accepts only cursors of its own order, and known orders", async () => {
     const tenant = await fleet.tenant();
     for (const hostname of ["a", "b"]) await fleet.device(tenant.orgId, { hostname });
     const client = as(admin(tenant));
@@ -328,8 +328,8 @@ describe("a sorted list of devices", () => {
   });
 });
 
-describe("what other services ask of devices", () => {
-  it("is answered as their newest events say it, to services alone", async () => {
+describe("the device look-up of other services", () => {
+  it("answers as the newest events do, and services only", async () => {
     const tenant = await fleet.tenant();
     const [sited, gone] = [
       await fleet.device(tenant.orgId, { siteId: tenant.siteId }),
@@ -350,7 +350,7 @@ describe("what other services ask of devices", () => {
 });
 
 describe("deleting a site", () => {
-  it("leaves its devices in the organization without a site, changed like by any other change", async () => {
+  it("leaves its devices in the organization without a site, with the events of any other change", async () => {
     const tenant = await fleet.tenant();
     const id = await fleet.device(tenant.orgId, { siteId: tenant.siteId });
     await fleet.port.client(SiteService, callers.platformAdmin({ permissions })).deleteSite({ id: tenant.siteId });

@@ -55,7 +55,7 @@ describe("a repeat under the same Idempotency-Key", () => {
     expect(await countOf("outbox", `partner-${first.partner?.id}-`)).toBe(2);
   });
 
-  it("runs once when 20 come at the same time over two processes, and all get the one reply", async () => {
+  it("runs once when 20 arrive concurrently at two processes, and all get the same reply", async () => {
     const key = uuidv7();
     const wanted = newPartner();
     const calls = Array.from({ length: 20 }, (_, i) => partners(key, root, fleet.ports[i % 2]).createPartner(wanted));
@@ -65,7 +65,7 @@ describe("a repeat under the same Idempotency-Key", () => {
     expect(await countOf("outbox", `partner-${replies[0]?.partner?.id}-`)).toBe(1);
   });
 
-  it("is a conflict when it asks for something else, and leaves the stored reply alone", async () => {
+  it("is a conflict when the request differs, and does not change the stored reply", async () => {
     const key = uuidv7();
     const [wanted, other] = [newPartner(), newPartner()];
     const first = await partners(key).createPartner(wanted);
@@ -74,7 +74,7 @@ describe("a repeat under the same Idempotency-Key", () => {
     expect(await partners(key).createPartner(wanted)).toEqual(first);
   });
 
-  it("runs when the first was refused: nothing of a refusal is kept", async () => {
+  it("runs when the first was refused: refusals are not stored", async () => {
     const key = uuidv7();
     const taken = newPartner();
     const { partner } = await partners(null).createPartner(taken);
@@ -103,7 +103,7 @@ describe("a repeat under the same Idempotency-Key", () => {
     expect(await outcome(partners(key, { ...root, permissions: [] }).createPartner(wanted))).toBe("permission_denied");
   });
 
-  it("runs again 24 hours later, as something new", async () => {
+  it("runs again 24 hours later, as a new request", async () => {
     const caller = callers.platformAdmin({ permissions });
     const key = uuidv7();
     await partners(key, caller).createPartner(newPartner());
@@ -122,7 +122,7 @@ describe("a repeat under the same Idempotency-Key", () => {
     expect(await rowsOf(caller)).toEqual([{ key, whole: true }]);
   });
 
-  it("is the same for organizations, sites, device groups and their members", async () => {
+  it("works for organizations, sites, device groups and their members", async () => {
     const key = uuidv7();
     const { partnerId, orgId } = tenant;
     const device = await fleet.device(orgId);
@@ -159,13 +159,13 @@ describe("an Idempotency-Key", () => {
     expect(await countOf("partners", wanted.slug)).toBe(0);
   });
 
-  it("may be 255 characters of any visible sign", async () => {
+  it("may be 255 characters of any visible ASCII character", async () => {
     const key = "!~'\"\\;%_-".padEnd(255, "z");
     const wanted = newPartner();
     expect(await partners(key).createPartner(wanted)).toEqual(await partners(key).createPartner(wanted));
   });
 
-  it("is nobody's without a caller, and another's to nobody", async () => {
+  it("is refused without a caller, and separate for each caller", async () => {
     const caller = callers.platformAdmin({ permissions });
     await partners("mine", caller).createPartner(newPartner());
     const seen = async (who: Caller | null) => {

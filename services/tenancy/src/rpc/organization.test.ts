@@ -16,7 +16,7 @@ const as = (caller: Caller) => tenancy.organizations(caller);
 const idsOf = ({ organizations }: { organizations: { id: string }[] }) => organizations.map(({ id }) => id);
 
 describe("creating an organization", () => {
-  it("takes the defaults, and leaves one event and one audit row", async () => {
+  it("uses the defaults, and leaves one event and one audit row", async () => {
     const { id: partnerId } = await tenancy.partner();
     const wanted = { name: "Customer", slug: slug(), maxDevices: 5, billingContactJson: '{"name":"Ada"}' };
     const { organization } = await as(callers.partnerAdmin(partnerId)).createOrganization(wanted);
@@ -47,7 +47,7 @@ describe("creating an organization", () => {
     const create = async (i: number): Promise<string> => {
       const wanted = { name: `O${i}`, slug: slug() };
       const code = await outcome((i % 2 ? other : tenancy).organizations(caller).createOrganization(wanted));
-      // Nothing was done: it waited too long for a connection, and comes again as its client would.
+      // Nothing was changed: the request waited too long for a connection, and is repeated as its client would.
       return code === "overloaded" ? create(i) : code;
     };
     const answers = await Promise.all(Array.from({ length: 50 }, (_, i) => create(i)));
@@ -73,7 +73,7 @@ describe("creating an organization", () => {
     expect(await at(two.id, wanted)).toBe("ok");
   });
 
-  it("asks who creates it where, with the documented errors", async () => {
+  it("checks who creates it where, with the documented errors", async () => {
     const { id: partnerId } = await tenancy.partner();
     const deleted = await tenancy.partner();
     await tenancy.partners(callers.platformAdmin()).deletePartner({ id: deleted.id });
@@ -102,7 +102,7 @@ describe("changing an organization", () => {
   const change = (caller: Caller, id: string, paths: string[], organization: object) =>
     as(caller).updateOrganization({ id, updateMask: { paths }, organization });
 
-  it("writes what is masked; its partner is not among it", async () => {
+  it("writes the masked fields; its partner is not among them", async () => {
     const { id: partnerId } = await tenancy.partner();
     const id = await tenancy.organization(partnerId);
     const paths = ["partner_id", "status", "contract_start", "settings_json", "name"];
@@ -143,7 +143,7 @@ describe("changing an organization", () => {
 });
 
 describe("reach", () => {
-  it("is exactly one's own: partner all, a list, an empty list, the organization", async () => {
+  it("is exactly the caller's own: partner all, a list, an empty list, the organization", async () => {
     const [one, two] = [await tenancy.partner(), await tenancy.partner()];
     const [b, a, c] = [
       await tenancy.organization(one.id, "B"),
@@ -178,7 +178,7 @@ describe("reach", () => {
     );
   });
 
-  it("ends before the organizations of others: nothing is written, nothing is told", async () => {
+  it("excludes the organizations of others: nothing is written and no event emitted", async () => {
     const [one, two] = [await tenancy.partner(), await tenancy.partner()];
     const id = await tenancy.organization(one.id);
     const before = await tenancy.footprint();
@@ -193,7 +193,7 @@ describe("reach", () => {
     expect(await tenancy.footprint()).toBe(before);
   });
 
-  it("narrows to one partner, and answers 404 for one that is not there or not the caller's", async () => {
+  it("is filtered by one partner, with 404 for one that does not exist or is not the caller's", async () => {
     const [one, two] = [await tenancy.partner(), await tenancy.partner()];
     const id = await tenancy.organization(one.id);
     expect(idsOf(await admin().listOrganizations({ partnerId: one.id }))).toEqual([id]);
@@ -203,7 +203,7 @@ describe("reach", () => {
     expect(await outcome(admin().listOrganizations({ partnerId: uuidv7() }))).toBe("partner_not_found");
   });
 
-  it("ends with the deletion: an organization is gone for everybody, once", async () => {
+  it("ends with the deletion: an organization is inaccessible to all callers, once", async () => {
     const { id: partnerId } = await tenancy.partner();
     const id = await tenancy.organization(partnerId);
     const caller = callers.partnerWithList(partnerId, [id]);
@@ -222,7 +222,7 @@ describe("reach", () => {
 });
 
 describe("pages of organizations", () => {
-  it("neither repeat nor skip, by number and by cursor, equal names included", async () => {
+  it("do not repeat or skip, by number and by cursor, equal names included", async () => {
     const { id: partnerId } = await tenancy.partner();
     for (const name of ["Same", "Äther", "same", "Same", "Same", "Zebra", "日本"]) {
       await tenancy.organization(partnerId, name);

@@ -18,7 +18,7 @@ const settings = (value: object) => ({ settingsJson: JSON.stringify(value) });
 const settingsOf = (partner: { settingsJson: string } | undefined) => JSON.parse(partner?.settingsJson ?? "null");
 
 describe("changing a partner", () => {
-  it("writes what is masked, clears what is absent, and leaves one event and one audit row", async () => {
+  it("writes the masked fields, clears absent ones, and leaves one event and one audit row", async () => {
     const { id } = await tenancy.partner({ maxOrganizations: 7 });
     const { partner } = await admin().updatePartner({
       id,
@@ -48,7 +48,7 @@ describe("changing a partner", () => {
     });
   });
 
-  it("knows every status, and refuses a slug that another partner has", async () => {
+  it("accepts every status, and refuses a slug that another partner has", async () => {
     const { id } = await tenancy.partner();
     const change = (paths: string[], partner: object) => admin().updatePartner({ id, updateMask: { paths }, partner });
     for (const status of ["pending", "suspended", "churned", "active"]) {
@@ -69,7 +69,7 @@ describe("changing a partner", () => {
     expect(await tenancy.footprint()).toBe(before);
   });
 
-  it("deletes softly: gone from lists and details, slug free again, once only", async () => {
+  it("deletes softly: absent from lists and details, slug free again, once only", async () => {
     const wanted = slug();
     const { partner } = await admin().createPartner({ name: "Short-lived", slug: wanted });
     const id = partner?.id ?? "";
@@ -120,7 +120,7 @@ describe("a partner's own settings", () => {
     });
   });
 
-  it("keep to 64 KiB in all", async () => {
+  it("are limited to 64 KiB in all", async () => {
     const { id } = await tenancy.partner();
     const send = (value: object) =>
       own(id).updateOwnPartner({ updateMask: { paths: ["settings_json"] }, partner: settings(value) });
@@ -129,7 +129,7 @@ describe("a partner's own settings", () => {
     expect(settingsOf((await own(id).getOwnPartner({})).partner)).toEqual({ a: "x".repeat(40_000) });
   });
 
-  it("lose nothing when changed at the same time", async () => {
+  it("lose no concurrent change", async () => {
     const { id } = await tenancy.partner();
     const keys = Array.from({ length: 20 }, (_, i) => `key${i}`);
     await Promise.all(
@@ -143,7 +143,7 @@ describe("a partner's own settings", () => {
     expect(versions).toEqual(Array.from({ length: 21 }, (_, i) => i + 1));
   });
 
-  it("are the only thing, beside name and billing, that people of the partner change", async () => {
+  it("are the only fields, besides name and billing, that users of the partner can change", async () => {
     const { id } = await tenancy.partner();
     const paths = ["name", "billing_email", "status", "plan", "max_organizations", "slug"];
     const wanted = { name: "Mine", billingEmail: "b@example.com", status: "churned", plan: "unlimited", slug: "mine" };
@@ -153,7 +153,7 @@ describe("a partner's own settings", () => {
     expect(await outcome(own(id).updateOwnPartner(only))).toBe("no_updates");
   });
 
-  it("are for partner callers with the permission and without a restriction to sites", async () => {
+  it("require a partner caller with the permission and without a restriction to sites", async () => {
     const { id } = await tenancy.partner();
     const call = (caller: Parameters<typeof tenancy.partners>[0]) =>
       outcome(
@@ -169,7 +169,7 @@ describe("a partner's own settings", () => {
 });
 
 describe("the order of organizations", () => {
-  it("drops what does not exist and appends what was left out as registered", async () => {
+  it("drops unknown ids and appends omitted ones in order of registration", async () => {
     const { id } = await tenancy.partner();
     const [a, b, c, d] = [
       await tenancy.organization(id, "A"),
@@ -191,7 +191,7 @@ describe("the order of organizations", () => {
     });
   });
 
-  it("shows and changes only what the caller reaches", async () => {
+  it("shows and changes only organizations within the caller's reach", async () => {
     const { id } = await tenancy.partner();
     const [a, b, c] = [await tenancy.organization(id), await tenancy.organization(id), await tenancy.organization(id)];
     await own(id).setOrganizationOrder({ organizationOrder: [c, b, a] });

@@ -48,7 +48,7 @@ describe("partners", () => {
     expect(JSON.parse(audit.detailsJson).changes.after).toMatchObject({ name: "Acme", maxDevices: 5 });
   });
 
-  it("lets exactly one of twenty parallel creations have a slug, and leaves nothing of the others", async () => {
+  it("lets exactly one of twenty concurrent creations have a slug, and leaves nothing of the others", async () => {
     const wanted = slug();
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => messageOf(admin().createPartner({ name: "Twin", slug: wanted }))),
@@ -62,7 +62,7 @@ describe("partners", () => {
     expect(emitted[0]?.n).toBe(2);
   });
 
-  it("lists by name with pages that neither repeat nor skip, by number and by cursor", async () => {
+  it("lists by name with pages that do not repeat or skip, by number and by cursor", async () => {
     for (const name of ["Beta", "Alpha", "Gamma"]) await admin().createPartner({ name, slug: slug() });
     const all = await admin().listPartners({ page: { limit: 100 } });
     const names = all.partners.map((p) => p.name);

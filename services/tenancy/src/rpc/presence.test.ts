@@ -46,7 +46,7 @@ const age = (ids: readonly string[], seconds: number) =>
                          offline_check_at = offline_check_at - make_interval(secs => ${seconds})
       WHERE id = ANY (${[...ids]}::uuid[])`),
   );
-/** As if the watch had gone on for a long time. */
+/** Simulates a watch that has been running for a long time. */
 async function watching(): Promise<void> {
   await db().tx(system, (tx) =>
     tx.execute(sql`UPDATE presence_watch SET looked_at = clock_timestamp(), patient_until = '-infinity'`),
@@ -87,7 +87,7 @@ async function stateOf(id: string) {
 }
 
 describe("a heartbeat", () => {
-  it("brings a device online, once told, and the next ones only note the time", async () => {
+  it("brings a device online with one event, and later ones only record the time", async () => {
     const { orgId } = await fleet.tenant();
     const id = await fleet.device(orgId);
     expect(await record(beat(id, orgId))).toEqual(["online"]);
@@ -101,7 +101,7 @@ describe("a heartbeat", () => {
     expect(await typesOf(id)).toEqual(["device.enrolled", "device.online"]);
   });
 
-  it("with a new version is a change that others are told of", async () => {
+  it("with a new version emits an event", async () => {
     const { orgId } = await fleet.tenant();
     const id = await fleet.device(orgId);
     await record(beat(id, orgId));
@@ -112,7 +112,7 @@ describe("a heartbeat", () => {
     expect(events.map(([, { version }]) => version)).toEqual([1n, 2n, 3n]);
   });
 
-  it("from another address is audited, in whatever form the same address is written not", async () => {
+  it("from another address is audited, but not from another spelling of the same address", async () => {
     const { orgId } = await fleet.tenant();
     const id = await fleet.device(orgId);
     await record(beat(id, orgId));
@@ -131,7 +131,7 @@ describe("a heartbeat", () => {
     expect(await typesOf(id)).toEqual(["device.enrolled", "device.online"]);
   });
 
-  it("keeps what the agent says of itself until it says something else", async () => {
+  it("keeps the reported facts until the agent reports others", async () => {
     const { orgId } = await fleet.tenant();
     const id = await fleet.device(orgId);
     await record(beat(id, orgId, { reportedJson: '{"metrics":{"cpu":1}}' }));
@@ -141,7 +141,7 @@ describe("a heartbeat", () => {
     expect((await stateOf(id))?.reported).toEqual({ metrics: { cpu: 2 } });
   });
 
-  it("leaves quarantine and decommission as they are, and knows nobody of another organization", async () => {
+  it("leaves quarantine and decommission unchanged, and ignores devices of other organizations", async () => {
     const { orgId, partnerId } = await fleet.tenant();
     const [, clone] = [
       await fleet.device(orgId, { hardwareId: "hw" }),
@@ -158,7 +158,7 @@ describe("a heartbeat", () => {
     expect((await stateOf(gone))?.seen).toBeNull();
   });
 
-  it("among 500 at a time, in parallel batches over the same devices, counts for each", async () => {
+  it("in batches of 500, in parallel over the same devices, counts for each device", async () => {
     const { orgId } = await fleet.tenant();
     const ids = await Promise.all(Array.from({ length: 40 }, () => fleet.device(orgId)));
     const batches = Array.from({ length: 8 }, (_, i) =>
@@ -171,7 +171,7 @@ describe("a heartbeat", () => {
 });
 
 describe("a device that misses three heartbeats", () => {
-  it("is offline, told once, and online again with the next", async () => {
+  it("is offline with one event, and online again with the next heartbeat", async () => {
     const { orgId } = await fleet.tenant();
     const [silent, lively] = [await fleet.device(orgId), await fleet.device(orgId)];
     await record(beat(silent, orgId), beat(lively, orgId));
@@ -190,7 +190,7 @@ describe("a device that misses three heartbeats", () => {
     expect(await look()).toBe(1);
   });
 
-  it("is one of 2,500 found together, each told once whoever looks", async () => {
+  it("is one of 2,500 found together, with one event each for any number of replicas", async () => {
     const { orgId } = await fleet.tenant();
     const ids = Array.from({ length: 2_500 }, () => uuidv7());
     await db().tx(system, (tx) =>
@@ -214,7 +214,7 @@ describe("a device that misses three heartbeats", () => {
     expect(row).toEqual({ n: 2_500, told: 2_500 });
   });
 
-  it("costs no write while no device could go offline", async () => {
+  it("costs no write while no device can go offline", async () => {
     await db().tx(system, (tx) =>
       tx.execute(sql`UPDATE devices SET status = 'offline' WHERE status IN ('online', 'updating')`),
     );
@@ -225,7 +225,7 @@ describe("a device that misses three heartbeats", () => {
     expect(await lookedAt()).toEqual(before);
   });
 
-  it("is given time after a pause in which nobody was heard", async () => {
+  it("gets extra time after a pause of the watch", async () => {
     const { orgId } = await fleet.tenant();
     const id = await fleet.device(orgId);
     await record(beat(id, orgId));
@@ -238,10 +238,10 @@ describe("a device that misses three heartbeats", () => {
   });
 });
 
-describe("an enrollment that was given up", () => {
+describe("a rolled back enrollment", () => {
   const discard = (id: string) => fleet.port.client(DeviceService, callers.service("identity")).discardDevice({ id });
 
-  it("leaves no living device, whether it was made before or comes late", async () => {
+  it("leaves no living device, whether the device was created before or arrives late", async () => {
     const { orgId } = await fleet.tenant({ organization: 1 });
     const made = await fleet.device(orgId);
     for (let i = 0; i < 2; i++) await discard(made);
@@ -254,7 +254,7 @@ describe("an enrollment that was given up", () => {
     expect(await typesOf(made)).toEqual(["device.enrolled", "device.decommissioned"]);
   });
 
-  it("is one or the other when both come at once", async () => {
+  it("and a concurrent creation have exactly one winner", async () => {
     const { orgId } = await fleet.tenant();
     for (let i = 0; i < 10; i++) {
       const id = uuidv7();
@@ -265,7 +265,7 @@ describe("an enrollment that was given up", () => {
 });
 
 describe("a quarantined device", () => {
-  it("says why, and is trusted beside the other one or in its place", async () => {
+  it("shows the reason, and is approved beside the other device or as its replacement", async () => {
     const { orgId, partnerId } = await fleet.tenant();
     const first = await fleet.device(orgId, { hardwareId: "board" });
     const [second, third] = [
@@ -288,7 +288,7 @@ describe("a quarantined device", () => {
     expect(audits.map(({ action }) => action)).toEqual(["device.create", "device.update"]);
   });
 
-  it("is one of many: approved at once, one of them has the hardware id to itself", async () => {
+  it("is one of many: of concurrent approvals one gets the hardware id", async () => {
     const { orgId, partnerId } = await fleet.tenant();
     const first = await fleet.device(orgId, { hardwareId: "many" });
     const clones = await Promise.all(Array.from({ length: 6 }, () => fleet.device(orgId, { hardwareId: "many" })));
@@ -302,7 +302,7 @@ describe("a quarantined device", () => {
     expect(row?.owners).toBe(1);
   });
 
-  it("is approved only by somebody who may change it, and delete the one it replaces", async () => {
+  it("is approved only by a user who may change it, and delete the one it replaces", async () => {
     const { orgId, partnerId } = await fleet.tenant();
     await fleet.device(orgId, { hardwareId: "x" });
     const id = await fleet.device(orgId, { hardwareId: "x" });

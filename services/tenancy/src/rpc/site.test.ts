@@ -30,7 +30,7 @@ async function access(caller: Caller, id: string) {
 }
 
 describe("a site", () => {
-  it("is created with UTC, changed and deleted for good; each leaves one event and one audit row", async () => {
+  it("is created with UTC, changed and deleted permanently; each leaves one event and one audit row", async () => {
     const orgId = await tenancy.organization(partnerId);
     const caller = callers.orgAdmin(partnerId, orgId);
     const { site } = await as(caller).createSite({ orgId, name: "Berlin", addressJson: '{"city":"Berlin"}' });
@@ -66,7 +66,7 @@ describe("a site", () => {
     });
   });
 
-  it("belongs to an organization that the caller reaches and that lives", async () => {
+  it("belongs to a living organization within the caller's reach", async () => {
     const orgId = await tenancy.organization(partnerId);
     const deleted = await tenancy.organization(partnerId);
     await tenancy.organizations(admin).deleteOrganization({ id: deleted });
@@ -89,7 +89,7 @@ describe("a site", () => {
     expect(await at(callers.partnerWithList(partnerId, [orgId]), orgId)).toBe("ok");
   });
 
-  it("is denied to whoever does not reach its organization, and missing only when it is missing", async () => {
+  it("is denied to a caller who does not reach its organization, and 404 only when it does not exist", async () => {
     const orgId = await tenancy.organization(partnerId);
     const id = await tenancy.site(orgId);
     const denied = Array(3).fill("site_access_denied");
@@ -106,7 +106,7 @@ describe("a site", () => {
     expect(await access(callers.partnerWithList(partnerId, [orgId]), id)).toEqual(["ok", "ok", "ok"]);
   });
 
-  it("of a deleted organization stays, for system callers only", async () => {
+  it("of a deleted organization stays visible to system callers only", async () => {
     const orgId = await tenancy.organization(partnerId);
     const id = await tenancy.site(orgId);
     await tenancy.organizations(admin).deleteOrganization({ id: orgId });
@@ -121,7 +121,7 @@ describe("a site", () => {
 });
 
 describe("lists of sites", () => {
-  it("hold what the caller reaches by name, of one organization or of all", async () => {
+  it("contain the caller's sites by name, of one organization or of all", async () => {
     const own = (await tenancy.partner()).id;
     const [one, two] = [await tenancy.organization(own), await tenancy.organization(own)];
     const [b, c, a] = [await tenancy.site(one, "B"), await tenancy.site(two, "C"), await tenancy.site(one, "A")];
@@ -144,7 +144,7 @@ describe("lists of sites", () => {
     expect(await Promise.all(missing.map(outcome))).toEqual(Array(2).fill("organization_not_found"));
   });
 
-  it("are found by a part of their name, wild cards meaning themselves", async () => {
+  it("are searched by a part of the name, with wildcards taken literally", async () => {
     const orgId = await tenancy.organization(partnerId);
     const caller = callers.orgAdmin(partnerId, orgId);
     for (const name of ["Berlin 100%", "Lisbon"]) await as(caller).createSite({ orgId, name });
@@ -158,7 +158,7 @@ describe("lists of sites", () => {
     expect(Number((await as(caller).listSites({ orgId, search: "li" })).page?.total)).toBe(2);
   });
 
-  it("show restricted people their sites only; these they may change, not remove", async () => {
+  it("show restricted users their sites only; these they may change, not delete", async () => {
     const orgId = await tenancy.organization(partnerId);
     const [mine, other] = [await tenancy.site(orgId), await tenancy.site(orgId)];
     const foreign = await tenancy.site(await tenancy.organization(strangerId));
@@ -172,7 +172,7 @@ describe("lists of sites", () => {
     expect(idsOf(await as(none).listSites({}))).toEqual([]);
   });
 
-  it("neither repeat nor skip, by number and by cursor", async () => {
+  it("do not repeat or skip, by number and by cursor", async () => {
     const orgId = await tenancy.organization(partnerId);
     for (const name of ["Same", "Same", "A", "Same", "Z"]) await tenancy.site(orgId, name);
     const caller = callers.orgAdmin(partnerId, orgId);

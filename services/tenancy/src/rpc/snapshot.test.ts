@@ -27,7 +27,7 @@ async function wholeSnapshot(limit: number): Promise<TenantChanged[]> {
 }
 
 describe("the snapshot", () => {
-  it("is what the newest event of each living tenant says, deleted ones included, sites without", async () => {
+  it("equals the newest event of each living tenant, including deleted tenants and excluding sites of those", async () => {
     const admin = callers.platformAdmin();
     const [one, two] = [await tenancy.partner(), await tenancy.partner()];
     const kept = await tenancy.organization(one.id);
@@ -53,7 +53,7 @@ describe("the snapshot", () => {
     }
   });
 
-  it("has the hash that a copy makes of its rows, and another after any change", async () => {
+  it("has the hash that a copy computes from its rows, and another after any change", async () => {
     const orgId = await tenancy.organization((await tenancy.partner()).id);
     const tenants = await wholeSnapshot(1_000);
     const lines = tenants.map((t) => `${t.kind} ${t.id} ${t.version} ${t.status} ${t.deleted ? 1 : 0}\n`);
@@ -65,7 +65,7 @@ describe("the snapshot", () => {
     expect(after.count).toBe(BigInt(tenants.length + 1));
   });
 
-  it("has those of some ids that there are, deleted organizations included and of every kind", async () => {
+  it("returns the existing ones of given ids, deleted organizations included and of every kind", async () => {
     const { id: partnerId } = await tenancy.partner();
     const [kept, gone] = [await tenancy.organization(partnerId), await tenancy.organization(partnerId)];
     const [site, removed] = [await tenancy.site(kept), await tenancy.site(kept)];

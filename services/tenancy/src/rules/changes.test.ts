@@ -3,7 +3,7 @@ import { changesBetween } from "./changes.ts";
 import { maxOrderedOrganizations, organizationOrder } from "./organization-order.ts";
 
 describe("changes for the audit trail", () => {
-  it("name the fields that differ, with both values, and of settings only the keys that differ", () => {
+  it("name the differing fields, with both values, and of settings only the differing keys", () => {
     const at = new Date(0);
     const before = { name: "a", slug: "s", start: at, settings: { kept: 1, gone: 2, other: { x: 1 } } };
     const after = { name: "b", slug: "s", start: new Date(0), settings: { kept: 1, other: { x: 2 }, fresh: 3 } };

@@ -28,7 +28,7 @@ describe("a device group", () => {
     expect(codeOf(() => newDeviceGroup(input))).toBe("validation_failed");
   });
 
-  it("changes by masked fields alone", () => {
+  it("changes by masked fields only", () => {
     expect(deviceGroupChange(["name"], { name: "New", siteId: "" })).toEqual({ name: "New" });
     expect(deviceGroupChange(["site_id"], { name: "", siteId: "" })).toEqual({ siteId: null });
     expect(codeOf(() => deviceGroupChange(["org_id"], { name: "New", siteId: "" }))).toBe("no_updates");
@@ -37,12 +37,12 @@ describe("a device group", () => {
 });
 
 describe("ids of a membership call", () => {
-  it("are each there once, in lower case and ascending", () => {
+  it("are deduplicated, in lower case and ascending", () => {
     const [a, b] = [uuidv7(1), uuidv7(2)] as const;
     expect(membershipIds([b, a.toUpperCase(), b, a])).toEqual([a, b]);
   });
 
-  it("are between one and the limit, and UUIDs", () => {
+  it("number between one and the limit, and are UUIDs", () => {
     const many = Array.from({ length: maxDevicesPerCall + 1 }, () => uuidv7());
     expect(membershipIds(many.slice(1))).toHaveLength(maxDevicesPerCall);
     for (const bad of [[], many, ["x"]]) expect(codeOf(() => membershipIds(bad))).toBe("validation_failed");

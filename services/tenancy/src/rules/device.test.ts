@@ -29,7 +29,7 @@ function outcome(act: () => unknown): string {
 }
 
 describe("a new device", () => {
-  it("has null for what was not told, and ids in lower case", () => {
+  it("has null for omitted fields, and ids in lower case", () => {
     const device = newDevice({ ...valid, id: valid.id.toUpperCase() });
     expect(device).toEqual({ ...valid, siteId: null, watchdogVersion: null, hardwareId: null, serialNumber: null });
   });
@@ -54,11 +54,11 @@ describe("a new device", () => {
     ["watchdogVersion", { watchdogVersion: "x".repeat(51) }],
     ["hardwareId", { hardwareId: "x".repeat(256) }],
     ["serialNumber", { serialNumber: "x\u0000" }],
-  ])("names the bad field %s", (field, change) => {
+  ])("reports the invalid field %s", (field, change) => {
     expect(outcome(() => newDevice({ ...valid, ...change }))).toBe(`validation_failed ${field}`);
   });
 
-  it("has its host name without the spaces and newlines around it", () => {
+  it("has its host name without surrounding spaces and newlines", () => {
     expect(newDevice({ ...valid, hostname: " WS-1\r\n" }).hostname).toBe("WS-1");
   });
 
@@ -74,7 +74,7 @@ describe("a change of a device", () => {
     [["hostname"], { hostname: "NEW" }],
     [["site_id"], { siteId: null }],
     [["auto_update_enabled", "status", "org_id"], { autoUpdateEnabled: false }],
-  ])("of %j takes these fields alone", (paths, expected) => {
+  ])("of %j changes these fields only", (paths, expected) => {
     expect(deviceChange(paths, patch)).toEqual(expected);
   });
 

@@ -9,7 +9,7 @@ describe("a new partner", () => {
     expect(() => newPartner({ ...valid, name: "😀".repeat(256) })).toThrow();
   });
 
-  it("takes the documented defaults", () => {
+  it("has the documented defaults", () => {
     expect(newPartner(valid)).toEqual({
       name: "Acme",
       slug: "acme",
@@ -37,7 +37,7 @@ describe("a new partner", () => {
     ["maxOrganizations", { maxOrganizations: -1 }],
     ["maxDevices", { maxDevices: -5 }],
     ["billingEmail", { billingEmail: "x".repeat(256) }],
-  ])("names the bad field %s", (field, change) => {
+  ])("reports the invalid field %s", (field, change) => {
     try {
       newPartner({ ...valid, ...change });
       throw new Error("was accepted");

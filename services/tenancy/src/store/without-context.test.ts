@@ -23,7 +23,7 @@ const context = (caller: CallContext["caller"]): CallContext => {
 };
 
 describe("the store", () => {
-  it("returns nothing to a transaction without a tenant, whatever the query asks for", async () => {
+  it("returns nothing to a transaction without a tenant, whatever the query is", async () => {
     const partner = await tenancy.partner();
     const org = await tenancy.organization(partner.id);
     const site = await tenancy.site(org);
@@ -44,7 +44,7 @@ describe("the store", () => {
     expect(await snapshotPage(blind, who, null, 10)).toEqual([]);
   });
 
-  it("holds each wall by itself: the policies hide what a query forgets to exclude", async () => {
+  it("enforces each barrier separately: the policies hide rows that a query fails to exclude", async () => {
     const [own, other] = [await tenancy.partner(), await tenancy.partner()];
     const mine = await tenancy.organization(own.id);
     const theirs = await tenancy.organization(other.id);

@@ -30,8 +30,8 @@ function timed(db: Database): { db: Database; tookMs: number[] } {
   return { db: { ...db, tx }, tookMs };
 }
 
-describe("what is put aside", () => {
-  it("is passed by no later event of its organization", async () => {
+describe("the backlog", () => {
+  it("is not overtaken by a later event of its organization", async () => {
     const { orgId, webhook, queued } = await burst(60);
     const late = eventMessage(orgId);
     await dispatcher.matchBatch([late]);
@@ -44,7 +44,7 @@ describe("what is put aside", () => {
     expect([await queued(), rows[0]?.event_id]).toEqual([61, late.msgId.split("/")[1]]);
   });
 
-  it("is taken up a fifth of the time while others' events come, 100 at most at a time, and all of it in the end", async () => {
+  it("is processed a fifth of the time while other organizations' events arrive, 100 at most at a time, and completely in the end", async () => {
     const { queued } = await burst(1_050);
     const { db, tookMs } = timed(dispatcher.database.db);
     const backlog = startBacklog({ db, log, batchEvents: 500, wake: () => undefined }, async () => everything);
@@ -59,7 +59,7 @@ describe("what is put aside", () => {
     expect(share).toBeLessThan(0.35);
   }, 90_000);
 
-  it("is taken up without rest when nobody else has any, and while NATS does not say how far the stream is stored", async () => {
+  it("is processed without a pause when no other organization has one, and while NATS does not report how far the stream is stored", async () => {
     const { queued } = await burst(1_050);
     const { db, tookMs } = timed(dispatcher.database.db);
     const backlog = startBacklog({ db, log, batchEvents: 500, wake: () => undefined }, async () => {

@@ -13,16 +13,19 @@ export type BacklogDeps = {
 
 /** Events of one organization that one batch matches at once. */
 export const perOrganization = 50;
-/** While nobody can say how far the stream is stored, only what needs no order goes on. */
+/** While it is unknown how far the stream is stored, only unordered events are processed. */
 export const nothingSettled: Floor = { settled: 0, delivered: Number.MAX_SAFE_INTEGER };
 
 const who = { caller: systemCaller("webhook-dispatcher") };
 
 export const deliveriesCounter = counter("muster_webhook_deliveries_queued_total", "Deliveries that events made.");
 
-/** Between looks when nothing is put aside. */
-const pollMs = 1_000;
-/** Between looks at what waits for others of the stream to be stored, or for another matcher; doubled while nothing comes. */
+/** Interval between checks when there is no backlog: a process that creates one notifies, unless it is killed. */
+const pollMs = 5_000;
+/**
+ * Between looks at what waits for others of the stream to be stored, or for another matcher; doubled while nothing
+ * comes.
+ */
 const leastWaitMs = 15;
 const mostWaitMs = 250;
 /** For so long after others' events were matched a round is followed by a rest this many times as long. */
@@ -31,7 +34,7 @@ const restFactor = 4;
 /** Events of a round at most meanwhile: what others wait for behind it. */
 const yieldingEvents = 100;
 
-/** Takes up what was put aside, a few events of each organization at a time; gives how many, and whether any are left. */
+/** Processes the backlog, a few events of each organization at a time; returns how many, and whether any remain. */
 export async function takeUpBacklog(
   deps: BacklogDeps,
   floor: Floor,
@@ -50,14 +53,14 @@ export async function takeUpBacklog(
 }
 
 export type Backlog = {
-  /** Something was put aside. */
+  /** A backlog exists. */
   wake(): void;
   /** Events of others were matched just now: most of the time is theirs. */
   yield(): void;
   stop(): Promise<void>;
 };
 
-/** Takes up what was put aside until stopped: all the time when there is nothing else to do, else a fifth of it. */
+/** Processes the backlog until stopped: continuously when there is no other work, else a fifth of the time. */
 export function startBacklog(deps: BacklogDeps, readFloor: () => Promise<Floor>): Backlog {
   const stopping = new AbortController();
   let ring: () => void = () => undefined;
@@ -88,7 +91,7 @@ export function startBacklog(deps: BacklogDeps, readFloor: () => Promise<Floor>)
         const startedMs = performance.now();
         const isYielding = startedMs - othersAtMs < yieldMs;
         const most = isYielding ? Math.min(yieldingEvents, deps.batchEvents) : deps.batchEvents;
-        // A look first, that only reads and asks nobody else: mostly nothing is put aside.
+        // A local, read-only check first: usually there is no backlog.
         const isAny = await deps.db.inOneFlight(who, isAnyPutAside, { readOnly: true });
         const { taken, left } = isAny ? await takeUpBacklog(deps, await floorNow(), most) : { taken: 0, left: false };
         failures = 0;

@@ -25,7 +25,7 @@ describe("an event", () => {
     expect((await dispatcher.deliveriesOf(all.id))[0]).toMatchObject({ status: "pending", created_at: at });
   });
 
-  it("that comes again changes nothing, whatever time it bears; the same id of another organization is another event", async () => {
+  it("that is repeated changes nothing, whatever its time; the same id of another organization is another event", async () => {
     const [a, b] = [await dispatcher.organization(), await dispatcher.organization()];
     const hookOfA = await dispatcher.webhook(a.admin, receiver);
     const hookOfB = await dispatcher.webhook(b.admin, receiver);
@@ -43,7 +43,7 @@ describe("an event", () => {
     expect(ofA?.id).not.toBe(ofB?.id);
   });
 
-  it("that cannot be read is put aside, and its neighbours go on; one of an unknown type is passed over", async () => {
+  it("that cannot be parsed is dead-lettered, and its neighbours are processed; one of an unknown type is skipped", async () => {
     const { orgId, admin } = await dispatcher.organization();
     const hook = await dispatcher.webhook(admin, receiver);
     const good = eventMessage(orgId);
@@ -80,7 +80,7 @@ describe("an event", () => {
     expect(letters).toEqual([{ reason: `${emitter} may not emit events of this type` }]);
   });
 
-  it("from the future, or older than there are tables for, counts within them", async () => {
+  it("from the future, or older than the oldest partition, is clamped to the partitions", async () => {
     const { orgId, admin } = await dispatcher.organization();
     const hook = await dispatcher.webhook(admin, receiver);
     const times = [Date.now() + 86_400_000 * 30, Date.now() - 86_400_000 * 300];
@@ -91,7 +91,7 @@ describe("an event", () => {
     expect(days).toEqual([7, 0]);
   });
 
-  it("of an organization with very many at once is put aside beyond the first fifty, and made up for in turns", async () => {
+  it("of a heavy emitter is put in the backlog beyond the first fifty, and processed in turns", async () => {
     const [many, few] = [await dispatcher.organization(), await dispatcher.organization()];
     const busy = await dispatcher.webhook(many.admin, receiver);
     const calm = await dispatcher.webhook(few.admin, receiver);

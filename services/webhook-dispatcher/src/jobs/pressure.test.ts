@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it } from "@jest/globals";
-import { uuidv7 } from "@muster/kit";
+import { systemCaller, uuidv7 } from "@muster/kit";
 import { toAppError } from "@muster/rpc";
 import { outcome, until } from "@muster/testing";
+import { queueAge } from "../store/pressure.ts";
 import { eventMessage } from "../testing/dispatcher.ts";
 import { ownDispatcher } from "../testing/own-dispatcher.ts";
 
@@ -11,6 +12,7 @@ afterEach(async () => {
   for (const sender of senders.splice(0)) await sender.stop();
 });
 const type = "device.online";
+const system = { caller: systemCaller("test") };
 
 async function tenant(change: object = {}) {
   const { orgId, admin } = await dispatcher.organization();
@@ -24,6 +26,11 @@ async function tenant(change: object = {}) {
     ]);
   return { orgId, admin, webhook, publish, wait };
 }
+/** Of this organization's deliveries those that a sender may begin: how many seconds the oldest is late. */
+const lateness = async (slots: { hostSlots?: number } = {}) => {
+  const all = { endpointSlots: 8, organizationSlots: 64, hostSlots: 64, ...slots };
+  return (await dispatcher.database.db.tx(system, (tx) => queueAge(tx, all))).oldestDueSeconds;
+};
 const lookTwice = async () => {
   await dispatcher.pressure.look();
   await dispatcher.pressure.look();
@@ -71,6 +78,19 @@ describe("events are taken although deliveries wait", () => {
     );
     await lookTwice();
     expect(await outcome(publish())).toBe("ok");
+    expect(await lateness()).toBeLessThan(10);
+  });
+
+  it("for a host that has as many requests under way as it may, over all organizations", async () => {
+    const [hanging, others] = [await tenant(), await tenant()];
+    for (const { publish } of [hanging, others]) await publish();
+    await dispatcher.change(
+      "UPDATE webhook_queue SET leased = true, due_at = now() + interval '1 h' WHERE org_id = $1",
+      [hanging.orgId],
+    );
+    await others.wait(20);
+    expect(await lateness()).toBeGreaterThan(19);
+    expect(await lateness({ hostSlots: 1 })).toBeLessThan(19);
   });
 
   it("because their webhook is paused", async () => {

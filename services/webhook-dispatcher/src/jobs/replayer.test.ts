@@ -35,7 +35,7 @@ const stateOf = async (admin: Caller, webhookId: string, id: string) =>
   (await dispatcher.replays(admin).getReplay({ webhookId, id })).replay;
 
 describe("a replay", () => {
-  it("queues each failed event once, with its own id and payload, and says what became of it", async () => {
+  it("queues each failed event once, with its own id and payload, and reports the outcomes", async () => {
     const { admin, webhook, ids } = await history(12, 3);
     const { replay } = await dispatcher.replays(admin).startReplay({ webhookId: webhook.id, since });
     expect(replay).toMatchObject({ state: "queued", status: "failed", queued: 0n });
@@ -60,7 +60,7 @@ describe("a replay", () => {
     expect(audit?.n).toBeGreaterThan(0);
   }, 60_000);
 
-  it("takes what it is told to: by state, by type and by time", async () => {
+  it("selects deliveries by state, by type and by time", async () => {
     const { admin, webhook } = await history(2, 3);
     const replays = dispatcher.replays(admin);
     const start = async (change: object) =>
@@ -80,7 +80,7 @@ describe("a replay", () => {
     expect((await all()).map((each) => Number(each?.queued))).toEqual([3, 0, 0, 5]);
   }, 60_000);
 
-  it("keeps to its window, so that what is sent live passes it by", async () => {
+  it("is limited to its window, so that live deliveries overtake it", async () => {
     const { admin, webhook, orgId } = await history(40, 0);
     const slow = dispatcher.receivers[1];
     const held: (() => void)[] = [];
@@ -106,7 +106,7 @@ describe("a replay", () => {
     await sender.stop();
   }, 60_000);
 
-  it("goes on where it was when its process is killed midway, and repeats nothing", async () => {
+  it("continues where it was when its process is killed midway, and repeats nothing", async () => {
     const { admin, webhook } = await history(9, 0);
     const { replay } = await dispatcher.replays(admin).startReplay({ webhookId: webhook.id, since });
     let left = 3;
@@ -141,7 +141,7 @@ describe("a replay", () => {
     expect(await stateOf(admin, webhook.id, id)).toMatchObject({ queued: 9n, skipped: 0n });
   }, 60_000);
 
-  it("queues nothing more when it is cancelled, and what waited is not sent", async () => {
+  it("queues nothing more when it is cancelled, and its queued deliveries are not sent", async () => {
     const { admin, webhook } = await history(20, 0);
     const { replay } = await dispatcher.replays(admin).startReplay({ webhookId: webhook.id, since });
     const replayer = dispatcher.replayer();
@@ -158,7 +158,7 @@ describe("a replay", () => {
     expect(await outcome(dispatcher.replays(admin).cancelReplay({ webhookId: webhook.id, id }))).toBe("ok");
   });
 
-  it("is refused without a time, with unknown types, for others, and when five have not ended", async () => {
+  it("is refused without a time, with unknown types, to other tenants, and when five are open", async () => {
     const { admin, webhook, partnerId } = await history(1, 0);
     const other = await dispatcher.organization(partnerId);
     const asked = { webhookId: webhook.id, since };

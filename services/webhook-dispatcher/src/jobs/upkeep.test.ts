@@ -103,7 +103,7 @@ describe("days", () => {
     expect(filled).toEqual([{ fillfactor: "45" }]);
   });
 
-  it("cannot be made without end, nor today's be dropped, whoever asks", async () => {
+  it("cannot be created without limit, and today's cannot be dropped, by any caller", async () => {
     for (const call of [
       "SELECT ensure_webhook_days('1000-01-01', '2999-01-01')",
       "SELECT ensure_webhook_days(now()::date, now()::date + 400)",

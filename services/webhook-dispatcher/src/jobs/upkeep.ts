@@ -1,6 +1,7 @@
 import type { Database } from "@muster/db";
 import { gauge, keepWorking, type Logger, sleep, systemCaller } from "@muster/kit";
-import { queueAge } from "../store/queue.ts";
+import { queueAge } from "../store/pressure.ts";
+import type { Slots } from "../store/queued.ts";
 import {
   dropDays,
   ensureDays,
@@ -14,23 +15,31 @@ import {
 
 export type UpkeepDeps = { db: Database; log: Logger; retentionDays: number };
 
+const look = { readOnly: true } as const;
 const who = () => ({ caller: systemCaller("webhook-dispatcher") });
 const daysAhead = 7;
 const chunk = 1_000;
 const everyMs = { days: 3_600_000, deleted: 2_000, metrics: 15_000 };
 
-const oldestGauge = gauge("muster_webhook_oldest_due_seconds", "How late the delivery is that is due for longest.");
+const oldestGauge = gauge(
+  "muster_webhook_oldest_due_seconds",
+  "How late the latest delivery is that a sender may begin: not one that waits for its own receiver, organization or host.",
+);
 const rowsGauge = gauge("muster_webhook_queue_rows", "Deliveries that must still be sent, as the planner estimates.");
 
-/** Days made ahead and dropped behind, deleted webhooks removed bit by bit, and the queue's age as metrics; until stopped. */
-export function startUpkeep(deps: UpkeepDeps): { stop(): Promise<void> } {
+/**
+ * Days made ahead and dropped behind, deleted webhooks removed bit by bit, and the queue's age as metrics; until
+ * stopped.
+ */
+export function startUpkeep(deps: UpkeepDeps & { slots: Slots }): { stop(): Promise<void> } {
+  const { slots } = deps;
   const every = (what: string, ms: number, run: (signal: AbortSignal) => Promise<unknown>) =>
     keepWorking(ms, run, (err) => deps.log.warn({ err, what }, "upkeep failed, later again"));
   const loops = [
     every("days", everyMs.days, (signal) => keepDays(deps, signal)),
     every("deleted webhooks", everyMs.deleted, (signal) => purgeDeleted(deps, signal)),
     every("metrics", everyMs.metrics, async () => {
-      const { rows, oldestDueSeconds } = await deps.db.tx(who(), queueAge, { readOnly: true });
+      const { rows, oldestDueSeconds } = await deps.db.inOneFlight(who(), (tx) => queueAge(tx, slots), look);
       rowsGauge.set(rows);
       oldestGauge.set(oldestDueSeconds);
     }),
@@ -59,7 +68,7 @@ export async function keepDays({ db, log, retentionDays }: UpkeepDeps, signal?: 
 
 /** Removes what deleted webhooks leave behind, a thousand deliveries a transaction, with a pause after each. */
 export async function purgeDeleted({ db }: UpkeepDeps, signal?: AbortSignal): Promise<void> {
-  if (!(await db.inOneFlight(who(), isAnyDeleted, { readOnly: true }))) return;
+  if (!(await db.inOneFlight(who(), isAnyDeleted, look))) return;
   for (let removed = 1; removed > 0 && !signal?.aborted; ) {
     removed = await db.tx(who(), async (tx) => {
       const id = await takeDeletedWebhook(tx);

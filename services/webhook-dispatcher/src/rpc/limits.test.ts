@@ -51,7 +51,7 @@ describe("a webhook that gets a new origin", () => {
 });
 
 describe("a webhook made under an Idempotency-Key", () => {
-  it("is shown to a repeat though its host name resolves no longer: nobody is asked again", async () => {
+  it("is returned to a repeat although its host name no longer resolves: no look-up is made", async () => {
     const { admin } = await dispatcher.organization();
     const wanted = { name: "Hook", url: dispatcher.urlOf(receiver), events: ["*"] };
     const by = dispatcher.webhooks(admin, { idempotencyKey: "once" });

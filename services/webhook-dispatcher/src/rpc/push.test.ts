@@ -57,7 +57,7 @@ describe("a push", () => {
     }
   });
 
-  it("is for services that were given the right, and for nobody else", async () => {
+  it("is for services with the right only", async () => {
     const partnerId = uuidv7();
     for (const caller of [callers.orgAdmin(partnerId, uuidv7()), callers.platformAdmin()]) {
       expect(await outcome(dispatcher.pushes(caller).push(push()))).toBe("scope_not_allowed");

@@ -37,7 +37,7 @@ async function signers(orgId: string, secrets: Record<string, string>) {
 }
 
 describe("a rotated secret", () => {
-  it("signs beside the one before for as long as was asked for, then alone", async () => {
+  it("signs beside the previous one for the requested grace, then alone", async () => {
     const { orgId, admin } = await dispatcher.organization();
     const webhook = await dispatcher.webhook(admin, receiver, { secret: "first" });
     const { secret, previousSecretUntil: end } = await rotate(admin, webhook.id, { graceSeconds: 600 });
@@ -58,7 +58,7 @@ describe("a rotated secret", () => {
     expect(row?.kept).toBe(false);
   }, 30_000);
 
-  it("is alone at once when no grace was wanted, and a second rotation ends the first one's overlap", async () => {
+  it("is the only one at once without a grace, and a second rotation ends the first one's overlap", async () => {
     const { orgId, admin } = await dispatcher.organization();
     const webhook = await dispatcher.webhook(admin, receiver, { secret: "first" });
     const second = await rotate(admin, webhook.id, { secret: "second" });
@@ -75,7 +75,7 @@ describe("a rotated secret", () => {
     });
   }, 30_000);
 
-  it("is refused with a grace out of range and to whoever does not reach the webhook", async () => {
+  it("is refused with a grace out of range and to callers who do not reach the webhook", async () => {
     const { admin, partnerId } = await dispatcher.organization();
     const other = await dispatcher.organization(partnerId);
     const webhook = await dispatcher.webhook(admin, receiver);
@@ -93,7 +93,7 @@ describe("a rotated secret", () => {
 describe("the health of an endpoint", () => {
   const healthOf = async (admin: Caller, id: string) => (await dispatcher.webhooks(admin).getWebhook({ id })).health;
 
-  it("tells of failures and what waits, and is clean again after a success", async () => {
+  it("shows failures and pending deliveries, and is clean again after a success", async () => {
     const broken = dispatcher.receivers[1];
     broken.answer((_request, response) => void response.writeHead(500).end());
     const { orgId, admin } = await dispatcher.organization();
@@ -119,7 +119,7 @@ describe("the health of an endpoint", () => {
     expect((await healthOf(admin, webhook.id))?.nextAttemptAt).toBeUndefined();
   }, 40_000);
 
-  it("says that the endpoint is gone after a 410, until somebody makes the webhook active", async () => {
+  it("shows that the endpoint is gone after a 410, until a user activates the webhook", async () => {
     const gone = dispatcher.receivers[2];
     gone.answer((_request, response) => void response.writeHead(410).end());
     const { orgId, admin } = await dispatcher.organization();

@@ -26,7 +26,10 @@ type Change = {
   underWay?: number;
 };
 
-/** What becomes of so many events of one organization with one webhook: l leased, q queued, s streamed, in their order; nothing: not wanted. */
+/**
+ * What becomes of so many events of one organization with one webhook: l leased, q queued, s streamed, in their order;
+ * nothing: not wanted.
+ */
 function planned(count: number, change: Change = {}): string {
   const events = Array.from({ length: count }, (_, n) => event(String(n)));
   const plan = planIntake(
@@ -58,9 +61,9 @@ describe("posted events", () => {
     ["of an organization with a backlog are streamed", 1, { place: { behind: true } }, "s"],
     ["of an organization with an ordered webhook are streamed", 1, { hook: { ordered: true } }, "s"],
     ["of an organization whose webhooks are changing are streamed", 1, { place: { held: false } }, "s"],
-    ["that nobody subscribed to are dropped", 2, { hook: { events: ["user.login"] } }, ""],
+    ["without a subscription are dropped", 2, { hook: { events: ["user.login"] } }, ""],
     [
-      "that nobody subscribed to yet are streamed while webhooks are changing",
+      "without a subscription yet are streamed while webhooks are changing",
       1,
       { hook: { events: ["user.login"] }, place: { held: false } },
       "s",

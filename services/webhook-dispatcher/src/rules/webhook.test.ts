@@ -122,7 +122,7 @@ describe("a webhook whose URL changes", () => {
     expect(refusal(() => changeWebhook(stored, paths, patch(change)))).toBe(expected);
   });
 
-  it("needs nothing anew where nothing is stored", () => {
+  it("requires no secret values again where none are stored", () => {
     const bare = { ...stored, secret: null, headers: [] };
     expect(changeWebhook(bare, ["url"], patch({ url: moved })).url).toBe(moved);
   });

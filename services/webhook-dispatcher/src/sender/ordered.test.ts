@@ -27,13 +27,13 @@ describe("an ordered webhook", () => {
     expect(receiver.busiest()).toBe(1);
   }, 60_000);
 
-  it("gets them in their order also when there are so many at once that most are put aside", async () => {
+  it("gets them in their order also when a burst puts most of them in the backlog", async () => {
     const third = dispatcher.receivers[3];
     const { orgId, admin } = await dispatcher.organization();
     await dispatcher.webhook(admin, third, { ordered: true });
     const ids = Array.from({ length: 130 }, () => uuidv7()).sort(() => Math.random() - 0.5);
     await dispatcher.matchBatch(ids.slice(0, 120).map((id) => eventMessage(orgId, { id })));
-    // What comes next stays behind what was put aside.
+    // Later events stay behind the backlog.
     await dispatcher.matchBatch(ids.slice(120).map((id) => eventMessage(orgId, { id })));
     while ((await dispatcher.takeUp()).taken > 0);
     const sender = dispatcher.sender();
@@ -42,7 +42,7 @@ describe("an ordered webhook", () => {
     expect(eventsAt(third, ids)).toEqual(ids);
   }, 90_000);
 
-  it("gets nothing before everything ahead of it in the stream is stored, whichever batch was stored first", async () => {
+  it("gets no event before all earlier ones of the stream are stored, whichever batch was stored first", async () => {
     const third = dispatcher.receivers[3];
     const { orgId, admin } = await dispatcher.organization();
     await dispatcher.webhook(admin, third, { ordered: true });
@@ -59,7 +59,7 @@ describe("an ordered webhook", () => {
     expect(eventsAt(third, ids)).toEqual(ids);
   }, 60_000);
 
-  it("is not held by what was put aside from a stream that is no more", async () => {
+  it("is not blocked by the backlog of a stream that no longer exists", async () => {
     const { orgId, admin } = await dispatcher.organization();
     const webhook = await dispatcher.webhook(admin, dispatcher.receivers[3], { ordered: true });
     await dispatcher.matchBatch([eventMessage(orgId, { seq: 5_000 })]);
@@ -71,7 +71,7 @@ describe("an ordered webhook", () => {
     expect(await dispatcher.queuedOf(webhook.id)).toBe(1);
   });
 
-  it("holds what follows while one waits for its retry, and goes on when its retries are exhausted", async () => {
+  it("holds later events while one waits for its retry, and continues when its retries are exhausted", async () => {
     const flaky = dispatcher.receivers[1];
     const { orgId, admin } = await dispatcher.organization();
     const webhook = await dispatcher.webhook(admin, flaky, { ordered: true });
@@ -91,7 +91,7 @@ describe("an ordered webhook", () => {
     expect(eventsAt(flaky, ids)).toEqual([ids[0], once, once, never, never, never, ids[3]]);
   }, 60_000);
 
-  it("is so from the next attempt on when it is told later, and no longer when it is told so", async () => {
+  it("becomes ordered, or unordered, from the next attempt on after a change", async () => {
     const slow = dispatcher.receivers[2];
     const { orgId, admin } = await dispatcher.organization();
     const webhook = await dispatcher.webhook(admin, slow);

@@ -11,10 +11,6 @@ describe("a sender at rest", () => {
     const asked: ("claim" | "look")[] = [];
     const on: Database = {
       ...db,
-      runAll(who, statements) {
-        asked.push("claim");
-        return db.runAll(who, statements);
-      },
       tx(who, fn, options) {
         asked.push("claim");
         return db.tx(who, fn, options);

@@ -49,83 +49,70 @@ export type HealthChange = { webhook_id: string; exhausted: boolean; opened: boo
 const windowSeconds = 60;
 const longestOpenSeconds = 300;
 
+// Of row `s` with what `g` adds and the limits `l`.
+const isOpen = sql`coalesce(s.open_until > statement_timestamp(), false)`;
+const isAnew = sql`(s.window_started_at IS NULL OR s.window_started_at < statement_timestamp() - l.counted_over)`;
+const attempts = sql`(CASE WHEN ${isAnew} THEN 0 ELSE s.window_attempts END + g.attempts)`;
+const deliveries = sql`(CASE WHEN ${isAnew} THEN 0 ELSE s.window_deliveries END + g.deliveries)`;
+const failures = sql`(CASE WHEN ${isAnew} THEN 0 ELSE s.window_failures END + g.breaking)`;
+// First what is seldom so: of most rows nothing else is computed.
+const opens = sql`(
+  g.breaking + s.window_failures > 0 AND NOT ${isOpen}
+  AND ((s.open_seconds > 0 AND g.breaking > 0)
+       OR (s.open_seconds = 0 AND ${attempts} >= l.attempts AND ${deliveries} >= l.deliveries
+           AND ${failures} * 100 >= ${attempts} * l.failure_percent)))`;
+const recovers = sql`(s.open_seconds > 0 AND g.breaking = 0 AND NOT ${isOpen})`;
+const isWhole = sql`(${recovers} AND s.slots * 2 >= l.slots)`;
+const nextOpenSeconds = sql`(
+  CASE WHEN s.open_seconds = 0 THEN l.open_seconds
+       ELSE least(s.open_seconds * 2, greatest(l.longest_open_seconds, l.open_seconds)) END)`;
+
 /**
- * Adds the counters and moves the breakers: closed → open when too much of a window broke, open for longer each time; then one request at a
- * time, doubled by each batch that breaks nothing, until all slots are back.
+ * Adds the counters and moves the breakers: closed → open when too much of a window broke, open for longer each time;
+ * then one request at a time, doubled by each batch that breaks nothing, until all slots are back.
  */
-export function addTallies(tx: Tx, tallies: readonly Tally[], limits: HealthLimits): Promise<HealthChange[]> {
-  const column = <T>(of: (each: Tally) => T) => tallies.map(of);
+export async function addTallies(tx: Tx, tallies: readonly Tally[], limits: HealthLimits): Promise<HealthChange[]> {
+  // In one order for all senders: two batches with the same webhooks never wait for each other in a circle.
+  const sorted = tallies.toSorted((a, b) => (a.webhookId < b.webhookId ? -1 : 1));
+  const column = <T extends string | number>(of: (each: Tally) => T) => plainArray(sorted.map(of));
   const { breakerAttempts, breakerDeliveries, breakerFailurePercent, breakerOpenSeconds, endpointSlots } = limits;
-  return tx.query<HealthChange>(sql`
-    WITH given AS (
-      SELECT * FROM unnest(${plainArray(column((t) => t.webhookId))}::uuid[], ${plainArray(column((t) => t.delivered))}::int[],
-        ${plainArray(column((t) => t.failed))}::int[], ${plainArray(column((t) => t.attempts))}::int[], ${plainArray(column((t) => t.deliveries))}::int[],
-        ${plainArray(column((t) => t.breaking))}::int[])
-        AS g (webhook_id, delivered, failed, attempts, deliveries, breaking)
-    ),
-    -- In one order for all senders: two batches with the same webhooks never wait for each other in a circle.
-    old AS MATERIALIZED (
-      SELECT s.* FROM webhook_endpoint_state s WHERE s.webhook_id = ANY (${plainArray(column((t) => t.webhookId))}::uuid[])
-      ORDER BY s.webhook_id FOR UPDATE
-    ),
-    counted AS (
-      SELECT o.webhook_id, g.delivered, g.failed, g.breaking, g.attempts, o.open_seconds, o.slots,
-             coalesce(o.open_until > statement_timestamp(), false) AS is_open, w.*
-      FROM old o JOIN given g USING (webhook_id)
-      CROSS JOIN LATERAL (
-        SELECT o.window_started_at IS NULL
-               OR o.window_started_at < statement_timestamp() - ${windowSeconds}::int * interval '1 second' AS anew
-      ) AS n
-      CROSS JOIN LATERAL (
-        SELECT CASE WHEN n.anew THEN statement_timestamp() ELSE o.window_started_at END AS window_started_at,
-               CASE WHEN n.anew THEN 0 ELSE o.window_attempts END + g.attempts AS window_attempts,
-               CASE WHEN n.anew THEN 0 ELSE o.window_deliveries END + g.deliveries AS window_deliveries,
-               CASE WHEN n.anew THEN 0 ELSE o.window_failures END + g.breaking AS window_failures
-      ) AS w
-    ),
-    judged AS (
-      SELECT c.*,
-             NOT c.is_open AND (
-               (c.open_seconds > 0 AND c.breaking > 0)
-               OR (c.open_seconds = 0 AND c.window_attempts >= ${breakerAttempts}::int
-                   AND c.window_deliveries >= ${breakerDeliveries}::int
-                   AND c.window_failures * 100 >= c.window_attempts * ${breakerFailurePercent}::int)) AS opens,
-             NOT c.is_open AND c.open_seconds > 0 AND c.breaking = 0 AS recovers
-      FROM counted c
-    ),
-    next AS (
-      SELECT j.*,
-             CASE WHEN j.opens AND j.open_seconds = 0 THEN ${breakerOpenSeconds}::int
-                  WHEN j.opens THEN least(j.open_seconds * 2, greatest(${longestOpenSeconds}::int, ${breakerOpenSeconds}::int))
-                  WHEN j.recovers AND j.slots * 2 >= ${endpointSlots}::int THEN 0
-                  ELSE j.open_seconds END AS next_open_seconds
-      FROM judged j
-    )
+  // Rows are updated in the order of the arrays, one step of the key each: no other plan is left.
+  const inOrder = tx.execute(sql`
+    SELECT set_config('enable_nestloop', 'on', true), set_config('enable_hashjoin', 'off', true),
+           set_config('enable_mergejoin', 'off', true), set_config('enable_seqscan', 'off', true),
+           set_config('enable_bitmapscan', 'off', true)`);
+  const changes = tx.query<HealthChange>(sql`
     UPDATE webhook_endpoint_state s
-    SET success_count = s.success_count + n.delivered, failure_count = s.failure_count + n.failed,
+    SET success_count = s.success_count + g.delivered, failure_count = s.failure_count + g.failed,
         last_delivery_at = statement_timestamp(),
-        last_success_at = CASE WHEN n.delivered > 0 THEN statement_timestamp() ELSE s.last_success_at END,
-        last_failure_at = CASE WHEN n.attempts > n.delivered THEN statement_timestamp() ELSE s.last_failure_at END,
-        failed_attempts = CASE WHEN n.delivered > 0 THEN 0 ELSE s.failed_attempts + n.attempts END,
-        failed_in_a_row = CASE WHEN n.delivered > 0 THEN 0 ELSE s.failed_in_a_row + n.failed END,
-        failing_since = CASE WHEN n.delivered > 0 THEN NULL
-                             WHEN n.failed > 0 THEN coalesce(s.failing_since, statement_timestamp())
+        last_success_at = CASE WHEN g.delivered > 0 THEN statement_timestamp() ELSE s.last_success_at END,
+        last_failure_at = CASE WHEN g.attempts > g.delivered THEN statement_timestamp() ELSE s.last_failure_at END,
+        failed_attempts = CASE WHEN g.delivered > 0 THEN 0 ELSE s.failed_attempts + g.attempts END,
+        failed_in_a_row = CASE WHEN g.delivered > 0 THEN 0 ELSE s.failed_in_a_row + g.failed END,
+        failing_since = CASE WHEN g.delivered > 0 THEN NULL
+                             WHEN g.failed > 0 THEN coalesce(s.failing_since, statement_timestamp())
                              ELSE s.failing_since END,
-        open_seconds = n.next_open_seconds,
-        open_until = CASE WHEN n.opens THEN statement_timestamp() + n.next_open_seconds * interval '1 second'
-                          WHEN n.next_open_seconds = 0 THEN NULL ELSE s.open_until END,
-        slots = CASE WHEN n.opens THEN 1
-                     WHEN n.recovers AND n.next_open_seconds = 0 THEN 32767
-                     WHEN n.recovers THEN n.slots * 2
-                     ELSE s.slots END,
-        window_started_at = CASE WHEN n.opens THEN NULL ELSE n.window_started_at END,
-        window_attempts = CASE WHEN n.opens THEN 0 ELSE n.window_attempts END,
-        window_deliveries = CASE WHEN n.opens THEN 0 ELSE n.window_deliveries END,
-        window_failures = CASE WHEN n.opens THEN 0 ELSE n.window_failures END
-    FROM next n WHERE s.webhook_id = n.webhook_id
-    RETURNING s.webhook_id, n.opens AS opened,
+        open_seconds = CASE WHEN ${opens} THEN ${nextOpenSeconds} WHEN ${isWhole} THEN 0 ELSE s.open_seconds END,
+        open_until = CASE WHEN ${opens} THEN statement_timestamp() + ${nextOpenSeconds} * interval '1 second'
+                          WHEN s.open_seconds = 0 OR ${isWhole} THEN NULL ELSE s.open_until END,
+        slots = CASE WHEN ${opens} THEN 1 WHEN ${isWhole} THEN 32767 WHEN ${recovers} THEN s.slots * 2 ELSE s.slots END,
+        window_started_at = CASE WHEN ${opens} THEN NULL WHEN ${isAnew} THEN statement_timestamp() ELSE s.window_started_at END,
+        window_attempts = CASE WHEN ${opens} THEN 0 ELSE ${attempts} END,
+        window_deliveries = CASE WHEN ${opens} THEN 0 ELSE ${deliveries} END,
+        window_failures = CASE WHEN ${opens} THEN 0 ELSE ${failures} END
+    FROM unnest(${column((t) => t.webhookId)}::uuid[], ${column((t) => t.delivered)}::int[], ${column((t) => t.failed)}::int[],
+                ${column((t) => t.attempts)}::int[], ${column((t) => t.deliveries)}::int[], ${column((t) => t.breaking)}::int[])
+           AS g (webhook_id, delivered, failed, attempts, deliveries, breaking),
+         (SELECT ${windowSeconds}::int * interval '1 second' AS counted_over, ${breakerAttempts}::int AS attempts,
+                 ${breakerDeliveries}::int AS deliveries, ${breakerFailurePercent}::int AS failure_percent,
+                 ${breakerOpenSeconds}::int AS open_seconds, ${longestOpenSeconds}::int AS longest_open_seconds,
+                 ${endpointSlots}::int AS slots) AS l
+    WHERE s.webhook_id = g.webhook_id
+    -- Only a breaker that opened just now has no window.
+    RETURNING s.webhook_id, s.window_started_at IS NULL AS opened,
               s.failed_in_a_row >= ${limits.failedAfterDeliveries}::int
               AND s.failing_since <= statement_timestamp() - ${limits.failedAfterHours}::int * interval '1 hour' AS exhausted`);
+  return (await Promise.all([inOrder, changes]))[1];
 }
 
 export type FailedWebhook = { id: string; org_id: string; partner_id: string; name: string };

@@ -1,40 +1,25 @@
 import { byIndexAlone, sql, type Tx } from "@muster/db";
+import { knownWebhooks, maySend, queuedWebhooks, type Slots } from "./queued.ts";
 
-export type PressureLimits = { endpointSlots: number; organizationSlots: number; olderMs: number };
+export type PressureLimits = Slots & { olderMs: number };
 
-/** A webhook whose oldest delivery could be sent and was not, or an organization whose events are put aside, for longer than allowed. */
+/**
+ * A webhook whose oldest delivery could be sent and was not, or an organization with a backlog, for longer than
+ * allowed.
+ */
 export type Behind = { orgId: string; webhookId: string | null };
 
-/** What waits for senders and matchers for longer than `olderMs`; not what waits for its own receiver or for its own share. Reads only. */
-export async function behindOf(
-  tx: Tx,
-  { endpointSlots, organizationSlots, olderMs }: PressureLimits,
-): Promise<Behind[]> {
+/**
+ * What waits for senders and matchers for longer than `olderMs`; not what waits for its own receiver or for its own
+ * share. Reads only.
+ */
+export async function behindOf(tx: Tx, { olderMs, ...slots }: PressureLimits): Promise<Behind[]> {
   const before = sql`statement_timestamp() - ${olderMs}::int * interval '1 millisecond'`;
   const [, webhooks, organizations] = await Promise.all([
     byIndexAlone(tx),
     tx.query<Behind>(sql`
-      WITH RECURSIVE queued AS (
-        (SELECT webhook_id FROM webhook_queue ORDER BY webhook_id LIMIT 1)
-        UNION ALL
-        SELECT (SELECT q.webhook_id FROM webhook_queue q WHERE q.webhook_id > e.webhook_id ORDER BY q.webhook_id LIMIT 1)
-        FROM queued e WHERE e.webhook_id IS NOT NULL
-      ), heads AS (
-        SELECT w.id, w.org_id, l.leased, sum(l.leased) OVER (PARTITION BY w.org_id) AS of_org,
-               least(s.slots, ${endpointSlots}::int, CASE WHEN w.ordered THEN 1 END) AS slots,
-               (SELECT q.due_at FROM webhook_queue q WHERE q.webhook_id = w.id AND NOT q.is_retry ORDER BY q.due_at LIMIT 1) AS due_at
-        FROM queued e
-        JOIN webhooks w ON w.id = e.webhook_id
-        JOIN webhook_endpoint_state s ON s.webhook_id = e.webhook_id
-        CROSS JOIN LATERAL (
-          SELECT count(*)::int AS leased FROM webhook_queue q
-          WHERE q.webhook_id = w.id AND q.leased AND q.due_at > statement_timestamp()
-        ) AS l
-        WHERE w.status = 'active' AND w.deleted_at IS NULL AND w.stopped_at IS NULL
-          AND (s.open_until IS NULL OR s.open_until <= statement_timestamp())
-      )
-      SELECT org_id AS "orgId", id AS "webhookId" FROM heads
-      WHERE due_at < ${before} AND leased < slots AND of_org < ${organizationSlots}::int`),
+      WITH RECURSIVE ${queuedWebhooks}, ${sendable(slots)}
+      SELECT org_id AS "orgId", id AS "webhookId" FROM sendable WHERE first_due_at < ${before}`),
     tx.query<Behind>(sql`
       WITH RECURSIVE orgs AS (
         (SELECT org_id FROM webhook_backlog ORDER BY org_id LIMIT 1)
@@ -50,3 +35,31 @@ export async function behindOf(
   ]);
   return [...webhooks, ...organizations];
 }
+
+/**
+ * How many deliveries are queued, as the planner estimates, and how late the latest of those is that a sender may
+ * begin.
+ */
+export async function queueAge(tx: Tx, slots: Slots): Promise<{ rows: number; oldestDueSeconds: number }> {
+  const [, [row]] = await Promise.all([
+    byIndexAlone(tx),
+    tx.query<{ rows: number; oldest: number | null }>(sql`
+      WITH RECURSIVE ${queuedWebhooks}, ${sendable(slots)}
+      SELECT (SELECT reltuples::bigint FROM pg_class WHERE oid = 'webhook_queue'::regclass) AS rows,
+             extract(epoch FROM statement_timestamp() - min(least(first_due_at, retry_due_at)))::float8 AS oldest
+      FROM sendable`),
+  ]);
+  return { rows: Math.max(0, row?.rows ?? 0), oldestDueSeconds: Math.max(0, row?.oldest ?? 0) };
+}
+
+/** `sendable`: the webhooks to which a sender may begin a request, with the times of their next first attempt and retry. */
+const sendable = (slots: Slots) => sql`
+  ${knownWebhooks(slots)},
+  sendable AS (
+    SELECT k.id, k.org_id,
+           (SELECT q.due_at FROM webhook_queue q WHERE q.webhook_id = k.id AND NOT q.is_retry ORDER BY q.due_at LIMIT 1)
+             AS first_due_at,
+           (SELECT q.due_at FROM webhook_queue q WHERE q.webhook_id = k.id AND q.is_retry ORDER BY q.due_at LIMIT 1)
+             AS retry_due_at
+    FROM known k WHERE ${maySend}
+  )`;

@@ -1,13 +1,11 @@
 import { byIndexAlone, type Database, sql, type Tx } from "@muster/db";
 import { systemCaller } from "@muster/kit";
+import { knownWebhooks, maySend, queuedWebhooks, type Slots } from "./queued.ts";
 
-export type ClaimLimits = {
+export type ClaimLimits = Slots & {
   /** Deliveries at most. */
   most: number;
   leaseMs: number;
-  endpointSlots: number;
-  organizationSlots: number;
-  hostSlots: number;
 };
 
 /** A delivery that is now this sender's until its lease ends. */
@@ -53,48 +51,27 @@ const system = { caller: systemCaller("webhook-dispatcher") };
 const keyOf = ({ org_id: orgId, event_id: eventId, created_at: at }: Claimed) => `${orgId}/${eventId}/${at.getTime()}`;
 
 /**
- * Leases due deliveries: of each active webhook with free slots a few (first attempts before retries, one slot for the oldest retry), of each
- * organization and of each host its share, endpoints in random order; the attempt of a sender that fell silent stands in the timeline then,
- * unless that sender did store something. Committed when it resolves. `blocked` counts the webhooks with a queue that have as many requests
- * under way as they may.
+ * Leases due deliveries: of each active webhook with free slots a few (first attempts before retries, one slot for the
+ * oldest retry), of each organization and of each host its share, endpoints in random order; the attempt of a sender
+ * that fell silent stands in the timeline then, unless that sender did store something. Committed when it resolves.
+ * `blocked` counts the webhooks with a queue that have as many requests under way as they may.
  */
 export async function claimDue(
   db: Database,
   limits: ClaimLimits,
 ): Promise<{ claims: Claimed[]; payloads: (Payload | null)[]; blocked: number }> {
-  const { most, leaseMs, endpointSlots, organizationSlots, hostSlots } = limits;
-  // The planner takes a condition of row-level security for one that hardly a row meets, and would sort all rows of an endpoint where the first
-  // two of an index are asked for: of 1,500 queued ones of each of 200 endpoints. Nor is anything here worth compiling, whatever it expects.
+  const { most, leaseMs } = limits;
+  // The planner takes a condition of row-level security for one that hardly a row meets, and would sort all rows of an
+  // endpoint where the first two of an index are read: of 1,500 queued ones of each of 200 endpoints. Nor is anything
+  // here worth compiling, whatever it expects.
   const alone = sql`
     SELECT pg_advisory_xact_lock(${claimLock}::bigint), set_config('enable_bitmapscan', 'off', true),
            set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)`;
   const due = sql`
-    WITH RECURSIVE
-    -- Webhooks with anything queued: one step of index webhook_queue_due each, however many rows they have.
-    queued AS (
-      (SELECT webhook_id FROM webhook_queue ORDER BY webhook_id LIMIT 1)
-      UNION ALL
-      SELECT (SELECT q.webhook_id FROM webhook_queue q WHERE q.webhook_id > e.webhook_id ORDER BY q.webhook_id LIMIT 1)
-      FROM queued e WHERE e.webhook_id IS NOT NULL
-    ),
-    known AS (
-      SELECT w.id, w.org_id, w.host, w.generation, w.ordered,
-             least(s.slots, ${endpointSlots}::int, CASE WHEN w.ordered THEN 1 END) - b.n AS slots,
-             ${organizationSlots}::int - sum(b.n) OVER (PARTITION BY w.org_id) AS org_slots,
-             ${hostSlots}::int - sum(b.n) OVER (PARTITION BY w.host) AS host_slots,
-             w.status = 'active' AND w.deleted_at IS NULL AND w.stopped_at IS NULL
-             AND (s.open_until IS NULL OR s.open_until <= statement_timestamp()) AS may_send
-      FROM queued e
-      JOIN webhooks w ON w.id = e.webhook_id
-      JOIN webhook_endpoint_state s ON s.webhook_id = e.webhook_id
-      CROSS JOIN LATERAL (
-        SELECT count(*)::int AS n FROM webhook_queue q
-        WHERE q.webhook_id = e.webhook_id AND q.leased AND q.due_at > statement_timestamp()
-      ) AS b
-    ),
+    WITH RECURSIVE ${queuedWebhooks}, ${knownWebhooks(limits)},
     free AS MATERIALIZED (
       SELECT *, count(*) OVER () AS endpoints, row_number() OVER (PARTITION BY org_id ORDER BY random()) AS org_rank
-      FROM known WHERE may_send AND slots > 0 AND org_slots > 0 AND host_slots > 0
+      FROM known WHERE ${maySend}
     ),
     -- One endpoint of each organization after the other, until there are rows enough to choose from.
     found AS MATERIALIZED (
@@ -174,7 +151,8 @@ export async function claimDue(
       -- Each is fetched by its key: the planner would read all, take them for one row, and compare each with each.
       OFFSET 0
     ) AS e ON true`;
-  const [, rows] = await db.runAll<[unknown, ClaimedRow]>(system, [alone, due]);
+  const claim = (tx: Tx) => Promise.all([tx.query(alone), tx.query<ClaimedRow>(due)]);
+  const [, rows] = await db.inOneFlight(system, claim);
   const claims = rows.filter((row) => row.delivery_id !== null);
   const bodies = new Map<string, Payload>();
   for (const row of claims) {
@@ -190,12 +168,7 @@ export async function nextDueMs(tx: Tx, most: number): Promise<number> {
   const [, [row]] = await Promise.all([
     byIndexAlone(tx),
     tx.query<{ ms: number }>(sql`
-      WITH RECURSIVE queued AS (
-        (SELECT webhook_id FROM webhook_queue ORDER BY webhook_id LIMIT 1)
-        UNION ALL
-        SELECT (SELECT q.webhook_id FROM webhook_queue q WHERE q.webhook_id > e.webhook_id ORDER BY q.webhook_id LIMIT 1)
-        FROM queued e WHERE e.webhook_id IS NOT NULL
-      )
+      WITH RECURSIVE ${queuedWebhooks}
       SELECT coalesce(min(extract(epoch FROM greatest(d.due_at, s.open_until) - statement_timestamp()) * 1000), ${most}::int)::float8 AS ms
       FROM queued e
       JOIN webhooks w ON w.id = e.webhook_id
@@ -208,15 +181,4 @@ export async function nextDueMs(tx: Tx, most: number): Promise<number> {
       WHERE w.status = 'active' AND w.deleted_at IS NULL AND w.stopped_at IS NULL`),
   ]);
   return Math.min(most, Math.max(0, row?.ms ?? most));
-}
-
-/** How many deliveries are queued, as the planner estimates, and how late the latest of them is. */
-export async function queueAge(tx: Tx): Promise<{ rows: number; oldestDueSeconds: number }> {
-  const [row] = await tx.query<{ rows: number; oldest: number | null }>(sql`
-    SELECT (SELECT reltuples::bigint FROM pg_class WHERE oid = 'webhook_queue'::regclass) AS rows,
-           (SELECT extract(epoch FROM statement_timestamp() - min(q.due_at))::float8
-            FROM webhook_queue q JOIN webhooks w ON w.id = q.webhook_id
-            WHERE w.status = 'active' AND w.deleted_at IS NULL AND w.stopped_at IS NULL AND q.due_at <= statement_timestamp())
-             AS oldest`);
-  return { rows: Math.max(0, row?.rows ?? 0), oldestDueSeconds: Math.max(0, row?.oldest ?? 0) };
 }

@@ -9,7 +9,7 @@ const dirs = [tenantMigrations, { label: "webhook-dispatcher", path: fileURLToPa
 const id = "00000000-0000-7000-8000-000000000001";
 
 describe("the database", () => {
-  it("shows nothing of any table, and lets nothing be changed, when nobody said who is calling", async () => {
+  it("returns no row of any table, and permits no change, without a caller", async () => {
     expect(
       await schemaProblems({ service: "webhook-dispatcher", dirs }, oneRowOfEach({ id, orgId: id, partnerId: id })),
     ).toEqual([]);

@@ -42,7 +42,9 @@ const permissions = ["webhooks:read", "webhooks:write", "events:write"];
 
 export type TestDispatcher = Awaited<ReturnType<typeof startDispatcher>>;
 
-/** The service's RPCs on a real port and a real database, with receivers on this machine; senders are started by tests. */
+/**
+ * The service's RPCs on a real port and a real database, with receivers on this machine; senders are started by tests.
+ */
 export async function startDispatcher() {
   const path = fileURLToPath(new URL("../../migrations/", import.meta.url));
   const dirs = [tenantMigrations, { label: "webhook-dispatcher", path }];
@@ -79,7 +81,7 @@ export async function startDispatcher() {
   const pressure = startPressure({
     db: database.db,
     log,
-    limits: { endpointSlots: 8, organizationSlots: 64, olderMs: 1_000 },
+    limits: { endpointSlots: 8, organizationSlots: 64, hostSlots: 64, olderMs: 1_000 },
   });
   const port = await testPort("webhook-dispatcher", [
     register(WebhookService, webhookService({ ...reach, box, replyBox, egress, ...webhookLimits })),
@@ -180,13 +182,13 @@ export async function startDispatcher() {
     matchBatch: (messages: readonly BusMessage[], retentionDays = 30) =>
       matchMessages({ db: database.db, log, now, wake, batchEvents: 500, retentionDays }, messages),
 
-    /** As matchBatch, and takes up at once what it put aside. */
+    /** As matchBatch, and processes at once the backlog that it made. */
     async match(messages: readonly BusMessage[]) {
       await dispatcher.matchBatch(messages);
       while ((await dispatcher.takeUp()).taken > 0);
     },
 
-    /** One round over the events that were put aside, as if all of the stream were stored. */
+    /** One round over the backlog, as if all of the stream were stored. */
     takeUp: (floor: Floor = { settled: Number.MAX_SAFE_INTEGER, delivered: Number.MAX_SAFE_INTEGER }) =>
       takeUpBacklog({ db: database.db, log, wake, batchEvents: 500 }, floor),
 

@@ -60,7 +60,7 @@ describe.each(drivers)("an archive in %s", (_name, open) => {
     await opened.end();
   });
 
-  it("gives back the bytes it was given, whatever they are and however many", async () => {
+  it("returns the bytes it was given, whatever they are and however many", async () => {
     for (const body of [Buffer.alloc(0), Buffer.from("ü\n"), randomBytes(5_000_000)]) {
       await archive.put("bytes/some.bin", body);
       const got = await archive.get("bytes/some.bin");
@@ -72,12 +72,12 @@ describe.each(drivers)("an archive in %s", (_name, open) => {
     }
   });
 
-  it("answers null for what it has not", async () => {
+  it("returns null for a missing key", async () => {
     expect(await archive.get("bytes/nothing")).toBeNull();
     expect(await everything(archive, "nowhere/")).toEqual([]);
   });
 
-  it("keeps the newest of what is put under one key", async () => {
+  it("keeps the newest object that is put under a key", async () => {
     await archive.put("twice", Buffer.from("first"));
     await archive.put("twice", Buffer.from("second"));
     expect(String(await archive.get("twice"))).toBe("second");
@@ -93,13 +93,13 @@ describe.each(drivers)("an archive in %s", (_name, open) => {
     expect(await everything(archive, "list/ab")).toEqual([{ key: "list/ab", bytes: 7 }]);
   });
 
-  it("shows nothing of another prefix of the same place", async () => {
+  it("lists nothing of another prefix in the same place", async () => {
     await opened.elsewhere.put("list/other", Buffer.from("x"));
     expect(await archive.get("list/other")).toBeNull();
     expect((await everything(archive, "list/")).map(({ key }) => key)).not.toContain("list/other");
   });
 
-  it("takes what is to be locked", async () => {
+  it("accepts objects that are to be locked", async () => {
     await archive.put("locked", Buffer.from("kept"), { lockUntil: new Date(Date.now() + 60_000) });
     expect(String(await archive.get("locked"))).toBe("kept");
   });
@@ -129,7 +129,7 @@ describe("a directory", () => {
 });
 
 describe("an S3 server", () => {
-  it("that is away, or refuses our key, is an error and not an empty archive", async () => {
+  it("that is unavailable, or refuses our key, is an error and not an empty archive", async () => {
     const server = await s3Server();
     const wrong = { accessKeyId: "nobody", secretAccessKey: "wrong" };
     const stranger = s3Archive({ ...server.options, credentials: wrong, prefix: "" });
@@ -145,7 +145,7 @@ describe("an S3 server", () => {
 });
 
 describe("a lock", () => {
-  /** What arrives at a storage, which takes everything. */
+  /** Records the requests to a storage that accepts everything. */
   async function headersOf(options?: { lockUntil: Date }): Promise<IncomingHttpHeaders> {
     let arrived: IncomingHttpHeaders = {};
     const server = createServer((request, response) => {
@@ -163,18 +163,18 @@ describe("a lock", () => {
     return arrived;
   }
 
-  it("is asked for in compliance mode until its time, with the digest that storages demand of it", async () => {
+  it("is requested in compliance mode until its time, with the digest that storages require for it", async () => {
     const headers = await headersOf({ lockUntil: new Date("2031-02-03T04:05:06.000Z") });
     expect(headers).toMatchObject({
       "x-amz-object-lock-mode": "COMPLIANCE",
       "x-amz-object-lock-retain-until-date": expect.stringMatching(/^2031-02-03T04:05:06(\.000)?Z$/),
       "content-md5": createHash("md5").update("kept").digest("base64"),
     });
-    // Under the signature: nobody on the way takes it out.
+    // Covered by the signature: no intermediary can remove it.
     expect(headers.authorization).toContain("x-amz-object-lock-retain-until-date");
   });
 
-  it("is not asked for otherwise", async () => {
+  it("is not requested otherwise", async () => {
     expect(Object.keys(await headersOf()).filter((name) => name.includes("lock"))).toEqual([]);
   });
 });

@@ -23,7 +23,7 @@ function provider() {
 }
 
 describe("a provider's keys", () => {
-  it("are asked for once in ten minutes while tokens name one of them", async () => {
+  it("are fetched once in ten minutes while tokens name one of them", async () => {
     const { get, pass, asked } = provider();
     await get("a");
     pass(599_000);
@@ -35,7 +35,7 @@ describe("a provider's keys", () => {
     expect(asked).toEqual([0, 600_000]);
   });
 
-  it("are asked for once by many tokens of a new key that come together, and all of them get it", async () => {
+  it("are fetched once for many concurrent tokens of a new key, and all of them get it", async () => {
     const { get, rotate, asked } = provider();
     await get("a");
     rotate(["a", "b"]);
@@ -44,7 +44,7 @@ describe("a provider's keys", () => {
     expect(asked).toHaveLength(2);
   });
 
-  it("are asked for anew when a token names another, at once after a rotation", async () => {
+  it("are fetched again when a token names another key, at once after a rotation", async () => {
     const { get, rotate, pass, asked } = provider();
     await get("a");
     pass(1_000);
@@ -53,7 +53,7 @@ describe("a provider's keys", () => {
     expect(asked).toEqual([0, 1_000]);
   });
 
-  it("are asked for once a minute whatever key ids strangers invent", async () => {
+  it("are fetched at most once a minute for unknown key ids", async () => {
     const { get, pass, asked } = provider();
     await get("a");
     for (let i = 0; i < 50; i++) await get(`invented-${i}`);
@@ -63,19 +63,19 @@ describe("a provider's keys", () => {
     expect(asked).toEqual([0, 0, 60_000]);
   });
 
-  it("are asked for by one of many that come together", async () => {
+  it("are fetched once for many concurrent requests", async () => {
     const { get, asked } = provider();
     await Promise.all(Array.from({ length: 20 }, () => get("a")));
     expect(asked).toEqual([0]);
   });
 
-  it("of the least lately asked provider are forgotten first", async () => {
+  it("of the least recently used provider are evicted first", async () => {
     const { get, asked } = provider();
     for (const key of ["p1", "p2", "p3", "p1"]) await get("a", key);
     expect(asked).toHaveLength(4);
   });
 
-  it("that are none are not kept", async () => {
+  it("that are invalid are not cached", async () => {
     const sets = keySets({ max: 2 });
     await expect(sets.get("p", "a", async () => new Response("{}"))).rejects.toThrow("no key set");
     await expect(sets.get("p", "a", async () => new Response("", { status: 500 }))).rejects.toThrow("500");

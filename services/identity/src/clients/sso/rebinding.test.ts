@@ -35,7 +35,7 @@ afterEach(async () => {
   closing = [];
 });
 
-/** Answers of the name server, in turn, the last for ever; each is asked for anew. */
+/** Answers of the name server, in turn, the last one repeated; each look-up queries the server. */
 function egressTo(answers: readonly string[], exceptions = ""): Egress {
   let clockMs = 0;
   const resolver = createResolver(
@@ -55,7 +55,7 @@ const turned = ["93.184.215.14", "127.0.0.1"];
 const private_ = ["127.0.0.1"];
 const address = (path: string) => `https://${rebinding}:${port}${path}`;
 
-describe("a host name of an identity provider that turns private between check and connection", () => {
+describe("a host name of an identity provider that resolves to a private address after the check", () => {
   it("is not dialled for the discovery document", async () => {
     await expect(discover(egressTo(turned), address(""))).rejects.toMatchObject({
       code: "sso_discovery_failed",
@@ -103,7 +103,7 @@ describe("a host name of an identity provider that turns private between check a
     expect([connected, new Set(asked)]).toEqual([0, new Set([rebinding])]);
   });
 
-  it("is refused unasked when it is private at the check already", async () => {
+  it("is refused without a connection when it is private at the check already", async () => {
     for (const attempt of [discover(egressTo(private_), address("")), fetchMetadata(egressTo(private_), address(""))]) {
       await expect(attempt).rejects.toMatchObject({ code: "sso_discovery_failed", facts: { step: "fetch" } });
     }
@@ -118,7 +118,7 @@ describe("a host name of an identity provider that turns private between check a
   });
 });
 
-it("a real provider's callback ends well: what is refused above is refused for the name alone", async () => {
+it("control: a real provider's callback succeeds, so the refusals above are due to the name alone", async () => {
   const idp = await realProvider();
   const egress = egressTo(private_, `${issuerHost}:${idp.port}=127.0.0.1`);
   const found = await discover(egress, idp.issuer);
@@ -132,7 +132,7 @@ it("a real provider's callback ends well: what is refused above is refused for t
   expect([answer.sub, asked]).toEqual(["ada", []]);
 });
 
-/** A provider at a name that tests may reach, with a document that names its own endpoints but for `change`. */
+/** A provider at a name that tests may reach; its document names its own endpoints, except for `change`. */
 async function realProvider(change: Record<string, string> = {}) {
   const { publicKey, privateKey } = await generateKeyPair("ES256");
   const jwk = { ...(await exportJWK(publicKey)), kid: "k", alg: "ES256", use: "sig" };

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { AppError, type CallContext } from "@muster/kit";
 import { checkEndpoints } from "../../clients/sso/discovery.ts";
-import { authorizationRequest, type OidcProvider, type OidcSecrets } from "../../clients/sso/oidc.ts";
+import type { OidcProvider, OidcSecrets } from "../../clients/sso/oidc.ts";
 import type { SsoDeps } from "../../deps.ts";
 import { tokenHash } from "../../rules/opaque-token.ts";
 import { endpointsOf, missingOf } from "../../rules/sso/endpoints.ts";
@@ -17,13 +17,13 @@ export const roundTripMs = 10 * 60_000;
 
 export type Begun = { location: string; setCookie: string };
 
-/** Whose round trip it is: anybody's that signs in, or a person's that links their account. */
+/** Owner of the round trip: none for a sign-in, or the user who links an account. */
 export type TripOwner = { kind: "login"; redirect: string } | { kind: "link"; userId: string; sessionId: string };
 
 /**
- * Begins a round trip: where the browser goes, and the cookie that binds it. Where the provider leads is judged anew.
- * Throws
- * `sso_incomplete_provider`, `sso_discovery_failed`, and `rate_limited` when a thousand are under way.
+ * Starts a round trip: returns the redirect URL and the cookie that binds the browser. The provider's addresses are
+ * checked again. Throws `sso_incomplete_provider`, `sso_discovery_failed`, and `rate_limited` beyond a thousand in
+ * flight.
  */
 export async function beginRoundTrip(
   deps: SsoDeps,
@@ -59,20 +59,21 @@ export async function beginRoundTrip(
 
 type Request = { url: string; requestId: string | null; secrets: OidcSecrets | null };
 
-/** Where the browser goes, at an address that is judged now, and what the answer will be held against. */
+/** The redirect URL, with its address checked now, and the values to verify the answer against. */
 async function requestTo(deps: SsoDeps, provider: ProviderRow, state: string): Promise<Request> {
   if (provider.type === "saml") {
     await checkEndpoints(deps.egress, [provider.saml_sso_url]);
-    return { ...samlRequest(deps, provider, state), secrets: null };
+    return { ...(await samlRequest(deps, provider, state)), secrets: null };
   }
   const oidc = oidcProviderOf(deps, provider);
   const { authorizationUrl, tokenUrl, userInfoUrl, jwksUrl } = oidc.endpoints;
   await checkEndpoints(deps.egress, [authorizationUrl, tokenUrl, userInfoUrl, jwksUrl]);
+  const { authorizationRequest } = await import("../../clients/sso/oidc.ts");
   const request = await authorizationRequest(oidc, { redirectUri: deps.own.callbackUrl, state });
   return { ...request, requestId: null };
 }
 
-/** The provider as the OpenID Connect client takes it. Throws `sso_incomplete_provider`. */
+/** The provider in the OpenID Connect client's form. Throws `sso_incomplete_provider`. */
 export function oidcProviderOf({ sealing }: Pick<SsoDeps, "sealing">, row: ProviderRow): OidcProvider {
   const endpoints = endpointsOf(row);
   if (row.issuer === null || endpoints === null) throw incomplete(["issuer"]);

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from "node:crypto";
 import type { CallContext } from "@muster/kit";
 import type { FinishSsoLoginRequest } from "@muster/proto/muster/identity/v1/sso_login_pb";
-import { type OidcSecrets, redeem } from "../../clients/sso/oidc.ts";
+import type { OidcSecrets } from "../../clients/sso/oidc.ts";
 import type { SsoDeps } from "../../deps.ts";
 import { tokenHash } from "../../rules/opaque-token.ts";
 import { saysMfa } from "../../rules/sso/amr.ts";
@@ -44,10 +44,7 @@ const callbackSteps: readonly (readonly [Step, StepFunction])[] = [
   ["person", admit],
 ];
 
-/**
- * What an identity provider sent a browser back with, up to an address of the app: always answered, whatever goes
- * wrong.
- */
+/** Handles an identity provider's redirect back: always returns an address of the app, whatever fails. */
 export async function finishRoundTrip(
   deps: SsoDeps,
   context: CallContext,
@@ -120,6 +117,7 @@ async function redeemCode(deps: SsoDeps, _context: CallContext, trip: Trip): Pro
   const secrets = JSON.parse(deps.sealing.open(sealed, loginSecretsPlace(trip.stateHash)).toString()) as OidcSecrets;
   const { state, code, iss } = trip.request;
   const ready = oidcProviderOf(deps, provider);
+  const { redeem } = await import("../../clients/sso/oidc.ts");
   const answer = await redeem(deps, ready, { state, code, iss }, { redirectUri: deps.own.callbackUrl, secrets });
   const mapping = provider.attribute_mapping ?? defaultMapping.oidc;
   const [idToken = {}] = answer.sources;

@@ -32,7 +32,7 @@ import { holdProvider } from "../../store/sso/providers.ts";
 import { inTurnOf } from "../administer.ts";
 import { provision } from "./provision.ts";
 
-/** Who came back from a provider, and with what. */
+/** The asserted identity and its provider. */
 export type Arrival = {
   claimed: Claimed;
   /** The provider is trusted with second factors, and saw one. */
@@ -94,7 +94,7 @@ async function admitIn(
 ): Promise<Outcome> {
   const now = deps.now();
   const place = placeOf(provider);
-  // Before the provider: whoever changes people or roles takes them in this order.
+  // Locked before the provider: changes of users and roles take the locks in this order.
   if (mayProvision) await lockAdministration(tx, "system", place.partnerId);
   const held = await holdProvider(tx, provider, ["active"]);
   if (!held) return refused("provider_changed", "the provider was changed during the sign-in");
@@ -104,7 +104,7 @@ async function admitIn(
   const entered = await enter(deps, context, tx, held, arrival, verdict);
   if ("kind" in entered) return entered;
   const person = await readPerson(tx, entered.userId);
-  // Thrown: an account may have been made for a place that has ended, and goes with the transaction.
+  // Thrown: an account may have been created in a tenant that has ended, and is rolled back with the transaction.
   if (person?.status !== "active") throw new RoundTripEnded("person", "user_disabled", detailOf("user_disabled"));
   if (hasLeft(person)) throw new RoundTripEnded("person", "tenant_inactive", detailOf("tenant_inactive"));
   await keepLink(deps, tx, held, arrival, entered.userId, now);
@@ -158,7 +158,7 @@ async function enter(
   const invited = await readPerson(tx, userId);
   if (!invited || hasLeft(invited)) return refused("tenant_inactive", detailOf("tenant_inactive"));
   const version = await acceptWithoutPassword(tx, userId, now);
-  if (version === null) return refused("user_not_found", "the invitation was taken back");
+  if (version === null) return refused("user_not_found", "the invitation was withdrawn");
   await withdrawInvites(tx, userId);
   const caller: Caller = principalCaller(invited);
   const details = { method: "sso", providerId: provider.id };
@@ -201,11 +201,11 @@ const details: Partial<Record<RoundTripEnded["reason"], string>> = {
   link_required:
     "an account with this address exists; its owner links it from their profile, or the domain is verified",
   domain_not_verified: "the provider does not say that the address is verified, and its domain is not verified here",
-  user_not_found: "nobody here has this address, and accounts are not made automatically",
-  invite_required: "nobody of the partner has this address; an administrator invites people first",
+  user_not_found: "no account here has this address, and accounts are not created automatically",
+  invite_required: "no user of the partner has this address; an administrator invites users first",
   no_org_access: "the account of this address belongs to another place",
   user_disabled: "the account is disabled",
   tenant_inactive: "the organization or its partner has ended",
-  default_role_invalid: "whoever saved the default role may not grant it any more; save it again",
+  default_role_invalid: "the user who saved the default role may not grant it any more; save it again",
 };
 const detailOf = (reason: RoundTripEnded["reason"]) => details[reason] ?? "";

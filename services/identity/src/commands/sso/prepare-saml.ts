@@ -2,8 +2,7 @@ import { EgressRefused } from "@muster/egress";
 import { AppError, validationError } from "@muster/kit";
 import { fetchMetadata } from "../../clients/sso/saml-metadata.ts";
 import { distinct, readCertificate } from "../../crypto/saml/certificates.ts";
-import { type IdpMetadata, readMetadata } from "../../crypto/saml/metadata.ts";
-import { newOwnKey } from "../../crypto/saml/own-key.ts";
+import type { IdpMetadata } from "../../crypto/saml/metadata.ts";
 import type { SsoDeps } from "../../deps.ts";
 import type { StoredCertificate } from "../../rules/sso/provider.ts";
 import type { ProviderFields } from "../../rules/sso/provider-fields.ts";
@@ -29,6 +28,7 @@ export async function putSaml(
   if (fields.samlCertificates !== undefined) values.saml_certificates = certificatesOf(fields.samlCertificates);
   await putMetadata(deps, fields, values);
   if (values.saml_key_sealed === null) {
+    const { newOwnKey } = await import("../../crypto/saml/own-key.ts");
     const { privateKey, certificate } = await newOwnKey(deps.now());
     values.saml_key_sealed = deps.sealing.seal(Buffer.from(privateKey), samlKeyPlace(id));
     values.saml_sp_certificate = certificate;
@@ -51,7 +51,7 @@ async function putMetadata(deps: SsoDeps, fields: Partial<ProviderFields>, value
   }
   if (url && xml) throw validationError({ samlMetadataXml: ["Set it or samlMetadataUrl, not both"] });
   if (!url && !xml) return;
-  const found = metadataIn(deps, url ? await fetchMetadata(deps.egress, url) : Buffer.from(xml ?? ""));
+  const found = await metadataIn(deps, url ? await fetchMetadata(deps.egress, url) : Buffer.from(xml ?? ""));
   values.saml_entity_id = fields.samlEntityId ?? found.entityId;
   values.saml_sso_url = fields.samlSsoUrl ?? found.ssoUrl;
   values.saml_sign_requests ||= found.wantsSignedRequests;
@@ -60,7 +60,8 @@ async function putMetadata(deps: SsoDeps, fields: Partial<ProviderFields>, value
 }
 
 /** Metadata whose sign-in address may be used. Throws `saml_metadata_invalid` with the reason. */
-export function metadataIn({ now, judge }: Pick<SsoDeps, "now" | "judge">, bytes: Buffer): IdpMetadata {
+export async function metadataIn({ now, judge }: Pick<SsoDeps, "now" | "judge">, bytes: Buffer): Promise<IdpMetadata> {
+  const { readMetadata } = await import("../../crypto/saml/metadata.ts");
   try {
     const found = readMetadata(bytes, now());
     judge(found.ssoUrl);

@@ -1,6 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
 import { type CallContext, systemCaller } from "@muster/kit";
-import { SamlStatus, verifyResponse } from "../../crypto/saml/verify-response.ts";
 import type { SsoDeps } from "../../deps.ts";
 import { tokenHash } from "../../rules/opaque-token.ts";
 import type { Claimed } from "../../rules/sso/claims.ts";
@@ -16,16 +15,16 @@ import { refreshOutOfTurn } from "./refresh-metadata.ts";
 import { samlVerification } from "./saml-provider.ts";
 import { failedTrip, type KnownTrip, unchangedProvider, usableStatuses } from "./trip-end.ts";
 
-/** What waits, sealed, for the browser that comes with the handle. */
+/** The sealed result that waits for the browser with the handle. */
 export type KeptAssertion = { claimed: Claimed; mfa: boolean; profile: Record<string, unknown> };
 
 /** Longer than any assertion counts: its sign-in lives for ten minutes. */
 const replayMs = 20 * 60_000;
 
 /**
- * What a provider made a browser post. The cookie of the round trip does not come with a post from another site: what
- * was verified waits under a one-time handle for the callback, which the browser goes to with its cookie. Always an
- * address, whatever goes wrong.
+ * Receives a provider's response that a browser posts. A cross-site POST carries no cookie of the round trip: the
+ * verified result is stored under a one-time handle for the callback, to which the browser is redirected with its
+ * cookie. Always returns an address, whatever fails.
  */
 export async function receiveAssertion(
   deps: SsoDeps,
@@ -40,7 +39,7 @@ export async function receiveAssertion(
     const provider = await unchangedProvider(deps, login);
     trip.provider = provider;
     trip.step = "assertion";
-    const facts = factsOf(deps, provider, login, samlResponse);
+    const facts = await factsOf(deps, provider, login, samlResponse);
     const handle = await keep(deps, context, stateHash, login, provider, facts);
     const query = new URLSearchParams({ state: relayState, saml: handle });
     return { location: `${deps.own.callbackUrl}?${query}` };
@@ -48,7 +47,7 @@ export async function receiveAssertion(
     if (trip.login) await endUnanswered(deps.db, stateHash, deps.now());
     if (trip.provider && isUnknownKey(error)) {
       const { id: providerId } = trip.provider;
-      // Nobody waits for it: the next sign-in finds what it brought.
+      // Not awaited: the next sign-in uses its result.
       refreshOutOfTurn(deps, trip.provider).catch((err: unknown) =>
         deps.log.warn({ err, providerId }, "metadata of a SAML provider not read out of turn"),
       );
@@ -74,10 +73,16 @@ async function livingLogin({ db, now }: SsoDeps, stateHash: Buffer, state: strin
   return login;
 }
 
-function factsOf(deps: SsoDeps, provider: ProviderRow, login: LoginRow, samlResponse: string): AssertionFacts {
+async function factsOf(
+  deps: SsoDeps,
+  provider: ProviderRow,
+  login: LoginRow,
+  samlResponse: string,
+): Promise<AssertionFacts> {
   if (provider.type !== "saml" || login.request_id === null) {
     throw new RoundTripEnded("assertion", "invalid_callback", "the provider does not sign in by SAML");
   }
+  const { SamlStatus, verifyResponse } = await import("../../crypto/saml/verify-response.ts");
   try {
     return verifyResponse(samlResponse, samlVerification(deps, provider, login.request_id, deps.now()));
   } catch (error) {
@@ -87,7 +92,7 @@ function factsOf(deps: SsoDeps, provider: ProviderRow, login: LoginRow, samlResp
   }
 }
 
-/** Seals what the assertion says into its round trip, once, and returns the handle that opens it. */
+/** Seals the assertion's content into its round trip, once, and returns the handle that opens it. */
 async function keep(
   deps: SsoDeps,
   context: CallContext,

@@ -9,7 +9,7 @@ import { metadataIn } from "./prepare-saml.ts";
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
-/** Providers whose metadata is read in one round, at the same time, and how many of them may be of one partner. */
+/** Providers whose metadata is read concurrently in one round, and how many of them may be of one partner. */
 const batch = 20;
 const perPartner = 4;
 
@@ -26,8 +26,8 @@ const asService = () => {
 };
 
 /**
- * Reads the metadata behind providers' URLs again, daily, after a failure hourly. Its certificates join those that are
- * kept (rules/sso/saml/certificate-overlap.ts); what else it says is for administrators to take over.
+ * Reads providers' metadata URLs again, daily, after a failure hourly. Its certificates are added to the stored ones
+ * (rules/sso/saml/certificate-overlap.ts); administrators apply other changes.
  */
 export async function refreshMetadata(deps: Deps): Promise<number> {
   const at = deps.now().getTime();
@@ -76,7 +76,7 @@ async function refreshOne(deps: Deps, row: ProviderRow): Promise<void> {
 /** What the metadata names now, or why it could not be read. */
 async function certificatesAt(deps: Deps, row: ProviderRow): Promise<StoredCertificate[] | string> {
   try {
-    const found = metadataIn(deps, await fetchMetadata(deps.egress, row.saml_metadata_url ?? ""));
+    const found = await metadataIn(deps, await fetchMetadata(deps.egress, row.saml_metadata_url ?? ""));
     return found.entityId === row.saml_entity_id ? found.certificates : "the metadata is of another entity";
   } catch (error) {
     const known = error instanceof AppError;

@@ -27,13 +27,13 @@ const nothing: Tested = {
 };
 
 /**
- * Asks a provider as sign-in would, and changes nothing. Throws `sso_incomplete_provider`, `saml_metadata_invalid`, and
+ * Checks a provider as a sign-in would, without changes. Throws `sso_incomplete_provider`, `saml_metadata_invalid`, and
  * `sso_discovery_failed` with the step.
  */
 export const testProvider = (deps: SsoDeps, row: ProviderRow): Promise<Tested> =>
   row.type === "saml" ? testSaml(deps, row) : testOidc(deps, row);
 
-/** Asks the issuer anew, and looks where every endpoint that sign-in would use leads. */
+/** Repeats the discovery, and checks the address of every endpoint that a sign-in would use. */
 async function testOidc({ egress }: SsoDeps, row: ProviderRow): Promise<Tested> {
   if (row.issuer === null) throw incomplete(["issuer"]);
   const discovered = await discover(egress, row.issuer);
@@ -43,12 +43,12 @@ async function testOidc({ egress }: SsoDeps, row: ProviderRow): Promise<Tested> 
   return { ...nothing, issuer: row.issuer, authorizationUrl, tokenUrl, userInfoUrl: used.userInfoUrl ?? "", jwksUrl };
 }
 
-/** Reads the metadata anew where there is a URL, and looks at the certificates' dates and at where people are sent. */
+/** Reads the metadata again where there is a URL, and checks the certificates' dates and the sign-in address. */
 async function testSaml(deps: SsoDeps, row: ProviderRow): Promise<Tested> {
   const missing = missingOf(row, deps.now());
   if (missing.length > 0) throw incomplete(missing);
   if (row.saml_metadata_url !== null) {
-    const found = metadataIn(deps, await fetchMetadata(deps.egress, row.saml_metadata_url));
+    const found = await metadataIn(deps, await fetchMetadata(deps.egress, row.saml_metadata_url));
     if (found.entityId !== row.saml_entity_id) throw discoveryFailed("entity", "the metadata is of another entity");
     const isKnown = found.certificates.some((each) =>
       row.saml_certificates.some(({ fingerprint }) => fingerprint === each.fingerprint),

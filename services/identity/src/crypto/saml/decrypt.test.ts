@@ -35,7 +35,7 @@ function resultOf(content: string, key: KeyObject | null = decryption): string {
 }
 
 describe("an encrypted assertion", () => {
-  it("is read when it was encrypted for us and signed before", () => {
+  it("is read when it was encrypted for us and signed before encryption", () => {
     expect(resultOf(encrypted(assertion(), ours.certificate.pem))).toBe("ada@acme.example");
   });
 
@@ -74,7 +74,7 @@ describe("an encrypted assertion", () => {
           "<ds:KeyName>x</ds:KeyName>",
         ),
     ],
-  ])("%s is refused, with the same words as every other", (_case, make) => {
+  ])("%s is refused, with the same text as every other", (_case, make) => {
     expect(resultOf(make())).toMatch(one);
   });
 
@@ -88,7 +88,7 @@ describe("an encrypted assertion", () => {
     expect(resultOf(encrypted(make(), ours.certificate.pem))).toMatch(fault);
   });
 
-  it("is refused where none was asked for, and a plain one where it was", () => {
+  it("is refused where none is expected, and a plain one where an encrypted one is expected", () => {
     expect(resultOf(encrypted(assertion(), ours.certificate.pem), null)).toMatch(/encrypted, which is not set/);
     expect(resultOf(assertion())).toMatch(/not encrypted/);
   });

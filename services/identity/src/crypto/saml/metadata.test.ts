@@ -29,7 +29,7 @@ const metadata = ({
 const read = (xml: string) => readMetadata(Buffer.from(xml), now);
 
 describe("metadata of an identity provider", () => {
-  it("gives its entity id, sign-in address and certificates for signing", () => {
+  it("yields its entity id, sign-in address and certificates for signing", () => {
     const keys = `${descriptor(bare(key))}${descriptor(bare(next), "")}${descriptor(bare(next), ' use="encryption"')}`;
     expect(read(metadata({ keys }))).toEqual({
       entityId: "https://idp.example/metadata",
@@ -40,7 +40,7 @@ describe("metadata of an identity provider", () => {
     expect(read(metadata({ role: 'WantAuthnRequestsSigned="true"' })).wantsSignedRequests).toBe(true);
   });
 
-  it("may say much else, in any namespace", () => {
+  it("may contain other elements, in any namespace", () => {
     const roles =
       '<RoleDescriptor xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xmlns:fed="urn:fed" xsi:type="fed:SecurityTokenServiceType"/>';
     expect(read(metadata().replace("<IDPSSODescriptor", `${roles}<IDPSSODescriptor`)).ssoUrl).toBe(
@@ -66,12 +66,15 @@ describe("metadata of an identity provider", () => {
 });
 
 describe("a certificate", () => {
-  it("is taken as PEM, and as bare base64", () => {
+  it("is accepted as PEM, and as bare base64", () => {
     expect(readCertificate(key.certificate.pem, "manual")).toEqual(key.certificate);
     expect(readCertificate(bare(key), "manual")).toEqual(key.certificate);
   });
 
-  it.each(["", "x", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----"])("that is %j is none", (text) => {
-    expect(readCertificate(text, "manual")).toBe("Must be an X.509 certificate");
-  });
+  it.each(["", "x", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----"])(
+    "that is %j is refused",
+    (text) => {
+      expect(readCertificate(text, "manual")).toBe("Must be an X.509 certificate");
+    },
+  );
 });

@@ -31,7 +31,7 @@ function isSignedBy(url: string, { certificate }: TestKey): boolean {
 }
 
 describe("a request to sign in", () => {
-  it("goes to the provider with our state, and asks for an e-mail address", () => {
+  it("is addressed to the provider with our state, and requests an e-mail address", () => {
     const { url, requestId } = requestTo();
     const { origin, searchParams } = new URL(url);
     expect(origin).toBe("https://idp.example");
@@ -49,7 +49,7 @@ describe("a request to sign in", () => {
     expect(requestTo().requestId).not.toBe(requestId);
   });
 
-  it("carries nothing of the request before, and follows each change of the provider and of our key", async () => {
+  it("contains nothing of an earlier request, and follows each change of the provider and of our key", async () => {
     const request = (ssoUrl: string, state: string, privateKey = key.privateKey) =>
       authnRequest({ ...own, signsRequests: true }, { ...idp, ssoUrl }, { state, privateKey }).url;
     const [one, two] = [request("https://idp.example/one", "a"), request("https://idp.example/two", "b")];
@@ -62,14 +62,14 @@ describe("a request to sign in", () => {
     expect(isSignedBy(again, key)).toBe(false);
   });
 
-  it("is signed where that is set", () => {
+  it("is signed where the setting requires it", () => {
     const { url } = requestTo({ signsRequests: true });
     expect(new URL(url).searchParams.get("SigAlg")).toMatch(/rsa-sha256$/);
     expect(isSignedBy(url, key)).toBe(true);
   });
 });
 
-it("our metadata names entity, address and what we want, and the certificate where it is used", () => {
+it("our metadata has entity, address and requested attributes, and the certificate where it is used", () => {
   const read = (change: Partial<OwnEntity>) =>
     withXml(Buffer.from(ownMetadata({ ...own, ...change })), { limits: responseLimits, validate: false }, (root) => {
       const role = onlyChild(root, "metadata", "SPSSODescriptor");

@@ -47,7 +47,7 @@ const signatureIn = (xml: string) => /<ds:Signature[ >].*<\/ds:Signature>/s.exec
 const assertionIn = (xml: string) => /<saml:Assertion[ >].*<\/saml:Assertion>/s.exec(xml)?.[0] ?? "";
 const evil = assertionXml({ id: "_evil", nameId: "<saml:NameID>eve@acme.example</saml:NameID>" });
 
-describe("a response that holds", () => {
+describe("a valid response", () => {
   const more = "http://www.w3.org/2001/04/xmldsig-more#";
   it.each<[string, () => string]>([
     ["of RSA with SHA-256", whole],
@@ -116,20 +116,20 @@ describe("a response that holds", () => {
       wantAssertionsSigned: true,
       wantAuthnResponseSigned: false,
       validateInResponseTo: ValidateInResponseTo.never,
-      // Its own clock is the machine's, and these documents are of another year.
+      // The other library uses the machine's clock, and these documents are of another year.
       acceptedClockSkewMs: -1,
     });
     const { profile } = await oracle.validatePostResponseAsync({ SAMLResponse: posted(xml) });
     expect(profile?.nameID).toBe(facts.nameId.value);
   });
 
-  it("gives what the assertion says", () => {
+  it("yields the content of the assertion", () => {
     const facts = verifyResponse(posted(whole()), verification(key));
     expect(facts).toMatchObject({ id: "_assertion-1", issuer: expected.issuer, nameId: { value: "ada@acme.example" } });
     expect([...facts.attributes]).toEqual([["name", ["Ada Lovelace"]]]);
   });
 
-  it("is accepted with any of the certificates that are in their dates", () => {
+  it("is accepted with any of the certificates that are within their validity", () => {
     const certificates = [stranger.certificate, key.certificate];
     expect(faultOf(whole(), { certificates })).toBeNull();
     const ended = { ...key.certificate, notAfter: minutes(-1) };
@@ -140,7 +140,7 @@ describe("a response that holds", () => {
   });
 });
 
-describe("a wrapped signature lets nobody in", () => {
+describe("a wrapped signature is refused", () => {
   const object = (content: string) => `<ds:Object>${content}</ds:Object></ds:Signature>`;
   const bare = (xml: string) => xml.replace(signatureIn(xml), "");
   it.each<[string, () => string]>([
@@ -244,7 +244,7 @@ describe("a wrapped signature lets nobody in", () => {
   });
 });
 
-describe("a signature that is not the provider's own over this assertion lets nobody in", () => {
+describe("a signature that is not the provider's own over this assertion is refused", () => {
   const sha1 = "http://www.w3.org/2000/09/xmldsig#";
   const replaced = (from: string | RegExp, to: string) => whole().replace(from, to);
   it.each<[string, () => string, RegExp]>([
@@ -364,7 +364,7 @@ describe("a signature that is not the provider's own over this assertion lets no
     expect(faultOf(make())).toMatch(fault);
   });
 
-  it("whichever bit of it is turned", () => {
+  it("is refused whichever bit of it is flipped", () => {
     const xml = whole().replace(/<ds:KeyInfo>.*<\/ds:KeyInfo>/s, "");
     const from = xml.indexOf("<saml:Assertion");
     const to = xml.indexOf("</saml:Assertion>");
@@ -379,7 +379,7 @@ describe("a signature that is not the provider's own over this assertion lets no
   });
 });
 
-describe("bytes that no parser should see are refused unread", () => {
+describe("bytes that a parser must not see are refused before parsing", () => {
   const prolog = (text: string) => `${text}${whole()}`;
   it.each<[string, () => string | Buffer, RegExp]>([
     ["a DOCTYPE", () => prolog('<?xml version="1.0"?><!DOCTYPE a>'), /unread: declarations/],
@@ -438,7 +438,7 @@ describe("bytes that no parser should see are refused unread", () => {
       /cannot be canonicalised|not well-formed/,
     ],
     [
-      "a prefix that nobody declared",
+      "an undeclared prefix",
       () => whole().replace("<saml:AttributeValue>", "<saml:AttributeValue><r:x/>"),
       /not well-formed/,
     ],
@@ -452,13 +452,13 @@ describe("bytes that no parser should see are refused unread", () => {
     expect(faultOf(make())).toMatch(fault);
   });
 
-  it("text that is no base64", () => {
+  it("is refused when it is not base64", () => {
     for (const text of ["", "%%%", "YQ", "YR==", " YQ==", "YQ==YQ==", "=", "\u0000"]) {
       expect(() => verifyResponse(text, verification(key))).toThrow(SamlRefused);
     }
   });
 
-  it("each within 100 ms of processor time, whatever fits the limits", () => {
+  it("each is refused within 100 ms of processor time, whatever fits the limits", () => {
     const tag = (n: number) =>
       `<b xmlns:p${n}="urn:p${n}" ${Array.from({ length: 60 }, (_, at) => `p${n}:a${at}="&lt;"`).join(" ")}/>`;
     const nested = (deep: number) =>
@@ -491,7 +491,7 @@ describe("bytes that no parser should see are refused unread", () => {
   });
 });
 
-describe("an assertion of another sign-in lets nobody in", () => {
+describe("an assertion of another sign-in is refused", () => {
   const conditions = (content: string, { from = minutes(-1), to = minutes(5) } = {}) =>
     `<saml:Conditions NotBefore="${from}" NotOnOrAfter="${to}">${content}</saml:Conditions>`;
   it.each<[string, () => string, RegExp]>([
@@ -615,7 +615,7 @@ describe("an assertion of another sign-in lets nobody in", () => {
     ["for another address", { attributes: { Destination: "https://other.example/acs" } }, /another address/],
     ["for no address", { attributes: { Destination: "" } }, /another address/],
     ["to another request", { attributes: { InResponseTo: "_request-2" } }, /another request/],
-    ["that nobody asked for", { attributes: { InResponseTo: "" } }, /another request, or none/],
+    ["that is unsolicited", { attributes: { InResponseTo: "" } }, /another request, or none/],
     ["of another version", { attributes: { Version: "1.1" } }, /not of SAML 2.0/],
     [
       "of another issuer",
@@ -641,19 +641,19 @@ describe("an assertion of another sign-in lets nobody in", () => {
     expect(faultOf(whole(), { expected: { ...expected, ...change } })).not.toBeNull();
   });
 
-  it("at another time", () => {
+  it("is refused at another time", () => {
     expect(faultOf(whole(), { now: new Date(now.getTime() + 5.9 * 60_000) })).toBeNull();
     for (const count of [6.1, 60, -2, -60]) {
       expect(faultOf(whole(), { now: new Date(now.getTime() + count * 60_000) })).not.toBeNull();
     }
   });
 
-  it("that is a message of another kind", () => {
+  it("is refused as a message of another kind", () => {
     const logout = `<samlp:LogoutRequest xmlns:samlp="${protocolNs}" xmlns:saml="${assertionNs}" ID="_l" Version="2.0" IssueInstant="${minutes(0)}"><saml:NameID>ada</saml:NameID></samlp:LogoutRequest>`;
     expect(faultOf(logout)).toMatch(/no SAML response/);
   });
 
-  it("when the provider says that nobody signed in", () => {
+  it("is refused when the provider reports a failed authentication", () => {
     const status =
       '<samlp:Status><samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:Responder"><samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:AuthnFailed"/></samlp:StatusCode></samlp:Status>';
     const refused = () => verifyResponse(posted(responseXml("", { status })), verification(key));

@@ -4,7 +4,7 @@ import { type ClaimSource, oidcPerson } from "./claims.ts";
 const mapping = { email: "email", name: "name", firstName: "given_name", lastName: "family_name", groups: "groups" };
 const personOf = (...sources: ClaimSource[]) => oidcPerson("sub", sources, mapping);
 
-describe("the person behind claims", () => {
+describe("the user behind claims", () => {
   it.each<[string, unknown, boolean | null]>([
     ["true", true, true],
     ["a text", "true", true],
@@ -17,14 +17,14 @@ describe("the person behind claims", () => {
     expect(personOf({ email: "a@b.example", email_verified: said }).emailVerified).toBe(verified);
   });
 
-  it("takes address and verification from one source, the first that has an address", () => {
+  it("gets address and verification from one source, the first that has an address", () => {
     const verified = { email: "b@b.example", email_verified: true };
     expect(personOf({ email: "a@b.example" }, verified)).toMatchObject({ email: "a@b.example", emailVerified: null });
     expect(personOf({ email_verified: true }, { email: "a@b.example" })).toMatchObject({ emailVerified: null });
     expect(personOf({ name: "A" }, verified)).toMatchObject({ email: "b@b.example", emailVerified: true, name: "A" });
   });
 
-  it("trusts no verification of an address that comes from another claim", () => {
+  it("gets no verification of an address that comes from another claim", () => {
     const upn = { ...mapping, email: "upn" };
     expect(oidcPerson("sub", [{ upn: "a@b.example", email_verified: true }], upn).emailVerified).toBeNull();
     expect(oidcPerson("sub", [{ upn: "a@b.example", email_verified: false }], upn).emailVerified).toBe(false);
@@ -36,7 +36,7 @@ describe("the person behind claims", () => {
     ["one of them", { given_name: "Ada" }, "Ada"],
     ["nothing that breaks a line", { name: "a\nb" }, null],
     ["nothing", {}, null],
-  ])("is called by %s", (_case, claims, name) => {
+  ])("is named by %s", (_case, claims, name) => {
     expect(personOf(claims).name).toBe(name);
   });
 
@@ -51,7 +51,7 @@ describe("the person behind claims", () => {
     expect(personOf({ email }).email !== null).toBe(has);
   });
 
-  it("keeps 200 groups that are texts", () => {
+  it("has at most 200 groups that are texts", () => {
     expect(personOf({ groups: ["a", 1, "b", null] }).groups).toEqual(["a", "b"]);
     expect(personOf({ groups: "a" }).groups).toEqual([]);
     expect(personOf({ groups: Array(300).fill("g") }).groups).toHaveLength(200);

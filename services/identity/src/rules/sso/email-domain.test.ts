@@ -23,11 +23,11 @@ describe("a domain", () => {
     "*.acme.example",
     "acme_.example",
     `${"a".repeat(64)}.example`,
-  ])("%j is none", (text) => {
+  ])("%j is not a domain", (text) => {
     expect(asciiDomain(text)).toBeNull();
   });
 
-  it("of an address is what stands behind its last @", () => {
+  it("of an address is the part behind its last @", () => {
     expect(domainOf("ada@Acme.example")).toBe("acme.example");
     expect(domainOf('"a@b"@acme.example')).toBe("acme.example");
     expect([domainOf("ada"), domainOf("@acme.example"), domainOf("ada@")]).toEqual([null, null, null]);

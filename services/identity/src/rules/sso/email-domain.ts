@@ -1,9 +1,8 @@
+import { createRequire } from "node:module";
 import { domainToASCII } from "node:url";
-import freeMail from "free-email-domains";
-import { parse } from "tldts";
+import type { parse as parseName } from "tldts";
 
 const label = /^(?!-)[a-z0-9-]{1,63}(?<!-)$/;
-const freeMailDomains: ReadonlySet<string> = new Set(freeMail);
 
 /** A domain name as ASCII in lower case (IDNA), or null when it is none. */
 export function asciiDomain(text: string): string | null {
@@ -37,11 +36,24 @@ export function isAllowedDomain(email: string, allowed: readonly string[]): bool
   return domain !== null && (allowed.length === 0 || allowed.includes(domain));
 }
 
-/** Why nobody can claim a domain as their own, or null. */
+/** Domain lists, loaded with the first claim. */
+type Lists = { parse: typeof parseName; freeMailDomains: ReadonlySet<string> };
+let lists: Lists | null = null;
+
+function readLists(): Lists {
+  const load = createRequire(import.meta.url);
+  const { parse } = load("tldts") as Pick<Lists, "parse">;
+  return { parse, freeMailDomains: new Set(load("free-email-domains") as string[]) };
+}
+
+/** Why a domain cannot be claimed, or null. */
 export function unclaimable(domain: string): string | null {
+  lists ??= readLists();
+  const { parse, freeMailDomains } = lists;
   const { domain: registrable, isIp } = parse(domain, { allowPrivateDomains: true });
   if (isIp) return "Must be a domain name";
-  if (registrable === null) return "A public suffix belongs to nobody";
-  if (freeMailDomains.has(domain) || freeMailDomains.has(registrable)) return "A domain of free mail belongs to nobody";
+  if (registrable === null) return "A public suffix cannot be claimed";
+  if (freeMailDomains.has(domain) || freeMailDomains.has(registrable))
+    return "A domain of a free mail provider cannot be claimed";
   return null;
 }

@@ -17,7 +17,7 @@ const by = (caller: Partial<By["caller"]> = {}, status = "active"): By => ({
   },
 });
 
-describe("whoever saved a default role", () => {
+describe("the user who saved a default role", () => {
   it.each<[string, By, object, boolean]>([
     ["holds all of it", by(), {}, true],
     ["is disabled", by({}, "disabled"), {}, false],
@@ -54,7 +54,7 @@ describe("whoever saved a default role", () => {
     ["chose another organization's role", by(), { partner_id: "p1", org_id: "o2" }, false],
     ["chose the organization's own role", by(), { partner_id: "p1", org_id: "o1" }, true],
     ["chose the partner's role for organizations", by(), { partner_id: "p1" }, true],
-  ])("may have it given: %s", (_case, person, change, may) => {
+  ])("may have it granted automatically: %s", (_case, person, change, may) => {
     expect(mayProvision(person, { ...role, ...change }, place)).toBe(may);
   });
 });

@@ -32,7 +32,7 @@ function rowOf(facts: Partial<Facts>): string[] {
   });
 }
 
-describe("who is let in", () => {
+describe("the sign-in decision", () => {
   it.each<[string, Partial<Facts>, string[]]>([
     ["linked", { linked }, ["linked", "linked", "linked", "linked"]],
     [
@@ -57,19 +57,19 @@ describe("who is let in", () => {
       ["user_disabled", "user_disabled", "user_disabled", "user_disabled"],
     ],
     [
-      "an account that is linked to somebody else at the provider",
+      "an account that is linked to another identity at the provider",
       { found: account({ hasPassword: false, linkedOtherwise: true }) },
       ["link_required", "link_required", "link_required", "link_required"],
     ],
     ["an account elsewhere", { elsewhere: true }, ["no_org_access", "no_org_access", "no_org_access", "no_org_access"]],
-    ["nobody, of an organization", {}, ["provision", "domain_not_verified", "provision", "provision"]],
+    ["no account, of an organization", {}, ["provision", "domain_not_verified", "provision", "provision"]],
     [
-      "nobody, without automatic accounts",
+      "no account, without automatic accounts",
       { provisions: "off" },
       ["user_not_found", "user_not_found", "user_not_found", "user_not_found"],
     ],
     [
-      "nobody, of a partner",
+      "no account, of a partner",
       { provisions: "never" },
       ["invite_required", "invite_required", "invite_required", "invite_required"],
     ],
@@ -81,8 +81,8 @@ describe("who is let in", () => {
     ["linked", { linked }],
     ["an account", { found: account() }],
     ["an invitation", { found: account({ status: "invited" }) }],
-    ["nobody", {}],
-  ])("an address that the provider calls unverified lets in nobody: %s", (_case, facts) => {
+    ["no account", {}],
+  ])("an address that the provider calls unverified is refused: %s", (_case, facts) => {
     const base = { provisions: "on", linked: null, found: null, elsewhere: false, domainVerified: true } as const;
     expect(whoIsLetIn({ ...base, ...facts, emailVerified: false })).toEqual({
       kind: "refused",

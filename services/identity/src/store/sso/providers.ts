@@ -116,13 +116,13 @@ export async function countProviders(tx: Tx, { partnerId, orgId }: Place): Promi
   return row?.n ?? 0;
 }
 
-/** A tenant in which somebody can sign in at all. */
+/** A tenant whose users can sign in at all. */
 const living = (kind: "partner" | "organization", id: Query) => sql`
   EXISTS (SELECT FROM tenant n WHERE n.kind = ${kind} AND n.id = ${id} AND NOT n.deleted AND n.status <> 'churned')`;
 const inLivingPlace = sql`${living("partner", sql`t.partner_id`)}
   AND (t.org_id IS NULL OR ${living("organization", sql`t.org_id`)})`;
 
-/** Where somebody wants to sign in: an organization, or a partner's own people. */
+/** Target of a sign-in: an organization, or a partner's own users. */
 export type SignInPlace = { orgId: string } | { partnerId: string };
 
 /** The provider that a place signs in through: active, of several the oldest; none when the place has ended. */
@@ -139,7 +139,8 @@ export async function findActiveProvider(db: Database, place: SignInPlace): Prom
 }
 
 /**
- * What anybody may know of the provider that a place signs in through; `enforced` when one of the place's is in force.
+ * Public facts of the provider that a place signs in through; `enforced` when enforcement of one of the place's is in
+ * force.
  */
 export type SignInProvider = { id: string; name: string; type: ProviderType; enforced: boolean };
 
@@ -152,6 +153,11 @@ export async function findSignInProvider(db: Database, place: SignInPlace): Prom
         ${activeOf(place)}`,
   );
   return row ?? null;
+}
+
+/** Whether anybody signs in by SAML here. */
+export async function hasSamlProvider(db: Database): Promise<boolean> {
+  return (await db.read(system, sql`SELECT FROM sso_providers t WHERE t.type = 'saml' LIMIT 1`)).length > 0;
 }
 
 /** A provider whatever its state, for round trips under way. */

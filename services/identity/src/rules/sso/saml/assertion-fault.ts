@@ -1,4 +1,4 @@
-/** What an assertion says, times as it writes them. */
+/** The content of an assertion, times as it writes them. */
 export type AssertionFacts = {
   id: string;
   version: string;
@@ -23,7 +23,7 @@ export type AssertionFacts = {
   attributes: ReadonlyMap<string, readonly string[]>;
 };
 
-/** Whom an assertion must be from and for. */
+/** The expected issuer and audience of an assertion. */
 export type Expected = {
   /** Entity id of the identity provider. */
   issuer: string;
@@ -49,8 +49,8 @@ const utc = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?Z$/;
 const timeOf = (text: string | null) => (text !== null && utc.test(text) ? Date.parse(text) : Number.NaN);
 
 /**
- * Why an assertion whose signature holds lets nobody in, or null. NaN fails each comparison: a time that cannot be read
- * is out of time.
+ * Why an assertion with a valid signature is refused, or null. NaN fails each comparison: an unreadable time counts as
+ * out of its window.
  */
 export function assertionFault(facts: AssertionFacts, expected: Expected, now: Date): string | null {
   const isBefore = (text: string | null) => timeOf(text) <= now.getTime() + skewMs;
@@ -63,7 +63,7 @@ export function assertionFault(facts: AssertionFacts, expected: Expected, now: D
     return "the assertion is older than 10 minutes";
 
   if (nameId.value.trim() === "" || nameId.value.length > maxNameId) return "the NameID must have 1 to 1024 characters";
-  if (nameId.format === transient) return "the NameID is transient: it names nobody the next time";
+  if (nameId.format === transient) return "the NameID is transient: it does not identify the same user again";
   const ours = facts.confirmations.filter(({ method }) => method === bearer);
   if (ours.length === 0) return "the subject has no bearer confirmation";
   if (!ours.some(({ recipient }) => recipient === expected.recipient)) return "the assertion is for another address";
@@ -72,7 +72,7 @@ export function assertionFault(facts: AssertionFacts, expected: Expected, now: D
   );
   if (answers.length === 0) return "the assertion answers another request, or none";
   if (!answers.some(({ notBefore, notOnOrAfter }) => notBefore === null && isAfter(notOnOrAfter))) {
-    return "the assertion came too late";
+    return "the assertion arrived too late";
   }
 
   if (conditions.hasUnknown) return "the assertion has a condition that is not known";

@@ -16,14 +16,14 @@ const certificate = (fingerprint: string, change: Partial<StoredCertificate> = {
 const names = (certificates: readonly StoredCertificate[]) => certificates.map(({ fingerprint }) => fingerprint);
 
 describe("certificates of a provider whose metadata is read daily", () => {
-  it("join when they are new, and stay for seven days after they vanished", () => {
+  it("are added when they are new, and stay for seven days after they vanished", () => {
     const rotated = overlapped([certificate("old")], [certificate("new")], start);
     expect(names(rotated)).toEqual(["old", "new"]);
     expect(names(overlapped(rotated, [certificate("new")], after(6.9)))).toEqual(["old", "new"]);
     expect(names(overlapped(rotated, [certificate("new")], after(7)))).toEqual(["new"]);
   });
 
-  it("are counted from the day they vanished, and anew after they came back", () => {
+  it("are counted from the day they vanished, and again after they returned", () => {
     const gone = overlapped([certificate("a")], [certificate("b")], start);
     const back = overlapped(gone, [certificate("a"), certificate("b")], after(3));
     expect(back.map(({ goneAt }) => goneAt)).toEqual([undefined, undefined]);
@@ -45,7 +45,7 @@ describe("certificates of a provider whose metadata is read daily", () => {
     [1, 1],
     [0, 0],
     [-3, 0],
-  ])("with %i days left are warned of at %p", (days, warning) => {
+  ])("with %i days left have the warning %p", (days, warning) => {
     expect(warningAt(days)).toBe(warning);
   });
 

@@ -20,7 +20,7 @@ const facts = (
   attributes: new Map(Object.entries(attributes)),
 });
 
-describe("the person behind an assertion", () => {
+describe("the user behind an assertion", () => {
   it.each<[string, Record<string, string[]>, string | null, string | null]>([
     ["claim URIs", { [uri("emailaddress")]: ["a@b.example"], [uri("name")]: ["Ada"] }, "a@b.example", "Ada"],
     [
@@ -36,7 +36,7 @@ describe("the person behind an assertion", () => {
     expect(samlPerson(facts(attributes), null)).toMatchObject({ externalId: "ada", email, name, emailVerified: null });
   });
 
-  it("is read from a mapping that was set alone", () => {
+  it("is read only from a configured mapping", () => {
     const mapping = { email: "mail", name: "cn", groups: "member" };
     const attributes = {
       mail: ["a@b.example"],
@@ -52,7 +52,7 @@ describe("the person behind an assertion", () => {
     expect(samlPerson(facts({ [uri("emailaddress")]: ["b@b.example"] }), mapping).email).toBeNull();
   });
 
-  it("has the address of a NameID that is one, where no attribute has it", () => {
+  it("has the NameID as address when it is one and no attribute has it", () => {
     const nameId = { value: "a@b.example", format: emailFormat };
     expect(samlPerson(facts({}, nameId), null).email).toBe("a@b.example");
     expect(samlPerson(facts({ [uri("emailaddress")]: ["c@b.example"] }, nameId), null).email).toBe("c@b.example");
@@ -60,7 +60,7 @@ describe("the person behind an assertion", () => {
     expect(samlPerson(facts({}, { ...nameId, format: null }), null).email).toBeNull();
   });
 
-  it("is not read from names that every object has", () => {
+  it("is not read from names of Object.prototype", () => {
     expect(samlPerson(facts({}), { email: "constructor", name: "__proto__" })).toMatchObject({
       email: null,
       name: null,
@@ -68,7 +68,7 @@ describe("the person behind an assertion", () => {
   });
 });
 
-it("a context of several factors says so, any other does not", () => {
+it("has several factors with a context of several factors only", () => {
   const of = (context: string | null) => ({ ...facts({}), statements: [{ sessionNotOnOrAfter: null, context }] });
   expect(contextSaysMfa(of("http://schemas.microsoft.com/claims/multipleauthn"))).toBe(true);
   expect([null, "urn:oasis:names:tc:SAML:2.0:ac:classes:Password"].map((each) => contextSaysMfa(of(each)))).toEqual([

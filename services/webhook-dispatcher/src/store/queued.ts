@@ -1,0 +1,40 @@
+import { sql } from "@muster/db";
+
+/**
+ * For WITH RECURSIVE: `queued`, the webhooks with anything queued, and a null. One step of index webhook_queue_due
+ * each, however many rows they have.
+ */
+export const queuedWebhooks = sql`
+  queued AS (
+    (SELECT webhook_id FROM webhook_queue ORDER BY webhook_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT q.webhook_id FROM webhook_queue q WHERE q.webhook_id > e.webhook_id ORDER BY q.webhook_id LIMIT 1)
+    FROM queued e WHERE e.webhook_id IS NOT NULL
+  )`;
+
+/** Requests at a time, over all senders. */
+export type Slots = { endpointSlots: number; organizationSlots: number; hostSlots: number };
+
+/**
+ * `known`: the `queued` webhooks, each with the requests that it, its organization and its host may begin now beside those
+ * under way, and whether it is active with its breaker closed.
+ */
+export const knownWebhooks = ({ endpointSlots, organizationSlots, hostSlots }: Slots) => sql`
+  known AS (
+    SELECT w.id, w.org_id, w.host, w.generation, w.ordered,
+           least(s.slots, ${endpointSlots}::int, CASE WHEN w.ordered THEN 1 END) - b.n AS slots,
+           ${organizationSlots}::int - sum(b.n) OVER (PARTITION BY w.org_id) AS org_slots,
+           ${hostSlots}::int - sum(b.n) OVER (PARTITION BY w.host) AS host_slots,
+           w.status = 'active' AND w.deleted_at IS NULL AND w.stopped_at IS NULL
+           AND (s.open_until IS NULL OR s.open_until <= statement_timestamp()) AS may_send
+    FROM queued e
+    JOIN webhooks w ON w.id = e.webhook_id
+    JOIN webhook_endpoint_state s ON s.webhook_id = e.webhook_id
+    CROSS JOIN LATERAL (
+      SELECT count(*)::int AS n FROM webhook_queue q
+      WHERE q.webhook_id = e.webhook_id AND q.leased AND q.due_at > statement_timestamp()
+    ) AS b
+  )`;
+
+/** Of `known`: those to which a sender may begin a request. */
+export const maySend = sql`may_send AND slots > 0 AND org_slots > 0 AND host_slots > 0`;
