@@ -21,6 +21,7 @@ export default {
   globalSetup: "./deploy/local/jest/global-setup.mjs",
   globalTeardown: "./deploy/local/jest/global-teardown.mjs",
   testSequencer: "./deploy/local/jest/sequencer.mjs",
+  reporters: ["default", "./deploy/local/jest/end-clusters.mjs"],
   testTimeout: 60_000,
   maxWorkers: 2,
   // A worker that holds as much after a file is started anew.
