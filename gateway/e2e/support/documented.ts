@@ -39,8 +39,8 @@ async function load(cluster: Cluster): Promise<Checker> {
 
 /** What is wrong with a reply by a document; null when nothing is. */
 export function checkerOf(document: Document): Checker {
-  // A suite asks each schema a few times: tidying its code up costs more than it saves. The document as a whole, in
-  // which the schemas are, is none that could be checked.
+  // A suite uses each schema a few times: optimising its code costs more than it saves. The whole document is no schema
+  // and is not validated as one.
   const code = { optimize: false };
   const ajv = new Ajv2020({ strict: false, validateFormats: true, validateSchema: false, code });
   formats.default(ajv);

@@ -3,7 +3,7 @@ import { createTransport, type RpcTransport, type Signer } from "@muster/rpc";
 import type { TransportName } from "../calls/services.ts";
 import type { Config } from "../config.ts";
 
-/** Connections to each service. Calls that block (on acknowledgements, on a lagging copy) use separate connections. */
+/** Connections to each service: a call that waits (for acknowledgements, for a lagging copy) holds one meanwhile. */
 const connections = 64;
 
 /** Each live query holds one for up to 30 s. */

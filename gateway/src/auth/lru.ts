@@ -1,8 +1,8 @@
 import { LRUCache } from "lru-cache";
 
 /**
- * A cache of at most `max` entries, of which the one that was used longest ago goes first. It grows as it fills: with
- * `max` alone the library takes all of its room at once, 24 bytes an entry.
+ * A cache of at most `max` entries that evicts the least recently used one. Memory grows with the entries: with `max`
+ * alone the library allocates 24 bytes per possible entry at once.
  */
 export function lru<V extends {}>(
   max: number,

@@ -29,7 +29,7 @@ const chunksMax = 65_536;
 type Query = {
   answer: (frame: Uint8Array) => void;
   endsAtMs: number;
-  /** Chunks from the agent that are not sent yet; small ones are merged. */
+  /** Next number of the agent's chunks, and of the merged ones that the caller gets. */
   nextSeq: number;
   sentSeq: number;
   bytes: number;

@@ -38,8 +38,8 @@ export type Relay = {
 
 const batchRows = 256;
 /**
- * From the begin of one round to that of the next at least, unless more is known to wait: what comes meanwhile goes
- * together.
+ * Shortest time from the start of one round to the start of the next, unless more is known to wait: messages that
+ * arrive in between go together.
  */
 const gapMs = 10;
 const cleanMs = 30_000;
@@ -129,8 +129,8 @@ export function startRelay(options: RelayOptions): Relay {
   };
 
   /**
-   * Whether there is anything to take the lease for; at the start there is: what was lost while no relay ran. Reads
-   * only.
+   * Whether there is work that needs the lease; at the start there always is: messages may have been lost while no
+   * relay ran. Reads only.
    */
   const isNeeded = async (): Promise<boolean> => {
     if (loadedFence === null || (await store.isAnyWaiting())) return true;

@@ -22,8 +22,8 @@ export type OpenTransaction = {
   tx: Tx;
   commit(): Promise<void>;
   /**
-   * Undoes what was done so far, after a failure of its user. Resolves with true when the connection is in no
-   * transaction any more; null when that is not tried: a statement failed, or is not answered yet.
+   * Rolls back after a failure outside of the database. Resolves with true when the connection is in no transaction any
+   * more; null when no rollback is tried: a statement failed, or is not answered yet.
    */
   undo(): Promise<boolean> | null;
   /** How many messages. */

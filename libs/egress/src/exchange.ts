@@ -126,7 +126,7 @@ export function exchange({ origin, path }: Target, to: OriginPool, request: Exch
           given.abort(new Error("body too long"));
         }
       },
-      // Not before undici has its connection back: an immediate next request would open another.
+      // Settled once undici has its connection back: an immediate next request would open another.
       onResponseEnd: () => void setImmediate(() => setImmediate(settle, null, true)),
       onResponseError: (_given, error) => settle(failure(error), false),
     };
@@ -150,8 +150,8 @@ export function exchange({ origin, path }: Target, to: OriginPool, request: Exch
 const listening = new WeakMap<AbortSignal, Set<() => void>>();
 
 /**
- * What is called when a signal is aborted. One listener for all: an event target looks through all it has for each that
- * comes or goes.
+ * The callbacks of a signal's abort, behind one listener: adding or removing a listener takes an event target time for
+ * each one it has.
  */
 function ends(signal: AbortSignal): Set<() => void> {
   const known = listening.get(signal);

@@ -4,7 +4,7 @@ import { type Exceptions, noExceptions } from "./exceptions.ts";
 import { EgressRefused } from "./refused.ts";
 import { verdict } from "./verdict.ts";
 
-/** Whether the text of a URL permits a request; a host name must also resolve to a permitted address. */
+/** A target that the text of its URL permits; a host name must also resolve to a permitted address. */
 export type Target = {
   url: URL;
   /** Path and query, as requests name them. */

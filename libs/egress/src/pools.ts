@@ -31,8 +31,8 @@ export type PoolOptions = {
 };
 
 /**
- * One pool per origin, the idle one that was used longest ago closed when there are too many. The address that was
- * judged is the one that is dialled, and judged once more after connecting.
+ * One pool per origin; beyond the maximum the least recently used idle one is closed. A connection goes to the address
+ * that was checked, and its peer is checked again once connected.
  */
 export function openPools({ resolver, connections, maxOrigins, connectTimeoutMs, ca }: PoolOptions): Pools {
   const pools = new Map<string, OriginPool>();

@@ -39,7 +39,7 @@ export async function sealedPage(
 }
 
 /**
- * Puts fresh envelopes in the place of those that are still what was read; returns how many. Locked rows are skipped: a
+ * Replaces the envelopes that are unchanged since they were read; returns their number. Locked rows are skipped: a
  * transaction that never waits cannot deadlock, and no request waits for more than this statement.
  */
 export async function swapEnvelopes(tx: Tx, column: SealedColumn, rows: readonly Reseal[]): Promise<number> {

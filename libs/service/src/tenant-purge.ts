@@ -58,7 +58,7 @@ export async function askPurge(tx: Tx, tenant: PurgedTenant): Promise<void> {
 }
 
 /**
- * Does what was asked for, one tenant after the other; how many were done. A purge that its process left unfinished
+ * Runs the requested purges, one tenant after the other; returns their number. A purge that its process left unfinished
  * goes on where it was.
  */
 export async function purgeAll(deps: PurgeDeps, signal?: AbortSignal, staleMs?: number): Promise<number> {

@@ -24,7 +24,7 @@ async function main(): Promise<void> {
   const config = startConfig("audit-restore", z.object(restoreSettings));
   if (!config) return;
   const log = createLogger("audit-restore", config.LOG_LEVEL);
-  // The connection to NATS would be retried for ever, that to PostgreSQL is not; a command waits for neither.
+  // The connection to NATS is retried without end, that to PostgreSQL is not: a command must not wait for NATS.
   const timer = setTimeout(() => {
     log.fatal("NATS did not answer: nothing was declared");
     process.exit(1);

@@ -30,7 +30,7 @@ export function whenSessionChanges(callback: (what: Ended | "restored") => void)
 }
 
 /**
- * A token that is not known to have ended; null without a session. Throws the Failure of a request that says neither.
+ * A token that is not known to have ended; null without a session. Throws the Failure of a renewal that did not decide.
  */
 export async function accessToken(): Promise<string | null> {
   if (access !== null && access.endsAtMs > Date.now()) return access.accessToken;

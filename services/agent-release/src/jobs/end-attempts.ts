@@ -9,7 +9,7 @@ import { inFlightOf } from "../store/rollouts.ts";
 type Deps = { db: Database; log: Logger; now: () => Date };
 
 const everyMs = 1_000;
-/** Between looks while no update is under way. */
+/** Pause between checks while no update is in flight. */
 const emptyRestMs = 5_000;
 const countEveryMs = 5_000;
 const cleanEveryMs = 600_000;
@@ -58,8 +58,8 @@ export async function countInFlight(db: Database): Promise<void> {
 }
 
 /**
- * Looks each second until stopped, every five while no update is under way, and removes every ten minutes what is kept
- * no longer.
+ * Checks every second until stopped, every five while no update is in flight, and removes expired rows every ten
+ * minutes.
  */
 export function startEndingAttempts(deps: Deps): Repeating {
   const { db, log } = deps;

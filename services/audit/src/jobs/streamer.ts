@@ -45,7 +45,7 @@ type Taken = { status: "taken" } | { status: "refused"; error: string; isDoubtfu
 
 const who = { caller: systemCaller("audit") };
 const leaseMs = pushTimeoutMs + 15_000;
-/** Between looks while there is no active stream, at least. */
+/** Shortest pause between checks while there is no active stream. */
 const idleMs = 2_000;
 const rowsCounter = counter("muster_audit_stream_rows_total", "Rows that streams' receivers took.");
 const refusedCounter = counter(

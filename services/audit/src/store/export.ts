@@ -109,7 +109,7 @@ type FactRow = {
 type Extent = "whole" | "newest" | "selection";
 
 /**
- * Heads, newest checkpoints and receipts of the chains that rows are of; of whole chains also where no row is left. The
+ * Heads, newest checkpoints and receipts of the selected rows' chains; of whole chains also where no row is left. The
  * expected rows are derived from the request and never from the rows found; otherwise removed rows would go unnoticed.
  */
 async function chainsOf(

@@ -123,7 +123,7 @@ async function named(db: Database, who: Who, asked: Asked, top: readonly ActorCo
 
 /**
  * Runs `count` over a span in slices, each within `statementMs`: a slice that took too long is split, fast ones grow.
- * Slices are of one another's time only, since timestamps are whole milliseconds and rows never change.
+ * Every row is in exactly one slice, since timestamps are whole milliseconds and rows never change.
  */
 async function sliced(
   who: Who,

@@ -20,8 +20,8 @@ export type MailSettings = {
 
 /**
  * By SMTP where SMTP_URL is set; else, outside production, into the development mailbox MAIL_DIR and the log. Null in
- * production without SMTP_URL: mail waits in its table. Throws ConfigError on an address that is none, and on MAIL_DIR
- * in production.
+ * production without SMTP_URL: mail stays queued in its table. Throws ConfigError on an invalid address, and on
+ * MAIL_DIR in production.
  */
 export function mailDelivery(settings: MailSettings, publicUrl: string, log: Logger): Delivery | null {
   const { NODE_ENV, SMTP_URL, MAIL_DIR } = settings;

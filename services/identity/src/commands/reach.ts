@@ -20,7 +20,7 @@ export async function reachOrganization(
   return { orgId, partnerId: org.partnerId };
 }
 
-/** An existing partner for which the caller may act as a whole. Throws `partner_not_found`. */
+/** A living partner for which the caller may act as a whole. Throws `partner_not_found`. */
 export async function reachPartner(reader: TenantReader, context: CallContext, id: string): Promise<string> {
   const { caller } = context;
   // A user limited to some organizations cannot act for all of them.

@@ -29,7 +29,7 @@ const expectedMs = 400;
 
 /**
  * scrypt (RFC 7914) in a bounded queue: one check costs 0.4 s of a core at log N 17, so few run at a time, in a process
- * of lower priority than whatever answers requests.
+ * of lower priority than those that answer requests.
  */
 export function passwords(options: { logN: number; queueMax: number; concurrency?: number }): Passwords {
   const concurrency = options.concurrency || Math.max(1, availableParallelism() - 1);

@@ -51,7 +51,7 @@ const poison = gauge("identity_mail_poison", "Mails of the last week that were g
 /** Milliseconds until the next try after this many: 5 s, doubled each time, at most an hour. */
 export const backOffMs = (attempts: number) => Math.min(3_600_000, 5_000 * 2 ** (attempts - 1));
 
-/** Sends everything that is due; how many rows were dealt with. Several replicas share the work. */
+/** Sends everything that is due; returns the number of processed rows. Several replicas share the work. */
 export async function sendDueMail(deps: SendMailDeps): Promise<number> {
   let done = 0;
   for (;;) {
@@ -89,9 +89,7 @@ async function deal(deps: SendMailDeps, delivery: Delivery, row: MailRow): Promi
   }
 }
 
-/**
- * Turns the wish for a new password into a link for its account, or into nothing when there is none that may have one.
- */
+/** Replaces a request for a new password by a mail with a link; drops it when no account may sign in by password. */
 async function answerRequest(
   { db, mail, now }: SendMailDeps,
   row: MailRow,

@@ -37,8 +37,8 @@ export async function ownerFilter(
 }
 
 /**
- * The partner filter of a list: system callers reach existing partners, partner callers their own, organization callers
- * none.
+ * The partner filter of a list, null when absent: system callers reach living partners, partner callers their own,
+ * organization callers none. Throws `validation_failed` and `partner_not_found`.
  */
 export async function partnerFilter(reader: TenantReader, context: CallContext, id: string): Promise<string | null> {
   const partnerId = idOrNull(id, "partnerId");

@@ -153,11 +153,11 @@ export async function findOwnSession(db: Database, who: CallContext, id: string)
   return row?.revoked_at;
 }
 
-/** Removes up to `limit` families that were revoked before then; how many. Index sessions_revoked. */
+/** Removes up to `limit` families that were revoked before then; returns their number. Index sessions_revoked. */
 export const removeRevokedSessions = (db: Database, limit: number, before: Date): Promise<number> =>
   removeSessions(db, sql`revoked_at < ${before}`, limit);
 
-/** Removes up to `limit` families whose longest life was over before then; how many. Index sessions_expiry. */
+/** Removes up to `limit` families that expired before then; returns their number. Index sessions_expiry. */
 export const removeExpiredSessions = (db: Database, limit: number, before: Date): Promise<number> =>
   removeSessions(db, sql`expires_at < ${before}`, limit);
 
@@ -171,7 +171,7 @@ function removeSessions(db: Database, which: Query, limit: number): Promise<numb
 }
 
 /**
- * Ends every living family of a partner's or an organization's people (index `sessions_tenant`); how many there were.
+ * Ends every living family of a partner's or an organization's users (index `sessions_tenant`); returns their number.
  */
 export function revokeTenantSessions(tx: Tx, tenant: Tenant, reason: string, now: Date): Promise<number> {
   return tx.execute(sql`

@@ -1,10 +1,7 @@
 import { type Database, type Query, sql } from "@muster/db";
 import type { CallContext } from "@muster/kit";
 
-/**
- * Matches that are looked up one by one at most; a search with more walks the list instead, and its total is an
- * estimate.
- */
+/** Most matches that are looked up by id; a search with more walks the list instead, and its total is an estimate. */
 export const mostFound = 2_000;
 /** Words that are looked for; each narrows the search. */
 const mostWords = 8;
@@ -22,8 +19,8 @@ export type Found =
   | { isFew: false; walk: Query; lookUp: Query };
 
 /**
- * Looks up the users of whom a word begins with every word of the search; each index of user_words serves one kind of
- * place.
+ * Looks up the users for whom every word of the search begins one of their words; each index of user_words serves one
+ * kind of place.
  */
 export async function findByWords(db: Database, who: CallContext, query: string, place: SearchPlace): Promise<Found> {
   const words = [...new Set(query.trim().split(/\s+/u))].slice(0, mostWords);

@@ -146,7 +146,7 @@ export async function disableUser(tx: Tx, id: string, now: Date): Promise<{ row:
 }
 
 /**
- * Enables a locked, disabled user: in the previous state, so without a password as an invited user. Throws
+ * Enables a locked, disabled user; one without a password who never signed in becomes invited again. Throws
  * `email_taken`.
  */
 export async function enableUser(tx: Tx, id: string, now: Date): Promise<{ row: UserRow; version: number }> {

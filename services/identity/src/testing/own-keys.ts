@@ -1,10 +1,7 @@
 import { afterAll, beforeAll, beforeEach } from "@jest/globals";
 import { startTestKeys, type TestKeys, tenantOf } from "./keys.ts";
 
-/**
- * RPCs for keys that the tests of a file share, the clock set right before each, and a tenant that is a new one for
- * each.
- */
+/** RPCs for keys, shared by the tests of a file. Before each test the clock is set right and a new tenant is made. */
 export function ownKeys(): { keys: TestKeys; tenant: Awaited<ReturnType<typeof tenantOf>> } {
   const keys = {} as TestKeys;
   const tenant = {} as Awaited<ReturnType<typeof tenantOf>>;

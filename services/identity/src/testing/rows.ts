@@ -1,8 +1,8 @@
 type Ids = { id: string; partnerId: string; orgId: string; siteId: string };
 
 /**
- * Statements that put one row of an organization into each table of the service, all under one id: what refers to
- * another finds it.
+ * Statements that insert one row of an organization into each table of the service, all with the same id, so that
+ * references between them hold.
  */
 export const oneRowOfEach = ({ id, partnerId, orgId, siteId }: Ids): string => `
   INSERT INTO tenant (kind, id, partner_id, org_id, version, status, deleted, updated_at) VALUES

@@ -6,7 +6,7 @@ import { findGone, forgetDiscarded, isAnyWatched, takeWatch } from "../store/pre
 type Deps = { db: Database; log: Logger; heartbeatIntervalSeconds: number };
 
 const everyMs = 1_000;
-/** Between looks while no device is there, at most: one that comes cannot be gone within its interval. */
+/** Longest pause between checks while no device exists: a new device cannot be offline before its interval has passed. */
 const emptyRestMs = 5_000;
 const batchRows = 1_000;
 const cleanEveryMs = 3_600_000;
@@ -42,7 +42,7 @@ async function look({ db, heartbeatIntervalSeconds }: Omit<Deps, "log">): Promis
   }
 }
 
-/** Looks every second until stopped, less often while no device is there. */
+/** Checks every second until stopped, less often while no device exists. */
 export function startPresenceWatch(deps: Deps): Repeating {
   const { db, log } = deps;
   const restMs = Math.min(emptyRestMs, deps.heartbeatIntervalSeconds * 1_000);

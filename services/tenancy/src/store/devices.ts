@@ -70,9 +70,8 @@ export async function lockDevices(tx: Tx, caller: Caller, ids: readonly string[]
 }
 
 /**
- * The trusted living device of the organization that the hardware id belongs to however it is spelled, or null, as for
- * ids that tell no machine from another (index devices_hardware_identity). Locks that id until the end of the
- * transaction.
+ * The trusted living device of the organization with this hardware id in any spelling; null when there is none, and for
+ * ids that do not identify a machine (index devices_hardware_identity). Locks the id until the end of the transaction.
  */
 export async function findHardwareOwner(tx: Tx, orgId: string, hardwareId: string): Promise<string | null> {
   await tx.execute(sql`

@@ -60,8 +60,8 @@ export async function touchDevices(tx: Tx, heartbeats: readonly Heartbeat[]): Pr
 }
 
 /**
- * COMMIT does not wait for the disk: a crash of the database can lose the times of the last second, and each device
- * sends its own again with the next heartbeat.
+ * COMMIT does not wait for the disk: a crash of the database can lose the times of the last second, which the next
+ * heartbeats replace.
  */
 export async function forgivingCommit(tx: Tx): Promise<void> {
   await tx.execute(sql`SELECT set_config('synchronous_commit', 'off', true)`);

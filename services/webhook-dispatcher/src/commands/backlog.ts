@@ -23,8 +23,8 @@ export const deliveriesCounter = counter("muster_webhook_deliveries_queued_total
 /** Interval between checks when there is no backlog: a process that creates one notifies, unless it is killed. */
 const pollMs = 5_000;
 /**
- * Between looks at what waits for others of the stream to be stored, or for another matcher; doubled while nothing
- * comes.
+ * Shortest pause between checks of events that wait for earlier ones of the stream, or for another matcher; doubled
+ * while there is no progress.
  */
 const leastWaitMs = 15;
 const mostWaitMs = 250;

@@ -26,7 +26,7 @@ async function tenant(change: object = {}) {
     ]);
   return { orgId, admin, webhook, publish, wait };
 }
-/** Of this organization's deliveries those that a sender may begin: how many seconds the oldest is late. */
+/** Seconds since the oldest of this organization's deliveries that a sender may start fell due. */
 const lateness = async (slots: { hostSlots?: number } = {}) => {
   const all = { endpointSlots: 8, organizationSlots: 64, hostSlots: 64, ...slots };
   return (await dispatcher.database.db.tx(system, (tx) => queueAge(tx, all))).oldestDueSeconds;

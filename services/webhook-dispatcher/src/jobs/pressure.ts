@@ -6,7 +6,7 @@ import { type Behind, behindOf, type PressureLimits } from "../store/pressure.ts
 export type PressureDeps = { db: Database; log: Logger; limits: PressureLimits };
 
 const lookMs = 500;
-/** Without events no check is needed. */
+/** Time after the last posted event in which the pressure is still checked. */
 const idleMs = 5_000;
 const waitMs = 250;
 
@@ -16,12 +16,11 @@ const refusedCounter = counter("muster_webhook_intake_refused_total", "Posted ev
 ]);
 
 /**
- * Refuses events while deliveries that could be sent are not, so that nothing that was taken waits for long; until
- * stopped.
+ * Refuses events while deliveries that could be sent are not, so that no accepted event waits for long; until stopped.
  */
 export function startPressure({ db, log, limits }: PressureDeps): Pressure {
   let askedMs = Number.NEGATIVE_INFINITY;
-  // Seen by the last look; a slow receiver's slot may be free for a moment, so one look says nothing.
+  // Found by the last check; a slow receiver's slot may be free for a moment, so that one check proves nothing.
   let seen = new Set<string>();
   let behind = new Map<string, "overloaded" | "rate_limited">();
 

@@ -23,13 +23,13 @@ const everyMs = { days: 3_600_000, deleted: 2_000, metrics: 15_000 };
 
 const oldestGauge = gauge(
   "muster_webhook_oldest_due_seconds",
-  "How late the latest delivery is that a sender may begin: not one that waits for its own receiver, organization or host.",
+  "Seconds since the oldest delivery that a sender may start fell due; one held up by its own receiver, organization or host does not count.",
 );
 const rowsGauge = gauge("muster_webhook_queue_rows", "Deliveries that must still be sent, as the planner estimates.");
 
 /**
- * Days made ahead and dropped behind, deleted webhooks removed bit by bit, and the queue's age as metrics; until
- * stopped.
+ * Creates partitions of coming days and drops old ones, removes deleted webhooks in steps, and keeps the queue's
+ * metrics current; until stopped.
  */
 export function startUpkeep(deps: UpkeepDeps & { slots: Slots }): { stop(): Promise<void> } {
   const { slots } = deps;

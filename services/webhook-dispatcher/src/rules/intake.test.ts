@@ -27,8 +27,8 @@ type Change = {
 };
 
 /**
- * What becomes of so many events of one organization with one webhook: l leased, q queued, s streamed, in their order;
- * nothing: not wanted.
+ * The plan for this number of events of one organization with one webhook, a letter each in their order: l leased, q
+ * queued, s streamed; empty when no webhook wants them.
  */
 function planned(count: number, change: Change = {}): string {
   const events = Array.from({ length: count }, (_, n) => event(String(n)));

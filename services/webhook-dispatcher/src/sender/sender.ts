@@ -148,7 +148,7 @@ export function startSender(deps: SenderDeps): Sender {
       };
     });
 
-  /** One claim and its requests; how many, and whether another one may find more. */
+  /** One claim and its requests; returns their number, and whether another claim may find more. */
   const round = async (): Promise<{ taken: number; isMore: boolean }> => {
     const { claims, payloads, isFull } = await inTurn(async () => {
       const most = room();

@@ -55,7 +55,7 @@ const isAnew = sql`(s.window_started_at IS NULL OR s.window_started_at < stateme
 const attempts = sql`(CASE WHEN ${isAnew} THEN 0 ELSE s.window_attempts END + g.attempts)`;
 const deliveries = sql`(CASE WHEN ${isAnew} THEN 0 ELSE s.window_deliveries END + g.deliveries)`;
 const failures = sql`(CASE WHEN ${isAnew} THEN 0 ELSE s.window_failures END + g.breaking)`;
-// First what is seldom so: of most rows nothing else is computed.
+// The rarest condition first: for most rows nothing else is computed.
 const opens = sql`(
   g.breaking + s.window_failures > 0 AND NOT ${isOpen}
   AND ((s.open_seconds > 0 AND g.breaking > 0)
@@ -72,7 +72,7 @@ const nextOpenSeconds = sql`(
  * then one request at a time, doubled by each batch that breaks nothing, until all slots are back.
  */
 export async function addTallies(tx: Tx, tallies: readonly Tally[], limits: HealthLimits): Promise<HealthChange[]> {
-  // In one order for all senders: two batches with the same webhooks never wait for each other in a circle.
+  // A fixed lock order: two batches with the same webhooks never deadlock.
   const sorted = tallies.toSorted((a, b) => (a.webhookId < b.webhookId ? -1 : 1));
   const column = <T extends string | number>(of: (each: Tally) => T) => plainArray(sorted.map(of));
   const { breakerAttempts, breakerDeliveries, breakerFailurePercent, breakerOpenSeconds, endpointSlots } = limits;

@@ -10,8 +10,8 @@ export type PressureLimits = Slots & { olderMs: number };
 export type Behind = { orgId: string; webhookId: string | null };
 
 /**
- * What waits for senders and matchers for longer than `olderMs`; not what waits for its own receiver or for its own
- * share. Reads only.
+ * Webhooks and organizations for whose deliveries or backlog no sender or matcher had time for longer than `olderMs`;
+ * without those that wait for their own receiver or share. Reads only.
  */
 export async function behindOf(tx: Tx, { olderMs, ...slots }: PressureLimits): Promise<Behind[]> {
   const before = sql`statement_timestamp() - ${olderMs}::int * interval '1 millisecond'`;
@@ -37,8 +37,7 @@ export async function behindOf(tx: Tx, { olderMs, ...slots }: PressureLimits): P
 }
 
 /**
- * How many deliveries are queued, as the planner estimates, and how late the latest of those is that a sender may
- * begin.
+ * The planner's estimate of queued deliveries, and the seconds since the oldest one that a sender may start fell due.
  */
 export async function queueAge(tx: Tx, slots: Slots): Promise<{ rows: number; oldestDueSeconds: number }> {
   const [, [row]] = await Promise.all([

@@ -51,19 +51,19 @@ const system = { caller: systemCaller("webhook-dispatcher") };
 const keyOf = ({ org_id: orgId, event_id: eventId, created_at: at }: Claimed) => `${orgId}/${eventId}/${at.getTime()}`;
 
 /**
- * Leases due deliveries: of each active webhook with free slots a few (first attempts before retries, one slot for the
- * oldest retry), of each organization and of each host its share, endpoints in random order; the attempt of a sender
- * that fell silent stands in the timeline then, unless that sender did store something. Committed when it resolves.
- * `blocked` counts the webhooks with a queue that have as many requests under way as they may.
+ * Leases due deliveries: a few per active webhook with free slots (first attempts before retries, one slot for the
+ * oldest retry), at most the share of each organization and each host, endpoints in random order. An expired lease adds
+ * its sender's attempt to the timeline, unless that sender stored an outcome. Committed when it resolves. `blocked`
+ * counts the webhooks with a queue and no free slot.
  */
 export async function claimDue(
   db: Database,
   limits: ClaimLimits,
 ): Promise<{ claims: Claimed[]; payloads: (Payload | null)[]; blocked: number }> {
   const { most, leaseMs } = limits;
-  // The planner takes a condition of row-level security for one that hardly a row meets, and would sort all rows of an
-  // endpoint where the first two of an index are read: of 1,500 queued ones of each of 200 endpoints. Nor is anything
-  // here worth compiling, whatever it expects.
+  // The planner assumes that hardly any row meets a condition of row-level security, and would sort all rows of an
+  // endpoint (1,500 for each of 200 endpoints) instead of reading the first two of an index. JIT compilation never pays
+  // here, whatever the planner estimates.
   const alone = sql`
     SELECT pg_advisory_xact_lock(${claimLock}::bigint), set_config('enable_bitmapscan', 'off', true),
            set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)`;

@@ -44,7 +44,7 @@ export type OidcAnswer = {
 
 /** Seconds that clocks may differ. */
 const skewSeconds = 30;
-/** The calls of a callback to a provider share one deadline. */
+/** Deadline that all calls of one callback to a provider share. */
 const totalMs = 12_000;
 
 const asked = histogram("identity_sso_idp_seconds", "Time of a call to an identity provider.", ["call"]);

@@ -32,7 +32,7 @@ function parsed(text: string): X509Certificate | null {
   }
 }
 
-/** Removes duplicate certificates. */
+/** Removes duplicate certificates; of equal ones the first stays. */
 export function distinct(certificates: readonly StoredCertificate[]): StoredCertificate[] {
   return [...new Map([...certificates].reverse().map((each) => [each.fingerprint, each])).values()].reverse();
 }

@@ -118,7 +118,7 @@ export async function consumeCode(db: Database, hash: Buffer, now: Date): Promis
   return row && row.expires_at > now ? row : null;
 }
 
-/** Removes what is over: round trips an hour later, codes and assertions at once; how many. */
+/** Removes expired rows: round trips an hour later, codes and assertions at once; returns their number. */
 export function removeEnded(db: Database, now: Date): Promise<number> {
   const anHourAgo = new Date(now.getTime() - 3_600_000);
   return db.tx(system, async (tx) => {

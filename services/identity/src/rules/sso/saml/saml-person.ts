@@ -16,7 +16,7 @@ export const contextSaysMfa = ({ statements }: AssertionFacts) =>
 
 /**
  * The user behind an assertion. Without a configured mapping, attributes are read by their URIs and `urn:oid` names; a
- * configured mapping replaces these. A NameID that is an e-mail address substitutes a missing attribute. SAML cannot
+ * configured mapping replaces these. A NameID that is an e-mail address stands in for a missing one. SAML cannot
  * express a verified address.
  */
 export function samlPerson({ nameId, attributes }: AssertionFacts, mapping: AttributeMapping | null): Claimed {
