@@ -6,9 +6,9 @@ import { callOptions, createSigner, createTransport } from "@muster/rpc";
 
 /** Tenancy's own state, as its SnapshotService gives it. */
 export type TenancySnapshot = {
-  /** A page from the cursor on; "" begins, and "" as the next one ends. */
-  page(cursor: string): Promise<{ tenants: TenantChanged[]; nextCursor: string }>;
-  hash(): Promise<{ sha256: string }>;
+  /** A page from the cursor on; "" begins, and "" as the next one ends. The signal ends the call. */
+  page(cursor: string, signal?: AbortSignal): Promise<{ tenants: TenantChanged[]; nextCursor: string }>;
+  hash(signal?: AbortSignal): Promise<{ sha256: string }>;
   /** Those of the ids that there are, deleted partners and organizations included. */
   tenants(ids: readonly string[]): Promise<TenantChanged[]>;
 };
@@ -33,18 +33,19 @@ export function tenancySnapshot(options: {
   });
   const client = createClient(SnapshotService, transport);
   const caller = systemCaller(options.service);
-  const call = (withinMs = timeoutMs) =>
+  const call = (withinMs = timeoutMs, signal?: AbortSignal) =>
     callOptions({
       caller,
       meta: { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null },
       deadlineMs: performance.now() + withinMs,
+      ...(signal ? { signal } : {}),
     });
   return {
-    async page(cursor) {
-      const { tenants, nextCursor } = await client.getSnapshot({ cursor, limit: pageRows }, call());
+    async page(cursor, signal) {
+      const { tenants, nextCursor } = await client.getSnapshot({ cursor, limit: pageRows }, call(timeoutMs, signal));
       return { tenants, nextCursor };
     },
-    hash: () => client.getSnapshotHash({}, call()),
+    hash: (signal) => client.getSnapshotHash({}, call(timeoutMs, signal)),
     tenants: async (ids) => (await client.getTenants({ ids: [...ids] }, call(tenantsTimeoutMs))).tenants,
     close: () => transport.close(),
   };

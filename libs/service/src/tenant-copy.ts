@@ -46,6 +46,7 @@ export type TenantCopyDeps = {
 
 const checkEveryMs = 86_400_000;
 const batchMax = 100;
+const settledAfterMs = 2_000;
 
 const eventsCounter = counter("muster_tenant_copy_events_total", "Events of stream TENANCY taken into the copy.", [
   "kind",
@@ -111,32 +112,34 @@ export function followTenancy(bus: Pick<Bus, "consume">, deps: TenantCopyDeps): 
 
 /**
  * Compares the copy with tenancy by hash and fills it anew when they differ. A difference that goes away within
- * `settleMs` was only an event under way. Throws what tenancy or the database answers.
+ * `settleMs` was only an event under way. Throws what tenancy or the database answers, or the signal's end of a call.
  */
 export async function reconcileTenants(
   deps: TenantCopyDeps,
   snapshot: TenancySnapshot,
-  settleMs = 2_000,
+  settleMs = settledAfterMs,
+  signal?: AbortSignal,
 ): Promise<"same" | "rebuilt"> {
   for (let look = 0; look < 3; look++) {
-    const theirs = await snapshot.hash();
+    const theirs = await snapshot.hash(signal);
     const ours = await deps.db.tx(systemOf(deps), (tx) => copyHash(tx), { readOnly: true });
     if (ours.sha256 === theirs.sha256) return "same";
     if (ours.count === 0) break;
-    await sleep(settleMs);
+    await sleep(settleMs, signal);
+    if (signal?.aborted) throw signal.reason;
   }
-  await rebuild(deps, snapshot);
+  await rebuild(deps, snapshot, signal);
   return "rebuilt";
 }
 
-/** Reconciles now, again until it succeeds, and then once a day. */
+/** Reconciles now, again until it succeeds, and then once a day. Stopping ends a call to tenancy under way. */
 export function startReconciling(deps: TenantCopyDeps, snapshot: TenancySnapshot): { stop(): Promise<void> } {
   const stopping = new AbortController();
   let running: Promise<void> = Promise.resolve();
   const run = async () => {
     for (let attempt = 0; !stopping.signal.aborted; attempt++) {
       try {
-        const outcome = await reconcileTenants(deps, snapshot);
+        const outcome = await reconcileTenants(deps, snapshot, settledAfterMs, stopping.signal);
         deps.log.info({ outcome }, "tenant copy compared with tenancy");
         return;
       } catch (err) {
@@ -172,7 +175,7 @@ export async function takeTenants(
   await deps.db.tx(systemOf(deps), async (tx) => tell(tx, deps, await applyTenants(tx, tenants, asOf)));
 }
 
-async function rebuild(deps: TenantCopyDeps, snapshot: TenancySnapshot): Promise<void> {
+async function rebuild(deps: TenantCopyDeps, snapshot: TenancySnapshot, signal?: AbortSignal): Promise<void> {
   const { db, log } = deps;
   // Rows received before this time are compared with the snapshot. As text: a Date would drop the microseconds.
   const [clock] = await db.read<{ at: string }>(systemOf(deps), sql`SELECT clock_timestamp()::text AS at`);
@@ -181,7 +184,7 @@ async function rebuild(deps: TenantCopyDeps, snapshot: TenancySnapshot): Promise
   let tenants = 0;
   let cursor = "";
   do {
-    const page = await snapshot.page(cursor);
+    const page = await snapshot.page(cursor, signal);
     await takeTenants(deps, page.tenants, asOf);
     tenants += page.tenants.length;
     cursor = page.nextCursor;
