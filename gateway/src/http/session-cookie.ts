@@ -31,7 +31,7 @@ export const dropSession = (place: Place) => ["Set-Cookie", lineOf(place, "", 0)
 /** Where a completed sign-in returns its refresh token. */
 export const sessionIn = z.enum(["cookie"]).optional().meta({
   description:
-    "`cookie`: the refresh token is set as an HttpOnly cookie and left out of the reply. For pages of this origin alone.",
+    "`cookie`: the refresh token is set as an HttpOnly cookie and omitted from the reply. For pages of this origin only.",
 });
 
 /** The same parameter for the OpenAPI document. */

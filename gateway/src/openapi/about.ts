@@ -26,12 +26,12 @@ holds one of these scopes. When a key and an access token are both present, the 
 \`allSites\` (people who are limited to some sites are refused).
 
 ## Errors
-Every error has the body \`{"error", "code", "requestId"}\`: \`code\` is stable and for programs, \`error\` is for people. The codes of an operation are listed per status. Code
+Every error has the body \`{"error", "code", "requestId"}\`: \`code\` is stable, for programs; \`error\` is a text for people. The codes of an operation are listed per status. Code
 \`validation_failed\` has \`details.fieldErrors\`: all faults of the request, by dotted field path.
 
 ## Lists
 \`page\` and \`limit\` choose a page. \`pagination.nextCursor\`, sent as \`cursor\`, returns the following page and stays correct while rows are added.
-\`skipCount=true\` leaves the total out and is faster.
+\`skipCount=true\` omits the total and is faster.
 
 ## Repeat safely
 Operations with the header \`${idempotencyKeyHeader}\` answer a repeat with the stored reply for 24 hours. A reply 429 or 503 has \`Retry-After\` in seconds.

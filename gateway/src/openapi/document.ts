@@ -25,7 +25,7 @@ const orgIdParameter = {
   name: "orgId",
   in: "query",
   required: false,
-  description: "May stand here instead of in the body.",
+  description: "May be sent here instead of in the body.",
   schema: { type: "string", format: "uuid" },
 };
 

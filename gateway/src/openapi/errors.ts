@@ -10,16 +10,19 @@ const details = z.object({ formErrors: z.array(z.string()), fieldErrors: z.recor
 export const errorBody = z
   .looseObject({
     error: z.string().meta({ description: "For people." }),
-    code: z.string().meta({ description: "Stable, snake_case; for programs." }),
-    requestId: z.string().meta({ description: "As in X-Request-Id." }),
-    details: details.optional().meta({ description: "Texts by dotted field path, of every fault of the request." }),
+    code: z.string().meta({ description: "Stable code in snake_case, for programs." }),
+    requestId: z.string().meta({ description: "Id of the request, as in X-Request-Id." }),
+    details: details.optional().meta({ description: "Texts of all faults of the request, by dotted field path." }),
     required: z.string().optional().meta({ description: "With `permission_denied`: the permission that is missing." }),
     requiredScopes: z
       .array(z.string())
       .optional()
       .meta({ description: "With `insufficient_scope`: the key needs one of these." }),
     allowed: z.array(z.string()).optional().meta({ description: "With `scope_not_allowed`: scopes of the operation." }),
-    enrollUrl: z.string().optional().meta({ description: "With `mfa_required`: where a person enrolls a factor." }),
+    enrollUrl: z
+      .string()
+      .optional()
+      .meta({ description: "With `mfa_required`: path at which a person enrolls a factor." }),
     status: z
       .string()
       .optional()
@@ -27,7 +30,7 @@ export const errorBody = z
     limit: z.number().optional().meta({ description: "With `limit_reached`: the limit." }),
     scopes: z.array(z.string()).optional().meta({ description: "With `unknown_scope`, `delegation_denied`." }),
     types: z.array(z.string()).optional().meta({ description: "With `unknown_event_type`." }),
-    reason: z.string().optional().meta({ description: "With `invalid_webhook_url`: why." }),
+    reason: z.string().optional().meta({ description: "With `invalid_webhook_url`: the reason." }),
   })
   .meta({ id: "Error" });
 

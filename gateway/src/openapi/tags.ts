@@ -14,7 +14,7 @@ export const tagSentences = {
   "Enrollment keys": "Short-lived secrets by which agents join an organization.",
   Devices: "Managed machines: facts, trust, updates, removal.",
   "Device groups": "Named sets of devices of one organization.",
-  Agents: "What the agent on a device calls: enrollment, heartbeats, logs, channel.",
+  Agents: "Calls of the agent on a device: enrollment, heartbeats, logs, channel.",
   "Agent releases": "Versions of the agent, their rollout to devices, and pins and maintenance windows.",
   "Device logs": "Stored logs and events of devices.",
   "Live event logs": "Event logs read on the device at the moment of the request.",

@@ -16,8 +16,8 @@ const download = route({
   tag: "Agents",
   summary: "Download a binary of an agent release",
   description:
-    "No credential: an installer has none. Without a version it is the promoted one. Answered with the bytes, with one range of them, or " +
-    "with a redirect to the release host or the storage.",
+    "Needs no credential: an installer has none. Without a version the promoted one is returned. The reply is the bytes, one range of them, or " +
+    "a redirect to the release host or the storage.",
   params: z.object({ os, arch }),
   query: z.object({
     component: component.optional().meta({ description: "`agent` when absent." }),
@@ -29,7 +29,7 @@ const download = route({
   answers: {
     206: { description: "One range of the bytes", headers: { "Content-Range": "Which, of how many." } },
     302: { description: "The file is elsewhere", headers: { Location: "Where." } },
-    304: { description: "The client has it" },
+    304: { description: "The client's copy is current" },
     416: { description: "The range is beyond the file", headers: { "Content-Range": "How many bytes there are." } },
   },
   reply: z.string(),
@@ -65,8 +65,8 @@ const available = route({
   path: "/agents/downloads",
   access: { auth: "session" },
   tag: "Agents",
-  summary: "Which systems the promoted agent can be downloaded for",
-  description: "With what verifies each file. Empty while no release is promoted.",
+  summary: "Systems for which the promoted agent can be downloaded",
+  description: "Includes the values that verify each file. Empty while no release is promoted.",
   reply: z.object({
     data: z.array(
       z.object({

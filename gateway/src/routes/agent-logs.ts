@@ -90,7 +90,7 @@ export const agentChannel = route({
   access,
   tag,
   summary: "The agent's channel, a WebSocket",
-  description: "It carries live queries (docs/agent-channel.md).",
+  description: "Carries live queries (docs/agent-channel.md).",
   params: idParams,
   load: "ingest",
   status: 101,

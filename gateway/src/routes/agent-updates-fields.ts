@@ -5,7 +5,7 @@ const source = z
   .meta({ description: "Level that sets the effective value." });
 const field = <T extends z.ZodType>(value: T) =>
   z.object({
-    value: value.nullable().meta({ description: "Set on this level; null when unset." }),
+    value: value.nullable().meta({ description: "Value set on this level; null when unset." }),
     effective: value.nullable().meta({ description: "In force." }),
     source,
     lockedBy: z.literal("partner").nullable().meta({

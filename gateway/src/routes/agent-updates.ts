@@ -32,7 +32,7 @@ const body = z.object({
     .meta({ description: "Days on which updates may begin; null: every day." }),
   windowStart: time.meta({ description: "UTC.", example: "22:00" }),
   windowEnd: endTime.meta({
-    description: "UTC; before the start it is the next day's, like the start it is the whole day.",
+    description: "UTC. An end before the start is on the next day; an end equal to the start means the whole day.",
   }),
 });
 

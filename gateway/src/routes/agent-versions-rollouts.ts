@@ -22,7 +22,7 @@ const ids = z.array(id).max(1_000).optional();
 
 const ringIn = z
   .object({ name: z.string().min(1).max(100), partnerIds: ids, orgIds: ids, siteIds: ids, groupIds: ids })
-  .meta({ description: "Devices of any of these places." });
+  .meta({ description: "Includes the devices of all these places." });
 const idsOut = z.array(idOut);
 const ringOut = z.object({ name: z.string(), partnerIds: idsOut, orgIds: idsOut, siteIds: idsOut, groupIds: idsOut });
 
@@ -32,15 +32,22 @@ const limits = {
     .optional()
     .meta({ description: "Percent of the devices; a higher percentage includes all devices of a lower one." }),
   openRings: z.int().min(0).max(20).optional().meta({ description: "Number of rings included, from the first." }),
-  maxInFlight: z.int().min(1).max(1_000_000).optional().meta({ description: "Devices that update at a time." }),
+  maxInFlight: z
+    .int()
+    .min(1)
+    .max(1_000_000)
+    .optional()
+    .meta({ description: "Devices that may update at the same time." }),
   haltAfterFailures: z.int().min(1).max(1_000_000).optional(),
-  haltPercent: percent.optional().meta({ description: "Of the updates that ended; the larger of both halts." }),
+  haltPercent: percent
+    .optional()
+    .meta({ description: "Percent of the ended updates; the rollout halts beyond the larger of both limits." }),
   soakSeconds: z
     .int()
     .min(0)
     .max(86_400)
     .optional()
-    .meta({ description: "How long a device must run the new version." }),
+    .meta({ description: "Seconds for which a device must run the new version." }),
 };
 
 const rollout = z
@@ -51,7 +58,7 @@ const rollout = z
     version: z.string(),
     kind: z.enum(["guard", "staged"]).meta({ description: "Every version has a guard, for promotions and pins." }),
     state: states,
-    rings: z.array(ringOut).meta({ description: "Which places they name is shown to system callers." }),
+    rings: z.array(ringOut).meta({ description: "The places that rings name are shown to system callers only." }),
     openRings: z.int(),
     percent: z.number(),
     maxInFlight: z.int(),
@@ -61,12 +68,12 @@ const rollout = z
     inFlight: z.int(),
     succeeded: z.int(),
     failed: z.int(),
-    forgiven: z.int().meta({ description: "Failures before it was last resumed." }),
+    forgiven: z.int().meta({ description: "Failures before the rollout was last resumed." }),
     budget: z.int().meta({
       description:
-        "Offers that may be made now: even if all that are under way fail, fewer than twice the threshold have.",
+        "Offers that may be made now: even if all updates in flight fail, fewer than twice the threshold fail.",
     }),
-    reason: z.string().nullable().meta({ description: "Why it halted." }),
+    reason: z.string().nullable().meta({ description: "Reason for the halt." }),
     createdAt: timeOut,
     updatedAt: timeOut,
   })
@@ -113,7 +120,8 @@ const create = route({
   access: operate,
   tag,
   summary: "Offer a version to a part of the fleet before it is promoted",
-  description: "It halts itself. Without rings it is for everybody, within `percent`.",
+  description:
+    "The rollout halts itself when too many updates fail. Without rings it includes all devices within `percent`.",
   body: z.object({ component, version: versionIn, rings: z.array(ringIn).max(20).optional(), ...limits }),
   example: { component: "agent", version: "1.4.0", percent: 10 },
   bodyLimitBytes: 4 * 1024 * 1024,
@@ -201,7 +209,9 @@ const progress = route({
     buckets: z.array(
       z.object({ at: timeOut, offered: z.int(), returned: z.int(), succeeded: z.int(), failed: z.int() }),
     ),
-    expectedEnd: timeOut.nullable().meta({ description: "Of what is under way, at the pace of the last buckets." }),
+    expectedEnd: timeOut
+      .nullable()
+      .meta({ description: "Expected end of the updates in flight, at the pace of the last buckets." }),
   }),
   errors: ["rollout_not_found"],
   async handle({ params, query, rpc }, { services }) {
@@ -225,7 +235,7 @@ const devices = route({
   access: read,
   tag,
   summary: "Update attempts of a rollout, newest first",
-  description: "Those of devices that the caller reaches.",
+  description: "Contains the attempts of devices within the caller's reach.",
   params: idParams,
   query: listQuery.extend({
     state: z.enum(["offered", "returned", "succeeded", "failed", "cancelled", "deferred"]).optional(),

@@ -32,14 +32,14 @@ const agentVersion = z
     component,
     version: z.string(),
     source: z.string().meta({ description: "`github`, `directory` or `api`." }),
-    signed: z.boolean().meta({ description: "A known key signed its manifest." }),
+    signed: z.boolean().meta({ description: "Whether a known key signed its manifest." }),
     counter: z.int().meta({
       description: "Counter of the manifest: agents refuse a manifest with a lower counter than one they have seen.",
     }),
-    expiresAt: timeOut.nullable().meta({ description: "When agents stop taking its manifest." }),
+    expiresAt: timeOut.nullable().meta({ description: "Time from which agents refuse its manifest." }),
     minimumVersion: z.string().nullable(),
     notesUrl: z.string().nullable(),
-    promoted: z.boolean().meta({ description: "It is the fleet's target." }),
+    promoted: z.boolean().meta({ description: "Whether it is the fleet's target." }),
     yankedAt: timeOut.nullable(),
     rollout: z
       .object({ id: idOut, state: z.string(), inFlight: z.int(), succeeded: z.int(), failed: z.int() })
@@ -120,13 +120,13 @@ const sync = route({
   tag,
   summary: "Register a version from a release source",
   description:
-    "Atomic: every file is read completely. A repeated request while it runs waits for the same work; a request that takes longer " +
+    "Atomic: every file is read completely. A repeated request meanwhile waits for the same work; a request that takes longer " +
     "than five minutes is answered 504 while the work continues.",
   params: z.object({
-    source: z.string().max(50).meta({ description: "`github` or `directory`, as far as they are configured." }),
+    source: z.string().max(50).meta({ description: "`github` or `directory`, if it is configured." }),
   }),
   query: z.object({
-    version: versionIn.optional().meta({ description: "Without it the latest stable release." }),
+    version: versionIn.optional().meta({ description: "Default: the latest stable release." }),
   }),
   deadline: "export",
   load: "export",
@@ -166,7 +166,7 @@ const promote = route({
   auditsRefusals: true,
   reply: z.object({
     version: z.string(),
-    component: component.meta({ description: "The first of those promoted." }),
+    component: component.meta({ description: "The first of the promoted components." }),
     previousVersion: z.string().nullable(),
     promotedAt: timeOut,
     promoted: z.array(z.object({ component, previousVersion: z.string().nullable() })),
@@ -192,7 +192,7 @@ const yank = route({
   access: operate,
   tag,
   summary: "Stop offering a version",
-  description: "A promoted one is refused: promote another first.",
+  description: "A promoted version is refused: promote another one first.",
   params: idParams,
   audit: "agent_version.yank",
   auditsRefusals: true,

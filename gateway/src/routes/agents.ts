@@ -107,7 +107,7 @@ const offered = z
     manifest: z.string().nullable().meta({ description: "C2SP signed note; null when the release has none." }),
     rootNotes: z.array(z.string()).meta({
       description:
-        "How the keys of manifests were exchanged, oldest first: C2SP signed notes, each by keys of before and of after.",
+        "Exchanges of the manifest keys, oldest first: C2SP signed notes, each signed by earlier and by later keys.",
     }),
   })
   .meta({ id: "OfferedUpdate" });
@@ -133,7 +133,7 @@ const heartbeat = route({
   access: { auth: "agent", whileQuarantined: true },
   tag,
   summary: "Report that the device is online",
-  description: "Answered once it is stored.",
+  description: "The reply is sent once the heartbeat is stored.",
   params: idParams,
   body: z.object({
     agentVersion: versionIn,
@@ -157,10 +157,10 @@ const heartbeat = route({
   example: { agentVersion: "1.0.0", metrics: { cpu: 0.25 } },
   load: "ingest",
   reply: z.object({
-    status: z.enum(["online", "updating", "quarantined"]).meta({ description: "Of the device." }),
+    status: z.enum(["online", "updating", "quarantined"]).meta({ description: "Status of the device." }),
     serverTime: timeOut,
     heartbeatIntervalSeconds: interval,
-    upgradeTo: z.string().nullable().meta({ description: "Version that the agent is to update to now." }),
+    upgradeTo: z.string().nullable().meta({ description: "Version to which the agent is to update now." }),
     watchdogUpgradeTo: z.string().nullable(),
     helperUpgradeTo: z.string().nullable(),
     updates: z.array(offered).meta({ description: "At most one; empty when there is nothing to do." }),

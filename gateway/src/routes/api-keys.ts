@@ -71,14 +71,14 @@ export const apiKey = z
   })
   .meta({ id: "ApiKey" });
 
-const keyOut = z.string().meta({ description: "The full key: `svc_` and 32 characters. Shown this once." });
+const keyOut = z.string().meta({ description: "The full key: `svc_` and 32 characters. Shown only once." });
 /** What every reply has that makes or rotates a key: the secret itself, and whose it is. */
 export const keyShown = {
   key: keyOut,
-  keyId: idOut.meta({ description: "Of the API key." }),
+  keyId: idOut.meta({ description: "Id of the API key." }),
   keyPrefix: z.string().meta({ description: "First 12 characters of the key." }),
 };
-export const warningOut = z.string().meta({ description: "Says that the key is not shown again." });
+export const warningOut = z.string().meta({ description: "States that the key is not shown again." });
 export const keyWarning = "Store this key now: it cannot be shown again.";
 
 const create = route({
@@ -128,11 +128,11 @@ const list = route({
     orgId: id.optional(),
     status: status.optional(),
     search: searchIn.meta({
-      description: "Name contains this text, whatever its case, or `keyPrefix` begins with it.",
+      description: "Name contains this text, in any case, or `keyPrefix` begins with it.",
     }),
     expiresBefore: timeIn
       .optional()
-      .meta({ description: "Those that end before this time; keys without an end never." }),
+      .meta({ description: "Keys that expire before this time; keys without an expiry are excluded." }),
   }),
   reply: z.object({ data: z.array(apiKey), pagination }),
   errors: ["organization_not_found"],
@@ -206,7 +206,8 @@ const update = route({
   auditsRefusals: true,
   tag,
   summary: "Change an active API key",
-  description: "Holds everywhere when it answers. A service principal's key stays within the principal's scopes.",
+  description:
+    "In force on every gateway before the reply is sent. A service principal's key stays within the principal's scopes.",
   params: idParams,
   body: patch,
   reply: apiKey,
@@ -235,7 +236,8 @@ const revoke = route({
   auditsRefusals: true,
   tag,
   summary: "Revoke an API key permanently",
-  description: "When it answers the key is refused everywhere. The record stays; revoking it again changes nothing.",
+  description:
+    "The key is refused everywhere before the reply is sent. The record stays; revoking it again changes nothing.",
   params: idParams,
   reply: success,
   errors: ["api_key_not_found", "site_restricted"],

@@ -17,11 +17,11 @@ const exportLogs = route({
   tag,
   summary: "Export the newest audit rows that match the filters as a file, at most 10,000",
   description:
-    "CSV (RFC 4180) whose cells no spreadsheet takes for a formula, or JSON lines with checksums, checkpoints and a signed digest, which " +
+    "CSV (RFC 4180) whose cells no spreadsheet evaluates as a formula, or JSON lines with checksums, checkpoints and a signed digest, which " +
     "verify by themselves (`npx muster audit verify`). A connection that ends without its last chunk is an incomplete export. " +
     "Each export is an audit row of its own, `data.export`.",
   query: auditQuery.omit({ page: true, limit: true, cursor: true, skipCount: true }).extend({
-    format: z.enum(["csv", "jsonl"]).default("csv").meta({ description: "Form of the file." }),
+    format: z.enum(["csv", "jsonl"]).default("csv").meta({ description: "Format of the file." }),
     columns: z.string().max(500).optional().meta({
       description:
         "Columns of a CSV file in this order, comma-separated, by their names in its first line; default all.",

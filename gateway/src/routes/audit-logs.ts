@@ -25,12 +25,12 @@ const text = z.string().max(255).optional();
 /** Filters of every audit list (docs/behaviour.md#audit-lists). */
 export const auditQuery = listQuery.extend({
   orgId: id.optional(),
-  user: text.meta({ description: "E-mail or name of the actor contains this, case aside." }),
-  action: text.meta({ description: "Action contains this, case aside." }),
-  resource: text.meta({ description: "Type or name of the resource contains this, case aside." }),
+  user: text.meta({ description: "E-mail or name of the actor contains this, in any case." }),
+  action: text.meta({ description: "Action contains this, in any case." }),
+  resource: text.meta({ description: "Type or name of the resource contains this, in any case." }),
   from: timeIn.optional(),
   to: timeIn.optional(),
-  actorId: id.optional().meta({ description: "Id of the actor: a person, an API key, an agent." }),
+  actorId: id.optional().meta({ description: "Id of the actor: a person, an API key or an agent." }),
   resourceId: id.optional(),
   resourceType: z.string().max(50).optional().meta({ description: "Exact.", example: "device" }),
   result: z.enum(["success", "failure", "denied"]).optional(),
@@ -51,7 +51,9 @@ const auditPagination = pagination
   .extend({
     totalPages: z.int().nullable(),
     totalIsEstimate: z.boolean(),
-    searchedTo: timeOut.nullable().meta({ description: "How far back a search got whose time was up." }),
+    searchedTo: timeOut
+      .nullable()
+      .meta({ description: "Time back to which a search that reached its deadline has searched." }),
   })
   .meta({ id: "AuditPagination" });
 
@@ -76,9 +78,9 @@ export const auditLog = z
     errorMessage: z.string().nullable(),
     ipAddress: z.string().nullable(),
     userAgent: z.string().nullable(),
-    sessionId: idOut.nullable().meta({ description: "Of the person's session." }),
+    sessionId: idOut.nullable().meta({ description: "Id of the person's session." }),
     details: objectOut,
-    seq: z.int().meta({ description: "Place in its chain, from 1, without gaps." }),
+    seq: z.int().meta({ description: "Position in its chain, from 1, without gaps." }),
     checksum: z.string(),
     prevChecksum: z.string().nullable().meta({ description: "Null on the earliest retained row." }),
   })
@@ -138,10 +140,10 @@ const search = route({
   path: "/audit-logs/search",
   access,
   tag,
-  summary: "Audit rows in whose action, actor's e-mail, resource or details a text stands, newest first",
+  summary: "Audit rows that contain a text in action, actor's e-mail, resource or details, newest first",
   description:
     "A search that reaches its deadline returns its partial result: `nextCursor` continues where it stopped, `searchedTo` is the time back to which it searched.",
-  query: auditQuery.extend({ q: z.string().min(1).max(255).meta({ description: "The text, case aside." }) }),
+  query: auditQuery.extend({ q: z.string().min(1).max(255).meta({ description: "The text, in any case." }) }),
   reply: z.object({ data: z.array(auditLog), query: z.string(), pagination: auditPagination }),
   errors: listErrors,
   async handle({ query, rpc }, { services }) {

@@ -38,11 +38,11 @@ const verdict = z
       "BAD_SIGNATURE",
       "HEAD_MISMATCH",
     ]),
-    seq: seqOut.meta({ description: "First row it is about." }),
-    lastSeq: seqOut.meta({ description: "Last row, when it is about several." }),
-    expected: seqOut.meta({ description: "Where the chain should end." }),
-    have: seqOut.meta({ description: "Where it ends." }),
-    rows: seqOut.meta({ description: "How many rows." }),
+    seq: seqOut.meta({ description: "First row of the finding." }),
+    lastSeq: seqOut.meta({ description: "Last row of a finding about several rows." }),
+    expected: seqOut.meta({ description: "Last row that the chain should have." }),
+    have: seqOut.meta({ description: "Last row that the chain has." }),
+    rows: seqOut.meta({ description: "Number of rows." }),
     reason: z.string().nullable(),
   })
   .meta({ id: "AuditVerdict" });

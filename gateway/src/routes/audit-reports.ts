@@ -39,7 +39,7 @@ const actors = z
       lastAt: timeOut,
     }),
   )
-  .meta({ description: "Most rows first, named as the newest row of each names them." });
+  .meta({ description: "Most rows first; the names are those of each actor's newest row." });
 
 const categoryReport = base.extend({ byCategory, byAction }).meta({ id: "AuditCategoryReport" });
 const activityReport = base

@@ -6,7 +6,7 @@ import { exampleId, id, idOut, timeOrNull, timeOut } from "./schemas.ts";
 
 const path = "/audit-logs/retention";
 const query = z.object({
-  orgId: id.optional().meta({ description: "Partner and system callers name the organization." }),
+  orgId: id.optional().meta({ description: "Required for partner and system callers." }),
 });
 
 const policy = z
@@ -14,7 +14,7 @@ const policy = z
     orgId: idOut,
     retentionDays: z.int(),
     archiveToS3: z.boolean().meta({ description: "Rows are archived to object storage before they are deleted." }),
-    lastCleanupAt: timeOut.nullable().meta({ description: "When the rows were last looked through." }),
+    lastCleanupAt: timeOut.nullable().meta({ description: "Time at which retention last checked the rows." }),
     pendingRetentionDays: z.int().nullable().meta({ description: "A shorter retention that is not in force yet." }),
     pendingFrom: timeOut.nullable().meta({ description: "When it is." }),
   })
@@ -27,7 +27,7 @@ const get = route({
   path,
   access: { auth: "session", permission: "audit:write" },
   tag,
-  summary: "How long an organization's audit rows are kept",
+  summary: "Retention of an organization's audit rows",
   query,
   reply: policy,
   errors,
@@ -43,11 +43,11 @@ const update = route({
   audit: "audit.retention.update",
   access: { auth: "session", permission: "audit:write", mfa: true },
   tag,
-  summary: "Change how long an organization's audit rows are kept",
+  summary: "Change the retention of an organization's audit rows",
   description:
     "A longer retention takes effect at once; a shorter one after 24 hours, and until then any change to at least the retention in force cancels it.",
   body: z.object({
-    orgId: id.optional().meta({ description: "Partner and system callers name the organization." }),
+    orgId: id.optional().meta({ description: "Required for partner and system callers." }),
     retentionDays: z.int().min(1).max(3_650).optional().meta({
       description: "A shorter retention waits 24 hours, see `pendingFrom`; a longer one is in force at once.",
     }),

@@ -26,7 +26,7 @@ const stream = z
     orgId: idOut,
     name: z.string(),
     type,
-    url: z.string().nullable().meta({ description: "Without userinfo and without tokens of its query." }),
+    url: z.string().nullable().meta({ description: "Userinfo and tokens in the query are omitted." }),
     status,
     cursorSeq: z.int().meta({ description: "The last row that the receiver accepted." }),
     headSeq: z.int().meta({ description: "The last row of the chain." }),
@@ -37,7 +37,7 @@ const stream = z
     lastError: z.string().nullable(),
     lastErrorAt: timeOut.nullable(),
     lastSuccessAt: timeOut.nullable(),
-    nextAttemptAt: timeOut.nullable().meta({ description: "While it fails." }),
+    nextAttemptAt: timeOut.nullable().meta({ description: "Null unless the stream fails." }),
     createdBy: idOut,
     createdAt: timeOut,
   })
@@ -79,18 +79,15 @@ const create = route({
     orgId,
     name: nameIn,
     type,
-    url: z.string().min(1).max(4_096).optional().meta({ description: "Of a webhook: HTTPS, to a public host." }),
-    secret: z.string().min(1).max(512).optional().meta({ description: "Of a webhook; without it one is made." }),
-    from: z
-      .enum(["now", "start"])
-      .optional()
-      .meta({ description: "`start`: the first row that is kept. Default `now`." }),
+    url: z.string().min(1).max(4_096).optional().meta({ description: "For a webhook: HTTPS, to a public host." }),
+    secret: z.string().min(1).max(512).optional().meta({ description: "For a webhook; default: a generated one." }),
+    from: z.enum(["now", "start"]).optional().meta({ description: "`start`: the first retained row. Default `now`." }),
   }),
   example: { orgId: exampleId, name: "Archive", type: "archive" },
   status: 201,
   idempotent: true,
   noStore: true,
-  reply: stream.extend({ secret: z.string().optional().meta({ description: "Of a webhook. Shown this once." }) }),
+  reply: stream.extend({ secret: z.string().optional().meta({ description: "For a webhook. Shown only once." }) }),
   errors: [...errors, "invalid_webhook_url", "limit_reached"],
   async handle({ body, rpc }, { services }) {
     const { name, type: wanted, url = "", secret = "", from } = body;
@@ -120,7 +117,7 @@ const update = route({
   audit: "audit.stream.update",
   access: write,
   tag,
-  summary: "Pause a stream of audit rows or let it go on",
+  summary: "Pause or resume a stream of audit rows",
   params: idParams,
   body: z.object({ status: z.enum(["active", "paused"]).optional() }),
   example: { status: "paused" },

@@ -54,7 +54,7 @@ const keyMe = z
     partnerId: idOut,
     orgId: idOut,
     scopes: z.array(z.string()),
-    permissions: z.array(z.string()).meta({ description: "What the scopes amount to." }),
+    permissions: z.array(z.string()).meta({ description: "Permissions that the scopes grant." }),
     rateLimit: z.int().meta({ description: "Requests an hour." }),
     expiresAt: timeOut.nullable(),
     principalId: idOut.nullable().meta({ description: "The service principal that owns the key." }),
@@ -64,7 +64,7 @@ const keyMe = z
 export const tokens = z.object({
   accessToken: z.string(),
   refreshToken: z.string().optional().meta({ description: "Omitted when it is set as a cookie." }),
-  expiresInSeconds: z.int().meta({ description: "Life of the access token." }),
+  expiresInSeconds: z.int().meta({ description: "Lifetime of the access token." }),
 });
 
 export const signedIn = z.object({ user, ...tokens.shape }).meta({ id: "SignedIn" });
@@ -119,7 +119,7 @@ const refresh = route({
     "Presenting an older token again, later than its 20 s grace, revokes the whole session. Without a token in the body the session " +
     "cookie is read, for pages of this origin alone, and the next token is set as that cookie.",
   body: z.object({
-    refreshToken: z.string().min(1).max(1_024).optional().meta({ description: "Else the cookie of the session." }),
+    refreshToken: z.string().min(1).max(1_024).optional().meta({ description: "Default: the session's cookie." }),
   }),
   example: { refreshToken: "the token of the sign-in" },
   cookie: sessionCookie,
@@ -202,7 +202,7 @@ const rename = route({
   path: "/auth/me",
   access: { auth: "session" },
   tag,
-  summary: "Change one's own name",
+  summary: "Change the caller's own name",
   body: z.object({ name: nameIn }),
   noStore: true,
   reply: me,

@@ -35,7 +35,9 @@ const group = z
 
 const newGroup = z.object({
   orgId: id.optional().meta({ description: "Required unless the caller belongs to one organization." }),
-  siteId: id.nullish().meta({ description: "A site of the organization; without it the group is the organization's." }),
+  siteId: id
+    .nullish()
+    .meta({ description: "A site of the organization; without one the group is for the whole organization." }),
   name: nameIn,
 });
 
@@ -131,7 +133,7 @@ const remove = route({
   access: { auth: "session", permission: "devices:delete", keyScopes: ["devices:write"] },
   tag,
   summary: "Delete a device group",
-  description: "Its devices stay.",
+  description: "The group's devices stay.",
   params: idParams,
   reply: success,
   errors: ["device_group_not_found"],
@@ -147,8 +149,8 @@ const addDevices = route({
   audit: "device_group.update",
   access: write,
   tag,
-  summary: "Put devices into a group",
-  description: "All of them, or none when one is missing. `added` counts those that were not in before.",
+  summary: "Add devices to a group",
+  description: "Adds all of them, or none when one is missing. `added` counts the new members.",
   params: idParams,
   body: members,
   idempotent: true,
@@ -167,7 +169,7 @@ const removeDevices = route({
   audit: "device_group.update",
   access: write,
   tag,
-  summary: "Take devices out of a group",
+  summary: "Remove devices from a group",
   params: idParams,
   body: members,
   reply: success,
@@ -184,7 +186,7 @@ const removeDevice = route({
   audit: "device_group.update",
   access: write,
   tag,
-  summary: "Take one device out of a group",
+  summary: "Remove one device from a group",
   params: memberParams,
   reply: success,
   errors: ["device_group_not_found", "device_not_found"],

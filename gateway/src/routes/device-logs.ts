@@ -75,10 +75,10 @@ const diagnosticLogs = route({
       .max(100)
       .optional()
       .meta({ description: "One or more of debug, info, warn, error; comma-separated." }),
-    component: z.string().max(100).optional().meta({ description: "Exactly this one." }),
+    component: z.string().max(100).optional().meta({ description: "Exact match." }),
     since: timeIn.optional(),
     until: timeIn.optional(),
-    search: z.string().max(1_000).optional().meta({ description: "The message contains this, case aside." }),
+    search: z.string().max(1_000).optional().meta({ description: "The message contains this, in any case." }),
   }),
   reply: z.object({ data: z.array(agentLog), pagination }),
   errors,
@@ -108,7 +108,7 @@ const eventLogs = route({
     limit: limitUpTo(500),
     category: eventCategory.optional(),
     level: eventLevel.optional(),
-    source: z.string().max(255).optional().meta({ description: "Exactly this one." }),
+    source: z.string().max(255).optional().meta({ description: "Exact match." }),
     startDate: timeIn.optional(),
     endDate: timeIn.optional().meta({ description: "ISO 8601 time with offset; a date includes its whole day." }),
   }),

@@ -15,7 +15,8 @@ export const attempt = z
     version: z.string(),
     fromVersion: z.string(),
     state: z.enum(["offered", "returned", "succeeded", "failed", "cancelled", "deferred"]).meta({
-      description: "Returned: runs the new version and must go on doing so for a while. Deferred: a file was locked.",
+      description:
+        "Returned: the device runs the new version and must keep running it for a while. Deferred: a file was locked.",
     }),
     reason: z.string().nullable(),
     rolloutId: idOut,

@@ -26,7 +26,7 @@ const reply = z.object({
         code: z
           .string()
           .nullable()
-          .meta({ description: "Null: it is done. Else the error's code, as a call for it alone." }),
+          .meta({ description: "Null on success; else the error's code, as of a call for this device alone." }),
         error: z.string().nullable(),
       }),
     )
@@ -34,7 +34,7 @@ const reply = z.object({
 });
 
 const change = z.object({
-  siteId: id.nullish().meta({ description: "A site of their organization; null takes them out of their sites." }),
+  siteId: id.nullish().meta({ description: "A site of their organization; null removes them from their sites." }),
   autoUpdateEnabled: z.boolean().optional(),
 });
 const paths = { siteId: "site_id", autoUpdateEnabled: "auto_update_enabled" };

@@ -79,7 +79,7 @@ const filters = listQuery.extend({
     .meta({ description: "`name=value`, or `name` for any value of it.", example: "region=eu" }),
   seenAfter: timeIn.optional().meta({ description: "Last seen at this time or later." }),
   seenBefore: timeIn.optional().meta({ description: "Not seen since this time." }),
-  search: z.string().max(255).optional().meta({ description: "Host name contains this text, whatever its case." }),
+  search: z.string().max(255).optional().meta({ description: "Host name contains this text, in any case." }),
   sort: z.enum(["hostname", "-hostname", "lastSeenAt", "-lastSeenAt"]).optional().meta({
     description: "`-` is descending; newest first without it. Reads all devices in reach: refused after 3 s.",
     example: "hostname",
@@ -89,7 +89,7 @@ const filters = listQuery.extend({
 const sorts = { hostname: "hostname", "-hostname": "-hostname", lastSeenAt: "last_seen", "-lastSeenAt": "-last_seen" };
 
 const patch = z.object({
-  siteId: id.nullish().meta({ description: "A site of the same organization; null takes the device out of its site." }),
+  siteId: id.nullish().meta({ description: "A site of the same organization; null removes the device from its site." }),
   hostname: nameIn.optional(),
   autoUpdateEnabled: z.boolean().optional(),
 });
@@ -128,7 +128,7 @@ const list = route({
 const statusCount = z.object({
   status,
   count: z.int(),
-  isEstimate: z.boolean().meta({ description: "Beyond 50,000 devices are estimated." }),
+  isEstimate: z.boolean().meta({ description: "Counts above 50,000 devices are estimates." }),
 });
 
 const summary = route({
@@ -136,7 +136,7 @@ const summary = route({
   path: "/devices/summary",
   access: read,
   tag,
-  summary: "How many devices have each status",
+  summary: "Number of devices by status",
   query: z.object({ orgId: id.optional(), siteId: id.optional(), groupId: id.optional() }),
   reply: z.object({ byStatus: z.array(statusCount) }),
   errors: ["organization_not_found", "site_not_found", "site_access_denied", "device_group_not_found"],

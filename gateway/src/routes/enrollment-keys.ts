@@ -37,8 +37,8 @@ const enrollmentKey = z
   })
   .meta({ id: "EnrollmentKey" });
 const withKey = enrollmentKey.extend({
-  key: z.string().meta({ description: "64 hex characters. Shown this once." }),
-  keyId: idOut.meta({ description: "Of the enrollment key." }),
+  key: z.string().meta({ description: "64 hex characters. Shown only once." }),
+  keyId: idOut.meta({ description: "Id of the enrollment key." }),
   keyPrefix: z.string().meta({ description: "First 12 characters of the key, as audit rows name it." }),
   warning: warningOut,
 });
@@ -54,7 +54,7 @@ const create = route({
   tag,
   summary: "Create an enrollment key",
   body: z.object({
-    orgId: id.nullish().meta({ description: "Needed from partner and system callers." }),
+    orgId: id.nullish().meta({ description: "Required for partner and system callers." }),
     siteId: id.nullish(),
     name: nameIn,
     maxUsage: maxUsage.optional().meta({ description: "Enrollments it permits; default 1." }),
@@ -122,7 +122,7 @@ const rotate = route({
   description: "`usageCount` restarts at 0; omitted fields stay unchanged.",
   params: idParams,
   body: z.object({
-    maxUsage: maxUsage.nullish().meta({ description: "Null lifts the limit." }),
+    maxUsage: maxUsage.nullish().meta({ description: "Null removes the limit." }),
     expiresAt: comingTimeIn.optional(),
   }),
   example: { maxUsage: 100 },

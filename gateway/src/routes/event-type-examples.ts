@@ -75,11 +75,11 @@ const posted: Readonly<Record<Exclude<EventType, keyof typeof emitted>, Told>> =
   "policy.evaluated": { description: "A device was compared with a policy.", data: { ...policy, compliant: true } },
   "policy.violation": { description: "A device does not meet a policy.", data: policy },
   "policy.compliant": { description: "A device that did not meet a policy meets it again.", data: policy },
-  "patch.available": { description: "There is a patch that a device lacks.", data: patch },
+  "patch.available": { description: "A device lacks an available patch.", data: patch },
   "patch.approved": { description: "A user has approved a patch.", data: { ...patch, userId: exampleId } },
   "patch.installed": { description: "A patch was installed on a device.", data: patch },
   "patch.failed": { description: "A patch could not be installed on a device.", data: { ...patch, error: "no space" } },
-  "patch.rollback": { description: "A patch was taken off a device.", data: patch },
+  "patch.rollback": { description: "A patch was removed from a device.", data: patch },
   "security.score_changed": {
     description: "The security score of a device has changed.",
     data: { deviceId: exampleId, before: 71, after: 84 },

@@ -10,16 +10,16 @@ const publish = route({
   tag: "Events",
   summary: "Emit an event to an organization's webhooks",
   description:
-    "For parts of the platform that live elsewhere. Stored before the answer; an `id` that the organization has sent before changes nothing. " +
+    "For other parts of the platform. Stored before the reply is sent; an `id` that the organization has sent before changes nothing. " +
     "While deliveries wait for over two seconds, 503 or 429 with `Retry-After`.",
   body: z.object({
     type: z
       .string()
       .min(1)
       .max(100)
-      .meta({ description: "Of `GET /webhooks/event-types`.", example: "alert.triggered" }),
+      .meta({ description: "One of `GET /webhooks/event-types`.", example: "alert.triggered" }),
     orgId: id.optional().meta({ description: "Required unless the caller belongs to one organization." }),
-    id: id.optional().meta({ description: "Of the emitter's own; without it one is made." }),
+    id: id.optional().meta({ description: "Chosen by the emitter; default: a generated one." }),
     data: objectIn.meta({ description: "At most 64 KiB of JSON." }),
   }),
   example: { type: "alert.triggered", orgId: exampleId, data: { name: "Disk full" } },

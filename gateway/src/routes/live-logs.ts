@@ -19,7 +19,7 @@ const errors: readonly PublicCode[] = [
 const logErrors: readonly PublicCode[] = [...errors, "event_log_not_found"];
 
 const level = z.enum(["information", "warning", "error", "critical", "verbose"]);
-const name = z.string().min(1).max(500).meta({ description: "Name of the log, case aside; its slashes encoded." });
+const name = z.string().min(1).max(500).meta({ description: "Name of the log, in any case; slashes are encoded." });
 
 const eventLog = z
   .object({
@@ -49,7 +49,7 @@ const liveEvent = z
 
 const eventsQuery = listQuery.omit({ cursor: true, skipCount: true }).extend({
   level: level.optional(),
-  source: z.string().max(255).optional().meta({ description: "Exactly this one." }),
+  source: z.string().max(255).optional().meta({ description: "Exact match." }),
   startTime: timeIn.optional(),
   endTime: timeIn.optional(),
   eventId: z
@@ -108,7 +108,7 @@ function family(path: string, device: "id" | "deviceId", withList: boolean): Rou
     path: `${path}/:name/events`,
     slashes: ["name"],
     summary: "Events of a log on the device now, newest first",
-    description: "Filters and paging run on the device, which knows pages alone: `nextCursor` is null on each of them.",
+    description: "Filters and paging run on the device, which has no cursors: `nextCursor` is always null.",
     params: ofLog,
     query: eventsQuery,
     reply: z.object({ data: z.array(liveEvent), pagination }),

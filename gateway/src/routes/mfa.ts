@@ -116,7 +116,7 @@ const factors = route({
   path: "/auth/mfa",
   access: { auth: "session" },
   tag,
-  summary: "One's own second factors",
+  summary: "The caller's own second factors",
   noStore: true,
   reply: z
     .object({
@@ -136,7 +136,7 @@ const rotateCodes = route({
   path: "/auth/mfa/recovery-codes",
   access: { auth: "session", mfa: true },
   tag,
-  summary: "Make new recovery codes",
+  summary: "Create new recovery codes",
   description: "Shown only once; earlier codes stop working.",
   noStore: true,
   reply: z.object({ recoveryCodes: z.array(z.string()) }).meta({ id: "NewRecoveryCodes" }),

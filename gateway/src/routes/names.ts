@@ -19,7 +19,7 @@ const list = route({
   path: "/names",
   access: { auth: "session" },
   tag: "Platform",
-  summary: "What ids are called",
+  summary: "Names of records by id",
   description:
     "Partners, organizations and sites for callers with `organizations:read`, devices and device groups with `devices:read`, people with `users:read`. " +
     "Records that do not exist or are out of the caller's reach are omitted. Unordered.",

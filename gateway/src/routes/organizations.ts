@@ -73,7 +73,9 @@ const patch = z.object({
   maxDevices: capIn.nullish(),
   contractStart: timeIn.nullish(),
   contractEnd: timeIn.nullish(),
-  settings: objectIn.optional().meta({ description: "Merged: keys that are sent win, null removes a key." }),
+  settings: objectIn
+    .optional()
+    .meta({ description: "Merged: keys in the request replace stored ones, null removes a key." }),
   ssoConfig: objectIn.nullish(),
   billingContact: objectIn.nullish(),
 });
@@ -133,7 +135,7 @@ const list = route({
   summary: "List organizations by name",
   query: listQuery.extend({
     partnerId: id.optional().meta({ description: "Only this partner's." }),
-    search: searchIn.meta({ description: "Name or slug contains this text, whatever its case." }),
+    search: searchIn.meta({ description: "Name or slug contains this text, in any case." }),
   }),
   reply: z.object({ data: z.array(organization), pagination }),
   errors: ["partner_not_found"],

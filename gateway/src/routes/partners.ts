@@ -98,7 +98,7 @@ const list = route({
   tag,
   summary: "List partners by name",
   query: listQuery.extend({
-    search: searchIn.meta({ description: "Name or slug contains this text, whatever its case." }),
+    search: searchIn.meta({ description: "Name or slug contains this text, in any case." }),
   }),
   reply: z.object({ data: z.array(partner), pagination }),
   async handle({ query, rpc }, { services }) {
@@ -124,7 +124,8 @@ const get = route({
 });
 
 const settingsIn = objectIn.meta({
-  description: "Merged: keys that are sent win, null removes a key, `contact.*` and `businessHours.*` singly.",
+  description:
+    "Merged: keys in the request replace stored ones, null removes a key, `contact.*` and `businessHours.*` singly.",
 });
 
 const ownPatch = z.object({ name: nameIn.optional(), billingEmail, settings: settingsIn.optional() });

@@ -35,7 +35,7 @@ const registerOptions = route({
   path: "/auth/mfa/passkeys/register/options",
   access: { auth: "session" },
   tag,
-  summary: "Options for making a passkey",
+  summary: "Options for creating a passkey",
   description:
     "For `navigator.credentials.create()`. The challenge is valid once, for 5 minutes. A user with a factor must have " +
     "completed it in this session.",
@@ -58,13 +58,13 @@ const registerVerify = route({
   path: "/auth/mfa/passkeys/register/verify",
   access: { auth: "session" },
   tag,
-  summary: "Register the passkey that was made",
+  summary: "Register the created passkey",
   description:
     "Counts as a completed challenge of this session. The first factor of any kind also returns recovery codes, which are shown only once.",
   body: z.object({ credential, name: nameIn.optional() }),
   noStore: true,
   reply: passkey
-    .extend({ recoveryCodes: z.array(z.string()).optional().meta({ description: "With the first factor alone." }) })
+    .extend({ recoveryCodes: z.array(z.string()).optional().meta({ description: "With the first factor only." }) })
     .meta({ id: "NewPasskey" }),
   errors: ["invalid_passkey", "mfa_required"],
   async handle({ body, session, rpc }, { services, sessions }) {
@@ -129,7 +129,7 @@ const list = route({
   path: "/auth/mfa/passkeys",
   access: { auth: "session" },
   tag,
-  summary: "One's own passkeys, oldest first",
+  summary: "The caller's own passkeys, oldest first",
   noStore: true,
   reply: z.object({ data: z.array(passkey) }),
   async handle({ rpc }, { services }) {
@@ -142,7 +142,7 @@ const rename = route({
   path: "/auth/mfa/passkeys/:id",
   access: { auth: "session" },
   tag,
-  summary: "Rename one of one's own passkeys",
+  summary: "Rename one of the caller's own passkeys",
   params: idParams,
   body: z.object({ name: nameIn }),
   noStore: true,
@@ -158,7 +158,7 @@ const remove = route({
   path: "/auth/mfa/passkeys/:id",
   access: { auth: "session", mfa: true },
   tag,
-  summary: "Remove one of one's own passkeys",
+  summary: "Remove one of the caller's own passkeys",
   description:
     "Deleting the last factor also deletes the recovery codes, and no session counts as having completed a challenge any more.",
   params: idParams,

@@ -14,7 +14,7 @@ const health = route({
   access: { auth: "none" },
   tag,
   summary: "Version and state of the platform",
-  description: "Answers 200 while the gateway serves; `degraded` when a service is away or starting.",
+  description: "Answers 200 while the gateway serves; `degraded` when a service is unavailable or starting.",
   deadline: "health",
   load: "vital",
   reply: z
@@ -35,14 +35,14 @@ const serviceStatus = z
     service: z.string(),
     status: z.enum(["ok", "starting", "unavailable"]),
     version: z.string().nullable(),
-    checks: z.record(z.string(), z.string()).meta({ description: "What the process that answered depends on." }),
+    checks: z.record(z.string(), z.string()).meta({ description: "Dependencies of the process that answered." }),
     outbox: z.object({ waiting: z.int(), oldestSeconds: z.number() }).nullable().meta({
       description: "Messages that wait to be published, counted up to 100,000.",
     }),
     deadLetters: z.int().nullable().meta({ description: "Dead letters that were not requeued." }),
-    openJobs: z.int().nullable().meta({ description: "Long work that is queued or running." }),
+    openJobs: z.int().nullable().meta({ description: "Long-running jobs that are queued or running." }),
     deliveries: z.object({ due: z.int(), oldestDueSeconds: z.number() }).nullable().meta({
-      description: "Webhook deliveries that are due and not sent, counted up to 100,000; webhook-dispatcher alone.",
+      description: "Webhook deliveries that are due and not sent, counted up to 100,000; webhook-dispatcher only.",
     }),
   })
   .meta({ id: "ServiceStatus" });
@@ -53,7 +53,7 @@ const status = route({
   access: { auth: "session", permission: "platform:admin", scopes: ["system"] },
   tag,
   summary: "Pending messages and dead letters of each service",
-  description: "Of a service that does not answer all figures are null.",
+  description: "All figures of a service that does not answer are null.",
   deadline: "health",
   reply: z.object({ version: z.string(), services: z.array(serviceStatus) }),
   async handle({ rpc }, { services: { statuses }, version }) {

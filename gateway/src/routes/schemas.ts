@@ -38,7 +38,7 @@ export const listQuery = z.object({
     .string()
     .max(3_000)
     .optional()
-    .meta({ description: "`nextCursor` of the page before; then `page` is ignored." }),
+    .meta({ description: "`nextCursor` of the previous page; `page` is ignored then." }),
   skipCount: z
     .enum(["true", "false", "1", "0"])
     .optional()
@@ -50,7 +50,7 @@ export const searchIn = z
   .string()
   .max(255)
   .optional()
-  .meta({ description: "Name contains this text, whatever its case.", example: "acme" });
+  .meta({ description: "Name contains this text, in any case.", example: "acme" });
 
 /** The page as services accept it. */
 export function pageOf(query: Partial<z.output<typeof listQuery>>, maxLimit = 100) {
@@ -69,7 +69,10 @@ export const pagination = z
     limit: z.int(),
     total: z.int().nullable().meta({ description: "Null under `skipCount`." }),
     nextCursor: z.string().nullable().meta({ description: "Null on the last page." }),
-    totalIsEstimate: z.literal(true).optional().meta({ description: "There when `total` was estimated, not counted." }),
+    totalIsEstimate: z
+      .literal(true)
+      .optional()
+      .meta({ description: "Present when `total` was estimated, not counted." }),
   })
   .meta({ id: "Pagination" });
 

@@ -63,7 +63,9 @@ const patch = z.object({
   timezone: timezone.optional(),
   address: objectIn.nullish(),
   contact: objectIn.nullish(),
-  settings: objectIn.optional().meta({ description: "Merged: keys that are sent win, null removes a key." }),
+  settings: objectIn
+    .optional()
+    .meta({ description: "Merged: keys in the request replace stored ones, null removes a key." }),
 });
 
 const paths = {
@@ -93,7 +95,7 @@ const list = route({
   description: "Without a filter the sites of all accessible organizations.",
   query: listQuery.extend({
     orgId: id.optional().meta({ description: "Only this organization's." }),
-    organizationId: id.optional().meta({ description: "The same as `orgId`." }),
+    organizationId: id.optional().meta({ description: "Synonym of `orgId`." }),
     search: searchIn,
   }),
   reply: z.object({ data: z.array(site), pagination }),

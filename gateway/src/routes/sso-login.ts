@@ -31,7 +31,7 @@ const check = route({
   ...open,
   method: "GET",
   path: "/sso/check/:orgId",
-  summary: "What a sign-in page offers for an organization",
+  summary: "Sign-in options of an organization",
   description: "Unknown, deleted and plain organizations are answered alike.",
   params: orgParams,
   reply: z
@@ -39,7 +39,7 @@ const check = route({
       ssoEnabled: z.boolean(),
       provider: z.object({ id: idOut, name: z.string(), type: z.enum(["oidc", "saml"]) }).nullable(),
       enforceSSO: z.boolean(),
-      loginUrl: z.string().nullable().meta({ description: "Where a browser begins to sign in." }),
+      loginUrl: z.string().nullable().meta({ description: "URL at which a browser begins to sign in." }),
     })
     .meta({ id: "SsoCheck" }),
   async handle({ params, rpc }, { services, publicUrl }) {
@@ -59,7 +59,7 @@ const find = route({
   ...open,
   method: "POST",
   path: "/sso/find",
-  summary: "What a sign-in page offers for an e-mail address",
+  summary: "Sign-in options of an e-mail address",
   description:
     "The provider of the organization or partner that has verified the address's domain; the reply reveals nothing of the account. All other domains " +
     "are answered alike.",
@@ -69,7 +69,7 @@ const find = route({
     .object({
       providerName: z.string().nullable(),
       enforceSSO: z.boolean(),
-      loginUrl: z.string().nullable().meta({ description: "Where a browser begins to sign in." }),
+      loginUrl: z.string().nullable().meta({ description: "URL at which a browser begins to sign in." }),
     })
     .meta({ id: "SsoOfEmail" }),
   async handle({ body, rpc }, { services, publicUrl }) {
@@ -84,7 +84,7 @@ const login = {
   ...open,
   method: "GET",
   query: z.object({
-    redirect: anyText(500).meta({ description: "Path of the app to go to afterwards; `/` when it is none." }),
+    redirect: anyText(500).meta({ description: "Path of the app to open afterwards; `/` when it is invalid." }),
   }),
   status: 302,
   answers: {
@@ -126,7 +126,7 @@ const callback = route({
   method: "GET",
   path: "/sso/callback",
   cookie: stateCookie,
-  summary: "Where an identity provider sends the browser back to",
+  summary: "Callback to which an identity provider redirects the browser",
   query: z.object({
     state: anyText(64),
     code: anyText(4_096),
@@ -164,7 +164,7 @@ const acs = route({
   path: "/sso/saml/acs",
   form: true,
   bodyLimitBytes: 192 * 1024,
-  summary: "Where a SAML identity provider makes the browser post its response",
+  summary: "Address to which the browser posts a SAML identity provider's response",
   description: "The form of the HTTP-POST binding: `SAMLResponse` and `RelayState`, each once.",
   body: z.object({
     SAMLResponse: z.string().catch("").default("").meta({ description: "Base64." }),
@@ -227,7 +227,7 @@ const loginContext = route({
   ...open,
   method: "GET",
   path: "/auth/login-context",
-  summary: "Branding and sign-in of the one partner of a deployment of its own",
+  summary: "Branding and sign-in of the partner of a single-partner deployment",
   description: "Both null on hosted deployments, and on those with several partners.",
   reply: z.object({
     branding: branding.nullable(),

@@ -28,7 +28,7 @@ export const ssoProvider = z
   .object({
     id: idOut,
     orgId: idOut.nullable().meta({ description: "Null for a partner's own provider." }),
-    partnerId: idOut.nullable().meta({ description: "Of a partner's own provider alone." }),
+    partnerId: idOut.nullable().meta({ description: "For a partner's own provider only." }),
     name: z.string(),
     type,
     status: status.meta({ description: "Only `active` providers are used for sign-in." }),
@@ -62,12 +62,12 @@ export const ssoProvider = z
     samlMetadataUrl: z.string().nullable(),
     samlMetadataAt: timeOut
       .nullable()
-      .meta({ description: "When the metadata behind the URL was read; it is read daily." }),
-    samlMetadataError: z.string().nullable().meta({ description: "Why it could not be read the last time." }),
+      .meta({ description: "Time at which the URL's metadata was last read; it is read daily." }),
+    samlMetadataError: z.string().nullable().meta({ description: "Reason why the last read failed." }),
     samlWantEncrypted: z.boolean(),
     samlSignRequests: z.boolean(),
     callbackUrl: z.string().nullable().meta({ description: "To register at the identity provider (OpenID Connect)." }),
-    samlAcsUrl: z.string().nullable().meta({ description: "The same for SAML." }),
+    samlAcsUrl: z.string().nullable().meta({ description: "To register at the identity provider (SAML)." }),
     samlSpMetadataUrl: z
       .string()
       .nullable()

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { type Route, route } from "../route.ts";
 import { idParams } from "./schemas.ts";
 
-const count = (of: string) => z.int().describe(`How many ${of} this call ended.`);
+const count = (of: string) => z.int().describe(`Number of ${of} that this call ended.`);
 
 const revoked = z
   .object({

@@ -56,7 +56,7 @@ const siteIdsIn = z
   .meta({ description: "The person is limited to these sites; null: not limited." });
 const inviteUrl = z
   .string()
-  .meta({ description: "Carries the invitation's token; single use, 7 days, shown this once." });
+  .meta({ description: "Carries the invitation's token; single use, 7 days, shown only once." });
 
 const invite = route({
   method: "POST",
@@ -198,7 +198,7 @@ const disable = route({
   auditsRefusals: true,
   tag,
   summary: "Disable a person",
-  description: "When it answers each of their sessions is refused everywhere.",
+  description: "Each of their sessions is refused everywhere before the reply is sent.",
   params: idParams,
   reply: user,
   errors: [...beyond, "last_administrator"],
@@ -216,9 +216,9 @@ const endSessions = route({
   auditsRefusals: true,
   tag,
   summary: "End every session of a person",
-  description: "When it answers each is refused everywhere. The person may sign in again.",
+  description: "Each is refused everywhere before the reply is sent. The person may sign in again.",
   params: idParams,
-  reply: z.object({ ended: z.int().meta({ description: "How many there were." }) }),
+  reply: z.object({ ended: z.int().meta({ description: "Sessions that ended." }) }),
   errors: beyond,
   async handle({ params, rpc }, { services }) {
     const { ended } = await services.users.endUserSessions({ id: params.id }, await rpc());
@@ -236,12 +236,12 @@ const resetFactors = route({
   tag,
   summary: "Remove every second factor of a person",
   description:
-    "Authenticator app, passkeys and recovery codes; every session ends, everywhere when it answers. The person signs in " +
+    "Removes authenticator app, passkeys and recovery codes, and ends every session everywhere before the reply is sent. The person signs in " +
     "without a second factor, enrolls a new one, and is notified by mail.",
   params: idParams,
   reply: z.object({
-    totp: z.boolean().meta({ description: "Whether there was an authenticator app." }),
-    passkeys: z.int().meta({ description: "How many there were." }),
+    totp: z.boolean().meta({ description: "Whether an authenticator app was removed." }),
+    passkeys: z.int().meta({ description: "Passkeys that were removed." }),
     ended: z.int().meta({ description: "Sessions that ended." }),
   }),
   errors: beyond,
@@ -258,7 +258,7 @@ const enable = route({
   audit: "user.enable",
   auditsRefusals: true,
   tag,
-  summary: "Let a disabled person in again",
+  summary: "Enable a disabled person",
   description: "The user signs in again; a user who never accepted the invitation is invited again.",
   params: idParams,
   reply: user,
@@ -276,7 +276,7 @@ const inviteAgain = route({
   auditsRefusals: true,
   tag,
   summary: "Resend the invitation of a user who has not accepted yet",
-  description: "The invitations before stop working.",
+  description: "Earlier invitations stop working.",
   params: idParams,
   idempotent: true,
   noStore: true,
@@ -297,7 +297,8 @@ const remove = route({
   auditsRefusals: true,
   tag,
   summary: "Remove a person",
-  description: "With sessions and second factors, everywhere when it answers; what they did stays in the audit trail.",
+  description:
+    "Removes sessions and second factors, too, everywhere before the reply is sent; the person's audit rows stay.",
   params: idParams,
   reply: success,
   errors: [...beyond, "last_administrator"],

@@ -32,7 +32,7 @@ const delivery = z
     status,
     event: z.string(),
     eventId: idOut,
-    payload: objectOut.meta({ description: "`data` of what is sent." }),
+    payload: objectOut.meta({ description: "`data` of the sent event." }),
     responseStatus: z.int().nullable(),
     responseBody: z.string().nullable().meta({ description: "The first 1,000 characters." }),
     responseTimeMs: z.int().nullable(),
@@ -53,7 +53,9 @@ const attempt = z
     totalMs: z.int().nullable(),
     remoteAddress: z.string().nullable(),
     reused: z.boolean().meta({ description: "Sent over a connection that was open already." }),
-    interrupted: z.boolean().meta({ description: "Ended unseen: what the receiver did is not known." }),
+    interrupted: z.boolean().meta({
+      description: "The sender ended before it stored an outcome; the receiver may have handled the request.",
+    }),
     possibleDuplicate: z.boolean().meta({ description: "The request was marked as a replay." }),
     requestHeaders: objectOut,
     responseStatus: z.int().nullable(),
@@ -100,7 +102,7 @@ const list = route({
       .string()
       .regex(/^(?:[1-5](?:\d\d|xx)|none)$/, "A status such as 404, a class such as 5xx, or none")
       .optional()
-      .meta({ description: "What the receiver answered last: a status, a class, or `none`.", example: "5xx" }),
+      .meta({ description: "The receiver's last answer: a status, a class, or `none`.", example: "5xx" }),
   }),
   reply: z.object({ data: z.array(delivery), pagination }),
   errors: ["webhook_not_found", "site_restricted"],
@@ -136,7 +138,7 @@ const get = route({
 });
 
 const bucket = z.object({
-  at: timeOut.meta({ description: "Where the bucket begins." }),
+  at: timeOut.meta({ description: "Start of the bucket." }),
   delivered: z.int(),
   failed: z.int(),
   open: z.int().meta({ description: "Pending and retrying." }),
@@ -147,7 +149,7 @@ const stats = route({
   path: "/webhooks/:id/stats",
   access: read,
   tag,
-  summary: "How the deliveries of a webhook ended, in buckets of time",
+  summary: "Outcomes of a webhook's deliveries, in buckets of time",
   description: "By the time at which each delivery was queued; its retries change the bucket that it is in already.",
   params: idParams,
   query: z.object({
@@ -214,7 +216,7 @@ const retry = route({
   access: write,
   tag,
   summary: "Queue a failed delivery again",
-  description: "A new record is made; the failed one is kept.",
+  description: "Creates a new record; the failed one stays.",
   params: deliveryParams,
   status: 202,
   idempotent: true,
@@ -234,7 +236,7 @@ const deadLetters = route({
   tag,
   summary: "Deliveries whose retries were exhausted, newest first",
   query: listQuery.extend({
-    orgId: id.optional().meta({ description: "Only this organization's; without it all that the caller reaches." }),
+    orgId: id.optional().meta({ description: "Only this organization's; default: all that the caller reaches." }),
     webhookId: id.optional(),
   }),
   reply: z.object({ data: z.array(deadLetter), pagination }),

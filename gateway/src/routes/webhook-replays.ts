@@ -30,14 +30,14 @@ const replay = z
     status: state,
     since: timeOut,
     until: timeOut,
-    deliveryStatus: wanted.meta({ description: "Which deliveries are sent again: those that ended so." }),
+    deliveryStatus: wanted.meta({ description: "Outcome of the deliveries that are sent again." }),
     events: z.array(z.string()).meta({ description: "Empty: any type." }),
     position: timeOut
       .nullable()
       .meta({ description: "Time between `since` and `until` up to which deliveries have been queued." }),
     queued: z.int().meta({ description: "Deliveries queued again so far." }),
     skipped: z.int().meta({
-      description: "Matching deliveries whose event it had queued already, or whose payload is not kept any more.",
+      description: "Matching deliveries whose event was already queued, or whose payload is no longer stored.",
     }),
     createdBy: idOut,
     createdAt: timeOut,
@@ -57,14 +57,16 @@ const start = route({
   audit: "webhook.replay",
   access: write,
   tag,
-  summary: "Send again what a webhook was sent before",
+  summary: "Send earlier deliveries of a webhook again",
   description:
-    "In the background and a few at a time, so that what is sent live keeps its turn. Each event is queued once, as a new delivery with the event's own id.",
+    "Runs in the background, a few at a time, so that live deliveries are not delayed. Each event is queued once, as a new delivery with the event's own id.",
   params: idParams,
   body: z.object({
     since: timeIn,
     until: timeIn.optional().meta({ description: "Default now." }),
-    deliveryStatus: wanted.optional().meta({ description: "Deliveries that ended so; default `failed`." }),
+    deliveryStatus: wanted
+      .optional()
+      .meta({ description: "Outcome of the deliveries to send again; default `failed`." }),
     events: z.array(z.string().max(100)).max(100).optional().meta({ description: "Types; default any." }),
   }),
   example: { since: "2020-01-01" },
@@ -105,7 +107,7 @@ const get = route({
   path: "/webhooks/:id/replays/:replayId",
   access: read,
   tag,
-  summary: "One replay with what became of its deliveries",
+  summary: "One replay with the outcomes of its deliveries",
   params,
   reply: replay.extend({ outcomes }),
   errors: ["webhook_not_found", "replay_not_found"],
@@ -132,7 +134,7 @@ const cancel = route({
   tag,
   summary: "Cancel a replay",
   description:
-    "Queues nothing more and drops what waits; requests under way end. A replay that has ended stays as it is.",
+    "Queues nothing more and drops pending deliveries; requests in flight are completed. An ended replay stays unchanged.",
   params,
   reply: success,
   errors: ["webhook_not_found", "replay_not_found", "site_restricted"],

@@ -18,7 +18,7 @@ export const webhook = z
     id: idOut,
     orgId: idOut,
     name: z.string(),
-    url: z.string().meta({ description: "Without userinfo and without tokens of its query." }),
+    url: z.string().meta({ description: "Userinfo and tokens in the query are omitted." }),
     hasSecret: z.boolean(),
     events: z.array(z.string()),
     headers: z.array(headerOut),
@@ -27,7 +27,7 @@ export const webhook = z
       description: "One request at a time in the order of the events; a failing delivery holds back the later ones.",
     }),
     retryPolicy: retryPolicy.nullable().meta({ description: "Null: 5 retries after 1, 2, 4, 8 and 16 s." }),
-    successCount: z.int().meta({ description: "Deliveries that ended well." }),
+    successCount: z.int().meta({ description: "Successful deliveries." }),
     failureCount: z.int().meta({ description: "Deliveries whose retries were exhausted." }),
     lastDeliveryAt: timeOut.nullable(),
     lastSuccessAt: timeOut.nullable(),
@@ -65,7 +65,7 @@ export const health = z
     failedReason: z
       .enum(["gone", "exhausted"])
       .nullable()
-      .meta({ description: "Why it was marked `failed`: it answered 410, or no delivery ended well for days." }),
+      .meta({ description: "Why it was marked `failed`: it answered 410, or no delivery succeeded for days." }),
   })
   .meta({ id: "WebhookHealth" });
 
@@ -147,7 +147,7 @@ export const newWebhook = z.object({
 export const patch = z.object({
   name: nameIn.optional(),
   url: url.optional(),
-  secret: secret.nullish().meta({ description: "Null removes it: requests are not signed any more." }),
+  secret: secret.nullish().meta({ description: "Null removes it: requests are no longer signed." }),
   events: events.optional(),
   headers: headers.optional(),
   status: status.optional(),

@@ -35,7 +35,7 @@ const tag = "Webhooks";
 const read = { auth: "session", permission: "webhooks:read", keyScopes: ["webhooks:read"] } as const;
 const write = { auth: "session", permission: "webhooks:write", keyScopes: ["webhooks:write"] } as const;
 
-const textIn = searchIn.meta({ description: "Name or address contains this text, whatever its case." });
+const textIn = searchIn.meta({ description: "Name or address contains this text, in any case." });
 
 const list = route({
   method: "GET",
@@ -82,7 +82,7 @@ const create = route({
   tag,
   summary: "Create a webhook",
   description:
-    "The URL is judged now and before each delivery: HTTPS only, no local names, every address of the host public.",
+    "The URL is checked now and before each delivery: HTTPS only, no local names, every address of the host public.",
   body: newWebhook,
   example: { orgId: exampleId, name: "Tickets", url: "https://example.com/hook", events: ["*"] },
   status: 201,
@@ -116,7 +116,7 @@ const types = route({
   path: "/webhooks/event-types",
   access: read,
   tag,
-  summary: "Event types that a webhook can subscribe to, each with a sentence and an example",
+  summary: "Event types that a webhook can subscribe to, each with a description and an example",
   reply: z.object({ data: z.array(eventType) }),
   handle: () => ({ data: eventTypes.map(eventTypeOf) }),
 });
@@ -186,7 +186,7 @@ const remove = route({
   access: write,
   tag,
   summary: "Delete a webhook and all its deliveries",
-  description: "Nothing more is sent or shown when it answers; its deliveries are removed in the background.",
+  description: "Nothing more is sent or shown after the reply; its deliveries are removed in the background.",
   params: idParams,
   reply: success,
   errors: ["webhook_not_found", "site_restricted"],
@@ -204,16 +204,16 @@ const rotate = route({
   tag,
   summary: "Rotate a webhook's signing secret",
   description:
-    "The secret before signs beside the new one until `previousSecretUntil`: in `webhook-signature`, and as `X-Service-Signature-Previous`. A second rotation ends the first one's overlap.",
+    "The previous secret signs beside the new one until `previousSecretUntil`: in `webhook-signature`, and as `X-Service-Signature-Previous`. A second rotation ends the first one's overlap.",
   params: idParams,
   body: z.object({
-    secret: secret.min(1).optional().meta({ description: "Without it one is made." }),
+    secret: secret.min(1).optional().meta({ description: "Default: a generated one." }),
     graceSeconds: z
       .int()
       .min(0)
       .max(30 * 86_400)
       .optional()
-      .meta({ description: "Seconds for which the previous secret signs, too; default a day, 0 ends it at once." }),
+      .meta({ description: "Seconds for which the previous secret also signs; default a day, 0 ends it at once." }),
   }),
   idempotent: true,
   noStore: true,
