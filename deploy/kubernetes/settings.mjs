@@ -1,4 +1,4 @@
-// node settings.mjs [--check]: what the chart and its readers know of each workload's settings, out of the compiled
+// node settings.mjs [--check]: the settings of each workload for the chart and its readers, from the compiled
 // config.ts files: charts/muster/files/settings.json (names, bounds, which are secrets: _validate.tpl refuses the rest)
 // and docs/operations/settings.md. --check: both are as the settings are.
 import { readFileSync, writeFileSync } from "node:fs";
@@ -17,7 +17,7 @@ const service = async (name, more = {}) => ({
   ...(await compiled(`services/${name}`)).settings,
 });
 /** Those that keep a copy of the tenants ask tenancy for it (libs/service). */
-const copying = { TENANCY_URL: baseUrls("tenancy", "asked for its snapshot") };
+const copying = { TENANCY_URL: baseUrls("tenancy", "queried for its snapshot") };
 const dispatcher = await service("webhook-dispatcher", copying);
 const workloads = {
   gateway: (await compiled("gateway")).configSchema.shape,

@@ -81,11 +81,13 @@ export const processSettings = {
   LOG_LEVEL: z
     .enum(["trace", "debug", "info", "warn", "error"])
     .default("info")
-    .describe("Least severe log level kept."),
+    .describe("Least severe level that is logged."),
   OPS_HOST: z.string().default("0.0.0.0").describe("Address the ops port listens on."),
   OPS_PORT: whole(9090, 0, 65535).describe("Port of /metrics, /livez and /readyz; 0 takes a free one."),
   DRAIN_DELAY_MS: whole(0, 0, 60_000).describe("Milliseconds between reporting not ready and refusing new work."),
-  DRAIN_GRACE_MS: whole(10_000, 0, 300_000).describe("Milliseconds that work under way may take during shutdown."),
+  DRAIN_GRACE_MS: whole(10_000, 0, 300_000).describe(
+    "Milliseconds that work in flight may take during shutdown; the rest is cut off.",
+  ),
 };
 
 const path = (what: string) =>

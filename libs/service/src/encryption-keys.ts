@@ -7,7 +7,10 @@ export const encryptionSettings = {
     .string()
     .optional()
     .describe("id:base64 32-byte keys for secrets at rest, comma-separated; the first encrypts, all decrypt."),
-  APP_ENCRYPTION_KEY: z.string().optional().describe("The same, for deployments that use this name."),
+  APP_ENCRYPTION_KEY: z
+    .string()
+    .optional()
+    .describe("Older name of SECRET_ENCRYPTION_KEY; used when that one is not set."),
 };
 
 /** Keys for secrets at rest, under either name. Throws ConfigError when neither is set. */

@@ -78,7 +78,7 @@ export type ServiceDefinition<S extends z.ZodRawShape> = {
 const farewellMs = 500;
 
 const tenantCopySettings = {
-  TENANCY_URL: baseUrls("tenancy", "asked for its snapshot"),
+  TENANCY_URL: baseUrls("tenancy", "queried for its snapshot"),
 };
 /** What a service has of its own settings once they are read; TENANCY_URL where it keeps a copy of the tenants. */
 type CopySettings = z.infer<z.ZodObject<typeof serviceSettings>> &

@@ -35,28 +35,30 @@ export const settings = {
       "Verifier keys of signed manifests, name+hash+base64, comma-separated. When set, a release without a manifest signed by one of them is refused; when empty, unsigned releases are accepted.",
     ),
   RELEASE_STORE_DIR: optional().describe(
-    "Folder that binaries are stored in; unset and without a bucket nothing is stored.",
+    "Folder that binaries are stored in; without folder and bucket nothing is stored.",
   ),
-  RELEASE_S3_BUCKET: optional().describe("Bucket that binaries are stored in, in place of a folder."),
-  RELEASE_S3_PREFIX: z.string().default("releases/").describe("Prefix of the keys in that bucket."),
-  RELEASE_S3_ENDPOINT: optional().describe("URL of an S3-compatible storage; unset: AWS."),
+  RELEASE_S3_BUCKET: optional().describe("Bucket that binaries are stored in, instead of a folder."),
+  RELEASE_S3_PREFIX: z.string().default("releases/").describe("Prefix of the keys in the bucket of binaries."),
+  RELEASE_S3_ENDPOINT: optional().describe("URL of the bucket's S3-compatible storage; unset: AWS."),
   RELEASE_S3_REGION: z.string().default("us-east-1").describe("Region of the bucket."),
-  RELEASE_S3_PATH_STYLE: flag(false).describe("Name the bucket in the path instead of the host name."),
-  RELEASE_S3_ACCESS_KEY_ID: optional().describe(
-    "Access key of the bucket; unset: the credentials of the surroundings.",
-  ),
-  RELEASE_S3_SECRET_ACCESS_KEY: optional().describe("Secret of that access key."),
+  RELEASE_S3_PATH_STYLE: flag(false).describe("Whether the bucket is named in the path instead of the host name."),
+  RELEASE_S3_ACCESS_KEY_ID: optional().describe("Access key of the bucket; unset: the environment's credentials."),
+  RELEASE_S3_SECRET_ACCESS_KEY: optional().describe("Secret of the bucket's access key."),
   RELEASE_S3_PROXY: flag(false).describe(
     "Whether binaries of the bucket are streamed through the platform instead of redirecting to a URL signed for 5 minutes.",
   ),
   UPDATE_TIMEOUT_SECONDS: whole(300, 10, 86_400).describe(
-    "Seconds in which an offered update must be running; a device silent for longer counts as failed.",
+    "Seconds within which a device must run an offered version; later it counts as failed.",
   ),
   HEARTBEAT_INTERVAL_SECONDS: whole(60, 1, 3_600).describe(
-    "Seconds between the heartbeats of an agent, as tenancy has it; a device that soaks may miss three.",
+    "Seconds between the heartbeats of an agent, equal to tenancy's setting; a device that soaks may miss three.",
   ),
-  STAGED_ROLLOUTS_MAX: whole(10, 1, 1_000).describe("Staged rollouts that may be under way at a time."),
-  MFA_MAX_AGE_MINUTES: whole(480, 1, 43_200).describe("Minutes for which a completed second factor counts."),
+  STAGED_ROLLOUTS_MAX: whole(10, 1, 1_000).describe(
+    "Staged rollouts that may be open at the same time; another one is refused with 409.",
+  ),
+  MFA_MAX_AGE_MINUTES: whole(480, 1, 43_200).describe(
+    "Minutes for which a completed second factor is valid in a session.",
+  ),
   EGRESS_TEST_EXCEPTIONS: z
     .string()
     .default("")

@@ -18,23 +18,23 @@ export const migrations = new URL("../migrations/", import.meta.url);
 /** Where archives and checkpoints go: a bucket, a directory, or nowhere. */
 export const archiveSettings = {
   ARCHIVE_S3_BUCKET: z.string().optional().describe("Bucket of an S3-compatible storage for archived audit rows."),
-  ARCHIVE_S3_ENDPOINT: z.url().optional().describe("URL of the storage when it is not AWS's own."),
+  ARCHIVE_S3_ENDPOINT: z.url().optional().describe("URL of the bucket's storage; default: AWS."),
   ARCHIVE_S3_REGION: z.string().default("us-east-1").describe("Region of the bucket."),
   ARCHIVE_S3_PATH_STYLE: z
     .enum(["true", "false"])
     .default("false")
-    .describe("Bucket in the path instead of the host name (MinIO and others)."),
+    .describe("Whether the bucket is named in the path instead of the host name (MinIO and others)."),
   ARCHIVE_S3_ACCESS_KEY_ID: z
     .string()
     .optional()
-    .describe("Access key; without it the surroundings' own credentials (role of the pod or machine)."),
-  ARCHIVE_S3_SECRET_ACCESS_KEY: z.string().optional().describe("Secret of the access key."),
+    .describe("Access key of the bucket; when empty, the environment's credentials (role of the pod or machine)."),
+  ARCHIVE_S3_SECRET_ACCESS_KEY: z.string().optional().describe("Secret of the bucket's access key."),
   ARCHIVE_PREFIX: z
     .string()
     .regex(/^([A-Za-z0-9._-]+\/)*$/, "Must be empty or end in a slash")
     .default("")
-    .describe("Stands before every key in the bucket or directory."),
-  ARCHIVE_DIRECTORY: z.string().optional().describe("Directory for archived audit rows, in place of a bucket."),
+    .describe("Prefix of every key in the bucket or directory; empty or ending in a slash."),
+  ARCHIVE_DIRECTORY: z.string().optional().describe("Directory for archived audit rows, instead of a bucket."),
   ARCHIVE_TIMEOUT_SECONDS: whole(30, 1, 600).describe("Timeout of one request to the storage in seconds."),
 };
 
@@ -46,7 +46,7 @@ export const noteSettings = {
     .string()
     .describe(
       "name:base64 Ed25519 PKCS#8 keys that sign checkpoints, receipts and exports; the first signs, all verify. " +
-        "A key that only verifies may stand as name+hash+base64.",
+        "A key that only verifies may be given as name+hash+base64.",
     ),
   DEPLOYMENT_NAME: z
     .string()
@@ -60,31 +60,37 @@ const checkpointCopySettings = {
   CHECKPOINT_S3_BUCKET: z
     .string()
     .optional()
-    .describe("Bucket for copies of checkpoints and anchors, in place of a directory; best one that only appends."),
-  CHECKPOINT_S3_ENDPOINT: z.url().optional().describe("URL of the storage when it is not AWS's own."),
+    .describe("Bucket for copies of checkpoints and anchors, instead of a directory; preferably append-only."),
+  CHECKPOINT_S3_ENDPOINT: z.url().optional().describe("URL of the bucket's storage; default: AWS."),
   CHECKPOINT_S3_REGION: z.string().default("us-east-1").describe("Region of the bucket."),
-  CHECKPOINT_S3_PATH_STYLE: flag(false).describe("Bucket in the path instead of the host name (MinIO and others)."),
+  CHECKPOINT_S3_PATH_STYLE: flag(false).describe(
+    "Whether the bucket is named in the path instead of the host name (MinIO and others).",
+  ),
   CHECKPOINT_S3_ACCESS_KEY_ID: z
     .string()
     .optional()
-    .describe("Access key; without it the surroundings' own credentials (role of the pod or machine)."),
-  CHECKPOINT_S3_SECRET_ACCESS_KEY: z.string().optional().describe("Secret of the access key."),
+    .describe("Access key of the bucket; when empty, the environment's credentials (role of the pod or machine)."),
+  CHECKPOINT_S3_SECRET_ACCESS_KEY: z.string().optional().describe("Secret of the bucket's access key."),
   CHECKPOINT_LOCK_DAYS: whole(0, 0, 36_500).describe(
-    "Days for which these copies are locked (object lock); 0 locks nothing.",
+    "Days for which copies of checkpoints are locked (object lock); 0 locks nothing.",
   ),
 };
 
 export const settings = {
   ...noteSettings,
   SEAL_BATCH_ROWS: whole(500, 1, 2_000).describe("Most rows sealed in one transaction of one partition."),
-  SEAL_BATCH_BYTES: whole(1_048_576, 65_536, 16_777_216).describe("Most bytes of messages in one such transaction."),
+  SEAL_BATCH_BYTES: whole(1_048_576, 65_536, 16_777_216).describe(
+    "Most bytes of messages sealed in one transaction of one partition.",
+  ),
   SEAL_CONCURRENCY: whole(4, 1, 16).describe(
-    "Batches that this process seals at a time, one of a partition each; below its pool's connections.",
+    "Batches that this process seals concurrently, each of another partition; below DATABASE_POOL_MAX.",
   ),
   CHECKPOINT_INTERVAL_SECONDS: whole(60, 1, 86_400).describe(
-    "Seconds after which a chain that moved gets a new checkpoint.",
+    "Seconds after which a chain with new rows gets a checkpoint.",
   ),
-  CHECKPOINT_ROWS: whole(1_000, 1, 1_000_000).describe("Rows after which it gets one sooner."),
+  CHECKPOINT_ROWS: whole(1_000, 1, 1_000_000).describe(
+    "Rows after which a chain gets a checkpoint before CHECKPOINT_INTERVAL_SECONDS have passed.",
+  ),
   ANCHOR_INTERVAL_SECONDS: whole(3_600, 1, 604_800).describe(
     "Seconds between two deployment anchors, each over the newest checkpoint of every chain.",
   ),
@@ -94,44 +100,57 @@ export const settings = {
     .string()
     .optional()
     .describe(
-      "A standby of PostgreSQL, as the same role: exports and reports read there. Without it they read the primary.",
+      "Standby of PostgreSQL, as the application role, that exports and reports read; when empty they read the primary.",
     ),
   DATABASE_READ_MAX_LAG_SECONDS: whole(30, 1, 3_600).describe(
-    "Seconds that the standby may be behind; exports and reports read the primary while it is further behind, or away.",
+    "Seconds that the standby may lag; exports and reports read the primary while it lags more or is unavailable.",
   ),
   WEBHOOK_DISPATCHER_URL: baseUrls("webhook-dispatcher", "streams to webhooks go through it"),
   STREAM_CONCURRENCY: whole(32, 1, 1_024).describe(
-    "Streams of audit rows that this process works on at a time, one of each organization.",
+    "Streams of audit rows that this process sends concurrently, at most one per organization.",
   ),
-  STREAMS_PER_ORGANIZATION: whole(10, 0, 10_000).describe("Streams of audit rows that an organization may have."),
+  STREAMS_PER_ORGANIZATION: whole(10, 0, 10_000).describe(
+    "Streams of audit rows that an organization may have; another one is refused with 409.",
+  ),
   STREAM_POLL_MS: whole(500, 10, 60_000).describe(
-    "Milliseconds between looks for rows that streams have yet to send; 2000 at least while no stream is active.",
+    "Milliseconds between checks for rows that streams have yet to send; at least 2000 while no stream is active.",
   ),
   STREAM_FAILED_AFTER_HOURS: whole(72, 1, 8_760).describe(
     "Hours for which a stream may fail before it is marked failed and stops.",
   ),
   STREAM_DIRECTORY: z.string().optional().describe("Directory that streams to the archive write to."),
-  STREAM_S3_BUCKET: z.string().optional().describe("Bucket that they write to, in place of a directory."),
-  STREAM_S3_ENDPOINT: z.url().optional().describe("URL of the storage when it is not AWS's own."),
+  STREAM_S3_BUCKET: z
+    .string()
+    .optional()
+    .describe("Bucket that streams to the archive write to, instead of a directory."),
+  STREAM_S3_ENDPOINT: z.url().optional().describe("URL of the bucket's storage; default: AWS."),
   STREAM_S3_REGION: z.string().default("us-east-1").describe("Region of the bucket."),
-  STREAM_S3_PATH_STYLE: flag(false).describe("Bucket in the path instead of the host name (MinIO and others)."),
+  STREAM_S3_PATH_STYLE: flag(false).describe(
+    "Whether the bucket is named in the path instead of the host name (MinIO and others).",
+  ),
   STREAM_S3_ACCESS_KEY_ID: z
     .string()
     .optional()
-    .describe("Access key; without it the surroundings' own credentials (role of the pod or machine)."),
-  STREAM_S3_SECRET_ACCESS_KEY: z.string().optional().describe("Secret of the access key."),
+    .describe("Access key of the bucket; when empty, the environment's credentials (role of the pod or machine)."),
+  STREAM_S3_SECRET_ACCESS_KEY: z.string().optional().describe("Secret of the bucket's access key."),
   SEARCH_BUDGET_MS: whole(2_000, 100, 8_000).describe(
     "Milliseconds that a list may scan rows before it returns a partial page; its count has the same limit separately.",
   ),
   SEARCH_SLOTS: whole(2, 1, 50).describe(
-    "Lists of a process that look at rows at a time; below its pool's connections.",
+    "Lists of this process that scan rows concurrently; others wait 2 s, then are refused with 503. Below DATABASE_POOL_MAX.",
   ),
-  EXPORT_SLOTS: whole(1, 1, 50).describe("Exports of a process that look for their rows at a time."),
-  REPORT_SLOTS: whole(1, 1, 50).describe("Reports of a process that are counted at a time."),
+  EXPORT_SLOTS: whole(1, 1, 50).describe(
+    "Exports of this process that select their rows concurrently; others wait 2 s, then are refused with 503.",
+  ),
+  REPORT_SLOTS: whole(1, 1, 50).describe(
+    "Reports of this process that are counted concurrently; others wait 2 s, then are refused with 503.",
+  ),
   REPORT_BUDGET_MS: whole(20_000, 100, 120_000).describe(
-    "Milliseconds that a report may take, in statements of at most two seconds each.",
+    "Milliseconds that a report may take, in statements of at most two seconds each; a longer one fails with 400 `time_range_too_wide`.",
   ),
-  MFA_MAX_AGE_MINUTES: whole(480, 1, 43_200).describe("Minutes for which a completed second factor counts."),
+  MFA_MAX_AGE_MINUTES: whole(480, 1, 43_200).describe(
+    "Minutes for which a completed second factor is valid in a session.",
+  ),
 };
 
 const partitions = Array.from({ length: 16 }, (_, n) => `audit_log_${String(n).padStart(2, "0")}`);
@@ -167,13 +186,13 @@ export const retentionSettings = {
   RETENTION_DAYS_DEFAULT: whole(365, 1, 3_650).describe(
     "Days that rows are kept where no policy says otherwise: organizations without one, partners, the platform.",
   ),
-  RETENTION_INTERVAL_SECONDS: whole(3_600, 1, 86_400).describe("Seconds between passes over all chains."),
+  RETENTION_INTERVAL_SECONDS: whole(3_600, 1, 86_400).describe("Seconds between retention passes over all chains."),
   RETENTION_RETRY_SECONDS: whole(60, 1, 86_400).describe(
-    "Seconds until the next pass after one that left chains unpruned.",
+    "Seconds until the next retention pass after one that left chains unpruned.",
   ),
-  RETENTION_CHUNK_ROWS: whole(5_000, 1, 50_000).describe("Most rows archived and deleted at a time."),
+  RETENTION_CHUNK_ROWS: whole(5_000, 1, 50_000).describe("Most rows archived and deleted in one chunk."),
   RETENTION_CHUNK_BYTES: whole(16_777_216, 65_536, 268_435_456).describe(
-    "Most bytes of such a chunk before compression.",
+    "Most bytes of an archived chunk before compression.",
   ),
 };
 

@@ -11,18 +11,18 @@ export const settings = {
   ),
   EVENT_LOG_RETENTION_DAYS: whole(90, 1, 3_650).describe("Days that event logs are kept after they were stored."),
   DEVICE_LOG_ROWS_PER_MINUTE: whole(30_000, 1_000, 100_000_000).describe(
-    "Log rows that one device may send a minute, each KiB of a request counting as a row at least; more are refused with 429. Counted by each process for itself.",
+    "Log rows per minute of one device, each KiB of a request counting as at least one row; more are refused with 429. Counted by each process separately.",
   ),
   LOG_QUERY_TIMEOUT_MS: whole(3_000, 100, 60_000).describe(
     "Milliseconds that a query of stored logs may take; a longer one fails with 400 `time_range_too_wide`.",
   ),
   LIVE_QUERIES_PER_ORGANIZATION: whole(64, 1, 100_000).describe(
-    "Live queries of one organization's devices under way at once; more are refused with 429. Counted by each process for itself.",
+    "Live queries of one organization's devices in flight at once; more are refused with 429. Counted by each process separately.",
   ),
   LIVE_QUERIES_MAX: whole(500, 1, 100_000).describe(
-    "Live queries of all devices under way at once in this process; more are refused with 503.",
+    "Live queries of all devices in flight at once in this process; more are refused with 503.",
   ),
   LIVE_QUERY_TIMEOUT_MS: whole(30_000, 100, 30_000).describe(
-    "Milliseconds within which a device must have answered a live query.",
+    "Milliseconds within which a device must answer a live query; then it fails with 504.",
   ),
 };

@@ -89,7 +89,7 @@ export const settings = {
     .string()
     .default("")
     .describe(
-      "`[scheme://]name:port=address[,…]` that identity providers may be at although it is not public; tests only.",
+      "Origins of identity providers that tests may use, [scheme://]name:port=address[,…]; refused in production.",
     ),
   IS_HOSTED: flag(false).describe(
     "One deployment for many partners: the sign-in page shows no partner's branding or provider before an e-mail is entered.",
@@ -131,7 +131,9 @@ export const settings = {
     "Refused enrollment keys accepted from one address (IPv6: from one /64) per minute; more are refused with 429.",
   ),
   TENANCY_URL: baseUrls("tenancy", "creates the devices of enrolling agents"),
-  MFA_MAX_AGE_MINUTES: whole(480, 1, 43_200).describe("Minutes for which a completed second factor counts."),
+  MFA_MAX_AGE_MINUTES: whole(480, 1, 43_200).describe(
+    "Minutes for which a completed second factor is valid in a session.",
+  ),
   SESSION_MAX_DAYS: whole(30, 1, 365).describe("Days after sign-in at which a session ends."),
   SESSION_RETENTION_DAYS: whole(30, 1, 3_650).describe("Days for which the row of a session that has ended is kept."),
 };

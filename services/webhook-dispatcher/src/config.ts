@@ -9,43 +9,57 @@ export const settings = {
   DISPATCHER_ROLE: z
     .enum(["all", "matcher", "sender"])
     .default("all")
-    .describe("What this process does beside serving RPCs: match events, send deliveries, or both."),
+    .describe("Work of this process besides serving RPCs: match events, send deliveries, or both."),
   ...encryptionSettings,
   EGRESS_TEST_EXCEPTIONS: z
     .string()
     .default("")
-    .describe("`[scheme://]name:port=address[,…]` that webhooks may reach although it is not public; tests only."),
+    .describe("Origins that webhooks of tests may reach, [scheme://]name:port=address[,…]; refused in production."),
   MATCH_BATCH_EVENTS: whole(500, 1, 5_000).describe("Most events matched in one transaction."),
   INTAKE_OLDEST_DUE_MS: whole(2_000, 100, 60_000).describe(
-    "Milliseconds that deliveries which could be sent may wait; beyond, POST /events of their organization is refused with 503 or 429.",
+    "Milliseconds that a delivery which could be sent may wait; POST /events of its organization is refused with 503 or 429 beyond it.",
   ),
-  SENDER_CONCURRENCY: whole(256, 1, 4_096).describe("Requests of this process under way at a time."),
-  ENDPOINT_SLOTS: whole(8, 1, 256).describe("Requests to one webhook under way at a time, over all senders."),
+  SENDER_CONCURRENCY: whole(256, 1, 4_096).describe("Deliveries that this process sends concurrently."),
+  ENDPOINT_SLOTS: whole(8, 1, 256).describe(
+    "Requests to one webhook in flight at once, over all senders; further deliveries stay queued.",
+  ),
   HOST_SLOTS: whole(128, 1, 65_536).describe(
-    "Queued requests to one host name or address under way at a time, over all webhooks and senders; those sent directly are counted per process.",
+    "Requests of queued deliveries to one host name or address in flight at once, over all webhooks and senders; direct ones are counted by each process separately.",
   ),
   ORGANIZATION_SHARE_PERCENT: whole(25, 1, 100).describe(
-    "Share of SENDER_CONCURRENCY that the webhooks of one organization take at most, over all senders.",
+    "Percent of SENDER_CONCURRENCY that the webhooks of one organization may take, over all senders; further deliveries stay queued.",
   ),
-  DELIVERY_TIMEOUT_MS: whole(30_000, 100, 40_000).describe("Milliseconds of one request: connect, headers and body."),
+  DELIVERY_TIMEOUT_MS: whole(30_000, 100, 40_000).describe(
+    "Timeout of one request in milliseconds, including connect, headers and body.",
+  ),
   DELIVERY_LEASE_MS: whole(45_000, 1_000, 600_000).describe(
-    "Milliseconds after which a delivery whose sender fell silent is sent again; above DELIVERY_TIMEOUT_MS.",
+    "Milliseconds after which a delivery is sent again when its sender stopped responding; above DELIVERY_TIMEOUT_MS.",
   ),
-  RETRY_JITTER_PERCENT: whole(0, 0, 20).describe("Retries come up to this much of their delay later, at random."),
+  RETRY_JITTER_PERCENT: whole(0, 0, 20).describe("Percent of a retry's delay that is added at most, at random."),
   BREAKER_ATTEMPTS: whole(100, 1, 1_000_000).describe("Attempts within 60 s from which a webhook's breaker may open."),
-  BREAKER_DELIVERIES: whole(20, 1, 1_000_000).describe("Deliveries among them; fewer always keep their schedule."),
+  BREAKER_DELIVERIES: whole(20, 1, 1_000_000).describe(
+    "Deliveries among the attempts of the last 60 s from which a webhook's breaker may open; fewer keep their schedule.",
+  ),
   BREAKER_FAILURE_PERCENT: whole(80, 1, 100).describe(
-    "Share of transport errors, time-outs and 5xx at which it opens.",
+    "Percent of attempts with a transport error, timeout or 5xx at which a webhook's breaker opens.",
   ),
-  BREAKER_OPEN_SECONDS: whole(30, 1, 3_600).describe("Seconds it stays open the first time; doubled up to 300."),
-  FAILED_AFTER_HOURS: whole(72, 1, 8_760).describe("Hours without a success after which a webhook is marked failed …"),
-  FAILED_AFTER_DELIVERIES: whole(50, 1, 1_000_000).describe("… if at least so many deliveries failed meanwhile."),
+  BREAKER_OPEN_SECONDS: whole(30, 1, 3_600).describe(
+    "Seconds for which a breaker stays open the first time; doubled each further time up to 300.",
+  ),
+  FAILED_AFTER_HOURS: whole(72, 1, 8_760).describe(
+    "Hours without a success after which a webhook is marked failed, if FAILED_AFTER_DELIVERIES have failed, too.",
+  ),
+  FAILED_AFTER_DELIVERIES: whole(50, 1, 1_000_000).describe(
+    "Failed deliveries since the last success that FAILED_AFTER_HOURS requires before a webhook is marked failed.",
+  ),
   REPLAY_WINDOW: whole(4, 1, 256).describe(
-    "Replayed deliveries of one webhook that wait or are under way at a time; below ENDPOINT_SLOTS, so that live ones keep slots.",
+    "Replayed deliveries of one webhook that are queued or in flight at once; below ENDPOINT_SLOTS, so that live deliveries keep slots.",
   ),
-  REPLAY_INTERVAL_MS: whole(100, 5, 60_000).describe("Milliseconds after which a replay may queue the next ones."),
+  REPLAY_INTERVAL_MS: whole(100, 5, 60_000).describe(
+    "Minimum interval in milliseconds at which a replay queues further deliveries.",
+  ),
   PUSH_CONCURRENCY: whole(32, 1, 1_024).describe(
-    "Requests for other services (streams of audit rows) under way at a time.",
+    "Requests for other services (streams of audit rows) in flight at once; more are refused with 503.",
   ),
   WEBHOOKS_PER_ORGANIZATION: whole(100, 1, 10_000).describe(
     "Webhooks that an organization may have; another one is refused with 409.",
@@ -53,7 +67,9 @@ export const settings = {
   WEBHOOK_TESTS_PER_MINUTE: whole(10, 1, 1_000).describe(
     "Tests of one webhook that are sent in any minute; another one is refused with 429.",
   ),
-  SECRET_OVERLAP_HOURS: whole(24, 0, 720).describe("Hours for which the secret before a rotation signs, too."),
+  SECRET_OVERLAP_HOURS: whole(24, 0, 720).describe(
+    "Default of hours for which the previous secret also signs after a rotation.",
+  ),
   WEBHOOK_RETENTION_DAYS: whole(30, 1, 365).describe("Days for which deliveries and their payloads are kept."),
 };
 
