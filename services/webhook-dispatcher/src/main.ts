@@ -90,7 +90,8 @@ await runService({
     onBus(async (bus) => {
       if (config.DISPATCHER_ROLE === "sender") return undefined;
       const { MATCH_BATCH_EVENTS: batchEvents, WEBHOOK_RETENTION_DAYS: retentionDays } = config;
-      return startMatcher(bus, { db, log, now, wake, batchEvents, retentionDays });
+      const { endpointSlots } = slots;
+      return startMatcher(bus, { db, log, now, wake, batchEvents, retentionDays, endpointSlots, sends: () => sends });
     });
 
     const reach = { db, now, learnTenants };

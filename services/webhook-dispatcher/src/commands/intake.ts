@@ -123,7 +123,8 @@ export function createIntake(deps: IntakeDeps): Intake {
   };
 }
 
-function planOf(events: readonly Accepted[], state: IntakeState, sends: DirectSends | null): IntakePlan {
+/** What becomes of each event, by what this process and the webhooks may have under way. */
+export function planOf(events: readonly IntakeEvent[], state: IntakeState, sends: DirectSends | null): IntakePlan {
   const { mayLease, places, hooks } = state;
   const room = sends && mayLease ? sends.room() : 0;
   // A process that sends nothing leases nothing; what others may send is theirs to count.
@@ -139,7 +140,8 @@ function emit(tx: Tx, { traceparent, ...event }: Accepted, { places }: IntakeSta
   tx.emit(platformEvent(service, { type: type as EventType, orgId, partnerId, data, id }, traceparent, occurredAt));
 }
 
-function leasesOf(deliveries: readonly IntakeDelivery[]): DirectLease[] {
+/** Those of the deliveries that are leased to this process, with what is sent. */
+export function leasesOf(deliveries: readonly IntakeDelivery[]): DirectLease[] {
   return deliveries
     .filter(({ lease }) => lease)
     .map(({ id, event, hook }) => ({

@@ -4,24 +4,21 @@ import { deadLetters } from "@muster/db";
 import { counter, histogram, isEventType, isUuid, systemCaller } from "@muster/kit";
 import { PlatformEventSchema } from "@muster/proto/muster/events/v1/platform_pb";
 import { decode } from "@muster/rpc";
-import {
-  type BacklogDeps,
-  deliveriesCounter,
-  nothingSettled,
-  perOrganization,
-  startBacklog,
-} from "../commands/backlog.ts";
+import { type BacklogDeps, deliveriesCounter, nothingSettled, startBacklog } from "../commands/backlog.ts";
+import { type Counts, type MatchDeps, matchDirectly, matchQueued } from "../commands/match.ts";
 import { mayEmit } from "../rules/emitters.ts";
 import { envelopeBody, objectText, occurredAt } from "../rules/envelope.ts";
-import { backlogged, type Floor, putAside } from "../store/backlog.ts";
-import { type MatchedEvent, storeMatches, subscribersOf, wantedBy } from "../store/matches.ts";
+import type { Floor } from "../store/backlog.ts";
+import type { MatchedEvent } from "../store/matches.ts";
 
-export type MatcherDeps = BacklogDeps & {
-  now: () => Date;
-  retentionDays: number;
-};
+export type MatcherDeps = BacklogDeps &
+  MatchDeps & {
+    now: () => Date;
+    retentionDays: number;
+  };
 
 const service = "webhook-dispatcher";
+const nothing: Counts = { queued: 0, now: 0, aside: 0 };
 const eventsCounter = counter("muster_webhook_events_total", "Events taken from the stream, by what became of them.", [
   "outcome",
 ]);
@@ -63,61 +60,50 @@ export function startMatcher(bus: Pick<Bus, "consume">, deps: MatcherDeps): { st
 }
 
 /**
- * One batch in one transaction: unreadable messages to the dead letters, deliveries for the rest; of an organization
- * with very many events in it most go to the backlog. Returns how many were matched at once and how many went to the
- * backlog.
+ * A small batch is sent by this process, a larger one queued for all senders: unreadable messages to the dead letters,
+ * deliveries for the rest; of an organization with very many events in it most go to the backlog. Returns how many were
+ * matched at once and how many went to the backlog.
  */
 export async function matchMessages(
   deps: MatcherDeps,
   batch: readonly BusMessage[],
 ): Promise<{ now: number; aside: number }> {
   const end = batchSeconds.startTimer();
-  const letters = deadLetters(deps.db);
   const read = batch.map((message) => ({ message, ...readEvent(message, deps) }));
+  const unreadable = read.flatMap(({ message, reason }) => (reason === null ? [] : [{ message, reason }]));
   // Repeats within the batch: the first one stands.
   const events = new Map<string, MatchedEvent>();
   for (const { event } of read) {
     if (event && !events.has(`${event.orgId}/${event.id}`)) events.set(`${event.orgId}/${event.id}`, event);
   }
-  const { queued, ...counts } = await deps.db.tx({ caller: systemCaller(service) }, async (tx) => {
-    for (const { message, reason } of read) {
-      if (reason === null) continue;
-      deps.log.error({ subject: message.subject, msgId: message.msgId, reason }, "event unreadable");
-      await letters.put(letterOf(message, reason), tx);
-    }
-    const orgIds = [...new Set([...events.values()].map(({ orgId }) => orgId))];
-    if (orgIds.length === 0) return { queued: 0, now: 0, aside: 0 };
-    const [subscribers, behind] = await Promise.all([subscribersOf(tx, orgIds), backlogged(tx, orgIds)]);
-    const inOrder = new Set(subscribers.filter(({ ordered }) => ordered).map((hook) => hook.org_id));
-    // No event overtakes the backlog, and ordered events are ordered there.
-    const { now, later } = share([...events.values()].filter(wantedBy(subscribers)), new Set([...behind, ...inOrder]));
-    if (later.length > 0) await putAside(tx, later, inOrder);
-    return { queued: await storeMatches(tx, now, subscribers), now: now.length, aside: later.length };
-  });
+  const all = [...events.values()];
+  const direct = unreadable.length === 0 ? await matchDirectly(deps, all) : { left: all, ...nothing };
+  const queued = direct.left.length + unreadable.length > 0 ? await queue(deps, direct.left, unreadable) : nothing;
   for (const { event, reason } of read) {
     eventsCounter.inc({ outcome: reason !== null ? "unreadable" : event ? "taken" : "foreign" });
   }
-  deliveriesCounter.inc(queued);
-  asideCounter.inc(counts.aside);
+  const aside = direct.aside + queued.aside;
+  deliveriesCounter.inc(direct.queued + queued.queued);
+  asideCounter.inc(aside);
   end();
-  if (queued > 0) deps.wake();
-  return counts;
+  if (queued.queued > 0) deps.wake();
+  return { now: direct.now + queued.now, aside };
 }
 
-/** The first few events of each organization, and the rest; of those that are `behind` none at once. */
-function share(
+/** In one transaction. */
+async function queue(
+  deps: MatcherDeps,
   events: readonly MatchedEvent[],
-  behind: ReadonlySet<string>,
-): { now: MatchedEvent[]; later: MatchedEvent[] } {
-  const counts = new Map<string, number>();
-  const now: MatchedEvent[] = [];
-  const later: MatchedEvent[] = [];
-  for (const event of events) {
-    const count = (counts.get(event.orgId) ?? 0) + 1;
-    counts.set(event.orgId, count);
-    (count <= perOrganization && !behind.has(event.orgId) ? now : later).push(event);
-  }
-  return { now, later };
+  unreadable: readonly { message: BusMessage; reason: string }[],
+): Promise<Counts> {
+  const letters = deadLetters(deps.db);
+  return await deps.db.tx({ caller: systemCaller(service) }, async (tx) => {
+    for (const { message, reason } of unreadable) {
+      deps.log.error({ subject: message.subject, msgId: message.msgId, reason }, "event unreadable");
+      await letters.put(letterOf(message, reason), tx);
+    }
+    return await matchQueued(tx, events);
+  });
 }
 
 function letterOf({ subject, msgId, body, traceparent, deliveries }: BusMessage, reason: string) {

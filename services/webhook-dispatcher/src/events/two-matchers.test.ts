@@ -3,6 +3,7 @@ import { type Bus, openBus } from "@muster/bus";
 import { openDatabase } from "@muster/db";
 import { createLogger, sleep, uuidv7 } from "@muster/kit";
 import { type TestNats, testNats, until } from "@muster/testing";
+import type { DirectSends } from "../commands/direct.ts";
 import { eventMessage, startDispatcher, type TestDispatcher } from "../testing/dispatcher.ts";
 import { startMatcher } from "./matcher.ts";
 
@@ -42,10 +43,11 @@ function slow(bus: Bus, random: () => number): Pick<Bus, "consume"> {
   };
 }
 
-async function matcher(random: (() => number) | null) {
+async function matcher(random: (() => number) | null, direct: DirectSends | null) {
   const db = openDatabase({ url: dispatcher.database.appUrl, max: 5, name: "matcher", log });
   const bus = await open("webhook-dispatcher");
-  const deps = { db, log, now: () => new Date(), batchEvents: 7, retentionDays: 30, wake: () => undefined };
+  const limits = { batchEvents: 7, retentionDays: 30, endpointSlots: 8 };
+  const deps = { db, log, now: () => new Date(), wake: () => undefined, sends: () => direct, ...limits };
   const running = startMatcher(random ? slow(bus, random) : bus, deps);
   closing.push(() => db.close());
   closing.push(() => running.stop());
@@ -72,8 +74,8 @@ describe("two matchers", () => {
     }
     await Promise.all(emitted);
     const sender = dispatcher.sender();
-    await matcher(random);
-    await matcher(null);
+    await matcher(random, null);
+    await matcher(null, sender.direct);
     const arrived = () => receiver.received.map(({ headers }) => String(headers["x-service-event-id"]));
     await until("all of them", () => arrived().length >= events, 90_000);
     const besides = await dispatcher.deliveriesOf(beside.id);

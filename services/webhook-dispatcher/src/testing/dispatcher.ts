@@ -69,14 +69,13 @@ export async function startDispatcher() {
     for (const each of wakes) each();
   };
   const sending: DirectSends[] = [];
-  /** Sends by the sender that was started last, if one runs. */
-  const intakeBy = (db: Database, change: Partial<DirectSends> = {}) => {
-    const sends = () => {
-      const last = sending.at(-1);
-      return last ? { ...last, ...change } : null;
-    };
-    return createIntake({ db, log, sends, wake, endpointSlots: 8, batchEvents: 500 });
+  /** The sender that was started last, if one runs. */
+  const lastSender = (change: Partial<DirectSends>) => () => {
+    const last = sending.at(-1);
+    return last ? { ...last, ...change } : null;
   };
+  const intakeBy = (db: Database, change: Partial<DirectSends> = {}) =>
+    createIntake({ db, log, sends: lastSender(change), wake, endpointSlots: 8, batchEvents: 500 });
   const intake = intakeBy(database.db);
   const pressure = startPressure({
     db: database.db,
@@ -178,9 +177,14 @@ export async function startDispatcher() {
       );
     },
 
-    /** Puts events through the matcher as the stream would. */
-    matchBatch: (messages: readonly BusMessage[], retentionDays = 30) =>
-      matchMessages({ db: database.db, log, now, wake, batchEvents: 500, retentionDays }, messages),
+    /** Puts events through the matcher as the stream would, through another pool or to a sender that behaves otherwise. */
+    matchBatch: (
+      messages: readonly BusMessage[],
+      { db = database.db, ...change }: Partial<DirectSends> & { db?: Database } = {},
+    ) => {
+      const limits = { batchEvents: 500, retentionDays: 30, endpointSlots: 8 };
+      return matchMessages({ db, log, now, wake, sends: lastSender(change), ...limits }, messages);
+    },
 
     /** As matchBatch, and processes at once the backlog that it made. */
     async match(messages: readonly BusMessage[]) {

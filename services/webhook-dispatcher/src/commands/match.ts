@@ -1,0 +1,112 @@
+import type { Database, Tx } from "@muster/db";
+import { systemCaller } from "@muster/kit";
+import { backlogged, putAside } from "../store/backlog.ts";
+import { readIntake, storeIntake } from "../store/intake.ts";
+import { type MatchedEvent, type Subscriber, storeMatches, subscribersOf, wantedBy } from "../store/matches.ts";
+import { perOrganization } from "./backlog.ts";
+import type { DirectSends } from "./direct.ts";
+import { leasesOf, planOf } from "./intake.ts";
+
+export type MatchDeps = {
+  db: Database;
+  /** Null in a process that sends nothing: everything is queued. */
+  sends: () => DirectSends | null;
+  /** Called after deliveries were queued that others may send. */
+  wake: () => void;
+  endpointSlots: number;
+};
+
+/** Deliveries that were stored, events that were matched at once, and events that went to the backlog. */
+export type Counts = { queued: number; now: number; aside: number };
+
+/** What is posted waits for these transactions: a larger batch is queued, and claimed as its webhooks have room. */
+const directEvents = 16;
+const who = { caller: systemCaller("webhook-dispatcher") };
+
+/**
+ * Stores a small batch of events with their deliveries, leased to this process as far as their webhooks have room, and
+ * has the requests begin when COMMIT returns. `left` are those that are still to be queued: all events of a larger
+ * batch, or of a process that sends nothing.
+ */
+export async function matchDirectly(
+  deps: MatchDeps,
+  events: readonly MatchedEvent[],
+): Promise<Counts & { left: readonly MatchedEvent[] }> {
+  const sends = deps.sends();
+  if (!sends || events.length === 0 || events.length > directEvents || sends.room() === 0) {
+    return { left: events, queued: 0, now: 0, aside: 0 };
+  }
+  return await sends.inTurn(async () => {
+    const result = await deps.db.tx(who, (tx) => write(tx, deps, events, sends));
+    const { plan, storedMs, stored, ...counts } = result;
+    const rows = await stored;
+    const leased = new Set(rows.filter((row) => row.leased).map((row) => row.delivery_id));
+    sends.begin(
+      leasesOf(plan.deliveries).filter(({ claim }) => leased.has(claim.delivery_id)),
+      storedMs,
+    );
+    if (plan.blocked) sends.noteBlocked();
+    if (plan.waiting || counts.queued > 0) deps.wake();
+    return { ...counts, queued: counts.queued + rows.length };
+  });
+}
+
+async function write(tx: Tx, deps: MatchDeps, events: readonly MatchedEvent[], sends: DirectSends) {
+  const state = await readIntake(tx, [...new Set(events.map(({ orgId }) => orgId))], deps.endpointSlots);
+  const plan = planOf(events, state, sends);
+  // An organization that is not known here has no webhooks, or is about to have them.
+  const streamed = new Set<unknown>(plan.streamed);
+  const left = events.filter((event) => streamed.has(event) || !state.places.has(event.orgId));
+  const own = { plan, storedMs: performance.now(), now: events.length - left.length };
+  if (plan.deliveries.length > 0) {
+    await sends.open(
+      tx,
+      leasesOf(plan.deliveries).map(({ claim }) => claim),
+    );
+    const stored = storeIntake(tx, plan.deliveries, sends.limits.leaseMs);
+    // Not awaited, so that COMMIT leaves with it; a failure comes out of COMMIT.
+    stored.catch(() => undefined);
+    // What is left takes a transaction of its own: keys of events are stored in one order within one.
+    return { ...own, storedMs: performance.now(), stored, left, queued: 0, aside: 0 };
+  }
+  const behind = new Set(left.map(({ orgId }) => orgId).filter((orgId) => state.places.get(orgId)?.behind ?? true));
+  const { queued, now, aside } = await storeQueued(tx, left, state.hooks, behind);
+  return { ...own, stored: Promise.resolve([]), left: [], queued, now: own.now + now, aside };
+}
+
+/** Queues the first events of each organization for all senders; the rest of them go to the backlog. */
+export async function matchQueued(tx: Tx, events: readonly MatchedEvent[]): Promise<Counts> {
+  const orgIds = [...new Set(events.map(({ orgId }) => orgId))];
+  if (orgIds.length === 0) return { queued: 0, now: 0, aside: 0 };
+  const [subscribers, behind] = await Promise.all([subscribersOf(tx, orgIds), backlogged(tx, orgIds)]);
+  return await storeQueued(tx, events, subscribers, behind);
+}
+
+async function storeQueued(
+  tx: Tx,
+  events: readonly MatchedEvent[],
+  subscribers: readonly Subscriber[],
+  behind: ReadonlySet<string>,
+): Promise<Counts> {
+  const inOrder = new Set(subscribers.filter(({ ordered }) => ordered).map((hook) => hook.org_id));
+  // No event overtakes the backlog, and ordered events are ordered there.
+  const { now, later } = share(events.filter(wantedBy(subscribers)), new Set([...behind, ...inOrder]));
+  if (later.length > 0) await putAside(tx, later, inOrder);
+  return { queued: await storeMatches(tx, now, subscribers), now: now.length, aside: later.length };
+}
+
+/** The first few events of each organization, and the rest; of those that are `behind` none at once. */
+function share(
+  events: readonly MatchedEvent[],
+  behind: ReadonlySet<string>,
+): { now: MatchedEvent[]; later: MatchedEvent[] } {
+  const counts = new Map<string, number>();
+  const now: MatchedEvent[] = [];
+  const later: MatchedEvent[] = [];
+  for (const event of events) {
+    const count = (counts.get(event.orgId) ?? 0) + 1;
+    counts.set(event.orgId, count);
+    (count <= perOrganization && !behind.has(event.orgId) ? now : later).push(event);
+  }
+  return { now, later };
+}
