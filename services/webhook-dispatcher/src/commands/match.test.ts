@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import type { BusMessage } from "@muster/bus";
 import { openDatabase } from "@muster/db";
-import { createLogger, uuidv7 } from "@muster/kit";
+import { createLogger } from "@muster/kit";
 import { until } from "@muster/testing";
 import { eventMessage, eventMessages } from "../testing/dispatcher.ts";
 import { ownDispatcher } from "../testing/own-dispatcher.ts";
