@@ -77,10 +77,13 @@ await runService({
         limits: healthLimits(config),
         graceMs: Math.max(0, config.DRAIN_GRACE_MS - 1_000),
       });
-      wakeHere = sender.wake;
       sends = sender.direct;
       const pace = { window: config.REPLAY_WINDOW, chunk: 1_000, everyMs: config.REPLAY_INTERVAL_MS };
-      const replayer = startReplayer({ db, log, pace, wake: () => wakeHere() });
+      const replayer = startReplayer({ db, log, pace, wake: () => sender.wake() });
+      wakeHere = () => {
+        sender.wake();
+        replayer.wake();
+      };
       proc.onStop("replayer", () => replayer.stop());
       proc.onStop("sender", () => sender.stop());
     }
@@ -104,11 +107,11 @@ await runService({
     return [
       register(
         WebhookService,
-        webhookService({ ...reach, box, replyBox, egress, secretOverlapHours, perOrganization }),
+        webhookService({ ...reach, wake, box, replyBox, egress, secretOverlapHours, perOrganization }),
       ),
       register(DeliveryService, deliveryService({ ...reach, wake, testsPerMinute })),
       register(EventService, eventService({ ...reach, intake, pressure })),
-      register(ReplayService, replayService(reach)),
+      register(ReplayService, replayService({ ...reach, wake })),
       register(
         PushService,
         pushService({ egress, now, timeoutMs: config.DELIVERY_TIMEOUT_MS, slots: config.PUSH_CONCURRENCY }),

@@ -11,7 +11,7 @@ type Deps = { db: Database; log: Logger; now: () => Date };
 const everyMs = 1_000;
 /** Pause between checks while no update is in flight. */
 const emptyRestMs = 5_000;
-const countEveryMs = 5_000;
+const countEveryMs = 15_000;
 const cleanEveryMs = 600_000;
 const batchRows = 500;
 
@@ -52,7 +52,7 @@ async function endDue({ db, log, now }: Deps): Promise<{ isEmpty: boolean; ended
 
 /** Shows how many updates are under way, whichever replica grants and ends them. */
 export async function countInFlight(db: Database): Promise<void> {
-  const rows = await db.tx({ caller: systemCaller(service) }, inFlightOf, { readOnly: true });
+  const rows = await db.inOneFlight({ caller: systemCaller(service) }, inFlightOf, { readOnly: true });
   inFlight.reset();
   for (const { id, in_flight: count } of rows) inFlight.set({ rollout: id }, count);
 }

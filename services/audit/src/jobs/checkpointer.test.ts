@@ -11,7 +11,7 @@ import { checkpointsOutside } from "../clients/checkpoint-copies.ts";
 import { sealMessages } from "../events/sealer.ts";
 import { parseCheckpoint } from "../rules/checkpoint.ts";
 import { leafHash, merkleRoot } from "../rules/merkle.ts";
-import { thinCheckpoints } from "../store/checkpoints.ts";
+import { isAnyDue, thinCheckpoints } from "../store/checkpoints.ts";
 import { auditDatabase, auditMessage } from "../testing/audit.ts";
 import { type CheckpointerDeps, checkpointRound, startCheckpointer } from "./checkpointer.ts";
 
@@ -110,6 +110,36 @@ describe("the checkpointer", () => {
       await Promise.all(running.map((each) => each.stop()));
       await relay.stop();
       await bus.close();
+    }
+  });
+
+  it("only looks while nothing is due: its lease is written when a chain is", async () => {
+    const leaseOf = async () => (await database.db.read(system, sql`SELECT * FROM checkpoint_lease`))[0];
+    let looks = 0;
+    const db: typeof database.db = {
+      ...database.db,
+      read(who, statement) {
+        looks += 1;
+        return database.db.read(who, statement);
+      },
+    };
+    const running = startCheckpointer(deps({ db, intervalSeconds: 0.05 }));
+    try {
+      const isQuiet = async () =>
+        !(await isAnyDue(database.db, 3_600, { ...deps({ intervalSeconds: 0 }), copies: false }));
+      await until("everything to be signed", isQuiet);
+      // What was under way when that was read has ended some looks later.
+      const under = looks;
+      await until("some looks", () => looks >= under + 12);
+      const [lease, seen] = [await leaseOf(), looks];
+      await until("ten looks", () => looks >= seen + 10);
+      expect(await leaseOf()).toEqual(lease);
+      const orgId = uuidv7();
+      await seal(orgId, 2);
+      await until("its checkpoint", async () => (await checkpointsOf(orgId)).length === 1);
+      expect(await leaseOf()).not.toEqual(lease);
+    } finally {
+      await running.stop();
     }
   });
 

@@ -10,6 +10,7 @@ import {
   anchorLeaves,
   contradictedPlaces,
   giveLease,
+  isAnyDue,
   leaseSeconds,
   type MovedHead,
   markCopied,
@@ -50,6 +51,7 @@ const pageChains = 1_000;
 const copyPage = 200;
 const fullScanMs = 10 * 60_000;
 const dayMs = 86_400_000;
+const thinMs = dayMs / 24;
 
 const made = counter("audit_checkpoints_total", "Checkpoints signed");
 const anchors = counter("audit_anchors_total", "Deployment anchors signed");
@@ -80,20 +82,32 @@ export function startCheckpointer(deps: CheckpointerDeps): { stop(): Promise<voi
     ["thinning", thin],
   ];
 
+  const lately = deps.intervalSeconds + 120;
+  const isScanDue = () => Date.now() - scannedMs >= fullScanMs;
+  const isThinningDue = () => Date.now() - thinnedMs >= thinMs;
+
   /** Usually the heads that moved lately; periodically all, in case a commit was late. */
   function scope(): number | null {
-    if (Date.now() - scannedMs < fullScanMs) return deps.intervalSeconds + 120;
+    if (!isScanDue()) return lately;
     scannedMs = Date.now();
     return null;
   }
 
   async function thin(): Promise<void> {
-    if (Date.now() - thinnedMs < dayMs / 24) return;
+    if (!isThinningDue()) return;
     thinnedMs = Date.now();
     while (!stopped && (await thinCheckpoints(deps.db, 5_000)) === 5_000);
   }
 
+  /** The look only reads: a cluster at rest writes no lease. */
+  async function isNeeded(): Promise<boolean> {
+    const { intervalSeconds, rows, anchorSeconds, copies } = deps;
+    const due = { intervalSeconds, rows, anchorSeconds, copies: copies !== null };
+    return isScanDue() || isThinningDue() || (await isAnyDue(deps.db, lately, due));
+  }
+
   async function round(): Promise<void> {
+    if (!(await isNeeded())) return void lastRound.set(Date.now() / 1000);
     if (!(await takeLease(deps.db, holder))) {
       scannedMs = 0;
       // Another signs now: what was newest here is not for long.

@@ -46,7 +46,7 @@ type Taken = { status: "taken" } | { status: "refused"; error: string; isDoubtfu
 const who = { caller: systemCaller("audit") };
 const leaseMs = pushTimeoutMs + 15_000;
 /** Shortest pause between checks while there is no active stream. */
-const idleMs = 2_000;
+const idleMs = 5_000;
 const rowsCounter = counter("muster_audit_stream_rows_total", "Rows that streams' receivers took.");
 const refusedCounter = counter(
   "muster_audit_stream_refusals_total",

@@ -15,7 +15,7 @@ const verified = counter("audit_verified_rows_total", "Rows verified");
  * its last saved page, after at most 30 s. Tenants take turns.
  */
 export function startVerifier(deps: Deps): { wake(): void; stop(): Promise<void> } {
-  const { db, log, pollMs = 2_000, staleMs = 30_000 } = deps;
+  const { db, log, pollMs = 5_000, staleMs = 25_000 } = deps;
   const work = jobs(db);
   const stopping = new AbortController();
   let wake = () => {};

@@ -23,6 +23,36 @@ const who = { caller: systemCaller("audit") };
 /** Seconds after which another takes the lease of a checkpointer that does not renew it. */
 export const leaseSeconds = 30;
 
+/** After how many seconds or rows a chain is due, after how many seconds an anchor, and whether copies are made. */
+export type Due = { intervalSeconds: number; rows: number; anchorSeconds: number; copies: boolean };
+
+/**
+ * Whether a chain whose head moved within `withinSeconds` is due for a checkpoint, an anchor is due, or anything has no
+ * copy outside yet. Reads only.
+ */
+export async function isAnyDue(db: Database, withinSeconds: number, due: Due): Promise<boolean> {
+  const { intervalSeconds, rows, anchorSeconds, copies } = due;
+  const found = await db.read(
+    who,
+    sql`SELECT FROM chain_head h
+        LEFT JOIN LATERAL (
+          SELECT seq, created_at FROM checkpoint WHERE chain_id = h.chain_id ORDER BY seq DESC LIMIT 1) c ON true
+        WHERE h.seq > coalesce(c.seq, 0) AND h.checksum IS NOT NULL
+          AND h.updated_at > now() - ${withinSeconds}::float8 * interval '1 second'
+          AND (c.seq IS NULL OR h.seq - c.seq >= ${rows}::int OR c.created_at <= now() - ${intervalSeconds}::float8 * interval '1 second')
+        UNION ALL
+        SELECT FROM checkpoint c
+        WHERE NOT EXISTS (SELECT FROM anchor a WHERE a.created_at > now() - ${anchorSeconds}::float8 * interval '1 second')
+          AND c.id > coalesce((SELECT max(up_to) FROM anchor), 0)
+        UNION ALL
+        SELECT FROM checkpoint WHERE ${copies}::boolean AND copied_at IS NULL
+        UNION ALL
+        SELECT FROM anchor WHERE ${copies}::boolean AND copied_at IS NULL
+        LIMIT 1`,
+  );
+  return found.length > 0;
+}
+
 /** Takes or renews the lease of the one active checkpointer; false while another holds it. */
 export async function takeLease(db: Database, holder: string): Promise<boolean> {
   const rows = await db.inOneFlight(who, (tx) =>

@@ -19,6 +19,8 @@ export type MailQueue = {
    * `path` of the pages that people open, with the token of a link behind `#`: no server, log or Referer ever sees it.
    */
   link(path: "accept-invite" | "reset-password", token: string): string;
+  /** When this process queued last, on the clock of `performance.now()`; it may not be committed yet. */
+  queuedMs(): number;
 };
 
 /** A mail without a link is worth sending for this long. */
@@ -27,9 +29,11 @@ const noticeMs = 7 * 86_400_000;
 export const resetMs = 3_600_000;
 
 export function mailQueue({ box, publicUrl }: { box: SecretBox; publicUrl: string }): MailQueue {
+  let queuedMs = Number.NEGATIVE_INFINITY;
   const insert = async (tx: Tx, kind: string, content: SealedMail | ResetRequest, expiresAt: Date, now: Date) => {
     const id = uuidv7(now.getTime());
     const sealed = box.seal(Buffer.from(JSON.stringify(content)), mailPlace(id));
+    queuedMs = performance.now();
     await insertMail(tx, { id, kind, sealed, expiresAt, now });
   };
   return {
@@ -43,6 +47,7 @@ export function mailQueue({ box, publicUrl }: { box: SecretBox; publicUrl: strin
       await insert(tx, resetRequestKind, request, new Date(now.getTime() + resetMs), now);
     },
     link: (path, token) => `${publicUrl}/${path}#token=${encodeURIComponent(token)}`,
+    queuedMs: () => queuedMs,
   };
 }
 

@@ -41,6 +41,11 @@ const batch = 10;
 /** Longer than a batch takes over SMTP when every mail in it times out. */
 const leaseMs = 10 * 60_000;
 const maxAttempts = 10;
+/** Polls without a look while nothing was queued or sent for `busyPolls`: others' mails and retries wait for so many. */
+const restPolls = 5;
+const busyPolls = 10;
+/** Polls between removals of what is kept no longer. */
+const cleanPolls = 60;
 const keepFinishedMs = 7 * 86_400_000;
 const system = { caller: systemCaller("identity") };
 
@@ -108,12 +113,16 @@ async function answerRequest(
   });
 }
 
-/** Sends what is due each `pollMs` until stopped. */
+/** Sends what is due each `pollMs` until stopped; at rest each fifth time. */
 export function startMail(deps: SendMailDeps, pollMs = 1_000): Repeating {
-  let rounds = 0;
+  let polls = 0;
+  let sentMs = Number.NEGATIVE_INFINITY;
   const round = async () => {
-    await sendDueMail(deps);
-    if (rounds++ % 60 !== 0) return;
+    const poll = polls++;
+    const isBusy = performance.now() - Math.max(sentMs, deps.mail.queuedMs()) < busyPolls * pollMs;
+    if (!isBusy && poll % restPolls !== 0) return;
+    if ((await sendDueMail(deps)) > 0) sentMs = performance.now();
+    if (poll % cleanPolls !== 0) return;
     const now = deps.now();
     await removeOldMail(deps.db, new Date(now.getTime() - keepFinishedMs), now);
     const counts = await mailCounts(deps.db);

@@ -11,15 +11,31 @@ export type ReplayerDeps = {
 };
 
 const who = () => ({ caller: systemCaller("webhook-dispatcher") });
-const idleMs = 1_000;
+/** Between looks while no replay is open: at least, and at most when nothing rings. */
+const leastMs = 1_000;
+const idleMs = 5_000;
 const replayedCounter = counter("muster_webhook_replayed_total", "Deliveries that replays queued.");
 
 /** Works on replays bit by bit until stopped; with several of them, each replay is one's at a time. */
-export function startReplayer(deps: ReplayerDeps): { stop(): Promise<void> } {
+export function startReplayer(deps: ReplayerDeps): {
+  /** A replay may have been started. */
+  wake(): void;
+  stop(): Promise<void>;
+} {
   const stopping = new AbortController();
+  let rung = false;
+  let ring: () => void = () => undefined;
+  const rest = async () => {
+    await sleep(leastMs, stopping.signal);
+    if (rung) return;
+    const rings = new AbortController();
+    ring = () => rings.abort();
+    await sleep(idleMs - leastMs, AbortSignal.any([stopping.signal, rings.signal]));
+  };
   const loop = async () => {
     while (!stopping.signal.aborted) {
       try {
+        rung = false;
         const isAny = await deps.db.inOneFlight(who(), isAnyReplayOpen, { readOnly: true });
         const step = isAny ? await deps.db.tx(who(), (tx) => advanceReplay(tx, deps.pace)) : null;
         if (step) {
@@ -28,7 +44,8 @@ export function startReplayer(deps: ReplayerDeps): { stop(): Promise<void> } {
           const { id: replayId, state, queued } = step.replay;
           if (state === "done") deps.log.info({ replayId, queued }, "replay done");
         }
-        await sleep(step ? 5 : isAny ? Math.min(idleMs, deps.pace.everyMs) : idleMs, stopping.signal);
+        if (isAny) await sleep(step ? 5 : Math.min(leastMs, deps.pace.everyMs), stopping.signal);
+        else await rest();
       } catch (err) {
         deps.log.warn({ err }, "a replay cannot go on now");
         await sleep(2_000, stopping.signal);
@@ -37,6 +54,10 @@ export function startReplayer(deps: ReplayerDeps): { stop(): Promise<void> } {
   };
   const running = loop();
   return {
+    wake() {
+      rung = true;
+      ring();
+    },
     async stop() {
       stopping.abort();
       await running;

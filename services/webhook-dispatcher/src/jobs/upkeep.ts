@@ -19,7 +19,7 @@ const look = { readOnly: true } as const;
 const who = () => ({ caller: systemCaller("webhook-dispatcher") });
 const daysAhead = 7;
 const chunk = 1_000;
-const everyMs = { days: 3_600_000, deleted: 2_000, metrics: 15_000 };
+const everyMs = { days: 3_600_000, deleted: 10_000, metrics: 15_000 };
 
 const oldestGauge = gauge(
   "muster_webhook_oldest_due_seconds",

@@ -21,7 +21,9 @@ import { requireReader, requireWriter, webhookNotFound } from "./guards.ts";
 import { record } from "./webhook.ts";
 
 /** Sending again what webhooks were sent before. */
-export function replayService(deps: TenantReader & { now: () => Date }): ServiceImpl<typeof ReplayService> {
+export function replayService(
+  deps: TenantReader & { now: () => Date; wake: () => void },
+): ServiceImpl<typeof ReplayService> {
   const { db, now } = deps;
 
   const found = async (context: CallContext, id: string): Promise<string> => {
@@ -45,7 +47,8 @@ export function replayService(deps: TenantReader & { now: () => Date }): Service
         if (!webhook) throw webhookNotFound();
         return webhook;
       };
-      return idempotentTx(db, context, ReplayService.method.startReplay, request, reach, async (tx, webhook) => {
+      const { startReplay } = ReplayService.method;
+      const started = await idempotentTx(db, context, startReplay, request, reach, async (tx, webhook) => {
         const row = await insertReplay(tx, uuidv7(at.getTime()), webhook, wanted, context.caller.actor.id, at);
         if (!row) {
           const facts = { limit: maxOpenReplays };
@@ -55,6 +58,8 @@ export function replayService(deps: TenantReader & { now: () => Date }): Service
         record(tx, context, webhook, "webhook.replay", { replayId: row.id, ...asked }, at);
         return { replay: replayMessage(row) };
       });
+      deps.wake();
+      return started;
     },
 
     async listReplays(request, handler) {

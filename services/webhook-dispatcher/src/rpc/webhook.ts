@@ -37,6 +37,8 @@ export type WebhookDeps = TenantReader & {
   /** For replies that hold a secret; of the purpose of `sealedReplies`. */
   replyBox: SecretBox;
   secretOverlapHours: number;
+  /** Called after a change: what waits for the webhook may be due now. */
+  wake: () => void;
   /** Webhooks of one organization at most. */
   perOrganization: number;
 };
@@ -133,6 +135,7 @@ export function webhookService(deps: WebhookDeps): ServiceImpl<typeof WebhookSer
         return row;
       });
       if (!updated) throw webhookNotFound();
+      deps.wake();
       return { webhook: webhookMessage(updated, known) };
     },
 

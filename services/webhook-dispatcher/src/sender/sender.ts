@@ -32,8 +32,10 @@ export type Sender = {
 };
 
 const mostPerClaim = 256;
-/** Between looks when nothing rings, less when something is known to be due before. */
+/** Between looks when nothing rings, less when something is known to be due before; and after so long without a ring. */
 const pollMs = 1_000;
+const restingPollMs = 5_000;
+const restAfterMs = 10_000;
 const busyPollMs = 250;
 /** Retries that are due within so many milliseconds are looked for together. */
 const retryGridMs = 20;
@@ -61,6 +63,7 @@ export function startSender(deps: SenderDeps): Sender {
   let confirming = 0;
   let ring: () => void = () => undefined;
   let rung = true;
+  let busyAtMs = performance.now();
   let isBlocked = false;
   let idle: (() => void) | null = null;
 
@@ -179,14 +182,16 @@ export function startSender(deps: SenderDeps): Sender {
         }
         if (!rung) {
           // The look only reads: a cluster at rest writes nothing.
-          const restMs = await db.inOneFlight(who(), (tx) => nextDueMs(tx, pollMs), { readOnly: true });
+          const lookMs = performance.now() - busyAtMs > restAfterMs ? restingPollMs : pollMs;
+          const restMs = await db.inOneFlight(who(), (tx) => nextDueMs(tx, lookMs), { readOnly: true });
           await pause(restMs, () => rung);
-          if (!rung && restMs === pollMs) continue;
+          if (!rung && restMs === lookMs) continue;
         }
         // With much to do a claim waits until it is worth its price.
         await pause(busyPollMs, () => room() >= least);
         if (room() === 0) continue;
         rung = false;
+        busyAtMs = performance.now();
         const { taken, isMore } = await round();
         failures = 0;
         isVain = taken === 0;

@@ -83,10 +83,10 @@ export async function startDispatcher() {
     limits: { endpointSlots: 8, organizationSlots: 64, hostSlots: 64, olderMs: 1_000 },
   });
   const port = await testPort("webhook-dispatcher", [
-    register(WebhookService, webhookService({ ...reach, box, replyBox, egress, ...webhookLimits })),
+    register(WebhookService, webhookService({ ...reach, wake, box, replyBox, egress, ...webhookLimits })),
     register(DeliveryService, deliveryService({ ...reach, wake, testsPerMinute: 5 })),
     register(EventService, eventService({ ...reach, intake, pressure })),
-    register(ReplayService, replayService(reach)),
+    register(ReplayService, replayService({ ...reach, wake })),
     register(PushService, pushService({ egress, now, timeoutMs: 2_000, slots: 2 })),
   ]);
   const closing: (() => Promise<void>)[] = [];
@@ -125,8 +125,15 @@ export async function startDispatcher() {
     replayer(change: Partial<ReplayPace> = {}) {
       const pace = { window: 4, chunk: 1_000, everyMs: 5, ...change };
       const replayer = startReplayer({ db: database.db, log, pace, wake });
-      closing.push(() => replayer.stop());
-      return replayer;
+      wakes.push(replayer.wake);
+      const stop = async () => {
+        wakes.splice(wakes.indexOf(replayer.wake), 1);
+        await replayer.stop();
+      };
+      let stopped: Promise<void> | null = null;
+      const once = () => (stopped ??= stop());
+      closing.push(once);
+      return { stop: once };
     },
 
     /** A new organization in the copy of the tenants, and its administrator. */
