@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type RunningStack, startStack } from "@muster/local";
 import pg from "pg";
 import { administrator, callAt, newOrganization, password } from "./administrator.ts";
-import { loadAverage } from "./process-usage.ts";
+import { loadAverage, usageOf } from "./process-usage.ts";
 import { percentiles } from "./webhooks-cluster.ts";
 
 const perSecond = 5;
@@ -22,7 +22,7 @@ type Arrival = { id: string; type: string; deviceId: string; atMs: number; event
  * 20 seconds) enroll and send their first heartbeat; a webhook gets `device.enrolled` and `device.online`. Prints the
  * time to the request at the receiver, from COMMIT and from the event's own timestamp, which is taken before. COMMIT
  * is PostgreSQL's commit timestamp, which the server takes before the WAL is on the disk, on the clock of the same
- * machine. Ends with status 1 when an event did not come within 10 seconds.
+ * machine. CPU is that of webhook-dispatcher and of PostgreSQL, whose part holds enrollment, too. Ends with status 1 when an event did not come within 10 seconds.
  */
 export async function run([seconds = "20"]: string[] = []): Promise<void> {
   const receiver = await startReceiver();
@@ -73,13 +73,19 @@ export async function run([seconds = "20"]: string[] = []): Promise<void> {
       if (number >= warmSeconds * perSecond) devices.add(String(agentId));
     };
     const under: Promise<void>[] = [];
+    const { services, postgres } = running.refresh();
+    const groups = { dispatcher: [services["webhook-dispatcher"]?.pid ?? 0], postgres: [postgres?.pid ?? 0] };
+    let before = usageOf(groups);
     for (let number = 0; number < total; number++) {
+      if (number === warmSeconds * perSecond) before = usageOf(groups);
       under.push(enroll(number));
       await sleep(1_000 / perSecond);
     }
     await Promise.all(under);
     const isThere = () => receiver.arrivals.filter(({ deviceId }) => devices.has(deviceId)).length >= devices.size * 2;
     for (let tries = 0; tries < 100 && !isThere(); tries++) await sleep(100);
+    const after = usageOf(groups);
+    const cpu = Object.keys(groups).map((name) => (after.get(name)?.cpuMs ?? 0) - (before.get(name)?.cpuMs ?? 0));
     const committed = await commitTimes(owner);
     const table = types.map((type) => {
       const own = receiver.arrivals.filter((each) => each.type === type && devices.has(each.deviceId));
@@ -94,6 +100,7 @@ export async function run([seconds = "20"]: string[] = []): Promise<void> {
         events: devices.size,
         "p50 ms of COMMIT · event": both(0.5),
         "p99 ms of COMMIT · event": both(0.99),
+        "CPU ms/event, dispatcher · PostgreSQL": cpu.map((ms) => (ms / devices.size / 2).toFixed(1)).join(" · "),
         missing,
       };
     });
