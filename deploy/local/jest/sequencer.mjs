@@ -3,7 +3,9 @@
 import { readFileSync } from "node:fs";
 import Sequencer from "@jest/test-sequencer";
 
-const turn = /\blentCluster\("(\w+)"\)/;
+const turn = /\blentCluster\("(\w+)"/;
+/** Nobody has the cluster after that suite. */
+const lastTurn = /\blentCluster\("\w+", \{ last: true \}\)/;
 const wholeCluster = /\bownCluster\(|\bkilledOnce\(/;
 
 /**
@@ -20,6 +22,8 @@ function rank(path, text) {
   if (turn.test(text) || wholeCluster.test(text)) return 0;
   return path.includes("/e2e/") ? 1 : 2;
 }
+
+const isLast = ({ path }) => Number(lastTurn.test(readFileSync(path, "utf8")));
 
 /** The items of each group at even distances among all: [a1, b1, a2, b2, a3]. */
 function spread(groups) {
@@ -42,6 +46,7 @@ export default class extends Sequencer {
       if (name === undefined) ranks[rank(test.path, text)].push(test);
       else turns.set(name, [...(turns.get(name) ?? []), test]);
     }
+    for (const group of turns.values()) group.sort((a, b) => isLast(a) - isLast(b));
     const [own, shared, light] = ranks;
     return [...spread([own, shared, ...turns.values()]), ...light];
   }

@@ -4,28 +4,22 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
 import S3rver from "s3rver";
-import { type Cluster, ownCluster } from "../support/cluster.ts";
+import { type LentCluster, lendMs, lentCluster } from "../support/lent-cluster.ts";
 import { enrollTotp, newOrganization, newPartner, newSite, signedInAs } from "../support/people.ts";
 
 const patienceMs = 90_000;
 let storage: S3rver;
 let directory: string;
-let cluster: Cluster & { stop(): Promise<void> };
+let cluster: LentCluster;
 beforeAll(async () => {
+  cluster = await lentCluster("twoGateways");
   directory = await mkdtemp(join(tmpdir(), "muster-s3-"));
   const configureBuckets = [{ name: "siem", configs: [] }];
-  storage = new S3rver({ port: 0, address: "127.0.0.1", silent: true, directory, configureBuckets });
-  const { port } = await storage.run();
-  cluster = await ownCluster({
-    STREAM_S3_BUCKET: "siem",
-    STREAM_S3_ENDPOINT: `http://127.0.0.1:${port}`,
-    STREAM_S3_PATH_STYLE: "true",
-    STREAM_S3_ACCESS_KEY_ID: "S3RVER",
-    STREAM_S3_SECRET_ACCESS_KEY: "S3RVER",
-  });
-}, 240_000);
+  storage = new S3rver({ port: cluster.port, address: "127.0.0.1", silent: true, directory, configureBuckets });
+  await storage.run();
+}, lendMs);
 afterAll(async () => {
-  await cluster?.stop();
+  await cluster?.giveBack();
   await storage?.close();
   if (directory) await rm(directory, { recursive: true, force: true });
 }, 60_000);

@@ -1,38 +1,25 @@
 import { createHash } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { generateNoteKey, noteKeys, signNote } from "@muster/kit";
+import { generateNoteKey, type NoteSigner, noteKeys, signNote } from "@muster/kit";
 import { until } from "@muster/testing";
-import { type Api, api } from "../support/client.ts";
-import { admin, type Cluster, ownCluster } from "../support/cluster.ts";
+import type { Api } from "../support/client.ts";
 import { enrollAgent } from "../support/enrolled-agent.ts";
 import { auditedActions, newTenant, type Tenant } from "../support/enroller.ts";
-import { prepareOperator } from "../support/operator.ts";
-import { enrollTotp, signedInAs } from "../support/people.ts";
+import { type LentCluster, lendMs, lentCluster } from "../support/lent-cluster.ts";
+import { enrollTotp, operator, signedInAs } from "../support/people.ts";
 import { buildRelease, publish } from "./release-folder.ts";
 
-const { signer } = noteKeys(generateNoteKey("releases.example.test"));
-const timeoutSeconds = 300;
-
+let cluster: LentCluster;
 let folder: string;
-let cluster: Cluster & { stop(): Promise<void> };
+let signer: NoteSigner;
 let root: Api;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "muster-releases-"));
-  cluster = await ownCluster({
-    RELEASE_DIRECTORY: folder,
-    RELEASE_MANIFEST_KEYS: signer.text,
-    BINARY_SOURCE: "local",
-    UPDATE_TIMEOUT_SECONDS: String(timeoutSeconds),
-  });
-  root = api(cluster, (await prepareOperator(cluster, admin)).accessToken);
-}, 240_000);
-afterAll(async () => {
-  await cluster?.stop();
-  if (folder) await rm(folder, { recursive: true, force: true });
-}, 60_000);
+  cluster = await lentCluster("twoGateways");
+  folder = cluster.releases;
+  ({ signer } = noteKeys(cluster.releaseKey));
+  root = await operator(cluster);
+}, lendMs);
+afterAll(() => cluster?.giveBack());
 
 const sync = (version?: string) =>
   root.call("POST", `/agent-versions/sync-directory${version === undefined ? "" : `?version=${version}`}`);

@@ -2,25 +2,19 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { newApiKeyText } from "@muster/kit";
 import { until } from "@muster/testing";
 import { api, type Reply } from "../support/client.ts";
-import { admin, type Cluster, ownCluster } from "../support/cluster.ts";
+import { admin, type Cluster } from "../support/cluster.ts";
+import { type LentCluster, lendMs, lentCluster, signInLimits } from "../support/lent-cluster.ts";
 
-const perAddress = 20;
-const unknownKeys = 6;
-let cluster: Cluster & { stop(): Promise<void> };
+const { failuresPerAddress, unknownKeys } = signInLimits;
+let cluster: LentCluster;
 let gateways: Cluster[];
 
 beforeAll(async () => {
-  cluster = await ownCluster({
-    MUSTER_REPLICAS: "gateway=2,identity=2",
-    // Lets a test say which address it comes from.
-    TRUST_PROXY_HEADERS: "true",
-    LOGIN_FAILURES_PER_ADDRESS: String(perAddress),
-    UNKNOWN_KEYS_PER_MINUTE: String(unknownKeys),
-  });
+  cluster = await lentCluster("signIn", { last: true });
   gateways = (await cluster.stack()).gateways.map(({ url }) => ({ ...cluster, url }));
   expect(gateways).toHaveLength(2);
-}, 180_000);
-afterAll(() => cluster?.stop(), 60_000);
+}, lendMs);
+afterAll(() => cluster?.giveBack(), 60_000);
 
 let turn = 0;
 /** By each gateway in turn, and they ask the identities in turn. */
@@ -70,7 +64,7 @@ describe("wrong passwords", () => {
     const replies = await Promise.all(
       Array.from({ length: 40 }, (_, i) => login(`2001:db8:5:5::${i + 1}`, { email: `person-${i}@example.com` })),
     );
-    expect([count(replies, 401), count(replies, 429)]).toEqual([perAddress, 20]);
+    expect([count(replies, 401), count(replies, 429)]).toEqual([failuresPerAddress, 20]);
     expect((await login("2001:db8:5:5:ffff::1")).status).toBe(429);
     expect((await login("2001:db8:5:6::1")).status).toBe(200);
   });

@@ -1,9 +1,9 @@
-import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
 import { SMTPServer } from "smtp-server";
 import { type Api, api } from "../support/client.ts";
-import { type Cluster, ownCluster } from "../support/cluster.ts";
+import type { Cluster } from "../support/cluster.ts";
+import { type LentCluster, lendMs, lentCluster } from "../support/lent-cluster.ts";
 import { totpCode } from "../support/operator.ts";
 import {
   enrollTotp,
@@ -35,25 +35,18 @@ const smtp = new SMTPServer({
   },
 });
 
-let cluster: Cluster & { stop(): Promise<void> };
+let cluster: LentCluster;
 let gateways: Cluster[];
 beforeAll(async () => {
   // A client that hangs up is not the server's failure.
   smtp.on("error", () => undefined);
-  await new Promise<void>((resolve) => smtp.listen(0, "127.0.0.1", resolve));
-  const { port } = smtp.server.address() as AddressInfo;
-  cluster = await ownCluster({
-    MUSTER_REPLICAS: "gateway=2,identity=2",
-    SMTP_URL: `smtp://127.0.0.1:${port}`,
-    MAIL_FROM: "Muster <mail@muster.example.com>",
-    // Lets a test say which address it comes from.
-    TRUST_PROXY_HEADERS: "true",
-  });
+  cluster = await lentCluster("signIn");
+  await new Promise<void>((resolve) => smtp.listen(cluster.port, "127.0.0.1", resolve));
   gateways = (await cluster.stack()).gateways.map(({ url }) => ({ ...cluster, url }));
   expect(gateways).toHaveLength(2);
-}, 240_000);
+}, lendMs);
 afterAll(async () => {
-  await cluster?.stop();
+  await cluster?.giveBack();
   await new Promise<void>((resolve) => smtp.close(() => resolve()));
 }, 60_000);
 

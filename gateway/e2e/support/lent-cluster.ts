@@ -1,17 +1,44 @@
 import { existsSync } from "node:fs";
 import { mkdir, open, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { generateNoteKey, noteKeys } from "@muster/kit";
+import { freePort } from "@muster/local";
 import { until } from "@muster/testing";
 import { admin, type Cluster, clusterAt, isAlive, startCluster, stopLauncher } from "./cluster.ts";
 import { prepareOperator } from "./operator.ts";
 
-/** Clusters for suites that kill and stop processes, by what they need; each has one suite at a time. */
+/** Clusters for suites that kill and stop processes or need settings, by name; each has one suite at a time. */
 const settings = {
-  twoGateways: { MUSTER_REPLICAS: "gateway=2" },
-  killed: { CHECKPOINT_INTERVAL_SECONDS: "2", ENROLLMENT_RESERVATION_SECONDS: "3" },
-} as const satisfies Record<string, Record<string, string>>;
+  twoGateways: ({ port, releases, releaseKey }) => ({
+    MUSTER_REPLICAS: "gateway=2",
+    RELEASE_DIRECTORY: releases,
+    RELEASE_MANIFEST_KEYS: noteKeys(releaseKey).signer.text,
+    BINARY_SOURCE: "local",
+    STREAM_S3_BUCKET: "siem",
+    STREAM_S3_ENDPOINT: `http://127.0.0.1:${port}`,
+    STREAM_S3_PATH_STYLE: "true",
+    STREAM_S3_ACCESS_KEY_ID: "S3RVER",
+    STREAM_S3_SECRET_ACCESS_KEY: "S3RVER",
+  }),
+  killed: () => ({ CHECKPOINT_INTERVAL_SECONDS: "2", ENROLLMENT_RESERVATION_SECONDS: "3" }),
+  signIn: ({ port }) => ({
+    MUSTER_REPLICAS: "gateway=2,identity=2",
+    SMTP_URL: `smtp://127.0.0.1:${port}`,
+    MAIL_FROM: "Muster <mail@muster.example.com>",
+    // Lets a test say which address it comes from.
+    TRUST_PROXY_HEADERS: "true",
+    LOGIN_FAILURES_PER_ADDRESS: String(signInLimits.failuresPerAddress),
+    UNKNOWN_KEYS_PER_MINUTE: String(signInLimits.unknownKeys),
+  }),
+} as const satisfies Record<string, (given: Given) => Record<string, string>>;
 
-export type LentCluster = Cluster & { giveBack(): Promise<void> };
+/** Limits per address of the cluster `signIn`. */
+export const signInLimits = { failuresPerAddress: 20, unknownKeys: 6 };
+
+/** What settings name and suites use: a port for a server of the suite's own, a folder of releases and their key. */
+type Given = { port: number; releases: string; releaseKey: string };
+
+export type LentCluster = Cluster & Given & { giveBack(): Promise<void> };
 
 /** Milliseconds that a suite may wait for its turn and for the start. */
 export const lendMs = 600_000;
@@ -19,20 +46,25 @@ const mendMs = 60_000;
 
 /**
  * A cluster for exclusive use until it is returned: the suite may kill any process and waits until all run again. The
- * first suite starts it, the run's teardown stops it; one that does not recover is replaced.
+ * first suite starts it, the run's teardown stops it; one that does not recover is replaced. One that is borrowed as
+ * `last` ends when it is returned: the sequencer runs that suite after the others.
  */
-export async function lentCluster(name: keyof typeof settings): Promise<LentCluster> {
+export async function lentCluster(name: keyof typeof settings, { last = false } = {}): Promise<LentCluster> {
   const root = process.env.MUSTER_E2E_DIR;
   if (!root) throw new Error("MUSTER_E2E_DIR is not set: run tests through `npm test` or `npm run jest`");
   const holder = join(root, `lent-${name}.holder`);
   await until(`its turn at the cluster ${name}`, () => take(holder), lendMs);
-  const giveBack = () => rm(holder, { force: true });
+  const directory = join(root, `lent-${name}`);
+  const giveBack = async () => {
+    if (last) await ended(directory);
+    await rm(holder, { force: true });
+  };
   try {
-    const directory = join(root, `lent-${name}`);
     const cluster = (await running(directory)) ?? (await started(directory, settings[name]));
-    return { ...cluster, giveBack };
+    const given = JSON.parse(await readFile(join(directory, "given.json"), "utf8")) as Given;
+    return { ...cluster, ...given, giveBack };
   } catch (error) {
-    await giveBack();
+    await rm(holder, { force: true });
     throw error;
   }
 }
@@ -69,17 +101,25 @@ async function running(directory: string): Promise<Cluster | null> {
     await until("the cluster to be healthy", () => isHealthy().catch(() => false), mendMs);
     return cluster;
   } catch {
-    await stopLauncher(Number(await readFile(join(directory, "launcher.pid"), "utf8")));
-    await rm(directory, { recursive: true, force: true });
+    await ended(directory);
     return null;
   }
 }
 
-async function started(directory: string, env: Record<string, string>): Promise<Cluster> {
+async function ended(directory: string): Promise<void> {
+  await stopLauncher(Number(await readFile(join(directory, "launcher.pid"), "utf8")));
+  await rm(directory, { recursive: true, force: true });
+}
+
+async function started(directory: string, needs: (given: Given) => Record<string, string>): Promise<Cluster> {
   // What a start that failed left there.
   await rm(directory, { recursive: true, force: true });
   await mkdir(directory);
-  const { cluster } = await startCluster(directory, env);
+  const releases = join(directory, "releases");
+  const given: Given = { port: await freePort(), releases, releaseKey: generateNoteKey("releases.example.test") };
+  await mkdir(releases);
+  await writeFile(join(directory, "given.json"), JSON.stringify(given), { mode: 0o600 });
+  const { cluster } = await startCluster(directory, needs(given));
   await prepareOperator(cluster, admin);
   await writeFile(join(directory, "url"), cluster.url);
   return cluster;
