@@ -70,17 +70,17 @@ describe("the stream of changes of devices", () => {
     const beside = await enroll(sibling, { hostname: "beside" });
     const away = await enroll(stranger, { hostname: "away" });
     const made = (...ids: string[]) => ids.map((id) => `created ${id}`);
-    await until(
-      "all to be told",
-      () => streams.ofPartner.changes().length >= 3 && streams.ofStranger.changes().length > 0,
-    );
-    await until("the narrowed one to be told", () => narrowed.changes().length > 0);
-    const told = (name: keyof typeof watchers) => streams[name].changes().filter((line) => line.startsWith("created"));
-    expect(told("ofPartner")).toEqual(made(here, elsewhere, beside));
-    expect(told("viewer")).toEqual(made(here, elsewhere));
-    expect(told("ofSite")).toEqual(made(here));
-    expect(told("ofList")).toEqual(made(beside));
-    expect(told("ofStranger")).toEqual(made(away));
+    const told = (watched: Watched) => watched.changes().filter((line) => line.startsWith("created"));
+    const wanted = [
+      [streams.ofPartner, made(here, elsewhere, beside)],
+      [streams.viewer, made(here, elsewhere)],
+      [streams.ofSite, made(here)],
+      [streams.ofList, made(beside)],
+      [streams.ofStranger, made(away)],
+      [narrowed, made(beside)],
+    ] as const;
+    await until("each to be told", () => wanted.every(([watched, lines]) => told(watched).length >= lines.length));
+    for (const [watched, lines] of wanted) expect(told(watched)).toEqual(lines);
     expect(narrowed.changes()).toEqual(made(beside));
     expect(streams.viewer.lines[1]).toEqual({
       kind: "device",
