@@ -270,7 +270,8 @@ describe("several connections of one device", () => {
 });
 
 describe("the hub", () => {
-  it("pings, and closes a connection that does not respond", async () => {
+  // Those that wait for seconds do so together.
+  it.concurrent("pings, and closes a connection that does not respond", async () => {
     const { hub, connect } = await hubOn(first, { pingMs: 500, deadMs: 3_000 });
     const [alive, dead] = [await connect(uuidv7()), await connect(uuidv7())];
     // Reads everything and answers nothing, pings included.
@@ -313,7 +314,7 @@ describe("the hub", () => {
     await until("it to be closed", () => channel.closed.includes(4001));
   });
 
-  it("spreads its agents' reconnects over time when it stops, and closes the remaining ones", async () => {
+  it.concurrent("spreads its agents' reconnects over time when it stops, and closes the remaining ones", async () => {
     const { hub, connect } = await hubOn(first);
     const [polite, stubborn] = [await connect(uuidv7()), await connect(uuidv7())];
     polite.socket.on("message", (data: Buffer) => {

@@ -145,7 +145,8 @@ describe("a live query", () => {
     held.stop();
   });
 
-  it("times out on a silent agent whose gateway keeps sending keep-alives, and is cancelled", async () => {
+  // Those that wait for seconds do so together.
+  it.concurrent("times out on a silent agent whose gateway keeps sending keep-alives, and is cancelled", async () => {
     const device = service.device();
     const held = await holding(device, 1, (_query, say) => {
       say({ type: "accepted" });
@@ -188,7 +189,7 @@ describe("a live query", () => {
     for (const { stop } of holdings) stop();
   });
 
-  it("fails clearly, long before its deadline, when the gateway dies during it", async () => {
+  it.concurrent("fails clearly, long before its deadline, when the gateway dies during it", async () => {
     const device = service.device();
     const held = await holding(device, 1, (_query, say) => say({ type: "accepted" }));
     const startedMs = performance.now();
@@ -197,7 +198,7 @@ describe("a live query", () => {
     held.stop();
   });
 
-  it("is repeated when it reached a channel that was closing", async () => {
+  it.concurrent("is repeated when it reached a channel that was closing", async () => {
     const device = service.device();
     let asked = 0;
     const held = await holding(device, 1, (query, say) => {
