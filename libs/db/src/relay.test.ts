@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { afterEach, beforeEach, describe, expect, it, jest } from "@jest/globals";
 import { AppError, createLogger, systemCaller } from "@muster/kit";
 import { deadLetters } from "./dead-letters.ts";
 import { type OutboxTransport, type Relay, startRelay } from "./relay.ts";
@@ -202,6 +202,35 @@ describe("the relay", () => {
     expect(performance.now() - startedMs).toBeLessThan(1_500);
     expect(bus.received).toEqual(["m1", "m2"]);
     expect((await heldBy())?.fence).toBe(fence + 1);
+  });
+
+  it("takes its own lease again without looking at what it was promised before it publishes", async () => {
+    const lookup = jest.spyOn(bus.transport, "lookup");
+    start({ restAfterMs: 50 });
+    await emit("audit.a.1", "m1");
+    await allPublished();
+    await until("no holder", async () => (await heldBy())?.holder === null);
+    lookup.mockClear();
+    await emit("audit.a.1", "m2");
+    await allPublished();
+    expect(bus.received).toEqual(["m1", "m2"]);
+    expect(lookup).not.toHaveBeenCalled();
+  });
+
+  it("looks at the newest promise when another relay held the lease during its rest", async () => {
+    const lookup = jest.spyOn(bus.transport, "lookup");
+    start({ restAfterMs: 50 });
+    await emit("audit.a.1", "m1");
+    await allPublished();
+    await until("no holder", async () => (await heldBy())?.holder === null);
+    const other = relayStore(test.db, "other");
+    await other.release((await other.acquire()) ?? 0);
+    lookup.mockClear();
+    bus.messages("AUDIT").length = 0;
+    await emit("audit.a.1", "m2");
+    await until("both", () => ["m1", "m2"].every((id) => bus.messages("AUDIT").includes(id)));
+    expect(lookup).toHaveBeenCalled();
+    await allPublished();
   });
 
   it("finds a message whose emitter ended before its notification, while the lease is free", async () => {

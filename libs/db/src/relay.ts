@@ -139,19 +139,21 @@ export function startRelay(options: RelayOptions): Relay {
     return readBack.isDue && (await readBack.broken()).length > 0;
   };
 
-  const takeLease = async (): Promise<number | null> => {
-    if (!(await isNeeded())) return null;
+  /** A ring says that there is something: to ask would take as long as to take the lease. */
+  const takeLease = async (isRung: boolean): Promise<number | null> => {
+    if (!(isRung && isVacant) && !(await isNeeded())) return null;
     const fence = await lease.take();
     isVacant = false;
     workedMs = performance.now();
     return fence;
   };
 
-  const round = async (): Promise<boolean> => {
-    const fence = lease.fence() ?? (await takeLease());
+  const round = async (isRung: boolean): Promise<boolean> => {
+    const fence = lease.fence() ?? (await takeLease(isRung));
     if (fence === null) return false;
     if (fence !== loadedFence) {
-      readBack.load(await store.newestPlaced());
+      // After a rest in which no other relay held the lease the newest promises are those that are known.
+      if (loadedFence === null || fence !== loadedFence + 1) readBack.load(await store.newestPlaced());
       loadedFence = fence;
     }
     await repairStreams(fence);
@@ -169,9 +171,9 @@ export function startRelay(options: RelayOptions): Relay {
   const run = async (): Promise<void> => {
     for (let errors = 0; !pauses.stopped(); ) {
       const startedMs = performance.now();
-      pauses.heardWake();
+      const isRung = pauses.heardWake();
       try {
-        const more = await round();
+        const more = await round(isRung);
         errors = 0;
         // While another relay holds the lease only the poll tries to take it: a busy service would ask for it at each
         // of its commits.
@@ -212,8 +214,11 @@ function createPauses() {
   let interrupt: (() => void) | undefined;
   return {
     stopped: () => stopped,
-    heardWake() {
+    /** Whether one came since this was asked last. */
+    heardWake(): boolean {
+      const wasWoken = woken;
       woken = false;
+      return wasWoken;
     },
     wake() {
       woken = true;
