@@ -77,7 +77,7 @@ export function ColumnMenu({ columns, choice, onChange }: ColumnMenuProps) {
               </li>
             ))}
           </ul>
-          <p className="soft">Narrow screens show the most important ones alone.</p>
+          <p className="soft">Narrow screens show only the most important ones.</p>
           <DialogActions>
             <button type="button" disabled={choice === null} onClick={() => onChange(null)}>
               As they were

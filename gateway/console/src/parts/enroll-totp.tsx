@@ -90,7 +90,7 @@ export function EnrollTotp({ onDone, onCancel }: { onDone(): void; onCancel(): v
     <div className={styles.form}>
       <p>
         Your second factor is on. These recovery codes open your account without it; each works once, and they are shown
-        this once.
+        only once.
       </p>
       <pre className={styles.key}>{codes}</pre>
       <CopyButton what="codes" text={() => codes} />

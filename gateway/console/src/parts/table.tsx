@@ -226,7 +226,7 @@ function Sizer({
       aria-valuemax={widest}
       aria-valuenow={widths[id] ?? narrowest}
       aria-valuetext={widths[id] === undefined ? "usual" : `${widths[id]} pixels`}
-      title="Drag, or press an arrow key; a double click brings the usual widths back"
+      title="Drag, or press an arrow key; a double click restores the default widths"
       onKeyDown={(event) => {
         const by = { ArrowLeft: -stepPx, ArrowRight: stepPx }[event.key];
         if (by === undefined) return;

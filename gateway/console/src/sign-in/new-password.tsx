@@ -21,7 +21,7 @@ export function NewPassword({ token }: { token: string }) {
         }}
       />
       <p className={styles.hint}>All sessions of your account end. The link works once, for an hour.</p>
-      <a href="/reset-password">Ask for another link</a>
+      <a href="/reset-password">Request another link</a>
     </Frame>
   );
 }

@@ -197,7 +197,7 @@ inChromium("sessions and limits in the console", (visit) => {
     await page.getByText("Nothing has been offered yet.").waitFor();
     for (const [verb, said] of [
       ["Pause", "The rollout is paused."],
-      ["Resume", "The rollout goes on."],
+      ["Resume", "The rollout continues."],
     ] as const) {
       await page.getByRole("button", { name: `${verb} …` }).click();
       await page.getByRole("dialog").getByRole("button", { name: verb, exact: true }).click();

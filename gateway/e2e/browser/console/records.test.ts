@@ -103,9 +103,9 @@ inChromium("records in the console", (visit) => {
         // Of all organizations, each with its name.
         await page.getByRole("columnheader", { name: "Organization" }).waitFor();
         await visitor.follow(page.getByRole("link", { name: "Tickets" }));
-        await page.getByRole("img", { name: "2 deliveries by how they ended" }).waitFor();
+        await page.getByRole("img", { name: "2 deliveries by outcome" }).waitFor();
         await page.getByLabel("Answer").selectOption("2xx");
-        await page.getByText("No delivery is like this.").waitFor();
+        await page.getByText("No delivery matches.").waitFor();
         await visitor.expectAccessible();
         await page.getByLabel("Answer").selectOption("5xx");
         await page.getByRole("link", { name: "webhook.test" }).first().waitFor();
@@ -118,8 +118,8 @@ inChromium("records in the console", (visit) => {
           .waitFor();
 
         await page.getByRole("button", { name: "Deliver again" }).first().click();
-        await page.getByText("Queued anew.").waitFor();
-        await page.getByText("queued anew", { exact: true }).waitFor();
+        await page.getByText("Queued again.").waitFor();
+        await page.getByText("queued again", { exact: true }).waitFor();
         await until("the first delivery", () => receiver.received.length === 1);
         await visitor.expectAccessible();
         const other = (await admin.api.call("GET", "/webhooks/dead-letters")).body.data as {
@@ -129,7 +129,7 @@ inChromium("records in the console", (visit) => {
         const waiting = other.find(({ requeuedAt }) => requeuedAt === null);
         await visitor.open(`/webhooks/${webhook.id}/deliveries/${waiting?.deliveryId}`, /webhook\.test/);
         await page.getByRole("button", { name: "Deliver again" }).click();
-        await page.getByText("Queued anew.").waitFor();
+        await page.getByText("Queued again.").waitFor();
         await until("the second delivery", () => receiver.received.length === 2);
       } finally {
         await receiver.close();
@@ -152,9 +152,9 @@ inChromium("records in the console", (visit) => {
     expect(await page.getByRole("button", { name: "Pause …" }).count()).toBe(0);
     await visitor.expectAccessible();
     await page.getByRole("button", { name: "Resume …" }).click();
-    await page.getByText(/Failures so far are forgiven/).waitFor();
+    await page.getByText(/Failures so far no longer count/).waitFor();
     await confirm(visitor, "Resume");
-    await page.getByText("The rollout goes on.").waitFor();
+    await page.getByText("The rollout continues.").waitFor();
     await page.getByText(/\(3 forgiven\)/).waitFor();
     await page.getByText(`Halted: ${why}`).waitFor({ state: "detached" });
     const root = await operator(cluster);

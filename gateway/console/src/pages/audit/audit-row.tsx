@@ -83,9 +83,9 @@ export function AuditRow() {
       <Section title="Seal">
         <Facts
           of={[
-            ["Place in its chain", `#${data.seq.toLocaleString()}`],
+            ["Position in its chain", `#${data.seq.toLocaleString()}`],
             ["Checksum", <code key="sum">{data.checksum}</code>],
-            ["Checksum before", <code key="prev">{data.prevChecksum ?? "the earliest row that is kept"}</code>],
+            ["Previous checksum", <code key="prev">{data.prevChecksum ?? "the earliest row that is kept"}</code>],
           ]}
         />
         {data.orgId ? <Verification orgId={data.orgId} seq={data.seq} /> : null}

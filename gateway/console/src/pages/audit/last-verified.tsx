@@ -9,7 +9,7 @@ export function LastVerified({ orgId }: { orgId: string }) {
   const { data, error, refetch } = useGet("/api/v1/audit-logs/verify", { params: { query } });
   const last = data?.data[0];
   if (error) return <FailureState failure={error.failure} onRetry={() => void refetch()} />;
-  if (!data) return <Loading what="Loading what was verified" />;
+  if (!data) return <Loading what="Loading verifications" />;
   if (!last?.finishedAt) return <p className="soft">This chain was not verified in the last 30 days.</p>;
   const faults = last.verdicts.filter(isProblem);
   return (

@@ -49,7 +49,7 @@ function Policy({ orgId }: { orgId: string }) {
         of={[
           ["Rows are kept for", `${data.retentionDays.toLocaleString()} days`],
           ["Archived before", data.archiveToS3 ? "yes" : "no"],
-          ["Last looked through", <Time key="cleanup" at={data.lastCleanupAt} />],
+          ["Last checked", <Time key="cleanup" at={data.lastCleanupAt} />],
           ...(data.pendingRetentionDays !== null && data.pendingFrom !== null
             ? [
                 ["Then for", `${data.pendingRetentionDays.toLocaleString()} days`] as const,
@@ -65,7 +65,7 @@ function Policy({ orgId }: { orgId: string }) {
           <fieldset className={forms.plain} disabled={why !== null}>
             <Field
               label="Days"
-              hint="Longer is in force at once. Shorter waits 24 hours, and can be taken back until then."
+              hint="A longer time is in force at once. A shorter one waits 24 hours, and can be cancelled until then."
               faults={write.faultsOf("retentionDays")}
             >
               <input
@@ -79,7 +79,7 @@ function Policy({ orgId }: { orgId: string }) {
             </Field>
             <label>
               <input type="checkbox" name="archiveToS3" defaultChecked={data.archiveToS3} /> Archive rows to object
-              storage before they go
+              storage before they are deleted
             </label>
           </fieldset>
           <SaveRow why={why} isRunning={write.isRunning} />

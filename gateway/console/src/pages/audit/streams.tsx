@@ -94,7 +94,7 @@ export function Streams() {
         ]}
         empty={
           <EmptyState title="No stream yet.">
-            <p>A stream sends each audit row on as it is sealed: to your SIEM over HTTPS, or to storage.</p>
+            <p>A stream forwards each audit row as it is sealed: to your SIEM over HTTPS, or to storage.</p>
             {create}
           </EmptyState>
         }
@@ -118,7 +118,7 @@ export function Streams() {
             await forget("/api/v1/audit-logs/streams");
           }}
         >
-          <p>It goes on where it was: no row is left out, as long as it is kept.</p>
+          <p>It continues at its position: no row is skipped, as long as it is retained.</p>
         </Confirm>
       ) : null}
       {asking?.kind === "end" ? (
@@ -140,7 +140,7 @@ export function Streams() {
         <SecretOnce
           title="The stream is active"
           secret={secret}
-          note="This secret signs each row. Your receiver verifies it; it is shown this once."
+          note="This secret signs each row. Your receiver verifies it; it is shown only once."
           onClose={() => setSecret(null)}
         />
       )}
@@ -183,12 +183,12 @@ function NewStream({ orgId, onClose, onMade }: { orgId: string; onClose(): void;
             </select>
           </Field>
           {type === "webhook" ? (
-            <Field label="Address" hint="HTTPS, to a host that is public." faults={faultsOf("url")}>
+            <Field label="Address" hint="HTTPS, to a public host." faults={faultsOf("url")}>
               <input name="url" type="url" required maxLength={4096} placeholder="https://siem.example.com/rows" />
             </Field>
           ) : null}
           <label>
-            <input type="checkbox" name="fromStart" /> Begin with the first row that is kept, not with the next one
+            <input type="checkbox" name="fromStart" /> Begin with the first retained row instead of the next one
           </label>
         </>
       )}

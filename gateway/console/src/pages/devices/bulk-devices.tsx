@@ -128,7 +128,7 @@ export function BulkDevices({ devices, onDone }: { devices: readonly Device[]; o
           work={(ids, onProgress) => forAll(ids, decommission, onProgress)}
         >
           <p>
-            The tokens of their agents are refused at once and for ever; records, logs and audit rows stay. They no
+            The tokens of their agents are refused at once and permanently; records, logs and audit rows stay. They no
             longer count against any limit.
           </p>
         </BulkAction>

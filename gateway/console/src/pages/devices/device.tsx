@@ -141,7 +141,7 @@ export function DevicePage() {
           <p>
             {asking === "replace"
               ? "The device with the same hardware id is decommissioned; its agent is refused from then on."
-              : "Its agent may work from now on. The device with the same hardware id stays, too."}
+              : "Its agent is accepted from now on. The device with the same hardware id stays, too."}
           </p>
         </Confirm>
       ) : null}
@@ -157,8 +157,8 @@ export function DevicePage() {
           }}
         >
           <p>
-            Its agent's token is refused at once and for ever; its record, logs and audit rows stay. It no longer counts
-            against any limit.
+            Its agent's token is refused at once and permanently; its record, logs and audit rows stay. It no longer
+            counts against any limit.
           </p>
         </Confirm>
       ) : null}

@@ -39,11 +39,12 @@ export function LiveLogs() {
       {device.data && !isOnline ? (
         <EmptyState title="The device is offline.">
           <p>
-            Its agent answers for itself: this page goes on as soon as it is back. Stored logs are on the device's page.
+            Live logs come from its agent: this page continues as soon as the device is online. Stored logs are on the
+            device's page.
           </p>
         </EmptyState>
       ) : null}
-      {!failure && !logs.data && (isOnline || !device.data) ? <Loading what="Asking the device" /> : null}
+      {!failure && !logs.data && (isOnline || !device.data) ? <Loading what="Querying the device" /> : null}
       {logs.data ? (
         <label>
           Log{" "}
@@ -120,7 +121,7 @@ function Events({ id, log, level }: { id: string; log: string; level: string | u
       <div ref={top} />
       {followed.failure ? <p role="alert">{failureSentence(followed.failure)} Asking again …</p> : null}
       {events.error ? <FailureState failure={events.error.failure} onRetry={() => void events.refetch()} /> : null}
-      {events.isPending ? <Loading what="Asking the device" /> : null}
+      {events.isPending ? <Loading what="Querying the device" /> : null}
       {events.data && rows.length === 0 ? (
         <EmptyState title={level ? "The log has no such event." : "The log has no events."} />
       ) : null}

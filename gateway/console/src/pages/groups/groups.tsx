@@ -106,7 +106,7 @@ export function Groups() {
             await forget("/api/v1/device-groups", "/api/v1/devices");
           }}
         >
-          <p>Its devices stay; they are only in this group no more.</p>
+          <p>Its devices stay; only the group is removed.</p>
         </Confirm>
       ) : null}
     </>
@@ -139,7 +139,7 @@ function GroupForm({ orgId, group, onClose }: { orgId: string; group?: Group; on
           {sites.data ? (
             <Field
               label="Site"
-              hint="People who are limited to a site see its groups alone."
+              hint="People who are limited to a site see only its groups."
               faults={faultsOf("siteId")}
             >
               <select name="siteId" defaultValue={group?.siteId ?? ""}>

@@ -40,7 +40,7 @@ export function ChangeKey({ of: key, onClose }: { of: Key; onClose(): void }) {
           </Field>
           <Field
             label="Accepted from"
-            hint="Addresses or CIDR ranges, one a line; empty: from anywhere."
+            hint="Addresses or CIDR ranges, one per line; empty: any address."
             faults={faultsOf("allowedIps")}
           >
             <textarea name="allowedIps" rows={3} spellCheck={false} defaultValue={key.allowedIps.join("\n")} />

@@ -82,7 +82,7 @@ export function EnrollmentKeys() {
             await forget("/api/v1/enrollment-keys");
           }}
         >
-          <p>No further agent enrolls with it. Devices that did stay as they are.</p>
+          <p>No further agent can enroll with it. Devices that enrolled with it are unaffected.</p>
         </Confirm>
       ) : null}
     </>

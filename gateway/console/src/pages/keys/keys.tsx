@@ -119,7 +119,7 @@ export function Keys() {
             await forget("/api/v1/api-keys");
           }}
         >
-          <p>The old key is refused at once: whatever uses it fails until it has the new one.</p>
+          <p>The old key is refused at once: programs fail until they have the new one.</p>
         </Confirm>
       ) : null}
       {asking?.kind === "revoke" ? (
@@ -133,14 +133,14 @@ export function Keys() {
             await forget("/api/v1/api-keys");
           }}
         >
-          <p>The key is refused at once and for ever.</p>
+          <p>The key is refused at once and permanently.</p>
         </Confirm>
       ) : null}
       {secret === null ? null : (
         <SecretOnce
           title="The new key"
           secret={secret}
-          note="Programs send it as X-API-Key; it is shown this once."
+          note="Programs send it as X-API-Key; it is shown only once."
           onClose={() => setSecret(null)}
         />
       )}

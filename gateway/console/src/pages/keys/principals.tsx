@@ -130,7 +130,7 @@ export function Principals() {
             await changed();
           }}
         >
-          <p>The key before is refused at once: the program fails until it has the new one.</p>
+          <p>The previous key is refused at once: the program fails until it has the new one.</p>
         </Confirm>
       ) : null}
       {asking?.kind === "disable" ? (
@@ -145,7 +145,7 @@ export function Principals() {
             await changed();
           }}
         >
-          <p>Each of its keys is refused at once and for ever. The principal and its audit rows stay.</p>
+          <p>Each of its keys is refused at once and permanently. The principal and its audit rows stay.</p>
         </Confirm>
       ) : null}
       {asking?.kind === "migrate" ? (
@@ -155,7 +155,7 @@ export function Principals() {
         <SecretOnce
           title="The principal's key"
           secret={secret}
-          note="The program sends it as X-API-Key; it is shown this once."
+          note="The program sends it as X-API-Key; it is shown only once."
           onClose={() => setSecret(null)}
         />
       )}
@@ -185,7 +185,7 @@ function TakeKey({ principal, onClose, onDone }: { principal: Principal; onClose
       {(faultsOf) => (
         <>
           <p className="soft">
-            The key goes on working, with the scopes that it and the principal both have. The principal's key before is
+            The key keeps working, with the scopes that both it and the principal have. The principal's previous key is
             revoked.
           </p>
           <Field

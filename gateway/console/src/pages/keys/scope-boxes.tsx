@@ -13,7 +13,7 @@ export function ScopeBoxes({ chosen = [], faultsOf }: { chosen?: readonly string
       <fieldset className={forms.choices}>
         <legend>Scopes</legend>
         {scopes.data.data.map(({ scope, permissions, grantable }) => (
-          <label key={scope} title={grantable ? undefined : `Giving it needs ${permissions.join(", ")}.`}>
+          <label key={scope} title={grantable ? undefined : `Granting it requires ${permissions.join(", ")}.`}>
             <input
               type="checkbox"
               name="scopes"

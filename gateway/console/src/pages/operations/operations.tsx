@@ -40,7 +40,7 @@ export function Operations() {
             </p>
           ) : null}
           <Section title="Services">
-            <PlainTable columns={["Service", "State", "Version", "Waits to be published", "Put aside", "Long work"]}>
+            <PlainTable columns={["Service", "State", "Version", "Waiting to be published", "Dead letters", "Jobs"]}>
               {services.map(({ service, status: state, version, outbox, deadLetters, openJobs }) => (
                 <tr key={service}>
                   <th scope="row">{service}</th>
@@ -58,11 +58,11 @@ export function Operations() {
           {services.map(({ service, deliveries }) =>
             deliveries ? (
               <Section key={service} title="Webhooks">
-                <Facts of={[["Deliveries that are due", waiting(deliveries.due, deliveries.oldestDueSeconds)]]} />
+                <Facts of={[["Due deliveries", waiting(deliveries.due, deliveries.oldestDueSeconds)]]} />
               </Section>
             ) : null,
           )}
-          <Section title="What they depend on">
+          <Section title="Dependencies">
             <PlainTable columns={["Service", "Dependency", "State"]}>
               {services.flatMap(({ service, checks }) =>
                 Object.entries(checks).map(([name, found]) => (

@@ -44,7 +44,7 @@ export function ChangeOrganization({ of: org, onClose }: { of: Organization; onC
           </Field>
           <Field
             label="Status"
-            hint="Suspended: people and keys wait, devices go on reporting. Churned: all are refused."
+            hint="Suspended: people and keys are refused, devices still report. Churned: devices are refused, too."
             faults={faultsOf("status")}
           >
             <select name="status" defaultValue={org.status}>

@@ -58,7 +58,7 @@ export function Organizations() {
         empty={
           <EmptyState title="No organization yet.">
             <p>
-              An organization is a customer: its devices, people, keys and audit trail stand apart from all others'.
+              An organization is a customer: its devices, people, keys and audit trail are separate from all others'.
             </p>
             {create}
           </EmptyState>

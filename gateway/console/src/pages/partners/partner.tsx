@@ -102,7 +102,7 @@ export function PartnerPage() {
               </Field>
               <Field
                 label="Status"
-                hint="Suspended: people and keys of all its organizations wait. Churned: devices are refused, too."
+                hint="Suspended: people and keys of all its organizations are refused. Churned: devices are refused, too."
                 faults={faultsOf("status")}
               >
                 <select name="status" defaultValue={data.status}>

@@ -6,7 +6,7 @@ export const InviteLink = ({ to, onClose }: { to: { email: string; inviteUrl: st
   <Dialog title="Invited" onClose={onClose}>
     <p>
       {to.email} gets a mail with a link that is good for 7 days. Where no mail arrives, hand the link over yourself: it
-      is shown this once.
+      is shown only once.
     </p>
     <DialogActions>
       <CopyButton what="link" text={() => to.inviteUrl} />

@@ -91,7 +91,7 @@ export function People() {
               ) : null,
           },
         ]}
-        empty={<EmptyState title="Nobody is here yet." />}
+        empty={<EmptyState title="No people yet." />}
       />
       {isInviting ? <Invite onClose={() => invite(false)} /> : null}
       {chosen ? (

@@ -150,8 +150,9 @@ export function PersonPage() {
           }}
         >
           <p>
-            The authenticator app, all passkeys and the recovery codes go, and every session ends. The person is told by
-            mail, signs in with the password alone and adds a second factor anew: make sure that it is them who asks.
+            The authenticator app, all passkeys and the recovery codes are removed, and every session ends. The person
+            is notified by mail, signs in with only the password and adds a new second factor: make sure that the
+            request comes from them.
           </p>
         </Confirm>
       ) : null}
@@ -179,7 +180,7 @@ export function PersonPage() {
           leave={() => navigate({ to: "/people", search: { orgId: data.orgId ?? undefined } as never })}
           onClose={close}
         >
-          <p>The account goes with its sessions and second factors. What the person did stays in the audit trail.</p>
+          <p>The account is removed with its sessions and second factors. The person's audit rows stay.</p>
         </DeleteRecord>
       ) : null}
     </>

@@ -159,7 +159,7 @@ function Factors() {
       }
     >
       {me.mfaEnabled ? null : (
-        <p className="soft">You have none. Creating keys, inviting people and the like want one.</p>
+        <p className="soft">You have none. Creating keys, inviting people and similar changes require one.</p>
       )}
       {factors.error ? <FailureState failure={factors.error.failure} onRetry={() => void factors.refetch()} /> : null}
       {hasApp ? <p>An authenticator app.</p> : null}
@@ -222,7 +222,7 @@ function Factors() {
         >
           {(faultsOf) => (
             <>
-              <p>Its codes no longer open your account. With the last factor the recovery codes go, too.</p>
+              <p>Its codes no longer open your account. With the last factor the recovery codes are removed, too.</p>
               <Field label="Your password" faults={faultsOf("password")}>
                 <input name="password" type="password" autoComplete="current-password" required />
               </Field>
@@ -266,7 +266,7 @@ function Factors() {
             await changed();
           }}
         >
-          <p>It no longer opens your account. With the last factor the recovery codes go, too.</p>
+          <p>It no longer opens your account. With the last factor the recovery codes are removed, too.</p>
         </Confirm>
       ) : null}
     </Section>
@@ -277,7 +277,7 @@ const RecoveryCodes = ({ codes, onClose }: { codes: string; onClose(): void }) =
   <SecretOnce
     title="Your recovery codes"
     secret={codes}
-    note="They open your account without another factor; each works once, and they are shown this once."
+    note="They open your account without another factor; each works once, and they are shown only once."
     onClose={onClose}
   />
 );

@@ -19,13 +19,13 @@ type Change = "pause" | "resume" | "complete" | "cancel";
 const changes: Readonly<Record<Change, { verb: string; says: string; done: string }>> = {
   pause: {
     verb: "Pause",
-    says: "No further device is offered the version. What is under way goes on.",
+    says: "No further device is offered the version. Updates in progress continue.",
     done: "The rollout is paused.",
   },
   resume: {
     verb: "Resume",
-    says: "Offers go on. Failures so far are forgiven: the threshold counts anew.",
-    done: "The rollout goes on.",
+    says: "Offers continue. Failures so far no longer count towards the threshold.",
+    done: "The rollout continues.",
   },
   complete: {
     verb: "Complete",
@@ -34,7 +34,7 @@ const changes: Readonly<Record<Change, { verb: string; says: string; done: strin
   },
   cancel: {
     verb: "Cancel it",
-    says: "No further device is offered the version, for good.",
+    says: "No further device is offered the version, permanently.",
     done: "The rollout is cancelled.",
   },
 };
@@ -85,7 +85,7 @@ export function RolloutPage() {
             ["Failed", `${rollout.failed.toLocaleString()} (${rollout.forgiven.toLocaleString()} forgiven)`],
             ["Halts after", `${rollout.haltAfterFailures.toLocaleString()} failures, or ${rollout.haltPercent} %`],
             ["Offers left now", rollout.budget.toLocaleString()],
-            ["What is under way ends", expectedEnd ? <Time key="end" at={expectedEnd} /> : null],
+            ["Expected end", expectedEnd ? <Time key="end" at={expectedEnd} /> : null],
           ]}
         />
         {buckets.length > 0 ? (

@@ -37,7 +37,7 @@ export function RoleForm({ role, orgId, onClose }: { role?: Role; orgId?: string
         <>
           <p className="soft">
             {role
-              ? "In force at once for everybody who has it."
+              ? "In force at once for everyone who has it."
               : place
                 ? "A role of the chosen organization."
                 : "A role of your own place."}

@@ -65,7 +65,7 @@ export function RolePage() {
         />
       </Section>
       <Section title="Permissions">
-        <PlainTable columns={["Permission", "Allows", "API key scopes that it lets one give"]}>
+        <PlainTable columns={["Permission", "Allows", "API key scopes that it permits to grant"]}>
           {held.map(({ permission, description, keyScopes }) => (
             <tr key={permission}>
               <th scope="row">
@@ -86,7 +86,7 @@ export function RolePage() {
           leave={() => navigate({ to: "/roles", search: { orgId: data.orgId ?? undefined } as never })}
           onClose={close}
         >
-          <p>{count ? `${count.toLocaleString()} people have it: give them another role first.` : "Nobody has it."}</p>
+          <p>{count ? `${count.toLocaleString()} people have it: give them another role first.` : "No one has it."}</p>
         </DeleteRecord>
       ) : null}
     </>

@@ -99,7 +99,7 @@ function Form({ kept }: { kept: Look }) {
           </button>
         </div>
       </form>
-      <Section title="So it looks">
+      <Section title="Preview">
         <div className={styles.preview}>
           {look.logo_url?.startsWith("data:") ? (
             <img src={look.logo_url} alt="The logo" className={styles.logo} />

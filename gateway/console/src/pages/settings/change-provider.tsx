@@ -16,7 +16,7 @@ export function ChangeProvider({ of: provider, onClose, onDone }: ChangeProvider
     <FormDialog
       title={`Change ${provider.name}`}
       verb="Save"
-      running="Asking the provider …"
+      running="Contacting the provider …"
       onClose={onClose}
       send={async (form) => {
         const text = (name: string) => String(form.get(name) ?? "").trim();
@@ -36,7 +36,7 @@ export function ChangeProvider({ of: provider, onClose, onDone }: ChangeProvider
         const given = Object.entries(secrets).filter(([, value]) => value !== "");
         const body = Object.fromEntries<unknown>([...changed, ...given]);
         await dataOf(api.PATCH("/api/v1/sso/providers/{id}", { params: { path: { id: provider.id } }, body }));
-        await onDone("Saved. Sign-ins that were under way begin anew.");
+        await onDone("Saved. Sign-ins in progress must be started again.");
       }}
     >
       {(faultsOf) => (

@@ -12,7 +12,7 @@ export function DefaultRole({ orgId, chosen, faultsOf }: DefaultRoleProps) {
   return (
     <Field
       label="Accounts of new people"
-      hint="Whoever signs in through it for the first time gets this role."
+      hint="People get this role at their first sign-in through it."
       faults={faultsOf("defaultRoleId") ?? faultsOf("autoProvision")}
     >
       <select name="defaultRoleId" defaultValue={chosen ?? ""}>

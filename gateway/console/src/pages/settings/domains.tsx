@@ -53,12 +53,12 @@ export function Domains() {
           },
           {
             id: "checked",
-            title: "Last looked up",
+            title: "Last checked",
             width: "9rem",
             isMinor: true,
             cell: ({ lastCheckedAt }) => <Time at={lastCheckedAt} />,
           },
-          { id: "error", title: "What was wrong", isMinor: true, cell: ({ lastError }) => lastError },
+          { id: "error", title: "Problem", isMinor: true, cell: ({ lastError }) => lastError },
           {
             id: "actions",
             title: "Actions",
@@ -80,7 +80,9 @@ export function Domains() {
         ]}
         empty={
           <EmptyState title="No domain is claimed yet.">
-            <p>Whoever has proven a domain signs its people in by their e-mail address, and makes their accounts.</p>
+            <p>
+              With a verified domain, people sign in by their e-mail address, and get an account at their first sign-in.
+            </p>
             {create}
           </EmptyState>
         }
@@ -102,7 +104,7 @@ export function Domains() {
             {(faultsOf) => (
               <Field
                 label="Domain"
-                hint="It counts once its TXT record was found: “Verify” shows it."
+                hint="It takes effect once its TXT record was found: “Verify” shows the record."
                 faults={faultsOf("domain")}
               >
                 <input name="domain" required maxLength={255} placeholder="acme.example" spellCheck={false} />
@@ -124,7 +126,7 @@ export function Domains() {
             await forget("/api/v1/sso/domains");
           }}
         >
-          <p>Accounts for its addresses are not made any more, and others may claim it.</p>
+          <p>Accounts for its addresses are no longer created, and others may claim it.</p>
         </Confirm>
       ) : null}
     </>
@@ -151,7 +153,7 @@ function Verify({ domain: { id, domain, recordName, recordValue }, onClose }: { 
   }
   return (
     <Dialog title={`Verify ${domain}`} onClose={onClose}>
-      <p>Make this TXT record where the domain's names are kept; it may take an hour until everybody sees it.</p>
+      <p>Create this TXT record at the domain's DNS provider; it may take an hour until it is visible.</p>
       <Facts
         of={[
           ["Name", <code key="name">{recordName}</code>],

@@ -19,7 +19,7 @@ export function NewProvider({ orgId, onClose }: { orgId: string | undefined; onC
     <FormDialog
       title="New identity provider"
       verb="Create"
-      running="Asking the provider …"
+      running="Contacting the provider …"
       isDisabled={!presets.data}
       onClose={onClose}
       send={async (form) => {

@@ -28,7 +28,7 @@ export const ProviderAddress = ({ type, template = null, provider, faultsOf }: P
       </Field>
       <Field
         label="Client secret"
-        hint={provider?.hasClientSecret ? "Empty: the one that is kept stays." : "Kept sealed, never shown again."}
+        hint={provider?.hasClientSecret ? "Empty: the stored one stays." : "Kept sealed, never shown again."}
         faults={faultsOf("clientSecret")}
       >
         <input name="clientSecret" type="password" maxLength={1000} autoComplete="off" />

@@ -26,12 +26,12 @@ const steps: Readonly<Record<ProviderStatus, { verb: string; says: string; done:
   },
   testing: {
     verb: "Test it",
-    says: "Nobody signs in through it. Administrators link their own account in their profile, which makes every check.",
+    says: "Nobody can sign in through it. Administrators link their own account in their profile, which runs every check.",
     done: "The provider is being tested: link your account in your profile.",
   },
   inactive: {
     verb: "Deactivate",
-    says: "Nobody signs in through it any more; sessions go on. Passwords work again where it enforced itself.",
+    says: "Nobody can sign in through it any more; sessions continue. Passwords work again where it enforced single sign-on.",
     done: "The provider is inactive.",
   },
 };
@@ -196,7 +196,7 @@ export function ProviderPage() {
           leave={() => navigate({ to: "/settings/sso", search: { orgId: data.orgId ?? undefined } as never })}
           onClose={close}
         >
-          <p>It goes with all links of accounts. Whoever has no password needs a link to set one.</p>
+          <p>It is deleted with all links of accounts. People without a password need a link to set one.</p>
         </DeleteRecord>
       ) : null}
     </>

@@ -88,7 +88,7 @@ export function SitePage() {
           }}
         >
           {(faultsOf) => (
-            <Field label="Labels" hint="One a line: name=value. At most 32." faults={faultsOf("labels")}>
+            <Field label="Labels" hint="One per line: name=value. At most 32." faults={faultsOf("labels")}>
               <textarea name="labels" rows={8} spellCheck={false} defaultValue={labelsText(data.labels)} />
             </Field>
           )}
@@ -103,7 +103,7 @@ export function SitePage() {
           onClose={close}
         >
           <p>
-            {count ? `Its ${count.toLocaleString()} devices stay, without a site. ` : "No device stands there. "}
+            {count ? `Its ${count.toLocaleString()} devices stay, without a site. ` : "No device is there. "}
             People who are limited to this site alone see nothing any more.
           </p>
         </DeleteRecord>

@@ -55,7 +55,7 @@ export function Sites() {
         ]}
         empty={
           <EmptyState title="No site yet.">
-            <p>A site is where devices stand: an office, a shop, a data centre.</p>
+            <p>A site is a location of devices: an office, a shop, a data centre.</p>
             {create}
           </EmptyState>
         }

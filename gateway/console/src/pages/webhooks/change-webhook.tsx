@@ -30,7 +30,7 @@ export function ChangeWebhook({ of: webhook, onClose, onDone }: ChangeWebhookPro
           ...(secret === "" ? {} : { secret }),
         };
         await dataOf(api.PATCH("/api/v1/webhooks/{id}", { params: { path: { id: webhook.id } }, body }));
-        await onDone("Saved; it counts from the next attempt on.");
+        await onDone("Saved; it takes effect with the next attempt.");
       }}
     >
       {(faultsOf) => (
@@ -38,12 +38,12 @@ export function ChangeWebhook({ of: webhook, onClose, onDone }: ChangeWebhookPro
           <Field label="Name" faults={faultsOf("name")}>
             <input name="name" required maxLength={255} defaultValue={webhook.name} />
           </Field>
-          <Field label="Address" hint="HTTPS, to a host that is public." faults={faultsOf("url")}>
+          <Field label="Address" hint="HTTPS, to a public host." faults={faultsOf("url")}>
             <input name="url" type="url" required maxLength={4096} defaultValue={webhook.url} />
           </Field>
           <Field
             label="Secret"
-            hint="Empty: it stays. An address on another host wants it anew."
+            hint="Empty: it stays. Required again for an address on another host."
             faults={faultsOf("secret")}
           >
             <input name="secret" type="password" maxLength={512} autoComplete="off" />
@@ -51,7 +51,7 @@ export function ChangeWebhook({ of: webhook, onClose, onDone }: ChangeWebhookPro
           <EventBoxes chosen={webhook.events} faultsOf={faultsOf} />
           <label>
             <input type="checkbox" name="ordered" defaultChecked={webhook.ordered} /> One at a time, in the order of the
-            events; one that fails holds those behind it
+            events; a failing one holds back later ones
           </label>
         </>
       )}

@@ -20,7 +20,7 @@ export function DeadLetters({ id, orgId, onDone }: { id: string; orgId: string; 
   const requeue = (letter: string) =>
     void dataOf(api.POST("/api/v1/webhooks/dead-letters/{id}/requeue", { params: { path: { id: letter } } })).then(
       async () => {
-        onDone("Queued anew.");
+        onDone("Queued again.");
         await forget("/api/v1/webhooks");
       },
       (error: unknown) => onDone(error instanceof Failed ? `Not done. ${failureSentence(error.failure)}` : "Not done."),
@@ -43,7 +43,7 @@ export function DeadLetters({ id, orgId, onDone }: { id: string; orgId: string; 
             </td>
             <td>
               {letter.requeuedAt ? (
-                "queued anew"
+                "queued again"
               ) : (
                 <Operation name="POST /api/v1/webhooks/dead-letters/{id}/requeue" onClick={() => requeue(letter.id)}>
                   Deliver again

@@ -55,7 +55,7 @@ export function Deliveries({ id, subscribed }: { id: string; subscribed: readonl
       }
     >
       <ListState list={list} what="Loading deliveries">
-        <EmptyState title={isFiltered ? "No delivery is like this." : "Nothing has been delivered yet."} />
+        <EmptyState title={isFiltered ? "No delivery matches." : "Nothing has been delivered yet."} />
       </ListState>
       {list.rows.length > 0 ? (
         <PlainTable columns={["Event", "Status", "Answer", "Attempts", "Time"]}>

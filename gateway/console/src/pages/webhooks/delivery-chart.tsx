@@ -28,7 +28,7 @@ export function DeliveryChart({ id }: { id: string }) {
   const total = data?.buckets.reduce((sum, { delivered, failed, open }) => sum + delivered + failed + open, 0) ?? 0;
   return (
     <Section
-      title="How deliveries ended"
+      title="Outcomes of deliveries"
       action={
         <label>
           Time{" "}
@@ -52,7 +52,7 @@ export function DeliveryChart({ id }: { id: string }) {
       {data && total === 0 ? <p className="soft">Nothing was queued in this time.</p> : null}
       {data && total > 0 ? (
         <BarChart
-          label={`${total.toLocaleString()} deliveries by how they ended`}
+          label={`${total.toLocaleString()} deliveries by outcome`}
           series={series}
           points={data.buckets.map(({ at, delivered, failed, open }) => ({ at, values: [delivered, failed, open] }))}
         />

@@ -24,7 +24,7 @@ export function DeliveryPage() {
   const retry = () =>
     void dataOf(api.POST("/api/v1/webhooks/{id}/retry/{deliveryId}", { params: { path } })).then(
       async () => {
-        say("Queued anew.");
+        say("Queued again.");
         await forget("/api/v1/webhooks");
       },
       (error: unknown) => say(error instanceof Failed ? `Not done. ${failureSentence(error.failure)}` : "Not done."),

@@ -13,7 +13,7 @@ export function EventExamples({ subscribed }: { subscribed: readonly string[] })
   if (!shown) return null;
   return (
     <Section
-      title="What its events say"
+      title="Its events"
       action={
         <Controls>
           <label>

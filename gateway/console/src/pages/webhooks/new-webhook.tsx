@@ -21,7 +21,7 @@ export function NewWebhook({ orgId, onClose }: { orgId: string | undefined; onCl
       <SecretOnce
         title="The webhook is active"
         secret={secret}
-        note="This secret signs each delivery. Your receiver verifies it; it is shown this once."
+        note="This secret signs each delivery. Your receiver verifies it; it is shown only once."
         onClose={onClose}
       />
     );
@@ -55,7 +55,7 @@ export function NewWebhook({ orgId, onClose }: { orgId: string | undefined; onCl
           <Field label="Name" faults={faultsOf("name")}>
             <input name="name" required maxLength={255} />
           </Field>
-          <Field label="Address" hint="HTTPS, to a host that is public." faults={faultsOf("url")}>
+          <Field label="Address" hint="HTTPS, to a public host." faults={faultsOf("url")}>
             <input name="url" type="url" required placeholder="https://example.com/hook" maxLength={4096} />
           </Field>
           <EventBoxes faultsOf={faultsOf} />

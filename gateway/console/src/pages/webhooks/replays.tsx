@@ -82,8 +82,8 @@ export function Replays({ id, onDone }: { id: string; onDone(sentence: string): 
           {(faultsOf) => (
             <>
               <p className="soft">
-                In the background and a few at a time: what is sent live keeps its turn. Each event goes once, with the
-                id that it had.
+                Runs in the background, a few at a time, without delaying live deliveries. Each event is sent once, with
+                its own id.
               </p>
               <Field label="Since" hint="In this browser's time." faults={faultsOf("since")}>
                 <input name="since" type="datetime-local" required />
@@ -113,7 +113,7 @@ export function Replays({ id, onDone }: { id: string; onDone(sentence: string): 
             await forget("/api/v1/webhooks");
           }}
         >
-          <p>Nothing more is queued, and what waits is dropped. Requests that are under way end.</p>
+          <p>Nothing more is queued, and pending deliveries are dropped. Requests in flight are completed.</p>
         </Confirm>
       ) : null}
     </Section>

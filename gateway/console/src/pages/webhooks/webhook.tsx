@@ -66,7 +66,7 @@ export function WebhookPage() {
             <Operation
               name="PATCH /api/v1/webhooks/{id}"
               onClick={() =>
-                void write(isActive ? "Paused: deliveries wait." : "Active: deliveries go on.", () =>
+                void write(isActive ? "Paused: deliveries wait." : "Active: deliveries continue.", () =>
                   dataOf(
                     api.PATCH("/api/v1/webhooks/{id}", { params, body: { status: isActive ? "paused" : "active" } }),
                   ),
@@ -100,7 +100,7 @@ export function WebhookPage() {
             ],
             ["Delivered", stats.delivered.toLocaleString()],
             ["Waiting", (stats.pending + stats.retrying).toLocaleString()],
-            ["Failed for good", stats.failed.toLocaleString()],
+            ["Failed permanently", stats.failed.toLocaleString()],
             ["Signed", data.hasSecret ? "yes" : "no: set a secret"],
             ["Order", data.ordered ? "one at a time" : "as they come"],
             ["Events", data.events.join(", ")],
@@ -164,7 +164,7 @@ export function WebhookPage() {
         <SecretOnce
           title="The new secret"
           secret={secret}
-          note="Give it to your receiver; it is shown this once."
+          note="Give it to your receiver; it is shown only once."
           onClose={() => setSecret(null)}
         />
       )}

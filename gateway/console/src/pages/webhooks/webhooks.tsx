@@ -73,7 +73,7 @@ export function Webhooks() {
         ]}
         empty={
           <EmptyState title="No webhook yet.">
-            <p>A webhook tells another system, over HTTPS, what happens here.</p>
+            <p>A webhook notifies another system, over HTTPS, of events here.</p>
             {create}
           </EmptyState>
         }

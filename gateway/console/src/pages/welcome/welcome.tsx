@@ -154,7 +154,7 @@ function OrganizationStep({ partnerId, onDone }: { partnerId: string; onDone(id:
   return (
     <Choose
       what="organization"
-      hint="An organization is a customer: its devices, people, keys and audit trail stand apart from all others'."
+      hint="An organization is a customer: its devices, people, keys and audit trail are separate from all others'."
       known={known}
       create={(name) =>
         dataOf(api.POST("/api/v1/orgs/organizations", { body: { partnerId, name, slug: slugOf(name) } }))
@@ -189,7 +189,7 @@ function KeyStep({ orgId, siteId, onDone }: { orgId: string; siteId: string; onD
   }
   return (
     <form className={forms.form} onSubmit={send}>
-      <p className="soft">Agents prove with it that they belong here. It is good for an hour.</p>
+      <p className="soft">Agents enroll with it. It is valid for an hour.</p>
       {write.failure && !write.isAtFields ? <FailureState failure={write.failure} /> : null}
       <Field label="Name" faults={write.faultsOf("name")}>
         <input name="name" required maxLength={255} defaultValue="First devices" autoComplete="off" />
@@ -210,7 +210,7 @@ function AgentStep({ orgId, enrollmentKey }: { orgId: string; enrollmentKey: str
   const command = `npm run agent-sim -- --url ${location.origin} --enrollment-key ${enrollmentKey} --count 1`;
   return (
     <>
-      <p>Start an agent with the key; the simulated one of this repository will do. The key is shown this once.</p>
+      <p>Start an agent with the key; the simulated one of this repository will do. The key is shown only once.</p>
       <pre className={styles.command}>{command}</pre>
       <div>
         <CopyButton what="command" text={() => command} />
