@@ -73,7 +73,7 @@ export function startAdmission(options: {
   const checked = recheckedAgents(agents, channels);
   const changes = createAuthChanges({ sessions, keys: apiKeys, agents: checked, rates, acknowledge, log });
   // Loaded before the first request when identity is available; otherwise the first token triggers the load.
-  keys.current().catch((err: unknown) => log.info({ err }, "access token keys not there yet"));
+  keys.current().catch((err: unknown) => log.info({ err }, "access token keys not loaded yet"));
 
   return {
     ...caches,
@@ -88,7 +88,7 @@ export function startAdmission(options: {
     async stop() {
       await keys.close();
       // Without identity the lease expires, and unspent grants expire with their minute.
-      const goodbye = (err: unknown) => log.info({ err }, "identity not told that this gateway stops");
+      const goodbye = (err: unknown) => log.info({ err }, "stop of this gateway not reported to identity");
       await rates.stop().catch(goodbye);
       await lease.stop().catch(goodbye);
     },

@@ -23,7 +23,7 @@ export function connectBus(proc: Process, config: Config, app: App): void {
     const follower = followAuthStream(bus, app.changes, () => {
       app
         .loadRevoked()
-        .catch((err: unknown) => log.info({ err }, "revoked sessions not loaded, each is asked for anyway"));
+        .catch((err: unknown) => log.info({ err }, "revoked sessions not loaded, each is resolved on demand"));
     });
     return { bus, follower };
   });

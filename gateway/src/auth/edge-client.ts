@@ -64,7 +64,7 @@ export function createEdgeClient(options: {
     async reserve(wants) {
       const reply = await edge.reserve({ wants: [...wants] }, await call(reserveTimeoutMs)).catch(rethrow);
       if (reply.grants.length !== wants.length)
-        throw new Error("identity answered another number of grants than asked for");
+        throw new Error("identity returned another number of grants than requested");
       return {
         leaseMs: reply.lease ? durationMs(reply.lease) : 0,
         nowMs: reply.now ? timestampMs(reply.now) : Date.now(),

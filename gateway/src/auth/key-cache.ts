@@ -48,7 +48,7 @@ export type KeyCacheOptions = {
 
 const refusals: readonly string[] = ["api_key_invalid", "api_key_revoked", "api_key_expired"];
 const lookups = counter("gateway_key_lookups_total", "API key look-ups by what answered them.", ["result"]);
-const entries = gauge("gateway_key_cache_entries", "API keys, and refusals of keys, remembered by this gateway.");
+const entries = gauge("gateway_key_cache_entries", "API keys, and refusals of keys, cached by this gateway.");
 
 const noAddress = () => null;
 

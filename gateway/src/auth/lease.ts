@@ -37,7 +37,7 @@ export const heartbeatMs = 500;
 /** Idle time after which the lease is returned: an idle gateway costs identity nothing. */
 export const restAfterMs = 10_000;
 
-const validGauge = gauge("gateway_lease_valid", "1 while this gateway holds a lease at identity or rests, else 0.");
+const validGauge = gauge("gateway_lease_valid", "1 while this gateway holds a lease at identity or is idle, else 0.");
 const lost = counter("gateway_lease_lost_total", "Times the lease ran out before it was renewed.");
 
 /**
@@ -83,7 +83,7 @@ export function startLease<C>(options: LeaseOptions<C>): Lease {
       resting = { end, renewed: waiting };
       wake = end;
     });
-    await leave().catch((err: unknown) => log.warn({ err }, "lease at identity not given back"));
+    await leave().catch((err: unknown) => log.warn({ err }, "lease at identity not returned"));
     if (!stopped) await ended;
     return renewed;
   };

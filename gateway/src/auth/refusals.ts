@@ -51,7 +51,7 @@ export function createRefusals({
       .catch((err: unknown) => {
         told.delete(once);
         untold.inc({ reason: "failed" });
-        log.warn({ err, action }, "identity not told of a refused change");
+        log.warn({ err, action }, "refused change not reported to identity");
       })
       .finally(() => {
         underWay--;

@@ -39,7 +39,7 @@ export type SessionCacheOptions = {
 };
 
 const lookups = counter("gateway_session_lookups_total", "Session look-ups by what answered them.", ["result"]);
-const entries = gauge("gateway_session_cache_entries", "Sessions remembered by this gateway.");
+const entries = gauge("gateway_session_cache_entries", "Sessions cached by this gateway.");
 
 /** Sessions as identity last described them, for as long as the lease covers that. */
 export function createSessionCache(options: SessionCacheOptions): SessionCache {

@@ -18,7 +18,7 @@ export function batched<Q, A>(
     calls++;
     try {
       const answers = await askAll(batch.map(({ question }) => question));
-      if (answers.length !== batch.length) throw new Error("another number of answers than questions");
+      if (answers.length !== batch.length) throw new Error("another number of answers than lookups");
       batch.forEach(({ resolve, reject }, at) => {
         const answer = answers[at] as A | Error;
         if (answer instanceof Error) reject(answer);

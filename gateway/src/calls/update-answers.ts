@@ -36,7 +36,9 @@ const quietMaxMs = 30_000;
 const batches = { max: 500, callsMax: 2 };
 const scopesMax = 50_000;
 
-const answers = counter("gateway_update_answers_total", "How heartbeats learned of updates.", ["how"]);
+const answers = counter("gateway_update_answers_total", "Answers to heartbeats about updates, by their source.", [
+  "how",
+]);
 
 /** Calls agent-release for devices without a cached answer, and follows its changes. */
 export function createUpdateAnswers(options: {
@@ -63,7 +65,7 @@ export function createUpdateAnswers(options: {
   const failed = (err: unknown) => {
     quietMs = Math.min(quietMaxMs, Math.max(pollEveryMs, quietMs * 2));
     quietUntilMs = nowMs() + quietMs;
-    log.warn({ err, quietMs }, "agent-release not asked for a while: heartbeats are answered without updates");
+    log.warn({ err, quietMs }, "agent-release not called during a backoff: heartbeats are answered without updates");
   };
 
   const decide = batched(async (questions: readonly { device: DeviceFacts; report: UpdateReport | null }[]) => {

@@ -93,7 +93,7 @@ async function admitAgent(
     }
   }
   checkAccess(agentChannel.access, agent, options.accessRules, options.now);
-  if (agent.kind !== "agent" || !agentChannel.params) throw new Error("somebody else than an agent was let in");
+  if (agent.kind !== "agent" || !agentChannel.params) throw new Error("a caller other than an agent was admitted");
   checkOwnId(agent, validate(agentChannel.params, params));
   return { agent, digest: agentDigestOf(bearerToken(inbound.authorization) ?? "") };
 }

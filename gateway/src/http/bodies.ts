@@ -44,8 +44,8 @@ const answerEveryMs = 50;
 const comparedAfterMs = 1_000;
 
 const underWay = gauge("gateway_bodies_under_way", "Request bodies being received.");
-const keptBytes = gauge("gateway_bodies_bytes", "Bytes kept of request bodies being received.");
-const cuts = counter("gateway_bodies_cut_total", "Request bodies given up, by reason.", ["reason"]);
+const keptBytes = gauge("gateway_bodies_bytes", "Bytes in memory of request bodies being received.");
+const cuts = counter("gateway_bodies_cut_total", "Request bodies cut, by reason.", ["reason"]);
 
 type Receiving = {
   owner: Owner;

@@ -2,7 +2,10 @@ import type { Server } from "node:http";
 import type { Socket } from "node:net";
 import { counter } from "@muster/kit";
 
-const dropped = counter("gateway_connections_dropped_total", "Connections closed as they came: there were too many.");
+const dropped = counter(
+  "gateway_connections_dropped_total",
+  "Connections closed on arrival because there were too many.",
+);
 
 /** Share of the maximum number of connections from which idle ones are closed in favour of new ones. */
 const fullShare = 0.9;

@@ -19,8 +19,11 @@ export type Pacer = {
 
 type Job = { begin(): void };
 
-const waiting = gauge("gateway_paced_waiting", "Sign-ins and the like that wait to be begun.");
-const refused = counter("gateway_paced_refused_total", "Sign-ins and the like refused because too many waited.");
+const waiting = gauge("gateway_paced_waiting", "Queued sign-ins and similar requests.");
+const refused = counter(
+  "gateway_paced_refused_total",
+  "Sign-ins and similar requests refused because too many were queued.",
+);
 
 /**
  * Starts requests one at a time with a pause in between, in which the event loop serves other requests. Queued requests

@@ -23,7 +23,7 @@ export function buildRouteTable(rows: readonly Route[]): FindRoute {
   for (const row of rows) {
     const path = fullPath(row);
     const methods = byPath.get(path) ?? new Map<string, Served>();
-    if (methods.has(row.method)) throw new Error(`${row.method} ${path} stands twice in the route table`);
+    if (methods.has(row.method)) throw new Error(`${row.method} ${path} is twice in the route table`);
     const load = row.load ?? "interactive";
     methods.set(row.method, { row, route: `${row.method} ${path}`, slashSegments: slashSegmentsOf(row, path), load });
     byPath.set(path, methods);

@@ -44,7 +44,7 @@ export const cookieAnswer: Readonly<Record<200, AnswerDescription>> = {
  * account, or extend a session. Throws EdgeError `cross_origin`.
  */
 export function checkOrigin(request: { sameOrigin(): boolean }): void {
-  if (!request.sameOrigin()) throw new EdgeError("cross_origin", "Session cookies are for pages of this origin alone");
+  if (!request.sameOrigin()) throw new EdgeError("cross_origin", "Session cookies are for pages of this origin only");
 }
 
 /** A reply with tokens as its caller wants them: whole, or with the refresh token as a cookie. */

@@ -47,7 +47,7 @@ type Place = {
 };
 
 const shed = counter("gateway_shed_total", "Requests refused because of load.", ["class", "reason"]);
-const inFlight = gauge("gateway_class_in_flight", "Requests under way by class, each second.", ["class"]);
+const inFlight = gauge("gateway_class_in_flight", "Requests in flight by class, each second.", ["class"]);
 const lag = gauge("gateway_event_loop_lag_p99_seconds", "Event-loop lag, p99 of the last second.");
 const levels = gauge("gateway_shed_classes", "Classes that are shed because of event-loop lag.");
 

@@ -89,7 +89,7 @@ export function paginationOf(page: PageInfo | undefined) {
 
 /** ISO 8601 with milliseconds. Throws when the service omitted a time that every record has. */
 export function timeOf(timestamp: Timestamp | undefined): string {
-  if (timestamp === undefined) throw new Error("a record came without one of its times");
+  if (timestamp === undefined) throw new Error("a record lacks one of its times");
   return timestampDate(timestamp).toISOString();
 }
 

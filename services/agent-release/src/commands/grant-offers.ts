@@ -46,7 +46,7 @@ export async function beginAll(deps: BeginDeps, begins: readonly Begin[]): Promi
       begins.map(({ deviceId, component, version }) => ({ deviceId, component, version, timeoutSeconds })),
     );
   } catch (err) {
-    deps.log.warn({ err, updates: begins.length }, "tenancy does not take updates: they are taken back");
+    deps.log.warn({ err, updates: begins.length }, "tenancy records no updates: grants rolled back");
     begun = new Set();
   }
   const back = begins.filter(({ deviceId, isNew }) => isNew && !begun.has(deviceId)).map(({ attemptId }) => attemptId);

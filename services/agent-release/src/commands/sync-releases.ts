@@ -65,7 +65,7 @@ export async function syncReleases(
     if (job?.state === "done") return job.result as SyncResult;
     if (job?.state === "failed") throw failureOf(job);
     if (context.deadlineMs !== null && performance.now() > context.deadlineMs - 500) {
-      throw new AppError("deadline_exceeded", "The sync goes on");
+      throw new AppError("deadline_exceeded", "The sync continues");
     }
     await sleep(lookEveryMs, context.signal);
     if (context.signal.aborted) throw new AppError("cancelled", "Cancelled");

@@ -5,7 +5,7 @@ import { service } from "../config.ts";
 /** Only gateways call on behalf of agents. */
 export function requireGateway({ caller: { actor } }: CallContext): void {
   if (actor.type !== "system" || actor.id !== "gateway")
-    throw new AppError("permission_denied", "Only gateways may ask this");
+    throw new AppError("permission_denied", "Only gateways may call this");
 }
 
 /** People of the platform, for what changes the catalogue. */

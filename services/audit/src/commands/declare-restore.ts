@@ -22,7 +22,7 @@ const who = { caller: systemCaller("audit") };
 export async function declareRestore(deps: Deps, restoredTo: Date): Promise<Restore> {
   const declaredAt = deps.now();
   if (!(restoredTo.getTime() < declaredAt.getTime())) {
-    throw new AppError("validation_failed", "The time that the database went back to must have passed");
+    throw new AppError("validation_failed", "The restored time must be in the past");
   }
   const restore = { restoredTo, declaredAt };
   await deps.outside.keepRestore(signNote(restoreText(deps.deployment, restore), deps.signer), declaredAt);

@@ -58,7 +58,7 @@ const anchors = counter("audit_anchors_total", "Deployment anchors signed");
 const failures = counter("audit_checkpointer_failures_total", "Rounds of the checkpointer that failed", ["step"]);
 const contradictions = counter(
   "audit_chain_contradictions_total",
-  "Chains whose rows were not those of their newest checkpoint outside: cut, restored or rebuilt",
+  "Chains whose rows contradicted their newest external checkpoint: cut, restored or rebuilt",
 );
 const lastRound = gauge("audit_checkpointer_last_success_seconds", "Unix time of the last round without a failure");
 
@@ -155,7 +155,7 @@ export function startCheckpointer(deps: CheckpointerDeps): { stop(): Promise<voi
       wake();
       await running;
       await giveLease(deps.db, holder).catch((err: unknown) =>
-        deps.log.warn({ err }, "checkpointer lease not given back"),
+        deps.log.warn({ err }, "checkpointer lease not returned"),
       );
     },
   };
@@ -256,9 +256,9 @@ function readNote({ verifiers, deployment, log }: CheckpointerDeps, chainId: str
   try {
     const read = parseCheckpoint(openNote(note, verifiers).text, deployment);
     if (read?.chainId === chainId) return read;
-    log.warn({ chainId }, "the newest checkpoint outside is not one of this chain");
+    log.warn({ chainId }, "the newest external checkpoint is of another chain");
   } catch (err) {
-    log.warn({ err, chainId }, "the newest checkpoint outside does not verify");
+    log.warn({ err, chainId }, "the newest external checkpoint does not verify");
   }
   return null;
 }

@@ -51,7 +51,10 @@ const blockedChains = gauge(
   "audit_retention_blocked_chains",
   "Chains that are due and could not be pruned in the last pass.",
 );
-const lastPass = gauge("audit_retention_last_pass_timestamp_seconds", "When the last pass over all chains ended.");
+const lastPass = gauge(
+  "audit_retention_last_pass_timestamp_seconds",
+  "Unix time at which the last pass over all chains ended.",
+);
 
 const byItself: RequestMeta = { requestId: "retention", clientAddress: null, userAgent: null, traceparent: null };
 const self = { caller: systemCaller("audit-retention"), meta: byItself };
@@ -101,7 +104,7 @@ async function pruneChain(deps: RetentionDeps, chain: DueChain, stopping: AbortS
       step = "prune";
       const { piece, reference } = archived;
       if (!(await pruneChunk(deps, at, piece, reference))) {
-        deps.log.info({ chainId: at.chainId }, "chain or policy changed meanwhile, looked at again in the next pass");
+        deps.log.info({ chainId: at.chainId }, "chain or policy changed meanwhile, checked again in the next pass");
         return { pruned, isDone: true };
       }
       const rows = piece.lastSeq - piece.firstSeq + 1;

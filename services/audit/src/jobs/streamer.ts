@@ -47,12 +47,12 @@ const who = { caller: systemCaller("audit") };
 const leaseMs = pushTimeoutMs + 15_000;
 /** Shortest pause between checks while there is no active stream. */
 const idleMs = 5_000;
-const rowsCounter = counter("muster_audit_stream_rows_total", "Rows that streams' receivers took.");
+const rowsCounter = counter("muster_audit_stream_rows_total", "Rows that streams' receivers accepted.");
 const refusedCounter = counter(
   "muster_audit_stream_refusals_total",
   "Batches of streams that the receiver did not accept.",
 );
-const lagRows = gauge("muster_audit_stream_lag_rows", "Rows that the stream furthest behind has yet to send.");
+const lagRows = gauge("muster_audit_stream_lag_rows", "Rows that the stream with the largest lag has yet to send.");
 const lagSeconds = gauge(
   "muster_audit_stream_lag_seconds",
   "Age of the oldest row that an active stream has yet to send.",
@@ -68,7 +68,7 @@ export function startStreamer(deps: StreamerDeps): { stop(): Promise<void> } {
       await workOn(deps, stream);
     } catch (err) {
       // Its lease expires, and the next holder marks the batch as a possible repeat.
-      deps.log.warn({ err, streamId: stream.id }, "a stream cannot go on now");
+      deps.log.warn({ err, streamId: stream.id }, "stream cannot continue now");
     }
   };
   const hand = async () => {
@@ -83,7 +83,7 @@ export function startStreamer(deps: StreamerDeps): { stop(): Promise<void> } {
           else pauseMs = Math.max(idleMs, pauseMs);
         }
       } catch (err) {
-        deps.log.warn({ err }, "streams cannot go on now");
+        deps.log.warn({ err }, "streams cannot continue now");
         await sleep(2_000, signal);
       }
       if (stream) {
@@ -206,5 +206,5 @@ async function refuse(
     },
     { retry: true },
   );
-  log.warn({ streamId: stream.id, error, failures: stream.failures + 1, fails }, "a batch of audit rows was not taken");
+  log.warn({ streamId: stream.id, error, failures: stream.failures + 1, fails }, "batch of audit rows not accepted");
 }

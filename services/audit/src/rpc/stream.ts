@@ -117,7 +117,7 @@ export function streamService(deps: StreamDeps): ServiceImpl<typeof StreamServic
           at,
         );
         if (!row) {
-          throw new AppError("limit_reached", "The organization has as many streams as it may", {
+          throw new AppError("limit_reached", "The organization's limit of streams is reached", {
             facts: { limit: deps.streamsPerOrganization },
           });
         }

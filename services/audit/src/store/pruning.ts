@@ -171,6 +171,6 @@ export async function noteCleanup(db: Database, chainIds: readonly string[]): Pr
 /** The database's clock. */
 export async function databaseNow(db: Database): Promise<Date> {
   const [row] = await db.read<{ now: Date }>(who, sql`SELECT date_trunc('milliseconds', now()) AS now`);
-  if (!row) throw new Error("the database did not tell its time");
+  if (!row) throw new Error("the database did not return its time");
   return row.now;
 }

@@ -37,7 +37,7 @@ const acceptMs = 2_000;
 const reserveMs = 2_000;
 const retryDelaysMs = [200, 300, 400];
 
-const outcomes = counter("muster_live_queries_total", "Live queries by how they ended.", ["outcome"]);
+const outcomes = counter("muster_live_queries_total", "Live queries by outcome.", ["outcome"]);
 const seconds = histogram("muster_live_query_seconds", "Duration of live queries that were answered.");
 
 /**
@@ -157,5 +157,5 @@ function refusalOf({ code }: Record<string, unknown>): AppError {
 }
 
 function cancelled(): AppError {
-  return new AppError("cancelled", "The caller left");
+  return new AppError("cancelled", "The caller disconnected");
 }

@@ -11,7 +11,7 @@ export type LivePlaces = {
 const refused = counter("muster_live_queries_refused_total", "Live queries refused because too many were in flight.", [
   "whose",
 ]);
-const underWay = gauge("muster_live_queries_in_flight", "Live queries under way.");
+const underWay = gauge("muster_live_queries_in_flight", "Live queries in flight.");
 
 /**
  * Limits of live queries in flight: a silent device holds one for 30 s, here and at the calling gateway, and many

@@ -35,7 +35,7 @@ export function deviceCopy(deps: { db: Database; ask: AskTenancy; log: Logger; n
     async find(context, id) {
       let row = isUuid(id) ? await findDevice(db, context, id) : null;
       if (row && now().getTime() - row.heard_at.getTime() > staleMs) {
-        fill(id).catch((err: unknown) => log.info({ err }, "device not asked for again"));
+        fill(id).catch((err: unknown) => log.info({ err }, "device not refreshed"));
       }
       if (!row && isUuid(id)) {
         if (!(await isKnown(db, id))) await fill(id);

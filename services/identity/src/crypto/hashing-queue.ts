@@ -32,7 +32,7 @@ export function hashingQueue({
   const lanes = createLanes<Job>();
   const perLane = Math.ceil(queueMax / 2);
   const queued = gauge("identity_password_queue", "Password checks waiting or running");
-  const wait = gauge("identity_password_queue_seconds", "How long one that came now would wait, in seconds");
+  const wait = gauge("identity_password_queue_seconds", "Estimated wait of a new password check, in seconds");
   let running = 0;
   let averageMs = expectedMs;
 

@@ -9,7 +9,7 @@ import type { DomainRow } from "../store/sso/domains.ts";
 
 type Who = { caller: Caller; meta: RequestMeta };
 
-const signIns = counter("identity_sso_sign_ins_total", "Round trips through identity providers by how they ended.", [
+const signIns = counter("identity_sso_sign_ins_total", "Round trips through identity providers by outcome.", [
   "type",
   "outcome",
   "reason",

@@ -49,9 +49,9 @@ const cleanPolls = 60;
 const keepFinishedMs = 7 * 86_400_000;
 const system = { caller: systemCaller("identity") };
 
-const sent = counter("identity_mail_total", "Mails by what became of each try.", ["kind", "outcome"]);
+const sent = counter("identity_mail_total", "Attempts to send mails, by outcome.", ["kind", "outcome"]);
 const waiting = gauge("identity_mail_waiting", "Mails that wait to be sent.");
-const poison = gauge("identity_mail_poison", "Mails of the last week that were given up.");
+const poison = gauge("identity_mail_poison", "Mails of the last week that were dropped.");
 
 /** Milliseconds until the next try after this many: 5 s, doubled each time, at most an hour. */
 export const backOffMs = (attempts: number) => Math.min(3_600_000, 5_000 * 2 ** (attempts - 1));
@@ -84,7 +84,7 @@ async function deal(deps: SendMailDeps, delivery: Delivery, row: MailRow): Promi
     const message = err instanceof Error ? err.message : String(err);
     if (err instanceof MailRefused || row.attempts >= maxAttempts) {
       sent.inc({ kind, outcome: "poison" });
-      log.error({ err, id, kind, attempts: row.attempts }, "mail given up");
+      log.error({ err, id, kind, attempts: row.attempts }, "mail dropped");
       await markPoison(db, row, message, now());
     } else {
       sent.inc({ kind, outcome: "failed" });

@@ -30,7 +30,7 @@ export async function sweepOnce({ db, discard, log }: Deps): Promise<number> {
           gone.push(reservation);
         } catch (err) {
           // The use stays marked as expired, and the next sweep retries.
-          log.warn({ err, deviceId: reservation.deviceId }, "device of an unfinished enrollment not taken back yet");
+          log.warn({ err, deviceId: reservation.deviceId }, "device of an unfinished enrollment not deleted yet");
         }
       });
       await Promise.all(taken);
@@ -46,7 +46,7 @@ export function startSweeping(deps: Deps & { reservationSeconds: number }): Repe
   const everyMs = Math.min(longestMs, reservationSeconds * 1_000);
   const sweep = async () => {
     const returned = await sweepOnce(deps);
-    if (returned > 0) log.info({ returned }, "uses of enrollment keys given back");
+    if (returned > 0) log.info({ returned }, "uses of enrollment keys released");
   };
   return repeatEvery(everyMs, sweep, (err) => log.warn({ err }, "reservations of enrollment keys cannot be swept now"));
 }

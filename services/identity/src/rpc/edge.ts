@@ -112,7 +112,7 @@ export function edgeService({ db, unknownKeys, now }: EdgeDeps): ServiceImpl<typ
 function requireGateway(handler: HandlerContext): void {
   const { actor } = callContext(handler).caller;
   if (actor.type !== "system" || actor.id !== "gateway") {
-    throw new AppError("permission_denied", "Only gateways may ask this");
+    throw new AppError("permission_denied", "Only gateways may call this");
   }
 }
 

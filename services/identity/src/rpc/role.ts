@@ -85,7 +85,7 @@ export function roleService(deps: RoleDeps): ServiceImpl<typeof RoleService> {
       };
       const make = async (tx: Tx, role: Awaited<ReturnType<typeof reach>>) => {
         if ((await countRoles(tx, role)) >= maxRoles) {
-          throw new AppError("limit_reached", "No more roles can be made here", { facts: { limit: maxRoles } });
+          throw new AppError("limit_reached", "No more roles can be created here", { facts: { limit: maxRoles } });
         }
         const row = await insertRole(tx, uuidv7(at.getTime()), role, at);
         recordRole(tx, context, row, "role.create", { changes: { before: {}, after: visibleRoleFields(row) } }, at);
@@ -193,7 +193,7 @@ async function keepAdministrator(tx: Tx, before: RoleRow, permissions: readonly 
 
 const storedRole = (row: RoleRow) => ({ ...row, orgId: row.org_id });
 
-const roleInUse = () => new AppError("role_in_use", "Somebody has this role: give them another one first");
+const roleInUse = () => new AppError("role_in_use", "The role is in use: give its users another one first");
 
 function roleMessage(row: RoleRow): Role {
   return create(RoleSchema, {

@@ -53,7 +53,7 @@ export function ssoLinkService(deps: SsoDeps): ServiceImpl<typeof SsoLinkService
         if (!isUuid(providerId) || !links.some((link) => link.provider_id === providerId)) throw providerNotFound();
         const others = links.filter((link) => link.provider_id !== providerId && link.is_active);
         if (!byPassword && others.length === 0) {
-          throw new AppError("last_sign_in_method", "This is the only way into the account");
+          throw new AppError("last_sign_in_method", "This is the account's only sign-in method");
         }
         await deleteLink(tx, providerId, userId);
         tx.emit(personEvent(context, principal, { action: "sso.identity.unlink", details: { providerId } }, now()));

@@ -109,7 +109,9 @@ export function ssoProviderService(deps: SsoDeps): ServiceImpl<typeof SsoProvide
       const values = await prepareProvider(deps, context, { id, type, place, before: null }, fields);
       const make = async (tx: Tx) => {
         if ((await countProviders(tx, place)) >= maxProviders) {
-          throw new AppError("limit_reached", "No more providers can be made here", { facts: { limit: maxProviders } });
+          throw new AppError("limit_reached", "No more providers can be created here", {
+            facts: { limit: maxProviders },
+          });
         }
         const row = await insertProvider(tx, id, place, type, values, context.caller.actor.id, at);
         const changes = { before: {}, after: visibleFields(row) };
@@ -146,7 +148,7 @@ export function ssoProviderService(deps: SsoDeps): ServiceImpl<typeof SsoProvide
           return row;
         });
         if (changed) return { provider: message(changed) };
-        if (tried === maxTries) throw new AppError("unavailable", "The provider is being changed by somebody else");
+        if (tried === maxTries) throw new AppError("unavailable", "The provider is being changed by another request");
       }
     },
 

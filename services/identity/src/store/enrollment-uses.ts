@@ -49,7 +49,7 @@ export function granted(outcome: ReservedUse | Refusal): ReservedUse {
     case "enrollment_key_exhausted":
       throw new AppError(outcome, "Enrollment key is exhausted");
     case "given_up":
-      throw new AppError("unavailable", "Enrollment is being taken back", { retryAfterSeconds: 1 });
+      throw new AppError("unavailable", "Enrollment is being rolled back", { retryAfterSeconds: 1 });
     default:
       return outcome;
   }

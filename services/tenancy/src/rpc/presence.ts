@@ -17,7 +17,7 @@ export function presenceService({ db, heartbeatIntervalSeconds }: Deps): Service
     async recordHeartbeats({ heartbeats }, handler) {
       const { actor } = callContext(handler).caller;
       if (actor.type !== "system" || actor.id !== "gateway") {
-        throw new AppError("permission_denied", "Only gateways may tell this");
+        throw new AppError("permission_denied", "Only gateways may report heartbeats");
       }
       if (heartbeats.length > batchMax) throw validationError({ heartbeats: [`At most ${batchMax}`] });
       const heard = await recordHeartbeats(db, heartbeats.map(toldOf), heartbeatIntervalSeconds);
@@ -31,7 +31,7 @@ export function presenceService({ db, heartbeatIntervalSeconds }: Deps): Service
     async beginUpdates({ updates }, handler) {
       const { caller, meta } = callContext(handler);
       if (caller.actor.type !== "system" || caller.actor.id !== "agent-release") {
-        throw new AppError("permission_denied", "Only agent-release may tell this");
+        throw new AppError("permission_denied", "Only agent-release may report updates");
       }
       if (updates.length > batchMax || !updates.every(isUpdate)) {
         throw validationError({ updates: [`At most ${batchMax} updates of devices`] });

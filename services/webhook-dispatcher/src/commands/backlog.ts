@@ -18,7 +18,7 @@ export const nothingSettled: Floor = { settled: 0, delivered: Number.MAX_SAFE_IN
 
 const who = { caller: systemCaller("webhook-dispatcher") };
 
-export const deliveriesCounter = counter("muster_webhook_deliveries_queued_total", "Deliveries that events made.");
+export const deliveriesCounter = counter("muster_webhook_deliveries_queued_total", "Deliveries queued for events.");
 
 /** Interval between checks when there is no backlog: a process that creates one notifies, unless it is killed. */
 const pollMs = 5_000;
@@ -105,7 +105,7 @@ export function startBacklog(deps: BacklogDeps, readFloor: () => Promise<Floor>)
           await waitForRing(pollMs);
         }
       } catch (err) {
-        deps.log.warn({ err }, "events put aside cannot be taken up now");
+        deps.log.warn({ err }, "backlog cannot be processed now");
         await sleep(backoffMs(failures++, 100, 5_000), stopping.signal);
       }
     }

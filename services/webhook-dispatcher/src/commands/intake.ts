@@ -37,7 +37,7 @@ const perOrganization = 50;
 const storeMs = 5_000;
 const service = "webhook-dispatcher";
 
-const eventsCounter = counter("muster_webhook_intake_events_total", "Posted events, by the way they went.", ["way"]);
+const eventsCounter = counter("muster_webhook_intake_events_total", "Posted events, by path.", ["way"]);
 const batchesCounter = counter("muster_webhook_intake_batches_total", "Transactions that stored posted events.");
 
 type Waiting = { event: Accepted; resolve: (stored: boolean) => void; reject: (error: unknown) => void };

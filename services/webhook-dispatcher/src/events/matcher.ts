@@ -19,12 +19,12 @@ export type MatcherDeps = BacklogDeps &
 
 const service = "webhook-dispatcher";
 const nothing: Counts = { queued: 0, now: 0, aside: 0 };
-const eventsCounter = counter("muster_webhook_events_total", "Events taken from the stream, by what became of them.", [
+const eventsCounter = counter("muster_webhook_events_total", "Events consumed from the stream, by outcome.", [
   "outcome",
 ]);
 const asideCounter = counter(
   "muster_webhook_events_put_aside_total",
-  "Events of organizations with very many at once.",
+  "Events put in the backlog: those of organizations with very many at once.",
 );
 const batchSeconds = histogram("muster_webhook_match_seconds", "Duration of one batch of events.");
 

@@ -39,7 +39,7 @@ export function startPressure({ db, log, limits }: PressureDeps): Pressure {
       if (performance.now() - askedMs < idleMs) await look();
       else if (seen.size > 0) [seen, behind] = [new Set(), new Map()];
     },
-    (err) => log.warn({ err }, "how long deliveries wait cannot be read"),
+    (err) => log.warn({ err }, "pressure of deliveries cannot be read"),
   );
 
   return {

@@ -55,11 +55,11 @@ export function startUpkeep(deps: UpkeepDeps & { slots: Slots }): { stop(): Prom
 export async function keepDays({ db, log, retentionDays }: UpkeepDeps, signal?: AbortSignal): Promise<void> {
   await db.tx(who(), removePreviousSecrets);
   const made = await db.tx(who(), (tx) => ensureDays(tx, daysAhead));
-  if (made > 0) log.info({ tables: made }, "days made");
+  if (made > 0) log.info({ tables: made }, "partitions of days created");
   while (!signal?.aborted) {
     const dropped = await db.tx(who(), (tx) => dropDays(tx, retentionDays, 3));
     if (dropped === 0) break;
-    log.info({ tables: dropped }, "days dropped");
+    log.info({ tables: dropped }, "partitions of days dropped");
   }
   while (!signal?.aborted) {
     if ((await db.tx(who(), (tx) => removeExpired(tx, retentionDays, chunk))) === 0) break;

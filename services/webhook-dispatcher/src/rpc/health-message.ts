@@ -6,7 +6,7 @@ import type { EndpointHealthRow } from "../store/health.ts";
 
 /** How an endpoint does at `now`. A webhook that is not active has nothing due and no next attempt, whatever waits. */
 export function healthMessage(status: StoredStatus, row: EndpointHealthRow | null, now: Date): EndpointHealth {
-  if (!row) throw new Error("a webhook without the state of its endpoint");
+  if (!row) throw new Error("a webhook lacks the state of its endpoint");
   const isOpen = row.open_until !== null && row.open_until > now;
   const due = status === "active" ? row.next_due_at : null;
   // An open breaker holds back what is due.

@@ -65,7 +65,7 @@ export function webhookService(deps: WebhookDeps): ServiceImpl<typeof WebhookSer
         await holdOrganization(tx, place.orgId);
         if ((await countWebhooks(tx, place.orgId)) >= deps.perOrganization) {
           const facts = { limit: deps.perOrganization };
-          throw new AppError("limit_reached", "The organization has as many webhooks as it may have", { facts });
+          throw new AppError("limit_reached", "The organization's limit of webhooks is reached", { facts });
         }
         const row = await insertWebhook(tx, box, uuidv7(at.getTime()), owner, { ...fields, shownUrl: shown }, at);
         record(tx, context, row, "webhook.create", { changes: { before: {}, after: auditedFields(row) } }, at);

@@ -51,7 +51,7 @@ const besideMin = 128;
 const service = "webhook-dispatcher";
 const who = () => ({ caller: systemCaller(service) });
 
-const attemptsCounter = counter("muster_webhook_attempts_total", "Attempts, by what came of them.", ["outcome"]);
+const attemptsCounter = counter("muster_webhook_attempts_total", "Attempts, by outcome.", ["outcome"]);
 const deadCounter = counter("muster_webhook_dead_letters_total", "Deliveries whose retries were exhausted.");
 const breakerCounter = counter("muster_webhook_breaker_opened_total", "Times that a webhook's breaker opened.");
 

@@ -43,12 +43,12 @@ const retryGridMs = 20;
 const lateMs = 100;
 const who = () => ({ caller: systemCaller("webhook-dispatcher") });
 
-const inFlightGauge = gauge("muster_webhook_in_flight", "Requests of this process under way.");
+const inFlightGauge = gauge("muster_webhook_in_flight", "Requests of this process in flight.");
 const claimedCounter = counter("muster_webhook_claimed_total", "Deliveries taken for an attempt.");
 const directCounter = counter("muster_webhook_direct_total", "Deliveries sent by the process that stored them.");
 const releasedCounter = counter(
   "muster_webhook_released_total",
-  "Deliveries given back to the queue because their webhook changed before they were sent.",
+  "Deliveries returned to the queue because their webhook changed before they were sent.",
 );
 
 /** Sends what it claims and what is leased to it directly, and stores what came of it, until stopped. */
@@ -219,7 +219,7 @@ export function startSender(deps: SenderDeps): Sender {
       releasedCounter.inc(leases.length - confirmed.size);
       begin(leases.filter((lease) => confirmed.has(lease.claim.delivery_id)));
     } catch (err) {
-      log.warn({ err, deliveries: leases.length }, "leases cannot be confirmed now: they run out");
+      log.warn({ err, deliveries: leases.length }, "leases cannot be confirmed now: they expire");
     } finally {
       confirming -= leases.length;
       wake();

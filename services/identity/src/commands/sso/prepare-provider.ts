@@ -76,7 +76,7 @@ export async function prepareProvider(
 }
 
 export const incomplete = (missing: readonly string[]) =>
-  new AppError("sso_incomplete_provider", "The provider lacks what sign-in needs", { facts: { missing } });
+  new AppError("sso_incomplete_provider", "The provider lacks fields that sign-in needs", { facts: { missing } });
 
 function plainValues({ type, before }: Subject, fields: Partial<ProviderFields>): ProviderValues {
   const values = before === null ? empty(type) : columnsOf(before);
