@@ -76,7 +76,7 @@ export type RouteRequest<A extends Access = Access, P = unknown, Q = unknown, B 
   body: B;
   /** The JSON text of `body`, inflated, for services that parse it themselves. */
   bodyBytes: Uint8Array;
-  /** The value of the cookie that the row names; null when it is absent or stands twice. */
+  /** The value of the cookie that the route names; null when it is absent or sent twice. */
   cookie: string | null;
   /** Conditions and range of a download (RFC 9110 sections 13 and 14). */
   conditions(): Pick<Inbound, "range" | "ifRange" | "ifNoneMatch">;

@@ -10,7 +10,7 @@ export type AgentRates = {
 type Window = { endsAtMs: number; used: number; left: number; atMs: number };
 
 const hourMs = 3_600_000;
-/** Share of an agent's hourly limit that each gateway admits by itself. */
+/** Share of an agent's hourly limit that each gateway admits without a grant. */
 const ownShare = 0.01;
 
 /**

@@ -63,7 +63,7 @@ export function bearerToken(authorization: string | null): string | null {
 
 export type AccessRules = { mfaMaxAgeMs: number; mfaEnrollUrl: string };
 
-/** Organizations whose people and keys must wait; `trial` and `active` go on. */
+/** Statuses of organizations whose users and keys are refused; `trial` and `active` are not among them. */
 const closedOrganizations = ["suspended", "churned", "deleted"];
 /** A suspended tenant's devices may still report (docs/behaviour.md#states-of-tenants). */
 const closedToAgents = ["churned", "deleted"];

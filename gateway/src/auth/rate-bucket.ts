@@ -1,4 +1,4 @@
-/** Whose requests are counted, and how many an hour they may make. */
+/** A counted credential, and its hourly limit. */
 export type Counted = { kind: "key" | "session" | "agent"; id: string; limit: number; generation: number };
 
 /**

@@ -217,7 +217,7 @@ export function createChannelHub(options: HubOptions): ChannelHub {
         if (isCurrent(channel) && !isOneMore(channel)) close(channel, "protocol");
       });
       socket.on("close", () => gone(channel));
-      // Oversized or broken frames: ws closes by itself afterwards.
+      // Oversized or broken frames: ws closes the connection afterwards.
       socket.on("error", (err) => log.debug({ err, deviceId: agent.id }, "agent channel failed"));
       listen(channel);
       announce([channel]);

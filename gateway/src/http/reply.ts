@@ -144,7 +144,7 @@ export function sendText(
   response.end(body);
 }
 
-/** A reply without a body; a 304 keeps the length of what it stands for to itself (RFC 9110 section 15.4.5). */
+/** A reply without a body; a 304 omits the length of the unchanged content (RFC 9110 section 15.4.5). */
 export function sendBare(
   response: ServerResponse,
   status: number,

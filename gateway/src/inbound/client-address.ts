@@ -1,7 +1,7 @@
 import { BlockList, isIP } from "node:net";
 import type { Inbound } from "./headers.ts";
 
-/** Loopback, RFC 1918, RFC 6598, link-local and unique local addresses: where a proxy of one's own stands. */
+/** Loopback, RFC 1918, RFC 6598, link-local and unique local addresses: the usual ones of an operator's own proxies. */
 export const privateCidrs = [
   "127.0.0.0/8",
   "10.0.0.0/8",

@@ -130,7 +130,7 @@ function tagsOf(rows: readonly Route[]) {
   return names.map((name) => ({ name, description: tagSentences[name] }));
 }
 
-/** What the caller needs, for programs: null stands for "nothing of that kind", of `keyScopes` for "no API key". */
+/** Requirements for the caller, machine-readable: null means "none of that kind", for `keyScopes` "no API key". */
 /** Rows that refuse people limited to some sites only for what lies outside of these. */
 const decidedBySite = ["/devices", "/device-groups", "/enrollment-keys"];
 

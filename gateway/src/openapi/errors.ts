@@ -34,7 +34,7 @@ export const errorBody = z
   })
   .meta({ id: "Error" });
 
-/** A key decides wherever it stands, also when it is bad. */
+/** A key decides wherever it is sent, also when it is invalid. */
 const keyCodes: readonly PublicCode[] = [
   "api_key_missing",
   "api_key_invalid_format",

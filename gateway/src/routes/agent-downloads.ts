@@ -42,7 +42,7 @@ const download = route({
     const size = Number(bytes);
     const etag = `"${sha256}"`;
     const { range, ifRange, ifNoneMatch } = conditions();
-    // What stands behind a version never changes; the promoted one may be another tomorrow.
+    // The file of a version never changes; the promoted version may.
     const caching = query.version === undefined ? "no-cache" : "public, max-age=31536000, immutable";
     const about = ["ETag", etag, "Accept-Ranges", "bytes", "Cache-Control", caching];
     if (matches(ifNoneMatch, etag)) return new Answered(304, about);

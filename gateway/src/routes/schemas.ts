@@ -22,7 +22,7 @@ export const timeIn = z
   .union([z.iso.datetime({ offset: true }), z.iso.date()], "Must be an ISO 8601 time")
   .meta({ description: "ISO 8601 time with offset, or a date." });
 
-/** An instant after now. Services judge again; here it stands beside the other faults of the body. */
+/** An instant after now. Services check again; here it is reported with the other faults of the body. */
 export const comingTimeIn = timeIn.superRefine((text, { addIssue }) => {
   if (new Date(text) <= new Date()) addIssue({ code: "custom", message: "Must be a time to come" });
 });

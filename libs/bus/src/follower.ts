@@ -43,7 +43,7 @@ export function startFollower(connection: Connection, options: FollowOptions, ha
     session?.pull.close();
     const name = session?.name;
     session = null;
-    // The server forgets it by itself after a minute; deleting only makes that sooner.
+    // The server removes it after a minute; deleting only makes that sooner.
     if (name && connection.connected()) {
       jsm.consumers.delete(stream, name).catch((error: unknown) => log.debug({ reason: describe(error) }, part));
     }

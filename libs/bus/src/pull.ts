@@ -57,7 +57,7 @@ export function openPull(connection: Connection, stream: string, consumer: strin
   };
   const subscription = nc.subscribe(`${inbox}.*`, {
     callback: (_error, message) => {
-      // Only a delivery is to be answered; headers are dear, so those of deliveries are not read here.
+      // Only a delivery is to be answered; headers are expensive, so those of deliveries are not read here.
       if (!message.reply) return onStatus(message, message.headers?.code ?? 0);
       buffer.push(toHeld(message));
       current?.arrived();
@@ -146,7 +146,7 @@ const place = [0, 0, 0, 0, 0];
 const dot = 46;
 
 /**
- * Reads the five numbers behind `skip` tokens into `place`, digit by digit: pieces of text for each message are dear.
+ * Reads the five numbers behind `skip` tokens into `place`, digit by digit: substrings for each message are expensive.
  */
 function readPlace(reply: string, skip: number): boolean {
   let at = 0;

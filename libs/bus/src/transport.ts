@@ -22,7 +22,7 @@ export function createTransport(connection: Connection): Transport {
   const readCreated = async (stream: string): Promise<string> =>
     (await connection.untilLost(jsm.streams.info(stream))).created;
 
-  /** The stream's creation time, asked once per connection and again when its sequence went backwards. */
+  /** The stream's creation time, read once per connection and again when its sequence went backwards. */
   const createdOf = async (stream: string, seq: number, duplicate: boolean): Promise<string> => {
     const epoch = connection.epoch();
     let entry = known.get(stream);

@@ -18,7 +18,7 @@ export class MusterError extends Error {
   }
 }
 
-/** The reply that stands for a request without one, so that callers find every failure in `error`. */
+/** The synthetic reply of a request without one, so that callers find every failure in `error`. */
 export function unreachable(cause: unknown): Response {
   const error = cause instanceof Error ? cause.message : String(cause);
   const body: ApiError = { error, code: "network_error", requestId: "" };

@@ -122,7 +122,7 @@ export function openDatabase({ url, max, name, log, prepare = "auto", standby }:
     return { result, emitted };
   }
 
-  /** A refusal is no reason to connect anew, which costs the server a process and both a key derivation. */
+  /** A refusal is no reason to reconnect, which costs the server a process and both sides a key derivation. */
   function giveBack(client: PoolClient, undone: Promise<boolean> | null, error: unknown): void {
     if (undone === null) pool.release(client, error);
     else void undone.then((isUndone) => pool.release(client, isUndone ? undefined : error));

@@ -52,7 +52,7 @@ export async function storeReply(tx: Tx, request: IdempotentRequest, reply: Uint
     throw new Error(`an idempotency key of ${rpc} was not held by the transaction that stores its reply`);
 }
 
-/** Deletes replies older than 24 hours, in chunks; resolves to how many. */
+/** Deletes replies older than 24 hours, in chunks; returns their number. */
 export async function removeExpiredReplies(db: Database): Promise<number> {
   const who = { caller: systemCaller(db.name) };
   for (let removed = 0; ; ) {

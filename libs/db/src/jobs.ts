@@ -10,7 +10,7 @@ export type Job = {
   kind: string;
   state: JobState;
   input: unknown;
-  /** Where the work goes on; null before the first progress. */
+  /** Position at which the work continues; null before the first progress. */
   cursor: unknown;
   result: unknown;
   error: string | null;
@@ -126,7 +126,7 @@ export function jobs(db: Database) {
      */
     heartbeat: (job: Job): Promise<void> => change(job, sql`heartbeat_at = clock_timestamp()`),
 
-    /** Stores where to go on, best in the transaction `t` that did the work up to there. */
+    /** Stores the position, preferably in the transaction `t` that did the work up to it. */
     progress: (job: Job, cursor: unknown, t?: Tx): Promise<void> =>
       change(job, sql`heartbeat_at = clock_timestamp(), cursor = ${JSON.stringify(cursor)}::jsonb`, t),
 
@@ -151,7 +151,7 @@ export function jobs(db: Database) {
     fail: (job: Job, error: string, t?: Tx): Promise<void> =>
       change(job, sql`state = 'failed', finished_at = now(), error = ${error.replaceAll("\0", " ")}`, t),
 
-    /** Removes jobs that ended more than 30 days ago, in chunks; resolves to how many. */
+    /** Removes jobs that ended more than 30 days ago, in chunks; returns their number. */
     async removeFinished(): Promise<number> {
       for (let removed = 0; ; ) {
         const rows = await db.tx(who, (t) =>

@@ -16,7 +16,7 @@ export type RelayLease = {
 
 const renewMs = 1_500;
 
-/** Holds the lease of a schema's relay: renewed by itself, and given up once it could not be for its whole length. */
+/** Holds the lease of a schema's relay: renews it, and drops it once no renewal succeeded for its whole length. */
 export function createRelayLease(store: RelayStore, log: Logger, onLost: () => void): RelayLease {
   let held: { fence: number; validUntilMs: number } | null = null;
 

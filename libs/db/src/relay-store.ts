@@ -19,7 +19,7 @@ const keptMinutes = 10;
 const chunkRows = 5_000;
 const backlogCap = 100_000;
 const longMs = 60_000;
-/** Lanes that one turn looks at, picked at random of those that wait. */
+/** Lanes per turn, picked at random from those with waiting messages. */
 const lanesOfATurn = 64;
 
 /**
@@ -176,7 +176,7 @@ export function relayStore(db: Database, holder: string) {
       return deleted === chunkRows;
     },
 
-    /** How many rows wait (counted up to 100,000) and for how many seconds the oldest does. */
+    /** Number of waiting rows (counted up to 100,000) and the age of the oldest in seconds. */
     async backlog(): Promise<{ rows: number; oldestSeconds: number }> {
       const [row] = await query<{ rows: number; oldestSeconds: number }>(sql`
         select count(*)::int as rows,

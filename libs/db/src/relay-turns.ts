@@ -13,7 +13,7 @@ export type Turn = {
 
 export type Turns = {
   next(most: number, pausedRoots: string[]): Promise<Turn>;
-  /** Milliseconds until lanes that rest may go on; Infinity when none does. */
+  /** Milliseconds until resting lanes may continue; Infinity when none rests. */
   restMs(): number;
 };
 

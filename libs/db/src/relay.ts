@@ -13,7 +13,7 @@ export type Promised = { stream: string; created: string; seq: number };
 /** The bus as the relay needs it. AppError `permission_denied` or `validation_failed` from `publish` says: never. */
 export type OutboxTransport = {
   publish(message: { subject: string; msgId: string; body: Uint8Array; traceparent: string | null }): Promise<Promised>;
-  /** What stands at that place now: `created` of the stream, and null where there is no message. */
+  /** The message at that position now: `created` of the stream, and null where there is no message. */
   lookup(stream: string, seq: number): Promise<{ created: string; msgId: string | null }>;
   onReconnect(listener: () => void): void;
 };
@@ -23,14 +23,14 @@ export type RelayOptions = {
   transport: OutboxTransport;
   log: Logger;
   pollMs?: number;
-  /** Milliseconds between two looks at the newest promise. */
+  /** Milliseconds between two checks of the newest promise. */
   readBackMs?: number;
   /** Milliseconds without work after which the lease is given back. */
   restAfterMs?: number;
 };
 
 export type Relay = {
-  /** Looks for messages now. Called by itself after each COMMIT of `db` that emitted. */
+  /** Checks for messages now. Called automatically after each COMMIT of `db` that emitted. */
   wake(): void;
   /** Ends after the round in hand and returns the lease. */
   stop(): Promise<void>;
@@ -45,7 +45,7 @@ const gapMs = 10;
 const cleanMs = 30_000;
 const backlogMs = 5_000;
 const maxBackoffMs = 5_000;
-/** Between looks of a relay that gave its lease back: it only reads, so that a cluster at rest writes nothing. */
+/** Pause between checks of a relay that returned its lease: it only reads, so that an idle cluster writes nothing. */
 const restingPollMs = 5_000;
 
 /**

@@ -5,7 +5,7 @@ import { sql } from "./statement.ts";
 
 export type Standing = { outboxWaiting: number; outboxOldestSeconds: number; deadLetters: number; openJobs: number };
 
-/** What waits in a service's own tables: messages to publish, those put aside, and long work. */
+/** Pending work in a service's own tables: messages to publish, dead letters, and jobs. */
 export async function standingOf(db: Database): Promise<Standing> {
   const who = { caller: systemCaller(db.name) };
   const [backlog, [counts]] = await Promise.all([

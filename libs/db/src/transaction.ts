@@ -40,7 +40,7 @@ export function openTransaction(
   options: {
     begin: string;
     prepare: boolean;
-    /** The connection is cut after so many milliseconds without an answer to what was asked. */
+    /** The connection is closed after this many milliseconds without an answer to a statement. */
     silentMs: number;
     traceparent: string | null;
   },
@@ -150,7 +150,7 @@ function sender(client: PoolClient, prepare: boolean, silence: Silence): (query:
   };
 }
 
-/** With a stack that leads to who asked, in place of the socket's. */
+/** With the caller's stack instead of the socket's. */
 function rethrowFromHere(error: Error): never {
   Error.captureStackTrace(error);
   throw error;

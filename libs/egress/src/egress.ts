@@ -46,7 +46,7 @@ export function openEgress({
   const { connections, timeoutMs } = profiles[profile];
   const connectTimeoutMs = Math.min(10_000, timeoutMs);
   const pools = openPools({ resolver: names, connections, maxOrigins, connectTimeoutMs, ca });
-  // What a URL says does not change; what its name resolves to is asked each time.
+  // The URL's text does not change; the name's addresses are resolved each time.
   const judged = new Map<string, Target>();
   const judge = (url: string): Target => {
     const known = judged.get(url);

@@ -1,6 +1,6 @@
 import { parseAddress } from "./address.ts";
 
-/** Origins that tests may reach, each with the one address that stands for it. */
+/** Origins that tests may reach, each with its one address. */
 export type Exceptions = ReadonlyMap<string, string>;
 
 export const noExceptions: Exceptions = new Map();

@@ -35,7 +35,7 @@ const redirecting = new Set([301, 302, 303, 307, 308]);
 const secretHeaders = new Set(["authorization", "cookie", "proxy-authorization"]);
 
 /**
- * A request whose every hop is judged anew; redirects as the profile allows, credentials never to another origin.
+ * A request of which every hop is checked; redirects as the profile allows, credentials never to another origin.
  * Throws EgressRefused, EgressLimit, or what the connection failed with.
  */
 export async function guardedRequest(egress: Egress, url: string, request: GuardedRequest = {}): Promise<GuardedReply> {

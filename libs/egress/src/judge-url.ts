@@ -15,7 +15,7 @@ export type Target = {
   host: string;
   /** The host is an address itself. */
   literal: boolean;
-  /** The address that stands for the name in tests; null elsewhere. */
+  /** The address that replaces the name's in tests; null elsewhere. */
   pinned: string | null;
 };
 
@@ -25,7 +25,7 @@ const maxLength = 2_048;
 const misleading = /[\u0000-\u0020\u007f\\]/;
 
 /**
- * Judges a URL without asking anybody: https only, no local host name, no address that is not public, in whatever
+ * Judges a URL without a look-up: https only, no local host name, no address that is not public, in whatever
  * notation (the URL standard's parser makes decimal, octal, hex, short and full-width forms one). Throws EgressRefused.
  */
 export function judgeUrl(text: string, exceptions: Exceptions = noExceptions): Target {
@@ -54,7 +54,7 @@ function hostOf({ hostname }: URL): string {
   return withoutTrailing(bare.toLowerCase(), ".");
 }
 
-/** The URL as people may see it: without userinfo, and with the values of what looks like a token left out. */
+/** The URL in displayable form: without userinfo and without values that resemble a token. */
 export function shownUrl(text: string): string {
   const url = new URL(text);
   url.username = "";

@@ -18,7 +18,8 @@ const maxNames = 10_000;
 type Entry = { expiresAtMs: number; answer: Promise<string[]> };
 
 /**
- * Keeps answers, bad ones too, for 5 to 60 s; one question per name at a time; the least recently asked names go first.
+ * Caches answers, failures too, for 5 to 60 s; at most one query per name is in flight; the least recently used names
+ * are evicted first.
  */
 export function createResolver(
   lookup: Lookup = cAresLookup(),

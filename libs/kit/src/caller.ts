@@ -49,7 +49,7 @@ export type CallContext = {
   signal: AbortSignal;
 };
 
-/** The caller that a service is when it acts by itself (relay, consumers, jobs). */
+/** The caller of a service's own work (relay, consumers, jobs). */
 export function systemCaller(service: string): Caller {
   return {
     actor: { type: "system", id: service, email: null, name: service, role: null, department: null },

@@ -35,7 +35,7 @@ function ipv6(bytes: readonly number[]): string {
 const bytesOfV4 = (address: string) => address.split(".").map(Number);
 
 function bytesOfV6(address: string): number[] {
-  // A dotted tail (RFC 4291, section 2.2) stands for the last two groups.
+  // A dotted tail (RFC 4291, section 2.2) represents the last two groups.
   const dotted = /(?:\d{1,3}\.){3}\d{1,3}$/.exec(address)?.[0];
   const tail = dotted ? bytesOfV4(dotted) : [];
   const hex = dotted ? address.slice(0, -dotted.length) : address;

@@ -3,7 +3,7 @@ import { performance } from "node:perf_hooks";
 import { getHeapSpaceStatistics } from "node:v8";
 import { type Repeating, repeatEvery } from "./repeat.ts";
 
-/** How often a process looks whether it is at rest, in milliseconds. */
+/** Interval in milliseconds at which a process checks whether it is idle. */
 const lookMs = 10_000;
 /** Share of the time that an event loop at rest works. */
 const restingShare = 0.05;

@@ -16,7 +16,7 @@ export function startDefaultMetrics(): void {
   started = true;
 }
 
-/** A counter, created once per process however often it is asked for. */
+/** A counter; repeated calls with the same name return the same one. */
 export function counter<L extends string>(name: string, help: string, labelNames: L[] = []): Counter<L> {
   return (register.getSingleMetric(name) as Counter<L> | undefined) ?? new Counter({ name, help, labelNames });
 }

@@ -34,7 +34,7 @@ export const scopePermissions = {
 } as const satisfies Record<string, Permission>;
 
 /**
- * For keys deleting is writing, and exporting reading: no scope of its own stands for them
+ * For keys deleting is writing, and exporting reading: they have no separate scopes
  * (docs/behaviour.md#who-may-call-what).
  */
 const further: Partial<Record<string, readonly Permission[]>> = {

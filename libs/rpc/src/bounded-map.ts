@@ -1,4 +1,4 @@
-/** A map that forgets its oldest entries beyond `maxEntries`, or beyond `maxWeight` in total. */
+/** A map that evicts its oldest entries beyond `maxEntries`, or beyond `maxWeight` in total. */
 export class BoundedMap<K, V> {
   #entries = new Map<K, { value: V; weight: number }>();
   #weight = 0;

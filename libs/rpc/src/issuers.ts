@@ -16,7 +16,7 @@ const probeRpcs = [
 
 const onlyItself = (...systemRpcs: string[]): IssuerRules => ({ actors: ["system"], systemRpcs });
 
-/** What a holder of a copy of the tenants asks tenancy. */
+/** Calls to tenancy of every service with a copy of the tenants. */
 const snapshotRpcs = [
   "muster.tenancy.v1.SnapshotService/GetSnapshot",
   "muster.tenancy.v1.SnapshotService/GetSnapshotHash",
@@ -31,7 +31,7 @@ const copyRpcs = [...snapshotRpcs, "muster.tenancy.v1.SnapshotService/GetTenants
 export const issuers: Readonly<Record<string, IssuerRules>> = {
   gateway: {
     actors: ["user", "api_key", "agent", "system"],
-    // What must be asked before anyone is authenticated, and the tenants' states.
+    // Calls that precede authentication, and the tenants' states.
     systemRpcs: [
       "muster.identity.v1.SessionService/Login",
       "muster.identity.v1.SessionService/Refresh",

@@ -122,7 +122,7 @@ export async function servePort(options: PortOptions): Promise<RpcPort> {
   const open = gauge("muster_rpc_server_connections", "Open connections of the RPC port.");
   const serve = (socket: Socket, protocol: "http1" | "http2") => {
     if (protocol === "http2") {
-      // http1 ends its side by itself when the client did; http2 leaves that to the socket.
+      // http1 ends its side when the client did; http2 leaves that to the socket.
       socket.allowHalfOpen = false;
       h2.emit("connection", socket);
     } else {

@@ -4,7 +4,7 @@ import { BoundedMap } from "./bounded-map.ts";
 import { callerAudience, maxTokenSeconds, toClaims } from "./caller-claims.ts";
 import { parsePrivateKeys } from "./caller-keys.ts";
 
-/** A token with less life left than this is minted anew: the receiver's clock may be ahead, the call may queue. */
+/** Tokens with less remaining life are minted again: the receiver's clock may be ahead, the call may queue. */
 const freshForMs = 15_000;
 const maxTokens = 30_000;
 

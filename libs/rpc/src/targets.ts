@@ -6,7 +6,7 @@ import { assertScheme } from "./tls.ts";
 
 /** How long a server that refused is passed over, when there are others. */
 const shunMs = 1_000;
-/** How long a server that is draining is: longer than it goes on listening. */
+/** Time for which a draining server is avoided: longer than it keeps listening. */
 const leaveMs = 2_000;
 const connectMs = 2_000;
 

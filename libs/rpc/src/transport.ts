@@ -40,10 +40,10 @@ const longCallMs = 15_000;
 const longConnections = 64;
 
 export type TransportOptions = {
-  /** http://host:port (https with TLS) of each replica, or of the one name that stands for all. Used in turn. */
+  /** http://host:port (https with TLS) of each replica, or of one name for all. Used in turn. */
   baseUrls: readonly string[];
   /**
-   * Connections per base URL for unary calls of up to 15 s: so many run at once, the others wait. Longer ones have 64.
+   * Connections per base URL for unary calls of up to 15 s: further calls wait. Longer calls have 64 separate ones.
    */
   connections?: number;
   /** Age (±20 %) at which a connection is replaced: new replicas get their share. */

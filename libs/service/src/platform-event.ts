@@ -8,7 +8,7 @@ export type PlatformFact = {
   type: EventType;
   orgId: string;
   partnerId: string;
-  /** Shown to the organization's webhooks as it stands. Never a secret. */
+  /** Sent to the organization's webhooks unchanged. Never a secret. */
   data: Record<string, unknown>;
   /** A UUID of the emitter's own; a new one when absent. Repeats are judged per (orgId, id). */
   id?: string;

@@ -5,7 +5,7 @@ import { judge, type SealedColumn, sealedPage, swapEnvelopes } from "./sealed-co
 export type Reencrypted = { keyId: string; seen: number; resealed: number; passes: number };
 
 export type ReencryptOptions = {
-  /** As the owner of the schema: row-level security keeps second factors from everybody but their person. */
+  /** As the owner of the schema: row-level security hides second factors from everyone but their user. */
   db: Database;
   keys: string;
   columns: readonly SealedColumn[];
@@ -15,7 +15,7 @@ export type ReencryptOptions = {
   staleMs?: number;
 };
 
-/** Where a pass stands; stored with each chunk. */
+/** Position of a pass; stored with each chunk. */
 type Cursor = {
   pass: number;
   column: number;

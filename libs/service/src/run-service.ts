@@ -62,7 +62,7 @@ export type ServiceDefinition<S extends z.ZodRawShape> = {
   withheld?: Record<string, readonly Privilege[]>;
   /** Keeps table `tenant`, a copy of tenancy's partners, organizations and sites. */
   tenantCopy?: { onChange?: OnTenantChange; onDevices?: OnDeviceChanges; onPurged?: OnPurged };
-  /** What `main.js reencrypt` seals anew under the first encryption key. */
+  /** The columns that `main.js reencrypt` seals again under the first encryption key. */
   sealed?: readonly SealedColumn[];
   /**
    * The core NATS subject on which a published message is repeated for current subscribers; null for none. For readers

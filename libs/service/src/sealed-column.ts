@@ -72,7 +72,7 @@ function swapStatement({ table, key, column }: SealedColumn, rows: readonly Rese
 
 export type Judged = { stale: Reseal[]; unreadable: SealedRow[] };
 
-/** Seals anew what is not as `box` would seal it now. */
+/** Seals again the envelopes that differ in form or key from those that `box` makes now. */
 export function judge(column: SealedColumn, box: SecretBox, rows: readonly SealedRow[]): Judged {
   const judged: Judged = { stale: [], unreadable: [] };
   for (const row of rows) {

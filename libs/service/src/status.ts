@@ -15,7 +15,7 @@ type Deps = {
   ownFigures?: (() => Promise<OwnFigures>) | undefined;
 };
 
-/** How the service stands, for those who operate the platform. */
+/** State of the service, for platform operators. */
 export function statusService({ db, version, readiness, ownFigures }: Deps): ServiceImpl<typeof StatusService> {
   return {
     async getStatus(_request, handler) {

@@ -72,7 +72,7 @@ export async function purgeAll(deps: PurgeDeps, signal?: AbortSignal, staleMs?: 
   }
 }
 
-/** Works through what was asked for until stopped. */
+/** Runs requested purges until stopped. */
 export function startPurges(deps: PurgeDeps): Repeating {
   return keepWorking(
     everyMs,

@@ -5,7 +5,7 @@ import { type TestDatabase, testDatabase } from "./database.ts";
 
 export type TableWithoutContext = {
   table: string;
-  /** Rows that there are, as the owner counts them. A partition may have none; its parent stands for it. */
+  /** Existing rows, as the owner counts them. A partition may have none; its parent counts instead. */
   stored: number;
   /** Rows that the application can read, change or remove without a caller. */
   seen: number;

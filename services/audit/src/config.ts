@@ -113,7 +113,7 @@ export const settings = {
     "Streams of audit rows that an organization may have; another one is refused with 409.",
   ),
   STREAM_POLL_MS: whole(500, 10, 60_000).describe(
-    "Milliseconds between checks for rows that streams have yet to send; at least 2000 while no stream is active.",
+    "Milliseconds between checks for rows that streams have yet to send; at least 5000 while no stream is active.",
   ),
   STREAM_FAILED_AFTER_HOURS: whole(72, 1, 8_760).describe(
     "Hours for which a stream may fail before it is marked failed and stops.",

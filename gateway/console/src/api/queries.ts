@@ -98,7 +98,7 @@ type Pagination = {
   total: number | null;
   nextCursor: string | null;
   totalIsEstimate?: boolean;
-  /** How far back a search got whose time was up. */
+  /** Time back to which a search that reached its deadline has searched. */
   searchedTo?: string | null;
 };
 type ListBody = { data: unknown[]; pagination: Pagination };

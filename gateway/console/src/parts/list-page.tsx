@@ -29,7 +29,7 @@ type ListPageProps<P extends ListPath> = {
   labels?: Readonly<Record<string, string>>;
   columns: readonly Column<ItemOf<P>>[];
   everyMs?: number;
-  /** What stands there while there is nothing at all. */
+  /** Content of a list without any row. */
   empty: ReactNode;
   actions?: ReactNode | ((shown: Shown) => ReactNode);
   /** What can be done with rows that are selected; without it none can be. */

@@ -62,7 +62,7 @@ type ListStateProps = {
   list: { failure: Failure | null; isLoading: boolean; rows: readonly unknown[]; refresh(): Promise<unknown> };
   /** What is being loaded. */
   what?: string;
-  /** What stands there when there is no row. */
+  /** Replaces the rows of an empty list. */
   children: ReactNode;
 };
 

@@ -15,7 +15,7 @@ export type FieldPlan = {
   oneof: string | undefined;
 };
 
-/** What the code for one type of message is made of. */
+/** The input of the code generator for one message type. */
 export type Plan = {
   typeName: string;
   /** By number, as they are written. */

@@ -9,7 +9,7 @@ export class WireWriter {
   #bytes = Buffer.allocUnsafeSlow(startBytes);
   #at = startBytes;
 
-  /** Takes a message that is complete, and begins anew. A buffer that one large message needed is given back. */
+  /** Returns a completed message and resets the writer. A buffer that one large message needed is released. */
   finish(): Buffer {
     const message = Buffer.from(this.#bytes.subarray(this.#at));
     this.reset();

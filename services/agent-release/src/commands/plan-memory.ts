@@ -12,7 +12,7 @@ import { settingsOf, settingsOfPartners } from "../store/settings.ts";
 export type PlannedArtifact = { os: string; arch: string; size: number; sha256: string };
 export type OfferedRelease = { manifest: string | null; artifacts: ReadonlyMap<string, PlannedArtifact> };
 
-/** What decisions are made of, as it stood at an epoch. */
+/** The input of decisions, as of an epoch. */
 export type Plan = {
   epoch: number;
   catalogue: Catalogue;

@@ -31,7 +31,7 @@ export type PlannedRelease = {
   version: string;
   minimumVersion: string | null;
   yanked: boolean;
-  /** When agents stop taking its manifest. */
+  /** Time from which agents refuse its manifest. */
   expiresAt: Date | null;
   /** `os/arch` of its files. */
   platforms: ReadonlySet<string>;

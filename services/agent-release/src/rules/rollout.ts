@@ -24,7 +24,7 @@ export type Place = {
 
 export const guardLimits = { maxInFlight: 1_000, haltFailures: 50, haltPercent: 3, soakSeconds: 120 } as const;
 
-/** Failures that a rollout bears. */
+/** Most failures that do not halt a rollout. */
 export function threshold({ haltFailures, haltPercent }: Limits, { succeeded, failed, forgiven }: Counters): number {
   return Math.max(haltFailures, Math.floor((haltPercent * (succeeded + failed - forgiven)) / 100));
 }
@@ -34,7 +34,7 @@ export function isOverThreshold(limits: Limits, counters: Counters): boolean {
   return counters.failed - counters.forgiven > threshold(limits, counters);
 }
 
-/** Offers that may be made now: even if all that are under way fail, fewer than twice the threshold have. */
+/** Offers that may be made now: even if all updates in flight fail, fewer than twice the threshold fail. */
 export function budgetOf(limits: Limits, counters: Counters): number {
   const exposure = 2 * threshold(limits, counters) - 1 - counters.failed + counters.forgiven;
   return Math.max(0, Math.min(limits.maxInFlight, exposure) - counters.inFlight);

@@ -38,7 +38,7 @@ export type Merged = {
   sources: Record<FieldName, Source>;
 };
 
-/** Pins: the organization's set one wins. Policy and window: what the partner set wins. Each field by itself. */
+/** Per field: the organization's pin wins over the partner's, the partner's policy and window over the organization's. */
 export function mergeSettings(partner: Settings, organization: Settings): Merged {
   const pin = (field: "agentTarget" | "watchdogTarget") =>
     organization[field] !== null

@@ -6,7 +6,7 @@ export type ChainRow = {
   seq: number;
   format: number;
   personalSalt: Buffer;
-  /** What stands in place of the personal fields and their salt once they were erased; hex. */
+  /** Replaces the personal fields and their salt once they were erased; hex. */
   personalDigest: string | null;
   checksum: string;
   prevChecksum: string | null;

@@ -55,7 +55,7 @@ export function renderRow(row: ChainRow): string {
   })}\n`;
 }
 
-/** What stands after the rows, once for each chain. */
+/** The line of a chain, after the rows. */
 export function renderChain(chain: ExportedChain): string {
   return `${JSON.stringify({ type: "chain", ...chain })}\n`;
 }

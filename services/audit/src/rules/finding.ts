@@ -21,14 +21,14 @@ export type Verdict = (typeof verdicts)[number];
 
 export type Finding = {
   verdict: Verdict;
-  /** First row it is about. */
+  /** First row of the finding. */
   seq?: number;
   /** Last row it is about, when there are several. */
   lastSeq?: number;
   /** Where the chain should end, and where it does. */
   expected?: number;
   have?: number;
-  /** How many rows. */
+  /** Number of rows. */
   rows?: number;
   /** Details beyond the verdict, as text. */
   reason?: string;

@@ -1,4 +1,4 @@
-// No import here: the offline verifier stands on these files alone.
+// No import here: the offline verifier consists of these files only.
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /** The lines of a note's text; empty when it does not end in a newline. */

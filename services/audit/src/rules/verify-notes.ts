@@ -80,7 +80,7 @@ export function takeCheckpoints(v: Verification, trust: Trust, notes: readonly K
   v.checkpoints.sort((a, b) => a.seq - b.seq);
 }
 
-/** Compares the row that stands at `trueSeq` with the checkpoints up to it. */
+/** Compares the row at `trueSeq` with the checkpoints up to it. */
 export function compareCheckpoints(v: Verification, trueSeq: number, checksums: readonly (string | null)[]): void {
   while (v.checkpoints[0] && v.checkpoints[0].seq <= trueSeq) {
     const { seq, head, atMs } = v.checkpoints.shift() as Verification["checkpoints"][number];

@@ -73,7 +73,7 @@ export async function readChain(
 ): Promise<{ rows: ChainRow[]; head: ChainHead | null }> {
   const after = afterSeq === null ? "-9223372036854775808" : String(afterSeq);
   const records = await db.read<ChainRowRecord & Partial<HeadColumns>>(who, {
-    // The head stands once, before the rows: "a" sorts it first, and repeats it on no row.
+    // The head is repeated on every row; the left join returns one row with it when the page is empty.
     text: `WITH h AS (SELECT seq, checksum, base_seq, base_checksum FROM chain_head WHERE chain_id = $1)
       SELECT (SELECT seq FROM h) AS head_seq, (SELECT checksum FROM h) AS head_checksum,
              (SELECT base_seq FROM h) AS base_seq, (SELECT base_checksum FROM h) AS base_checksum, page.*

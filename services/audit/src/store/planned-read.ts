@@ -21,7 +21,7 @@ export function walkIndexes(tx: Tx): Promise<unknown> {
   return tx.execute(inOrder);
 }
 
-/** The rows of a statement that looks at many: by itself, without compiling it first. */
+/** The rows of a statement that reads many: with a custom plan, without JIT and parallel workers. */
 export function readMany<R>(db: Database, who: Who, statement: Query): Promise<R[]> {
   return planned(db, who, quiet, statement);
 }

@@ -149,7 +149,7 @@ function newOf(entries: readonly Entry[], known: ReadonlySet<string>): readonly 
   });
 }
 
-/** The chains of a batch, sorted by id: everybody locks in this order. */
+/** The chains of a batch, sorted by id: the fixed lock order of all sealers. */
 function chainsOf(entries: readonly Entry[]): Chain[] {
   const chains = new Map<string, Chain>();
   for (const entry of entries) {

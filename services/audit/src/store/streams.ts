@@ -26,7 +26,7 @@ export type StreamRow = {
   created_at: Date;
 };
 
-/** Where a stream stands in its chain. */
+/** Position of a stream in its chain. */
 export type StreamLag = { head_seq: number; lag_seconds: number };
 
 const columns = sql`t.id, t.org_id, t.partner_id, t.name, t.type, t.url_sealed, t.url_shown, t.secret_sealed, t.status,

@@ -22,7 +22,7 @@ export type VerifyDeps = {
   copies(chainId: string): Promise<string[]>;
 };
 
-/** Where a verification stands: plain JSON, kept in its job. */
+/** Position of a verification: plain JSON, stored in its job. */
 export type VerifyCursor = {
   v: Verification;
   /** Last row read; null before the first. */

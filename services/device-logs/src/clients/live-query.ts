@@ -24,7 +24,7 @@ export type Question = {
 };
 
 export type LiveQueryDeps = {
-  /** Null while the bus is not there. */
+  /** Null while the bus is not connected. */
   relay: () => Relay | null;
   timeoutMs: number;
 };

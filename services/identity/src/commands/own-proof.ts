@@ -4,7 +4,7 @@ import type { PrincipalRow } from "../rules/principal.ts";
 import { findOwnPassword } from "../store/people.ts";
 import { beganLatelyBySso } from "../store/sessions.ts";
 
-/** Age of a session that stands for a password which its person does not have. */
+/** Maximum age of a session that replaces the password of a user without one. */
 const freshMs = 10 * 60_000;
 
 /**

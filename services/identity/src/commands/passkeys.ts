@@ -28,7 +28,7 @@ const challengeMs = 5 * 60_000;
 const passkeysMax = 20;
 const rpName = "Muster";
 
-/** Options for making a passkey, as JSON text; their challenge is stored. Throws `limit_reached`. */
+/** Options for creating a passkey, as JSON text; their challenge is stored. Throws `limit_reached`. */
 export async function registrationOptions(
   deps: PasskeyDeps,
   tx: Tx,

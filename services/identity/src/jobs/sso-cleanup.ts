@@ -29,7 +29,7 @@ export async function recheckDomains({ db, txt, log, now }: Deps): Promise<numbe
 }
 
 /**
- * Each minute removes round trips, codes and assertions that are over, looks up what has waited longest, and warns of
+ * Each minute removes expired round trips, codes and assertions, looks up the domains that are due, and warns of
  * certificates.
  */
 export function startSsoCleanup(deps: Deps): Repeating {

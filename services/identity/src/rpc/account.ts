@@ -102,7 +102,7 @@ async function resetPassword(
   if (!link) throw await refusedToken(deps, context, invalidToken());
   if (link.used_at || link.expires_at <= deps.now()) throw invalidToken();
   const person = await findPrincipal(deps.db, link.user_id);
-  // To the holder of a link from before single sign-on was enforced it looks as if it had worked.
+  // A link from before single sign-on was enforced gets the same reply as a successful reset.
   if (person?.status === "active" && !hasLeft(person) && person.sso_enforced) return {};
   if (!mayUsePassword(person)) throw invalidToken();
   checkNewPassword(password, person.email);

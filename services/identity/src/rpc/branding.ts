@@ -10,7 +10,7 @@ import { changesBetween } from "../emits/key-facts.ts";
 import { type Branding, newBranding } from "../rules/sso/branding.ts";
 import { findBranding, putBranding } from "../store/sso/branding.ts";
 
-/** What a partner's sign-in page looks like. */
+/** Branding of a partner's sign-in page. */
 export function brandingService({ db, now }: Pick<RoleDeps, "db" | "now">): ServiceImpl<typeof BrandingService> {
   return {
     async getLoginBranding(_request, handler) {

@@ -89,7 +89,7 @@ export function changedUser(by: Held, before: Standing, change: UserChange, newR
   const siteIds = change.siteIds === undefined ? before.siteIds : change.siteIds;
   const after = { ...before, name: change.name ?? before.name, role, orgAccess, orgIds, siteIds };
   if (!isRoleOf(role, before)) throw roleNotFound();
-  // Out of the caller's reach is as if it were not there.
+  // Out of the caller's reach counts as missing.
   if (by.scope === "partner" && by.orgAccess.mode === "list") {
     const { orgIds: own } = by.orgAccess;
     if (!given.every((id) => own.includes(id))) throw noOrganization();

@@ -1,4 +1,4 @@
-/** A mail as people read it; `link` stands in both texts. */
+/** A mail as its recipient reads it; both texts contain `link`. */
 export type MailText = { subject: string; text: string; html: string; link: string | null };
 
 export type Mail =
@@ -110,5 +110,5 @@ export const unlinked = (name: string) => name.normalize("NFKC").replace(/([.:@\
 export const oneLine = (text: string) => text.replace(/[\p{Cc}\u2028\u2029]+/gu, " ");
 const escaped = (text: string) => oneLine(text).replace(/[&<>"']/g, (letter) => `&#${letter.codePointAt(0)};`);
 
-/** What is sealed in a row: a mail to be sent as it stands. */
+/** Sealed content of a row: a rendered mail. */
 export type SealedMail = { to: { address: string; name: string }; subject: string; text: string; html: string };

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { tokenHash } from "./opaque-token.ts";
 
 const codes = 10;
-/** Crockford's base 32: no letter that looks like a digit. */
+/** Crockford's base 32, without letters that resemble digits. */
 const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
 /** Ten single-use codes of 80 random bits, `XXXX-XXXX-XXXX-XXXX`. */

@@ -1,4 +1,4 @@
-/** The site that passkeys are made for: its domain, and the origins whose pages may use them. */
+/** The relying party of passkeys: its domain, and the origins whose pages may use them. */
 export type RelyingParty = { id: string; origins: readonly string[] };
 
 /** The relying party of these settings: the host of the public address, and every origin that pages are served from. */

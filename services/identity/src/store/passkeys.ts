@@ -71,7 +71,7 @@ export async function recordPasskeyUse(
     UPDATE passkeys SET counter = ${counter}, backed_up = ${backedUp}, last_used_at = ${now} WHERE id = ${id}`);
 }
 
-/** Renames a passkey; its name before and the record, or null when it is not there. */
+/** Renames a passkey; returns its previous name and the record, or null when it does not exist. */
 export async function renamePasskey(
   tx: Tx,
   userId: string,
@@ -87,7 +87,7 @@ export async function renamePasskey(
   return row ? { before: old.name, row } : null;
 }
 
-/** Removes a passkey; its name, or null when it is not there. */
+/** Removes a passkey; returns its name, or null when it does not exist. */
 export async function removePasskey(tx: Tx, userId: string, id: string): Promise<string | null> {
   const [row] = await tx.query<{ name: string }>(sql`
     DELETE FROM passkeys WHERE id = ${id} AND user_id = ${userId} RETURNING name`);

@@ -67,13 +67,13 @@ export const sealedColumns: readonly SealedColumn[] = [
   sealedReplies,
 ];
 
-/** Where a family's secret stands, authenticated with it. */
+/** Associated data of a family's secret: its table, column and row. */
 export const familyPlace = (sessionId: string) => `sessions/${sessionId}/family_secret`;
 
-/** Where a TOTP secret stands, authenticated with it. */
+/** Associated data of a TOTP secret: its table, column and row. */
 export const totpPlace = (userId: string) => `user_totp/${userId}/secret`;
 
-/** Where a mail's content stands, authenticated with it. */
+/** Associated data of a mail's content: its table, column and row. */
 export const mailPlace = (id: string) => `mail/${id}/sealed`;
 
 /** Where a provider's client secret and our private key for it stand. */

@@ -49,7 +49,7 @@ export async function findServicePrincipal(
   return row ?? null;
 }
 
-/** A principal that the caller reaches and that this transaction has locked or made, as it stands now. */
+/** The current state of a principal that the caller reaches and that this transaction has locked or created. */
 export async function readPrincipal(tx: Tx, id: string): Promise<PrincipalRecord> {
   const [row] = await tx.query<PrincipalRecord>(sql`SELECT ${columns} FROM service_principals t WHERE id = ${id}`);
   if (!row) throw new Error("a service principal that was locked has gone");

@@ -97,7 +97,7 @@ export async function revokeSessions(
     RETURNING id, user_agent`);
 }
 
-/** The family, held against other refreshes until the transaction ends; null when it is not there. */
+/** The family, locked against other refreshes until the transaction ends; null when it does not exist. */
 export async function lockSession(tx: Tx, id: string): Promise<SessionRow | null> {
   const [row] = await tx.query<SessionRow>(sql`
     SELECT id AS session_id, user_id, generation, family_secret, mfa_at, rotated_at, idle_expires_at, expires_at, revoked_at, began_by

@@ -5,7 +5,7 @@ import type { CallContext } from "@muster/kit";
 export const mostFound = 2_000;
 /** Words that are looked for; each narrows the search. */
 const mostWords = 8;
-/** Sorts behind everything that begins with what stands before it. */
+/** Sorts behind every continuation of the prefix before it. */
 const last = String.fromCodePoint(0x10ffff);
 
 /** Where the people stand whose words are looked at. */

@@ -123,7 +123,7 @@ function admit(context: CallContext, permission: "devices:read" | "devices:write
   requireOrganization(context);
 }
 
-/** An organization's people mean their own; everybody else names one. Throws `organization_context_required`. */
+/** For organization callers their own organization; others must name one. Throws `organization_context_required`. */
 function organizationOfNew({ caller }: CallContext, wanted: string): string {
   const orgId = wanted === "" && caller.scope === "organization" ? (caller.orgId ?? "") : wanted;
   if (orgId === "") throw new AppError("organization_context_required", "Organization context required");

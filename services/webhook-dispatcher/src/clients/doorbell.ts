@@ -6,8 +6,8 @@ const gapMs = 10;
 const nothing = new Uint8Array();
 
 /**
- * Tells the senders of all processes that something was queued, over core NATS: nothing is stored, and a ring that is
- * lost costs a second.
+ * Notifies the senders of all processes of queued deliveries, over core NATS: nothing is stored, and a lost ring costs
+ * a second.
  */
 export function createDoorbell(wakeHere: () => void) {
   let relay: Bus["relay"] | null = null;

@@ -71,7 +71,7 @@ export async function matchMessages(
   const end = batchSeconds.startTimer();
   const read = batch.map((message) => ({ message, ...readEvent(message, deps) }));
   const unreadable = read.flatMap(({ message, reason }) => (reason === null ? [] : [{ message, reason }]));
-  // Repeats within the batch: the first one stands.
+  // Of repeats within the batch the first one counts.
   const events = new Map<string, MatchedEvent>();
   for (const { event } of read) {
     if (event && !events.has(`${event.orgId}/${event.id}`)) events.set(`${event.orgId}/${event.id}`, event);

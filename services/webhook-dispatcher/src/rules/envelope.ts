@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** What every delivery of an event is made from. */
+/** The input of every delivery of an event. */
 export type Envelope = { id: string; type: string; timestamp: Date; orgId: string; dataJson: string };
 
 /** Bytes of `data` as JSON. */

@@ -13,7 +13,7 @@ export const defaultPolicy: Required<RetryPolicy> = {
   maxDelayMs: 300_000,
 };
 
-/** No retry comes later than this, whatever a policy or a receiver asks for. */
+/** Longest delay that a `Retry-After` can cause, in milliseconds. */
 const longestMs = 300_000;
 
 /**

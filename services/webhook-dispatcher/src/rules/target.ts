@@ -13,7 +13,7 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    // A stray percent sign: taken as it stands.
+    // A stray percent sign: kept unchanged.
     return text;
   }
 }

@@ -32,12 +32,12 @@ export type Sender = {
 };
 
 const mostPerClaim = 256;
-/** Between looks when nothing rings, less when something is known to be due before; and after so long without a ring. */
+/** Pause between claims without a ring; a delivery that is known to be due shortens it, a long rest lengthens it. */
 const pollMs = 1_000;
 const restingPollMs = 5_000;
 const restAfterMs = 10_000;
 const busyPollMs = 250;
-/** Retries that are due within so many milliseconds are looked for together. */
+/** Retries that are due within this many milliseconds are claimed together. */
 const retryGridMs = 20;
 /** What begins later after its COMMIT is looked at once more. */
 const lateMs = 100;

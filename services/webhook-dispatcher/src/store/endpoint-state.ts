@@ -13,7 +13,7 @@ export type HealthLimits = {
 
 export type Tally = {
   webhookId: string;
-  /** Deliveries that ended well, and for good otherwise. */
+  /** Deliveries that succeeded, and those that failed permanently. */
   delivered: number;
   failed: number;
   attempts: number;

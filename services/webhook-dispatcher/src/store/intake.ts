@@ -54,7 +54,7 @@ export type StoredDelivery = { delivery_id: string; leased: boolean };
  */
 export function storeIntake(tx: Tx, deliveries: readonly IntakeDelivery[], leaseMs: number): Promise<StoredDelivery[]> {
   const events = [...new Map(deliveries.map(({ event, hook }) => [event, hook.partner_id])).entries()]
-    // One order for all: two processes with the same events never wait for each other in a circle.
+    // A fixed lock order: two processes with the same events never deadlock.
     .sort(([a], [b]) => (keyOf(a) < keyOf(b) ? -1 : 1));
   const placeOf = new Map(events.map(([event], index) => [event, index + 1]));
   const given = <T>(of: (event: IntakeEvent, partnerId: string) => T) => events.map(([event, id]) => of(event, id));

@@ -53,7 +53,7 @@ export async function storeMatches(
       ),
     }))
     .filter(({ hooks }) => hooks.length > 0)
-    // One order for all: two matchers with the same events never wait for each other in a circle.
+    // A fixed lock order: two matchers with the same events never deadlock.
     .sort((a, b) => (`${a.event.orgId}/${a.event.id}` < `${b.event.orgId}/${b.event.id}` ? -1 : 1));
   if (matched.length === 0) return 0;
   const fresh = await tx.query<{ org_id: string; event_id: string }>(sql`

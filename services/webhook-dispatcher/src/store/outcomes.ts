@@ -10,7 +10,7 @@ export type Outcome = {
   failures: number;
   /** Counts against the endpoint's breaker: transport errors, time-outs, 5xx. */
   breaks: boolean;
-  /** The receiver said that it is gone for good. */
+  /** The receiver answered 410: it is permanently gone. */
   gone: boolean;
   attempt: {
     startedAt: Date;

@@ -73,7 +73,7 @@ export function listReplays(
   );
 }
 
-/** One replay with what became of its deliveries, or null (index webhook_deliveries_by_webhook: they bear its time). */
+/** One replay with the outcomes of its deliveries, or null (index webhook_deliveries_by_webhook, by its time). */
 export async function findReplay(
   db: Database,
   who: CallContext,

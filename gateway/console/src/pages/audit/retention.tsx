@@ -11,7 +11,7 @@ import { Instant, Time } from "../../parts/time.tsx";
 import { useWrite } from "../../parts/use-write.ts";
 import { AuditPage } from "./audit-page.tsx";
 
-/** How long an organization's audit rows are kept. */
+/** Retention of an organization's audit rows. */
 export const Retention = () => (
   <AuditPage title="Retention" needs="GET /api/v1/audit-logs/retention">
     {(orgId) => <Policy key={orgId} orgId={orgId} />}

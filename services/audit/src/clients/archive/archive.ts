@@ -11,7 +11,7 @@ export type Archive = {
    * then: in S3 by object lock (a bucket with versioning and lock), in a directory as far as file modes go.
    */
   put(key: string, body: Uint8Array, options?: { lockUntil?: Date; contentType?: string }): Promise<void>;
-  /** What stands under `key`; null when nothing does. */
+  /** The object under `key`; null when there is none. */
   get(key: string): Promise<Buffer | null>;
   /** Objects whose key begins with `prefix`, by key. */
   list(prefix: string): AsyncIterable<ArchivedObject>;

@@ -5,7 +5,7 @@ import { type Archive, type ArchivedObject, checkKey } from "./archive.ts";
 
 const unfinished = ".unfinished-";
 
-/** An archive in a directory: every object is complete or not there, and on disk when `put` resolves. */
+/** An archive in a directory: every object is complete or missing, and on disk when `put` resolves. */
 export function directoryArchive(directory: string, prefix = ""): Archive {
   const root = join(directory, prefix);
 

@@ -44,7 +44,7 @@ export async function exchangeCode(deps: SsoDeps, context: CallContext, text: st
   return signedIn;
 }
 
-/** Whether this person could mend the provider if it closed the password door on everybody. */
+/** Whether this user could repair the provider once enforcement has disabled passwords. */
 const administers = (person: PrincipalRow, provider: ProviderRow) =>
   person.permissions.includes("organizations:write") &&
   !person.site_restricted &&

@@ -57,7 +57,7 @@ export const placeOf = ({ partner_id, org_id }: ProviderRow): Place => ({ partne
 export async function letIn(deps: SsoDeps, context: CallContext, arrived: Arrived): Promise<string> {
   const who = { ...context, caller: systemCaller("identity") };
   const run = (mayProvision: boolean) => deps.db.tx(who, (tx) => admitIn(deps, context, tx, arrived, mayProvision));
-  // New people are made one at a time in each partner, and waiting for that holds no connection.
+  // New users are created one at a time per partner, and waiting for that holds no connection.
   const runProvisioning = () => inTurnOf(deps.db, arrived.provider.partner_id, () => run(true));
   let outcome = await run(false).catch(onceMore(() => run(false)));
   if (outcome.kind === "wants_account") outcome = await runProvisioning().catch(onceMore(runProvisioning));

@@ -6,7 +6,7 @@ const emailFormat = "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress";
 
 /** We as one identity provider knows us. */
 export type OwnEntity = {
-  /** Our entity id and audience, which is also where our metadata stands. */
+  /** Our entity id and audience, which is also the address of our metadata. */
   entityId: string;
   acsUrl: string;
   /** PEM. */

@@ -34,7 +34,7 @@ export function onlyAssertion(root: XmlElement): XmlElement {
   return assertion;
 }
 
-/** IDs under every name by which some library looks for them. */
+/** IDs under every attribute name that some library treats as an ID. */
 function requireUniqueIds(elements: readonly XmlElement[]): void {
   const ids = elements.flatMap((element) =>
     element.attrs.filter(({ name }) => idNames.includes(name)).map(({ value }) => value),

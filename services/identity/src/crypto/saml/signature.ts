@@ -43,7 +43,7 @@ export function signedBytes(assertion: XmlElement, keys: readonly KeyObject[]): 
   return covered;
 }
 
-/** The one reference of a signature: to the element it stands in, enveloped and exclusively canonical. */
+/** The one reference of a signature: to the signature's parent element, enveloped and exclusively canonical. */
 function referenceTo(info: XmlElement, id: string | null) {
   const reference = onlyChild(info, "signature", "Reference");
   if (id === null || id === "" || attribute(reference, "URI") !== `#${id}`) {

@@ -113,7 +113,7 @@ function requireEnvelope(root: XmlElement, { issuer, recipient, requestId }: Exp
   if (codes[0] !== success) throw new SamlStatus(codes.map((code) => code.split(":").at(-1)).join(", "));
 }
 
-/** The status code and what stands under it, outermost first. */
+/** The status code and its nested codes, outermost first. */
 function statusCodes(holder: XmlElement): string[] {
   const [code] = childrenNamed(holder, "protocol", "StatusCode");
   return code ? [(attribute(code, "Value") ?? "").slice(0, 200), ...statusCodes(code)] : [];

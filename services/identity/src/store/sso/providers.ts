@@ -155,7 +155,7 @@ export async function findSignInProvider(db: Database, place: SignInPlace): Prom
   return row ?? null;
 }
 
-/** Whether anybody signs in by SAML here. */
+/** Whether any provider signs in users by SAML. */
 export async function hasSamlProvider(db: Database): Promise<boolean> {
   return (await db.read(system, sql`SELECT FROM sso_providers t WHERE t.type = 'saml' LIMIT 1`)).length > 0;
 }
