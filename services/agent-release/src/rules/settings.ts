@@ -38,7 +38,10 @@ export type Merged = {
   sources: Record<FieldName, Source>;
 };
 
-/** Per field: the organization's pin wins over the partner's, the partner's policy and window over the organization's. */
+/**
+ * Per field: the organization's pin wins over the partner's; the partner's policy and window win over the
+ * organization's.
+ */
 export function mergeSettings(partner: Settings, organization: Settings): Merged {
   const pin = (field: "agentTarget" | "watchdogTarget") =>
     organization[field] !== null
