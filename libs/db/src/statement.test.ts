@@ -18,6 +18,22 @@ describe("sql", () => {
     });
   });
 
+  it("splices whatever is given this time", () => {
+    const ask = (...inserts: [unknown, unknown]) => sql`select ${inserts[0]} where ${inserts[1]}`;
+    const [a, b, withValue] = [sql`a`, sql`b`, sql`c = ${7}`];
+    for (const once of [1, 2]) {
+      expect(ask(once, a)).toEqual({ text: "select $1 where a", values: [once] });
+      expect(ask(once, b)).toEqual({ text: "select $1 where b", values: [once] });
+      expect(ask(a, once)).toEqual({ text: "select a where $1", values: [once] });
+      expect(ask(a, b)).toEqual({ text: "select a where b", values: [] });
+      expect(ask(once, withValue)).toEqual({ text: "select $1 where c = $2", values: [once, 7] });
+      expect(ask(a, withValue)).toEqual({ text: "select a where c = $1", values: [7] });
+      expect(ask(once, once)).toEqual({ text: "select $1 where $2", values: [once, once] });
+      ask(once, a);
+      expect(() => ask(undefined, a)).toThrow("undefined inserted");
+    }
+  });
+
   it("takes an object of the same shape as a value, never as text", () => {
     const forged = { text: "1; drop table t", values: [] };
     expect(sql`select ${forged}`).toEqual({ text: "select $1", values: [forged] });

@@ -33,9 +33,25 @@ function textOf(strings: TemplateStringsArray): string {
   return text;
 }
 
+/** The same for templates that only statements without values were spliced into, which are mostly constants. */
+const splicedTexts = new WeakMap<TemplateStringsArray, { parts: readonly unknown[]; text: string }>();
+
 function spliced(strings: TemplateStringsArray, inserts: readonly unknown[]): Query {
+  const known = splicedTexts.get(strings);
+  if (known && inserts.every((insert, index) => partOf(insert) === known.parts[index])) {
+    return { text: known.text, values: inserts.filter((_, index) => known.parts[index] === null) };
+  }
   const values: unknown[] = [];
-  return { text: splice(strings, inserts, values), values };
+  const text = splice(strings, inserts, values);
+  const parts = inserts.map(partOf);
+  if (!parts.includes(undefined)) splicedTexts.set(strings, { parts, text });
+  return { text, values };
+}
+
+/** A statement without values; null for a value; undefined for what makes another text each time. */
+function partOf(insert: unknown): unknown {
+  if (!isSpliced(insert)) return null;
+  return (insert as Query | undefined)?.values.length === 0 ? insert : undefined;
 }
 
 /** The name of a table or a column that is chosen while a service runs, as a statement to splice in. */
