@@ -100,7 +100,7 @@ describe("days", () => {
        CROSS JOIN pg_options_to_table(c.reloptions)
        WHERE i.inhparent = 'webhook_deliveries'::regclass AND option_name = 'fillfactor'`,
     );
-    expect(filled).toEqual([{ fillfactor: "45" }]);
+    expect(filled).toEqual([{ fillfactor: "33" }]);
   });
 
   it("cannot be created without limit, and today's cannot be dropped, by any caller", async () => {

@@ -17,6 +17,9 @@ export type SignedRequest = {
   userinfo: string | null;
 };
 
+/** Stored attempts are told with it, too: another one needs a name of its own. */
+const userAgent = "Service-Webhooks/1.0";
+
 /**
  * Headers of one attempt as name, value, …: those of docs/webhooks.md and of Standard Webhooks, then the webhook's own,
  * which replace none of ours but `User-Agent`.
@@ -27,7 +30,7 @@ export function requestHeaders(request: SignedRequest, now: Date): string[] {
   const own = request.customHeaders.filter(({ key }) => !isReservedHeader(key));
   const has = (name: string) => own.some(({ key }) => key.toLowerCase() === name);
   const headers = ["Content-Type", "application/json"];
-  if (!has("user-agent")) headers.push("User-Agent", "Service-Webhooks/1.0");
+  if (!has("user-agent")) headers.push("User-Agent", userAgent);
   headers.push(
     "X-Service-Delivery-Id",
     deliveryId,
@@ -63,15 +66,68 @@ export function requestHeaders(request: SignedRequest, now: Date): string[] {
   return headers;
 }
 
+/** Headers of an attempt as they were sent, and those that the webhook's owner put in. */
+export type SentHeaders = { sent: readonly string[]; custom: readonly Header[] };
+
 /** The same for the record: what the webhook's owner put in is not shown. */
-export function maskedHeaders(headers: readonly string[], customHeaders: readonly Header[]): Record<string, string> {
-  const hidden = new Set(["authorization", ...customHeaders.map(({ key }) => key.toLowerCase())]);
+export function maskedHeaders({ sent: headers, custom }: SentHeaders): Record<string, string> {
+  const hidden = new Set(["authorization", ...custom.map(({ key }) => key.toLowerCase())]);
   const shown: Record<string, string> = {};
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i] ?? "";
     shown[name] = hidden.has(name.toLowerCase()) ? maskedValue : (headers[i + 1] ?? "");
   }
   return shown;
+}
+
+const signatures = ["X-Service-Signature", "X-Service-Signature-Previous", "webhook-signature"] as const;
+
+/**
+ * What `headersOfFirst` needs beside the delivery to tell the headers of a first attempt: the signatures and the names
+ * of masked headers. Null when more were sent.
+ */
+export function headersBeside({ sent, custom }: SentHeaders): string | null {
+  if (custom.some(({ key }) => isReservedHeader(key))) return null;
+  const values = ["", "", ""];
+  for (let i = 0; i < sent.length; i += 2) {
+    const at = signatures.indexOf(sent[i] as (typeof signatures)[number]);
+    if (at !== -1) values[at] = sent[i + 1] ?? "";
+  }
+  const masked = custom.map(({ key }) => key);
+  if (sent.includes("Authorization") && !masked.includes("Authorization")) masked.push("Authorization");
+  return [...values, masked.join(" ")].join(";");
+}
+
+export type FirstAttempt = { deliveryId: string; eventId: string; eventType: string; startedAt: Date; beside: string };
+
+/** `maskedHeaders` of a first attempt that was no possible duplicate, in the order in which jsonb keeps names. */
+export function headersOfFirst({ deliveryId, eventId, eventType, startedAt, beside }: FirstAttempt) {
+  const [ours = "", previous = "", standard = "", names = ""] = beside.split(";");
+  const masked = names === "" ? [] : names.split(" ");
+  const now = startedAt.getTime();
+  const seconds = String(Math.floor(now / 1_000));
+  const shown: [string, string][] = [
+    ["Content-Type", "application/json"],
+    ["X-Service-Delivery-Id", deliveryId],
+    ["X-Service-Event-Id", eventId],
+    ["X-Service-Event-Type", eventType],
+    ["X-Service-Timestamp", String(now)],
+    ["X-Service-Attempt", "1"],
+    ["webhook-id", deliveryId],
+    ["webhook-timestamp", seconds],
+    ...masked.map((name): [string, string] => [name, maskedValue]),
+  ];
+  if (!masked.some((name) => name.toLowerCase() === "user-agent")) shown.push(["User-Agent", userAgent]);
+  if (ours !== "") {
+    shown.push(
+      ["X-Service-Signature", ours],
+      ["X-Service-Signature-Timestamp", seconds],
+      ["webhook-signature", standard],
+    );
+  }
+  if (previous !== "") shown.push(["X-Service-Signature-Previous", previous]);
+  shown.sort(([a], [b]) => a.length - b.length || (a < b ? -1 : 1));
+  return Object.fromEntries(shown);
 }
 
 function hmac(key: string | Buffer, input: readonly (string | Buffer)[]): Buffer {

@@ -1,6 +1,6 @@
 import { type Egress, EgressRefused, type Exchange } from "@muster/egress";
 import { answerText, unsafeMessage } from "../rules/answer.ts";
-import { maskedHeaders, requestHeaders } from "../rules/request.ts";
+import { requestHeaders } from "../rules/request.ts";
 import { retryAfterMs, retryDelayMs } from "../rules/schedule.ts";
 import type { Outcome } from "../store/outcomes.ts";
 import type { Claimed, Payload } from "../store/queue.ts";
@@ -80,7 +80,7 @@ export async function attempt(
       remoteAddress: exchange?.remoteAddress ?? null,
       reused: exchange?.reused ?? false,
       possibleDuplicate,
-      requestHeadersJson: JSON.stringify(maskedHeaders(headers, endpoint?.headers ?? [])),
+      headers: { sent: headers, custom: endpoint?.headers ?? [] },
       status,
       body: exchange ? answerText(exchange.body, exchange.headers["content-encoding"]) : null,
       errorCode: delivered ? null : (failed?.code ?? "status"),

@@ -12,13 +12,22 @@ import {
   markFailed,
   tally,
 } from "../store/endpoint-state.ts";
-import { insertAttempts, insertDeadLetters, type Outcome, settleQueue, updateDeliveries } from "../store/outcomes.ts";
+import {
+  insertAttempts,
+  insertDeadLetters,
+  type Outcome,
+  settleQueue,
+  soleHeaders,
+  updateDeliveries,
+} from "../store/outcomes.ts";
 
 export type FinisherDeps = {
   db: Database;
   log: Logger;
   now: () => Date;
   limits: HealthLimits;
+  /** Requests of one organization at a time. */
+  organizationSlots: number;
   /** A webhook waits for a slot that an outcome would free. */
   isBlocked: () => boolean;
   /** No request is under way: nothing comes that could go with what waits. */
@@ -40,8 +49,8 @@ export type Finisher = {
 };
 
 const batchMax = 256;
-/** An outcome waits so long at most for others, while no webhook waits for its slot. */
-const batchMs = 40;
+/** An outcome waits so long at most for others, while no webhook waits for its slot or may soon. */
+const batchMs = 100;
 /** While one does: for the others of its event, or until no request is under way. */
 const blockedBatchMs = 4;
 /** Batches on their way at a time; rows that two of them touch are locked in one order. */
@@ -57,11 +66,14 @@ const breakerCounter = counter("muster_webhook_breaker_opened_total", "Times tha
 
 /** Stores outcomes in batches, again until the database takes them: an outcome is never dropped. */
 export function createFinisher(deps: FinisherDeps): Finisher {
-  const { db, log, now, limits, isBlocked, isQuiet, onStored } = deps;
+  const { db, log, now, limits, organizationSlots, isBlocked, isQuiet, onStored } = deps;
   const pending: Outcome[] = [];
   let storing = 0;
   let stores = 0;
   let isStuck = false;
+  /** Outcomes that wait, by webhook and by organization: each keeps a slot. */
+  const waiting = new Map<string, number>();
+  let isCrowded = false;
   let timer: NodeJS.Timeout | undefined;
   let onIdle: (() => void) | null = null;
 
@@ -71,8 +83,22 @@ export function createFinisher(deps: FinisherDeps): Finisher {
     timer = undefined;
     while (pending.length > 0 && (stores === 0 || (stores < storesMax && (isStuck || pending.length >= besideMin)))) {
       void store(pending.splice(0, batchMax));
+      waiting.clear();
+      isCrowded = false;
     }
     if (pending.length === 0 && stores === 0) onIdle?.();
+  };
+
+  /** Whether half of the slots of a webhook or an organization are kept by outcomes that wait. */
+  const noteWaiting = ({ claim }: Outcome) => {
+    for (const [id, slots] of [
+      [claim.webhook_id, limits.endpointSlots],
+      [claim.org_id, organizationSlots],
+    ] as const) {
+      const count = (waiting.get(id) ?? 0) + 1;
+      waiting.set(id, count);
+      isCrowded ||= count * 2 >= slots;
+    }
   };
 
   const flushSoon = () => {
@@ -101,7 +127,7 @@ export function createFinisher(deps: FinisherDeps): Finisher {
     for (const { next } of batch) attemptsCounter.inc({ outcome: next.status });
     onStored(batch);
     if (pending.length === 0 && stores === 0) onIdle?.();
-    else if (pending.length >= besideMin || isBlocked() || onIdle !== null) flush();
+    else if (pending.length >= besideMin || isCrowded || isBlocked() || onIdle !== null) flush();
     else if (pending.length > 0) flushSoon();
   };
 
@@ -113,15 +139,26 @@ export function createFinisher(deps: FinisherDeps): Finisher {
 
   const storeBatch = async (tx: Tx, batch: readonly Outcome[]): Promise<{ changes: Promise<HealthChange[]> }> => {
     const counted = await settleQueue(tx, batch);
+    const sole = new Map<Outcome, string>();
+    for (const outcome of batch) {
+      const headers = soleHeaders(outcome, counted.get(outcome.claim.delivery_id));
+      if (headers !== null) sole.set(outcome, headers);
+    }
     const failed = batch
       .filter(({ claim, next }) => next.status === "failed" && counted.has(claim.delivery_id))
       .map((outcome) => ({ ...outcome, letterId: uuidv7(now().getTime()) }));
     // Rows that all senders share are locked last, so that the locks are not held while the others are written.
     const written = Promise.all([
-      insertAttempts(tx, batch),
+      sole.size === batch.length
+        ? null
+        : insertAttempts(
+            tx,
+            batch.filter((outcome) => !sole.has(outcome)),
+          ),
       updateDeliveries(
         tx,
         batch.filter(({ claim, next }) => next.status === "delivered" || counted.has(claim.delivery_id)),
+        sole,
       ),
       failed.length > 0 ? insertDeadLetters(tx, failed) : null,
       addTallies(tx, tally(batch, counted), limits),
@@ -150,7 +187,8 @@ export function createFinisher(deps: FinisherDeps): Finisher {
   return {
     add(outcome) {
       pending.push(outcome);
-      if (pending.length >= batchMax) flush();
+      noteWaiting(outcome);
+      if (pending.length >= batchMax || isCrowded) flush();
       else if (stores === 0) flushSoon();
     },
     hurry: flush,

@@ -76,6 +76,7 @@ export function startSender(deps: SenderDeps): Sender {
     log,
     now: deps.now,
     limits: deps.limits,
+    organizationSlots: deps.organizationSlots,
     isBlocked: () => isBlocked,
     isQuiet: () => inFlight === 0,
     onStored(outcomes) {

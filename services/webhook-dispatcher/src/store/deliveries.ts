@@ -2,6 +2,7 @@ import { type Database, type Query, sql, type Tx } from "@muster/db";
 import type { CallContext, Page } from "@muster/kit";
 import { inSight, type ListPage, readNewestPage } from "@muster/service";
 import type { Answer } from "../rules/delivery-filter.ts";
+import { headersOfFirst } from "../rules/request.ts";
 
 export type DeliveryStatus = "pending" | "delivered" | "failed" | "retrying";
 
@@ -109,14 +110,28 @@ function one({ caller }: CallContext, webhookId: string, id: string, lock: Query
              WHERE t.id = ${id} AND t.webhook_id = ${webhookId} AND ${inSight(caller)} ${lock}`;
 }
 
-/** Attempts of a delivery in their order. */
-export function listAttempts(db: Database, who: CallContext, delivery: DeliveryRow): Promise<AttemptRow[]> {
-  return db.read<AttemptRow>(
+/** Attempts of a delivery in their order; the only one of a delivery may stand in the delivery itself. */
+export async function listAttempts(db: Database, who: CallContext, delivery: DeliveryRow): Promise<AttemptRow[]> {
+  const { id, created_at: createdAt } = delivery;
+  const rows = await db.read<AttemptRow & { headers: string | null }>(
     who,
     sql`SELECT number, started_at, connected_ms, headers_ms, total_ms, remote_address, reused, interrupted,
-               possible_duplicate, request_headers, response_status, response_body, error_code, error_message
-        FROM webhook_attempts WHERE delivery_id = ${delivery.id} AND created_at = ${delivery.created_at}
+               possible_duplicate, request_headers, response_status, response_body, error_code, error_message,
+               NULL AS headers
+        FROM webhook_attempts WHERE delivery_id = ${id} AND created_at = ${createdAt}
+        UNION ALL
+        SELECT 1, sole_started_at, sole_connected_ms, sole_headers_ms, response_time_ms, sole_remote_address,
+               sole_reused, false, false, NULL, response_status, response_body, error_code, error_message, sole_headers
+        FROM webhook_deliveries WHERE id = ${id} AND created_at = ${createdAt} AND sole_headers IS NOT NULL
+          -- Its sender did not hear of the COMMIT, and stored the outcome again.
+          AND NOT EXISTS (SELECT FROM webhook_attempts WHERE delivery_id = ${id} AND created_at = ${createdAt})
         ORDER BY number`,
+  );
+  const about = { deliveryId: id, eventId: delivery.event_id, eventType: delivery.event };
+  return rows.map(({ headers: beside, ...row }) =>
+    beside === null
+      ? row
+      : { ...row, request_headers: headersOfFirst({ ...about, startedAt: row.started_at, beside }) },
   );
 }
 

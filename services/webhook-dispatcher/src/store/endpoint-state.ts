@@ -24,7 +24,7 @@ export type Tally = {
 };
 
 /** Adds up a batch per webhook; `counted` are the deliveries whose outcome counts. */
-export function tally(outcomes: readonly Outcome[], counted: ReadonlySet<string>): Tally[] {
+export function tally(outcomes: readonly Outcome[], counted: ReadonlyMap<string, unknown>): Tally[] {
   const tallies = new Map<string, Tally>();
   for (const { claim, next, breaks, gone } of outcomes) {
     const webhookId = claim.webhook_id;

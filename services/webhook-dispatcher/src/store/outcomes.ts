@@ -1,4 +1,5 @@
 import { plainArray, sql, type Tx } from "@muster/db";
+import { headersBeside, maskedHeaders, type SentHeaders } from "../rules/request.ts";
 import type { Claimed } from "./queue.ts";
 
 /** What became of one attempt, and of its delivery by it. */
@@ -20,7 +21,7 @@ export type Outcome = {
     remoteAddress: string | null;
     reused: boolean;
     possibleDuplicate: boolean;
-    requestHeadersJson: string;
+    headers: SentHeaders;
     status: number | null;
     body: string | null;
     errorCode: string | null;
@@ -28,11 +29,23 @@ export type Outcome = {
   };
 };
 
+type Settled = { id: string; attempt: number };
+
+/**
+ * What a delivery holds of the headers of its only attempt: the first one, which was delivered, and beside which nobody
+ * has begun another. Null when the attempt needs a row of its own.
+ */
+export function soleHeaders({ claim, next, attempt }: Outcome, begun: number | undefined): string | null {
+  const isSole = next.status === "delivered" && claim.attempt === 1 && begun === 1 && !attempt.possibleDuplicate;
+  return isSole ? headersBeside(attempt.headers) : null;
+}
+
 /**
  * Settles the queue rows: finished ones are deleted, others get a new due time. Returns the deliveries whose outcome
- * counts: a late failure of a lease that has been taken over does not; a late delivery always does, once.
+ * counts, each with the attempts that were begun: a late failure of a lease that has been taken over does not; a late
+ * delivery always does, once.
  */
-export async function settleQueue(tx: Tx, outcomes: readonly Outcome[]): Promise<Set<string>> {
+export async function settleQueue(tx: Tx, outcomes: readonly Outcome[]): Promise<Map<string, number>> {
   const of = (status: Outcome["next"]["status"]) => outcomes.filter(({ next }) => next.status === status);
   const delivered = of("delivered");
   const failed = of("failed");
@@ -40,19 +53,19 @@ export async function settleQueue(tx: Tx, outcomes: readonly Outcome[]): Promise
   const settled = await Promise.all([
     delivered.length === 0
       ? []
-      : tx.query<{ id: string }>(sql`
+      : tx.query<Settled>(sql`
           DELETE FROM webhook_queue WHERE delivery_id = ANY (${plainArray(delivered.map(({ claim }) => claim.delivery_id))}::uuid[])
-          RETURNING delivery_id AS id`),
+          RETURNING delivery_id AS id, attempt`),
     failed.length === 0
       ? []
-      : tx.query<{ id: string }>(sql`
+      : tx.query<Settled>(sql`
           DELETE FROM webhook_queue q
           USING unnest(${plainArray(failed.map(({ claim }) => claim.delivery_id))}::uuid[],
                        ${plainArray(failed.map(({ claim }) => claim.attempt))}::smallint[]) AS x (id, attempt)
-          WHERE q.delivery_id = x.id AND q.attempt = x.attempt RETURNING q.delivery_id AS id`),
+          WHERE q.delivery_id = x.id AND q.attempt = x.attempt RETURNING q.delivery_id AS id, q.attempt`),
     retrying.length === 0
       ? []
-      : tx.query<{ id: string }>(sql`
+      : tx.query<Settled>(sql`
           UPDATE webhook_queue q
           SET due_at = statement_timestamp() + x.delay_ms * interval '1 millisecond', leased = false, is_retry = true,
               failures = x.failures
@@ -60,9 +73,9 @@ export async function settleQueue(tx: Tx, outcomes: readonly Outcome[]): Promise
                       ${plainArray(retrying.map(({ claim }) => claim.attempt))}::smallint[],
                       ${plainArray(retrying.map(({ next }) => ("delayMs" in next ? next.delayMs : 0)))}::int[],
                       ${plainArray(retrying.map(({ failures }) => failures))}::smallint[]) AS x (id, attempt, delay_ms, failures)
-          WHERE q.delivery_id = x.id AND q.attempt = x.attempt RETURNING q.delivery_id AS id`),
+          WHERE q.delivery_id = x.id AND q.attempt = x.attempt RETURNING q.delivery_id AS id, q.attempt`),
   ]);
-  return new Set(settled.flat().map(({ id }) => id));
+  return new Map(settled.flat().map(({ id, attempt }) => [id, attempt]));
 }
 
 /** Appends the attempts to their deliveries' timelines; one that was noted as interrupted is filled in. */
@@ -80,7 +93,7 @@ export async function insertAttempts(tx: Tx, outcomes: readonly Outcome[]): Prom
       ${plainArray(column(({ attempt }) => attempt.totalMs))}::int[], ${column(({ attempt }) => attempt.remoteAddress)}::text[],
       ${plainArray(column(({ attempt }) => attempt.reused))}::boolean[],
       ${plainArray(column(({ attempt }) => attempt.possibleDuplicate))}::boolean[],
-      ${column(({ attempt }) => attempt.requestHeadersJson)}::jsonb[], ${plainArray(column(({ attempt }) => attempt.status))}::smallint[],
+      ${column(({ attempt }) => JSON.stringify(maskedHeaders(attempt.headers)))}::jsonb[], ${plainArray(column(({ attempt }) => attempt.status))}::smallint[],
       ${column(({ attempt }) => attempt.body)}::text[], ${column(({ attempt }) => attempt.errorCode)}::text[],
       ${column(({ attempt }) => attempt.errorMessage)}::text[])
     ON CONFLICT (delivery_id, created_at, number) DO UPDATE
@@ -91,9 +104,18 @@ export async function insertAttempts(tx: Tx, outcomes: readonly Outcome[]): Prom
         response_body = excluded.response_body, error_code = excluded.error_code, error_message = excluded.error_message`);
 }
 
-/** Writes what became of the deliveries; `delivered` wins over whatever else is still said. */
-export async function updateDeliveries(tx: Tx, outcomes: readonly Outcome[]): Promise<void> {
+/**
+ * Writes what became of the deliveries, with the only attempt of those that `sole` has headers of; `delivered` wins over
+ * whatever else is still said.
+ */
+export async function updateDeliveries(
+  tx: Tx,
+  outcomes: readonly Outcome[],
+  sole: ReadonlyMap<Outcome, string>,
+): Promise<void> {
   const column = <T>(of: (outcome: Outcome) => T) => outcomes.map(of);
+  const ofSole = <T>(of: (attempt: Outcome["attempt"]) => T) =>
+    outcomes.map((outcome) => (sole.has(outcome) ? of(outcome.attempt) : null));
   const times = column(({ claim }) => claim.created_at.getTime());
   const ids = plainArray(column(({ claim }) => claim.delivery_id));
   // The planner assumes that hardly any row meets a condition of row-level security: it would read all deliveries of
@@ -111,16 +133,21 @@ export async function updateDeliveries(tx: Tx, outcomes: readonly Outcome[]): Pr
         delivered_at = CASE WHEN x.status = 'delivered' THEN statement_timestamp() END,
         finished_at = CASE WHEN x.status <> 'retrying' THEN statement_timestamp() END,
         response_status = x.response_status, response_body = x.response_body, response_time_ms = x.response_time_ms,
-        error_code = x.error_code, error_message = x.error_message
+        error_code = x.error_code, error_message = x.error_message, sole_started_at = x.started_at,
+        sole_connected_ms = x.connected_ms, sole_headers_ms = x.headers_ms, sole_remote_address = x.remote_address,
+        sole_reused = x.reused, sole_headers = x.headers
     FROM unnest(
       ${ids}::uuid[], ${plainArray(column(({ claim }) => claim.created_at))}::timestamptz[],
       ${column(({ next }) => next.status)}::text[], ${plainArray(column(({ claim }) => claim.attempt))}::smallint[],
       ${plainArray(column(({ next }) => ("delayMs" in next ? next.delayMs : null)))}::int[],
       ${plainArray(column(({ attempt }) => attempt.status))}::smallint[], ${column(({ attempt }) => attempt.body)}::text[],
       ${plainArray(column(({ attempt }) => attempt.totalMs))}::int[], ${column(({ attempt }) => attempt.errorCode)}::text[],
-      ${column(({ attempt }) => attempt.errorMessage)}::text[])
+      ${column(({ attempt }) => attempt.errorMessage)}::text[], ${plainArray(ofSole(({ startedAt }) => startedAt))}::timestamptz[],
+      ${plainArray(ofSole(({ connectedMs }) => connectedMs))}::int[], ${plainArray(ofSole(({ headersMs }) => headersMs))}::int[],
+      ${ofSole(({ remoteAddress }) => remoteAddress)}::text[], ${plainArray(ofSole(({ reused }) => reused))}::boolean[],
+      ${column((outcome) => sole.get(outcome) ?? null)}::text[])
       AS x (id, created_at, status, attempt, delay_ms, response_status, response_body, response_time_ms, error_code,
-            error_message)
+            error_message, started_at, connected_ms, headers_ms, remote_address, reused, headers)
     WHERE d.id = x.id AND d.created_at = x.created_at AND d.status <> 'delivered'
       -- For the planner: found by the key, or else by the time, and days outside are not looked at.
       AND d.id = ANY (${ids}::uuid[])
