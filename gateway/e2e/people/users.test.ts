@@ -82,7 +82,7 @@ describe("inviting a person", () => {
     const partnerId = await newPartner(cluster);
     const person = await signedInAs(cluster, "partner-admin", { partnerId, orgAccess: "all" });
     const actions = await until("the rows", async () => {
-      const { body } = await root.call("GET", "/audit-logs/logs?action=user.&limit=100");
+      const { body } = await root.call("GET", `/audit-logs/logs?action=user.&resourceId=${person.id}`);
       const rows = (body.data ?? []) as { action: string; resource: { id: string }; details: object }[];
       const mine = rows.filter((row) => row.resource.id === person.id);
       expect(JSON.stringify(mine)).not.toMatch(/inv_|scrypt/);

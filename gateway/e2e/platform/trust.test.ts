@@ -115,7 +115,7 @@ describe("the front door", () => {
       },
     );
     const row = await until("the audit row", async () => {
-      const logs = await root.call("GET", "/audit-logs/logs?action=partner.create&limit=100");
+      const logs = await root.call("GET", `/audit-logs/logs?action=partner.create&resourceId=${body.id}`);
       const rows = (logs.body.data ?? []) as { resource: { id: string }; ipAddress: string }[];
       return rows.find((r) => r.resource.id === body.id);
     });

@@ -51,7 +51,7 @@ describe("creating a partner", () => {
       },
     );
     const row = await until("the audit row", async () => {
-      const { body } = await root.call("GET", "/audit-logs/logs?action=partner.create&limit=100");
+      const { body } = await root.call("GET", `/audit-logs/logs?action=partner.create&resourceId=${partner.id}`);
       const rows = (body.data ?? []) as { resource: { id: string } }[];
       return rows.find((r) => r.resource.id === partner.id);
     });
@@ -186,7 +186,7 @@ describe("changing a partner", () => {
     });
     expect((await root.call("GET", path)).body).toEqual(body);
     const rows = await until("two audit rows", async () => {
-      const { body: logs } = await root.call("GET", "/audit-logs/logs?action=partner.update&limit=100");
+      const { body: logs } = await root.call("GET", `/audit-logs/logs?action=partner.update&resourceId=${partner.id}`);
       const found = (logs.data ?? []) as { resource: { id: string }; details: { changedFields: string[] } }[];
       const mine = found.filter((row) => row.resource.id === partner.id);
       return mine.length >= 2 ? mine : null;
@@ -272,7 +272,10 @@ describe("the own partner", () => {
     const only = await mine.call("PATCH", "/orgs/partners/me", { plan: "unlimited", status: "active" });
     expect([only.status, only.body.code]).toEqual([400, "no_updates"]);
     const row = await until("the audit row", async () => {
-      const { body: logs } = await root.call("GET", "/audit-logs/logs?action=partner.settings.update&limit=100");
+      const { body: logs } = await root.call(
+        "GET",
+        `/audit-logs/logs?action=partner.settings.update&resourceId=${partnerId}`,
+      );
       return ((logs.data ?? []) as { resource: { id: string } }[]).find((r) => r.resource.id === partnerId);
     });
     expect(row).toMatchObject({ details: { changedFields: ["name", "billingEmail", "settings"] } });
