@@ -35,7 +35,7 @@ setsid "$here/in.sh" "$dir" "$here/postgres.sh" "$dir" >"$dir/log/postgres.log" 
 listens 5432 postgres.log
 $in node --input-type=module -e '
   const [root, keys] = process.argv.slice(1);
-  const { prepareDatabase } = await import(`${root}/deploy/local/dist/database.js`);
+  const { prepareDatabase } = await import(`${root}/deploy/local/dist/prepare-database.js`);
   const { readFileSync } = await import("node:fs");
   await prepareDatabase("postgres://postgres@10.199.0.1:5432/postgres", JSON.parse(readFileSync(`${keys}/keys.json`)));' "$root" "$dir/keys"
 

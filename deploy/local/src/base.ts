@@ -1,13 +1,12 @@
 import { join } from "node:path";
-import { type Certificates, clusterCertificates } from "./certificates.ts";
+import type { Certificates } from "./certificates.ts";
 import type { LocalConfig } from "./config.ts";
-import { type DatabaseUrls, ownCopies, prepareDatabase, runPostgres, throughPooler } from "./database.ts";
+import { type DatabaseUrls, ownCopies, runPostgres, throughPooler } from "./database.ts";
+import type { PrepareDatabase } from "./database-work.ts";
 import type { Keeper } from "./keep-running.ts";
 import type { Keys } from "./keys.ts";
 import { runNats } from "./nats.ts";
 import { natsServer } from "./nats-binary.ts";
-import { runPooler } from "./pgbouncer.ts";
-import { pgbouncer } from "./pgbouncer-binary.ts";
 import { speakerNames, workerNames } from "./replicas.ts";
 
 /** `nats-2` and `nats-3` are there in a cluster of three. */
@@ -27,6 +26,8 @@ type Options = {
   config: LocalConfig;
   keys: Keys;
   ports: Record<string, number>;
+  /** Makes database and roles; this process itself when left out. */
+  prepareDatabase?: PrepareDatabase;
   /** Takes over what was started, as soon as it runs: it must be stopped also when the other part fails. */
   adopt: (name: BaseName, keeper: Keeper) => void;
   changed: () => void;
@@ -45,7 +46,7 @@ const natsNames = (servers: number) => (["nats", "nats-2", "nats-3"] as const).s
 /** PostgreSQL with database and roles, and NATS: own ones, or those that the settings name. */
 export async function startBase(options: Options): Promise<Base> {
   const { config } = options;
-  const certificates = config.tls ? await clusterCertificates(certificateFolder(config.dataDir), parties) : null;
+  const certificates = config.tls ? await certificatesIn(certificateFolder(config.dataDir)) : null;
   // Fetching it holds the event loop for as long as a download takes: no answer of a database is awaited beside it.
   const binFolder = join(config.dataDir, "bin");
   const natsBinary = config.natsUrl
@@ -63,10 +64,17 @@ export const parties: readonly string[] = ["postgres", "nats", "pgbouncer", ...s
 
 export const certificateFolder = (dataDir: string) => join(dataDir, "keys", "tls");
 
+// What only some clusters need is loaded for them: the launcher stays as long as they do.
+const certificatesIn = async (folder: string) =>
+  (await import("./certificates.ts")).clusterCertificates(folder, parties);
+const inThisProcess: PrepareDatabase = async (adminUrl, keys) =>
+  (await import("./prepare-database.ts")).prepareDatabase(adminUrl, keys);
+
 const filesOf = (certificates: Certificates | null, name: string) =>
   certificates ? { ca: certificates.ca, ...certificates.of(name) } : null;
 
-async function startDatabase({ config, keys, ports, adopt, changed, say }: Options, certificates: Certificates | null) {
+async function startDatabase(options: Options, certificates: Certificates | null) {
+  const { config, keys, ports, adopt, changed, say, prepareDatabase = inThisProcess } = options;
   if (config.databaseUrl) {
     return {
       database: await prepareDatabase(config.databaseUrl, keys),
@@ -94,6 +102,8 @@ async function startDatabase({ config, keys, ports, adopt, changed, say }: Optio
   const postgresAt = `${postgres.version}, port ${port}`;
   if (!config.pooled) return { database, postgresAt };
 
+  const { runPooler } = await import("./pgbouncer.ts");
+  const { pgbouncer } = await import("./pgbouncer-binary.ts");
   const poolerPort = ports.pgbouncer as number;
   const { folder, user } = postgres;
   const files = filesOf(certificates, "pgbouncer");

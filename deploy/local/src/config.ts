@@ -1,7 +1,7 @@
 import { existsSync, realpathSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { ConfigError, flag, loadConfig, whole } from "@muster/kit";
+import { ConfigError, flag, loadConfig, whole } from "@muster/kit/config";
 import { z } from "zod";
 import { longestWaitMs } from "./keep-running.ts";
 import { Problem } from "./problem.ts";

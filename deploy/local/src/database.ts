@@ -1,9 +1,7 @@
 import { chownSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { applyRoles, roleNames } from "@muster/db";
-import { sleep } from "@muster/kit";
-import pg from "pg";
-import { root } from "./config.ts";
+import { roleNames } from "@muster/db/role-names";
+import { sleep } from "@muster/kit/light";
 import { clusterPlace, requireSpace } from "./data-folder.ts";
 import { startGuard } from "./guard.ts";
 import { guarded, type Keeper, keepRunning, type Run, started } from "./keep-running.ts";
@@ -130,24 +128,12 @@ export type DatabaseUrls = {
   worker: Record<WorkerName, string>;
 };
 
-/** Creates the database and, through deploy/sql/roles.sql, the roles of production; answers their URLs. */
-export async function prepareDatabase(adminUrl: string, keys: Keys): Promise<DatabaseUrls> {
-  const database = await createDatabase(adminUrl);
-  const inDatabase = new URL(adminUrl);
-  inDatabase.pathname = `/${database}`;
-  const client = await connect(inDatabase.href);
-  try {
-    const variables = Object.fromEntries(
-      Object.entries(keys.rolePasswords).map(([role, password]) => [variableOf(role), password]),
-    );
-    await applyRoles(client, readFileSync(join(root, "deploy", "sql", "roles.sql"), "utf8"), variables);
-  } finally {
-    await client.end();
-  }
+/** The URLs of the roles that log in to the database of an administrator's URL. */
+export function databaseUrls(inDatabase: URL, { rolePasswords }: Pick<Keys, "rolePasswords">): DatabaseUrls {
   const as = (role: string) => {
     const url = new URL(inDatabase);
     url.username = role;
-    url.password = encodeURIComponent(keys.rolePasswords[role] ?? "");
+    url.password = encodeURIComponent(rolePasswords[role] ?? "");
     return url.href;
   };
   const urls = (role: "owner" | "app") =>
@@ -174,35 +160,4 @@ export function throughPooler(urls: DatabaseUrls, port: number): DatabaseUrls {
  */
 export function variableOf(role: string): string {
   return `${role === umbrellaRole ? role : role.replace(/^muster_/, "")}_password`;
-}
-
-/** The database an administrator's URL names, or `muster` when it names none or the maintenance database. */
-async function createDatabase(adminUrl: string): Promise<string> {
-  const named = decodeURIComponent(new URL(adminUrl).pathname.slice(1));
-  if (named !== "" && named !== "postgres") return named;
-  const maintenance = new URL(adminUrl);
-  maintenance.pathname = "/postgres";
-  const client = await connect(maintenance.href);
-  try {
-    const { rowCount } = await client.query("select from pg_database where datname = $1", [databaseName]);
-    if (rowCount === 0) await client.query(`create database ${client.escapeIdentifier(databaseName)}`);
-  } finally {
-    await client.end();
-  }
-  return databaseName;
-}
-
-async function connect(url: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000 });
-  try {
-    await client.connect();
-  } catch (cause) {
-    const { host } = new URL(url);
-    throw new Problem(
-      `PostgreSQL at ${host} cannot be used: ${cause instanceof Error ? cause.message : cause}\n` +
-        "With MUSTER_DATABASE_URL: check that it is up and that the user in the URL may create roles and databases.",
-      { cause },
-    );
-  }
-  return client;
 }

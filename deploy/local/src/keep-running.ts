@@ -1,4 +1,4 @@
-import { sleep } from "@muster/kit";
+import { sleep } from "@muster/kit/light";
 import type { Guard } from "./guard.ts";
 
 /** One run of a process: `ended` settles with the reason when it is gone. */

@@ -1,9 +1,9 @@
 import { createHash, generateKeyPairSync, randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { generateNkey } from "@muster/bus";
-import { dutyRoles, roleNames } from "@muster/db";
-import { generateCallerKey } from "@muster/rpc";
+import { generateNkey } from "@muster/bus/nkey";
+import { dutyRoles, roleNames } from "@muster/db/role-names";
+import { generateCallerKey } from "@muster/rpc/caller-keys";
 import { readJson, writeJson } from "./data-folder.ts";
 import { Problem } from "./problem.ts";
 import { type SpeakerName, serviceNames, speakerNames, type WorkerName, workerNames, workers } from "./replicas.ts";

@@ -1,4 +1,4 @@
-import { onLeftByNpm, shrinkAtRest } from "@muster/kit";
+import { onLeftByNpm, shrinkAtRest } from "@muster/kit/light";
 import { readConfig } from "./config.ts";
 import { Problem } from "./problem.ts";
 import { Stack } from "./stack.ts";

@@ -3,10 +3,11 @@ import { appendFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { readConfig } from "./config.ts";
 import { openDataFolder } from "./data-folder.ts";
-import { prepareDatabase, runPostgres } from "./database.ts";
+import { runPostgres } from "./database.ts";
 import { loadKeys } from "./keys.ts";
 import { migrateServices } from "./migrate-services.ts";
 import { freePort } from "./ports.ts";
+import { prepareDatabase } from "./prepare-database.ts";
 
 /**
  * Makes MUSTER_DATA_DIR into a data folder that a start finds prepared: keys, database, roles and schemas, nobody in

@@ -12,8 +12,8 @@ const waitMs = 30_000;
 const copiesTenants = (name: ServiceName) => name !== "tenancy";
 
 /**
- * Applies every service's migrations with the owners' credentials, from the launcher itself: the processes that serve
- * never have them, and six short processes cost more than the migrations. Throws a `Problem` that names the service
+ * Applies every service's migrations with the owners' credentials, all in this process: the processes that serve never
+ * have them, and six short processes cost more than the migrations. Throws a `Problem` that names the service
  * and what was wrong.
  */
 export async function migrateServices(database: DatabaseUrls): Promise<void> {

@@ -1,7 +1,7 @@
 import { mkdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join, relative } from "node:path";
-import { sleep } from "@muster/kit";
+import { sleep } from "@muster/kit/light";
 import { startChild } from "./child.ts";
 import { root } from "./config.ts";
 import { startGuard } from "./guard.ts";

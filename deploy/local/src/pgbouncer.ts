@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { chownSync, closeSync, mkdirSync, openSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
-import { sleep } from "@muster/kit";
+import { sleep } from "@muster/kit/light";
 import { databaseName } from "./database.ts";
 import { startGuard } from "./guard.ts";
 import { guarded, type Keeper, keepRunning, type Run, started } from "./keep-running.ts";

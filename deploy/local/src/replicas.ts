@@ -1,4 +1,4 @@
-import { type ServiceName, serviceNames } from "@muster/kit";
+import { type ServiceName, serviceNames } from "@muster/kit/light";
 import { Problem } from "./problem.ts";
 
 export { type ServiceName, serviceNames };

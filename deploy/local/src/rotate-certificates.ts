@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { sleep } from "@muster/kit";
+import { sleep } from "@muster/kit/light";
 import { certificateFolder, parties } from "./base.ts";
 import { certificateOf, rotateCertificates } from "./certificates.ts";
 import { readConfig } from "./config.ts";

@@ -3,7 +3,7 @@ import type pg from "pg";
 import { connectWhenUp } from "./connect.ts";
 import { recordedMigrations } from "./migrate.ts";
 import { type Migration, type MigrationDir, pendingMigrations, readMigrations } from "./migrations.ts";
-import { type RoleNames, roleNames } from "./roles.ts";
+import { type RoleNames, roleNames } from "./role-names.ts";
 import { StartRefused } from "./start-refused.ts";
 
 export type Privilege = "SELECT" | "INSERT" | "UPDATE" | "DELETE";

@@ -3,7 +3,7 @@ import type pg from "pg";
 import { connectWhenUp } from "./connect.ts";
 import { isConnectionFailure } from "./failures.ts";
 import { type Migration, type MigrationDir, pendingMigrations, type Recorded, readMigrations } from "./migrations.ts";
-import { type RoleNames, roleNames } from "./roles.ts";
+import { type RoleNames, roleNames } from "./role-names.ts";
 import { sqlStatements } from "./sql-text.ts";
 import { StartRefused } from "./start-refused.ts";
 

@@ -6,7 +6,8 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { uuidv7 } from "@muster/kit";
 import type pg from "pg";
-import { applyRoles, roleNames } from "./roles.ts";
+import { roleNames } from "./role-names.ts";
+import { applyRoles } from "./roles.ts";
 import { sql } from "./statement.ts";
 import {
   type TestDatabase,

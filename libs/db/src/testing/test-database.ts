@@ -5,7 +5,8 @@ import pg from "pg";
 import { type Database, openDatabase } from "../database.ts";
 import { migrate } from "../migrate.ts";
 import { type MigrationDir, readMigrations } from "../migrations.ts";
-import { applyRoles, dutyRoles, roleNames } from "../roles.ts";
+import { dutyRoles, roleNames } from "../role-names.ts";
+import { applyRoles } from "../roles.ts";
 
 export type TestDatabase = {
   ownerUrl: string;
