@@ -11,7 +11,7 @@ import { createProbe } from "./probe.ts";
 import { guardedRoutes, type Registration, register } from "./registration.ts";
 import { createShortPath } from "./short-path.ts";
 import { sniff } from "./sniff.ts";
-import { createStockPath } from "./stock-path.ts";
+import { stockOnDemand } from "./stock-on-demand.ts";
 import { processTls } from "./tls.ts";
 import type { Verifier } from "./verifier.ts";
 
@@ -65,7 +65,7 @@ export async function servePort(options: PortOptions): Promise<RpcPort> {
     { verifier: options.verifier, log, stopping: () => draining || readiness.state === "draining" },
   );
   const shortPath = createShortPath(routes.unary, limits);
-  const stock = createStockPath(routes, limits, log);
+  const stock = stockOnDemand(routes, limits, log);
   let leaving = false;
   let taken = 0;
   const dismissed = new WeakSet<Socket>();

@@ -1,5 +1,3 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import { Code, ConnectError, createConnectRouter } from "@connectrpc/connect";
 import {
   compressionBrotli,
@@ -10,16 +8,13 @@ import {
 import type { Logger } from "@muster/kit";
 import { maxTimeoutMs, type PortLimits } from "./limits.ts";
 import type { Routes } from "./registration.ts";
+import type { StockPath } from "./stock-on-demand.ts";
 
 /**
  * Serves every protocol and encoding of connect-node (Connect, gRPC, gRPC-Web; unary and streams; HTTP/1.1 and HTTP/2).
  * The same as its connectNodeAdapter, which would write failed answers to the console instead of the log.
  */
-export function createStockPath(
-  routes: Routes,
-  limits: PortLimits,
-  log: Logger,
-): (request: IncomingMessage | Http2ServerRequest, response: ServerResponse | Http2ServerResponse) => void {
+export function createStockPath(routes: Routes, limits: PortLimits, log: Logger): StockPath {
   const router = createConnectRouter({
     acceptCompression: [compressionGzip, compressionBrotli],
     readMaxBytes: limits.maxBodyBytes,

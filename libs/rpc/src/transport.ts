@@ -7,7 +7,6 @@ import {
   type StreamResponse,
   type Transport,
 } from "@connectrpc/connect";
-import { createConnectTransport } from "@connectrpc/connect-node";
 import {
   AppError,
   activeTracer,
@@ -161,8 +160,10 @@ export function createTransport(options: TransportOptions): RpcTransport {
     });
   };
 
-  const openStreams = () =>
-    options.baseUrls.map((baseUrl) =>
+  // Loaded with the first stream: few processes open any.
+  const openStreams = async () => {
+    const { createConnectTransport } = await import("@connectrpc/connect-node");
+    return options.baseUrls.map((baseUrl) =>
       createConnectTransport({
         baseUrl,
         httpVersion: "2",
@@ -174,8 +175,9 @@ export function createTransport(options: TransportOptions): RpcTransport {
         ...(tls ? { nodeOptions: { secureContext: tls.context() } } : {}),
       }),
     );
-  let streams = openStreams();
-  let streamsOf = tls?.version();
+  };
+  let streams: Promise<Transport[]> | undefined;
+  let streamsOf: ReturnType<TlsFiles["version"]> | undefined;
   let streamTurn = 0;
 
   const tokenOf = async (contextValues: ContextValues | undefined): Promise<string | null> => {
@@ -203,13 +205,14 @@ export function createTransport(options: TransportOptions): RpcTransport {
       const token = await tokenOf(contextValues);
       const messages = method.methodKind === "server_streaming" ? await repeatable(input) : input;
       return tracedStream(method, header, token, (headers) =>
-        untilTaken(patience, signal, () => {
-          if (tls && tls.version() !== streamsOf) {
-            streamsOf = tls.version();
+        untilTaken(patience, signal, async () => {
+          if (!streams || tls?.version() !== streamsOf) {
+            streamsOf = tls?.version();
             streams = openStreams();
           }
-          streamTurn = (streamTurn + 1) % streams.length;
-          const stock = streams[streamTurn] as Transport;
+          const opened = await streams;
+          streamTurn = (streamTurn + 1) % opened.length;
+          const stock = opened[streamTurn] as Transport;
           return stock.stream(method, signal, timeoutMs, headers, messages, contextValues);
         }),
       );
