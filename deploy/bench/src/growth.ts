@@ -53,7 +53,8 @@ export async function run([sizes = "10000,100000,1000000", file]: string[] = [])
       const agents = await insertAgents(running.stack.databaseUrl, [place], repeats);
       const { orgId } = place;
       const rows: [string, () => Promise<number>][] = [
-        ["read with a cold key", () => median(keys.slice(0, repeats), (key) => keyed(url, key))],
+        // Another half each time: no gateway knows these.
+        ["read with a cold key", () => median(keys.splice(0, repeats), (key) => keyed(url, key))],
         ["page of devices", () => median(count(repeats), () => taken(root, "GET", `/devices?orgId=${orgId}`))],
         ["heartbeat", () => median(agents, (agent) => beat(url, agent))],
         ["sealed and readable", () => median(count(slowRepeats), () => sealed(root, orgId))],
