@@ -1,8 +1,8 @@
-import { readFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import { AppError, type Logger, uuidv7 } from "@muster/kit";
-import express, { type ErrorRequestHandler, type Express } from "express";
+import type { ErrorRequestHandler, Express } from "express";
 import { errorReply } from "../errors.ts";
 import type { Pages } from "../pages/console.ts";
 
@@ -41,13 +41,26 @@ const policy = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** The docs page, with all its assets served from here. */
+/** The docs page, with all its assets served from here. Express, 4 MB of a gateway, is loaded with the first request. */
 export function createDocs(log: Logger): Pages {
-  const handler = docsApp(log);
-  return { serves: (_method, path) => path === docsPath || path.startsWith(`${docsPath}/`), handler };
+  let loading: Promise<Express> | undefined;
+  return {
+    serves: (_method, path) => path === docsPath || path.startsWith(`${docsPath}/`),
+    handler(request, response) {
+      loading ??= docsApp(log);
+      loading
+        .then((app) => app(request, response))
+        .catch((err: unknown) => {
+          loading = undefined;
+          log.error({ err }, "page failed");
+          response.destroy();
+        });
+    },
+  };
 }
 
-function docsApp(log: Logger): Express {
+async function docsApp(log: Logger): Promise<Express> {
+  const { default: express } = await import("express");
   const app = express();
   app.disable("x-powered-by");
   app.disable("etag");
@@ -66,11 +79,14 @@ function docsApp(log: Logger): Express {
     response.set("Cache-Control", "no-cache").type("js").send(start);
   });
   const folder = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));
-  const loaded = new Map(assets.map((name) => [name, readFileSync(`${folder}/${name}`)]));
-  app.get(`${docsPath}/assets/:name`, (request, response, next) => {
-    const content = loaded.get(request.params.name);
-    if (content === undefined) return next();
-    response.set("Cache-Control", "public, max-age=3600").type(request.params.name).send(content);
+  // Read for each request: 2 MB that hardly anybody asks for.
+  app.get(`${docsPath}/assets/:name`, async (request, response, next) => {
+    const { name } = request.params;
+    if (!assets.includes(name)) return next();
+    response
+      .set("Cache-Control", "public, max-age=3600")
+      .type(name)
+      .send(await readFile(`${folder}/${name}`));
   });
   app.use((_request, _response, next) => next(new AppError("not_found", "Not found")));
   const onError: ErrorRequestHandler = (error, _request, response, next) => {

@@ -1,3 +1,6 @@
+// Before what imports pg.
+import "./navigator.ts";
+
 export { byIndexAlone } from "./by-index.ts";
 export { type CheckSchemaOptions, checkSchema, type Privilege } from "./check-schema.ts";
 export { type Database, type DatabaseOptions, openDatabase, type TxOptions } from "./database.ts";

@@ -109,7 +109,13 @@ export class LeanContext implements HandlerContext, Incoming {
   }
 }
 
-/** One for all calls: an Error costs a stack trace. */
-const over = { reason: new ConnectError("the call has ended", Code.Canceled) };
+/** One for all calls, made for the first that looks: an Error costs a stack trace, and this one Node's fetch. */
+let ended: ConnectError | undefined;
+const over = {
+  get reason(): ConnectError {
+    ended ??= new ConnectError("the call has ended", Code.Canceled);
+    return ended;
+  },
+};
 
 const ownHeaders = new Set(["content-type", "content-length", "content-encoding", "connection", "transfer-encoding"]);

@@ -1,4 +1,5 @@
-import semver from "semver";
+import type { SemVer } from "semver";
+import parse from "semver/functions/parse.js";
 
 export const versionMax = 50;
 
@@ -23,14 +24,14 @@ export function isPrerelease(version: string): boolean {
 }
 
 /** A fleet reports the same few versions repeatedly: a cache of parsed ones. */
-const known = new Map<string, semver.SemVer | null>();
+const known = new Map<string, SemVer | null>();
 const knownMax = 10_000;
 
-function read(text: string): semver.SemVer | null {
+function read(text: string): SemVer | null {
   if (text.length > versionMax) return null;
   let version = known.get(text);
   if (version === undefined) {
-    version = /^v?\d/.test(text) ? semver.parse(text.replace(/^v/, "")) : null;
+    version = /^v?\d/.test(text) ? parse(text.replace(/^v/, "")) : null;
     if (known.size >= knownMax) known.clear();
     known.set(text, version);
   }
