@@ -5,7 +5,7 @@ set -euo pipefail
 image=$(cd "$(dirname "$0")/../../image" && pwd)
 out=$1 tag=$2
 shift 2
-config='{"Entrypoint":["/usr/bin/node"],"Cmd":["--enable-source-maps","dist/main.js"],"WorkingDir":"/app/service","User":"10001:10001","Env":["PATH=/usr/bin:/bin","NODE_ENV=production","MALLOC_ARENA_MAX=2"]}'
+config='{"Entrypoint":["/usr/bin/node"],"Cmd":["--enable-source-maps","dist/main.js"],"WorkingDir":"/app/service","User":"10001:10001","Env":["PATH=/usr/bin:/bin","NODE_ENV=production","MALLOC_ARENA_MAX=2","MALLOC_TRIM_THRESHOLD_=262144"]}'
 for service in "$@"; do
   stage=$out/stage/$service
   mkdir -p "$stage"

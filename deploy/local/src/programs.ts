@@ -101,6 +101,8 @@ export function environmentOf(instance: Instance, around: Surroundings): Record<
     OTEL_SERVICE_NAME: `muster-${program}`,
     // glibc keeps an arena for each thread, and in it what that thread once took: Node's threads take little.
     MALLOC_ARENA_MAX: process.env.MALLOC_ARENA_MAX ?? "2",
+    // Bytes above which what is free at the end of an arena goes back; glibc raises it to tens of megabytes by itself.
+    MALLOC_TRIM_THRESHOLD_: process.env.MALLOC_TRIM_THRESHOLD_ ?? "262144",
   };
   if (isWorker(program)) return { ...own, ...workerEnvironment(program, around) };
   const common = {
