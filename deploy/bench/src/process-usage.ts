@@ -2,7 +2,8 @@ import { readdirSync, readFileSync } from "node:fs";
 
 /** Roots of process trees, by a name for each group. */
 export type Groups = Record<string, readonly number[]>;
-export type Usage = { cpuMs: number; pssMb: number };
+/** `anonMb` is the part of `pssMb` that depends on no other process. */
+export type Usage = { cpuMs: number; pssMb: number; anonMb: number };
 
 /**
  * CPU time so far and memory of each group with all its children; what has ended and was waited for is counted, too.
@@ -17,8 +18,10 @@ export function usageOf(groups: Groups): Map<string, Usage> {
     Object.entries(groups).map(([name, roots]) => {
       const tree = treeOf(roots, all);
       const ticks = tree.reduce((sum, pid) => sum + (all.get(pid)?.ticks ?? 0), 0);
-      const pssMb = tree.reduce((sum, pid) => sum + pssMbOf(pid), 0);
-      return [name, { cpuMs: ticks * 10, pssMb }];
+      const memory = tree.map(memoryOf);
+      const pssMb = memory.reduce((sum, { pss }) => sum + pss, 0);
+      const anonMb = memory.reduce((sum, { anon }) => sum + anon, 0);
+      return [name, { cpuMs: ticks * 10, pssMb, anonMb }];
     }),
   );
 }
@@ -47,11 +50,13 @@ function treeOf(roots: readonly number[], all: ReadonlyMap<number, Stat>): numbe
   return [...tree];
 }
 
-function pssMbOf(pid: number): number {
+/** MB. */
+function memoryOf(pid: number): { pss: number; anon: number } {
   try {
     const text = readFileSync(`/proc/${pid}/smaps_rollup`, "latin1");
-    return Number(/^Pss:\s+(\d+)/m.exec(text)?.[1] ?? 0) / 1_024;
+    const of = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(text)?.[1] ?? 0) / 1_024;
+    return { pss: of("Pss"), anon: of("Pss_Anon") };
   } catch {
-    return 0;
+    return { pss: 0, anon: 0 };
   }
 }

@@ -183,9 +183,9 @@ function watchUsage(groups: Groups): { stop(): Used } {
   return {
     stop() {
       const used = new Map(
-        [...usageOf(groups)].map(([name, { cpuMs, pssMb }]) => [
+        [...usageOf(groups)].map(([name, usage]) => [
           name,
-          { cpuMs: cpuMs - (before.get(name)?.cpuMs ?? 0), pssMb },
+          { ...usage, cpuMs: usage.cpuMs - (before.get(name)?.cpuMs ?? 0) },
         ]),
       );
       const sum = (of: (usage: Usage) => number) => [...used.values()].reduce((total, each) => total + of(each), 0);
