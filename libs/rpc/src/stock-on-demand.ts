@@ -1,13 +1,7 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import type { Logger } from "@muster/kit";
 import type { PortLimits } from "./limits.ts";
 import type { Routes } from "./registration.ts";
-
-export type StockPath = (
-  request: IncomingMessage | Http2ServerRequest,
-  response: ServerResponse | Http2ServerResponse,
-) => void;
+import type { StockPath } from "./stock-path.ts";
 
 /**
  * The stock path, loaded with its first request: connect-node and three handlers for each RPC are megabytes of a

@@ -1,3 +1,5 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import { Code, ConnectError, createConnectRouter } from "@connectrpc/connect";
 import {
   compressionBrotli,
@@ -8,7 +10,11 @@ import {
 import type { Logger } from "@muster/kit";
 import { maxTimeoutMs, type PortLimits } from "./limits.ts";
 import type { Routes } from "./registration.ts";
-import type { StockPath } from "./stock-on-demand.ts";
+
+export type StockPath = (
+  request: IncomingMessage | Http2ServerRequest,
+  response: ServerResponse | Http2ServerResponse,
+) => void;
 
 /**
  * Serves every protocol and encoding of connect-node (Connect, gRPC, gRPC-Web; unary and streams; HTTP/1.1 and HTTP/2).
