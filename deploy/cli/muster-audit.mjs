@@ -85,7 +85,7 @@ function print(report) {
   );
   for (const finding of report.file) lines.push(`file   ${textOf(finding)}`);
   for (const { chainId, isSelection, findings } of report.chains) {
-    lines.push(`chain  ${chainId}${isSelection ? " (selected rows: missing ones cannot be told)" : ""}`);
+    lines.push(`chain  ${chainId}${isSelection ? " (selected rows: missing ones cannot be detected)" : ""}`);
     for (const finding of findings) lines.push(`       ${textOf(finding)}`);
   }
   lines.push(report.ok ? "OK" : "NOT OK");

@@ -84,7 +84,7 @@ function faultsOf({ component, version, counter = "0", expires, minimum }) {
   if (!/^\d{1,15}$/.test(counter)) faults.push(`--counter ${counter} is not a whole number`);
   if (minimum && !semver.test(minimum)) faults.push(`--minimum ${minimum} is not a semantic version`);
   if (expires && !(time.test(expires) && new Date(expires) > new Date()))
-    faults.push(`--expires ${expires} is not a time to come, 2027-01-01T00:00:00Z for example`);
+    faults.push(`--expires ${expires} is not a time in the future, such as 2027-01-01T00:00:00Z`);
   return faults;
 }
 
@@ -93,7 +93,8 @@ function faultsOfFiles(artifacts) {
   const seen = new Set();
   for (const { os, arch, name, size } of artifacts) {
     if (size === 0) faults.push(`${name} is empty`);
-    if (!/^[A-Za-z0-9][A-Za-z0-9._+-]{0,199}$/.test(name)) faults.push(`"${name}" is no name of a published file`);
+    if (!/^[A-Za-z0-9][A-Za-z0-9._+-]{0,199}$/.test(name))
+      faults.push(`"${name}" is not a valid name of a published file`);
     for (const each of [`called ${name}`, `for ${os}/${arch}`])
       if (seen.size === seen.add(each).size) faults.push(`two files are ${each}`);
   }

@@ -16,7 +16,7 @@ const service = async (name, more = {}) => ({
   ...more,
   ...(await compiled(`services/${name}`)).settings,
 });
-/** Those that keep a copy of the tenants ask tenancy for it (libs/service). */
+/** Services with a copy of the tenants query tenancy (libs/service). */
 const copying = { TENANCY_URL: baseUrls("tenancy", "queried for its snapshot") };
 const dispatcher = await service("webhook-dispatcher", copying);
 const workloads = {

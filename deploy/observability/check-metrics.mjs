@@ -1,4 +1,4 @@
-// node check-metrics.mjs: every metric that a rule or a dashboard asks for is one that the code has; names in quotes in
+// node check-metrics.mjs: every metric that a rule or a dashboard queries exists in the code; names in quotes in
 // the sources, or those that prom-client and the rules themselves add.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

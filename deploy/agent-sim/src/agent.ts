@@ -17,7 +17,7 @@ export type AgentDeps = {
   random?: () => number;
 };
 
-/** `online`: its last heartbeat was taken. `silent`: an update was its end. `ended`: it was refused for good. */
+/** `online`: its last heartbeat was accepted. `silent`: an update ended it. `ended`: it was refused permanently. */
 export type AgentState = "new" | "enrolling" | "waiting" | "online" | "updating" | "silent" | "quarantined" | "ended";
 
 export type SimAgent = {

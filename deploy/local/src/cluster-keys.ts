@@ -53,7 +53,7 @@ export function clusterKeys(args: string[]): void {
   const users = speakerNames.map((name) => `NKEY_${variableName(name)}=${keys.nkeys[name].publicKey}\n`);
   write("nats.env", users.join(""));
   process.stdout.write(
-    `Made ${items.length} manifests in ${folder}.\nKeep ${file} safe: whoever has it is every service. Next:\n` +
+    `Made ${items.length} manifests in ${folder}.\nProtect ${file}: its holder can act as every service. Next:\n` +
       `  psql -v ON_ERROR_STOP=1 -1 -d muster -f ${join(folder, "roles.sql")}      (as an administrator of PostgreSQL)\n` +
       `  NATS: deploy/nats/nats-server.conf with the environment of ${join(folder, "nats.env")}\n` +
       `  kubectl -n muster apply -f ${join(folder, "secrets.json")}\n`,

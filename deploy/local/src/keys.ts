@@ -40,7 +40,7 @@ type Kept = Partial<Keys> & { secretEncryptionKey?: string };
 export function loadKeys(dataDir: string): Keys & { callerPublicDir: string } {
   const file = join(dataDir, "keys", "secrets.json");
   const read = readJson<Kept>(file);
-  // Making new ones would lock everybody out of what the old ones protect.
+  // New ones would make everything that the old ones protect inaccessible.
   if (read === null && existsSync(file))
     throw new Problem(`${file} is not JSON: repair it, it holds the cluster's keys.`);
   const kept = read ?? {};

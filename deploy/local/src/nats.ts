@@ -30,7 +30,7 @@ function configuration(folder: string, tls: Tls | null): string {
   return file;
 }
 
-/** What stands in arguments of a cluster's server. */
+/** Arguments that identify a cluster's server. */
 const clusterArguments = (cluster: NatsCluster | null) =>
   cluster
     ? [

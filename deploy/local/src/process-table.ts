@@ -67,7 +67,7 @@ export function signal(pid: number, name: NodeJS.Signals): void {
 
 function linuxStat(pid: number): { state: string; started: string } | null {
   try {
-    // The command name stands in parentheses and may hold anything; fields are counted after the last one (proc(5)).
+    // The command name is in parentheses and may contain anything; fields are counted after the last one (proc(5)).
     const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
       .replace(/^.*\) /s, "")
       .split(" ");

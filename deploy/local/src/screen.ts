@@ -1,6 +1,6 @@
 export type ReadyFacts = {
   gatewayUrls: readonly string[];
-  /** Where browsers open the console: by name, which passkeys are made for. */
+  /** Address of the console in browsers: by name, for which passkeys are created. */
   consoleUrl: string;
   adminEmail: string;
   /** Shown once, at the first start. */
@@ -27,7 +27,7 @@ export function readyScreen(facts: ReadyFacts): string {
   ];
   if (facts.adminPassword) {
     lines.push(
-      "The first administrator, shown this once and kept nowhere:",
+      "The first administrator, shown only once and not stored:",
       "",
       `  E-mail     ${facts.adminEmail}`,
       `  Password   ${facts.adminPassword}`,

@@ -24,7 +24,7 @@ const pidOf = (stack: StackFile, name: string): number | null => {
   return name === "postgres" ? stack.postgres.pid : (stack.services[name]?.pid ?? null);
 };
 
-/** Kills a process for good, and waits for the one that takes its place. */
+/** Kills a process, and waits for its replacement. */
 async function kill9(name: string): Promise<void> {
   const pid = await until(`${name} to run`, async () => pidOf(await cluster.stack(), name), 120_000);
   process.kill(pid, "SIGKILL");

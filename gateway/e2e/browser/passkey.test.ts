@@ -41,7 +41,7 @@ beforeAll(async () => {
   page = context.pages()[0] ?? (await context.newPage());
   page.setDefaultTimeout(60_000);
   const { port } = new URL(cluster.url);
-  // The address that passkeys are made for is the public one, by name.
+  // Passkeys are created for the public address, by name.
   await page.goto(`http://localhost:${port}/docs`, { waitUntil: "commit" });
   const devtools = await context.newCDPSession(page);
   await devtools.send("WebAuthn.enable");

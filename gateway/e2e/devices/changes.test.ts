@@ -111,7 +111,7 @@ describe("the stream of changes of devices", () => {
     const siteId = await newSite(cluster, orgId);
     expect((await admin.api.call("PATCH", `/users/${second.id}`, { siteIds: [siteId] })).status).toBe(200);
     expect((await admin.api.call("DELETE", `/api-keys/${made.body.id}`)).status).toBe(200);
-    // Ended whole, not cut: who may go on asks again.
+    // Ended in order, not cut: an entitled client requests again.
     await Promise.all(streams.map(({ ended }) => ended));
     await enroll(orgId, { hostname: "afterwards" });
     expect(streams.flatMap(({ changes }) => changes())).toEqual([]);

@@ -4,7 +4,7 @@ import type { Actor, Spot } from "./model.ts";
 import { knownVersion, releaseBody } from "./releases.ts";
 import type { Reference } from "./subjects.ts";
 
-/** What the body of a call is made from. */
+/** The input for the body of a call. */
 export type Ingredients = {
   actor: Actor;
   /** The caller's own place, or the record's. */
@@ -20,7 +20,7 @@ export type Ingredients = {
   varied: Reference | null;
 };
 
-/** What stands for the fields of an example, wherever in it they are. */
+/** Replacements for the fields of an example, at any depth. */
 const fillers: Record<string, (from: Ingredients) => unknown> = {
   name: ({ name }) => name,
   slug: ({ name }) => name,

@@ -8,7 +8,7 @@ export type Owner = {
   close(): Promise<void>;
 };
 
-/** The cluster's database, behind everybody's back. */
+/** Direct access to the cluster's database. */
 export async function ownerOf(cluster: Cluster): Promise<Owner> {
   const pool = new pg.Pool({ connectionString: (await cluster.stack()).databaseUrl, max: 2 });
   return {

@@ -24,7 +24,7 @@ beforeAll(async () => {
 }, lendMs);
 afterAll(() => cluster?.giveBack());
 
-/** One creation as a careful client does it: a refused call is made again, an acknowledged one is remembered. */
+/** One creation as a careful client does it: a refused call is repeated, an acknowledged one is recorded. */
 async function createPartner(): Promise<void> {
   const body = { name: "Under fire", slug: randomUUID() };
   await until(

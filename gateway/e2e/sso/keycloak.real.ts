@@ -19,7 +19,7 @@ import { newVisitor, unescaped } from "../support/visitor.ts";
 const home = process.env.KEYCLOAK_HOME ?? "";
 const admin = { user: "admin", password: randomUUID() };
 const realm = "muster";
-/** Its API says 406 to a client that asks for pages. */
+/** Its API answers 406 to a client that requests pages. */
 const json = { headers: { accept: "application/json" } };
 const password = "a password for tests only";
 

@@ -17,7 +17,7 @@ export type Exchange = {
 
 type Noted = { secrets: Map<string, Secret>; scanner: SecretScanner; file: string };
 
-/** Fields that hold a secret whatever it looks like; in URLs, parameters of that name. */
+/** Fields that always hold a secret; in URLs, parameters of that name. */
 const secretFields =
   /^(accessToken|refreshToken|mfaToken|agentToken|token|secret|clientSecret|recoveryCodes|[a-z]*Password)$/i;
 /** `key` is also the name of a role: there the look decides. */
@@ -27,7 +27,7 @@ const secretLooks = [
   /^eyJ[\w-]+\.[\w-]+\.[\w-]+$/,
   /^[A-Z2-7]{4}(-[A-Z2-7]{4}){3}$/,
 ];
-/** Digests of files that everybody may download, and of certificates. */
+/** Digests of public files, and of certificates. */
 const publicFields = /^(sha256|fingerprint)$/;
 const urlFields = /url$/i;
 /** The same answer twice is what these are for. */

@@ -116,6 +116,6 @@ export async function lastAttempt(by: Api, providerId: string): Promise<Record<s
   return (body.data?.[0] ?? {}) as Record<string, unknown>;
 }
 
-/** What everybody may ask of an organization's single sign-on. */
+/** Public calls of an organization's single sign-on. */
 export const checkOf = async (cluster: Cluster, orgId: string) =>
   (await api(cluster).call("GET", `/sso/check/${orgId}`)).body;

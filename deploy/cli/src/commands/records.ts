@@ -156,7 +156,7 @@ export async function rotate(io: Io, id: string, options: RotateOptions): Promis
   if (!Object.hasOwn(rotations, options.kind))
     throw wrongUsage(`--kind is one of ${Object.keys(rotations).join(", ")}`);
   const graceSeconds = options.grace === undefined ? null : Number(options.grace);
-  if (graceSeconds !== null && options.kind !== "api") throw wrongUsage("--grace is for API keys alone");
+  if (graceSeconds !== null && options.kind !== "api") throw wrongUsage("--grace is for API keys only");
   const body = graceSeconds === null ? {} : { graceSeconds };
   const path = rotations[options.kind as keyof typeof rotations];
   const record = await call(connect(io, options).muster, "POST", path, { params: { path: { id } }, body });

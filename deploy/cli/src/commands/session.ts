@@ -28,7 +28,7 @@ export async function login(io: Io, options: Globals & { email?: string }): Prom
   const { url, credentials } = placeOf(io, options);
   const { protocol, hostname } = new URL(url);
   if (protocol === "http:" && !/^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)) {
-    io.stderr.write(`muster: ${url} is plain http: whoever is on the way can read the password\n`);
+    io.stderr.write(`muster: ${url} is plain http: others on the network can read the password\n`);
   }
   const muster = anonymous(url);
   const prompt = promptOf(io);
