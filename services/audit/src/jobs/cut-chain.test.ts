@@ -169,7 +169,7 @@ describe("a chain that was cut and continued", () => {
     await cut(orgId, 6);
     await later();
     const deps = { db: database.db, outside, signer, deployment: "d", now: () => new Date() };
-    await expect(declareRestore(deps, new Date(Date.now() + 60_000))).rejects.toThrow("must have passed");
+    await expect(declareRestore(deps, new Date(Date.now() + 60_000))).rejects.toThrow("must be in the past");
     await declareRestore(deps, restoredTo);
     await later();
     await seal(orgId, 1);
