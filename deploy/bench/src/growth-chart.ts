@@ -4,7 +4,7 @@ const left = 60;
 const right = 170;
 const top = 20;
 const bottom = 40;
-const colours = ["#1b6ac9", "#c2410c", "#15803d", "#7e22ce", "#a16207", "#475569"];
+const colours = ["#1b6ac9", "#c2410c", "#15803d", "#7e22ce", "#a16207", "#475569", "#be185d"];
 
 /** An SVG of milliseconds by rows, both axes logarithmic. */
 export function chart(table: Record<string, Record<number, number>>): string {
