@@ -54,12 +54,13 @@ afterAll(async () => {
 const echo = async (transport: Parameters<typeof createClient>[1]) =>
   (await createClient(ProbeService, transport).echo({ message: "over TLS" })).message;
 
-/** The first message of a stream. */
+/** The first message of a stream, which its signal ends. */
 async function streamed(transport: Parameters<typeof createClient>[1]): Promise<string> {
-  for await (const { status } of createClient(Health, transport).watch({})) {
-    return HealthCheckResponse_ServingStatus[status];
-  }
-  return "nothing";
+  const leaving = new AbortController();
+  const watched = createClient(Health, transport).watch({}, { signal: leaving.signal })[Symbol.asyncIterator]();
+  const { value } = await watched.next();
+  leaving.abort();
+  return HealthCheckResponse_ServingStatus[value.status];
 }
 
 describe("mutual TLS between processes", () => {

@@ -71,7 +71,8 @@ export type RpcTransport = Transport & { close(): Promise<void> };
 /**
  * Connect transport between our processes: unary calls in the Connect protocol (binary, HTTP/1.1) over undici, streams
  * over connect-node (HTTP/2). Calls reject with ConnectError; `toAppError` turns that into the typed error.
- * Interceptors are not supported: deadline, caller and tracing are built in.
+ * Interceptors are not supported: deadline, caller and tracing are built in. A stream ends by its signal: leaving a
+ * `for await` early does not end it, and it keeps one of the 256 places of its connection.
  */
 export function createTransport(options: TransportOptions): RpcTransport {
   const { connections = 8, clientTtlMs = 30_000, defaultTimeoutMs = 10_000, maxInFlight = 2_048 } = options;
