@@ -14,6 +14,7 @@ let made = 0;
 let ended = 0;
 let wanted = 0;
 let failsAt = Number.POSITIVE_INFINITY;
+let signal: AbortSignal | undefined;
 
 async function* body() {
   try {
@@ -35,7 +36,10 @@ const file = route({
   summary: "A file",
   reply: z.string(),
   noStore: true,
-  handle: () => new Streamed("text/plain", ["X-Part", "one"], body()),
+  async handle({ rpc }) {
+    ({ signal } = await rpc());
+    return new Streamed("text/plain", ["X-Part", "one"], body());
+  },
 });
 
 let services: FakeServices;
@@ -153,5 +157,6 @@ describe("a streamed reply", () => {
     const reply = await fetch(url(), { method: "HEAD" });
     expect([reply.status, reply.headers.get("x-part"), await reply.text()]).toEqual([200, "one", ""]);
     expect(made).toBe(0);
+    await until("the end of calls to services", () => signal?.aborted === true);
   });
 });

@@ -31,11 +31,14 @@ export function metaOf(options: ExchangeOptions, { request, inbound, requestId }
   };
 }
 
-/** Aborted when the client disconnects before its reply. */
+/**
+ * Aborted when the client disconnects before its reply, and after a reply to HEAD, whose body nobody reads: a stream
+ * from a service would take one of the places of its connection until the deadline.
+ */
 function signalOf(response: ServerResponse): AbortSignal {
   const controller = new AbortController();
   response.once("close", () => {
-    if (!response.writableFinished) controller.abort();
+    if (!response.writableFinished || response.req.method === "HEAD") controller.abort();
   });
   return controller.signal;
 }
