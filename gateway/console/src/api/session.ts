@@ -121,11 +121,9 @@ function take({ accessToken, endsAtMs }: Access): void {
 }
 
 function end(why: Ended): void {
-  const was = access;
   access = null;
   clearTimeout(timer);
   noteNoSession();
-  if (was === null && why === "signed-out") return;
   isEnded = true;
   onChange(why);
 }

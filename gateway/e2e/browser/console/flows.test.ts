@@ -87,6 +87,32 @@ inChromium("sessions and limits in the console", (visit) => {
   );
 
   visit(
+    "who signs out is at the sign-in page in every tab, although another tab noticed the end first",
+    async (visitor) => {
+      const { cluster, page, context, base } = visitor;
+      const orgId = await newOrganization(cluster, await newPartner(cluster));
+      await visitor.signIn(await signedInAs(cluster, "org-viewer", { orgId }), "/profile");
+      const other = await context.newPage();
+      await other.goto(`${base}/profile`);
+      await isSignedIn(other);
+      let release: () => void = () => undefined;
+      const released = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      await page.route("**/auth/logout", async (route) => {
+        const response = await route.fetch();
+        await released;
+        await route.fulfill({ response });
+      });
+      await page.getByRole("button", { name: "Sign out" }).click();
+      await other.getByRole("link", { name: "Devices" }).click();
+      for (const tab of [other, page]) await tab.getByRole("dialog", { name: "Your session has ended" }).waitFor();
+      release();
+      for (const tab of [page, other]) await tab.getByText("You are signed out.").waitFor();
+    },
+  );
+
+  visit(
     "a lost gateway signs nobody out; a session that was revoked elsewhere goes on over the page",
     async (visitor) => {
       const { cluster, page, context } = visitor;
