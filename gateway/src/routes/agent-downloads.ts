@@ -49,10 +49,8 @@ const download = route({
     const part = ifRange !== null && ifRange !== etag ? "all" : byteRange(range, size);
     if (part === "beyond") return new Answered(416, [...about, "Content-Range", `bytes */${size}`]);
     const { start, end } = part === "all" ? { start: 0, end: size } : part;
-    const body = piecesOf(
-      services.downloads.read({ sha256, start: BigInt(start), end: BigInt(end) }, call),
-      end - start,
-    );
+    const read = () => services.downloads.read({ sha256, start: BigInt(start), end: BigInt(end) }, call);
+    const body = piecesOf(read, end - start);
     const length = ["Content-Length", String(end - start), "Content-Disposition", `attachment; filename="${name}"`];
     if (part === "all") return new Streamed(fileType, [...about, ...length], body);
     const lines = [...about, ...length, "Content-Range", `bytes ${start}-${end - 1}/${size}`];
@@ -98,10 +96,13 @@ function matches(ifNoneMatch: string | null, etag: string): boolean {
   return ifNoneMatch === "*" || ifNoneMatch.split(",").some((each) => each.trim().replace(/^W\//, "") === etag);
 }
 
-/** Fails when it ends before the length that was promised: what arrived must not look whole. */
-async function* piecesOf(pieces: AsyncIterable<{ bytes: Uint8Array }>, length: number): AsyncGenerator<Uint8Array> {
+/**
+ * Reads with the first piece that is wanted, so that HEAD reads nothing. Fails when it ends before the length that was
+ * promised: what arrived must not look whole.
+ */
+async function* piecesOf(read: () => AsyncIterable<{ bytes: Uint8Array }>, length: number): AsyncGenerator<Uint8Array> {
   let sent = 0;
-  for await (const { bytes } of pieces) {
+  for await (const { bytes } of read()) {
     sent += bytes.length;
     yield bytes;
   }

@@ -367,6 +367,29 @@ describe("the transport", () => {
     expect(headers).not.toHaveProperty("connect-accept-encoding");
   });
 
+  it("leaves no rejection without a listener when a stream is ended before it is read", async () => {
+    const unheard: unknown[] = [];
+    const note = (reason: unknown) => void unheard.push(reason);
+    process.on("unhandledRejection", note);
+    const arrived = deferred();
+    const ended = deferred();
+    const server = createHttp2Server();
+    server.on("stream", (stream) => {
+      stream.once("close", ended.resolve);
+      stream.on("error", () => undefined);
+      arrived.resolve();
+    });
+    const client = createClient(ProbeService, transportTo([await listen(server)]));
+    const abort = new AbortController();
+    client.echoStream({ message: "once", count: 1 }, { signal: abort.signal });
+    await arrived.promise;
+    abort.abort();
+    await ended.promise;
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off("unhandledRejection", note);
+    expect(unheard).toEqual([]);
+  });
+
   it("refuses base URLs that are none", () => {
     expect(() => createTransport({ baseUrls: [] })).toThrow("No base URL");
     expect(() => createTransport({ baseUrls: ["http://x/path"] })).toThrow("Not a base URL");

@@ -195,7 +195,7 @@ export function createTransport(options: TransportOptions): RpcTransport {
       const token = await tokenOf(contextValues);
       return unary(method, signal, timeoutMs, header, input, token) as never;
     },
-    async stream<I extends DescMessage, O extends DescMessage>(
+    stream<I extends DescMessage, O extends DescMessage>(
       method: DescMethodStreaming<I, O>,
       signal: AbortSignal | undefined,
       timeoutMs: number | undefined,
@@ -203,20 +203,25 @@ export function createTransport(options: TransportOptions): RpcTransport {
       input: AsyncIterable<MessageInitShape<I>>,
       contextValues?: ContextValues,
     ): Promise<StreamResponse<I, O>> {
-      const token = await tokenOf(contextValues);
-      const messages = method.methodKind === "server_streaming" ? await repeatable(input) : input;
-      return tracedStream(method, header, token, (headers) =>
-        untilTaken(patience, signal, async () => {
-          if (!streams || tls?.version() !== streamsOf) {
-            streamsOf = tls?.version();
-            streams = openStreams();
-          }
-          const opened = await streams;
-          streamTurn = (streamTurn + 1) % opened.length;
-          const stock = opened[streamTurn] as Transport;
-          return stock.stream(method, signal, timeoutMs, headers, messages, contextValues);
-        }),
-      );
+      const opened = (async () => {
+        const token = await tokenOf(contextValues);
+        const messages = method.methodKind === "server_streaming" ? await repeatable(input) : input;
+        return tracedStream(method, header, token, (headers) =>
+          untilTaken(patience, signal, async () => {
+            if (!streams || tls?.version() !== streamsOf) {
+              streamsOf = tls?.version();
+              streams = openStreams();
+            }
+            const stocks = await streams;
+            streamTurn = (streamTurn + 1) % stocks.length;
+            const stock = stocks[streamTurn] as Transport;
+            return stock.stream(method, signal, timeoutMs, headers, messages, contextValues);
+          }),
+        );
+      })();
+      // A stream that its signal ends before it is read rejects without a listener, which would end the process.
+      opened.catch(() => undefined);
+      return opened;
     },
     close: async () => {
       await Promise.all([shortCalls.close(), longCalls.close()]);
