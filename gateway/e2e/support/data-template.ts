@@ -7,6 +7,9 @@ import { until } from "@muster/testing";
 
 const maker = fileURLToPath(new URL("../../../deploy/local/dist/make-template.js", import.meta.url));
 const makeMs = 120_000;
+const tries = 2;
+/** A try that hangs is killed; what it started ends with it. */
+const tryMs = 50_000;
 
 /**
  * Puts a data folder with keys, database and migrated schemas into place, copied from one that the run makes once: a
@@ -30,7 +33,7 @@ async function madeTemplate(): Promise<string | null> {
   if (await isFirst(join(directory, "template.making"))) {
     // As root PostgreSQL runs as another user, which must be able to pass.
     await chmod(directory, 0o711);
-    const status = await statusOf(process.execPath, [maker], { MUSTER_DATA_DIR: template });
+    const status = await make(template);
     await writeFile(`${outcome}.new`, String(status));
     await rename(`${outcome}.new`, outcome);
   }
@@ -39,6 +42,18 @@ async function madeTemplate(): Promise<string | null> {
   if (status === "3") return null;
   if (status !== "0") throw new Error(`making a template of data folders ended with status ${status}`);
   return template;
+}
+
+/** The maker's exit status; null when it was killed in each try. */
+async function make(template: string): Promise<number | null> {
+  for (let n = 1; n <= tries; n++) {
+    const folder = `${template}.${n}`;
+    const status = await statusOf(process.execPath, [maker], { MUSTER_DATA_DIR: folder });
+    if (status === 0) await rename(folder, template);
+    if (status !== null) return status;
+    console.error(`making a template of data folders took more than ${tryMs} ms`);
+  }
+  return null;
 }
 
 /** True for one caller of all processes. */
@@ -56,6 +71,8 @@ function statusOf(program: string, args: string[], env: Record<string, string> =
   const child = spawn(program, args, {
     stdio: ["ignore", "ignore", "inherit"],
     env: { ...process.env, NODE_OPTIONS: "", ...env },
+    timeout: tryMs,
+    killSignal: "SIGKILL",
   });
   return new Promise((resolve, reject) => {
     child.once("error", reject);
