@@ -22,7 +22,8 @@ type Arrival = { id: string; type: string; deviceId: string; atMs: number; event
  * 20 seconds) enroll and send their first heartbeat; a webhook gets `device.enrolled` and `device.online`. Prints the
  * time to the request at the receiver, from COMMIT and from the event's own timestamp, which is taken before. COMMIT
  * is PostgreSQL's commit timestamp, which the server takes before the WAL is on the disk, on the clock of the same
- * machine. CPU is that of webhook-dispatcher and of PostgreSQL, whose part holds enrollment, too. Ends with status 1 when an event did not come within 10 seconds.
+ * machine. CPU is that of webhook-dispatcher and of PostgreSQL, whose part holds enrollment, too. Ends with status 1
+ * when an event did not come within 10 seconds.
  */
 export async function run([seconds = "20"]: string[] = []): Promise<void> {
   const receiver = await startReceiver();

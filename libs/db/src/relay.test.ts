@@ -204,12 +204,18 @@ describe("the relay", () => {
     expect((await heldBy())?.fence).toBe(fence + 1);
   });
 
-  it("takes its own lease again without looking at what it was promised before it publishes", async () => {
+  /** A relay that published m1 and gave its lease back, with a spy on its questions to the stream. */
+  const restingAfterOne = async () => {
     const lookup = jest.spyOn(bus.transport, "lookup");
     start({ restAfterMs: 50 });
     await emit("audit.a.1", "m1");
     await allPublished();
     await until("no holder", async () => (await heldBy())?.holder === null);
+    return lookup;
+  };
+
+  it("takes its own lease again without looking at what it was promised before it publishes", async () => {
+    const lookup = await restingAfterOne();
     lookup.mockClear();
     await emit("audit.a.1", "m2");
     await allPublished();
@@ -218,11 +224,7 @@ describe("the relay", () => {
   });
 
   it("looks at the newest promise when another relay held the lease during its rest", async () => {
-    const lookup = jest.spyOn(bus.transport, "lookup");
-    start({ restAfterMs: 50 });
-    await emit("audit.a.1", "m1");
-    await allPublished();
-    await until("no holder", async () => (await heldBy())?.holder === null);
+    const lookup = await restingAfterOne();
     const other = relayStore(test.db, "other");
     await other.release((await other.acquire()) ?? 0);
     lookup.mockClear();
