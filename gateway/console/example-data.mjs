@@ -16,8 +16,8 @@ const devices = [
 const zones = { Berlin: "Europe/Berlin", Lisbon: "Europe/Lisbon", Osaka: "Asia/Tokyo" };
 
 /**
- * Makes the example fleet as the administrator, who gets a second factor. Resolves with what pictures need: the id of
- * the first customer, and recovery codes to sign in with.
+ * Creates the example fleet as the administrator, who gets a second factor. Resolves with what screenshots need: the id
+ * of the first customer, and recovery codes to sign in with.
  */
 export async function makeExampleData(url, credentials) {
   let token = "";

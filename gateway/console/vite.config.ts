@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL(".", import.meta.url));
 const { CONSOLE_OUT: out = join(root, "dist"), MUSTER_URL: stack = "http://localhost:3000" } = process.env;
 const compressible = /\.(js|css|html|svg)$/;
 
-/** Writes each file compressed beside itself, and which paths are pages: what the gateway serves. */
+/** Writes a compressed copy of each file, and the list of paths that are pages, for the gateway. */
 function served(): Plugin {
   return {
     name: "served",

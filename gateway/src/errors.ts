@@ -28,7 +28,7 @@ type HttpError = {
 
 const challenge = "Bearer";
 const invalidToken = 'Bearer error="invalid_token"';
-/** No scheme is registered for keys in a header of their own; this one names the header. */
+/** No scheme is registered for keys in a separate header; this one names the header. */
 const keyChallenge = 'ApiKey realm="X-API-Key"';
 
 /** Every code and its HTTP form: a code without an entry does not compile. */

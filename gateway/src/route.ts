@@ -92,7 +92,7 @@ export type RouteRequest<A extends Access = Access, P = unknown, Q = unknown, B 
   isStillWelcome(): Promise<boolean>;
 };
 
-/** An answer of a row beside its usual one, for the OpenAPI document. */
+/** An answer of a row besides its usual one, for the OpenAPI document. */
 export type AnswerDescription = { description: string; headers?: Readonly<Record<string, string>> };
 
 type Output<S> = S extends z.ZodType ? z.output<S> : undefined;
@@ -154,7 +154,7 @@ export type RouteDefinition<
   answers?: Readonly<Partial<Record<AnsweredStatus, AnswerDescription>>>;
   /** Content type of a JSON reply other than application/json. */
   contentType?: string;
-  /** Content types of a reply that is no JSON, and headers that stand beside it; `reply` is then of text. */
+  /** Content types of a reply that is no JSON, and its further headers; `reply` is then a schema of text. */
   file?: { contentTypes: readonly string[]; headers: Readonly<Record<string, string>> };
   reply: R;
   /** Codes beyond those that follow from access and schemas. */

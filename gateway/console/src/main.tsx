@@ -19,7 +19,7 @@ async function start(): Promise<void> {
   // A provider's code belongs to the sign-in page, which judges it.
   if (location.hash.startsWith("#ssoCode=")) return location.replace(`${loginPath()}${location.hash}`);
   loadPageOf(location.pathname);
-  // While nothing can be asked the page opens and says so itself.
+  // When the API cannot be reached, the page opens and reports that itself.
   const token = await restore().catch(() => "unknown");
   if (token === null) return location.replace(loginPath());
   notePrefixes();

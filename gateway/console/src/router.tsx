@@ -13,7 +13,7 @@ import { Shell } from "./shell/shell.tsx";
 
 const root = createRootRoute({ component: Shell, notFoundComponent: NotFound });
 
-/** A page in a file of its own, loaded when it is first opened. */
+/** A page in a separate file, which is loaded when the page is first opened. */
 const page = <P extends string, M extends Record<string, unknown>>(
   path: P,
   load: () => Promise<M>,
@@ -72,7 +72,7 @@ export const router = createRouter({
   defaultRemountDeps: ({ params }) => params,
 });
 
-/** Begins to load the file of this page, beside what must be asked before it can be shown. */
+/** Begins to load the file of this page in parallel with the requests that must be answered before it is shown. */
 export function loadPageOf(path: string): void {
   const [routes] = router.getMatchedRoutes(path);
   void (routes.at(-1)?.options.component as AsyncRouteComponent<object> | undefined)?.preload?.();

@@ -41,7 +41,7 @@ async function head(query: string): Promise<File> {
 const bearer = () => ({ authorization: `Bearer ${admin.accessToken}` });
 
 describe("GET /audit-logs/export", () => {
-  it("streams CSV that no spreadsheet runs, says whether it was cut, and is kept by no cache", async () => {
+  it("streams CSV that no spreadsheet runs, reports whether it was cut, and is never cached", async () => {
     const { status, headers, text } = await download("?format=csv&action=site.create", bearer());
     expect(status).toBe(200);
     expect(headers.get("content-type")).toBe("text/csv; charset=utf-8");
@@ -80,7 +80,7 @@ describe("GET /audit-logs/export", () => {
     expect(lines.at(-2)).toMatchObject({ type: "chain", chainId: orgId });
   });
 
-  it("refuses with an error body, and says nothing of what it is about", async () => {
+  it("refuses with an error body that reveals nothing of the rows", async () => {
     const other = await newOrganization(cluster, await newPartner(cluster));
     for (const [query, status, code] of [
       ["?format=xml", 400, "validation_failed"],

@@ -62,7 +62,7 @@ const detailed = async (by: Api, path: string) => (await read(by, path)).data as
 const everySite = (name: string) => `q=${encodeURIComponent(name)}`;
 
 describe("GET /audit-logs", () => {
-  it("gives flat entries in the documented shape", async () => {
+  it("returns flat entries in the documented shape", async () => {
     const body = await read(orgAdmin, `?action=site.create&resource=${encodeURIComponent(siteName)}`);
     const entries = body.entries ?? [];
     expect(Object.keys(body).sort()).toEqual(["entries", "pagination"]);
@@ -89,7 +89,7 @@ describe("GET /audit-logs", () => {
 });
 
 describe("GET /audit-logs/logs and /logs/:id", () => {
-  it("gives detailed rows, and the same row by its id", async () => {
+  it("returns detailed rows, and the same row by its id", async () => {
     const [row] = await detailed(orgAdmin, `/logs?resource=${encodeURIComponent(siteName)}`);
     expect(row).toMatchObject({
       orgId,

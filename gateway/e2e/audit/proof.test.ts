@@ -63,7 +63,7 @@ async function verified(by: Api, body: object): Promise<Verification> {
 }
 
 describe("POST /audit-logs/verify", () => {
-  it("verifies the chain of an organization, and leaves an audit row of its own", async () => {
+  it("verifies the chain of an organization, and leaves an audit row about that", async () => {
     const done = await verified(admin.api, { orgId });
     expect(done.verdicts[0]).toMatchObject({ verdict: "OK", seq: 1 });
     expect(done.verdicts[0]?.rows).toBeGreaterThanOrEqual(6);
@@ -81,7 +81,7 @@ describe("POST /audit-logs/verify", () => {
     expect([platform.orgId, platform.verdicts[0]?.verdict]).toEqual([null, "OK"]);
   });
 
-  it("says what is wrong, also of one row of many", async () => {
+  it("reports what is wrong, also with one row of many", async () => {
     await verified(root, { orgId: other });
     await asSuperuserOfAudit(async (client) => {
       const { rows } = await client.query<{ part: string }>(

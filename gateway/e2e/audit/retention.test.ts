@@ -54,7 +54,7 @@ describe("the retention worker", () => {
       () => ({ DATABASE_URL_PRUNER: database.dutyUrl("pruner"), ARCHIVE_S3_BUCKET: "a", ARCHIVE_DIRECTORY: "/b" }),
       /both set/,
     ],
-  ] as const)("refuses to start %s and says why", async (_name, env, said) => {
+  ] as const)("refuses to start %s and reports why", async (_name, env, said) => {
     const { status, output } = await start(env());
     expect(output).toMatch(said);
     expect(status).toBe(1);
@@ -77,7 +77,7 @@ describe("the local stack", () => {
     cluster = await sharedCluster();
   }, 240_000);
 
-  it("runs the worker as a process of its own that has gone through the chains", async () => {
+  it("runs the worker as a separate process that has processed the chains", async () => {
     const stack = JSON.parse(await readFile(join(cluster.dataDir, "stack.json"), "utf8"));
     const worker = stack.workers["audit-retention"];
     expect(worker.pid).not.toBe(stack.services.audit.pid);

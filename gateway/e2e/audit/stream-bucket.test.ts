@@ -64,7 +64,7 @@ describe("a stream of audit rows to the operator's bucket", () => {
           .map((line) => JSON.parse(line) as Row),
       );
     const has = async (action: string) => (await rows()).filter((row) => row.action === action).length;
-    await until("the row of its own creation", async () => (await has("audit.stream.create")) === 1, patienceMs);
+    await until("the row about its creation", async () => (await has("audit.stream.create")) === 1, patienceMs);
     const before = (await batches()).length;
     await newSite(cluster, orgId);
     await until("a row that came later", async () => (await has("site.create")) === 2, patienceMs);

@@ -9,7 +9,8 @@ export type FoundBrowser = { path: string } | { missing: string };
 
 /**
  * The Chromium to test with: CHROMIUM_BIN, one on the PATH, else Debian's package where apt may install it (root on
- * Debian or Ubuntu: its hundred libraries cannot be had without the package manager). `missing` says why there is none.
+ * Debian or Ubuntu: its hundred libraries cannot be had without the package manager). `missing` is the reason when
+ * there is none.
  */
 export function findChromium(): FoundBrowser {
   const named = process.env.CHROMIUM_BIN;

@@ -73,7 +73,7 @@ const login = (password: string, code?: string) =>
 const stored = () => join(folder, "config", "credentials.json");
 
 describe("muster login", () => {
-  it("keeps the session in a file of mode 0600, and says who is not signed in", async () => {
+  it("keeps the session in a file of mode 0600, and tells a user who is not signed in", async () => {
     expect(await muster(["whoami"])).toMatchObject({ code: 3, stderr: expect.stringContaining("muster login") });
     const wrong = await login("not the password");
     expect(wrong).toMatchObject({ code: 3, stderr: expect.stringContaining("invalid_credentials") });
@@ -200,7 +200,7 @@ it("muster audit verify judges the chain at the API, and an export without it", 
 });
 
 describe("muster webhooks listen", () => {
-  it("shows and verifies deliveries through a webhook of its own, and removes it at the end", async () => {
+  it("shows and verifies deliveries through a webhook that it creates, and removes it at the end", async () => {
     const { port, url, release } = await claimReceiverPort(cluster);
     const { key, cert } = testCertificate();
     await writeFile(join(folder, "key.pem"), key);

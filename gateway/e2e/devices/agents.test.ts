@@ -105,7 +105,7 @@ describe("enrolling an agent", () => {
     expect([late.status, late.body.code]).toEqual([401, "enrollment_key_expired"]);
   });
 
-  it("is held to the organization's limit of devices, and gives the use back", async () => {
+  it("is refused beyond the organization's limit of devices, and the key's use is returned", async () => {
     const { id, key } = await newKey();
     const { body } = await tenant.partnerAdmin.api.call("GET", `/devices?orgId=${tenant.orgId}&limit=100`);
     const living = (body.data as { status: string }[]).filter(({ status }) => status !== "decommissioned").length;

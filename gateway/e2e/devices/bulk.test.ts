@@ -36,7 +36,7 @@ const decommission = (by: Api, deviceIds: string[]) => codesOf(by, "/devices/bul
 const one = async (id: string) => (await root.call("GET", `/devices/${id}`)).body;
 
 describe("a change of several devices", () => {
-  it("is made to each, in the order of the call, with an audit row of its own", async () => {
+  it("is made to each in the order of the call, with one audit row per device", async () => {
     const ids = [await enroll(orgId), await enroll(orgId), await enroll(orgId)];
     const [first = "", second = ""] = ids;
     const results = await update(root, [...ids, first.toUpperCase()], { siteId, autoUpdateEnabled: false });
@@ -56,7 +56,7 @@ describe("a change of several devices", () => {
     }
   });
 
-  it("says of each device that is refused why, and changes the others", async () => {
+  it("reports the reason for each refused device, and changes the others", async () => {
     const [living, gone, missing] = [await enroll(orgId), await enroll(orgId), randomUUID()];
     expect((await root.call("DELETE", `/devices/${gone}`)).status).toBe(200);
     const elsewhere = await newOrganization(cluster, partnerId);

@@ -26,7 +26,7 @@ afterAll(() => {
 type Line = { kind: string; change?: string; id?: string; status?: string };
 type Watched = { lines: Line[]; ended: Promise<void>; changes(): string[]; reply: Response };
 
-/** A stream of changes, once it says that it is current. */
+/** A stream of changes, once it has reported that it is current. */
 async function watch(headers: Record<string, string>, query = ""): Promise<Watched> {
   const leaving = new AbortController();
   open.push(leaving);
@@ -79,7 +79,9 @@ describe("the stream of changes of devices", () => {
       [streams.ofStranger, made(away)],
       [narrowed, made(beside)],
     ] as const;
-    await until("each to be told", () => wanted.every(([watched, lines]) => told(watched).length >= lines.length));
+    await until("each change to be reported", () =>
+      wanted.every(([watched, lines]) => told(watched).length >= lines.length),
+    );
     for (const [watched, lines] of wanted) expect(told(watched)).toEqual(lines);
     expect(narrowed.changes()).toEqual(made(beside));
     expect(streams.viewer.lines[1]).toEqual({
@@ -117,7 +119,7 @@ describe("the stream of changes of devices", () => {
     expect(streams.flatMap(({ changes }) => changes())).toEqual([]);
   });
 
-  it("is refused to those who may not read devices there, with the words of the list", async () => {
+  it("is refused to callers who may not read devices there, with the error of the list", async () => {
     const orgId = await newOrganization(cluster, await newPartner(cluster));
     const other = await newOrganization(cluster, await newPartner(cluster));
     const person = await signedInAs(cluster, "org-viewer", { orgId });
@@ -141,7 +143,7 @@ describe("the stream of changes of devices", () => {
     const stream = await watch(bearer(admin.accessToken), `?orgId=${orgId}`);
     const startedMs = performance.now();
     await agent.heartbeat();
-    await until("the heartbeat to be told", () => stream.lines.some(({ status }) => status === "online"));
+    await until("the heartbeat to be reported", () => stream.lines.some(({ status }) => status === "online"));
     expect(performance.now() - startedMs).toBeLessThan(5_000);
   });
 });

@@ -216,7 +216,7 @@ describe("the list of devices", () => {
     const named = (...names: string[]) => names.map((name) => made[name]);
     expect(idsOf(await sorted("hostname"))).toEqual(named("a", "b", "C"));
     expect(idsOf(await sorted("-hostname"))).toEqual(named("C", "b", "a"));
-    // None was seen: each stands where it enrolled.
+    // No device was ever seen: each is ordered by its enrollment.
     const newest = idsOf((await root.call("GET", `/devices?orgId=${orgId}`)).body);
     expect(idsOf(await sorted("-lastSeenAt"))).toEqual(newest);
     expect(idsOf(await sorted("lastSeenAt"))).toEqual(newest.toReversed());

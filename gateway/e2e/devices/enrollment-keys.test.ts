@@ -95,7 +95,7 @@ describe("an enrollment key", () => {
     expect(fieldsOf((await rotate({ expiresAt: "2001-01-01T00:00:00Z" })).body)).toEqual(["expiresAt"]);
   });
 
-  it("is deleted for good, and each change is sealed once", async () => {
+  it("is deleted permanently, and each change is sealed once", async () => {
     const { id } = await made();
     await call("POST", `/enrollment-keys/${id}/rotate`);
     const { status, body } = await call("DELETE", `/enrollment-keys/${id}`);

@@ -44,7 +44,7 @@ describe("identity in production", () => {
     expect(output).toContain("No enrollment key pepper configured");
   });
 
-  it("does not start with a pepper alone, and says which key is missing", async () => {
+  it("does not start with a pepper alone, and reports which key is missing", async () => {
     const { status, output } = await start({ JWT_SECRET: "long enough" });
     expect(status).not.toBe(0);
     expect(output).toContain("SECRET_ENCRYPTION_KEY or APP_ENCRYPTION_KEY must be set");

@@ -88,7 +88,7 @@ describe("live event logs", () => {
     expect(await read()).toEqual(Array(11).fill("data.access"));
   });
 
-  it("are followed as they come, from a known record on, as one audit row, until the device is gone", async () => {
+  it("are followed as they come, from a known record on, as one audit row, until the device is deleted", async () => {
     let newest = 500;
     const events: typeof store.events = (name, filter) => {
       const found = store.events(name, { ...filter, limit: 1 });
@@ -229,7 +229,7 @@ describe("several gateways", () => {
     }
   });
 
-  it("say so clearly when one dies with a query under way; the agent comes back elsewhere and the next query works", async () => {
+  it("report that one died during a query; the agent reconnects to another and the next query works", async () => {
     let url = second;
     const { live, channel } = await online({ baseUrl: () => url, behave: "slow", slowMs: 1_500 });
     const asked = timed(() => root.call("GET", live));

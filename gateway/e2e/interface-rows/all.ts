@@ -15,5 +15,5 @@ const areas = [keyRows, peopleRows, tenantRows, auditRows, deviceRows, webhookRo
 /** The endpoints of the published interface. */
 export const interfaceRows: readonly InterfaceRow[] = areas.flatMap((area) => area.interface);
 
-/** Endpoints added beside them. */
+/** Endpoints that are not part of the published interface. */
 export const additionalRows: readonly InterfaceRow[] = areas.flatMap((area) => area.additional);

@@ -17,14 +17,14 @@ export type InterfaceRow = {
   issue: number | null;
 };
 
-/** An area's endpoints: those of the published interface, and those added beside them. */
+/** An area's endpoints: those of the published interface, and additional ones. */
 export type AreaRows = { interface: readonly InterfaceRow[]; additional: readonly InterfaceRow[] };
 
 type Needs = Partial<Pick<InterfaceRow, "permission" | "mfa" | "scopes" | "auth">>;
 
 const everyone: readonly Scope[] = ["organization", "partner", "system"];
 
-/** Reads lines `METHOD path`; what they need is the same for all of them. */
+/** Reads lines `METHOD path`; all of them have the same requirements. */
 export function rows(issue: number | null, needs: Needs, lines: string): InterfaceRow[] {
   return lines
     .trim()

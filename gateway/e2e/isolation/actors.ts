@@ -20,7 +20,8 @@ const nobody = {
 } as const;
 
 /**
- * Everybody who calls: signed in, with a second factor unless that is the point. Their own records join `world.listed`.
+ * Makes all callers: signed in, with a second factor unless its absence is tested. Their records are added to
+ * `world.listed`.
  */
 export async function makeActors(
   cluster: Cluster,
@@ -67,7 +68,7 @@ export async function makeActors(
   return made;
 }
 
-/** A person who calls. */
+/** A user who calls. */
 export async function personActor(cluster: Cluster, world: World, wanted: Wanted): Promise<Actor> {
   const { name, role, place, spot } = wanted;
   const person: TestPerson = await signedInAs(cluster, role, place);

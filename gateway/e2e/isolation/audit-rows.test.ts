@@ -30,7 +30,7 @@ type Row = {
 
 const changing = routes.filter(({ method }) => method !== "GET");
 const ownSession = (path: string) => path.startsWith("/auth/");
-/** What comes so often that a row of each would say nothing. */
+/** Requests that are too frequent for an audit row each. */
 const unauditedByAgents = ["POST /agents/:id/logs", "POST /agents/:id/heartbeat"];
 /** An event is a record by itself, and there are thousands a second; a search changes nothing. */
 const unaudited = ["POST /events", "POST /sso/find"];
@@ -201,7 +201,7 @@ describe("a session's operation", () => {
   });
 });
 
-/** Where a new record of this reply, or the caller's own partner, stands. */
+/** Organization and partner of the new record in this reply, or of the caller's own partner. */
 function tenantOf(subject: Subject, { answer, cell }: Performed): { orgId: string | null; partnerId: string | null } {
   if (subject.kind !== null && ofPlatform.includes(subject.kind)) return { orgId: null, partnerId: null };
   if (subject.kind === "partner") return { orgId: null, partnerId: String(answer.body.id) };

@@ -37,7 +37,7 @@ const fillers: Record<string, (from: Ingredients) => unknown> = {
   url: ({ webhookUrl }) => webhookUrl,
 };
 
-/** Bodies that depend on who calls, and on the field that is varied. */
+/** Bodies that depend on the caller, and on the field that is varied. */
 const bodies: Record<string, (from: Ingredients) => Record<string, unknown>> = {
   "POST /agent-versions": ({ name }) => releaseBody(name),
   "POST /agent-versions/rollouts": () => ({ component: "helper", version: knownVersion, percent: 1 }),

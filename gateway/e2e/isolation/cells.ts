@@ -16,7 +16,7 @@ import {
 import type { Reference, Subject } from "./subjects.ts";
 import type { World } from "./targets.ts";
 
-/** One call: who, on what, naming what else; and what the model says of it. */
+/** One call: its actor, its subject, the records it names, and the outcome that the model expects. */
 export type Cell = {
   actor: Actor;
   subject: Subject;
@@ -183,7 +183,7 @@ function onRecord(actor: Actor, subject: Subject, target: Target): Outcome | nul
     if (target.orgId === null && actor.scope === "partner" && actor.orgIds !== "all")
       return refused(403, "scope_not_allowed");
   }
-  // The keys of single sites are those people's who are limited to them; others they only see.
+  // Users limited to sites may change the keys of their own sites only; they see the others.
   const isSiteKey = target.kind === "enrollment_key" && method !== "GET" && actor.siteIds !== null;
   return isSiteKey && !actor.siteIds?.includes(String(target.siteId)) ? refused(403, "site_restricted") : null;
 }
@@ -272,7 +272,7 @@ function giving(world: World, { actor, target: person }: Cell, role: Target, oth
   return isOfPlace ? otherwise : refused(404, "role_not_found");
 }
 
-/** Organizations and sites for a person who is there. */
+/** The outcome of granting organizations and sites to an existing user. */
 function granting({ actor, target: person }: Cell, { field }: Reference, target: Target, otherwise: Outcome): Outcome {
   const isLiving = target.state === "living" && reaches(actor, target);
   // The platform's people have everything.
@@ -311,7 +311,7 @@ export function homeOf({ spots }: World, { orgId, partnerId }: Actor): Spot {
   return all.find((s) => s.orgId === orgId) ?? all.find((s) => s.partnerId === partnerId) ?? spots.own;
 }
 
-/** What a list shows of this world; null for platform administrators, who see everybody else's, too. */
+/** Ids of this world that a list shows; null for platform administrators, who see other tenants' records, too. */
 function listedOf(world: World, actor: Actor, kind: Kind | null, filter: Cell["varied"]): ReadonlySet<string> | null {
   // Audit rows are counted in the database; checkpoints come when they are due, verifications with other calls.
   if (kind === "audit_log" || kind === "checkpoint" || kind === "audit_verification") return null;
@@ -327,7 +327,7 @@ function listedOf(world: World, actor: Actor, kind: Kind | null, filter: Cell["v
   return new Set(shown.map(({ id }) => id));
 }
 
-/** Kinds whose routes are served, and those that everything else stands on. */
+/** Kinds whose routes are served, and those that all others depend on. */
 export function servedKinds(subjects: readonly Subject[]): Set<Kind> {
   const always: Kind[] = ["partner", "organization", "site", "device", "device_group", "user", "role"];
   const served = subjects.flatMap(({ kind }) => (kind === null ? [] : [kind]));

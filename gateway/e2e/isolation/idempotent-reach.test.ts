@@ -21,9 +21,7 @@ const withoutPlace: Record<string, string> = {
   "POST /agent-versions": "for the platform's administrators alone",
   "POST /agent-versions/rollouts": "for the platform's administrators alone",
 };
-/**
- * Rows that say no while the delivery of the prepared world is not given up: nothing is stored under their key then.
- */
+/** Rows that refuse while the prepared delivery has retries left: nothing is stored under their key then. */
 const mayRefuse = ["POST /webhooks/:id/deliveries/:deliveryId/retry", "POST /webhooks/:id/retry/:deliveryId"];
 
 const rows = routes.filter((row) => row.idempotent && !(`${row.method} ${row.path}` in withoutPlace));

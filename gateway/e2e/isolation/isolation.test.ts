@@ -55,7 +55,7 @@ afterAll(async () => {
 });
 
 describe("the isolation matrix", () => {
-  it.each(table)("answers everybody as the model says at %s", async (_key, row) => {
+  it.each(table)("answers every actor as the model says at %s", async (_key, row) => {
     const subject = subjectOf(row);
     const cells = actors.flatMap((actor) => cellsOf(world, subject, actor));
     const run = { cluster, makers, world };
@@ -92,7 +92,7 @@ describe("the isolation matrix", () => {
     expect(wrong).toEqual([]);
   });
 
-  it("wrote nothing for anybody who was refused", async () => {
+  it("wrote nothing for refused callers", async () => {
     const names = new Set(performed.filter(({ answer }) => answer.status >= 400).map(({ name }) => name));
     const written = (await namesOf(owner, `${makers.run}-cell-`)).filter((name) => names.has(name));
     expect(written).toEqual([]);

@@ -33,7 +33,7 @@ export type Kind =
 /** `orphaned`: its organization was deleted. `ended`: decommissioned, still to be read. */
 export type State = "living" | "orphaned" | "ended" | "deleted" | "missing" | "malformed";
 
-/** Where a record is to stand. */
+/** Where a record is to be created. */
 export type Spot = {
   place: string;
   partnerId: string | null;
@@ -44,7 +44,7 @@ export type Spot = {
 
 export type Target = {
   kind: Kind;
-  /** Where it stands, seen from the organization `own`. */
+  /** Its place as seen from the organization `own`. */
   place: string;
   id: string;
   partnerId: string | null;
@@ -138,7 +138,7 @@ const seededScopes: Record<Scope, readonly Scope[]> = {
 };
 
 const staying: readonly Kind[] = ["audit_log", "user", "role"];
-/** The platform's own: there for everybody who may call their routes. */
+/** Kinds of the platform: visible to every caller of their routes. */
 export const ofPlatform: readonly Kind[] = ["agent_version", "rollout"];
 const bySite: readonly Kind[] = ["site", "device", "device_group"];
 

@@ -11,7 +11,7 @@ export type Answer = {
   status: number;
   text: string;
   body: Record<string, unknown>;
-  /** What the OpenAPI document does not say of it; null when it says all. */
+  /** How the answer deviates from the OpenAPI document; null when it does not. */
   deviation: string | null;
 };
 export type Performed = {
@@ -130,7 +130,7 @@ export async function perform(runner: Runner, cell: Cell): Promise<Performed> {
   );
   if (several.length > 0) body = { ...body, deviceIds: several.map(({ id }) => id) };
   if (subject.shape === "list") query.set("limit", "100");
-  // Only who is disabled can be enabled.
+  // Only a disabled user can be enabled.
   if (changes && key === "POST /users/:id/enable") await disable(makers, target?.id ?? "");
   const leaving = String(named?.id ?? from.deviceId);
   if (changes && key.startsWith("DELETE /device-groups/:id/devices")) await join(makers, target?.id ?? "", leaving);
@@ -172,8 +172,8 @@ async function renew({ makers, world }: Runner, { actor, subject }: Cell, target
 }
 
 /**
- * The id of a device or key that a call names beside its record: of the same organization, and new when it will be
- * changed.
+ * The id of a device or key that a call names besides its record: of the same organization, and new when the call
+ * changes it.
  */
 async function companion(
   runner: Runner,
@@ -193,7 +193,7 @@ async function companion(
 
 const lists = ["data", "entries", "organizationOrder"];
 
-/** What is wrong with an answer, as sentences; none when it is what the model says. */
+/** What is wrong with an answer, as sentences; none when it is as the model expects. */
 export function complaints(world: World, { cell, several, answer }: Performed): string[] {
   const found: string[] = [];
   const { expected, actor, subject } = cell;

@@ -13,8 +13,8 @@ export type Subject = {
   route: Route;
   needs: InterfaceRow;
   /**
-   * `self`: the caller's own session or partner. `open`: nothing of anybody. `agent`: the device of the agent that
-   * calls. `several`: records that the body names, each answered on its own.
+   * `self`: the caller's own session or partner. `open`: no tenant's data. `agent`: the device of the agent that calls.
+   * `several`: records that the body names, each answered on its own.
    */
   shape: "open" | "self" | "list" | "create" | "record" | "agent" | "several";
   kind: Kind | null;
@@ -66,7 +66,7 @@ const ofOrganization: Record<string, Kind> = {
   "PATCH /audit-logs/retention": "audit_log",
 };
 
-/** Rows about the caller's own partner, and rows that are the same for everybody who may call them. */
+/** Rows about the caller's own partner, and rows that answer every caller alike. */
 const selfRows = [
   "GET /orgs/partners/me",
   "PATCH /orgs/partners/me",
@@ -99,7 +99,8 @@ const openRows = [
 ];
 
 /**
- * Ids that machines give or rows tell, none of a record that is looked up; of links to providers only one's own exist.
+ * Ids that machines assign or rows report, none of which is looked up as a record; of links to providers a caller has
+ * only its own.
  */
 const notOurs = [
   "hardwareId",
@@ -112,7 +113,7 @@ const notOurs = [
   "samlEntityId",
 ];
 
-/** The device stands under another name than `id`. */
+/** These routes name the device by another parameter than `id`. */
 const liveFamily = /^\/system-tools\/devices\/:deviceId\//;
 
 const referenced: Record<string, Kind> = {
@@ -163,7 +164,7 @@ export function subjectOf(route: Route): Subject {
   return { ...base, shape: route.method === "GET" ? "list" : "create", kind };
 }
 
-/** Those rows of a table that can be judged; the others fail in a test of their own, with their sentence. */
+/** The rows of a table that can be judged; each of the others fails in a separate test, with its error. */
 export function knownSubjects(table: readonly Route[]): Subject[] {
   return table.flatMap((row) => {
     try {

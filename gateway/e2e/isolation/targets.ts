@@ -11,9 +11,7 @@ export type World = {
   targets: Target[];
   /** Records of a deleted organization, one for each call that is allowed to change such a thing. */
   spares: Target[];
-  /**
-   * Organizations and sites that only those reach who were granted them, for the calls that may change such a thing.
-   */
+  /** Organizations and sites that only callers with a grant reach, for calls that may change them. */
   granted: Target[];
   /** Everything of these tenants that a list may show. */
   listed: Target[];

@@ -52,7 +52,7 @@ export async function namesOf(owner: Owner, prefix: string): Promise<string[]> {
 }
 
 /**
- * Rows of a partner in each table of tenancy and identity that says whose its rows are, and among the logs of devices.
+ * Numbers of a partner's rows in each table of tenancy and identity that names the owner, and in the logs of devices.
  */
 export async function rowCounts(owner: Owner, partnerId: string): Promise<Map<string, number>> {
   const tables = await owner.rows<{ name: string }>(

@@ -154,7 +154,7 @@ describe("an API key", () => {
     expect((await call("POST", `/api-keys/${id}/rotate`, { graceSeconds: 60 })).status).toBe(200);
   });
 
-  it("is revoked for good, and each change is sealed once with the prefix alone", async () => {
+  it("is revoked permanently, and each change is sealed once with the prefix alone", async () => {
     const { id, key, keyPrefix } = await made();
     await call("PATCH", `/api-keys/${id}`, { name: "Renamed" });
     const rotated = (await call("POST", `/api-keys/${id}/rotate`)).body;

@@ -44,7 +44,7 @@ async function asOwner(text: string, values: unknown[]): Promise<void> {
 }
 
 describe("an API key", () => {
-  it("says who it is, whatever its scopes", async () => {
+  it("may read its own identity, whatever its scopes", async () => {
     const { id, key } = await newKey(root, tenant.orgId, { name: "Reporter", scopes: ["devices:read"] });
     const reply = await me(cluster.url, key);
     expect(reply.status).toBe(200);
@@ -116,7 +116,7 @@ describe("an API key", () => {
 
 describe("a bad API key", () => {
   const unknown = () => {
-    // Right in form and checksum: only identity can tell.
+    // Correct in form and checksum: only identity knows that there is no such key.
     const random = "AAAAAAAAAAAAAAAAAAAAAAAAAA";
     return `svc_${random}${checksumOf(random)}`;
   };
@@ -132,7 +132,7 @@ describe("a bad API key", () => {
       "API key is invalid",
     ],
     ["unknown", unknown, "api_key_invalid", "API key is invalid"],
-  ])("%s is refused, also with a good session beside it", async (_name, keyOf, code, error) => {
+  ])("%s is refused, also together with a valid session", async (_name, keyOf, code, error) => {
     const alone = await withKey(keyOf()).call("GET", "/auth/me");
     expect(seen(alone)).toEqual([401, code]);
     expect(alone.body.error).toBe(error);

@@ -88,7 +88,7 @@ describe("an hourly limit", () => {
     expect((await hammer(key, 10, 2)).admitted).toBe(1);
   });
 
-  it("stands beside refusals and errors, and for sessions, too", async () => {
+  it("is reported with refusals and errors and for sessions, and never to strangers", async () => {
     const { key } = await newKey(root, orgId);
     const call = (path: string, headers: Record<string, string>) =>
       fetch(`${cluster.url}/api/v1${path}`, { headers }).then((reply) => ({

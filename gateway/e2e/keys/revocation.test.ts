@@ -168,7 +168,7 @@ describe("from the answer on, nothing is admitted at any gateway", () => {
 
   it.each([
     ["", []],
-    [" and NATS away, so that only its lease can tell", ["nats"]],
+    [" and NATS away, so that only its lease limits admission", ["nats"]],
   ])(
     "with a gateway stopped during the call%s: its first requests when it goes on are refused",
     async (_name, away) => {

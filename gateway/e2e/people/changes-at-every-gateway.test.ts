@@ -108,7 +108,7 @@ describe("the next request on every gateway knows", () => {
     ["disabled", (id: string) => root.call("POST", `/users/${id}/disable`)],
     ["removed", (id: string) => root.call("DELETE", `/users/${id}`)],
   ])(
-    "that somebody was %s, under load: nothing that starts after the answer is admitted",
+    "that a user was %s, under load: no request that starts after the answer is admitted",
     async (_what, end) => {
       for (let i = 0; i < 5; i++) {
         const person = await signedInAs(cluster, "org-viewer", { orgId: orgs[0] ?? "" });

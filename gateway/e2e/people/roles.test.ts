@@ -203,7 +203,7 @@ describe("a refused change", () => {
       "api_key.rotate user_session_required",
       "role.create permission_denied",
     ];
-    // Each refusal's row has a way of its own, and two rows where the minute changed.
+    // The rows of refusals arrive in any order, and a refusal has two rows when the minute changed.
     const rows = await until("a row of each refusal", async () => {
       const { body } = await admin.api.call("GET", `/audit-logs/logs?orgId=${orgId}&limit=100`);
       const denied = ((body.data ?? []) as Denied[]).filter(({ result }) => result === "denied");

@@ -26,7 +26,7 @@ const email = () => `u-${randomUUID()}@example.com`;
 const password = "a password for tests only";
 
 describe("one's own name", () => {
-  it("is changed by oneself, and stands in every session and list at once", async () => {
+  it("is changed by its user, and shown in every session and list at once", async () => {
     const person = await signedInAs(cluster, "platform-admin");
     const { status, body } = await person.api.call("PATCH", "/auth/me", { name: " Ada King ", role: "platform-admin" });
     expect([status, body.name, body.email]).toEqual([200, "Ada King", person.email]);

@@ -29,7 +29,7 @@ describe("a POST under an Idempotency-Key", () => {
     for (const { status, body } of replies) expect([status, body]).toEqual([201, first?.body]);
     const requestIds = replies.map(({ headers }) => headers.get("x-request-id"));
     expect(new Set(requestIds).size).toBe(replies.length);
-    // Rows of a chain are sealed in the order of their commits: a second creation would stand before the change.
+    // Rows of a chain are sealed in the order of their commits: a second creation would precede the change.
     const id = String(first?.body.id);
     await root.call("PATCH", `/orgs/partners/${id}`, { name: "Renamed" });
     const actions = await until("the audit rows", async () => {

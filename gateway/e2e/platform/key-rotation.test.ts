@@ -24,9 +24,9 @@ const stepMs = 30_000;
 const pauseMs = 100;
 let cluster: Cluster & { stop(): Promise<void> };
 let orgId: string;
-/** Those who send requests all the time, each of them `pauseMs` after the answers to the last. */
+/** Users who send requests all the time, each `pauseMs` after the last answers. */
 let people: Enrolled[];
-/** Those who sign in at the moments that a test chooses. */
+/** Users who sign in when a test decides. */
 let others: Enrolled[];
 let secretsFile: string;
 
@@ -58,7 +58,7 @@ let inRotation: string[] = [];
 let turn = 0;
 const gateway = (): Cluster => ({ ...cluster, url: inRotation[turn++ % inRotation.length] ?? cluster.url });
 
-/** What the processes have to say about a request. */
+/** The log lines of all processes about a request. */
 async function logged(requestId: string): Promise<string> {
   const folder = join(cluster.dataDir, "logs");
   const logs = await Promise.all((await readdir(folder)).map((name) => readFile(join(folder, name), "utf8")));
@@ -155,7 +155,7 @@ function freshStep({ lastStep }: Enrolled): number | null {
 const pick = ({ accessToken, refreshToken }: Record<string, unknown>) =>
   ({ accessToken, refreshToken }) as Pick<TestPerson, "accessToken" | "refreshToken">;
 
-/** Ends one process of the service after the other; its launcher starts each again with what the keys file says now. */
+/** Ends one process of the service after the other; its launcher restarts each with the present keys file. */
 async function restart(service: string): Promise<void> {
   const processes = async () => {
     const { services, gateways } = await cluster.stack();

@@ -58,7 +58,7 @@ async function killedOnce(
 
 describe("nothing of a cluster outlives its killed launcher", () => {
   it("that was killed while the services were migrated", async () => {
-    // What the launcher says last before it migrates.
+    // The last line that the launcher prints before it migrates.
     const dataDir = await killedOnce((said) => said.includes("NATS"), { ...alone, first: true });
     await until("all of it to end", () => processesOf(dataDir).length === 0, 60_000);
   }, 240_000);

@@ -214,7 +214,7 @@ async function whileNatsIsDown(action: () => Promise<void>): Promise<void> {
   process.kill(stack.launcher.pid, "SIGSTOP");
   try {
     process.kill(stack.nats.pid, "SIGKILL");
-    await until("NATS to be gone", async () => !(await answersTcp(stack.natsUrl)));
+    await until("NATS to end", async () => !(await answersTcp(stack.natsUrl)));
     await action();
   } finally {
     process.kill(stack.launcher.pid, "SIGCONT");

@@ -128,7 +128,7 @@ describe("the examples of the client's README", () => {
     /^listening on \d+$/,
   ];
 
-  it("run as they stand", async () => {
+  it("run unchanged", async () => {
     const examples = [...(await readFile(readme, "utf8")).matchAll(/```js\n([\s\S]*?)```/g)].map(([, code]) =>
       String(code),
     );

@@ -11,7 +11,7 @@ beforeAll(async () => {
 }, 180_000);
 
 describe("calls that wait inside a service", () => {
-  it("do not keep anybody else from being admitted", async () => {
+  it("do not delay the admission of other callers", async () => {
     const admin = await operator(cluster);
     const { body: roles } = await admin.call("GET", "/roles");
     const role = ((roles.data ?? []) as { id: string; key: string | null }[]).find((r) => r.key === "org-viewer");

@@ -152,7 +152,7 @@ describe("a release that is registered by its manifest alone", () => {
     ] as const) {
       expect(await register(buildRelease("watchdog", version, { signer: by }), again)).toMatchObject({ status: 201 });
     }
-    // Agents learn of the exchange beside every signed offer.
+    // Every signed offer carries the note of the exchange to the agents.
     const agent = await agentIn(await newTenant(root));
     const { updates } = (await agent.heartbeat()).body as { updates: { rootNotes: string[] }[] };
     expect(updates[0]?.rootNotes).toEqual([rootNote(signer, next)]);
@@ -183,7 +183,7 @@ describe("a download", () => {
     fetch(`${cluster.url}${at}`, { method, headers, redirect: "manual" });
   const bytes = () => buildRelease("agent", "1.1.0").files["muster-agent-linux-amd64"] as Buffer;
 
-  it("is the file of the manifest, whole or in one range, for anybody", async () => {
+  it("is the file of the manifest, whole or in one range, without a credential", async () => {
     const whole = await get();
     expect([whole.status, Buffer.from(await whole.arrayBuffer())]).toEqual([200, bytes()]);
     const etag = String(whole.headers.get("etag"));
@@ -235,7 +235,7 @@ describe("pins, policy and window", () => {
   const put = (path: string, body: object, by: Api = root) => by.call("PUT", path, body);
   const ofOrganization = (orgId: string) => `/orgs/organizations/${orgId}/agent-updates`;
 
-  it("a pinned organization stays where it is, another one moves; `latest` gives the pin up", async () => {
+  it("a pinned organization keeps its version, another one updates; `latest` removes the pin", async () => {
     const [pinned, free] = [await newTenant(root), await newTenant(root)];
     const reply = await put(ofOrganization(pinned.orgId), { agentTarget: "1.0.5" });
     expect([reply.status, reply.body]).toMatchObject([
@@ -367,7 +367,7 @@ describe("a device", () => {
     expect((await beat("1.2.0", "1.0.0", "1.0.0")).body).toMatchObject({ upgradeTo: null, watchdogUpgradeTo: null });
   });
 
-  it("that says its update failed is online at once, and is left alone for an hour", async () => {
+  it("that reports a failed update is online at once, and gets no offer for an hour", async () => {
     const agent = await agentIn(await newTenant(root));
     const { body } = await agent.heartbeat();
     const [update] = body.updates as { version: string }[];

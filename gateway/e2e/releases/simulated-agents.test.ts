@@ -144,7 +144,7 @@ describe("a simulated agent", () => {
     await becomes(id, { watchdogVersion: "1.1.0" });
     const told = async () =>
       (await publishedEvents(cluster, id)).filter((subject) => subject.endsWith(".device.updated"));
-    await until("both beginnings to be told", async () => (await told()).length >= 2);
+    await until("both beginnings to be reported", async () => (await told()).length >= 2);
     const [attempt] = (await decisionOf(id)).attempts.filter(({ state }) => state === "succeeded");
     expect(attempt).toMatchObject({ version: "1.1.0" });
   }, 120_000);
@@ -180,7 +180,7 @@ describe("a simulated agent", () => {
     await becomes(manualId, { status: "online", agentVersion: "1.1.0" });
   }, 120_000);
 
-  it("waits for a window in UTC that its partner sets, whatever its organization says and the processes' time zone is", async () => {
+  it("waits for its partner's window in UTC, whatever its organization's settings and the time zone", async () => {
     const tenant = await newTenant(root);
     const partner = await signedInAs(cluster, "partner-admin", { partnerId: tenant.partnerId, orgAccess: "all" });
     await enrollTotp(partner);
@@ -198,7 +198,7 @@ describe("a simulated agent", () => {
     await becomes(id, { status: "online", agentVersion: "1.1.0" });
   }, 120_000);
 
-  it("that finds its file locked tries again with its next heartbeats; one that rolls back and one whose watchdog restores say so", async () => {
+  it("that finds its file locked tries again; one that rolls back and one whose watchdog restores report it", async () => {
     const key = await keyOf(await newTenant(root));
     const [locked, undone, restored] = [
       simulate("locked", key, { update: "locked" }),
@@ -211,7 +211,7 @@ describe("a simulated agent", () => {
     expect(attempts.map(({ state }) => state)).toEqual(["returned", "deferred", "deferred"]);
     for (const id of ids.slice(1)) {
       await until(
-        "it to say so",
+        "the agent to report it",
         async () => (await decisionOf(String(id))).attempts[0]?.reason === "rolled_back",
         patienceMs,
       );
@@ -220,7 +220,7 @@ describe("a simulated agent", () => {
     }
   }, 120_000);
 
-  it("refuses what it should not install, says why, and the rollout counts it", async () => {
+  it("refuses what it should not install, reports the reason, and the rollout counts it", async () => {
     await release("1.2.0", "agent");
     const tenant = await newTenant(root);
     const key = await keyOf(tenant);
@@ -252,7 +252,7 @@ describe("a simulated agent", () => {
       await tamper(manifest);
       const id = await idOf(simulate(`refuses-${reason}`, key));
       await until(
-        `the platform to hear of ${reason}`,
+        `the platform to receive ${reason}`,
         async () => (await decisionOf(id)).attempts[0]?.reason === reason,
         patienceMs,
       );
@@ -269,7 +269,7 @@ describe("a simulated agent", () => {
     await beats(fleet);
     await root.call("POST", "/agent-versions/sync-directory?version=1.3.0");
     await until(
-      "the platform to hear of it",
+      "the platform to receive the report",
       async () => (await decisionOf(id)).attempts[0]?.reason === "older_counter",
       patienceMs,
     );
@@ -392,7 +392,7 @@ describe("a process that is killed between the grant and the reply", () => {
       const agent = await enrollAgent(cluster, await keyOf(await newTenant(root)), { agentVersion: "1.0.0" });
       const version = `3.${["agent-release", "tenancy", "gateway"].indexOf(name)}.0`;
       await release(version, "agent");
-      // The process that was killed before has just come back: the first calls may still find it gone.
+      // The killed process has just restarted: the first calls may still fail.
       await until(
         "a heartbeat to be taken",
         async () => {

@@ -19,7 +19,7 @@ afterAll(() => cluster?.giveBack(), 60_000);
 let turn = 0;
 /** By each gateway in turn, and they ask the identities in turn. */
 const somewhere = () => api(gateways[turn++ % gateways.length] as Cluster);
-/** What a login is answered once a gateway has the time: one that is too busy says 503 and judges nothing. */
+/** The answer to a login once a gateway has time for it: a busy gateway answers 503 without checking the password. */
 const login = (address: string, change: Partial<typeof admin> = {}): Promise<Reply> =>
   until("a login to be judged", async () => {
     const reply = await somewhere().call(
@@ -84,7 +84,7 @@ describe("unknown API keys", () => {
   });
 });
 
-// The last test of this file: the cluster is gone afterwards.
+// The last test of this file: the cluster is stopped afterwards.
 describe("while the cluster is stopped by Ctrl-C", () => {
   it("a login is served, answered 503 or not connected, never anything else", async () => {
     const { launcher } = await cluster.stack();

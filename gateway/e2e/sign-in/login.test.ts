@@ -11,7 +11,7 @@ beforeAll(async () => {
 }, 180_000);
 
 describe("signing in", () => {
-  it("gives tokens that open /auth/me, never to be cached", async () => {
+  it("returns tokens that open /auth/me, never to be cached", async () => {
     const { status, body, headers } = await api(cluster).call("POST", "/auth/login", admin);
     expect(status).toBe(200);
     expect(headers.get("cache-control")).toBe("no-store");

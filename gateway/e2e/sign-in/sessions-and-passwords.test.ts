@@ -201,7 +201,7 @@ describe("a password", () => {
 });
 
 describe("a second factor", () => {
-  it("by recovery code lets in once, though twenty come with it together to two gateways", async () => {
+  it("by recovery code is accepted once, though twenty requests bring it together to two gateways", async () => {
     const person = await viewer();
     const { recoveryCodes } = await enrollTotp(person);
     const login = (at: Cluster) =>
@@ -229,7 +229,7 @@ describe("a second factor", () => {
 });
 
 describe("ten wrong passwords", () => {
-  it("lock the address out that tried them, and not the person who signs in from elsewhere", async () => {
+  it("lock out the address that sent them, and not the user who signs in from elsewhere", async () => {
     const person = await viewer();
     const { email } = person;
     const from = (by: Api, address: string, password: string) =>

@@ -36,7 +36,7 @@ describe("enforced single sign-on of an organization, from its beginning", () =>
     expect((await checkOf(cluster, orgId)).enforceSSO).toBe(false);
     expect((await login(viewer.email, viewer.password)).status).toBe(200);
 
-    // A user who could not repair the provider proves nothing.
+    // A sign-in of a user who could not repair the provider is no proof.
     idp.become(newAccount());
     await signInThrough(cluster, orgId);
     expect((await checkOf(cluster, orgId)).enforceSSO).toBe(false);
@@ -119,7 +119,7 @@ describe("enforced single sign-on of an organization, from its beginning", () =>
 });
 
 describe("a verified domain", () => {
-  it("stands in for a provider's silence about addresses, in its own place alone", async () => {
+  it("replaces a provider's missing email_verified, in its own place alone", async () => {
     const [{ orgId, admin }, other] = [await tenantWithAdmins(cluster), await tenantWithAdmins(cluster)];
     for (const by of [admin.api, other.admin.api]) await newProvider(by, idp);
     const domain = `${randomUUID()}.example`;
@@ -142,7 +142,7 @@ describe("a verified domain", () => {
     expect((await signInThrough(cluster, orgId)).user.id).toBe(viewer.id);
   }, 120_000);
 
-  it("leads its addresses to the provider of its place, and says nothing of anybody's account", async () => {
+  it("leads its addresses to the provider of its place, and reveals no user's account", async () => {
     const { orgId, partnerId, admin, partnerAdmin } = await tenantWithAdmins(cluster);
     const find = async (email: string) => (await api(cluster).call("POST", "/sso/find", { email })).body;
     const nothing = { providerName: null, enforceSSO: false, loginUrl: null };

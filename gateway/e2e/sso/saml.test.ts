@@ -76,7 +76,7 @@ describe("a SAML provider", () => {
     }
   });
 
-  it("is tested as sign-in would use it, and says what it lacks", async () => {
+  it("is tested as sign-in would use it, and the test reports what it lacks", async () => {
     const tested = await call("POST", `/sso/providers/${provider.id}/test`);
     expect([tested.status, tested.body.success]).toEqual([200, true]);
     const bare = await call("POST", "/sso/providers", { name: "Bare", type: "saml" });
@@ -315,7 +315,7 @@ describe("an account of one's own", () => {
   });
 });
 
-it("leaves an audit row for what failed, and for who came in", async () => {
+it("leaves an audit row for each failed and each completed sign-in", async () => {
   const actions = await until("the audit rows", async () => {
     const { body } = await call("GET", "/audit-logs/logs?limit=100");
     const found = (body.data as { action: string }[]).map(({ action }) => action);

@@ -6,11 +6,11 @@ export type ChainFacts = {
   partners: string[];
   /** partner.create rows by partner. */
   created: Map<string, number>;
-  /** Chains whose rows are not exactly seq 1..n, or whose head says otherwise. */
+  /** Chains whose rows are not exactly seq 1..n, or whose head differs. */
   broken: string[];
 };
 
-/** What the database holds, read as its owner: row-level security and services aside. */
+/** What the database holds, read as its owner, without row-level security and services. */
 export function chainFacts(cluster: Cluster): Promise<ChainFacts> {
   return asOwner(cluster, async (client) => {
     const partners = await client.query<{ id: string }>("SELECT id FROM tenancy.partners");

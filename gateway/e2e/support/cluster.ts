@@ -33,11 +33,11 @@ export const admin = { email: "admin@muster.local", password: "correct horse bat
 const launcher = fileURLToPath(new URL("../../../deploy/local/dist/main.js", import.meta.url));
 /** Milliseconds that a start may take. */
 export const startMs = 120_000;
-/** The name that stands for this machine, and how many ports of it webhooks reach. */
+/** The host name of this machine, and the number of its ports that webhooks may reach. */
 export const receiverHost = "hooks.example.test";
 const receivers = 24;
 
-/** A cluster of its own for a test that breaks things; stopped and removed by `stop`. */
+/** A separate cluster for a test that breaks things; stopped and removed by `stop`. */
 export async function ownCluster(env: Record<string, string> = {}): Promise<Cluster & { stop(): Promise<void> }> {
   const directory = await mkdtemp(join(tmpdir(), "muster-e2e-"));
   const { cluster, pid } = await startCluster(directory, env);
@@ -83,7 +83,7 @@ export async function startCluster(
       LOGIN_FAILURES_PER_ADDRESS: "100000",
       FORGOT_PASSWORD_PER_ADDRESS: "100000",
       SSO_REQUESTS_PER_MINUTE: "100000",
-      // A name server that tests start when they want one (dns.ts).
+      // A name server that tests start when they need one (dns.ts).
       SSO_DNS_SERVERS: `127.0.0.1:${dnsPort}`,
       UNKNOWN_KEYS_PER_MINUTE: "100000",
       UNKNOWN_TOKENS_PER_MINUTE: "100000",

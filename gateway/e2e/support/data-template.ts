@@ -8,7 +8,7 @@ import { until } from "@muster/testing";
 const maker = fileURLToPath(new URL("../../../deploy/local/dist/make-template.js", import.meta.url));
 const makeMs = 120_000;
 const tries = 2;
-/** A try that hangs is killed; what it started ends with it. */
+/** Milliseconds after which a try that hangs is killed, together with the processes that it started. */
 const tryMs = 50_000;
 
 /**

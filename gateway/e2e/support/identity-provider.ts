@@ -108,12 +108,12 @@ export async function startIdp(cluster: Cluster, options: { clients?: number } =
     verifiers,
     tampers,
     privateKey,
-    /** Who signs in from now on. */
+    /** Sets the account that signs in from now on. */
     become(account: Account) {
       accounts.set(account.sub, account);
       current = account.sub;
     },
-    /** From now on a page stands before each sign-in that has no session at the provider. */
+    /** From now on a sign-in without a session at the provider is shown a page first. */
     ask() {
       isAsking = true;
     },

@@ -85,7 +85,7 @@ export async function startSamlIdp(cluster: Cluster) {
     certificate: () => signing.certificate,
     respond,
     parsed,
-    /** Who signs in from now on. */
+    /** Sets the account that signs in from now on. */
     become(account: SamlAccount) {
       current = account;
     },

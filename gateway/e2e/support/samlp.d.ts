@@ -1,4 +1,4 @@
-/** The part of samlp (no types of its own) that the tests use. */
+/** The part of samlp (which has no types) that the tests use. */
 declare module "samlp" {
   type Done<T> = (error: Error | null, made: T) => void;
   const samlp: {

@@ -20,7 +20,7 @@ export type Stage = {
 };
 
 /**
- * One of each kind of secret that the product has. Those that stand in requests and in replies are noted by the client
+ * One of each kind of secret that the product has. Secrets in requests and replies are noted by the client
  * (handed-out.ts); what has another form than the client's, such as a TOTP secret's bytes, is noted here. A new kind of
  * secret gets an entry, and with it the searches of database dump, message store, logs and traces.
  */
@@ -146,7 +146,7 @@ export const secretMakers: Record<string, (stage: Stage) => Promise<void>> = {
   },
 };
 
-/** A port that webhooks may go to; whether anybody listens there does not matter. */
+/** A port that webhooks may go to; it does not matter whether a server listens there. */
 async function anyReceiverPort(cluster: Cluster): Promise<number> {
   const ports = JSON.parse(await readFile(join(dirname(cluster.dataDir), "receivers.json"), "utf8")) as number[];
   return ports.at(-1) ?? 0;

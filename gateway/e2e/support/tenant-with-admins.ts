@@ -24,7 +24,7 @@ export async function enrolledAs(
   return { ...person, recoveryCodes };
 }
 
-/** A new organization with an administrator of its own and one of its partner. */
+/** A new organization with an administrator, and an administrator of its partner. */
 export async function tenantWithAdmins(cluster: Cluster) {
   const partnerId = await newPartner(cluster);
   const orgId = await newOrganization(cluster, partnerId);

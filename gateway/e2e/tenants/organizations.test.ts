@@ -93,7 +93,7 @@ describe("an organization", () => {
     },
   );
 
-  it("is gone after DELETE, its slug and its place are free", async () => {
+  it("is not found after DELETE, and its slug and its place in the limit are free", async () => {
     const capped = await newPartner(cluster, { maxOrganizations: 1 });
     const wanted = { partnerId: capped, name: "Only", slug: slug() };
     const { body: first } = await root.call("POST", "/orgs/organizations", wanted);

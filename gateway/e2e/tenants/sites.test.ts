@@ -31,7 +31,7 @@ async function onSite(who: Api, id: string) {
 }
 
 describe("a site", () => {
-  it("lives from 201 to its deletion for good, each step audited once with its changes", async () => {
+  it("lives from 201 to its permanent deletion, each step audited once with its changes", async () => {
     const wanted = { orgId, name: "Berlin", timezone: "Europe/Berlin", address: { city: "Berlin" } };
     const { status, body } = await root.call("POST", "/orgs/sites", wanted);
     expect(status).toBe(201);
@@ -189,7 +189,7 @@ describe("sites of callers", () => {
     expect(answer(await root.call("POST", "/orgs/sites", { orgId: nowhere, name: "x" }))).toEqual(noOrganization);
   });
 
-  it("are filtered for people limited to some, who write nothing for the whole organization", async () => {
+  it("are filtered for callers limited to some, who cannot change what concerns the whole organization", async () => {
     const own = await newOrganization(cluster, partnerId);
     const [mine, other] = [await newSite(cluster, own), await newSite(cluster, own)];
     const place = { partnerId, orgId: own, siteIds: [mine] };

@@ -150,7 +150,7 @@ describe("a webhook over HTTP", () => {
 });
 
 describe("people limited to some sites", () => {
-  it("read webhooks, but no deliveries: those tell of devices at every site and of who signed in", async () => {
+  it("read webhooks, but no deliveries: those contain devices at every site and sign-ins", async () => {
     const id = await newWebhook({ events: ["patch.failed"] });
     const tested = await admin.call("POST", `/webhooks/${id}/test`);
     const { id: deliveryId } = tested.body.delivery as { id: string };
@@ -184,7 +184,7 @@ describe("a stream of audit rows", () => {
     const rows = () =>
       batches().flatMap((each) => (envelopeOf(each).data as { rows: { seq: number; action: string }[] }).rows);
     await until(
-      "the row of its own creation",
+      "the row about its creation",
       () => rows().some(({ action }) => action === "audit.stream.create"),
       patienceMs,
     );

@@ -167,7 +167,7 @@ describe("a webhook", () => {
     expect(request?.headers["x-service-signature"]).toBeUndefined();
   }, 60_000);
 
-  it("is gone with its deliveries when it was deleted", async () => {
+  it("is removed with its deliveries when it is deleted", async () => {
     const id = await newWebhook();
     await admin.call("POST", `/webhooks/${id}/test`);
     await delivered(id);
@@ -245,7 +245,7 @@ describe("a webhook", () => {
     expect([changed.status, changed.body.url]).toEqual([200, url]);
   });
 
-  it("is tested ten times in a minute at most, then 429 says when again", async () => {
+  it("is tested at most ten times per minute, then 429 names the time to wait", async () => {
     const id = await newWebhook();
     for (let n = 0; n < 10; n++) expect((await admin.call("POST", `/webhooks/${id}/test`)).status).toBe(202);
     const { status, body, headers } = await admin.call("POST", `/webhooks/${id}/test`);

@@ -23,7 +23,7 @@ export type Admission = Caches &
     rates: RateLimiter;
     channels: ChannelHub;
     changes: AuthChanges;
-    /** Refuses the sessions that identity revoked lately, whatever else is remembered. */
+    /** Refuses the sessions that identity revoked lately, whatever the caches hold. */
     loadRevoked(): Promise<void>;
     /** Settles used grants and returns the lease; identity may already be unavailable. */
     stop(): Promise<void>;

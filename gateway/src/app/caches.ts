@@ -19,7 +19,7 @@ export type CacheOptions = {
   services: Pick<Services, "admission">;
   edge: Pick<EdgeClient, "resolveKey" | "resolveAgent">;
   lease: Pick<Lease, "covers" | "awake">;
-  /** Its caller tokens of a credential go with what is remembered of it. */
+  /** Its caller tokens of a credential are dropped together with the cached credential. */
   signer: Pick<Signer, "forget">;
   log: Logger;
 };

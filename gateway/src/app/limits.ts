@@ -17,7 +17,7 @@ export type Limits = {
   stop(): void;
 };
 
-/** What bounds the requests of this gateway, beside the hourly limits of credentials that all gateways share. */
+/** What bounds the requests of this gateway, besides the hourly limits of credentials that all gateways share. */
 export function createLimits(config: Config, rates: RateLimiter): Limits {
   const shedder = createShedder({
     caps: {

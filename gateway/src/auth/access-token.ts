@@ -29,7 +29,7 @@ export function createAccessTokens(options: { keys: KeySet; max: number; now?: (
   const { keys, max, now = Date.now } = options;
   const known = lru<AccessToken>(max);
   let readings = 0;
-  // A key that went must not live on in what it signed.
+  // A removed key must not stay valid through the cached tokens that it signed.
   keys.onChange(() => {
     readings += 1;
     known.clear();

@@ -21,7 +21,7 @@ export type AgentCache = {
    * before its next use.
    */
   changed(digests: readonly string[]): void;
-  /** What is remembered of the agents that match is stale. */
+  /** Marks the cached agents that match as stale. */
   forget(matches: (agent: Agent) => boolean): void;
   dropAll(): void;
   readonly size: number;

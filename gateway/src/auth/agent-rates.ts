@@ -18,7 +18,7 @@ const ownShare = 0.01;
  * of them: the first hundredth of the limit is counted in this gateway alone, and only what goes beyond it is leased at
  * identity. With one gateway the limit is exact but for that hundredth at the turn of the hour; each further gateway
  * adds a hundredth at most. Within the hour an agent has a minute's requests at once and then as many as time brings
- * back (token bucket), so that it leaves its organization's share to its neighbours.
+ * back (token bucket), so that other agents of its organization keep their share.
  */
 export function createAgentRates(options: {
   rates: Pick<RateLimiter, "count">;

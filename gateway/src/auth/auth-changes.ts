@@ -21,7 +21,7 @@ export type AuthChange = { id: string; subject: string; body: Uint8Array };
 export type AuthChanges = {
   /** Applies changes that have not been applied yet, and then acknowledges them to identity. */
   take(changes: readonly AuthChange[]): void;
-  /** Something may have been missed: nothing cached is used any more. */
+  /** Changes may have been missed: nothing cached is used any more. */
   dropAll(): void;
 };
 

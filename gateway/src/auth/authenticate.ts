@@ -17,8 +17,9 @@ export type Authenticate = (
 ) => Credential | Promise<Credential>;
 
 /**
- * From the headers to the signed-in person, the API key or the agent; synchronous while they are remembered. A key
- * decides also when it is bad and a token stands beside it. Throws AppError (401; 403 `address_not_allowed`).
+ * From the headers to the signed-in person, the API key or the agent; synchronous while they are remembered. When a
+ * request has a key and a token, the key decides, also when it is invalid. Throws AppError (401; 403
+ * `address_not_allowed`).
  */
 export function createAuthenticate(options: {
   tokens: AccessTokens;
@@ -69,8 +70,8 @@ const closedOrganizations = ["suspended", "churned", "deleted"];
 const closedToAgents = ["churned", "deleted"];
 
 /**
- * Whether the caller's partner and organization are open (docs/behaviour.md#errors). System callers go on, and agents
- * report until the tenant is churned. Throws AppError `partner_inactive` or `organization_inactive` with the `status`,
+ * Whether the caller's partner and organization are open (docs/behaviour.md#errors). System callers are admitted, and
+ * agents until the tenant is churned. Throws AppError `partner_inactive` or `organization_inactive` with the `status`,
  * `unavailable` while identity does not know it.
  */
 export function checkTenant(credential: Credential): void {

@@ -52,7 +52,7 @@ export type FreshCacheOptions<T> = {
   entries: ReturnType<typeof gauge>;
   /** Milliseconds of a monotonic clock. */
   nowMs: () => number;
-  /** In place of the two above. */
+  /** Replaces the two lifetimes above for this value. */
   life?: { freshMs: number; hardMs: number };
 };
 

@@ -28,7 +28,7 @@ export type KeyCache = {
    * Invalidates a key after an announced change: entries older than the version, and these digests, are resolved again.
    */
   changed(change: { keyId: string; version: bigint; digests: readonly string[] }): void;
-  /** What is remembered of the keys that match is stale. */
+  /** Marks the cached keys that match as stale. */
   forget(matches: (key: KeyHolder) => boolean): void;
   dropAll(): void;
   readonly size: number;

@@ -24,7 +24,7 @@ export type LeaseOptions<C> = {
   apply(heartbeat: Heartbeat<C>): void;
   /** Releases the lease, so that identity no longer waits for this gateway. */
   leave(): Promise<void>;
-  /** Whether nothing beside what the lease covers depends on changes being applied before they are answered. */
+  /** Whether nothing but what the lease covers depends on changes being applied before they are answered. */
   mayRest(): boolean;
   log: Logger;
   nowMs?: () => number;
@@ -55,7 +55,7 @@ export function startLease<C>(options: LeaseOptions<C>): Lease {
   let resting: { end(): void; renewed: Promise<void> } | null = null;
 
   const beat = async (): Promise<void> => {
-    // Counted from before the question, so that it ends here before it ends there.
+    // Counted from before the request, so that the lease ends here before it ends at identity.
     const sentMs = nowMs();
     const reply = await heartbeat();
     apply(reply);
@@ -73,7 +73,7 @@ export function startLease<C>(options: LeaseOptions<C>): Lease {
    * for answers it gave before.
    */
   const rest = async (): Promise<(() => void) | null> => {
-    // First here, then there: nothing remembered counts any more.
+    // First here, then at identity: nothing cached counts any more.
     validUntilMs = Number.NEGATIVE_INFINITY;
     let renewed: () => void = () => undefined;
     const ended = new Promise<void>((end) => {

@@ -27,7 +27,7 @@ function afterLoss(perSecond: number, goneMs: number): { lastsMs: number; asked:
   }
 }
 
-describe("granted requests in hand", () => {
+describe("granted and unspent requests", () => {
   it.each([2, 3, 10, 40, 200, 2_000])(
     "last half of a grant's life when identity goes away, at %d a second",
     (perSecond) => {

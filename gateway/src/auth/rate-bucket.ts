@@ -7,15 +7,15 @@ export type Counted = { kind: "key" | "session" | "agent"; id: string; limit: nu
  */
 export type Rate = { admitted: boolean; limit: number; remaining: number; resetSeconds: number; afterSeconds: number };
 
-/** A grant in hand: requests that may be admitted until its end (monotonic clock), charged to a minute at identity. */
+/** A grant: requests that may be admitted until its end (monotonic clock), charged to a slot at identity. */
 export type Lent = { slot: bigint; left: number; endsAtMs: number };
 
 type Waiter = { resolve(rate: Rate): void; reject(error: unknown): void; tries: number };
 
-/** What a gateway knows of one credential's hour. */
+/** What a gateway knows of one credential's hourly limit. */
 export type Bucket = Counted & {
   lents: Lent[];
-  /** Unspent parts of grants that are over, on their way back. */
+  /** Unspent parts of expired grants, to be returned to identity. */
   returns: { slot: bigint; unspent: number }[];
   /** Remainder of the limit at the last grant request, excluding what was granted then. */
   left: number;
@@ -39,10 +39,13 @@ export type Bucket = Counted & {
 };
 
 const aheadMax = 50_000;
-/** Share of the hourly limit that may be in hand, so that another gateway finds something near its end. */
+/**
+ * Share of the hourly limit that may be granted and unspent here, so that near its end other gateways get grants, too.
+ */
 const aheadLimitShare = 0.05;
 /**
- * Shares of a grant's life: how long what is in hand is to last, and how long before its end it is followed by more.
+ * Shares of a grant's life: how long unspent requests are to last, and how long before a grant's end the next one is
+ * requested.
  */
 const aheadShare = 0.8;
 const renewShare = 0.25;
@@ -112,7 +115,7 @@ export function unspentTokens({ lents }: Bucket): number {
   return total;
 }
 
-/** What is in hand and not about to end, so much later. */
+/** Unspent requests whose grants are not about to end `laterMs` from now. */
 function inHand({ lents }: Bucket, nowMs: number, lifeMs: number, laterMs = 0): number {
   const untilMs = nowMs + laterMs + lifeMs * renewShare;
   let total = 0;
@@ -121,7 +124,7 @@ function inHand({ lents }: Bucket, nowMs: number, lifeMs: number, laterMs = 0): 
 }
 
 /**
- * Whether after that time fewer requests are in hand than a credential in steady use should have when identity becomes
+ * Whether in `laterMs` fewer unspent requests are left than a credential in steady use needs should identity become
  * unavailable.
  */
 export function runsLow(bucket: Bucket, nowMs: number, lifeMs: number, laterMs = 0): boolean {

@@ -37,7 +37,7 @@ export type RateLimiter = {
    * Counts one request; synchronous while a grant lasts. Throws AppError `unavailable` when identity does not answer.
    */
   count(credential: Counted): Rate | Promise<Rate>;
-  /** What is known of this credential's limit is stale: no refusal is repeated. */
+  /** Marks what is known of this credential's limit as stale: no refusal is repeated. */
   changed(id: string): void;
   /** Returns all unspent grants. */
   stop(): Promise<void>;
@@ -45,9 +45,9 @@ export type RateLimiter = {
 };
 
 export type RateLimiterOptions = {
-  /** In the order of the wants. `nowMs`: the database's clock, milliseconds since 1970. */
+  /** Returns the grants in the order of the wants. `nowMs`: the database's clock, milliseconds since 1970. */
   reserve(wants: readonly Want[]): Promise<{ grants: readonly Granted[]; leaseMs: number; nowMs: number }>;
-  /** Exactly once per sequence, however often it is called with it. */
+  /** Takes effect exactly once per sequence, however often it is called. */
   settle(sequence: number, uses: readonly Use[]): Promise<void>;
   log: Logger;
   nowMs?: () => number;

@@ -22,7 +22,7 @@ export type SessionCache = {
   revoked(sessionId: string): void;
   /** Marks the cached sessions that match as stale: each is resolved again before its next use. */
   forget(matches: (session: Session) => boolean): void;
-  /** Something may have been missed: nothing cached is used any more. */
+  /** Changes may have been missed: nothing cached is used any more. */
   dropAll(): void;
   readonly size: number;
 };
@@ -71,14 +71,14 @@ export function createSessionCache(options: SessionCacheOptions): SessionCache {
       return cache.get(
         sessionId,
         () => ask(sessionId, userId),
-        // A token minted after a change of the person must not be served with what was true before it.
+        // A token minted after a change of the user must not be served with the user's earlier state.
         ({ principal }) =>
           principal.userId === userId && principal.userVersion >= userVersion && placesAreKnown(principal),
       );
     },
     revoked(sessionId) {
       revokedIds.set(sessionId, true);
-      // Its caller tokens may live on although the session itself was not remembered any more.
+      // Its caller tokens may still be cached although the session itself is not.
       if (!cache.drop(sessionId)) onDrop(sessionId);
     },
     forget: cache.forget,

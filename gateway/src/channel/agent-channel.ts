@@ -90,7 +90,7 @@ export class AgentChannel {
     else this.socket.send(encodeAgentFrame(head), { binary: true });
   }
 
-  /** What the agent sent; `unasked` is what belongs to no query that is under way. */
+  /** Handles a frame of the agent; returns "unasked" for one that belongs to no query under way. */
   hear(bytes: Uint8Array): "taken" | "unasked" | "unreadable" {
     const frame = decodeAgentFrame(bytes);
     if (!frame || typeof frame.head.type !== "string") return "unreadable";

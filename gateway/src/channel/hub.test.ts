@@ -34,7 +34,7 @@ afterAll(async () => {
   await nats?.remove();
 });
 
-/** A hub behind a server that lets everybody in as the device that the path names. */
+/** A hub behind a server that admits every client as the device that the path names. */
 async function hubOn(bus: Bus | null, change: Partial<HubOptions> = {}) {
   const hub: ChannelHub = createChannelHub({ admit: (digest) => agentOf(digest), log, ...change });
   if (bus) {
@@ -270,7 +270,7 @@ describe("several connections of one device", () => {
 });
 
 describe("the hub", () => {
-  // Those that wait for seconds do so together.
+  // Tests that wait for seconds run concurrently.
   it.concurrent("pings, and closes a connection that does not respond", async () => {
     const { hub, connect } = await hubOn(first, { pingMs: 500, deadMs: 3_000 });
     const [alive, dead] = [await connect(uuidv7()), await connect(uuidv7())];

@@ -34,7 +34,7 @@ export type ChannelHub = {
 const pingEveryMs = 30_000;
 const deadAfterMs = 60_000;
 const tickMs = 1_000;
-/** Frames beside the answers to queries that an agent may send a minute. */
+/** Frames per minute that an agent may send besides the answers to queries. */
 const unaskedMax = 10_000;
 const unaskedTicks = 60;
 /** Grace after the last agent was sent a reconnect. */

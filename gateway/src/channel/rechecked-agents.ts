@@ -1,7 +1,7 @@
 import type { AgentCache } from "../auth/agent-cache.ts";
 import type { ChannelHub } from "./hub.ts";
 
-/** Whatever makes an agent's token worth another look does so for the channel that was opened with it. */
+/** An AgentCache that also rechecks the channels opened with the tokens that it marks as stale. */
 export function recheckedAgents(agents: AgentCache, channels: Pick<ChannelHub, "recheck">): AgentCache {
   return {
     get: agents.get,

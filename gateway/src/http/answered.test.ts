@@ -90,8 +90,8 @@ const post = (body: string, type = "application/x-www-form-urlencoded", ...lines
     body,
   );
 
-describe("a reply with a status of its own", () => {
-  it("redirects without a body, out of caches and without a referrer, with lines of its own", async () => {
+describe("a reply whose handler chose the status", () => {
+  it("redirects without a body, out of caches and without a referrer, with the handler's header lines", async () => {
     const reply = await get("away", "Cookie: a=1; state=abc");
     expect([reply.status, reply.text]).toEqual([302, ""]);
     expect(Object.fromEntries(reply.headers)).toMatchObject({

@@ -55,7 +55,7 @@ type Receiving = {
   /** Dropped bodies whose reply is not sent yet. */
   isCut: boolean;
   giveUp(error: Error): void;
-  /** Lets go of its bytes. */
+  /** Releases its bytes. */
   drop(): void;
 };
 type Owner = { key: string; bodies: Set<Receiving>; kept: number };
@@ -226,8 +226,8 @@ export function payloadTooLarge(limitBytes: number): EdgeError {
 }
 
 /**
- * The one with the fewest bytes a second; the oldest when all have just begun. They stand in the order in which they
- * began.
+ * The body with the fewest bytes per second; the oldest when all have just begun. Bodies are listed in the order in
+ * which they began.
  */
 function slowestOf(bodies: ReadonlySet<Receiving>, atMs: number): Receiving | null {
   let oldest: Receiving | null = null;

@@ -84,7 +84,7 @@ describe("a request body", () => {
     expect((await post(kept, json)).status).toBe(200);
   });
 
-  it("may be absent, whatever Content-Type says", async () => {
+  it("may be absent, whatever the Content-Type", async () => {
     expect((await post("")).json).toEqual({ text: null });
     expect((await post("", "Content-Type: text/plain")).json).toEqual({ text: null });
   });

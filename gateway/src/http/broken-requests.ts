@@ -10,7 +10,7 @@ const broken = counter("gateway_broken_requests_total", "Requests the HTTP parse
 
 const timedOut = "ERR_HTTP_REQUEST_TIMEOUT";
 
-/** What the parser and the timers of Node report, as one of ours. */
+/** An error of Node's parser or timers as one of our codes. */
 const knownProblems: Record<string, () => EdgeError> = {
   HPE_HEADER_OVERFLOW: () => new EdgeError("headers_too_large", "Request headers are larger than 16 KiB"),
   [timedOut]: () => new EdgeError("request_timeout", "Request did not arrive in time"),

@@ -117,7 +117,7 @@ describe("request headers", () => {
   });
 });
 
-describe("methods beside the route's own", () => {
+describe("methods besides the route's own", () => {
   it("HEAD answers as GET without a body", async () => {
     const reply = await rawReplies(gateway.port, "HEAD /health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
     expect(reply[0]?.status).toBe(200);
@@ -164,9 +164,9 @@ describe("failures", () => {
 
 describe("replies and caches", () => {
   it.each([
-    ["of a caller who is known", "/api/v1/auth/me", true, 200, "private, no-store"],
+    ["of an authenticated caller", "/api/v1/auth/me", true, 200, "private, no-store"],
     ["that refuse a caller", "/api/v1/auth/me", false, 401, "private, no-store"],
-    ["that anybody gets", "/health", false, 200, undefined],
+    ["that are public", "/health", false, 200, undefined],
   ])("%s", async (_what, path, signedIn, status, expected) => {
     const { token } = await services.signIn();
     const reply = await at(path, ...(signedIn ? [`Authorization: Bearer ${token}`] : []));

@@ -152,7 +152,7 @@ describe("a gateway with many concurrent sign-ins", () => {
       const waiting = async () => (await gauge("gateway_paced_waiting", "").get()).values[0]?.value ?? 0;
       await until("sign-ins to wait", async () => (await waiting()) > 0);
       for (const socket of sockets) socket.destroy();
-      await until("nobody to wait", async () => (await waiting()) === 0);
+      await until("no sign-in to wait", async () => (await waiting()) === 0);
       expect((await rawRequest(port, lines, body)).status).toBe(200);
       expect(arrived).toBeLessThan(8);
     }));

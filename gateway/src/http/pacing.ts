@@ -3,9 +3,9 @@ import { AppError, clientNetwork, counter, createLanes, gauge } from "@muster/ki
 import { EdgeError } from "../errors.ts";
 
 export type PacingOptions = {
-  /** Begun a second, one at a time. */
+  /** Requests started per second, one at a time. */
   perSecond: number;
-  /** May wait, half of them from one address. */
+  /** Requests that may wait, at most half of them from one address. */
   waitingMax: number;
 };
 

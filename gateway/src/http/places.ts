@@ -35,8 +35,8 @@ export function leavePlaces(options: ExchangeOptions, exchange: Exchange): void 
 }
 
 /**
- * Whose share it is: the organization's, else the partner's or the person's of the platform; of those not signed in,
- * the network's.
+ * Owner of the share: the organization, else the partner or the platform's user; for unauthenticated requests the
+ * network.
  */
 export function ownerOf(options: ExchangeOptions, exchange: Exchange, caller: Caller | null): string {
   return caller === null ? networkOf(options, exchange) : (caller.orgId ?? caller.partnerId ?? caller.actor.id);

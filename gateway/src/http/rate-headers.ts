@@ -1,8 +1,8 @@
 import type { Rate } from "../auth/rate-bucket.ts";
 
 /**
- * Header lines about the caller's hourly limit, on every authenticated response (docs/behaviour.md#rate-limits),
- * with those of draft-ietf-httpapi-ratelimit-headers beside them. All are of the same moment.
+ * Header lines about the caller's hourly limit, on every authenticated response (docs/behaviour.md#rate-limits), and
+ * those of draft-ietf-httpapi-ratelimit-headers. All describe the same moment.
  */
 export function rateLines({ limit, remaining, resetSeconds, afterSeconds }: Rate): string[] {
   const left = String(remaining);

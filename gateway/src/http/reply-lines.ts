@@ -6,8 +6,8 @@ const noReferrer: readonly string[] = ["Referrer-Policy", "no-referrer"];
 
 /**
  * Lines that keep a row's reply out of caches and its address out of Referer. Replies to authenticated callers are
- * private, unless the reply has its own `Cache-Control`, which is null without one and "" when it stands among the
- * lines already.
+ * private, unless the reply has its own `Cache-Control`, which is null without one and "" when the lines contain it
+ * already.
  */
 export function privacyOf(
   { access, noStore: secret, noReferrer: hidden }: Route,
@@ -26,7 +26,7 @@ export function privacyOf(
   return joined(caching, hidden ? noReferrer : null);
 }
 
-/** "" when the lines say themselves how they may be cached, else null. */
+/** "" when the lines contain a `Cache-Control`, else null. */
 export function cachingOf(lines: readonly string[]): "" | null {
   for (let i = 0; i < lines.length; i += 2) if (lines[i]?.toLowerCase() === "cache-control") return "";
   return null;

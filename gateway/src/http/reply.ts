@@ -24,7 +24,7 @@ export class Rendered {
 /** A streamed reply body; its source is read as fast as the client receives. */
 export class Streamed {
   readonly contentType: string;
-  /** Header lines beside it, flat. */
+  /** Header lines besides Content-Type, flat. */
   readonly lines: readonly string[];
   readonly body: AsyncIterable<Uint8Array>;
 

@@ -74,7 +74,7 @@ function cookieFor({ deps }: ExchangeOptions, { inbound, served }: Exchange): st
   return cookie === undefined ? null : cookieOf(inbound.cookie, typeof cookie === "string" ? cookie : cookie(deps));
 }
 
-/** What is remembered of a caller is one object for as long as nothing about them changes. */
+/** A cached caller is one object for as long as nothing about them changes. */
 async function isStillWelcome(options: ExchangeOptions, exchange: Exchange): Promise<boolean> {
   const { authenticate, accessRules, now, draining } = options;
   const { inbound, request, served, session } = exchange;

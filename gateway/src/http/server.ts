@@ -46,7 +46,7 @@ export type GatewayOptions = ExchangeOptions & {
   corsOrigins: readonly string[];
   edgeAddressHeader: string | null;
   timeouts: GatewayTimeouts;
-  /** Connections at once, agents' channels included; more are closed as they come. */
+  /** Most open connections, agents' channels included; further ones are closed at once. */
   connectionsMax: number;
   /** Each reply is checked against its row's schema; a difference is a 500. For tests. */
   validateReplies: boolean;

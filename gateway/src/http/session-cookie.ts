@@ -47,7 +47,7 @@ export function checkOrigin(request: { sameOrigin(): boolean }): void {
   if (!request.sameOrigin()) throw new EdgeError("cross_origin", "Session cookies are for pages of this origin only");
 }
 
-/** A reply with tokens as its caller wants them: whole, or with the refresh token as a cookie. */
+/** A reply with tokens as its caller requested it: unchanged, or with the refresh token as a cookie. */
 export function withTokens<R extends { refreshToken?: string }>(
   reply: R,
   wanted: "cookie" | undefined,

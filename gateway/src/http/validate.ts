@@ -36,7 +36,7 @@ export function hasField({ body }: Pick<Route, "body">, name: string): boolean {
   return body !== undefined && "shape" in body && Object.hasOwn(body.shape as object, name);
 }
 
-/** Whether the organization of a row's body may stand in the query instead. */
+/** Whether the organization of a row's body may be in the query instead. */
 export const takesOrgInQuery = (row: Pick<Route, "body" | "query">): boolean =>
   hasField(row, "orgId") && !Object.hasOwn(row.query?.shape ?? {}, "orgId");
 

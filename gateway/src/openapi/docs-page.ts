@@ -79,7 +79,7 @@ async function docsApp(log: Logger): Promise<Express> {
     response.set("Cache-Control", "no-cache").type("js").send(start);
   });
   const folder = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));
-  // Read for each request: 2 MB that hardly anybody asks for.
+  // Read for each request: 2 MB that are rarely requested.
   app.get(`${docsPath}/assets/:name`, async (request, response, next) => {
     const { name } = request.params;
     if (!assets.includes(name)) return next();

@@ -6,7 +6,7 @@ import type { JsonSchema } from "./json-schema.ts";
 
 const details = z.object({ formErrors: z.array(z.string()), fieldErrors: z.record(z.string(), z.array(z.string())) });
 
-/** The body of every error. Facts of single codes stand beside the three fields that are always there. */
+/** The body of every error. Some codes add facts to the three fields that every error has. */
 export const errorBody = z
   .looseObject({
     error: z.string().meta({ description: "For people." }),

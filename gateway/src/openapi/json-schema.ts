@@ -5,7 +5,7 @@ export type JsonSchema = { [key: string]: unknown };
 
 /**
  * JSON Schema 2020-12 of a zod schema, as clients send (`input`) or get (`output`) it. Schemas with an id go to
- * `components` and are referred to, as OpenAPI 3.1 wants.
+ * `components` and are referred to, as OpenAPI 3.1 requires.
  */
 export function jsonSchemaOf(
   schema: z.ZodType,

@@ -27,7 +27,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** The pages behind a server of their own: what they do not serve is 599. */
+/** The pages behind a test server: what they do not serve is 599. */
 async function serving(change: { appUrl?: string; logoOrigin?: () => Promise<string | null> } = {}) {
   const publicUrl = "https://muster.example";
   const pages = createConsole({ folder, publicUrl, appUrl: publicUrl, logoOrigin: async () => null, log, ...change });

@@ -8,7 +8,7 @@ import { z } from "zod";
 import { errorReply } from "../errors.ts";
 import { fileHeaders, pageHeaders } from "./policy.ts";
 
-/** Pages and files beside the API. */
+/** Pages and files that are served besides the API. */
 export type Pages = {
   /** Whether it answers this method and path; a path that it does not answer is the API's. */
   serves(method: string, path: string): boolean;

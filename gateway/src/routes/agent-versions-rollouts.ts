@@ -255,7 +255,7 @@ const devices = route({
 
 type Limits = { [K in keyof typeof limits]?: number | undefined };
 
-/** Those of the limits that were sent. */
+/** The limits that the body contains. */
 function given(body: Limits): { [K in keyof typeof limits]?: number } {
   const names = Object.keys(limits) as (keyof typeof limits)[];
   return Object.fromEntries(names.flatMap((name) => (body[name] === undefined ? [] : [[name, body[name]]])));

@@ -6,7 +6,7 @@ import { linesType, longestSeconds, streamedLines, tickMs } from "../http/lines.
 import { type Route, route } from "../route.ts";
 import { id } from "./schemas.ts";
 
-/** How long a stream lasts; none at all shows whether it would begin. */
+/** Seconds that a stream lasts; 0 only checks whether it would begin. */
 export const secondsIn = z
   .string()
   .regex(/^\d{1,3}$/, "Must be a number")

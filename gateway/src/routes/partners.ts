@@ -235,7 +235,7 @@ const updateOwn = route({
   },
 });
 
-/** As many as the service orders. */
+/** The service orders at most as many. */
 const maxOrdered = 5_000;
 const organizationOrder = z.object({ organizationOrder: z.array(id).max(maxOrdered) });
 

@@ -115,7 +115,7 @@ export const objectsBodyLimitBytes = 256 * 1024;
 /** Description of each name in the OpenAPI document. */
 export const nameSentence = "On one line, without control or invisible characters.";
 
-/** A name as clients send it: the one rule of libs/kit. The bounds stand beside it for the OpenAPI document. */
+/** A name as clients send it: the one rule of libs/kit. The bounds are repeated here for the OpenAPI document. */
 export const nameIn = z
   .string()
   .trim()

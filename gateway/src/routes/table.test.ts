@@ -27,7 +27,7 @@ function needsOf({ access }: Route) {
 
 describe("the route table", () => {
   it.each(routes.map((row) => [`${row.method} ${fullPath(row)}`, row] as const))(
-    "%s stands in interface-rows with the same rights",
+    "%s is listed in interface-rows with the same rights",
     (_name, row) => {
       const expected = documented.get(keyOfRoute(row));
       if (expected === undefined) throw new Error("no row in interface-rows");
@@ -55,7 +55,7 @@ describe("the route table", () => {
     const makes = ({ method, path, status, access }: Route) =>
       method === "POST" && access.auth !== "none" && (status === 201 || path.includes("/rotate"));
     const without = routes.filter((row) => makes(row) && !row.idempotent).map(keyOfRoute);
-    // Its events have ids of their own, by which repeats are known.
+    // This route needs none: repeats are recognized by the ids of its log entries.
     expect(without).toEqual(["POST /api/v1/agents/:/logs"]);
   });
 

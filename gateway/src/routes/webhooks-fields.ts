@@ -103,7 +103,7 @@ export const url = z
     description: "HTTPS, to a host that is public by name and by address.",
     example: "https://example.com/hook",
   });
-/** What may stand in a header's value (RFC 9110, section 5.5). */
+/** Characters that a header's value may hold (RFC 9110, section 5.5). */
 const headerText = /^[\t\x20-\x7e]*$/;
 export const secret = z
   .string()

@@ -62,7 +62,7 @@ const absent = () => {
   throw new AppError("not_found", "The test serves no answer here");
 };
 
-/** Identity, tenancy and audit behind one real RPC port, answering what the test wants. */
+/** Identity, tenancy and audit behind one real RPC port, with answers that the test chooses. */
 export async function startFakeServices(): Promise<FakeServices> {
   const directory = await mkdtemp(join(tmpdir(), "muster-gateway-"));
   const callerKey = generateCallerKey();

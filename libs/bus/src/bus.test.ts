@@ -165,7 +165,7 @@ describe("consuming", () => {
     expect(done.sort()).toEqual(["a", "b", "c"]);
   });
 
-  it("gives up only the message that keeps failing; its neighbours go on", async () => {
+  it("gives up only the message that keeps failing; its neighbours are handled", async () => {
     const { audit, publish, partition } = await setUp();
     await publish("a", "bad", "b", "c");
     const done: string[] = [];
@@ -184,7 +184,7 @@ describe("consuming", () => {
     expect(poison).toHaveLength(1);
   });
 
-  it("waits when something is away, however often, and makes nothing poison of it", async () => {
+  it("waits while a dependency is unavailable, however often, and treats no message as poison for it", async () => {
     const { audit, publish, partition } = await setUp();
     let away = 6;
     const done: BusMessage[] = [];
@@ -216,7 +216,7 @@ describe("consuming", () => {
     expect(stored).toEqual(["x"]);
   });
 
-  it("gives back at stop what it could not handle, for another replica to take", async () => {
+  it("returns at stop what it could not handle, so that another replica takes it", async () => {
     const { audit, publish, partition } = await setUp();
     let held = 0;
     const first = audit.consume(settings(partition), async (batch) => {
@@ -232,7 +232,7 @@ describe("consuming", () => {
     expect(done).toEqual(["a"]);
   });
 
-  it("settles each message by itself: a later one done by another replica does not settle one still in hand", async () => {
+  it("settles each message by itself: a later one settled by another replica does not settle an earlier one", async () => {
     const { audit, publish, partition } = await setUp();
     const other = await busOf("audit");
     const seen: string[] = [];

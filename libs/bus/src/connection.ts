@@ -20,7 +20,7 @@ export type Connection = {
   inboxPrefix: string;
   /** Aborted when the bus closes. */
   closing: AbortSignal;
-  /** Rises with every reconnect; what was learnt from the server in an earlier epoch may be untrue. */
+  /** Rises with every reconnect; what the server reported in an earlier epoch may be outdated. */
   epoch(): number;
   connected(): boolean;
   /** Resolves when connected, or when the bus closes. */
@@ -28,7 +28,7 @@ export type Connection = {
   /** The work's result, or AppError `unavailable` as soon as the connection is lost; an answer would never come. */
   untilLost<T>(work: Promise<T>): Promise<T>;
   onReconnect(listener: () => void): () => void;
-  /** What does not work at present, by part; shown by `check()`. */
+  /** Present failures by part; reported by `check()`. */
   problems: Map<string, string>;
   check(): Promise<string>;
   close(): Promise<void>;
@@ -46,7 +46,8 @@ async function connectForEver(options: BusOptions): Promise<NatsConnection> {
         inboxPrefix: `_INBOX_${options.name}`,
         authenticator: nkeyAuthenticator(new TextEncoder().encode(options.seed)),
         maxReconnectAttempts: -1,
-        // Two refusals in a row would close the connection for good: a key that is being rotated heals by itself.
+        // Two refusals in a row would close the connection for ever, while a key that is being rotated is soon
+        // accepted.
         ignoreAuthErrorAbort: true,
         reconnectTimeWait: 250,
         reconnectJitter: 100,
@@ -158,7 +159,7 @@ export async function openConnection(options: BusOptions): Promise<Connection> {
   };
 }
 
-/** Throws at once when there is no connection: a request would only sit in a buffer until it times out. */
+/** Throws at once when there is no connection: a request would only wait in a buffer until it times out. */
 export function assertConnected(connection: Connection): void {
   if (!connection.connected()) throw new AppError("unavailable", "NATS is not connected", { retryAfterSeconds: 1 });
 }

@@ -9,7 +9,7 @@ const same = { subject: newest.subject, msgId: newest.msgId };
 
 describe("a durable", () => {
   it.each([
-    ["stands where it was", stream, consumer, newest, same, null],
+    ["is at its former position", stream, consumer, newest, same, null],
     ["waits far behind its stream", stream, { ...consumer, deliveredSeq: 2 }, null, null, null],
     ["has seen a message that has expired since", stream, consumer, { ...newest, streamSeq: 3 }, null, null],
     ["is new on an empty stream", { created, lastSeq: 0 }, { ...consumer, deliveredSeq: 0 }, null, null, null],

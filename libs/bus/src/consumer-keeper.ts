@@ -8,7 +8,7 @@ import type { BusMessage, ConsumeOptions } from "./types.ts";
 import { startWatch, type Watch } from "./watch.ts";
 
 const lookEveryMs = 30_000;
-// The outbox keeps published rows as long: what a restored stream lost and got again lies within.
+// The outbox keeps published rows as long: what a restored stream lost and received again is within this time.
 const replayMs = 10 * 60_000;
 
 const labels: ["stream", "durable"] = ["stream", "durable"];
@@ -20,8 +20,8 @@ const resetCounter = counter("muster_bus_consumer_resets_total", "Durables re-cr
 export type Seen = Pick<BusMessage, "streamSeq" | "subject" | "msgId">;
 
 /**
- * Why a durable cannot go on where it stands, or null. `stored` is what the stream holds now where the newest message
- * seen stood.
+ * Why a durable cannot continue at its position, or null. `stored` is what the stream holds now at the position of the
+ * newest message seen.
  */
 export function resetReason(
   stream: { created: string; lastSeq: number },
@@ -104,7 +104,7 @@ export function keepConsumer(connection: Connection, options: ConsumeOptions, on
       onReset();
       return;
     }
-    // Another replica re-created it: what was seen through the former one proves nothing.
+    // Another replica re-created it: what was seen through the former durable proves nothing.
     if (info.created !== knownCreated) newest = null;
     knownCreated = info.created;
     const { state, created } = streamInfo;

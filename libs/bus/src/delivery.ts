@@ -57,7 +57,10 @@ export function createDelivery(
     settle(message, `-NAK ${JSON.stringify({ delay: Math.round(delayMs * 1e6) })}`, open);
   };
 
-  /** Runs until it succeeds or fails for good. "stopped" when the consumer ended while it waited for what is away. */
+  /**
+   * Runs until it succeeds or fails permanently. "stopped" when the consumer ended while it waited for an unavailable
+   * dependency.
+   */
   const attempt = async (run: () => Promise<void>): Promise<{ error: unknown } | "done" | "stopped"> => {
     for (let waits = 0; ; waits++) {
       try {
@@ -77,7 +80,7 @@ export function createDelivery(
 
   const handlePoison = async (message: Held, error: unknown, open: Set<Held>) => {
     const reason = describe(error);
-    // Whatever stops it from being stored, the message is not let go: it would be lost.
+    // While the message cannot be stored it is kept, whatever the cause: it would be lost.
     for (let waits = 0; !signal.aborted; waits++) {
       try {
         await options.onPoison(message, reason);

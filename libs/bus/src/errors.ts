@@ -16,7 +16,7 @@ export function isMissing(error: unknown, what: "stream" | "consumer" | "message
   return error.api_error.err_code === wanted;
 }
 
-/** Reason in words that a log line or `/readyz?verbose` can show; NATS errors say nothing but their code otherwise. */
+/** Reason in words that a log line or `/readyz?verbose` can show; the text of NATS errors is only their code. */
 export function describe(error: unknown): string {
   if (isPermissionViolation(error)) return `refused by the permission file (${(error as Error).message})`;
   if (error instanceof NatsError && error.code === ErrorCode.NoResponders)
@@ -36,7 +36,7 @@ export function busError(what: string, cause: unknown): AppError {
   return new AppError("unavailable", text, { cause, retryAfterSeconds: 1 });
 }
 
-/** Whether a handler failed only because something it needs is away: such failures never make a message poison. */
+/** Whether a handler failed only because a dependency was unavailable: such failures never make a message poison. */
 export function isTemporary(error: unknown): boolean {
   return error instanceof AppError && (error.code === "unavailable" || error.code === "overloaded");
 }

@@ -15,8 +15,8 @@ type Position = { created: string; seq: number; lastTs: string; last: { subject:
 type Session = { pull: Pull; name: string; epoch: number; expected: number };
 
 /**
- * Reads a stream from now on through an ephemeral consumer of its own, in order; says when it cannot prove that nothing
- * was missed.
+ * Reads a stream from now on through its own ephemeral consumer, in order; reports a gap when it cannot prove that
+ * nothing was missed.
  */
 export function startFollower(connection: Connection, options: FollowOptions, handlers: FollowHandlers): Follower {
   const { jsm, log } = connection;
@@ -26,7 +26,9 @@ export function startFollower(connection: Connection, options: FollowOptions, ha
   let session: Session | null = null;
   let position: Position | null = null;
 
-  /** Whether everything after the position is still in the stream, right behind the very message that stood there. */
+  /**
+   * Whether everything after the position is still in the stream, and the message at the position is still the same.
+   */
   const isContinuous = async (info: StreamInfo): Promise<boolean> => {
     if (!position || position.created !== info.created || position.seq > info.state.last_seq) return false;
     if (!position.last) return position.seq === info.state.last_seq && position.lastTs === info.state.last_ts;
@@ -49,7 +51,7 @@ export function startFollower(connection: Connection, options: FollowOptions, ha
     }
   };
 
-  /** A handler that throws has not taken in what happened: that is a gap. */
+  /** A handler that throws has missed the message: that is a gap. */
   const tell = (call: () => void) => {
     try {
       call();

@@ -3,7 +3,7 @@ import { nkeys } from "nats";
 import { generateNkey } from "./nkey.ts";
 
 describe("a generated NKey", () => {
-  it("is a user of the client library: its seed gives its public key, and signs what that verifies", () => {
+  it("is a user of the client library: its public key follows from its seed, and verifies what the seed signs", () => {
     const message = new TextEncoder().encode("nonce");
     for (let n = 0; n < 20; n++) {
       const { seed, publicKey } = generateNkey();

@@ -160,7 +160,7 @@ afterAll(async () => {
 });
 
 describe.each(natsServices.map((service) => [service]))("%s", (service) => {
-  it("publishes what the matrix gives it, and nothing else", async () => {
+  it("publishes what the matrix permits, and nothing else", async () => {
     const nc = connections[service];
     for (const { subject } of publishRules) nc.publish(subject, "", { reply: createInbox(`_INBOX_${service}`) });
     await allRefusalsKnown(service);
@@ -172,7 +172,7 @@ describe.each(natsServices.map((service) => [service]))("%s", (service) => {
     }
   });
 
-  it("listens to what the matrix gives it, and nothing else", async () => {
+  it("subscribes to what the matrix permits, and to nothing else", async () => {
     const nc = connections[service];
     const subscriptions = subscribeRules.map(({ subject }) => nc.subscribe(subject, { callback: () => {} }));
     await allRefusalsKnown(service);
@@ -199,7 +199,7 @@ describe("strangers", () => {
 });
 
 describe("live queries", () => {
-  it("lets the gateway answer what it was asked, and only there", async () => {
+  it("lets the gateway reply to a request", async () => {
     const gateway = connections.gateway;
     const subject = `agent.rpc.${org}`;
     const subscription = gateway.subscribe(subject, { callback: (_error, message) => void message.respond("answer") });

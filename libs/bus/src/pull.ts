@@ -12,12 +12,13 @@ export type Held = BusMessage & {
   respond(payload: string | Uint8Array): void;
 };
 
-/** `gone`: the server does not answer for this consumer any more, or says that it was deleted. */
+/** `gone`: the server does not answer for this consumer any more, or reports that it was deleted. */
 export type Pulled = { messages: Held[]; gone: boolean };
 
 export type Pull = {
   /**
-   * What is pending now, else the first that comes and what came with it; empty after about 30 s or an interruption.
+   * The pending messages, else the first that arrives and those that arrive with it; empty after about 30 s or an
+   * interruption.
    */
   next(batchMax: number, bytesMax: number): Promise<Pulled>;
   interrupt(): void;
@@ -28,7 +29,7 @@ export type Pull = {
 const expiresMs = 30_000;
 const heartbeatMs = 5_000;
 const silenceMs = 12_500;
-// The server says when nothing more is pending, except when `max_ack_pending` is what stops it.
+// The server reports when nothing more is pending, except when `max_ack_pending` is what stops it.
 const quietMs = 10;
 // What the server adds to a body when it counts bytes: subject, reply subject, headers.
 const overheadBytes = 1_024;

@@ -111,7 +111,7 @@ describe("after a restart of NATS", () => {
     expect(await (await opening).check()).toBe("ok");
   });
 
-  it("re-creates stream and durable when the whole store is gone", async () => {
+  it("re-creates stream and durable when the whole store was deleted", async () => {
     const { audit, identity, publish } = await setUp();
     const before = await publish(1, 5);
     await nats.kill9();
@@ -143,7 +143,7 @@ describe("after a restart of NATS", () => {
     expect(after.created).toBe(promised.created);
   });
 
-  it("recovers when only the message files are older: the durable stands ahead of its stream", async () => {
+  it("recovers when only the message files are older: the durable is ahead of its stream", async () => {
     const { identity, publish, reconnected, seen } = await setUp();
     await publish(1, 5);
     await nats.stop();
@@ -182,7 +182,7 @@ describe("following AUTH", () => {
     return { identity, gateway, seen };
   };
 
-  it("says when it has begun and gives every later message once, in order", async () => {
+  it("reports a gap when it begins and then delivers every later message once, in order", async () => {
     const { identity, seen } = await follow();
     for (let n = 1; n <= 30; n++) await publish(identity, n);
     await until(() => seen.length === 31);

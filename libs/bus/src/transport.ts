@@ -90,7 +90,9 @@ export function createTransport(connection: Connection): Transport {
   };
 }
 
-/** Without the organization, which stands in the subject: attributes of spans are for everyone who may see traces. */
+/**
+ * Only the first word of the subject: the rest names the organization, and everyone who may see traces sees attributes.
+ */
 function messaging({ subject, msgId }: OutgoingMessage) {
   return {
     "messaging.system": "nats",

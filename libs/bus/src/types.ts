@@ -15,7 +15,7 @@ export type Transport = {
    * `permission_denied`.
    */
   publish(message: OutgoingMessage): Promise<Promised>;
-  /** What stands at a place of a stream now; `msgId` null when nothing does. Throws AppError `unavailable`. */
+  /** The message at a position of a stream now; `msgId` is null when there is none. Throws AppError `unavailable`. */
   lookup(stream: string, seq: number): Promise<{ created: string; msgId: string | null }>;
   onReconnect(listener: () => void): void;
 };
@@ -44,9 +44,9 @@ export type ConsumeOptions = {
   batchBytes: number;
   /** Deliveries after which a message that still fails by itself is poison. */
   maxDeliver: number;
-  /** Awaited before each pull; who reads by many durables at a time bounds by it how much waits in memory. */
+  /** Awaited before each pull: a reader of many durables bounds by it how many messages wait in memory. */
   room?(): Promise<void>;
-  /** Must store the message durably: it is acknowledged afterwards and gone. */
+  /** Must store the message durably: it is acknowledged afterwards, and the stream delivers it no more. */
   onPoison(message: BusMessage, reason: string): Promise<void>;
 };
 
@@ -58,7 +58,7 @@ export type Consumer = {
    * to which they were handed out. Throws AppError `unavailable`.
    */
   floor(): Promise<{ settled: number; delivered: number }>;
-  /** Ends after the batch in hand; what was not handled is given back. */
+  /** Ends after the present batch; messages that were not handled are returned to the stream. */
   stop(): Promise<void>;
 };
 
@@ -68,14 +68,14 @@ export type FollowHandlers = {
   onMessage(message: BusMessage): void;
   /**
    * Called when following has begun and after each interruption in which messages may have been missed: load the state
-   * anew.
+   * again.
    */
   onGap(): void;
 };
 
 export type Follower = { stop(): Promise<void> };
 
-/** Core NATS, beside the streams: questions that want an answer now or never. Nothing is stored. */
+/** Core NATS, besides the streams: for requests that are answered now or never. Nothing is stored. */
 export type Relay = {
   /**
    * Sends a request and passes on every reply until stopped. `onNobody` when the subject has no subscriber, or the

@@ -12,7 +12,7 @@ export type Watch = {
 
 /**
  * Runs a task at once, after every reconnect and every `everyMs`, never twice at a time; a failed run is repeated with
- * back-off up to 5 s and stands in `check()` under its name meanwhile.
+ * back-off up to 5 s, and `check()` reports it under its name meanwhile.
  */
 export function startWatch(connection: Connection, name: string, everyMs: number, task: () => Promise<void>): Watch {
   const stopped = new AbortController();

@@ -190,7 +190,7 @@ describe("verifyWebhook", () => {
   const verified = (headers: Record<string, string> | Headers, raw: string | Uint8Array = body, by = secret) =>
     verifyWebhook(by, headers, raw, { now: () => now });
 
-  it("accepts what the secret signed, also beside another signature, in any kind of header object", async () => {
+  it("accepts what the secret signed, also next to another signature, in any kind of header object", async () => {
     expect(await verified(sent(mac(key)))).toBe(true);
     expect(await verified(sent(`${mac("other")} ${mac(key)}`), Buffer.from(body))).toBe(true);
     expect(await verified(new Headers(sent(mac(key))))).toBe(true);

@@ -13,7 +13,7 @@ export type ClientOptions = {
   apiKey?: string;
   /** A person's, from a sign-in; refreshed when it expires. */
   tokens?: Tokens;
-  /** Hears of each next pair of tokens, to store it, and of null when the session has ended. */
+  /** Called with each next pair of tokens, to store it, and with null when the session has ended. */
   onTokens?: (next: Tokens | null) => void;
   /** Around each exchange of the refresh token, where several processes or tabs share a session. */
   refreshWith?: RefreshWith;
@@ -33,8 +33,8 @@ const repeatHeader = "idempotency-key";
 
 /**
  * A typed client of the API: `GET`, `POST` … take a path of the OpenAPI document and resolve to `{data}` or `{error}`,
- * whose `code` says what is wrong; they reject only when the caller aborts. Requests that may be repeated are, as
- * Retry-After says: those that change nothing, PUT, DELETE, and each POST that takes an Idempotency-Key, which gets
+ * whose `code` names the failure; they reject only when the caller aborts. Requests that may be repeated are repeated
+ * as Retry-After asks: those that change nothing, PUT, DELETE, and each POST that takes an Idempotency-Key, which gets
  * one.
  */
 export function createMusterClient(options: ClientOptions): MusterClient {

@@ -1,4 +1,7 @@
-/** The objects of a reply of JSON lines (`parseAs: "stream"`), as they come. Ends with it; rejects when it is cut. */
+/**
+ * The objects of a reply of JSON lines (`parseAs: "stream"`), as they come. Ends with the reply; rejects when the reply
+ * is cut.
+ */
 export async function* linesOf<T = unknown>(body: ReadableStream<Uint8Array> | null): AsyncGenerator<T> {
   if (body === null) return;
   const reader = body.getReader();

@@ -1,5 +1,5 @@
 export type RetryOptions = {
-  /** Repeats at most, beside the first attempt; 0 for none. */
+  /** Most repeats after the first attempt; 0 for none. */
   retries: number;
   /** The longest pause that is waited for, in milliseconds; a longer Retry-After is the caller's to judge. */
   maxPauseMs: number;

@@ -1,11 +1,11 @@
 export type Tokens = { accessToken: string; refreshToken: string };
 
-/** The next pair; `ended` when the refresh token is refused; `later` when the API could not say. */
+/** The next pair; `ended` when the refresh token is refused; `later` when the API could not decide. */
 export type Exchanged = Tokens | "ended" | "later";
 
 /**
- * Stands around each exchange of a refresh token, so that several processes or tabs with one session make one: it
- * returns the pair that another of them got, or calls `exchange` and stores what it returns.
+ * Wraps each exchange of a refresh token, so that several processes or tabs with one session make one: it returns the
+ * pair that another of them got, or calls `exchange` and stores what it returns.
  */
 export type RefreshWith = (current: Tokens, exchange: (tokens: Tokens) => Promise<Exchanged>) => Promise<Exchanged>;
 

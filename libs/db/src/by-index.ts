@@ -2,9 +2,9 @@ import { sql } from "./statement.ts";
 import type { Tx } from "./transaction.ts";
 
 /**
- * For this transaction tables are read by their indexes. The planner takes a condition of row-level security for one
- * that hardly a row meets and would sort all there is; and a plan that was made while the table was empty, which a
- * queue mostly is, would read all of it.
+ * Makes this transaction read tables by their indexes. The planner assumes that hardly any row meets a condition of
+ * row-level security, and would sort all rows; a plan made while the table was empty, which a queue mostly is, would
+ * read all of them.
  */
 export function byIndexAlone(tx: Tx): Promise<number> {
   return tx.execute(

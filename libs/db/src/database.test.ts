@@ -300,7 +300,7 @@ describe("emit", () => {
     },
   );
 
-  it("gives a message the trace of the call when it has none of its own", async () => {
+  it("stores a message with the trace of the call when it has none", async () => {
     const traceparent = `00-${"a".repeat(32)}-${"b".repeat(16)}-01`;
     await db.tx({ ...anyone, meta: { traceparent } }, async (t) =>
       t.emit({ subject: "tenancy.x", msgId: "traced", body: Buffer.from([]) }),
@@ -309,7 +309,7 @@ describe("emit", () => {
     expect(rows).toEqual([{ traceparent }]);
   });
 
-  it("keeps the outbox from everybody but the system", async () => {
+  it("keeps the outbox from every caller but the system", async () => {
     expect(await db.read(org(uuidv7()), outbox)).toEqual([]);
     expect(await db.tx(org(uuidv7()), (t) => t.execute(sql`delete from outbox`))).toBe(0);
   });

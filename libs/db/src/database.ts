@@ -21,17 +21,17 @@ export type Database = {
   name: string;
   /**
    * Runs `fn` in one transaction as `who`: committed when it resolves, undone when it throws. Throws AppError
-   * `overloaded` after 2 s without a free connection, `unavailable` when the database is away, `deadline_exceeded`
-   * past the deadline. Who emits thousands of messages a second gets the result up to 250 ms after COMMIT.
+   * `overloaded` after 2 s without a free connection, `unavailable` when the database is away, `deadline_exceeded` past
+   * the deadline. Heavy emitters are throttled: their result comes up to 250 ms after COMMIT.
    */
   tx<T>(who: Who, fn: (t: Tx) => Promise<T>, options?: TxOptions): Promise<T>;
   /**
-   * As `tx`, but COMMIT leaves with what `fn` asks for before its first await, and is answered with it: half of the way
-   * there and back, and others wait for its locks as long as the server takes, never for this process. A statement that
-   * is asked for later is an error.
+   * As `tx`, but COMMIT is sent together with the statements that `fn` issues before its first await, and answered with
+   * them. That saves half of the round trips, and other transactions wait for its locks only while the server works,
+   * never for this process. A statement that is issued later is an error.
    */
   inOneFlight<T>(who: Who, fn: (t: Tx) => Promise<T>, options?: TxOptions): Promise<T>;
-  /** The rows of one statement in a read-only transaction of its own, in one flight; throws as `tx` does. */
+  /** The rows of one statement in a separate read-only transaction, in one flight; throws as `tx` does. */
   read<R>(who: Who, statement: Statement): Promise<R[]>;
   /** The rows of each statement, from one read-only transaction in one flight; throws as `tx` does. */
   readAll<Rows extends readonly unknown[]>(
@@ -57,8 +57,8 @@ export type DatabaseOptions = {
   name: string;
   log: Logger;
   /**
-   * Prepare statements on each connection; "auto" (the default) finds out whether what stands at the address carries
-   * them.
+   * Prepare statements on each connection; "auto" (the default) finds out whether the server or pooler at the address
+   * supports them.
    */
   prepare?: boolean | "auto";
   /** The address of a standby: transactions there are read-only, and see the primary's changes a little later. */
@@ -67,7 +67,7 @@ export type DatabaseOptions = {
 
 const checkTimeoutMs = 2_000;
 const attempts = 3;
-/** A statement is cancelled by the server; a server that has not by then, and has not answered either, is not there. */
+/** The server cancels a statement; a server that neither cancelled nor answered by then is considered dead. */
 const silenceGraceMs = 2_000;
 
 /** A pool of connections as the unprivileged role of `url`; nothing is connected before the first transaction. */
@@ -136,7 +136,7 @@ export function openDatabase({ url, max, name, log, prepare = "auto", standby }:
       try {
         const { result, emitted } = await once(who, fn, options);
         done("commit");
-        // Neither part of the transaction's duration, nor with its connection.
+        // This wait neither counts as part of the transaction's duration nor holds its connection.
         const waitMs = emitted > 0 ? Math.min(pace.emitted(emitted), remainingMs(who) / 2) : 0;
         if (waitMs >= 1) await sleep(waitMs);
         return result;
@@ -146,15 +146,14 @@ export function openDatabase({ url, max, name, log, prepare = "auto", standby }:
           continue;
         }
         done("rollback");
-        // A write in a transaction that was asked for as read-only is a mistake of ours, and says nothing about the
-        // server.
+        // A write in a transaction requested as read-only is a mistake of ours, and no sign of a demoted server.
         throw (options.readOnly || options.snapshot) && isReadOnlyRefusal(error) ? error : publicFailure(error);
       }
     }
   }
 
   async function inOneFlight<T>(who: Who, fn: (t: Tx) => Promise<T>, options?: TxOptions): Promise<T> {
-    // Not awaited inside; what fails in it comes out of COMMIT.
+    // Not awaited inside; its failure is reported by COMMIT.
     const { asked } = await tx(who, async (t) => ({ asked: observed(fn(t)) }), options);
     return await asked;
   }

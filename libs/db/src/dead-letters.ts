@@ -31,7 +31,10 @@ const keptBytes = 65_536;
 const columns = sql`id, subject, msg_id as "msgId", reason, body, body_bytes as "bodyBytes", traceparent, attempts,
                     created_at as "createdAt", requeued_at as "requeuedAt"`;
 
-/** The dead letters of a service, for system callers only: messages put aside so that their neighbours go on. */
+/**
+ * The dead letters of a service, for system callers only: messages that were set apart so that later ones are
+ * processed.
+ */
 export function deadLetters(db: Database) {
   const who = { caller: systemCaller(db.name) };
   return {
@@ -53,7 +56,7 @@ export function deadLetters(db: Database) {
       ),
 
     /**
-     * Marks a letter as requeued and runs `again` in the same transaction (emit it, or handle it anew). False when
+     * Marks a letter as requeued and runs `again` in the same transaction (emit it, or handle it again). False when
      * there is no such letter or it was requeued before.
      */
     requeue: (id: string, again: (t: Tx, letter: DeadLetter) => Promise<void> | void): Promise<boolean> =>

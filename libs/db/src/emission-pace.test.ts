@@ -14,7 +14,7 @@ describe("the pace of emission", () => {
     expect(pace.emitted(1_000)).toBe(0);
   });
 
-  it("never delays who emits a few thousand a second", () => {
+  it("never delays an emitter of a few thousand messages per second", () => {
     let nowMs = 0;
     const pace = createEmissionPace(() => nowMs);
     for (; nowMs < 60_000; nowMs += 1) expect(pace.emitted(nowMs % 2 === 0 ? 5 : 4)).toBe(0);

@@ -3,10 +3,7 @@ export type EmissionPace = {
   emitted(count: number): number;
 };
 
-/**
- * About what a relay publishes: who emits faster only makes the outbox longer, and takes the processor from everybody
- * else.
- */
+/** About the rate of a relay: a faster emitter only makes the outbox longer and takes CPU time from all others. */
 const perSecond = 5_000;
 const atOnce = 1_000;
 const mostWaitMs = 250;
@@ -23,7 +20,7 @@ export function createEmissionPace(now: () => number = () => performance.now()):
       const nowMs = now();
       tokens = Math.min(atOnce, tokens + ((nowMs - atMs) * perSecond) / 1_000);
       atMs = nowMs;
-      // A debt beyond the longest wait is dropped: an emitter does not wait for another's much earlier messages.
+      // A debt beyond the longest wait is dropped: an emitter does not wait for the much earlier messages of another.
       tokens = Math.max(tokens - count, (-mostWaitMs * perSecond) / 1_000);
       return Math.max(0, (-tokens * 1_000) / perSecond);
     },

@@ -42,7 +42,7 @@ function secured(mode: (typeof modes)[number], hasAuthority: boolean, files: Ret
     rejectUnauthorized: mode !== "require" || hasAuthority,
     ...(mode === "verify-full" ? {} : { checkServerIdentity: () => undefined }),
   };
-  // A property of its own, since pg copies the options for each connection.
+  // Defined as an own property, since pg copies the options for each connection.
   return Object.defineProperty(options, "secureContext", { enumerable: true, get: () => files.context() });
 }
 

@@ -24,10 +24,10 @@ const lostConnection = new Set([
 /** The server is out of disk, of memory, or of a limit of its configuration: nothing was done, and later it may be. */
 const exhausted = new Set(["53100", "53200", "53400"]);
 
-/** What says nothing about the connections that are there. */
+/** Codes that concern new connections only: existing ones may be fine. */
 const aboutNewConnections = new Set(["53300", "57P03", "ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN"]);
 
-// pg gives these no code.
+// pg's errors with these texts have no code.
 const lostConnectionText =
   /^(Cannot use a pool after calling end|Connection terminated|timeout expired|Client has encountered a connection error|Client was closed|server closed)/;
 

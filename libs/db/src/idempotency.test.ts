@@ -20,7 +20,7 @@ const asked = (caller: string, key = "k") => ({ caller, rpc: "x.Y/Z", key, sha25
 const reply = Buffer.from("reply");
 
 describe("a key", () => {
-  it("is taken once, then gives what was stored under it", async () => {
+  it("is taken once, then returns what was stored under it", async () => {
     const caller = someone();
     const request = asked(caller.actor.id);
     await test.db.tx({ caller }, async (tx) => {

@@ -95,7 +95,7 @@ describe("jobs", () => {
     expect(await queue.get(job.id)).toMatchObject({ cursor: null });
   });
 
-  it("are invisible to anybody but the system", async () => {
+  it("are invisible to all callers but the system", async () => {
     expect(await test.db.read(someone, sql`select id from job`)).toEqual([]);
   });
 });

@@ -114,7 +114,7 @@ describe("migrate", () => {
     await check();
   });
 
-  it("says what to do with a schema of before the baseline", async () => {
+  it("reports what to do with a schema from before the baseline", async () => {
     await file("0002_second.sql", secured("second"));
     await run();
     await file("0001_baseline.sql", secured("baseline"));
@@ -130,7 +130,7 @@ describe("migrate", () => {
 
   it.each([
     ["a wrong name", "1_first.sql", "select 1", /tenancy\/1_first\.sql is not named/],
-    ["a transaction of its own", "0001_first.sql", "select 1;\n-- so\ncommit;", /0001_first\.sql begins or ends/],
+    ["its own BEGIN or COMMIT", "0001_first.sql", "select 1;\n-- so\ncommit;", /0001_first\.sql begins or ends/],
   ])("refuses a file with %s", async (_, name, text, message) => {
     await file(name, text);
     expect(await refused(run())).toMatch(message);

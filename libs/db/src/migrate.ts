@@ -8,7 +8,7 @@ import { sqlStatements } from "./sql-text.ts";
 import { StartRefused } from "./start-refused.ts";
 
 export type MigrateOptions = {
-  /** As the schema's owner, directly: the lock needs a session of its own (no PgBouncer in transaction mode). */
+  /** As the schema's owner, directly: the lock belongs to the session (no PgBouncer in transaction mode). */
   url: string;
   service: string;
   dirs: readonly MigrationDir[];
@@ -23,7 +23,7 @@ const lockAttempts = 20;
 
 /**
  * Brings the schema of `service` up to this version: plain SQL, forward only, one transaction per file, one process at
- * a time however many start. Throws StartRefused naming the file or role that stands in the way.
+ * a time however many start. Throws StartRefused naming the file or role that prevents it.
  */
 export async function migrate(options: MigrateOptions): Promise<void> {
   const { service, dirs, log, lockTimeoutMs = 5_000 } = options;

@@ -6,14 +6,12 @@ export type OutboxMessage = { subject: string; msgId: string; body: Uint8Array; 
 
 const rowsPerInsert = 1000;
 /**
- * From so many rows on one statement for any number of them: a third of the processor's time of a list of values, which
- * is parsed row by row.
+ * From this number of rows on, one statement with array parameters inserts all: it takes a third of the CPU time of a
+ * list of values, which is parsed row by row.
  */
 const manyRows = 16;
 
-/**
- * The inserts that store messages in their order; without a traceparent of its own a message takes the active span's.
- */
+/** The inserts that store messages in their order; a message without a traceparent gets the active span's. */
 export function outboxInserts(messages: readonly OutboxMessage[]): Query[] {
   const inserts: Query[] = [];
   for (let start = 0; start < messages.length; start += rowsPerInsert) {

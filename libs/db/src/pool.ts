@@ -17,8 +17,8 @@ export type ConnectionPool = {
   /** Throws what pg throws; code 25006 for a server in recovery. */
   connect(): Promise<pg.PoolClient>;
   /**
-   * Gives it back. After an error it is closed; after one that reports a server's end, so are all that were opened
-   * before.
+   * Returns the connection to the pool. After an error it is closed; after an error that reports a server's end, all
+   * connections opened before are closed, too.
    */
   release(client: pg.PoolClient, error?: unknown): void;
   /** Opens connections until there are `max`; fewer when three could not be had. */
@@ -44,8 +44,8 @@ class ServerClient extends pg.Client {
 }
 
 /**
- * Connections to whatever stands behind one address. It may move: after a server's end or demotion no connection of
- * before is handed out again, and a standby's never is (unless `standby`).
+ * Connections to the server behind one address, which may change: after a server's end or demotion no earlier
+ * connection is handed out again, and a standby's never is (unless `standby`).
  */
 export function openPool({ url, max, name, log, standby = false }: PoolOptions): ConnectionPool {
   const pool = new pg.Pool({
@@ -89,7 +89,7 @@ export function openPool({ url, max, name, log, standby = false }: PoolOptions):
   };
   const release = (client: pg.PoolClient, error?: unknown) => {
     if (error === undefined && madeIn.get(client) === generation) client.release();
-    // Inside a transaction it would hand its tenant to the next borrower.
+    // A connection inside a transaction would hand its tenant to the next borrower.
     else client.release(true);
     if (isServerGone(error)) generation += 1;
     observe();
@@ -115,7 +115,7 @@ export function openPool({ url, max, name, log, standby = false }: PoolOptions):
   };
 }
 
-/** Asked only of a server that says so: a pooler may still say what was true when it connected. */
+/** Asked only when the server reported recovery: a pooler may still report the state of when it connected. */
 async function isStandby(client: pg.PoolClient, discard: (client: pg.PoolClient) => void): Promise<boolean> {
   const server = client as unknown as ServerClient;
   if (!server.inRecovery) return false;

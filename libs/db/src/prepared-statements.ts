@@ -2,9 +2,9 @@ import { randomBytes } from "node:crypto";
 import type pg from "pg";
 
 /**
- * Whether statements prepared on this connection are there for its next transaction. Directly at a server they are. A
- * pooler hands each transaction to some server: one that carries prepared statements (PgBouncer 1.21 and newer) gives
- * them names of its own there, under any other they would be missing, or another process's.
+ * Whether statements prepared on this connection exist in its next transaction. On a direct connection they do. A
+ * pooler hands each transaction to any server connection: one that supports prepared statements (PgBouncer 1.21 and
+ * newer) renames them there; behind any other they would be missing, or another process's.
  */
 export async function carriesPrepared(client: pg.PoolClient): Promise<boolean> {
   const name = `probe_${randomBytes(6).toString("hex")}`;

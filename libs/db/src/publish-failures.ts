@@ -6,9 +6,9 @@ const maxPauseMs = 5_000;
 type Failed = { id: number; subject: string };
 
 /**
- * Tells a message that no stream takes from a stream that is away. A failure counts against the message itself when it
- * was refused, or when others of its root (the subject's first word, one stream each) got through beside it; otherwise
- * the whole root pauses, and the others go on.
+ * Distinguishes a message that no stream accepts from a stream that is unavailable. A failure counts against the
+ * message itself when it was refused, or when others of its root (the subject's first word, one stream each) were
+ * published in the same round; otherwise the whole root pauses, and the other roots continue.
  */
 export function createPublishFailures(pollMs: number, now: () => number = () => performance.now()) {
   const suspects = new Map<number, { attempts: number; againAtMs: number }>();

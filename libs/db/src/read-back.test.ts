@@ -16,7 +16,7 @@ function stream(messages: Record<number, string>, created = "c1") {
 }
 
 describe("read-back", () => {
-  it("asks for the newest promise only, and is content when it stands", async () => {
+  it("asks for the newest promise only, and finds nothing when it is kept", async () => {
     const { lookup, lookups } = stream({ 1: "m1", 2: "m2" });
     const readBack = createReadBack(lookup);
     readBack.note(at(1));
@@ -30,7 +30,7 @@ describe("read-back", () => {
   it.each([
     ["is missing", stream({})],
     ["is another message", stream({ 2: "other" })],
-    ["is in a stream created anew", stream({ 2: "m2" }, "c2")],
+    ["is in a re-created stream", stream({ 2: "m2" }, "c2")],
   ])("finds the promise broken when it %s, until the stream is forgotten", async (_, { lookup }) => {
     const readBack = createReadBack(lookup);
     readBack.note(at(2));

@@ -3,8 +3,8 @@ import type { Placed } from "./relay-store.ts";
 type Lookup = (stream: string, seq: number) => Promise<{ created: string; msgId: string | null }>;
 
 /**
- * Remembers the newest promise of each stream and finds out whether it still stands. What is due is pinned when the
- * doubt arises, so that newer promises, made after a loss, do not hide it.
+ * Remembers the newest promise of each stream and finds out whether it is still kept. The promises to look up are fixed
+ * when the doubt arises, so that newer promises, made after a loss, do not hide it.
  */
 export function createReadBack(lookup: Lookup) {
   const newest = new Map<string, Placed>();
@@ -15,7 +15,7 @@ export function createReadBack(lookup: Lookup) {
   };
 
   return {
-    /** Begins anew with what an earlier relay was promised; all of it is due. */
+    /** Starts over with the promises that an earlier relay received; all of them are due. */
     load(placed: readonly Placed[]): void {
       newest.clear();
       due = [...placed];

@@ -4,11 +4,11 @@ import { leaseMs, type RelayStore } from "./relay-store.ts";
 export type RelayLease = {
   /** The fencing number while the lease is surely ours, else null. */
   fence(): number | null;
-  /** Takes the lease if it is free: the new fencing number, or null. */
+  /** Takes the lease if it is free; returns the new fencing number, or null. */
   take(): Promise<number | null>;
-  /** Says that the database no longer knows us as the holder. */
+  /** Notes that the database no longer knows us as the holder. */
   lose(): void;
-  /** Gives the lease back; it may be taken again. */
+  /** Returns the lease; it may be taken again. */
   giveBack(): Promise<void>;
   /** Stops renewing and returns the lease. */
   release(): Promise<void>;
@@ -52,7 +52,7 @@ export function createRelayLease(store: RelayStore, log: Logger, onLost: () => v
       return held?.fence ?? null;
     },
     async take() {
-      // Counted from before the question: the database's clock began later.
+      // Counted from before the query: the database's lease began later.
       const sentMs = performance.now();
       const fence = await store.acquire();
       if (fence === null) return null;

@@ -9,7 +9,7 @@ export type OutboxRow = { id: number; subject: string; msgId: string; body: Uint
 /** `fillsShare`: the last row that its lane may have in this turn. */
 export type SharedRow = OutboxRow & { lane: string; fillsShare: boolean };
 
-/** The place in a stream at which a message was promised to stand. */
+/** The position in a stream that a message was promised. */
 export type Placed = { stream: string; created: string; seq: number; msgId: string };
 
 export type RelayStore = ReturnType<typeof relayStore>;
@@ -23,8 +23,8 @@ const longMs = 60_000;
 const lanesOfATurn = 64;
 
 /**
- * What the relay `holder` reads and writes; all but taking the lease does nothing (and says so) under a foreign
- * fence.
+ * What the relay `holder` reads and writes; everything but taking the lease does nothing, and reports that, under a
+ * foreign fence.
  */
 export function relayStore(db: Database, holder: string) {
   const who = { caller: systemCaller(db.name) };

@@ -35,7 +35,7 @@ const emit = (subject: string, count: number, name = subject) =>
   test.db.tx({ caller: null }, async (t) => {
     for (let n = 0; n < count; n++) t.emit({ subject, msgId: `${name}/${n}`, body: Buffer.from("x") });
   });
-/** Takes a turn that lasts `tookMs`, marks what it gave as published, and returns the number per subject. */
+/** Takes a turn that lasts `tookMs`, marks what it returned as published, and returns the number per subject. */
 async function take(tookMs = 10): Promise<Turn & { counts: Record<string, number> }> {
   const turn = await turns.next(most, []);
   const ids = turn.rows.map(({ id }) => id);
@@ -50,7 +50,7 @@ async function take(tookMs = 10): Promise<Turn & { counts: Record<string, number
 }
 
 describe("turns of an outbox", () => {
-  it("give everything in the order of its ids while that is little", async () => {
+  it("return everything in the order of its ids while little waits", async () => {
     await emit("events.s.a.t", 3);
     await emit("audit.tenancy.1", 2);
     await emit("events.s.a.t", 1, "late");
@@ -66,7 +66,7 @@ describe("turns of an outbox", () => {
     expect(more).toBe(false);
   });
 
-  it("bring what others say in the first turn, however much of one organization stands before it", async () => {
+  it("include the messages of others in the first turn, however many of one organization precede them", async () => {
     await emit("events.s.big.device.offline", 3_000);
     await emit("events.s.small.t", 2);
     await emit("audit.tenancy.4", 2);
@@ -100,7 +100,7 @@ describe("turns of an outbox", () => {
     expect(published.filter((id) => id.startsWith("s"))).toEqual(Array.from({ length: 40 }, (_, n) => `s${n}/0`));
   });
 
-  it("let one that has very many rest four times as long as its turn took, and others go on meanwhile", async () => {
+  it("let a heavy emitter rest four times as long as its turn took, while others continue", async () => {
     await emit("events.s.big.t", 3_000);
     await emit("events.s.small.t", 1);
     const first = await take(10);
@@ -116,14 +116,14 @@ describe("turns of an outbox", () => {
     expect((await take(10)).counts).toEqual({ "events.s.big.t": 50 });
   });
 
-  it("never let it rest longer than a quarter of a second, however slow the stream was", async () => {
+  it("never let a heavy emitter rest longer than a quarter of a second, however slow the stream was", async () => {
     await emit("events.s.big.t", 300);
     await emit("events.s.small.t", 1);
     await take(5_000);
     expect(turns.restMs()).toBe(250);
   });
 
-  it("give whole turns, one after the other, to a heavy emitter while it is the only one", async () => {
+  it("are whole, one after the other, for a heavy emitter while it is the only one", async () => {
     await emit("events.s.big.t", 1_000);
     for (const rows of [256, 256, 256]) {
       const turn = await take();
@@ -133,7 +133,7 @@ describe("turns of an outbox", () => {
     expect(rests).toBe(0);
   });
 
-  it("share alike among many that all have very many, and none of them rests", async () => {
+  it("are shared equally among heavy emitters, and none of them rests", async () => {
     for (const org of ["a", "b", "c", "d"]) await emit(`events.s.${org}.t`, 400);
     for (let n = 0; n < 6; n++) {
       const { counts, more } = await take();
@@ -143,7 +143,7 @@ describe("turns of an outbox", () => {
     expect(rests).toBe(0);
   });
 
-  it("come to everybody when hundreds have very many", async () => {
+  it("reach every emitter when hundreds are heavy", async () => {
     const subjects = Array.from({ length: 150 }, (_, n) => `events.s.o${n}.t`);
     for (const subject of subjects) await emit(subject, 20);
     const left = new Set(subjects);
@@ -155,7 +155,7 @@ describe("turns of an outbox", () => {
     expect([...left]).toEqual([]);
   });
 
-  it("leave out lanes of a stream that is away", async () => {
+  it("leave out lanes of an unavailable stream", async () => {
     await emit("events.s.big.t", 300);
     await emit("audit.tenancy.4", 300);
     const { rows } = await turns.next(most, ["events"]);

@@ -17,14 +17,11 @@ export type Turns = {
   restMs(): number;
 };
 
-/**
- * Of a lane at most so many rows in one turn once more rows wait than a turn takes, or an equal share when lanes are
- * few.
- */
+/** Most rows of one lane per turn while more rows wait than a turn takes; with few lanes an equal share of the turn. */
 const leastShare = 16;
 /**
- * For so long after others had messages, lanes with very many take turns of `yieldingRows`, each followed by a rest
- * this many times as long.
+ * Time in milliseconds after other lanes had messages, in which busy lanes take turns of `yieldingRows`, each followed
+ * by a rest `restFactor` times as long.
  */
 const yieldMs = 250;
 const yieldingRows = 50;
@@ -33,8 +30,8 @@ const mostRestMs = 250;
 
 /**
  * What a relay publishes next: everything in the order of its ids while a turn holds all that waits, else lanes in
- * turns. One that fills its share is busy: beside others it goes on for a fifth of the time until nothing of it is left
- * waiting.
+ * turns. A lane that fills its share is busy: while others have messages it gets a fifth of the time, until none of its
+ * messages wait.
  */
 export function createTurns(
   store: Pick<RelayStore, "unpublished" | "shares">,

@@ -102,7 +102,7 @@ describe("the relay", () => {
     const { publish } = bus.transport;
     bus.transport.publish = async (message) => {
       if (message.msgId === "lost") {
-        // The primary ended before its standby had the row; the new one gives its id to another.
+        // The primary ended before its standby had the row; the new primary assigns its id to another row.
         await withClient(test.superuserUrl, (client) =>
           client.query("update tenancy.outbox set msg_id = 'its successor' where msg_id = 'lost'"),
         );
@@ -189,7 +189,7 @@ describe("the relay", () => {
     expect((await heldBy())?.fence).toBeGreaterThanOrEqual(before?.fence ?? 0);
   });
 
-  it("gives its lease back when it has nothing to do, and publishes the next message at once all the same", async () => {
+  it("returns its lease when it has nothing to do, and still publishes the next message at once", async () => {
     start({ restAfterMs: 50 });
     await emit("audit.a.1", "m1");
     await allPublished();
@@ -279,7 +279,7 @@ describe("the relay", () => {
     expect(bus.received.filter((id) => id === "e1")).toHaveLength(1);
   });
 
-  it("publishes again into a stream that was created anew, also without a reconnect", async () => {
+  it("publishes again into a re-created stream, also without a reconnect", async () => {
     start({ readBackMs: 50 });
     await emit("audit.a.1", "m1", "m2");
     await allPublished();
@@ -310,7 +310,7 @@ describe("the relay", () => {
     expect(await deadLetters(test.db).list()).toEqual([]);
   });
 
-  it("puts a message that is refused among the dead letters, and its neighbours go on", async () => {
+  it("puts a message that is refused among the dead letters, and publishes its neighbours", async () => {
     bus.refuse((subject) => (subject === "audit.bad" ? new AppError("permission_denied", "not yours") : undefined));
     start();
     await emit("audit.bad", "poison");

@@ -10,7 +10,10 @@ import { createTurns } from "./relay-turns.ts";
 
 export type Promised = { stream: string; created: string; seq: number };
 
-/** The bus as the relay needs it. AppError `permission_denied` or `validation_failed` from `publish` says: never. */
+/**
+ * The bus as the relay needs it. AppError `permission_denied` or `validation_failed` from `publish` means that a repeat
+ * never helps.
+ */
 export type OutboxTransport = {
   publish(message: { subject: string; msgId: string; body: Uint8Array; traceparent: string | null }): Promise<Promised>;
   /** The message at that position now: `created` of the stream, and null where there is no message. */
@@ -25,14 +28,14 @@ export type RelayOptions = {
   pollMs?: number;
   /** Milliseconds between two checks of the newest promise. */
   readBackMs?: number;
-  /** Milliseconds without work after which the lease is given back. */
+  /** Milliseconds without work after which the lease is returned. */
   restAfterMs?: number;
 };
 
 export type Relay = {
   /** Checks for messages now. Called automatically after each COMMIT of `db` that emitted. */
   wake(): void;
-  /** Ends after the round in hand and returns the lease. */
+  /** Ends after the present round and returns the lease. */
   stop(): Promise<void>;
 };
 
@@ -139,7 +142,7 @@ export function startRelay(options: RelayOptions): Relay {
     return readBack.isDue && (await readBack.broken()).length > 0;
   };
 
-  /** A ring says that there is something: to ask would take as long as to take the lease. */
+  /** After a wake-up there is work: checking for it would take as long as taking the lease. */
   const takeLease = async (isRung: boolean): Promise<number | null> => {
     if (!(isRung && isVacant) && !(await isNeeded())) return null;
     const fence = await lease.take();
@@ -152,7 +155,7 @@ export function startRelay(options: RelayOptions): Relay {
     const fence = lease.fence() ?? (await takeLease(isRung));
     if (fence === null) return false;
     if (fence !== loadedFence) {
-      // After a rest in which no other relay held the lease the newest promises are those that are known.
+      // When no other relay held the lease meanwhile, the newest promises are the known ones.
       if (loadedFence === null || fence !== loadedFence + 1) readBack.load(await store.newestPlaced());
       loadedFence = fence;
     }
@@ -214,7 +217,7 @@ function createPauses() {
   let interrupt: (() => void) | undefined;
   return {
     stopped: () => stopped,
-    /** Whether one came since this was asked last. */
+    /** Whether a wake-up came since the last call. */
     heardWake(): boolean {
       const wasWoken = woken;
       woken = false;
@@ -243,7 +246,7 @@ function createPauses() {
   };
 }
 
-/** Answers true at most once in `ms`, the first time after that long. */
+/** Returns true at most once per `ms`, the first time after `ms`. */
 function every(ms: number): () => boolean {
   let lastMs = performance.now();
   return () => {

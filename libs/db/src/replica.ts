@@ -69,7 +69,7 @@ export function openReplica({ url, primary, max, log, maxLagMs, pollMs = 1_000 }
       }
       const replayed = place(there.lsn);
       holds = marks.findLast(({ lsn }) => lsn <= replayed) ?? holds;
-      // What is older says nothing more; what the standby will never reach (a lost server's) goes with its time.
+      // Older marks are of no more use; marks that the standby will never reach (of a lost server) are dropped by age.
       marks = marks.filter((mark) => mark.atMs > (holds?.atMs ?? 0) && mark.atMs > atMs - 10 * maxLagMs);
       trouble = null;
     } catch (error) {

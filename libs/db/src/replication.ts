@@ -4,13 +4,13 @@ import { sql } from "./statement.ts";
 
 /** What an acknowledged transaction is worth when this server is lost. */
 export type Replication = {
-  /** It is on another server, too. */
+  /** Whether it is on another server, too. */
   isSynchronous: boolean;
-  /** The same in words, for `/readyz?verbose`. */
+  /** The finding in words, for `/readyz?verbose`. */
   found: string;
 };
 
-/** What the primary says of `synchronous_commit` and `synchronous_standby_names`; throws as `read` does. */
+/** The primary's `synchronous_commit` and `synchronous_standby_names`, evaluated; throws as `read` does. */
 export async function replicationOf(db: Database): Promise<Replication> {
   const [row] = await db.read<{ commit: string; standbys: string }>(
     { caller: systemCaller(db.name) },

@@ -7,7 +7,7 @@ export function roleNames(service: string): RoleNames {
   return { schema, owner: `muster_${schema}_owner`, app: `muster_${schema}_app`, lookup: `muster_${schema}_lookup` };
 }
 
-/** Roles beside the application's that log in for one duty alone, by service. */
+/** Duties of a service that have their own login role, besides the application's. */
 const duties: Readonly<Record<string, readonly string[]>> = { audit: ["pruner"] };
 
 /** The role of each duty of a service: `muster_audit_pruner`. */

@@ -82,7 +82,7 @@ describe("roles.sql", () => {
     await withRolesLock(() => withClient(test.superuserUrl, inRollback));
   });
 
-  it("gives the app no CREATE, no temporary tables, no function it was not granted, and no other schema", async () => {
+  it("grants the app no CREATE, no temporary tables, no function it was not granted, and no other schema", async () => {
     await owner("create function f() returns int language sql as 'select 1'");
     await withClient(test.appUrl, async (app) => {
       for (const text of [

@@ -11,7 +11,7 @@ describe("settings of a transaction", () => {
     expect(values).toEqual(["", "", "", "", "", "", "", "10000", "30000"]);
   });
 
-  it("tell an empty list of organizations from no list, and restricted sites from unrestricted", () => {
+  it("distinguish an empty list of organizations from no list, and restricted sites from unrestricted", () => {
     const none = settingsQuery({ caller: { ...partner, orgAccess: { mode: "list", orgIds: [] }, siteIds: [] } }, 1);
     expect(none.values.slice(3, 6)).toEqual(["list", "{}", "{}"]);
     const all = settingsQuery({ caller: partner }, 1);

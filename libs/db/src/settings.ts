@@ -29,8 +29,8 @@ const text = `select ${[
   .join(", ")}`;
 
 /**
- * The select that gives a transaction its tenant and its time limit. Every setting is written every time, empty when
- * absent, and only for this transaction. Throws TypeError when an id that becomes part of an array is no UUID.
+ * The select that sets a transaction's tenant and time limit. Every setting is written every time, empty when absent,
+ * and only for this transaction. Throws TypeError when an id that becomes part of an array is no UUID.
  */
 export function settingsQuery(who: Who, timeoutMs: number): Query {
   const limits = [String(Math.max(1, Math.ceil(timeoutMs))), idleInTransactionMs];

@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => test.drop());
 
-it("what waits in a service's tables is counted; what was requeued or has ended is not", async () => {
+it("pending work in a service's tables is counted; what was requeued or has ended is not", async () => {
   expect(await standingOf(test.db)).toEqual({ outboxWaiting: 0, outboxOldestSeconds: 0, deadLetters: 0, openJobs: 0 });
   const body = Buffer.from("x");
   await test.db.tx({ caller: systemCaller("tenancy") }, async (t) => {

@@ -7,10 +7,10 @@ export type Query = { text: string; values: readonly unknown[] };
 // biome-ignore lint/suspicious/noExplicitAny: knex's own default for records that are not described
 export type Statement = Query | Knex.QueryBuilder<any, any> | Knex.Raw<any>;
 
-// What each sql`…` was made of, so that one can stand inside another with its parameters renumbered.
+// The source of each sql`…`, so that one can be spliced into another with its parameters renumbered.
 const sources = new WeakMap<object, { strings: TemplateStringsArray; inserts: readonly unknown[] }>();
 
-/** Texts of templates that nothing was spliced into: one text, whose hash is known, for all that are made of one. */
+/** Texts of templates without splices: all statements of one template share one string, whose hash V8 keeps. */
 const texts = new WeakMap<TemplateStringsArray, string>();
 
 /** A statement from a template: each `${value}` becomes a parameter, a nested sql`…` is spliced in as text. */
@@ -33,7 +33,7 @@ function textOf(strings: TemplateStringsArray): string {
   return text;
 }
 
-/** The same for templates that only statements without values were spliced into, which are mostly constants. */
+/** Texts of templates into which only statements without values were spliced; those are mostly constants. */
 const splicedTexts = new WeakMap<TemplateStringsArray, { parts: readonly unknown[]; text: string }>();
 
 function spliced(strings: TemplateStringsArray, inserts: readonly unknown[]): Query {
@@ -48,7 +48,7 @@ function spliced(strings: TemplateStringsArray, inserts: readonly unknown[]): Qu
   return { text, values };
 }
 
-/** A statement without values; null for a value; undefined for what makes another text each time. */
+/** The insert itself for a statement without values; null for a value; undefined when the text differs each time. */
 function partOf(insert: unknown): unknown {
   if (!isSpliced(insert)) return null;
   return (insert as Query | undefined)?.values.length === 0 ? insert : undefined;

@@ -45,7 +45,7 @@ describe("a transaction", () => {
     );
   });
 
-  it("says that it may have been committed when the answer to COMMIT is lost", async () => {
+  it("reports that it may have been committed when the answer to COMMIT is lost", async () => {
     const { client } = fakeClient((text) => {
       if (text === "COMMIT") throw new Error("Connection terminated unexpectedly");
       return { command: text };

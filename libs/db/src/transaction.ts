@@ -53,7 +53,7 @@ export function openTransaction(
   let unanswered = 0;
   let over = false;
 
-  // What follows a failed statement only says "current transaction is aborted": the first error is the one that
+  // Statements after a failed one only report "current transaction is aborted": the first error is the one that
   // explains.
   const noteError = (error: unknown) => {
     firstError ??= { error };
@@ -190,7 +190,7 @@ function watchSilence(client: PoolClient, silentMs: number): Silence {
   };
 }
 
-/** The first word of a statement: names of spans are few, and the text is an attribute; values stand in neither. */
+/** The first word of a statement: spans have few names, the text is an attribute, and neither contains values. */
 function operationOf(text: string): string {
   return /[a-z]+/i.exec(text)?.[0].toUpperCase() ?? "SQL";
 }

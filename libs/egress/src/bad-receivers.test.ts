@@ -61,13 +61,13 @@ describe("a receiver with TLS", () => {
     ["speaks TLS 1.0 alone", () => secure({ ...old, maxVersion: "TLSv1" }), /^TLS failed: .* no TLS 1.2 or newer/],
     ["is plain HTTP on that port", () => createHttp(answers), /^TLS failed: .* does not speak TLS/],
     ["is another protocol", () => createTcp((socket) => socket.write("220 smtp\r\n")), /^TLS failed: .* not speak TLS/],
-  ])("that %s is refused at once, and the error says so", async (_what, server, message) => {
+  ])("that %s is refused at once, and the error names the cause", async (_what, server, message) => {
     const result = await poster(await portOf(server()), "https")();
     expect(result).toMatchObject({ status: null, error: { code: "tls", message: expect.stringMatching(message) } });
     expect(result.totalMs).toBeLessThan(timeoutMs);
   });
 
-  it("that never ends its handshake is given up in time, and the error says that no connection came about", async () => {
+  it("that never ends its handshake is given up in time with an error about the connection", async () => {
     const result = await poster(await portOf(createTcp(() => undefined)), "https")();
     expect(result.error).toMatchObject({
       code: "timeout",

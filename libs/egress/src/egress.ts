@@ -26,7 +26,7 @@ export type Egress = {
   profile: (typeof profiles)[ProfileName];
   /** Judges a URL and every address its name has now. Throws EgressRefused. */
   check(url: string): Promise<Target>;
-  /** One request to what `check` gave just before; never throws. */
+  /** One request to a target that `check` returned just before; never throws. */
   send(target: Target, request: ExchangeRequest): Promise<Exchange>;
   pools: ReturnType<typeof openPools>;
   close(): Promise<void>;
@@ -34,7 +34,7 @@ export type Egress = {
 
 const keptUrls = 5_000;
 
-/** A way out of the building that reaches the public internet alone. */
+/** Outgoing requests that reach the public internet alone. */
 export function openEgress({
   profile,
   exceptions = noExceptions,

@@ -193,7 +193,7 @@ describe("a name", () => {
     await expect(dial([addresses])).rejects.toMatchObject({ reason, passing: true });
   });
 
-  it("is asked once for many, kept between 5 and 60 s, and asked anew afterwards", async () => {
+  it("is asked once for many, kept between 5 and 60 s, and asked again afterwards", async () => {
     let now = 0;
     let asked = 0;
     const resolver = createResolver(
@@ -214,7 +214,7 @@ describe("a name", () => {
 });
 
 describe("a guarded request", () => {
-  it("judges each redirect anew: one to a private address is refused, and none is followed beyond the profile's", async () => {
+  it("judges each redirect: one to a private address is refused, and none beyond the profile's number is followed", async () => {
     const locations = ["http://169.254.169.254/latest/", "https://[::ffff:10.0.0.1]/", "https://2130706433/"];
     let location = "";
     const port = await http((_request, response) => response.writeHead(302, { location }).end());

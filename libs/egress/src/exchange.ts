@@ -31,7 +31,7 @@ export type ExchangeError =
   | "network";
 
 export type Exchange = {
-  /** Null when no answer came; then `error` says why. */
+  /** Null when no answer came; then `error` is the reason. */
   status: number | null;
   headers: Record<string, string | string[] | undefined>;
   body: Buffer;
@@ -41,7 +41,7 @@ export type Exchange = {
   remoteAddress: string | null;
   /** No connection was opened for it. */
   reused: boolean;
-  /** Milliseconds from the start; null when it did not come so far. */
+  /** Milliseconds from the start; null when it was not reached. */
   connectedMs: number | null;
   headersMs: number | null;
   totalMs: number;

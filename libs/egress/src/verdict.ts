@@ -39,8 +39,8 @@ const loopback6 = range("::1/128 loopback");
 const unspecified6 = range("::/128 unspecified");
 
 /**
- * Whether an address (16 bytes) is one of the public internet. What carries an IPv4 address inside is judged by it:
- * mapped, compatible, NAT64, 6to4; Teredo by both of its own.
+ * Whether an address (16 bytes) is one of the public internet. An address that contains an IPv4 address is judged by
+ * that: mapped, compatible, NAT64, 6to4; Teredo by both that it contains.
  */
 export function verdict(address: Uint8Array): Verdict {
   if (address.length !== 16) throw new RangeError("an address has 16 bytes");

@@ -10,14 +10,14 @@ const randomLength = 26;
 
 /**
  * A new key: `svc_`, 26 random base64url characters (156 bits), and the 6 that are the CRC-32 of those, so that a
- * scanner can tell a key from any other text (docs/api-keys.md).
+ * scanner recognizes keys (docs/api-keys.md).
  */
 export function newApiKeyText(): string {
   const random = randomBytes(20).toString("base64url").slice(0, randomLength);
   return `${apiKeyPrefix}${random}${checksum(random)}`;
 }
 
-/** Whether a text has the form and the checksum of a key; says nothing of whether there is one. */
+/** Whether a text has the form and the checksum of a key; not whether such a key exists. */
 export function looksLikeApiKey(text: string): boolean {
   const match = shape.exec(text);
   return match !== null && checksum(match[1] as string) === match[2];

@@ -118,7 +118,7 @@ export type ErrorCode = (typeof errorCodes)[number];
 
 export type ErrorOptions = {
   cause?: unknown;
-  /** Public facts about the failure, shown beside the code (`limit`, `required`, `details` …). */
+  /** Public facts about the failure, shown next to the code (`limit`, `required`, `details` …). */
   facts?: Record<string, unknown>;
   /** Seconds after which a repeat makes sense. */
   retryAfterSeconds?: number;

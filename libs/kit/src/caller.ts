@@ -30,7 +30,7 @@ export type Caller = {
   keyId: string | null;
 };
 
-/** What travels beside the caller as plain metadata. */
+/** What is sent with the caller as plain metadata. */
 export type RequestMeta = {
   requestId: string;
   clientAddress: string | null;

@@ -63,7 +63,7 @@ const list = (text: string) =>
     .map((item) => item.trim())
     .filter((item) => item !== "");
 
-/** Base URLs of a service's RPC port, comma-separated; `use` says what they are used for. */
+/** Base URLs of a service's RPC port, comma-separated; `use` describes what they are used for. */
 export const baseUrls = (service: string, use: string) =>
   z
     .string()

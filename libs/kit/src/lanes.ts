@@ -3,7 +3,7 @@ export type Lanes<J> = {
   add(lane: string, job: J): void;
   /** Removes a cancelled job; false when its turn has come already. */
   remove(lane: string, job: J): boolean;
-  /** The longest waiting of the next lane, which goes to the end of the row. */
+  /** The job that waits longest in the next lane; the lane then goes to the end of the queue. */
   next(): J | undefined;
   waitingIn(lane: string): number;
   readonly size: number;

@@ -68,7 +68,7 @@ export async function runProcess(options: Options, start: (process: Process) => 
   process.on("SIGINT", () => void end(0, "SIGINT"));
   // Under a launcher: a closed channel means that the launcher has ended, and nothing else would stop this process.
   if (process.send) process.on("disconnect", () => void end(0, "launcher gone"));
-  // It may have gone while this process was still loading.
+  // The launcher may have ended while this process was still loading.
   if (process.send && !process.connected) return end(0, "launcher gone");
   const fatal = (err: unknown) => {
     log.fatal({ err }, "uncaught error");

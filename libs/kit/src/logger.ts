@@ -4,7 +4,7 @@ import { AppError } from "./app-error.ts";
 
 export type { Logger } from "pino";
 
-/** Error fields that may stand in a log line. Query parameters, bodies and headers never do. */
+/** Error fields that a log line may contain. Query parameters, bodies and headers never do. */
 function serializeError(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { message: String(error) };
   const known = error as Error & { code?: unknown; constraint?: unknown; table?: unknown; cause?: unknown };

@@ -12,7 +12,7 @@ function fillYoungGeneration(): object[] {
 }
 
 describe("memory of a process at rest", () => {
-  it("is given back: the young generation is small afterwards, and what is in use stays", async () => {
+  it("is returned: the young generation is small afterwards, and what is in use stays", async () => {
     const kept = fillYoungGeneration();
     expect(heapNow().youngBytes).toBeGreaterThan(4 * MiB);
     await shrinkHeap();

@@ -5,7 +5,7 @@ import { type Repeating, repeatEvery } from "./repeat.ts";
 
 /** Interval in milliseconds at which a process checks whether it is idle. */
 const lookMs = 10_000;
-/** Share of the time that an event loop at rest works. */
+/** Share of the time that an idle event loop works at most. */
 const restingShare = 0.05;
 /** Bytes of the young generation that are not worth a collection. */
 const smallBytes = 4 * 1024 * 1024;

@@ -26,7 +26,7 @@ export class Readiness {
     this.#listeners.add(listener);
   }
 
-  /** Adds a dependency; the check answers "ok" or says what is wrong. */
+  /** Adds a dependency; the check returns "ok" or the problem in words. */
   addCheck(name: string, check: Check): void {
     this.#checks.set(name, check);
   }

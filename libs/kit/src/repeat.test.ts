@@ -5,7 +5,7 @@ const settled = async () => {
   for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve));
 };
 
-/** A task whose runs end when the test says so. */
+/** A task whose runs end when the test ends them. */
 function held() {
   const ends: ((error?: Error) => void)[] = [];
   const task = () => new Promise<void>((resolve, reject) => ends.push((error) => (error ? reject(error) : resolve())));
@@ -37,7 +37,7 @@ describe("a task that is repeated", () => {
     clearInterval(alive);
   });
 
-  it("is over when stop says so: a run under way has ended, and none follows", async () => {
+  it("is over when stop resolves: a run under way has ended, and none follows", async () => {
     const { task, ends } = held();
     const repeating = repeatEvery(1, task, () => undefined);
     const alive = setInterval(() => undefined, 1);

@@ -42,7 +42,7 @@ const further: Partial<Record<string, readonly Permission[]>> = {
   "audit:read": ["audit:export"],
 };
 
-/** Every permission a scope stands for: a user must hold them all to grant it, and a key with it acts with them. */
+/** Every permission that a scope includes: a user must hold them all to grant it, and a key with it acts with them. */
 export function permissionsOfScope(scope: KeyScope): readonly Permission[] {
   return [scopePermissions[scope], ...(further[scope] ?? [])];
 }

@@ -47,7 +47,7 @@ describe("secret box", () => {
     expect(() => secretBox(keys, "webhook").open(sealed, "p")).toThrow();
   });
 
-  it("says what a new first key leaves to be sealed again", () => {
+  it("reports what a new first key leaves to be sealed again", () => {
     const [older, newer] = [key("old"), key("new")];
     const sealed = secretBox(older, "test").seal(Buffer.from("x"), "p");
     const both = secretBox(`${newer},${older}`, "test");

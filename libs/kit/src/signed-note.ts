@@ -72,7 +72,7 @@ export function openNote(note: string, known: readonly NoteVerifier[]): OpenedNo
 
 /**
  * The keys of a setting such as CHECKPOINT_PRIVATE_KEY, `name:base64 PKCS#8 (Ed25519)[,…]` or `name+hash+base64` of a
- * key that only verifies any more. The first signs, all verify. Throws on anything else.
+ * key that now only verifies. The first signs, all verify. Throws on anything else.
  */
 export function noteKeys(setting: string): { signer: NoteSigner; verifiers: NoteVerifier[] } {
   const keys = setting.split(",").map((entry) => keyOf(entry.trim()));

@@ -51,7 +51,7 @@ describe("certificate files", () => {
     expect(files.context()).not.toBe(before.context);
   });
 
-  it("stay in use as they were while only one of a pair has changed, and while one is gone", () => {
+  it("stay in use as they were while only one of a pair has changed, and while one is missing", () => {
     const files = tlsFiles({ cert, key }, names);
     swap(cert, other.cert);
     secondsLater(2);
@@ -64,7 +64,7 @@ describe("certificate files", () => {
     expect(files.material().key).toBe(other.key.toString());
   });
 
-  it("that were written anew with the same contents are no new version", () => {
+  it("that were rewritten with the same contents are no new version", () => {
     const files = tlsFiles({ cert, key }, names);
     swap(cert, server.cert);
     secondsLater(2);

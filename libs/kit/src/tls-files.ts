@@ -17,9 +17,9 @@ export type TlsFiles = {
    * What the files hold now; what they held last while they do not fit together (a rotation writes them one by one).
    */
   material(): TlsMaterial;
-  /** The same, ready for `tls.connect`. */
+  /** The contents in the form that `tls.connect` takes. */
   context(): SecureContext;
-  /** Rises whenever other contents are in use. */
+  /** Number that rises whenever other contents are in use. */
   version(): number;
 };
 

@@ -7,7 +7,7 @@ const load = createRequire(import.meta.url);
 // 24 files and 240 KB. These paths are not its interface: the version is fixed.
 export const Client = load("undici/lib/dispatcher/client.js") as typeof HttpClient;
 export const Pool = load("undici/lib/dispatcher/pool.js") as typeof HttpPool;
-// The index gives its classes their methods; this is the one that is used here beside `dispatch`.
+// The index adds methods to its classes; `request` is the only one that is used here besides `dispatch`.
 Pool.prototype.request = load("undici/lib/api/api-request.js") as HttpPool["request"];
 export const buildConnector = load("undici/lib/core/connect.js") as typeof ConnectorBuilder;
 export const { HTTPParserError } = load("undici/lib/core/errors.js") as typeof errors;

@@ -10,7 +10,7 @@ export const maxTokenSeconds = 60;
  */
 export const maxListedIds = 500;
 
-/** Claims of a caller token beside iss, aud, iat and exp. Id lists are packed; an absent list means unrestricted. */
+/** Claims of a caller token besides iss, aud, iat and exp. Id lists are packed; an absent list means unrestricted. */
 export type CallerClaims = {
   actor: Actor;
   scope: Scope;

@@ -52,7 +52,7 @@ describe("caller tokens", () => {
       expect(await verifier().verify(await signer.tokenFor(caller, "tenancy"), rpc)).toEqual(caller);
     }));
 
-  it("tell an empty list of organizations and sites from none", () =>
+  it("distinguish an empty list of organizations and sites from none", () =>
     withVerifier(async (keys, verifier) => {
       const { signer } = keys.add("gateway");
       const caller = testUser({ scope: "partner", orgAccess: { mode: "list", orgIds: [] }, siteIds: [] });
@@ -120,7 +120,7 @@ describe("caller tokens", () => {
       expect(await outcome(() => check.verify(token, rpc))).toBe("admitted");
     }));
 
-  it("stop being admitted, also when remembered, once their key is gone", () =>
+  it("stop being admitted, also when remembered, once their key is removed", () =>
     withVerifier(async (keys, verifier) => {
       const { signer, kid } = keys.add("gateway");
       const check = verifier();

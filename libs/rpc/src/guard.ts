@@ -25,7 +25,7 @@ import type { Verifier } from "./verifier.ts";
 export type GuardDeps = {
   verifier: Verifier;
   log: Logger;
-  /** True while the process stops, in which what a handler needs may be gone. */
+  /** True while the process stops, when dependencies of handlers may already be closed. */
   stopping: () => boolean;
 };
 
@@ -44,11 +44,11 @@ export type Guard = {
   method: RpcMethod;
   /** Runs `handler`; rejects with a ConnectError only. */
   call<T>(incoming: Incoming, handler: () => T | Promise<T>): Promise<T>;
-  /** The same around a stream of answers. */
+  /** Like `call`, around a stream of answers. */
   stream<T>(incoming: Incoming, handler: () => AsyncIterable<T>): AsyncGenerator<T>;
 };
 
-/** Codes that say something is wrong with the service, not with the request: their causes belong in the log. */
+/** Codes that mean a fault of the service, not of the request: their causes belong in the log. */
 const failing: ReadonlySet<ErrorCode> = new Set(["unavailable", "overloaded", "deadline_exceeded"]);
 
 export function createGuard(deps: GuardDeps, method: DescMethod): Guard {
@@ -175,7 +175,7 @@ function untilInterrupted<T>(incoming: Incoming, log: Logger, rpc: string, run: 
       interrupted = true;
       reject(reason);
     });
-    // Over before it began: while the token was verified, say.
+    // The call ended before its handler began, for example while the token was verified.
     if (interrupted) return;
     const result = run();
     if (!isPromise(result)) resolve(result);
@@ -188,7 +188,7 @@ function untilInterrupted<T>(incoming: Incoming, log: Logger, rpc: string, run: 
   });
 }
 
-/** The handler may be waiting for something: its clean-up is asked for, not awaited. */
+/** The handler may be waiting: its clean-up is requested, not awaited. */
 function closeQuietly<T>(answers: AsyncIterator<T>, log: Logger, rpc: string): void {
   answers.return?.().then(undefined, (err: unknown) => {
     log.debug({ err, rpc }, "rpc stream failed after its call had ended");

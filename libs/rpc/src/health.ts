@@ -4,7 +4,7 @@ import { type Health, HealthCheckResponse_ServingStatus as Status } from "@muste
 
 export type HealthService = {
   impl: ServiceImpl<typeof Health>;
-  /** From now on NOT_SERVING, whatever readiness says; watchers learn it. */
+  /** Reports NOT_SERVING from now on, whatever readiness is; watchers are notified. */
   drain(): void;
   /** Ends every watch, so that their connections can close. */
   close(): void;

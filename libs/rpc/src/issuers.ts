@@ -3,7 +3,7 @@ import type { ActorType } from "@muster/kit";
 export type IssuerRules = {
   /** Actor types whose tokens this issuer may mint. */
   actors: readonly ActorType[];
-  /** RPCs ("package.Service/Method") that this issuer's own `system` actor opens, beside the probe. */
+  /** RPCs ("package.Service/Method") that this issuer's own `system` actor opens, besides the probe. */
   systemRpcs: readonly string[];
 };
 

@@ -1,7 +1,7 @@
 import { type CallOptions, type ContextValues, createContextKey, createContextValues } from "@connectrpc/connect";
 import { AppError, type Caller, type RequestMeta } from "@muster/kit";
 
-/** Names of the metadata that our calls carry beside the protocol's own. */
+/** Names of the metadata that our calls carry besides the protocol's own. */
 export const metadataNames = {
   caller: "muster-caller",
   requestId: "muster-request-id",
@@ -15,7 +15,7 @@ export const metadataNames = {
 const hopMs = 20;
 const maxUserAgent = 512;
 
-/** Who calls, for a transport that mints their token for its own service. */
+/** The caller, for a transport that mints the token for its own service. */
 export const callerKey = createContextKey<Caller | null>(null, { description: "caller of an RPC" });
 const valuesOf = new WeakMap<Caller, ContextValues>();
 

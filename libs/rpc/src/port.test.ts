@@ -192,7 +192,7 @@ describe("health", () => {
 });
 
 describe("drain", () => {
-  it("answers unavailable where something that a handler needs is gone already", async () => {
+  it("answers unavailable where a dependency of a handler is closed already", async () => {
     const impl = sessionImpl({ login: () => Promise.reject(new Error("closed before")) });
     const to = await open({ services: [register(SessionService, impl)] });
     transport = createTransport({ baseUrls: [to.url] });
@@ -297,7 +297,7 @@ describe("drain", () => {
     await Promise.all([aborted.promise, failed]);
   });
 
-  it("does the same for http2 sessions that hold a stream open", async () => {
+  it("closes http2 sessions that hold a stream open after the grace", async () => {
     const call = waiting();
     const to = await open({ services: call.services, graceMs: 50 });
     const h2 = createConnectTransport({ baseUrl: to.url, httpVersion: "2", useBinaryFormat: true });

@@ -46,7 +46,7 @@ export type RpcPort = {
 };
 
 /**
- * Serves Connect, gRPC and gRPC-Web on one port, with grpc.health.v1 and ProbeService beside `services`. Cleartext:
+ * Serves Connect, gRPC and gRPC-Web on one port, with grpc.health.v1 and ProbeService besides `services`. Cleartext:
  * HTTP/1.1 and HTTP/2 are distinguished by the first bytes. With TLS: by ALPN, and clients show a certificate of our
  * authority. Rejects when the address cannot be had.
  */
@@ -113,7 +113,7 @@ export async function servePort(options: PortOptions): Promise<RpcPort> {
     session.on("close", () => sessions.delete(session));
     session.on("error", (err) => log.debug({ err }, "http2 session failed"));
   });
-  // Failures of a connection before or beside HTTP are the client's; without a listener they would end the process.
+  // Failures of a connection outside of HTTP are the client's; without a listener they would end the process.
   h2.on("sessionError", (err) => log.debug({ err }, "http2 session failed"));
 
   const sockets = new Set<Socket>();
@@ -179,8 +179,8 @@ export async function servePort(options: PortOptions): Promise<RpcPort> {
   });
 
   /**
-   * The kernel accepts before us, and cuts that with the listener, request and all: who still comes is sent away
-   * first.
+   * The kernel accepts connections before us, and resets them with the listener, requests included: late clients are
+   * answered first.
    */
   const untilNobodyComes = async () => {
     const endsMs = performance.now() + lateMs;

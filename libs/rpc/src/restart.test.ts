@@ -35,7 +35,7 @@ function calling(baseUrls: string[], clients: number, perCallMs: number) {
       const client = createClient(SessionService, transport);
       while (going) {
         called += 1;
-        // Each server of this test has a key of its own, so that these calls are refused, which is an answer, too.
+        // Each server of this test has its own key, so that these calls are refused, which is an answer, too.
         await client.login({}).catch((error: unknown) => {
           if (toAppError(error).code !== "unauthenticated") failures.push(error);
         });

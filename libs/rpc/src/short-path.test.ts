@@ -64,7 +64,7 @@ describe("the short path", () => {
     expect(fromBinary(EchoResponseSchema, answer.bytes).message).toBe("héllo");
   });
 
-  it("gives handlers caller, metadata, deadline, request headers and context values", async () => {
+  it("passes handlers caller, metadata, deadline, request headers and context values", async () => {
     const key = createContextKey("nothing");
     const seen = deferred<{
       context: HandlerContext;
@@ -131,7 +131,7 @@ describe("the short path", () => {
     expect(answer.headers).toMatchObject({ "x-cache": "hit", "trailer-x-rows": "12", "content-length": "0" });
   });
 
-  it("refuses a body that says it is too large without reading it", async () => {
+  it("refuses a body whose length is announced as too large without reading it", async () => {
     const to = await serve({}, { limits: { maxBodyBytes: 1_000 } });
     const answer = await post(to, echoPath, echo("x".repeat(2_000)));
     expect(answer.status).toBe(429);
@@ -259,7 +259,7 @@ describe("the short path", () => {
     ],
     ["rejects", () => Promise.reject(new Error("password is hunter2"))],
     ["returns what cannot be encoded", () => ({ tokens: { expiresInSeconds: "hunter2" as unknown as number } })],
-  ])("says nothing but Internal error when a handler %s, and logs the cause", async (_name, handler) => {
+  ])("answers nothing but Internal error when a handler %s, and logs the cause", async (_name, handler) => {
     const to = await serve({ login: handler });
     const answer = await post(to, loginPath, login, { [metadataNames.requestId]: "req-7" });
     expect(answer.status).toBe(500);

@@ -79,7 +79,7 @@ function receive(
       if (!serving) refuse(request, response, error);
     }, timeoutMs);
   }
-  // Fires after every answer, and before one when the client has gone.
+  // Fires after every answer, and before one when the client has disconnected.
   response.on("close", () => {
     clearTimeout(timer);
     if (!response.writableFinished) context.interrupt(new ConnectError("Cancelled", Code.Canceled));

@@ -23,7 +23,7 @@ export function useRpcTls(settings: RpcTlsSettings, log?: Logger): void {
   ofThisProcess = tlsFiles({ ca, cert, key }, names, log);
 }
 
-/** What ports and transports use that are not given files of their own; null: no TLS. */
+/** Files of this process, for ports and transports without their own; null: no TLS. */
 export const processTls = (): TlsFiles | null => ofThisProcess;
 
 /** Throws ConfigError for the URL of a service that does not agree with whether there is TLS. */

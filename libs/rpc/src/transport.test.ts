@@ -300,7 +300,7 @@ describe("the transport", () => {
     await gone.promise;
   });
 
-  it("gives calls that name no timeout the default one", async () => {
+  it("ends calls that name no timeout at the default one", async () => {
     const server = createServer(() => {});
     const client = createClient(ProbeService, transportTo([await listen(server)], { defaultTimeoutMs: 50 }));
     expect(await client.echo({}).catch(toAppError)).toMatchObject({ code: "deadline_exceeded" });

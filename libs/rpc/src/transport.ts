@@ -32,9 +32,7 @@ import { createTargets } from "./targets.ts";
 import { processTls } from "./tls.ts";
 import { type Answer, UnaryCall } from "./unary-call.ts";
 
-/**
- * A call that may last longer than this has connections of its own: waiting for an agent must not hold up the others.
- */
+/** A call that may last longer than this uses separate connections: waiting for an agent must not delay other calls. */
 const longCallMs = 15_000;
 const longConnections = 64;
 
@@ -56,9 +54,7 @@ export type TransportOptions = {
   /** Unary calls under way and waiting; more are refused as `overloaded`. */
   maxInFlight?: number;
   maxResponseBytes?: number;
-  /**
-   * The service behind these URLs, and who mints the tokens of callers for it; without them a call brings its token.
-   */
+  /** The service behind these URLs, and the signer of caller tokens for it; without them each call brings its token. */
   callers?: { service: string; signer: Pick<Signer, "tokenFor"> };
   /** Certificates for mutual TLS; the process's own by default. */
   tls?: TlsFiles | null;

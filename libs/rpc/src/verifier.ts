@@ -14,7 +14,7 @@ const maxTokenCharacters = 16 * 1024 * 1024;
 
 export type Verifier = {
   /**
-   * Who is calling `rpc` ("package.Service/Method"). Throws (or rejects with) `unauthenticated` for a missing, forged,
+   * The caller of `rpc` ("package.Service/Method"). Throws (or rejects with) `unauthenticated` for a missing, forged,
    * expired or foreign token, `permission_denied` when a service acting as itself does not open this RPC.
    */
   verify(token: string | undefined, rpc: string): Caller | Promise<Caller>;
@@ -50,7 +50,7 @@ export function createVerifier(options: {
       const found = readPublicKeys(options.directory);
       if (sameKeys(keys, found)) return;
       keys = found;
-      // A key that went must not live on in what it signed.
+      // A removed key must not stay valid through the cached tokens that it signed.
       verified.clear();
     } catch (err) {
       options.log?.error({ err, service: options.service }, "caller keys not readable, keeping the last reading");

@@ -4,9 +4,9 @@ import type { TenancySnapshot } from "./tenancy-snapshot.ts";
 import { type TenantCopyDeps, takeTenants } from "./tenant-copy.ts";
 
 /**
- * Takes what tenancy has of these ids into the copy and returns whether there was any. For ids that the copy lacks:
- * what was only just made is known at once, and an unknown id costs one call and no wait. Throws `unavailable` when
- * tenancy does not answer.
+ * Copies what tenancy has under these ids and returns whether there was any. For ids that the copy lacks: a tenant that
+ * was just created is known at once, and an unknown id costs one call and no wait. Throws `unavailable` when tenancy
+ * does not answer.
  */
 export type LearnTenants = (ids: readonly string[]) => Promise<boolean>;
 

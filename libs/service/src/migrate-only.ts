@@ -13,7 +13,7 @@ const settings = z.object({
  */
 export async function migrateOnly(service: string, dirs: readonly MigrationDir[]): Promise<void> {
   let log = createLogger(service);
-  // Under a launcher: its channel closing means that it is gone. PostgreSQL takes back what was not committed.
+  // Under a launcher: a closed channel means that the launcher has ended. PostgreSQL takes back what was not committed.
   const leave = () => process.exit(1);
   if (process.send) process.on("disconnect", leave);
   try {

@@ -86,7 +86,7 @@ export function readNewestPage<R extends { id: string; created_at: Date }>(
   return readListPage(db, who, list, page);
 }
 
-/** The query's own wall beside row-level security, for rows of organizations of a table named `t`. */
+/** The query's own check of access besides row-level security, for rows of organizations in a table named `t`. */
 export function inSight(caller: Caller): Query {
   if (caller.scope === "system") return sql`true`;
   if (caller.scope === "organization") return sql`t.org_id = ${caller.orgId}`;

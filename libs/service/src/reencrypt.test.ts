@@ -169,7 +169,7 @@ describe("re-encryption", () => {
     expect(job?.state).toBe("failed");
   });
 
-  it("begins anew for another first key", async () => {
+  it("starts over for another first key", async () => {
     await fill(2);
     await owner.tx(system, (tx) =>
       tx.execute(sql`

@@ -11,7 +11,7 @@ export type ReencryptOptions = {
   columns: readonly SealedColumn[];
   log: Logger;
   chunkRows?: number;
-  /** How long another run that says nothing counts as alive. */
+  /** Milliseconds for which a silent run of another process counts as alive. */
   staleMs?: number;
 };
 
@@ -84,7 +84,7 @@ export async function reencrypt(options: ReencryptOptions): Promise<Reencrypted>
     await queue.fail(job, why);
     throw new Error(why);
   };
-  // What the database throws leaves the job as it is: the next run goes on with it.
+  // When the database fails, the job stays as it is, and the next run continues it.
   for (;;) {
     await pass();
     // Nothing stale was met: neither left by us nor sealed behind our back.
@@ -99,7 +99,7 @@ export async function reencrypt(options: ReencryptOptions): Promise<Reencrypted>
   return result;
 }
 
-/** The unfinished job for this key, once its holder is gone, or a new one. */
+/** The unfinished job for this key, once its holder is silent, or a new one. */
 async function takeJob(options: ReencryptOptions, keyId: string): Promise<Job> {
   const { db, log, staleMs = 30_000 } = options;
   const queue = jobs(db);

@@ -69,7 +69,7 @@ export type ServiceDefinition<S extends z.ZodRawShape> = {
    * that may not have a consumer on the stream.
    */
   alsoTold?: (subject: string) => string | null;
-  /** What its status shows beside the figures that every service has. */
+  /** Figures that its status shows besides those of every service. */
   figures?: (db: Database) => Promise<OwnFigures>;
   start(context: ServiceContext<z.infer<z.ZodObject<S & typeof serviceSettings>>>): Promise<Registration[]>;
 };
@@ -80,7 +80,7 @@ const farewellMs = 500;
 const tenantCopySettings = {
   TENANCY_URL: baseUrls("tenancy", "queried for its snapshot"),
 };
-/** What a service has of its own settings once they are read; TENANCY_URL where it keeps a copy of the tenants. */
+/** Settings of a service once they are read; TENANCY_URL only where it keeps a copy of the tenants. */
 type CopySettings = z.infer<z.ZodObject<typeof serviceSettings>> &
   Partial<z.infer<z.ZodObject<typeof tenantCopySettings>>>;
 

@@ -7,7 +7,7 @@ export type SealedColumn = {
   /** The primary key: columns in order, each with its PostgreSQL type. */
   key: readonly (readonly [column: string, type: string])[];
   column: string;
-  /** The purpose that its writer gives to `secretBox`. */
+  /** The purpose that its writer passes to `secretBox`. */
   purpose: string;
   /** The place that its writer seals at, from the key's values as text. */
   place(key: readonly string[]): string;

@@ -5,7 +5,7 @@ import type { GetStatusResponse, StatusService } from "@muster/proto/muster/comm
 import { callContext } from "@muster/rpc";
 import { requirePermission, requireScope } from "./guards.ts";
 
-/** Figures that one service has beside those of all. */
+/** Figures of one service besides those that all services have. */
 export type OwnFigures = Partial<Pick<GetStatusResponse, "deliveriesDue" | "deliveriesOldestDueSeconds">>;
 
 type Deps = {

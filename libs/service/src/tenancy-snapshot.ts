@@ -4,12 +4,12 @@ import type { TenantChanged } from "@muster/proto/muster/events/v1/tenancy_pb";
 import { SnapshotService } from "@muster/proto/muster/tenancy/v1/snapshot_pb";
 import { callOptions, createSigner, createTransport } from "@muster/rpc";
 
-/** Tenancy's own state, as its SnapshotService gives it. */
+/** Tenancy's own state, as its SnapshotService returns it. */
 export type TenancySnapshot = {
   /** A page from the cursor on; "" begins, and "" as the next one ends. The signal ends the call. */
   page(cursor: string, signal?: AbortSignal): Promise<{ tenants: TenantChanged[]; nextCursor: string }>;
   hash(signal?: AbortSignal): Promise<{ sha256: string }>;
-  /** Those of the ids that there are, deleted partners and organizations included. */
+  /** The tenants that exist under these ids, deleted partners and organizations included. */
   tenants(ids: readonly string[]): Promise<TenantChanged[]>;
 };
 

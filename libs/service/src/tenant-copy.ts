@@ -18,11 +18,12 @@ export const tenantMigrations: MigrationDir = {
   path: fileURLToPath(new URL("../migrations", import.meta.url)),
 };
 
-/** Told of each row whose status or deletion is new, in the transaction that makes it so. */
+/** Called with each row whose status or deletion is new, in the transaction that stores it. */
 export type OnTenantChange = (tx: Tx, change: TenantChange) => Promise<void> | void;
 
 /**
- * Told of the device events of a batch, oldest first and repeats included, in the transaction that takes the batch in.
+ * Called with the device events of a batch, oldest first and repeats included, in the transaction that takes the batch
+ * in.
  */
 export type OnDeviceChanges = (tx: Tx, changes: readonly DeviceChanged[]) => Promise<void>;
 
@@ -31,7 +32,7 @@ export type OnDeviceChanges = (tx: Tx, changes: readonly DeviceChanged[]) => Pro
  */
 export type PurgedTenant = { kind: "organization" | "partner"; id: string };
 
-/** Told of each tenant whose data is to be deleted, repeats included, in the transaction that takes the event. */
+/** Called with each tenant whose data is to be deleted, repeats included, in the transaction that takes the event. */
 export type OnPurged = (tx: Tx, tenant: PurgedTenant) => Promise<void>;
 
 export type TenantCopyDeps = {
@@ -111,8 +112,8 @@ export function followTenancy(bus: Pick<Bus, "consume">, deps: TenantCopyDeps): 
 }
 
 /**
- * Compares the copy with tenancy by hash and fills it anew when they differ. A difference that goes away within
- * `settleMs` was only an event under way. Throws what tenancy or the database answers, or the signal's end of a call.
+ * Compares the copy with tenancy by hash and fills it again when they differ. A difference that disappears within
+ * `settleMs` was only an event under way. Throws the errors of tenancy and the database, and that of an aborted call.
  */
 export async function reconcileTenants(
   deps: TenantCopyDeps,

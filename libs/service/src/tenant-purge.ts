@@ -27,7 +27,7 @@ export type PurgeStep = {
   family?: string;
 };
 
-/** Every table's step, in the order in which they are done; asked anew for each slice. */
+/** Every table's step, in the order in which they are done; called again for each slice. */
 export type PurgePlan = (tx: Tx, tenant: PurgedTenant) => Promise<readonly PurgeStep[]> | readonly PurgeStep[];
 
 export type PurgeDeps = { db: Database; service: string; log: Logger; plan: PurgePlan };
@@ -111,7 +111,7 @@ async function purgeSlice(
   steps: readonly PurgeStep[],
   at: Place | null,
 ): Promise<{ next: Place | null; deleted: number; family: string }> {
-  // A partition that was dropped meanwhile sends it back to the beginning: what is gone is found gone.
+  // When the partition was dropped meanwhile, the purge starts over: steps that are done find no rows.
   const nth = Math.max(0, at === null ? 0 : steps.findIndex(({ table }) => table === at.table));
   const step = steps[nth];
   if (step === undefined) return { next: null, deleted: 0, family: "" };

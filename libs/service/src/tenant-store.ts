@@ -4,7 +4,7 @@ import type { TenantChanged } from "@muster/proto/muster/events/v1/tenancy_pb";
 export const tenantKinds = ["partner", "organization", "site"] as const;
 export type TenantKind = (typeof tenantKinds)[number];
 
-/** A row of the copy that is now other than before. `before` is null for one that was not known. */
+/** A row of the copy that has changed. `before` is null for one that was not known. */
 export type TenantChange = {
   kind: TenantKind;
   id: string;
@@ -21,7 +21,7 @@ type ChangeRow = Omit<TenantChange, "before"> & { status_before: string | null; 
 /**
  * Takes what is newer than the copy's own, in a system's transaction, so that repeats and any order end in the same
  * state. With `asOf` (a time of the database's clock, as text) also takes the version of a row that the copy has not
- * heard of since then, newer or not (a restored tenancy). Gives the rows whose status or deletion is new.
+ * heard of since then, newer or not (a restored tenancy). Returns the rows whose status or deletion is new.
  */
 export async function applyTenants(
   tx: Tx,
@@ -62,7 +62,7 @@ export async function applyTenants(
 
 /**
  * Rows without news since `asOf` although the whole snapshot was read: sites are marked as deleted, the rest (tenancy
- * itself went back in time) is removed. Returns those that were not deleted before.
+ * itself was restored to an earlier time) is removed. Returns those that were not deleted before.
  */
 export async function dropUnheard(tx: Tx, asOf: string): Promise<TenantChange[]> {
   const columns = sql`kind, id, partner_id AS "partnerId", org_id AS "orgId", version, status`;
@@ -77,7 +77,7 @@ export async function dropUnheard(tx: Tx, asOf: string): Promise<TenantChange[]>
     .map((row) => ({ ...row, deleted: true, before: { status: row.status, deleted: false } }));
 }
 
-/** Hash and count of the copy as `SnapshotService.GetSnapshotHash` defines them; sites that are gone do not count. */
+/** Hash and count of the copy as `SnapshotService.GetSnapshotHash` defines them; deleted sites do not count. */
 export async function copyHash(tx: Tx): Promise<{ sha256: string; count: number }> {
   const [row] = await tx.query<{ sha256: string; count: number }>(sql`
     SELECT encode(sha256(coalesce(string_agg(convert_to(concat_ws(' ', kind, id, version, status, deleted::int) || E'\n', 'UTF8'), ''::bytea

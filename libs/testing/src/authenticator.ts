@@ -15,13 +15,13 @@ export type Twist = {
 };
 
 export type Authenticator = {
-  /** `navigator.credentials.create()`: takes options as JSON, gives what `toJSON()` would. */
+  /** `navigator.credentials.create()`: takes options as JSON, returns what `toJSON()` would. */
   create(options: Json, twist?: Twist): Json;
   /** `navigator.credentials.get()`; throws when it knows none of the allowed credentials. */
   get(options: Json, twist?: Twist): Json;
 };
 
-/** A browser's WebAuthn with an authenticator of its own in software: ES256, user verified, attestation "none". */
+/** A browser's WebAuthn with a software authenticator: ES256, user verified, attestation "none". */
 export function softAuthenticator(origin: string): Authenticator {
   const credentials: Made[] = [];
   return {

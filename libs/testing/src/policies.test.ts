@@ -8,7 +8,7 @@ import { asOwner } from "./without-context.ts";
 const folder = (path: string) => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
 const services = readdirSync(folder("services"));
 
-/** Policies whose condition is none of policy_condition(): each says why in the migration that makes it. */
+/** Policies whose condition is none of policy_condition(): the migration that creates each explains why. */
 const ownConditions: Record<string, string[]> = {
   "*": ["idempotency_own", "idempotency_clean", "tenant_read"],
   "agent-release": [
@@ -62,7 +62,7 @@ describe("row-level policies", () => {
     expect((ownConditions[service] ?? []).filter((name) => !others.includes(name))).toEqual([]);
   });
 
-  it.each(services)("of %s say what may be written only where that differs from what may be seen", async (service) => {
+  it.each(services)("of %s have a condition for writes only where it differs from that for reads", async (service) => {
     const policies = await policiesOfService(service);
     expect(policies.filter(({ reach, check }) => check === reach)).toEqual([]);
   });

@@ -25,7 +25,7 @@ export type TestPort = {
   close(): Promise<void>;
 };
 
-/** Serves RPC handlers on a real port, with caller keys of its own. */
+/** Serves RPC handlers on a real port, with its own caller keys. */
 export async function testPort(name: string, services: Registration[]): Promise<TestPort> {
   const log = createLogger(`test-${name}`, "error");
   const directory = await mkdtemp(join(tmpdir(), "muster-keys-"));

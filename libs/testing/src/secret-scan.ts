@@ -89,8 +89,7 @@ function formsOf(plain: Buffer, what: string): [string, Buffer][] {
     [`${what}HEX`, Buffer.from(hex.toUpperCase())],
   ];
   for (const alphabet of ["base64", "base64url"] as const) {
-    // Inside of a longer text it stands at one of three offsets; its first and last characters mix with the
-    // neighbours'.
+    // Inside a longer text it begins at one of three offsets; its first and last characters mix with the neighbours'.
     for (const offset of [0, 1, 2]) {
       const text = Buffer.concat([Buffer.alloc(offset), plain])
         .toString(alphabet)

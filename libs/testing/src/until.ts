@@ -1,5 +1,5 @@
 /**
- * Waits until `probe` gives something other than undefined, null or false, for `forMs` at most; asks every 20 ms at
+ * Waits until `probe` returns something other than undefined, null or false, for `forMs` at most; asks every 20 ms at
  * first, less often the longer it takes: what is asked costs the machine whose answer is waited for.
  */
 export async function until<T>(what: string, probe: () => Promise<T> | T, forMs = 15_000): Promise<NonNullable<T>> {

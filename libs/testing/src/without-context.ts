@@ -74,8 +74,8 @@ export async function tablesWithoutContext(database: TestDatabase): Promise<Tabl
 const commonTables = ["outbox", "job", "dead_letter", "tenant"];
 
 /**
- * `contextProblems` of a service's new database, in which `rows` puts a row into each table of its own; a sentence,
- * too, about each table of every service that was not found.
+ * `contextProblems` of a service's new database, in which `rows` puts a row into each of the service's tables; also
+ * reports each common table that was not found.
  */
 export async function schemaProblems(
   { service, dirs }: Parameters<typeof testDatabase>[0],

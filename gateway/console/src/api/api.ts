@@ -14,8 +14,8 @@ crypto.randomUUID ??= () => {
 };
 
 /**
- * Sends a request as the person who is signed in; a token that has ended and a second factor that is missing are made
- * good, once each.
+ * Sends a request as the person who is signed in; a token that has ended and a second factor that is missing are each
+ * repaired once.
  */
 async function authorized(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
   const request = new Request(input, init);
@@ -51,8 +51,8 @@ async function authorized(input: RequestInfo | URL, init?: RequestInit): Promise
 }
 
 /**
- * A refresh that failed without a word on the session stands for the request that needed it. Throws as a request
- * without a reply does.
+ * The reply to a request whose token refresh failed although the session may still live. Throws as a request without a
+ * reply does.
  */
 function refreshRefused(failure: Failure): Response {
   if (failure.status === 0) throw new TypeError(failure.error);

@@ -51,7 +51,7 @@ export function useDeviceChanges(orgId: string | undefined): boolean {
 
 type Params = { path?: { id?: string }; query?: { skipCount?: string } };
 
-/** Whether a query is about one of the devices; null stands for all. */
+/** Whether a query is about one of the devices; null means all. */
 const isOf = (params: unknown, ids: ReadonlySet<string> | null) =>
   ids === null || ids.has(String((params as Params).path?.id));
 

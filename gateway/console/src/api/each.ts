@@ -41,8 +41,8 @@ const ofOne = { status: 200, requestId: "", retryAfterSeconds: null };
 type Told = { id: string; code: string | null; error: string | null };
 
 /**
- * Does the same to all of the records by calls that take several and tell of each what happened. A call that fails
- * altogether is a refusal of each of its records.
+ * Changes all of the records by calls that take several and report a result for each. When a whole call fails, each of
+ * its records counts as refused.
  */
 export async function forAll(
   ids: readonly string[],

@@ -95,7 +95,7 @@ async function exchange(stale: string | null): Promise<string | null> {
     tabs.postMessage({ kind: "token", ...next } satisfies Message);
     return next.accessToken;
   }
-  // No network, a busy API and a limit say nothing about the session.
+  // A missing network, a busy API and a rate limit do not end the session.
   if (failure.code !== "invalid_refresh_token" && failure.code !== "session_revoked") throw failure;
   tabs.postMessage({ kind: "ended", why: "session-ended" } satisfies Message);
   end("session-ended");

@@ -9,7 +9,7 @@ const changed = () => {
   for (const listener of listeners) listener();
 };
 
-/** Resolves with true once a second factor was completed, and with false when the person does not want to. */
+/** Resolves with true once a second factor was completed, and with false when the user cancels. */
 export function stepUp(): Promise<boolean> {
   waiting ??= new Promise<boolean>((resolve) => {
     wanted = { resolve };

@@ -24,7 +24,8 @@ type BulkActionProps = {
 };
 
 /**
- * Does the same to several records: asks before, says how far it is, and names those that were refused with the reason.
+ * Applies one action to several records: asks before, shows the progress, and names the refused records with the
+ * reason.
  */
 export function BulkAction(props: BulkActionProps) {
   const { title, verb, items, children, typed, isDisabled = false, work, onDone, onClose } = props;

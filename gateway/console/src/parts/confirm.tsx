@@ -6,8 +6,8 @@ import { FailureState } from "./states.tsx";
 import { TypedName } from "./typed-name.tsx";
 
 /**
- * Asks before something goes. Says what goes; the focus is on Cancel. What cannot be undone wants its name typed.
- * `action` throws Failed, which is shown here.
+ * Asks before a record is removed and shows what will be removed; the focus is on Cancel. For what cannot be undone the
+ * user must type the record's name. `action` throws Failed, which is shown here.
  */
 export function Confirm({
   title,

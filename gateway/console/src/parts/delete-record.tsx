@@ -15,7 +15,7 @@ type DeleteRecordProps = {
   /** Goes to the list that the record was in. */
   leave(): Promise<void>;
   onClose(): void;
-  /** What goes with it, and what stays. */
+  /** What is deleted with the record, and what is kept. */
   children: ReactNode;
 };
 

@@ -2,7 +2,7 @@ import { type ReactNode, useEffect, useId, useRef } from "react";
 import styles from "./dialog.module.css";
 
 /**
- * A modal dialog: the browser keeps the focus inside and gives it back. `onClose` is called for Escape, too; without it
+ * A modal dialog: the browser keeps the focus inside and returns it. `onClose` is called for Escape, too; without it
  * the dialog stays.
  */
 export function Dialog({ title, children, onClose }: { title: string; children: ReactNode; onClose?: () => void }) {

@@ -13,7 +13,7 @@ export const Facts = ({ of }: { of: readonly (readonly [name: string, value: Rea
   </dl>
 );
 
-/** A part of a page with a heading of its own. */
+/** A part of a page with a heading. */
 export const Section = ({ title, children, action }: { title: string; children: ReactNode; action?: ReactNode }) => (
   <section className={styles.section}>
     <header>

@@ -1,7 +1,7 @@
 import { cloneElement, type ReactElement, useId } from "react";
 import styles from "./field.module.css";
 
-/** A control with its label, a hint and what the API says is wrong with it. */
+/** A control with its label, a hint and the API's error texts. */
 export function Field({
   label,
   hint,

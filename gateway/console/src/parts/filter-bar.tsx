@@ -18,7 +18,7 @@ export function FilterBar({
 }: {
   text?: { name: string; label: string };
   choices?: readonly Choice[];
-  /** Names for filters that have no control of their own here. */
+  /** Names of filters that have no control here. */
   labels?: Readonly<Record<string, string>>;
 }) {
   const [filters, change] = useFilters();

@@ -6,7 +6,7 @@ type FormActionsProps = {
   isRunning: boolean;
   /** Whether the form cannot be sent for another reason than that it is being sent. */
   isDisabled?: boolean;
-  /** What the button says meanwhile. */
+  /** Text of the button while the form is sent. */
   running: string;
   children: ReactNode;
 };

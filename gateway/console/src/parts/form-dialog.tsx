@@ -5,12 +5,12 @@ import { FormActions } from "./form-actions.tsx";
 import { FailureState } from "./states.tsx";
 import { useWrite } from "./use-write.ts";
 
-/** What the API says is wrong with a field. */
+/** The API's error texts for a field. */
 export type FaultsOf = (field: string) => readonly string[] | undefined;
 
 type FormDialogProps<T> = {
   title: string;
-  /** What the button says, and what it says while the form is sent. */
+  /** Text of the button, and its text while the form is sent. */
   verb: string;
   running: string;
   /** Whether the form cannot be sent yet. */

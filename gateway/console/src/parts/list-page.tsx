@@ -34,7 +34,7 @@ type ListPageProps<P extends ListPath> = {
   actions?: ReactNode | ((shown: Shown) => ReactNode);
   /** What can be done with rows that are selected; without it none can be. */
   bulk?: (rows: readonly ItemOf<P>[], clear: () => void) => ReactNode;
-  /** Whose other pages are offered beside it. */
+  /** Section whose other pages are shown as tabs. */
   section?: SectionName;
 };
 

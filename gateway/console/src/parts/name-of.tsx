@@ -16,7 +16,7 @@ export function NameOf({ id }: { id: string }) {
   return data ?? <code>{id.slice(0, 8)}</code>;
 }
 
-/** The column that says whose each row is, where rows of several organizations stand beside one another. */
+/** The column with each row's organization, for lists with rows of several organizations. */
 export const organizationColumn = {
   id: "org",
   title: "Organization",

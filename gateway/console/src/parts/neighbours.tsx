@@ -10,7 +10,10 @@ export function noteListed(ids: readonly string[]): void {
   listed = ids;
 }
 
-/** Leads from a record to those beside it in the list that it was opened from; nothing where it came from none. */
+/**
+ * Links from a record to its neighbours in the list from which it was opened; nothing when it was not opened from a
+ * list.
+ */
 export function Neighbours({ id }: { id: string }) {
   const { pathname } = useLocation();
   const navigate = useNavigate();

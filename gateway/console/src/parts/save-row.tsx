@@ -1,4 +1,4 @@
-/** Ends a form that stands in a page: why it cannot be saved, or the button. `why`: null while it can. */
+/** The end of a form inside a page: the button, or the reason `why` the form cannot be saved (null while it can). */
 export const SaveRow = ({ why, isRunning }: { why: string | null; isRunning: boolean }) => (
   <>
     {why ? <p className="soft">{why}</p> : null}

@@ -3,7 +3,7 @@ import { type Me, whyNot } from "../api/me.tsx";
 /** A page of a section; `needs` is the operation that it shows. */
 export type Tab = { to: string; title: string; needs: string };
 
-/** Pages that belong together, in the order of their tabs; the first one gives the section its name. */
+/** Pages that belong together, in the order of their tabs; the section is named after the first one. */
 export const sections = {
   overview: [{ to: "/", title: "Overview", needs: "GET /api/v1/auth/me" }],
   devices: [

@@ -66,7 +66,7 @@ type ListStateProps = {
   children: ReactNode;
 };
 
-/** What a list shows beside its rows: that it failed, is loading, or is empty. */
+/** What a list shows besides its rows: that it failed, is loading, or is empty. */
 export const ListState = ({ list: { failure, isLoading, rows, refresh }, what, children }: ListStateProps) => (
   <>
     {failure ? <FailureState failure={failure} onRetry={() => void refresh()} /> : null}

@@ -9,7 +9,7 @@ import { failureSentence } from "../rules/failure-sentence.ts";
 import { Dialog, DialogActions } from "./dialog.tsx";
 import { EnrollTotp } from "./enroll-totp.tsx";
 
-/** Where an operation wants a second factor: passkey or code; users without a factor enroll one first. */
+/** Where an operation requires a second factor: passkey or code; users without a factor enroll one first. */
 export function StepUp() {
   const isWanted = useSyncExternalStore(onStepUp, isStepUpWanted);
   const me = useMe();

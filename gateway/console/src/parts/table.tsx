@@ -43,7 +43,7 @@ type TableProps<Row> = {
 export type Selection = { chosen: ReadonlySet<string>; change(chosen: ReadonlySet<string>): void };
 
 const rowPx = 40;
-/** As a property of its own, which narrow screens leave unused. */
+/** As a custom property, which narrow screens do not use. */
 const widthOf = (width: string | undefined) => (width ? ({ "--column-width": width } as CSSProperties) : undefined);
 
 /**

@@ -5,7 +5,7 @@ import styles from "./tabs.module.css";
 import { useCurrentInSight } from "./use-current-in-sight.ts";
 import { useFilters } from "./use-filters.ts";
 
-/** The pages of a section beside this one; none when there is no other. */
+/** Tabs for the pages of a section; none when there is only one page. */
 export function Tabs({ section, label }: { section: SectionName; label: string }) {
   const tabs = tabsFor(useMe(), section);
   const [{ orgId }] = useFilters();

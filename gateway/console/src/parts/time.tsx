@@ -24,7 +24,7 @@ function zoneOf(zone: string): string {
   }
 }
 
-// The zone stands beside times of another one than the browser's, which users would not expect.
+// Times of another zone than the browser's name their zone, since users would not expect it.
 const formatOf = (zone: string) => {
   const format = new Intl.DateTimeFormat(undefined, {
     dateStyle: "medium",
@@ -49,7 +49,7 @@ export function Time({ at }: { at: string | null }) {
   );
 }
 
-/** An instant to the second, as audits want it. */
+/** An instant to the second, as audits require. */
 export const Instant = ({ at }: { at: string }) => (
   <time dateTime={at} title={at}>
     {exact(new Date(at))}

@@ -1,6 +1,6 @@
 type TypedNameProps = { name: string; text: string; onChange(text: string): void };
 
-/** What cannot be undone wants the name of what goes. */
+/** The field in which users type a record's name before an action that cannot be undone. */
 export const TypedName = ({ name, text, onChange }: TypedNameProps) => (
   <label>
     Type <code>{name}</code> to go on

@@ -1,6 +1,6 @@
 import { type RefCallback, useCallback, useState } from "react";
 
-/** Whether an element is in sight; it is until the browser says otherwise. */
+/** Whether an element is in sight; true until the browser reports otherwise. */
 export function useInSight(): [RefCallback<Element>, boolean] {
   const [isInSight, setInSight] = useState(true);
   const watch = useCallback((element: Element | null) => {

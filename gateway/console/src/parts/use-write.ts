@@ -2,7 +2,7 @@ import { useState } from "react";
 import type { Failure } from "../api/call.ts";
 import { Failed } from "../api/queries.ts";
 
-/** A write of a form: whether it is under way, what went wrong, and what the API says of each field. */
+/** A write of a form: whether it is under way, what went wrong, and the API's error texts per field. */
 export function useWrite() {
   const [isRunning, setRunning] = useState(false);
   const [failure, setFailure] = useState<Failure | null>(null);

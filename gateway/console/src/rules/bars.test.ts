@@ -3,7 +3,7 @@ import { stackedBars } from "./bars.ts";
 
 const box = { width: 100, height: 50 };
 
-it("the tallest stack fills the box, the others stand in proportion, one series on the other", () => {
+it("the tallest stack fills the box, the others are in proportion, one series on top of the other", () => {
   expect(
     stackedBars(
       [

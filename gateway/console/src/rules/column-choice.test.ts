@@ -15,7 +15,7 @@ describe("the columns that a user chose", () => {
     ["hidden ones", { order: [], hidden: ["os"], widths: {} }, ["host", "status", "seen"]],
     ["the first one hidden", { order: [], hidden: ["host"], widths: {} }, ["host", "status", "os", "seen"]],
     [
-      "one that is gone",
+      "a column that no longer exists",
       { order: ["host", "gone", "status"], hidden: ["gone"], widths: {} },
       ["host", "status", "os", "seen"],
     ],
@@ -43,7 +43,7 @@ describe("the columns that a user chose", () => {
     expect(moved(columns, choice, "seen", -1)).toMatchObject({ hidden: ["os"], widths: { host: 320 } });
   });
 
-  it("are kept without widths that are none, and without any by those who chose before there were widths", () => {
+  it("are kept without invalid widths, and without any widths when they were chosen before there were widths", () => {
     const kept = { order: ["host"], hidden: [] };
     expect(choiceOf(JSON.stringify(kept))).toEqual({ ...kept, widths: {} });
     const widths = { host: 200, os: "wide", seen: -1, status: 1.5, gone: null };

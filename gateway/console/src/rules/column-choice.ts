@@ -17,8 +17,8 @@ export const areChosen = (choice: ColumnChoice | null): choice is ColumnChoice =
 type Column = { id: string };
 
 /**
- * The columns to show. What the choice does not know, since it is new, keeps its place from the right; what is gone is
- * skipped. The first column always shows: it has the row's link.
+ * The columns to show. What the choice does not know, since it is new, keeps its place from the right; columns that no
+ * longer exist are skipped. The first column always shows: it has the row's link.
  */
 export function chosenColumns<C extends Column>(columns: readonly C[], choice: ColumnChoice | null): C[] {
   return orderedColumns(columns, choice).filter(({ id }, at) => at === 0 || !choice?.hidden.includes(id));

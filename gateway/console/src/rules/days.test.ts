@@ -8,7 +8,7 @@ it.each([
   ["2026-02-27T23:59:00.000Z", "2026-03-01T00:00:00.000Z", ["2026-02-27 0", "2026-02-28 3", "2026-03-01 0"]],
   ["2026-02-28T00:00:00.000Z", "2026-02-28T23:59:59.999Z", ["2026-02-28 3"]],
   ["2026-03-01T00:00:00.000Z", "2026-02-01T00:00:00.000Z", []],
-])("every day from %s to %s stands once", (from, to, days) => {
+])("every day from %s to %s is listed once", (from, to, days) => {
   expect(everyDay(rows, { from, to }, empty).map(({ day, total }) => `${day} ${total}`)).toEqual(days);
 });
 

@@ -17,7 +17,7 @@ const sentences: Readonly<Record<string, string>> = {
   deadline_exceeded: "The answer took too long.",
 };
 
-/** One sentence for a person; `rate_limited` says for how long. */
+/** One sentence for users; for `rate_limited` it names the time to wait. */
 export function failureSentence({
   code,
   error,

@@ -8,8 +8,8 @@ export const labelsText = (labels: Labels): string =>
     .join("\n");
 
 /**
- * What turns `before` into the labels of a text: new and other values, null for those that are gone. A line without `=`
- * is a label without a value.
+ * What turns `before` into the labels of a text: new and other values, null for removed ones. A line without `=` is a
+ * label without a value.
  */
 export function labelChanges(before: Labels, text: string): Record<string, string | null> {
   const lines = text

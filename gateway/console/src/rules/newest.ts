@@ -1,8 +1,8 @@
 type Row = { id: string };
 
 /**
- * A list whose newest page was read again: rows that were known have their new values and stay where they are, and
- * `newCount` says how many stand before them now; `isMore` when none of the page was known, so that there may be more.
+ * A list whose newest page was read again: known rows get their new values and keep their places; `newCount` is the
+ * number of new rows before them; `isMore` when none of the page was known, so that there may be more new rows.
  */
 export function withNewest<R extends Row>(
   rows: readonly R[],

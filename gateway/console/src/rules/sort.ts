@@ -1,4 +1,4 @@
-/** How a list whose order in force has this name is sorted by a column; `-` stands before what is descending. */
+/** How a list is sorted by a column; `inForce` is the name of its order, with a leading `-` when descending. */
 export function sortedBy(column: string, inForce: string | undefined): "none" | "ascending" | "descending" {
   if (inForce === column) return "ascending";
   return inForce === `-${column}` ? "descending" : "none";

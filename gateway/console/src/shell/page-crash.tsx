@@ -1,6 +1,8 @@
 import { PageTitle } from "../parts/page-title.tsx";
 
-/** A fault of ours, or a file of an older version that is gone: a reload brings the newest. */
+/**
+ * Shown for a fault of ours, or when a file of an older version no longer exists: a reload brings the newest version.
+ */
 export function PageCrash({ error }: { error: unknown }) {
   return (
     <div role="alert">

@@ -11,7 +11,7 @@ import { SessionEnded } from "./session-ended.tsx";
 import styles from "./shell.module.css";
 import { TopBar } from "./top-bar.tsx";
 
-/** The frame of all pages, once it is known who looks. */
+/** The frame of all pages, once the user is known. */
 export function Shell() {
   const me = useGet("/api/v1/auth/me");
   const [isEnded, setEnded] = useState(false);

@@ -12,7 +12,7 @@ applyTheme();
 const token = linkToken(location);
 const arrival = takeArrival();
 
-// A link that is opened while this page is there changes nothing but what stands behind #.
+// A link that is opened while this page is shown changes nothing but the fragment after #.
 addEventListener("hashchange", () => location.reload());
 
 const [, segment] = location.pathname.split("/");

@@ -4,7 +4,7 @@ import { failureSentence } from "../rules/failure-sentence.ts";
 import { Problem } from "./frame.tsx";
 import styles from "./sign-in.module.css";
 
-/** A new password, typed once and shown on demand; `children` stand above it. */
+/** A new password, typed once and shown on demand; `children` are shown above it. */
 export function NewPasswordForm({
   action,
   children,

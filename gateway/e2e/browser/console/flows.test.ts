@@ -9,7 +9,7 @@ import { inChromium, type Visitor } from "./visitor.ts";
 
 const isSignedIn = (page: Page) => page.getByRole("button", { name: "Sign out" }).waitFor();
 
-/** Every page of the navigation with the pages beside it, by clicking; the paths that were opened. */
+/** Opens every page of the navigation and of its sections by clicking; returns the paths that were opened. */
 async function everyPage({ page, follow }: Visitor): Promise<string[]> {
   const opened: string[] = [];
   const open = async (navigation: Locator, name: string) => {
@@ -50,7 +50,7 @@ inChromium("sessions and limits in the console", (visit) => {
   });
 
   visit(
-    "twenty tabs are one session: none asks for it anew, all hear that it ended, goes on, and is over",
+    "twenty tabs share one session: no tab asks for it again, and all learn that it expired, continues and has ended",
     async (visitor) => {
       const { cluster, page, context, base } = visitor;
       const orgId = await newOrganization(cluster, await newPartner(cluster));
@@ -87,7 +87,7 @@ inChromium("sessions and limits in the console", (visit) => {
   );
 
   visit(
-    "who signs out is at the sign-in page in every tab, although another tab noticed the end first",
+    "a user who signs out is at the sign-in page in every tab, although another tab noticed the end first",
     async (visitor) => {
       const { cluster, page, context, base } = visitor;
       const orgId = await newOrganization(cluster, await newPartner(cluster));
@@ -113,7 +113,7 @@ inChromium("sessions and limits in the console", (visit) => {
   );
 
   visit(
-    "a lost gateway signs nobody out; a session that was revoked elsewhere goes on over the page",
+    "a lost gateway signs no user out; a session that was revoked elsewhere goes on over the page",
     async (visitor) => {
       const { cluster, page, context } = visitor;
       const orgId = await newOrganization(cluster, await newPartner(cluster));
@@ -148,7 +148,7 @@ inChromium("sessions and limits in the console", (visit) => {
     },
   );
 
-  visit("tabs that slept for a night go on without a sign-in; who was disabled meanwhile does not", async (visitor) => {
+  visit("tabs that slept for a night continue without a sign-in; those of a disabled user do not", async (visitor) => {
     const { cluster, page, context, base } = visitor;
     const orgId = await newOrganization(cluster, await newPartner(cluster));
     const admin = await enrolledAs(cluster, "org-admin", { orgId });
@@ -212,7 +212,7 @@ inChromium("sessions and limits in the console", (visit) => {
     await visitor.expectAccessible();
   });
 
-  visit("a rollout is watched, paused and resumed; a device says why it does not update", async (visitor) => {
+  visit("a rollout is watched, paused and resumed; a device's page shows why it does not update", async (visitor) => {
     const { cluster, page } = visitor;
     const rollout = await newRollout(cluster);
     const orgId = await newOrganization(cluster, await newPartner(cluster));

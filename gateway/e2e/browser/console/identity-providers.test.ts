@@ -19,7 +19,7 @@ async function signOut({ page }: Visitor) {
 
 inChromium("signing in through an identity provider", (visit) => {
   visit(
-    "an organization's identity provider signs a person in, whole, and a planted code signs nobody in",
+    "an organization's identity provider signs a user in completely, and a planted code signs no user in",
     async (visitor) => {
       const { cluster, page, context } = visitor;
       const orgId = await newOrganization(cluster, await newPartner(cluster));
@@ -95,7 +95,7 @@ inChromium("signing in through an identity provider", (visit) => {
   );
 
   visit(
-    "a partner's identity provider signs its own people in twice, by their domain, and makes nobody",
+    "a partner's identity provider signs its own people in twice, by their domain, and creates no account",
     async (visitor) => {
       const { cluster, page, context } = visitor;
       const { partnerId, partnerAdmin } = await tenantWithAdmins(cluster);

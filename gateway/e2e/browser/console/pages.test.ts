@@ -128,7 +128,7 @@ inChromium("the console's pages", (visit) => {
       expect(await page.getByRole("link", { name: "db-01" }).count()).toBe(0);
       await page.getByRole("link", { name: "web-01" }).click();
       await page.getByRole("heading", { level: 1, name: /web-01/ }).waitFor();
-      // The rows beside it, as the filter left them.
+      // The neighbouring rows of the filtered list.
       await page.keyboard.press("[");
       await page.getByRole("heading", { level: 1, name: /web-02/ }).waitFor();
       expect(await page.getByRole("link", { name: /^The row above/ }).count()).toBe(0);
@@ -196,7 +196,7 @@ inChromium("the console's pages", (visit) => {
     expect(names).toEqual(["db-01", "web-02"]);
   });
 
-  visit("show who changed what, verify the chain, and say when an id is not there", async (visitor) => {
+  visit("show who changed what, verify the chain, and report an unknown id", async (visitor) => {
     const { cluster, page } = visitor;
     const { orgId, admin } = await tenantWithAdmins(cluster);
     const site = await admin.api.call("POST", "/orgs/sites", { orgId, name: "Before" });
@@ -292,7 +292,7 @@ inChromium("the console's pages", (visit) => {
     },
   );
 
-  visit("end everywhere for a person who is disabled, and keep to one session over many tabs", async (visitor) => {
+  visit("end everywhere when the user is disabled, and share one session over many tabs", async (visitor) => {
     const { cluster, page, context, base } = visitor;
     const orgId = await newOrganization(cluster, await newPartner(cluster));
     const admin = await enrolledAs(cluster, "org-admin", { orgId });

@@ -64,7 +64,7 @@ inChromium(
         await page.reload();
         await enter();
         await page.getByText("You have no account here yet. Ask your administrator for an invitation.").waitFor();
-        // Not proven yet: passwords are taken beside the button.
+        // The provider is not proven yet: passwords are accepted besides its button.
         await page.getByLabel("Password").waitFor();
 
         idp.become({ nameId: partnerAdmin.email, email: partnerAdmin.email, name: "Grace" });
@@ -126,7 +126,7 @@ inChromium(
     });
 
     visit(
-      "a gateway that is killed signs nobody out: the page says so, keeps its rows and goes on",
+      "a gateway that is killed signs no user out: the page reports it, keeps its rows and continues",
       async (visitor) => {
         const { cluster, page, base, context } = visitor;
         const { orgId } = await tenantWithAdmins(cluster);

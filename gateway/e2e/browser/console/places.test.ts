@@ -81,7 +81,7 @@ inChromium("the console's pages of places and people", (visit) => {
     await visitor.expectAccessible();
   });
 
-  visit("give a person a new role and limit them to a site; a program gets a principal of its own", async (visitor) => {
+  visit("give a person a new role and limit them to a site; a program gets its own principal", async (visitor) => {
     const { cluster, page } = visitor;
     const orgId = await newOrganization(cluster, await newPartner(cluster));
     await newSite(cluster, orgId);
@@ -112,7 +112,7 @@ inChromium("the console's pages of places and people", (visit) => {
       await dialog.getByRole("textbox").fill(viewer.email);
       await visitor.expectAccessible();
     });
-    await page.getByText("The second factors are gone, and every session has ended.").waitFor();
+    await page.getByText("The second factors are removed, and every session has ended.").waitFor();
     expect((await viewer.api.call("GET", "/auth/me")).body.code).toBe("session_revoked");
     await visitor.open("/keys/principals", "Service principals");
     await page.getByRole("button", { name: "New service principal" }).first().click();

@@ -32,7 +32,7 @@ const confirm = ({ page }: Visitor, name: string) =>
 
 inChromium("records in the console", (visit) => {
   visit(
-    "a quarantined device is approved; an offline one shows its stored logs and says it is away",
+    "a quarantined device is approved; an offline one shows its stored logs and that it is offline",
     async (visitor) => {
       const { cluster, page } = visitor;
       const partnerId = await newPartner(cluster);
@@ -93,7 +93,7 @@ inChromium("records in the console", (visit) => {
         const { orgId, admin, partnerAdmin } = await tenantWithAdmins(cluster);
         const wanted = { orgId, name: "Tickets", url: receiver.url, events: ["*"] };
         const { body: webhook } = await admin.api.call("POST", "/webhooks", wanted);
-        // Paused, so that nothing is sent until this test says so.
+        // Paused, so that nothing is sent until this test activates it.
         await admin.api.call("PATCH", `/webhooks/${webhook.id}`, { status: "paused" });
         const tests = await Promise.all([1, 2].map(() => admin.api.call("POST", `/webhooks/${webhook.id}/test`)));
         for (const { body } of tests) await exhausted(cluster, (body.delivery as { id: string }).id);
@@ -137,7 +137,7 @@ inChromium("records in the console", (visit) => {
     },
   );
 
-  visit("a halted rollout says why, and goes on when its failures are forgiven", async (visitor) => {
+  visit("a halted rollout shows the reason, and continues when its failures are forgiven", async (visitor) => {
     const { cluster, page } = visitor;
     const rollout = await newRollout(cluster);
     const why = "3 of 10 devices failed: checksum_mismatch";
@@ -261,7 +261,7 @@ inChromium("records in the console", (visit) => {
     },
   );
 
-  visit("each reason that an identity provider's sign-in may fail for is said in words of its own", async (visitor) => {
+  visit("each reason for which an identity provider's sign-in may fail has its own sentence", async (visitor) => {
     const { page } = visitor;
     const reasons = ["session_expired", "token_invalid", "email_unverified", "domain_not_verified", "link_required"];
     const more = ["invite_required", "user_disabled", "tenant_inactive", "no_org_access", "invalid_callback"];

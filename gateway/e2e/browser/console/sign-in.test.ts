@@ -102,7 +102,7 @@ inChromium("signing in to the console", (visit) => {
     await page.getByRole("button", { name: "Close" }).click();
     await page.getByRole("rowheader", { name: "Laptop" }).waitFor();
     await visitor.expectAccessible();
-    // An app beside it brings no codes of its own.
+    // An authenticator app in addition brings no further recovery codes.
     await page.getByRole("button", { name: "Add an authenticator app" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Your password").fill(person.password);

@@ -42,16 +42,16 @@ export type Visitor = {
   go(path: string): Promise<void>;
   /** Waits until nothing is loading and every animation has ended. */
   settled(): Promise<void>;
-  /** What the browser says of a gateway that the test takes away is no fault from now on. */
+  /** From now on, errors of the browser about a gateway that the test stops do not fail the test. */
   losingTheGateway(): void;
   /** Fails on accessibility violations of the settled page in both themes. */
   expectAccessible(): Promise<void>;
 };
 
 /**
- * The tests of a file with one browser, each with a context of its own: no policy violation and no error in the
- * console, or the test fails. Without a Chromium they do not run, and say so. `start` gives another cluster than the
- * shared one.
+ * The tests of a file with one browser, each in its own browser context: a policy violation or an error in the console
+ * fails the test. Without a Chromium they are skipped with a message. `start` replaces the shared cluster by another
+ * one.
  */
 export function inChromium(
   what: string,
@@ -138,7 +138,7 @@ async function newVisitor(cluster: Cluster, browser: Browser, faults: string[]):
     const before = await heading.elementHandle();
     await begin();
     await page.waitForURL((url) => url.pathname === pathname);
-    // The page before stays, with the controls of its own, until the next one has been loaded.
+    // The earlier page stays, with its controls, until the next one has been loaded.
     if (isOther) await before?.waitForElementState("hidden");
     await heading.waitFor();
     await settled();

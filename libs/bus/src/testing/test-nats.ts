@@ -18,7 +18,7 @@ export type TestNats = {
   storeDir: string;
   /** Process id of the running server. */
   pid(): number;
-  /** Ends the server as a power failure would, and resolves when it is gone. */
+  /** Ends the server as a power failure would, and resolves when it has ended. */
   kill9(): Promise<void>;
   stop(): Promise<void>;
   /** Starts it again on the same port with the same store and users. */

@@ -35,7 +35,7 @@ export function encode<Desc extends DescMessage>(schema: Desc, message: MessageI
   return toBinary(schema, create(schema, message));
 }
 
-/** The message that `fromBinary` gives, whose errors it throws. Its bytes are views of those given. */
+/** The message that `fromBinary` returns; throws its errors. Fields of bytes are views of `bytes`. */
 export function decode<Desc extends DescMessage>(schema: Desc, bytes: Uint8Array): MessageShape<Desc> {
   const codec = codecOf(schema);
   if (codec) {

@@ -6,7 +6,7 @@ export type Scalar = "string" | "bytes" | "bool" | "int32" | "int64" | "double";
 
 export type FieldPlan = {
   name: string;
-  /** Number and wire type, as they stand before a value. */
+  /** Number and wire type, as written before a value. */
   tag: number;
   /** With implicit presence a zero is not written. A map has strings for keys and values. */
   kind: "implicit" | "explicit" | "list" | "packed" | "map";

@@ -71,7 +71,7 @@ export class WireReader {
     return end;
   }
 
-  /** A view, as the library gives it. */
+  /** A view, as the library returns it. */
   bytes(): Uint8Array {
     const end = this.end();
     const from = this.at;

@@ -13,7 +13,7 @@ import { createVerifier, type Verifier } from "../verifier.ts";
 
 export type TestKeys = { directory: string; add(issuer: string): { signer: Signer; kid: string; privateKeys: string } };
 
-/** A key directory of its own; `add` gives an issuer a further key and a signer for it. */
+/** A separate key directory; `add` creates a further key of an issuer and its signer. */
 export function testKeys(): TestKeys {
   const directory = mkdtempSync(join(tmpdir(), "muster-keys-"));
   return {
@@ -109,7 +109,7 @@ export const testMeta: RequestMeta = {
   traceparent: null,
 };
 
-/** A session service whose methods answer empty messages unless given. */
+/** A session service whose methods answer empty messages unless named. */
 export function sessionImpl(
   change: Partial<ServiceImpl<typeof SessionService>> = {},
 ): ServiceImpl<typeof SessionService> {

@@ -28,7 +28,7 @@ const openFiles = () =>
     try {
       return readlinkSync(`/proc/self/fd/${fd}`).endsWith(sha256);
     } catch {
-      return false; // Closed since it was listed.
+      return false; // The file was closed since it was listed.
     }
   });
 

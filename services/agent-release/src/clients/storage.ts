@@ -73,7 +73,7 @@ export function directoryStorage(root: string): Storage {
   };
 }
 
-/** One buffer for the whole of a download: what is done with new memory costs less than to have it. */
+/** One buffer for a whole download: allocating memory costs more than filling it. */
 async function* partsOf(file: FileHandle, start: number, end: number): AsyncGenerator<Uint8Array> {
   try {
     const buffer = Buffer.allocUnsafeSlow(Math.min(partBytes, Math.max(0, end - start)));

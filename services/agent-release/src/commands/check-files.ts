@@ -98,7 +98,7 @@ async function rootOf(deps: CheckDeps, release: SourceRelease): Promise<NewRoot 
   return trusting(rootNoteName, () => newRoot(deps.root, note));
 }
 
-/** What is wrong with a note fails the sync, under the name of its file. */
+/** A fault of a note fails the sync, under the name of its file. */
 function trusting<T>(asset: string, read: () => T): T {
   try {
     return read();
@@ -145,7 +145,7 @@ function problemOf(wanted: { size: number; sha256: string }, file: SourceFile): 
   return null;
 }
 
-/** Reads a file to its end, into `path` when there is one; what is wrong with it, or null. */
+/** Reads a file to its end, into `path` when there is one; returns its fault, or null. */
 async function readWhole(
   file: SourceFile,
   wanted: { size: number; sha256: string },
@@ -170,7 +170,7 @@ async function readWhole(
     else
       await pipeline(body, measured, async (all) => {
         for await (const _ of all) {
-          // Only measured.
+          // The file is only measured.
         }
       });
   } catch (error) {

@@ -15,7 +15,7 @@ const namedOrganizations = 10;
 /** An attempt that has ended in this transaction, or a failed one that succeeded later (`late`). */
 export type Outcome = { attempt: AttemptRow; state: AttemptState; reason: string | null; late?: true };
 
-/** Moves the counters of the rollouts by what ended, and halts those that bear no more failures. */
+/** Moves the counters of the rollouts by what ended, and halts those with too many failures. */
 export async function countOutcomes(
   tx: Tx,
   ended: readonly Outcome[],

@@ -29,7 +29,7 @@ export type Offer = {
   size: number;
   sha256: string;
   manifest: string | null;
-  /** How the keys of manifests were exchanged, oldest first; none beside an unsigned release. */
+  /** How the keys of manifests were exchanged, oldest first; empty for an unsigned release. */
   rootNotes: readonly string[];
 };
 export type Answer = { offers: Offer[]; validForMs: number; updating: boolean };
@@ -179,8 +179,7 @@ function offerOf(
 ): Offer | null {
   const release = plan.catalogue[attempt.component as "agent"].releases.find(({ id }) => id === attempt.release_id);
   const rollout = release && [release.guard, ...release.staged].find(({ id }) => id === attempt.rollout_id);
-  // A rollout that has ended is in the plan no more: completed, its release is the promoted one; else it was called
-  // off.
+  // The plan holds no rollout that has ended: after a completed one its release is promoted; any other was cancelled.
   const isOn = rollout
     ? rollout.state === "running"
     : plan.catalogue[attempt.component as "agent"].promotedId === release?.id;

@@ -29,7 +29,7 @@ export type PlanMemory = {
 
 type PartnerSettings = { own: Settings; organizations: Map<string, Settings>; merged: Map<string, Merged> };
 type CatalogueAt = Pick<Plan, "catalogue" | "offered" | "rootNotes">;
-/** What is known as of one epoch; what a slower transaction reads for an older one never gets in here. */
+/** What is known as of one epoch; what a slower transaction read for an older epoch is never stored here. */
 type Held = { epoch: number; catalogue: CatalogueAt; partners: Map<string, PartnerSettings> };
 
 const partnersMax = 5_000;
@@ -46,7 +46,7 @@ export function createPlanMemory(): PlanMemory {
       const epoch = await readEpoch(tx);
       const before = newest;
       const held = before?.epoch === epoch ? before : await heldAt(tx, epoch, before);
-      // Else another transaction was quicker: what it knows may be newer, and is never replaced by what is older.
+      // Else another transaction was faster: what it stored may be newer, and is never replaced by older data.
       if (newest === before) newest = held;
       const partners = await partnersOf(tx, held, partnerIds);
       return { epoch, ...held.catalogue, mergedOf: (partnerId, orgId) => mergedOf(partners.get(partnerId), orgId) };
@@ -114,7 +114,7 @@ function mergedOf(partner: PartnerSettings | undefined, orgId: string): Merged {
 }
 
 function forgetOrganization(partners: Map<string, PartnerSettings>, orgId: string): void {
-  // A first row of an organization is of a partner that is not known by it: all are read again, seldom enough.
+  // The first row of an organization belongs to a partner that is unknown here: all are read again, which is rare.
   for (const [id, { organizations }] of partners) if (organizations.has(orgId)) return void partners.delete(id);
   partners.clear();
 }

@@ -129,7 +129,7 @@ async function sync(deps: SyncDeps, input: Input): Promise<SyncResult> {
   }
 }
 
-/** Registers what holds; nothing, when the store has lost a file of it since it was put there. */
+/** Registers a release that passed its checks, unless the store has lost one of its files since it was stored. */
 async function checkAndRegister(
   deps: SyncDeps,
   { caller, meta }: Input,

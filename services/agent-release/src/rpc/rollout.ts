@@ -222,7 +222,7 @@ export function rolloutService(deps: RolloutDeps): ServiceImpl<typeof RolloutSer
       const context = callContext(handler);
       requirePermission(context, "agent-releases:read");
       const row = await db.tx(asService(context), (tx) => known(tx, id), { readOnly: true });
-      // As the caller: each sees only the devices of its own organizations.
+      // Read as the caller, who sees only the devices of the caller's organizations.
       const { rows, info } = await listAttempts(
         db,
         context,

@@ -110,7 +110,7 @@ describe("the decision about a device", () => {
   });
 
   it.each(Object.entries(cases))(
-    "names %s, and the device is offered something exactly when it says so",
+    "names %s, and the device is offered something exactly when the decision names an offer",
     async (rule, of) => {
       const facts = device(of.device);
       try {

@@ -20,7 +20,7 @@ describe("an open attempt", () => {
     ["has succeeded after its soak", soaking(120), runs("1.2.0"), {}, { to: "succeeded" }],
     ["fails when the device goes back", soaking(5), runs("1.1.0"), {}, { to: "failed", reason: "rolled_back" }],
     [
-      "fails with what the agent says",
+      "fails with the reason that the agent reports",
       offered,
       reports("failed", "bad_digest"),
       {},
@@ -41,7 +41,7 @@ describe("an open attempt", () => {
       {},
       { to: "cancelled", reason: "another_version" },
     ],
-    ["is put off while a file is locked", offered, reports("locked"), {}, { to: "deferred" }],
+    ["is deferred while a file is locked", offered, reports("locked"), {}, { to: "deferred" }],
     [
       "fails when it was locked ten times",
       offered,
@@ -50,7 +50,7 @@ describe("an open attempt", () => {
       { to: "failed", reason: "locked" },
     ],
     [
-      "soaks on when a locked file is heard of late",
+      "keeps soaking when a locked file is reported late",
       soaking(5),
       { current: "1.2.0", report: { state: "locked", error: "" } },
       {},
@@ -71,7 +71,7 @@ describe("an open attempt", () => {
       { to: "cancelled", reason: "auto_update_off" },
     ],
     [
-      "soaks on when they are turned off later",
+      "keeps soaking when they are turned off later",
       soaking(5),
       { ...runs("1.2.0"), stopped: "auto_update_off" as const },
       {},

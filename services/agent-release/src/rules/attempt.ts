@@ -25,7 +25,7 @@ export type Move =
 
 /** Times a locked file is offered again before it counts as a failure. */
 export const deferredMax = 10;
-/** A device that runs the target within so long after its failure has succeeded after all. */
+/** Milliseconds after a failure in which a device that runs the target turns the failure into a success. */
 export const lateReturnMs = 24 * 3_600_000;
 
 /**

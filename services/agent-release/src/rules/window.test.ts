@@ -23,9 +23,15 @@ describe("a maintenance window", () => {
       "2024-02-29T10:00:00",
     ],
     ["lasts a day then", { days: ["thu"], start: 600, end: 600 }, "2024-03-01T09:59:59", true, null],
-    ["of a day alone is that day", { days: ["thu"], start: null, end: null }, "2024-02-29T23:59:59", true, null],
     [
-      "of a day alone ends with it",
+      "of a day without times is that day",
+      { days: ["thu"], start: null, end: null },
+      "2024-02-29T23:59:59",
+      true,
+      null,
+    ],
+    [
+      "of a day without times ends with the day",
       { days: ["thu"], start: null, end: null },
       "2024-03-01T00:00:00",
       false,

@@ -26,8 +26,8 @@ const columns = sql`id, device_id, org_id, partner_id, site_id, component, relea
   offered_at, deadline, returned_at, ended_at, reason`;
 
 /**
- * What decides about devices: their open attempts, and what failed or was put off in the last thirty days. In the order
- * of the devices, which is the one in which everybody locks.
+ * Attempts that decide about devices: open ones, and those that failed or were deferred in the last thirty days. In the
+ * order of the devices, which is the order of all locks.
  */
 export function attemptsOf(tx: Tx, deviceIds: readonly string[]): Promise<AttemptRow[]> {
   return tx.query<AttemptRow>(sql`
@@ -52,7 +52,7 @@ export function lockOpenOf(tx: Tx, deviceIds: readonly string[]): Promise<Attemp
 
 export type NewAttempt = Omit<AttemptRow, "state" | "deadline" | "offered_at" | "returned_at" | "ended_at" | "reason">;
 
-/** Opens attempts; the ids of those that did. A device that has an open one already gets no other. */
+/** Opens attempts; returns the ids of the opened ones. A device that has an open one already gets no other. */
 export async function insertAttempts(
   tx: Tx,
   attempts: readonly NewAttempt[],
@@ -125,7 +125,7 @@ export function failuresByOrganization(tx: Tx, rolloutId: string): Promise<{ org
     GROUP BY org_id ORDER BY failed DESC, org_id`);
 }
 
-/** The newest attempts of a device, whatever became of them. */
+/** The newest attempts of a device, whatever their outcome. */
 export function newestAttempts(tx: Tx, deviceId: string, limit: number): Promise<AttemptRow[]> {
   return tx.query<AttemptRow>(sql`
     SELECT ${columns} FROM update_attempt WHERE device_id = ${deviceId}::uuid ORDER BY offered_at DESC, id DESC LIMIT ${limit}`);

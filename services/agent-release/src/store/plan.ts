@@ -5,7 +5,7 @@ export type PlanScope = { scope: "all" } | { scope: "partner" | "organization"; 
 export type PlanChangeRow = { epoch: number; scope: "all" | "partner" | "organization"; id: string | null };
 
 /**
- * Raises the epoch in the transaction of a change: whatever was decided before counts no more for those it concerns.
+ * Raises the epoch in the transaction of a change: earlier decisions become invalid for the devices that it concerns.
  */
 export async function bumpPlan(tx: Tx, of: PlanScope): Promise<number> {
   const id = of.scope === "all" ? null : of.id;

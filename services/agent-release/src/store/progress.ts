@@ -9,7 +9,7 @@ export type Bucket = { at: Date; offered: number; returned: number; succeeded: n
 const bucketsMax = 200;
 const steps = [10, 30, 60, 300, 900, 3_600, 21_600, 86_400];
 
-/** Seconds of a bucket: as wanted, but never so few that there are more than 200. */
+/** Seconds of a bucket: `wanted`, or more when there would be more than 200 buckets. */
 export async function bucketSecondsOf(tx: Tx, rolloutId: string, wanted: number): Promise<number> {
   const [row] = await tx.query<{ seconds: number | null }>(sql`
     SELECT extract(epoch FROM clock_timestamp() - min(offered_at))::float8 AS seconds

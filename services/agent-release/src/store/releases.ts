@@ -92,7 +92,7 @@ export async function deleteRelease(tx: Tx, id: string): Promise<void> {
   await tx.execute(sql`DELETE FROM release WHERE id = ${id}::uuid`);
 }
 
-/** Why a release may not go: pinned, promoted or rolling out; null when nothing stands against it. */
+/** Why a release must not be deleted: pinned, promoted or rolling out; null when it may be. */
 export async function useOf(tx: Tx, release: ReleaseRow): Promise<{ promoted: boolean; reason: string | null }> {
   const [row] = await tx.query<{ promoted: boolean; pinned: boolean; rolling: boolean; in_flight: boolean }>(sql`
     SELECT EXISTS (SELECT FROM promotion WHERE release_id = ${release.id}::uuid) AS promoted,
@@ -135,7 +135,7 @@ const listedColumns = sql`t.*,
                                                 'stored', a.stored) ORDER BY a.os, a.arch)
             FROM artifact a WHERE a.release_id = t.id), '[]') AS artifacts`;
 
-/** Newest first. `who` is the service itself: counters are of rollouts, which callers cannot see. */
+/** Newest first. `who` is the service itself: counters belong to rollouts, which callers cannot see. */
 export function listReleases(
   db: Database,
   who: CallContext,

@@ -26,7 +26,7 @@ export type RolloutRow = {
   updated_at: Date;
 };
 
-/** With what its release is. */
+/** A rollout with the facts of its release. */
 export type ShownRollout = RolloutRow & { component: Component; version: string };
 
 const columns = sql`id, release_id, kind, state, rings, open_rings, percent, max_in_flight, halt_failures, halt_percent, soak_seconds,

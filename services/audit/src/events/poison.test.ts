@@ -57,7 +57,7 @@ const poisons: [name: string, change: Change, sealed: boolean][] = [
     true,
   ],
   ["details that are no JSON", { detailsJson: "{" }, false],
-  ["a result nobody knows", { result: "x".repeat(300) }, false],
+  ["an unknown result", { result: "x".repeat(300) }, false],
   ["a time beyond all calendars", { timestamp: { seconds: 9_000_000_000_000_000n, nanos: 0 } }, true],
 ];
 

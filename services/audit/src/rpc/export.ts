@@ -30,7 +30,7 @@ const exportedRows = counter("audit_exported_rows_total", "Rows sent in exports.
 const partBytes = 65_536;
 /** Chains of one export whose external copies are read at most: beyond them the export states the table's values. */
 const mostCopied = 50;
-/** Clocks of two replicas may differ so much. */
+/** Milliseconds by which clocks of two replicas may differ. */
 const clockMarginMs = 10_000;
 
 /** Exports what a list would show; each is itself an audit row, `data.export`. */

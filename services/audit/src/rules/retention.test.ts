@@ -12,13 +12,13 @@ describe("a change of the retention", () => {
     ["the same: nothing waits", policy({}), change(365), policy({})],
     ["shorter: after 24 hours", policy({}), change(30), policy({ pending: { retentionDays: 30, from: later(24) } })],
     [
-      "the same shorter one again: does not wait anew",
+      "the same shorter one again: the wait does not start over",
       policy({ pending: { retentionDays: 30, from: later(1) } }),
       change(30),
       policy({ pending: { retentionDays: 30, from: later(1) } }),
     ],
     [
-      "another shorter one: waits anew",
+      "another shorter one: the wait starts over",
       policy({ pending: { retentionDays: 30, from: later(1) } }),
       change(20),
       policy({ pending: { retentionDays: 20, from: later(24) } }),

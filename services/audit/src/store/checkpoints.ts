@@ -101,7 +101,7 @@ export async function movedHeads(
 }
 
 /**
- * Of these places of chains, those where another row stands than was signed, or none. What retention removed counts as
+ * Those of these positions in chains that hold another row than was signed, or none. What retention removed counts as
  * signed.
  */
 export async function contradictedPlaces(

@@ -31,7 +31,7 @@ export type LiveQueryDeps = {
 
 /** The gateway sends a keep-alive every 2 s; without one for this long the gateway is considered dead. */
 const gatewaySilenceMs = 5_000;
-/** Nothing at all for this long: the question met a channel on its way out, or a gateway that stands still. */
+/** Milliseconds without any reply after which a query is repeated: it met a closing channel or a gateway that hangs. */
 const acceptMs = 2_000;
 /** The agent's deadline is earlier than the caller's by this. */
 const reserveMs = 2_000;

@@ -145,7 +145,7 @@ describe("a live query", () => {
     held.stop();
   });
 
-  // Those that wait for seconds do so together.
+  // Tests that wait for seconds run concurrently.
   it.concurrent("times out on a silent agent whose gateway keeps sending keep-alives, and is cancelled", async () => {
     const device = service.device();
     const held = await holding(device, 1, (_query, say) => {

@@ -38,7 +38,7 @@ export type LogDeps = {
   now: () => Date;
 };
 
-/** Interface, "Limits". */
+/** Most rows of a page, of agent logs and of events. */
 const maxAgentLogPage = 1_000;
 const maxEventPage = 500;
 

@@ -46,7 +46,7 @@ export function readAgentLogs(bodyJson: Uint8Array): AgentLogEntry[] {
   }));
 }
 
-/** The entries of `{"events": […]}`, likewise. */
+/** The entries of `{"events": […]}`. Throws as the function above. */
 export function readEvents(bodyJson: Uint8Array): EventEntry[] {
   return readEntries(bodyJson, "events", maxEvents, (entry, field) => ({
     timestamp: field.time("timestamp", entry.timestamp),
@@ -92,7 +92,7 @@ const latestMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 const plainTime = /^(?:1[6-9]|[2-9]\d)\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const anyTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)$/i;
 
-/** Reads one field after the other of the entry at `index`, and notes what is wrong with it. */
+/** Reads one field after the other of the entry at `index`, and notes its faults. */
 function fieldReader(errors: FieldErrors, name: string) {
   const note = (field: string, problem: string): string => {
     errors[`${name}.${reader.index}.${field}`] = [problem];

@@ -41,7 +41,10 @@ const batch = 10;
 /** Longer than a batch takes over SMTP when every mail in it times out. */
 const leaseMs = 10 * 60_000;
 const maxAttempts = 10;
-/** Polls without a look while nothing was queued or sent for `busyPolls`: others' mails and retries wait for so many. */
+/**
+ * Only each of this many polls looks for mails when none was queued or sent for `busyPolls`: mails of other replicas
+ * and retries wait that long.
+ */
 const restPolls = 5;
 const busyPolls = 10;
 /** Polls between removals of what is kept no longer. */

@@ -298,7 +298,7 @@ describe("a sorted list of devices", () => {
     ]);
     expect(new Set(byName).size).toBe(names.length);
     expect(await walk("-hostname")).toEqual(byName.toReversed());
-    // None was seen: each stands where it enrolled.
+    // No device was ever seen: each is ordered by its enrollment.
     const enrolled = idsOf(await client.listDevices({})).toReversed();
     expect(await walk("last_seen")).toEqual(enrolled);
     expect(await walk("-last_seen")).toEqual(enrolled.toReversed());

@@ -112,7 +112,7 @@ const counted = (caller: Caller, condition: Query): Counted => ({
   judged: sql`${ownBySite(caller)} AND ${condition}`,
 });
 
-/** Host names whatever their case; a device that was never seen stands where its enrollment does. */
+/** Host names whatever their case; a device that was never seen is ordered by its enrollment. */
 function orderOf(sort: DeviceSort): Order {
   const shared = { name: sort, isDescending: sort.startsWith("-") };
   return sort.endsWith("hostname")

@@ -22,7 +22,7 @@ export type NameList = {
 
 export type NamePage<R> = { rows: R[]; total: number | null; totalIsEstimate: boolean; nextCursor: string };
 
-/** Rows one of whose columns contains a text, case aside; every row for an empty one. */
+/** A condition for rows of which a column contains a text, in any case; true for an empty text. */
 export function containing(text: string, ...columns: readonly [Query, ...Query[]]): Query {
   if (text === "") return sql`true`;
   const found = columns.map((column) => sql`position(lower(${text}) IN lower(${column})) > 0`);

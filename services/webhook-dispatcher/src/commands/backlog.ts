@@ -28,10 +28,13 @@ const pollMs = 5_000;
  */
 const leastWaitMs = 15;
 const mostWaitMs = 250;
-/** For so long after others' events were matched a round is followed by a rest this many times as long. */
+/**
+ * Milliseconds after other organizations' events were matched, in which a rest `restFactor` times as long follows each
+ * round.
+ */
 const yieldMs = 250;
 const restFactor = 4;
-/** Events of a round at most meanwhile: what others wait for behind it. */
+/** Most events of a round meanwhile, since other organizations' events wait behind it. */
 const yieldingEvents = 100;
 
 /** Processes the backlog, a few events of each organization at a time; returns how many, and whether any remain. */

@@ -7,11 +7,11 @@ export type DirectLease = { claim: Claimed; payload: Payload };
 /** What the intake needs of the sender in its process. */
 export type DirectSends = {
   limits: Omit<ClaimLimits, "most">;
-  /** Deliveries that this process may lease now. */
+  /** Number of deliveries that this process may lease now. */
   room(): number;
   /** Requests of this process to a host that are under way. */
   underWay(host: string): number;
-  /** Runs after whatever else of this process leases: both need one lock, and would not get it. */
+  /** Runs after the other leasing work of this process: both need the same lock, and one would not get it. */
   inTurn<T>(lease: () => Promise<T>): Promise<T>;
   /** Reads the endpoints of deliveries that are to be leased, within the transaction that leases them. */
   open(tx: Tx, claims: readonly Claimed[]): Promise<void>;
@@ -24,7 +24,7 @@ export type DirectSends = {
   noteBlocked(): void;
 };
 
-/** Runs what it is given one after the other. */
+/** Runs the tasks that it is passed one after the other. */
 export function createTurns(): <T>(run: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
   return (run) => {

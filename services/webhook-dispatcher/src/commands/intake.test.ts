@@ -22,7 +22,7 @@ const streamed = async (orgId: string) =>
   (await dispatcher.rows("SELECT FROM outbox WHERE subject LIKE $1", [`events.webhook-dispatcher.${orgId}.%`])).length;
 
 /**
- * A pool whose transactions that lease deliveries end `late` after their COMMIT, as in a process that was stopped
+ * A pool whose transactions that lease deliveries end `late` after their COMMIT, as in a process that was suspended
  * meanwhile.
  */
 function lateDatabase(db: Database, late: () => Promise<unknown>): Database {
@@ -114,7 +114,7 @@ describe("a posted event", () => {
       }
     };
     await Promise.all([posting(), making()]);
-    // Those that met a change go over the stream.
+    // Events that met a change go over the stream.
     const rows = await dispatcher.rows<{ msg_id: string }>("SELECT msg_id FROM outbox WHERE subject LIKE $1", [
       `events.webhook-dispatcher.${orgId}.%`,
     ]);
@@ -129,7 +129,7 @@ describe("a posted event", () => {
 });
 
 describe("a process that ends", () => {
-  it("between COMMIT and the first byte leaves a lease: the request of the next one says that it may be a repeat", async () => {
+  it("between COMMIT and the first byte leaves a lease: the next process marks its request as a possible repeat", async () => {
     const first = dispatcher.sender({ leaseMs: 1_000, graceMs: 0 });
     const { admin, webhook } = await tenant();
     const id = uuidv7();
@@ -142,7 +142,7 @@ describe("a process that ends", () => {
     await until("the outcome", async () => (await statusOf(webhook.id)) === "delivered");
   });
 
-  it("between answer and outcome leaves a repeat that says so", async () => {
+  it("between answer and outcome leaves a repeat that is marked as possible", async () => {
     const first = dispatcher.sender({ egress: createEgressStub(dispatcher.egress), leaseMs: 1_000, graceMs: 0 });
     const { publish } = await tenant();
     const id = await publish();
@@ -220,7 +220,7 @@ describe("an organization with an ordered webhook", () => {
 });
 
 describe("one endpoint that hangs", () => {
-  it("gets eight requests of what is posted, the rest waits, and other endpoints of the organization go on", async () => {
+  it("gets eight requests for posted events, further ones wait, and other endpoints of the organization are served", async () => {
     const hanging = dispatcher.receivers[2];
     hanging.answer(() => undefined);
     start();

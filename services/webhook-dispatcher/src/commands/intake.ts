@@ -44,8 +44,8 @@ type Waiting = { event: Accepted; resolve: (stored: boolean) => void; reject: (e
 type Written = { plan: IntakePlan; accepted: Accepted[]; storedMs: number; stored: Promise<StoredDelivery[]> };
 
 /**
- * Stores posted events with their deliveries, and has the first requests begin when COMMIT returns. Whatever comes
- * while a transaction is under way goes together into the next one.
+ * Stores posted events with their deliveries, and has the first requests begin when COMMIT returns. Events that arrive
+ * while a transaction is under way are stored together by the next one.
  */
 export function createIntake(deps: IntakeDeps): Intake {
   const { db } = deps;
@@ -108,7 +108,7 @@ export function createIntake(deps: IntakeDeps): Intake {
     );
     const isAny = plan.deliveries.length > 0;
     const stored = isAny ? storeIntake(tx, plan.deliveries, sends?.limits.leaseMs ?? 0) : Promise.resolve([]);
-    // Not awaited, so that COMMIT leaves with it; a failure comes out of COMMIT.
+    // Not awaited, so that COMMIT is sent together with it; a failure is reported by COMMIT.
     stored.catch(() => undefined);
     return { plan, accepted, storedMs: performance.now(), stored };
   };
@@ -123,11 +123,11 @@ export function createIntake(deps: IntakeDeps): Intake {
   };
 }
 
-/** What becomes of each event, by what this process and the webhooks may have under way. */
+/** Plans each event by the number of requests that this process and the webhooks may have under way. */
 export function planOf(events: readonly IntakeEvent[], state: IntakeState, sends: DirectSends | null): IntakePlan {
   const { mayLease, places, hooks } = state;
   const room = sends && mayLease ? sends.room() : 0;
-  // A process that sends nothing leases nothing; what others may send is theirs to count.
+  // A process that sends nothing leases nothing; other processes count what they may send.
   const { organizationSlots = Number.MAX_SAFE_INTEGER, hostSlots = 0 } = sends?.limits ?? {};
   const limits = { room, organizationSlots, hostSlots, perOrganization };
   return planIntake(events, places, hooks, limits, (host) => sends?.underWay(host) ?? 0);
@@ -140,7 +140,7 @@ function emit(tx: Tx, { traceparent, ...event }: Accepted, { places }: IntakeSta
   tx.emit(platformEvent(service, { type: type as EventType, orgId, partnerId, data, id }, traceparent, occurredAt));
 }
 
-/** Those of the deliveries that are leased to this process, with what is sent. */
+/** The deliveries that are leased to this process, with their payloads. */
 export function leasesOf(deliveries: readonly IntakeDelivery[]): DirectLease[] {
   return deliveries
     .filter(({ lease }) => lease)

@@ -52,7 +52,7 @@ describe("an event of the stream", () => {
     expect(receiver.of(idOf(message))).toHaveLength(1);
   });
 
-  it("whose process ended between COMMIT and the first byte is sent by the next one, as a possible repeat", async () => {
+  it("whose process ended between COMMIT and the first byte is sent by the next process, as a possible repeat", async () => {
     const first = dispatcher.sender({ leaseMs: 1_000, graceMs: 0 });
     const { orgId, webhook } = await tenant();
     const message = eventMessage(orgId);
@@ -108,7 +108,7 @@ describe("an event of the stream", () => {
     await allDelivered(webhook.id, 40);
   });
 
-  it("of an organization with an ordered webhook keeps its order beside one that is sent at once", async () => {
+  it("of an organization with an ordered webhook keeps its order while those of other organizations are sent at once", async () => {
     start();
     const [ordered, other] = [await tenant({ ordered: true }), await tenant()];
     const inOrder = [1, 2, 3].map((seq) => eventMessage(ordered.orgId, { seq }));
@@ -122,7 +122,7 @@ describe("an event of the stream", () => {
     expect(seen.filter((id) => inOrder.map(idOf).includes(id))).toEqual(inOrder.map(idOf));
   });
 
-  it("of an organization that is not known here is put aside while its webhooks want it", async () => {
+  it("of an organization that is not known here goes to the backlog while webhooks subscribe to it", async () => {
     start();
     const { orgId, webhook } = await tenant();
     await dispatcher.change("DELETE FROM tenant WHERE id = $1", [orgId]);

@@ -54,7 +54,7 @@ export async function matchDirectly(
 async function write(tx: Tx, deps: MatchDeps, events: readonly MatchedEvent[], sends: DirectSends) {
   const state = await readIntake(tx, [...new Set(events.map(({ orgId }) => orgId))], deps.endpointSlots);
   const plan = planOf(events, state, sends);
-  // An organization that is not known here has no webhooks, or is about to have them.
+  // An organization that is not known here has no webhooks yet.
   const streamed = new Set<unknown>(plan.streamed);
   const left = events.filter((event) => streamed.has(event) || !state.places.has(event.orgId));
   const own = { plan, storedMs: performance.now(), now: events.length - left.length };
@@ -64,9 +64,9 @@ async function write(tx: Tx, deps: MatchDeps, events: readonly MatchedEvent[], s
       leasesOf(plan.deliveries).map(({ claim }) => claim),
     );
     const stored = storeIntake(tx, plan.deliveries, sends.limits.leaseMs);
-    // Not awaited, so that COMMIT leaves with it; a failure comes out of COMMIT.
+    // Not awaited, so that COMMIT is sent together with it; a failure is reported by COMMIT.
     stored.catch(() => undefined);
-    // What is left takes a transaction of its own: keys of events are stored in one order within one.
+    // The remaining events take another transaction: within one transaction keys of events are stored in one order.
     return { ...own, storedMs: performance.now(), stored, left, queued: 0, aside: 0 };
   }
   const behind = new Set(left.map(({ orgId }) => orgId).filter((orgId) => state.places.get(orgId)?.behind ?? true));
@@ -74,7 +74,7 @@ async function write(tx: Tx, deps: MatchDeps, events: readonly MatchedEvent[], s
   return { ...own, stored: Promise.resolve([]), left: [], queued, now: own.now + now, aside };
 }
 
-/** Queues the first events of each organization for all senders; the rest of them go to the backlog. */
+/** Queues the first events of each organization for all senders; further ones go to the backlog. */
 export async function matchQueued(tx: Tx, events: readonly MatchedEvent[]): Promise<Counts> {
   const orgIds = [...new Set(events.map(({ orgId }) => orgId))];
   if (orgIds.length === 0) return { queued: 0, now: 0, aside: 0 };
@@ -95,7 +95,10 @@ async function storeQueued(
   return { queued: await storeMatches(tx, now, subscribers), now: now.length, aside: later.length };
 }
 
-/** The first few events of each organization, and the rest; of those that are `behind` none at once. */
+/**
+ * Splits events into those to queue now, the first few of each organization, and those for the backlog; organizations
+ * that are `behind` get none now.
+ */
 function share(
   events: readonly MatchedEvent[],
   behind: ReadonlySet<string>,

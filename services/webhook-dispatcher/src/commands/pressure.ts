@@ -1,10 +1,11 @@
 export type Pressure = {
   /**
-   * Resolves when an event of the organization may be taken: at once, or within 250 ms. Throws `overloaded` when what
-   * was taken before waits for this deployment, `rate_limited` when it waits behind the organization's own burst.
+   * Resolves when an event of the organization may be taken: at once, or within 250 ms. Throws `overloaded` when
+   * earlier events wait because this deployment is too slow, `rate_limited` when they wait behind the organization's
+   * own burst.
    */
   admit(orgId: string): Promise<void>;
-  /** Looks now. */
+  /** Checks the pressure now. */
   look(): Promise<void>;
   stop(): Promise<void>;
 };

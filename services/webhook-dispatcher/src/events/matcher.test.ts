@@ -98,7 +98,7 @@ describe("an event", () => {
     const burst = eventMessages(many.orgId, 130);
     await dispatcher.matchBatch([...burst, eventMessage(few.orgId)]);
     expect([await dispatcher.queuedOf(busy.id), await dispatcher.queuedOf(calm.id)]).toEqual([50, 1]);
-    // Repeats, too: they are dropped when they are taken up.
+    // Repeats are in the backlog, too: they are dropped when it is processed.
     await dispatcher.matchBatch(burst);
     await dispatcher.matchBatch([...burst.slice(100), ...burst.slice(100), ...burst.slice(50)]);
     const rounds = [];
@@ -117,7 +117,7 @@ describe("an event", () => {
 });
 
 describe("publishing", () => {
-  it("an event to be kept in order is in the outbox before the answer; what is no event of the catalogue is refused", async () => {
+  it("an ordered event is in the outbox before the answer; an event that is not in the catalogue is refused", async () => {
     const { orgId, admin } = await dispatcher.organization();
     await dispatcher.webhook(admin, receiver, { ordered: true });
     const { id } = await dispatcher.events(admin).publish({ type: "alert.triggered", dataJson: '{"a":1}' });

@@ -60,9 +60,9 @@ export function startMatcher(bus: Pick<Bus, "consume">, deps: MatcherDeps): { st
 }
 
 /**
- * A small batch is sent by this process, a larger one queued for all senders: unreadable messages to the dead letters,
- * deliveries for the rest; of an organization with very many events in it most go to the backlog. Returns how many were
- * matched at once and how many went to the backlog.
+ * Sends the deliveries of a small batch, queues those of a larger one for all senders, and stores unreadable messages
+ * as dead letters; of an organization with very many events in the batch most go to the backlog. Returns how many
+ * events were matched at once and how many went to the backlog.
  */
 export async function matchMessages(
   deps: MatcherDeps,
@@ -90,7 +90,7 @@ export async function matchMessages(
   return { now: direct.now + queued.now, aside };
 }
 
-/** In one transaction. */
+/** Queues events and stores dead letters in one transaction. */
 async function queue(
   deps: MatcherDeps,
   events: readonly MatchedEvent[],
@@ -112,7 +112,7 @@ function letterOf({ subject, msgId, body, traceparent, deliveries }: BusMessage,
 
 type Read = { event: MatchedEvent | null; reason: string | null };
 
-/** What a message says; neither event nor reason for a type that this version does not know. */
+/** The event of a message, or the reason why it is unreadable; neither for a type that this version does not know. */
 export function readEvent(message: BusMessage, deps: Pick<MatcherDeps, "now" | "retentionDays">): Read {
   const unreadable = (reason: string): Read => ({ event: null, reason });
   try {

@@ -30,9 +30,7 @@ async function open(service: "webhook-dispatcher" | "tenancy"): Promise<Bus> {
   return bus;
 }
 
-/**
- * Batches are handled up to 75 ms late, at random: what comes later in the stream is stored first by the other matcher.
- */
+/** Batches are handled up to 75 ms late, at random: the other matcher stores later events of the stream first. */
 function slow(bus: Bus, random: () => number): Pick<Bus, "consume"> {
   return {
     consume: (options, handler) =>
@@ -54,7 +52,7 @@ async function matcher(random: (() => number) | null, direct: DirectSends | null
 }
 
 describe("two matchers", () => {
-  it(`give an ordered webhook its events in the order of the stream, each once (seed ${seed})`, async () => {
+  it(`send an ordered webhook its events in the order of the stream, each once (seed ${seed})`, async () => {
     const receiver = dispatcher.receivers[0];
     const [ordered, other] = [await dispatcher.organization(), await dispatcher.organization()];
     await dispatcher.webhook(ordered.admin, receiver, { ordered: true });

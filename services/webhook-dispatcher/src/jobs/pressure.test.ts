@@ -18,7 +18,7 @@ async function tenant(change: object = {}) {
   const { orgId, admin } = await dispatcher.organization();
   const webhook = await dispatcher.webhook(admin, receiver, change);
   const publish = () => dispatcher.events(admin).publish({ type, orgId, id: uuidv7() });
-  /** What is queued has waited for so long. */
+  /** Makes queued deliveries look as if they had waited for this long. */
   const wait = (seconds: number) =>
     dispatcher.change("UPDATE webhook_queue SET due_at = due_at - $2 * interval '1 s' WHERE org_id = $1", [
       orgId,

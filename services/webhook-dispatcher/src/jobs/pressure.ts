@@ -20,7 +20,8 @@ const refusedCounter = counter("muster_webhook_intake_refused_total", "Posted ev
  */
 export function startPressure({ db, log, limits }: PressureDeps): Pressure {
   let askedMs = Number.NEGATIVE_INFINITY;
-  // Found by the last check; a slow receiver's slot may be free for a moment, so that one check proves nothing.
+  // Waiting webhooks of the last check: since a slow receiver's slot may be free for a moment, only two checks in a row
+  // count.
   let seen = new Set<string>();
   let behind = new Map<string, "overloaded" | "rate_limited">();
 

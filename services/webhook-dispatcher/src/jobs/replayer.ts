@@ -11,12 +11,12 @@ export type ReplayerDeps = {
 };
 
 const who = () => ({ caller: systemCaller("webhook-dispatcher") });
-/** Between looks while no replay is open: at least, and at most when nothing rings. */
+/** Shortest and longest pause between checks while no replay is open; a notification ends the pause. */
 const leastMs = 1_000;
 const idleMs = 5_000;
 const replayedCounter = counter("muster_webhook_replayed_total", "Deliveries that replays queued.");
 
-/** Works on replays bit by bit until stopped; with several of them, each replay is one's at a time. */
+/** Works on replays in chunks until stopped; of several replayers only one works on a replay at a time. */
 export function startReplayer(deps: ReplayerDeps): {
   /** A replay may have been started. */
   wake(): void;

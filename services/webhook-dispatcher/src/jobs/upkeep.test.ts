@@ -17,7 +17,7 @@ const days = async () =>
   ).map(({ day }) => day);
 
 describe("a deleted webhook", () => {
-  it("is hidden at once; its 100,000 deliveries go bit by bit while everybody else's are sent", async () => {
+  it("is hidden at once; its 100,000 deliveries are removed in steps while those of others are sent", async () => {
     const { admin, orgId, partnerId } = await dispatcher.organization();
     const webhook = await dispatcher.webhook(admin, receiver);
     await asOwner(dispatcher.database, async (owner) => {
@@ -94,7 +94,7 @@ describe("days", () => {
     expect(open).toEqual([]);
   });
 
-  it("of deliveries leave room in each page for the outcomes that follow", async () => {
+  it("of deliveries leave room in each page for later outcomes", async () => {
     const filled = await dispatcher.rows<{ fillfactor: string }>(
       `SELECT DISTINCT option_value AS fillfactor FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
        CROSS JOIN pg_options_to_table(c.reloptions)

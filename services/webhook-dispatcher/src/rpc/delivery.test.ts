@@ -43,7 +43,7 @@ describe("deliveries of a webhook", () => {
     [{ answer: "5xx" }, 1],
     [{ answer: "4xx", status: "failed" }, 1],
     [{ answer: "2xx", event: "device.offline" }, 0],
-    // What was not tried yet was not left without an answer.
+    // A delivery that was not tried yet does not count as unanswered.
     [{ answer: "none" }, 1],
   ])("are narrowed by %j to %d", async (filter, expected) => {
     expect(await count(filter)).toBe(expected);
@@ -57,7 +57,7 @@ describe("deliveries of a webhook", () => {
     expect(await count({ from: timestampFromDate(at(-60)) })).toBe(0);
   });
 
-  it("are not narrowed by an answer that is none", async () => {
+  it("are not narrowed by an invalid answer filter", async () => {
     const asked = dispatcher.deliveries(admin).listDeliveries({ webhookId, answer: "bad" });
     expect(await outcome(asked)).toBe("validation_failed answer");
   });

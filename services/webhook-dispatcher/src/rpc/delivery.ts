@@ -45,7 +45,7 @@ export type DeliveryDeps = TenantReader & {
   now: () => Date;
   /** Called after something was queued. */
   wake: () => void;
-  /** Tests of one webhook in a minute at most. */
+  /** Most tests of one webhook per minute. */
   testsPerMinute: number;
 };
 

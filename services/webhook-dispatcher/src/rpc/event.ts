@@ -28,7 +28,7 @@ export function eventService(deps: EventDeps): ServiceImpl<typeof EventService> 
       const mayReach = (partnerId: string) => reachesPartner(context.caller, partnerId);
       const accepted = { id, orgId, type, occurredAt: at, body, traceparent, mayReach };
       if (!(await deps.intake.accept(accepted))) {
-        // Learns of one that was just made, and refuses what there is not.
+        // Finds an organization that was just created, and refuses an unknown one.
         await organizationOf(deps, context, orgId);
         if (!(await deps.intake.accept(accepted))) throw organizationNotFound();
       }
@@ -39,7 +39,7 @@ export function eventService(deps: EventDeps): ServiceImpl<typeof EventService> 
 
 type PostedEvent = { id: string; type: Parameters<typeof platformEvent>[1]["type"]; dataJson: string; at: Date };
 
-/** Throws `unknown_event_type`, `validation_failed`. */
+/** Reads a posted event. Throws `unknown_event_type`, `validation_failed`. */
 function readEvent(request: PublishRequest, at: Date): PostedEvent {
   const { type } = request;
   if (!isEventType(type)) {

@@ -35,12 +35,12 @@ export function namedOrganization({ caller }: CallContext, named: string): strin
   return orgId;
 }
 
-/** Whether organizations of that partner may be the caller's: the other half of namedOrganization. */
+/** Whether the caller may reach organizations of that partner; completes the check of namedOrganization. */
 export function reachesPartner({ scope, partnerId }: Caller, ofOrganization: string): boolean {
   return scope !== "partner" || partnerId === ofOrganization;
 }
 
-/** As namedOrganization, and it lives. */
+/** As namedOrganization, for an organization that is not deleted. */
 export async function organizationOf(
   reader: TenantReader,
   context: CallContext,

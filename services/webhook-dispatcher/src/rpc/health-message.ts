@@ -4,7 +4,10 @@ import { type EndpointHealth, EndpointHealthSchema } from "@muster/proto/muster/
 import type { StoredStatus } from "../rules/webhook.ts";
 import type { EndpointHealthRow } from "../store/health.ts";
 
-/** How an endpoint does at `now`. A webhook that is not active has nothing due and no next attempt, whatever waits. */
+/**
+ * The health of an endpoint at `now`. A webhook that is not active has nothing due and no next attempt, even with
+ * deliveries in its queue.
+ */
 export function healthMessage(status: StoredStatus, row: EndpointHealthRow | null, now: Date): EndpointHealth {
   if (!row) throw new Error("a webhook lacks the state of its endpoint");
   const isOpen = row.open_until !== null && row.open_until > now;

@@ -30,7 +30,7 @@ describe("a webhook that gets a new origin", () => {
     expect(audited).toHaveLength(1);
   });
 
-  it("is sent no user and password that stood in the old URL", async () => {
+  it("does not get user and password of the old URL", async () => {
     const { orgId, admin } = await dispatcher.organization();
     const moved = dispatcher.receivers[1];
     const url = dispatcher.urlOf(receiver).replace("http://", "http://user:pass@");
@@ -50,7 +50,7 @@ describe("a webhook that gets a new origin", () => {
   });
 });
 
-describe("a webhook made under an Idempotency-Key", () => {
+describe("a webhook created under an Idempotency-Key", () => {
   it("is returned to a repeat although its host name no longer resolves: no look-up is made", async () => {
     const { admin } = await dispatcher.organization();
     const wanted = { name: "Hook", url: dispatcher.urlOf(receiver), events: ["*"] };
@@ -69,7 +69,7 @@ describe("a webhook made under an Idempotency-Key", () => {
 });
 
 describe("caps", () => {
-  it("an organization gets no more webhooks than it may have, however many are made at once", async () => {
+  it("an organization gets no more webhooks than its limit, however many are created at once", async () => {
     const { admin } = await dispatcher.organization();
     const wanted = { name: "Hook", url: dispatcher.urlOf(receiver), events: ["*"] };
     const codes = await Promise.all(
@@ -81,7 +81,7 @@ describe("caps", () => {
     expect(await outcome(dispatcher.webhooks(admin).createWebhook(wanted))).toBe("ok");
   });
 
-  it("a webhook is tested so often a minute, then refused with the time after which it may be again", async () => {
+  it("a webhook is tested at most five times per minute, then refused with the time to wait", async () => {
     const { admin } = await dispatcher.organization();
     const webhook = await dispatcher.webhook(admin, receiver);
     const test = () => dispatcher.deliveries(admin).testWebhook({ webhookId: webhook.id });
@@ -95,7 +95,7 @@ describe("caps", () => {
     expect(await outcome(test())).toBe("rate_limited");
   });
 
-  it("a host gets no more requests at a time than it may, over all webhooks and senders; other hosts go on", async () => {
+  it("a host gets no more concurrent requests than its limit, over all webhooks and senders; other hosts are served", async () => {
     const hanging = dispatcher.receivers[2];
     hanging.answer(() => undefined);
     const senders = [dispatcher.sender({ hostSlots: 10 }), dispatcher.sender({ hostSlots: 10 })];

@@ -19,7 +19,7 @@ const push = (change: object = {}) => ({
 const audit = () => dispatcher.pushes(callers.service("audit"));
 
 describe("a push", () => {
-  it("is one signed request, and says what came of it", async () => {
+  it("is one signed request, and returns its outcome", async () => {
     const { hostname, port, pathname } = new URL(dispatcher.urlOf(receiver));
     const url = `http://us%40er:pa%3Ass@${hostname}:${port}${pathname}`;
     expect(await audit().push(push({ url, possibleDuplicate: true }))).toMatchObject({ status: 200, errorCode: "" });
@@ -38,7 +38,7 @@ describe("a push", () => {
     receiver.answer((_request, response) => void response.end());
   });
 
-  it("goes nowhere that is not public, in whatever notation", async () => {
+  it("goes to public addresses only, in whatever notation", async () => {
     for (const url of [
       "http://example.com/",
       "https://127.0.0.1/",
@@ -72,7 +72,7 @@ describe("a push", () => {
     expect(may).toEqual(["audit"]);
   });
 
-  it("waits for a free place no longer than it takes to say so", async () => {
+  it("is refused at once when there is no free place", async () => {
     const held: (() => void)[] = [];
     receiver.answer((_request, response) => held.push(() => response.end()));
     const first = [audit().push(push()), audit().push(push())];

@@ -11,7 +11,7 @@ export type PushDeps = {
   egress: Pick<Egress, "check" | "send">;
   now: () => Date;
   timeoutMs: number;
-  /** Pushes of this process under way at a time; deliveries have connections of their own beside them. */
+  /** Most concurrent pushes of this process; deliveries use separate connections. */
   slots: number;
 };
 
@@ -31,7 +31,7 @@ export function pushService({ egress, now, timeoutMs, slots }: PushDeps): Servic
         throw new AppError("overloaded", "Too many pushes are under way", { retryAfterSeconds: 1 });
       underWay += 1;
       try {
-        // What is no URL is refused by the judge, with its reason.
+        // A text that is no URL is refused by `egress.check`, with its reason.
         const { url, userinfo } = URL.canParse(request.url)
           ? splitUserinfo(request.url)
           : { url: request.url, userinfo: null };

@@ -37,7 +37,7 @@ async function signers(orgId: string, secrets: Record<string, string>) {
 }
 
 describe("a rotated secret", () => {
-  it("signs beside the previous one for the requested grace, then alone", async () => {
+  it("signs together with the previous one for the requested grace, then alone", async () => {
     const { orgId, admin } = await dispatcher.organization();
     const webhook = await dispatcher.webhook(admin, receiver, { secret: "first" });
     const { secret, previousSecretUntil: end } = await rotate(admin, webhook.id, { graceSeconds: 600 });
@@ -119,7 +119,7 @@ describe("the health of an endpoint", () => {
     expect((await healthOf(admin, webhook.id))?.nextAttemptAt).toBeUndefined();
   }, 40_000);
 
-  it("shows that the endpoint is gone after a 410, until a user activates the webhook", async () => {
+  it("shows the endpoint as failed after a 410, until a user activates the webhook", async () => {
     const gone = dispatcher.receivers[2];
     gone.answer((_request, response) => void response.writeHead(410).end());
     const { orgId, admin } = await dispatcher.organization();

@@ -34,7 +34,7 @@ export function webhookMessage(row: WebhookRow, counters: EndpointCounters = noC
   });
 }
 
-/** What audit rows say of a webhook. */
+/** A webhook as audit rows show it. */
 export function auditedFields(row: WebhookRow): Record<string, unknown> {
   return {
     name: row.name,

@@ -34,7 +34,7 @@ export type WebhookDeps = TenantReader & {
   now: () => Date;
   box: SecretBox;
   egress: Pick<Egress, "check">;
-  /** For replies that hold a secret; of the purpose of `sealedReplies`. */
+  /** Seals replies that hold a secret; its purpose is that of `sealedReplies`. */
   replyBox: SecretBox;
   secretOverlapHours: number;
   /** Called after a change: what waits for the webhook may be due now. */
@@ -43,7 +43,7 @@ export type WebhookDeps = TenantReader & {
   perOrganization: number;
 };
 
-/** The longest that two secrets sign side by side. */
+/** Longest time in which two secrets sign together. */
 const maxGraceSeconds = 30 * 86_400;
 
 /** Webhooks of organizations (docs/behaviour.md#webhook-deliveries). */

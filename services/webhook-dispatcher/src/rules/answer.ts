@@ -3,15 +3,14 @@ import { isAscii } from "node:buffer";
 const maxCharacters = 1_000;
 
 /**
- * The first 1,000 characters of an answer's body, as PostgreSQL can keep them; of a compressed one only that there was
- * one.
+ * The first 1,000 characters of an answer's body, as PostgreSQL can keep them; a compressed body is only noted as such.
  */
 export function answerText(body: Buffer, encoding: string | string[] | undefined): string | null {
   if (body.length === 0) return null;
   const name = String(encoding ?? "").trim();
   if (name !== "" && name.toLowerCase() !== "identity") return `[${name.slice(0, 40)}: not shown]`;
-  // `stream`: a character cut in the middle at the end is left out, not replaced. (A decoder costs more than the short
-  // answers that most give.)
+  // `stream`: a character cut in the middle at the end is left out, not replaced. ASCII needs no decoder, which would
+  // cost more than most answers.
   const decoded = isAscii(body) ? body.toString("latin1") : new TextDecoder().decode(body, { stream: true });
   const text = decoded.replaceAll("\0", "\ufffd");
   return text.length <= maxCharacters ? text : [...text].slice(0, maxCharacters).join("");

@@ -1,6 +1,6 @@
 import { validationError } from "@muster/kit";
 
-/** What a receiver answered last: statuses of a range, or nothing at all. */
+/** A receiver's last answer: a range of statuses, or no answer. */
 export type Answer = "none" | { from: number; to: number };
 
 /** Reads `404`, `5xx` or `none`; null when empty. Throws `validation_failed` on others. */

@@ -1,11 +1,11 @@
 /**
- * Which service may say that an event of a type happened, by the beginning of its type. NATS lets a service publish
- * under its own name alone, so a key that was stolen forges no more than its service says anyway.
+ * The service that may emit an event type, by the beginning of the type. NATS lets a service publish under its own name
+ * alone, so a stolen key forges no event but those of its service.
  */
 const emitters = new Map<string, readonly string[]>([
   ["identity", ["user.", "session."]],
   ["tenancy", ["device."]],
-  // The types of parts of the platform that live elsewhere come through POST /events, whose callers it knows.
+  // Types of parts of the platform outside of this repository come through POST /events, which knows its callers.
   ["webhook-dispatcher", [""]],
 ]);
 

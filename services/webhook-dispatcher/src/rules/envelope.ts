@@ -6,7 +6,7 @@ export type Envelope = { id: string; type: string; timestamp: Date; orgId: strin
 /** Bytes of `data` as JSON. */
 export const maxDataBytes = 65_536;
 
-/** The body as it is sent and signed (docs/behaviour.md#webhook-deliveries); `dataJson` is spliced in as it stands. */
+/** The body as it is sent and signed (docs/behaviour.md#webhook-deliveries); `dataJson` is spliced in unchanged. */
 export function envelopeBody({ id, type, timestamp, orgId, dataJson }: Envelope): string {
   const head = JSON.stringify({ id, type, timestamp: timestamp.toISOString(), orgId });
   return `${head.slice(0, -1)},"data":${dataJson}}`;
@@ -41,7 +41,7 @@ export function deliveryId(webhookId: string, orgId: string, eventId: string): s
 
 const dayMs = 86_400_000;
 
-/** When an event counts as having happened: never in the future, nor before the days that there are tables for. */
+/** When an event counts as having happened: never in the future, nor before the oldest daily table. */
 export function occurredAt(claimed: Date, now: Date, retentionDays: number): Date {
   const earliest = now.getTime() - Math.min(7, retentionDays) * dayMs;
   return new Date(Math.max(earliest, Math.min(claimed.getTime(), now.getTime())));

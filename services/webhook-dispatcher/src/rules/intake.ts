@@ -34,7 +34,7 @@ export type IntakeHook = {
   slots: number;
   /** Its breaker lets requests through. */
   closed: boolean;
-  /** Something of it is due and not leased; nothing passes that. */
+  /** A delivery of it is due and not leased; later ones do not overtake that. */
   waits: boolean;
 };
 
@@ -49,9 +49,9 @@ export type IntakeLimits = {
 
 export type IntakeDelivery = { id: string; event: IntakeEvent; hook: IntakeHook; lease: boolean };
 export type IntakePlan = {
-  /** Deliveries by their events, those events alone that any webhook wants. */
+  /** Deliveries in the order of their events; an event without a subscription has none. */
   deliveries: IntakeDelivery[];
-  /** Events that go the way over the stream. */
+  /** Events that go over the stream. */
   streamed: IntakeEvent[];
   /** Deliveries that are not leased although their webhook may get a request. */
   waiting: boolean;

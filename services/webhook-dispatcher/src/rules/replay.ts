@@ -10,7 +10,10 @@ export type ReplayInput = { since: Date | null; until: Date | null; status: stri
 
 const maxEvents = 100;
 
-/** What a replay takes: deliveries made in [since, until). Throws `validation_failed`, `unknown_event_type`. */
+/**
+ * The deliveries that a replay selects: those created in [since, until). Throws `validation_failed`,
+ * `unknown_event_type`.
+ */
 export function replayWanted(input: ReplayInput, now: Date): ReplayWanted {
   const errors: FieldErrors = {};
   const status = replayStatuses.find((known) => known === (input.status || "failed"));
@@ -26,7 +29,7 @@ export function replayWanted(input: ReplayInput, now: Date): ReplayWanted {
   if (unknown.length > 0) {
     throw new AppError("unknown_event_type", "Unknown event type", { facts: { types: unknown.slice(0, 20) } });
   }
-  // Nothing is older; what a database takes for a time has an end, too.
+  // No delivery is older, and PostgreSQL refuses times that are too early.
   return { since: new Date(Math.max(0, input.since.getTime())), until, status, events };
 }
 

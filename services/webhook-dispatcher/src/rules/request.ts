@@ -10,14 +10,14 @@ export type SignedRequest = {
   /** From 1. */
   attempt: number;
   possibleDuplicate: boolean;
-  /** Of now, and during an overlap the one before. */
+  /** The present secret and, during an overlap, the previous one. */
   secrets: readonly string[];
   customHeaders: readonly Header[];
   /** `user:password` of the URL. */
   userinfo: string | null;
 };
 
-/** Stored attempts are told with it, too: another one needs a name of its own. */
+/** Headers of stored attempts are rebuilt with this constant, too: another value needs a new constant. */
 const userAgent = "Service-Webhooks/1.0";
 
 /**
@@ -55,7 +55,7 @@ export function requestHeaders(request: SignedRequest, now: Date): string[] {
       return `v1,${hmac(standardKey(secret), input).toString("base64")}`;
     });
     headers.push("X-Service-Signature", hmacs[0] ?? "", "X-Service-Signature-Timestamp", String(seconds));
-    // Receivers of X-Service-Signature read one value: the one before comes under a name of its own.
+    // Receivers of X-Service-Signature read one value: the previous secret's has a separate header.
     if (hmacs[1]) headers.push("X-Service-Signature-Previous", hmacs[1]);
     headers.push("webhook-signature", standard.join(" "));
   }
@@ -66,10 +66,10 @@ export function requestHeaders(request: SignedRequest, now: Date): string[] {
   return headers;
 }
 
-/** Headers of an attempt as they were sent, and those that the webhook's owner put in. */
+/** Headers of an attempt as they were sent, and the custom ones of the webhook. */
 export type SentHeaders = { sent: readonly string[]; custom: readonly Header[] };
 
-/** The same for the record: what the webhook's owner put in is not shown. */
+/** The sent headers as the record shows them: values of Authorization and of custom headers are masked. */
 export function maskedHeaders({ sent: headers, custom }: SentHeaders): Record<string, string> {
   const hidden = new Set(["authorization", ...custom.map(({ key }) => key.toLowerCase())]);
   const shown: Record<string, string> = {};
@@ -83,8 +83,8 @@ export function maskedHeaders({ sent: headers, custom }: SentHeaders): Record<st
 const signatures = ["X-Service-Signature", "X-Service-Signature-Previous", "webhook-signature"] as const;
 
 /**
- * What `headersOfFirst` needs beside the delivery to tell the headers of a first attempt: the signatures and the names
- * of masked headers. Null when more were sent.
+ * What `headersOfFirst` needs besides the delivery to rebuild the headers of a first attempt: the signatures and the
+ * names of masked headers. Null when more were sent.
  */
 export function headersBeside({ sent, custom }: SentHeaders): string | null {
   if (custom.some(({ key }) => isReservedHeader(key))) return null;

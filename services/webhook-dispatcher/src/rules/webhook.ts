@@ -2,12 +2,12 @@ import { AppError, type FieldErrors, isEventType, nameFault, validationError } f
 
 export type Header = { key: string; value: string };
 
-/** The API's words for a webhook's state, and what is stored. */
+/** The API's names of a webhook's states, and the stored ones. */
 export const statuses = { active: "active", paused: "disabled", failed: "error" } as const;
 export type Status = keyof typeof statuses;
 export type StoredStatus = (typeof statuses)[Status];
 
-/** What of a webhook people decide; secrets in clear. */
+/** Fields of a webhook that users set; secrets in clear. */
 export type WebhookFields = {
   name: string;
   url: string;
@@ -33,7 +33,7 @@ export type WebhookInput = {
 /** Paths of an update mask. */
 export const webhookPaths = ["name", "url", "secret", "events", "headers", "status", "ordered"] as const;
 
-/** In replies a header's value; sent back it means: keep what is stored. */
+/** Replaces header values in replies; when a client sends it back, the stored value is kept. */
 export const maskedValue = "***";
 export const anyEvent = "*";
 
@@ -43,7 +43,7 @@ const maxSecret = 512;
 // RFC 9110, 5.6.2.
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/;
 const headerText = /^[\t\x20-\x7e]*$/;
-/** Ours, the signature's, the body's and the connection's. */
+/** Headers of the product, of signatures, of the body and of the connection. */
 const reserved =
   /^(x-service-.*|webhook-.*|content-.*|host|connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|expect|http2-settings)$/i;
 
@@ -71,8 +71,8 @@ export function newWebhook(input: Omit<WebhookInput, "status">): WebhookFields {
 }
 
 /**
- * The webhook after a change of the masked fields. A new origin gets no secret that was given for another: secret and
- * header values must come with it. Throws `no_updates`, `validation_failed`, `unknown_event_type`.
+ * The webhook after a change of the masked fields. A new origin gets no secret that was set for another one: the change
+ * must contain secret and header values again. Throws `no_updates`, `validation_failed`, `unknown_event_type`.
  */
 export function changeWebhook(stored: WebhookFields, paths: readonly string[], input: WebhookInput): WebhookFields {
   const given = webhookPaths.filter((path) => paths.includes(path));
@@ -93,14 +93,14 @@ export function changeWebhook(stored: WebhookFields, paths: readonly string[], i
   return changed;
 }
 
-/** Whether scheme, host or port differ: another receiver may stand there. */
+/** Whether scheme, host or port differ: it may be another receiver. */
 export function originChanges(before: Pick<WebhookFields, "url">, after: Pick<WebhookFields, "url">): boolean {
   return new URL(before.url).origin !== new URL(after.url).origin;
 }
 
 const anew = "A new scheme, host or port needs it anew";
 
-/** Userinfo needs no rule: it is part of the URL, and comes with it or not at all. */
+/** Userinfo needs no rule: as part of the URL it changes together with the URL. */
 function requireAnew(
   stored: WebhookFields,
   given: readonly string[],
@@ -117,7 +117,7 @@ function requireAnew(
   }
 }
 
-/** The API's word for a stored state. */
+/** The API's name of a stored state. */
 export function shownStatus(stored: StoredStatus): Status {
   switch (stored) {
     case "active":

@@ -2,7 +2,7 @@ import { endSpan, SpanKind, startFollowing, withSpan } from "@muster/kit";
 import type { Outcome } from "../store/outcomes.ts";
 import type { Claimed, Payload } from "../store/queue.ts";
 
-/** Runs one attempt inside a span of the trace that its event came in, where that was sampled. */
+/** Runs one attempt inside a span of its event's trace, if that was sampled. */
 export async function traced(
   claim: Claimed,
   payload: Payload | null,

@@ -23,7 +23,8 @@ const keepBytes = 4_096;
 const drainBytes = 65_536;
 
 /**
- * Sends one claimed delivery and says what follows; null when the process stopped before an answer came. Never throws.
+ * Sends one claimed delivery and returns its outcome; null when the process stopped before an answer came. Never
+ * throws.
  */
 export async function attempt(
   deps: AttemptDeps,
@@ -89,7 +90,7 @@ export async function attempt(
   };
 }
 
-/** Its sender fell silent so often that no retry is left. */
+/** Whether a delivery's senders fell silent so often that no retry is left. */
 function exhausted(endpoint: Endpoint, claim: Claimed): boolean {
   return claim.was_leased && claim.failures > 0 && retryDelayMs(endpoint.retryPolicy, claim.failures, null, 0) === null;
 }
@@ -127,7 +128,8 @@ async function send(deps: AttemptDeps, endpoint: Endpoint, headers: string[], bo
     if (error.reason === "unresolvable") {
       return { exchange: null, failed: { code: "dns", message: error.message }, final: false };
     }
-    // What a name resolves to changes; what a URL says does not.
+    // A retry may succeed after a refused address, since names resolve differently over time; a refused URL stays
+    // refused.
     return { exchange: null, failed: { code: "unsafe_url", message: unsafeMessage }, final: !error.passing };
   }
 }

@@ -64,7 +64,7 @@ describe("a change between queueing and sending", () => {
     expect(unsigned?.headers["x-service-signature"]).toBeUndefined();
   });
 
-  it("to paused or deleted sends nothing; active again goes on", async () => {
+  it("to paused or deleted sends nothing; active again sends what waits", async () => {
     const paused = await queued();
     const deleted = await queued();
     const other = await queued();
@@ -119,7 +119,7 @@ describe("a change between two attempts", () => {
 
 describe("an URL that turned unsafe after it was stored", () => {
   it.each(["https://169.254.169.254/latest", "https://localhost/", "http://example.com/", "https://0x7f.1/"])(
-    "%s fails at once and for good, without a call",
+    "%s fails at once and permanently, without a call",
     async (url) => {
       const { webhook } = await queued();
       await dispatcher.reseal(webhook.id, url);
@@ -131,7 +131,7 @@ describe("an URL that turned unsafe after it was stored", () => {
 });
 
 describe("an answer", () => {
-  it("429 or 503 with Retry-After comes again later than the schedule, never earlier", async () => {
+  it("429 or 503 with Retry-After is retried later than the schedule, never earlier", async () => {
     receiver.answer((_request, response) => void response.writeHead(429, { "retry-after": "3" }).end());
     const later = await queued();
     start();
@@ -161,7 +161,7 @@ describe("an answer", () => {
     await status(webhook.id, "delivered");
   });
 
-  it("3xx is a failure, and what it points to is not asked", async () => {
+  it("3xx is a failure, and its target gets no request", async () => {
     receiver.answer(
       (_request, response) =>
         void response.writeHead(302, { location: dispatcher.urlOf(dispatcher.receivers[1]) }).end(),

@@ -25,8 +25,8 @@ export function endpointCache(box: SecretBox) {
   const known = new Map<string, Endpoint>();
   return {
     /**
-     * Reads those that are not known as they were claimed, in the transaction of the claim or after it: nothing is
-     * older than the claim.
+     * Reads the webhooks that are not cached in the claimed generation, in the transaction of the claim or after it, so
+     * that none is older than the claim.
      */
     async load(read: (statement: Statement) => Promise<WebhookRow[]>, claims: readonly Claimed[]): Promise<void> {
       const stale = new Set<string>();

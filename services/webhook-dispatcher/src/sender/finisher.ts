@@ -26,11 +26,11 @@ export type FinisherDeps = {
   log: Logger;
   now: () => Date;
   limits: HealthLimits;
-  /** Requests of one organization at a time. */
+  /** Most concurrent requests of one organization. */
   organizationSlots: number;
   /** A webhook waits for a slot that an outcome would free. */
   isBlocked: () => boolean;
-  /** No request is under way: nothing comes that could go with what waits. */
+  /** No request is under way: no further outcome could join the batch. */
   isQuiet: () => boolean;
   /** Called with the outcomes of each batch that was stored. */
   onStored: (outcomes: readonly Outcome[]) => void;
@@ -49,13 +49,19 @@ export type Finisher = {
 };
 
 const batchMax = 256;
-/** An outcome waits so long at most for others, while no webhook waits for its slot or may soon. */
+/** Longest wait of an outcome for others in milliseconds, while no webhook waits for its slot. */
 const batchMs = 100;
-/** While one does: for the others of its event, or until no request is under way. */
+/**
+ * Longest wait in milliseconds while a webhook waits for a slot: other outcomes of the event join; no wait when no
+ * request is under way.
+ */
 const blockedBatchMs = 4;
-/** Batches on their way at a time; rows that two of them touch are locked in one order. */
+/** Most concurrent batches; rows that two of them touch are locked in one order. */
 const storesMax = 2;
-/** From so many a batch goes although another is on its way; any does beside one that the database does not take. */
+/**
+ * Outcomes from which a batch is stored although another one is being stored; any number when the database refused that
+ * one.
+ */
 const besideMin = 128;
 const service = "webhook-dispatcher";
 const who = () => ({ caller: systemCaller(service) });
@@ -71,13 +77,14 @@ export function createFinisher(deps: FinisherDeps): Finisher {
   let storing = 0;
   let stores = 0;
   let isStuck = false;
-  /** Outcomes that wait, by webhook and by organization: each keeps a slot. */
+  /** Number of waiting outcomes by webhook and by organization: each keeps a slot. */
   const waiting = new Map<string, number>();
   let isCrowded = false;
   let timer: NodeJS.Timeout | undefined;
   let onIdle: (() => void) | null = null;
 
-  // What comes while batches are on their way waits and goes together: a transaction costs as much as dozens of rows.
+  // Outcomes that arrive while batches are being stored wait and go together: a transaction costs as much as dozens of
+  // rows.
   const flush = () => {
     clearTimeout(timer);
     timer = undefined;
@@ -163,7 +170,7 @@ export function createFinisher(deps: FinisherDeps): Finisher {
       failed.length > 0 ? insertDeadLetters(tx, failed) : null,
       addTallies(tx, tally(batch, counted), limits),
     ]);
-    // Nothing follows from deliveries: COMMIT leaves with the statements, and their failure comes out of COMMIT.
+    // No later statement needs these results: COMMIT is sent together with the statements, and reports their failure.
     const changed = written.then(([, , , all]) => all);
     changed.catch(() => undefined);
     if (batch.every(({ next }) => next.status === "delivered")) return { changes: changed };

@@ -8,11 +8,11 @@ import { ownDispatcher } from "../testing/own-dispatcher.ts";
 const { dispatcher, receiver } = ownDispatcher();
 
 describe("a sender that falls silent", () => {
-  it("leaves an attempt with unknown outcome, and the next request says that it may be a repeat", async () => {
+  it("leaves an attempt with unknown outcome, and the next request is marked as a possible repeat", async () => {
     const { orgId, admin } = await dispatcher.organization();
     const webhook = await dispatcher.webhook(admin, receiver);
     const id = uuidv7();
-    // The request goes out, its answer is never stored: what kill −9 after sending leaves behind.
+    // The request goes out, its answer is never stored: the state after kill −9 between sending and storing.
     const silent = createEgressStub(dispatcher.egress);
     const first = dispatcher.sender({ egress: silent, leaseMs: 1_000, graceMs: 0 });
     await dispatcher.match([eventMessage(orgId, { id })]);
@@ -35,7 +35,7 @@ describe("a sender that falls silent", () => {
 });
 
 describe("one endpoint that hangs", () => {
-  it("takes eight requests at a time over two senders, and everybody else goes on", async () => {
+  it("gets at most eight concurrent requests over two senders, and other endpoints are served", async () => {
     const hanging = dispatcher.receivers[1];
     const healthy = dispatcher.receivers[2];
     hanging.answer(() => undefined);
@@ -59,7 +59,7 @@ describe("one endpoint that hangs", () => {
 });
 
 describe("the breaker", () => {
-  it("opens when nearly everything breaks, lets one request through at a time, and closes again", async () => {
+  it("opens when nearly all requests fail, lets one request through at a time, and closes again", async () => {
     const broken = dispatcher.receivers[3];
     broken.answer((_request, response) => void response.writeHead(500).end());
     const { orgId, admin } = await dispatcher.organization();

@@ -107,7 +107,7 @@ describe("an ordered webhook", () => {
     await until("the first request", () => held.length === 1);
     expect(slow.busiest()).toBe(1);
     expect((await change(false)).webhook?.ordered).toBe(false);
-    await until("the others beside it", () => held.length === 6);
+    await until("the others in parallel with it", () => held.length === 6);
     for (const answer of held) answer();
     await sender.stop();
   }, 60_000);

@@ -62,7 +62,7 @@ describe("the sender", () => {
     await sender.stop();
   });
 
-  it("retries at 1, 2, 4, 8 and 16 s, then fails into the dead letters; a retry by hand makes a new record", async () => {
+  it("retries at 1, 2, 4, 8 and 16 s, then becomes a dead letter; a manual retry creates a new delivery", async () => {
     const { orgId, admin } = await dispatcher.organization();
     const to = dispatcher.receivers[1];
     to.answer((_request, response) => void response.writeHead(500).end("broken"));
@@ -80,7 +80,7 @@ describe("the sender", () => {
         );
         return row;
       });
-      // From the end of the attempt, not from when a busy machine stored it.
+      // The delay counts from the end of the attempt, not from when a busy machine stored it.
       const [earliestMs, latestMs] = [ended.getTime(), Date.now()].map((ms) => ms + seconds * 1_000);
       expect(due.getTime()).toBeGreaterThanOrEqual(Number(earliestMs) - 5);
       expect(due.getTime()).toBeLessThanOrEqual(Number(latestMs) + 5);
@@ -105,7 +105,7 @@ describe("the sender", () => {
     to.answer((_request, response) => void response.writeHead(204).end());
     const again = await client.retryDelivery({ webhookId: webhook.id, id: failed?.id ?? "" });
     expect(again.delivery).toMatchObject({ status: "pending", attempt: 0, eventId: id });
-    const both = await until("the retry by hand", async () => {
+    const both = await until("the manual retry", async () => {
       const found = await dispatcher.deliveriesOf(webhook.id);
       return found.some(({ status }) => status === "delivered") ? found : null;
     });

@@ -18,12 +18,12 @@ export type SenderDeps = Omit<AttemptDeps, "ending"> & {
   organizationSlots: number;
   hostSlots: number;
   limits: HealthLimits;
-  /** Milliseconds for what is under way when it is stopped. */
+  /** Milliseconds that requests under way get when the sender is stopped. */
   graceMs: number;
 };
 
 export type Sender = {
-  /** Something may be due: look now. */
+  /** Claims at once: a delivery may be due. */
   wake(): void;
   /** For deliveries that are sent by the process that stores them. */
   direct: DirectSends;
@@ -32,14 +32,17 @@ export type Sender = {
 };
 
 const mostPerClaim = 256;
-/** Pause between claims without a ring; a delivery that is known to be due shortens it, a long rest lengthens it. */
+/**
+ * Pause in milliseconds between claims without a notification; a delivery that is known to be due shortens it, a long
+ * idle time lengthens it.
+ */
 const pollMs = 1_000;
 const restingPollMs = 5_000;
 const restAfterMs = 10_000;
 const busyPollMs = 250;
 /** Retries that are due within this many milliseconds are claimed together. */
 const retryGridMs = 20;
-/** What begins later after its COMMIT is looked at once more. */
+/** Milliseconds after COMMIT beyond which a delivery is checked again before it is sent. */
 const lateMs = 100;
 const who = () => ({ caller: systemCaller("webhook-dispatcher") });
 
@@ -51,7 +54,7 @@ const releasedCounter = counter(
   "Deliveries returned to the queue because their webhook changed before they were sent.",
 );
 
-/** Sends what it claims and what is leased to it directly, and stores what came of it, until stopped. */
+/** Sends the deliveries that it claims or that are leased to it directly, and stores their outcomes, until stopped. */
 export function startSender(deps: SenderDeps): Sender {
   const { db, log, concurrency } = deps;
   const stopping = new AbortController();
@@ -80,7 +83,7 @@ export function startSender(deps: SenderDeps): Sender {
     isBlocked: () => isBlocked,
     isQuiet: () => inFlight === 0,
     onStored(outcomes) {
-      // Slots are free again; without anybody waiting for them a claim would find nothing.
+      // Slots are free again; when no webhook waits for one, a claim would find nothing.
       if (isBlocked) wake();
       else ring();
       for (const { next } of outcomes) {
@@ -108,7 +111,7 @@ export function startSender(deps: SenderDeps): Sender {
     const { claims, payloads, blocked } = await claimDue(db, { most, ...wanted });
     isBlocked = false;
     if (blocked > 0) noteBlocked();
-    // Leased already: only a webhook that this process does not know as it is now is read before the send.
+    // Already leased: only a webhook that is not cached in its present generation is read before the request.
     await endpoints.load((statement) => db.read(who(), statement), claims);
     return { claims, payloads };
   };
@@ -131,7 +134,7 @@ export function startSender(deps: SenderDeps): Sender {
       if (outcome) finisher.add(outcome);
     } catch (err) {
       count(each.host, -1);
-      // Its lease ends, and the next sender says so.
+      // Its lease expires, and the next sender marks its request as a possible repeat.
       log.error({ err, deliveryId: each.delivery_id }, "attempt failed unexpectedly");
     } finally {
       if (inFlight === 0) idle?.();
@@ -139,7 +142,7 @@ export function startSender(deps: SenderDeps): Sender {
     }
   };
 
-  /** Waits until that is so, or so long; looked at whenever something rings. */
+  /** Waits until `until` returns true, at most `ms`; `until` is checked whenever `ring` is called. */
   const pause = (ms: number, until: () => boolean) =>
     new Promise<void>((resolve) => {
       const isOver = () => until() || stopping.signal.aborted;
@@ -166,7 +169,7 @@ export function startSender(deps: SenderDeps): Sender {
       ofHook.set(each.webhook_id, (ofHook.get(each.webhook_id) ?? 0) + 1);
       void run(each, endpoints.get(each.webhook_id), payloads[n] ?? null);
     }
-    // A claim takes few of each webhook when many have some.
+    // A claim takes few deliveries per webhook when many webhooks have some.
     return { taken: claims.length, isMore: isFull || Math.max(0, ...ofHook.values()) > 1 };
   };
 
@@ -176,19 +179,19 @@ export function startSender(deps: SenderDeps): Sender {
     for (let failures = 0; !stopping.signal.aborted; ) {
       try {
         if (!rung && isVain) {
-          // What is due may not be claimable yet: no look before a while has passed, and no claim before that look.
+          // Due deliveries may not be claimable yet: pause before the next check, and do not claim before it.
           isVain = false;
           await pause(busyPollMs, () => rung);
           continue;
         }
         if (!rung) {
-          // The look only reads: a cluster at rest writes nothing.
+          // The check only reads: an idle cluster writes nothing.
           const lookMs = performance.now() - busyAtMs > restAfterMs ? restingPollMs : pollMs;
           const restMs = await db.inOneFlight(who(), (tx) => nextDueMs(tx, lookMs), { readOnly: true });
           await pause(restMs, () => rung);
           if (!rung && restMs === lookMs) continue;
         }
-        // With much to do a claim waits until it is worth its price.
+        // Under load a claim waits until enough slots are free to be worth its cost.
         await pause(busyPollMs, () => room() >= least);
         if (room() === 0) continue;
         rung = false;
@@ -246,7 +249,7 @@ export function startSender(deps: SenderDeps): Sender {
       stopping.abort();
       ring();
       await running;
-      // What was stored before is begun; nothing is leased any more.
+      // Waits for leasing transactions: their deliveries have begun then, and nothing more is leased.
       await inTurn(async () => undefined);
       if (inFlight > 0) {
         const done = new Promise<void>((resolve) => {

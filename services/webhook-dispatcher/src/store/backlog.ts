@@ -3,9 +3,9 @@ import type { MatchedEvent } from "./matches.ts";
 
 const takeLock = 7_166_340_216;
 
-/** Up to where everything of the stream is stored, and up to where it was handed out. */
+/** Positions in the stream up to which everything is stored, and up to which it was delivered. */
 export type Floor = { settled: number; delivered: number };
-/** What is taken, and whether anything is left. */
+/** The events taken, and whether any are left. */
 export type TakenUp = { events: MatchedEvent[]; left: boolean };
 
 /** Whether there is any backlog. Reads only. */
@@ -14,8 +14,8 @@ export async function isAnyPutAside(tx: Tx): Promise<boolean> {
 }
 
 /**
- * Puts events aside in their order; those of the organizations in `inOrder` wait until everything before them in the
- * stream is stored, too.
+ * Adds events to the backlog in their order; those of the organizations in `inOrder` also wait until all earlier ones
+ * of the stream are stored.
  */
 export async function putAside(tx: Tx, events: readonly MatchedEvent[], inOrder: ReadonlySet<string>): Promise<void> {
   const column = <T>(of: (event: MatchedEvent) => T) => events.map(of);
@@ -28,9 +28,9 @@ export async function putAside(tx: Tx, events: readonly MatchedEvent[], inOrder:
 }
 
 /**
- * Takes the oldest events of every organization, `each` or more when they are few, `most` in all, in the order of the
- * stream where that is promised; none while another matcher is at it. `floor` must have been read before the
- * transaction began.
+ * Takes the oldest events of every organization out of the backlog: `each`, or more when organizations are few, `most`
+ * in all, in the order of the stream for ordered webhooks; none while another matcher does the same. `floor` must have
+ * been read before the transaction began.
  */
 export async function takeUp(tx: Tx, each: number, most: number, { settled, delivered }: Floor): Promise<TakenUp> {
   const [, [lock]] = await Promise.all([

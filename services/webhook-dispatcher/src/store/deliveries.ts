@@ -24,7 +24,7 @@ export type DeliveryRow = {
   response_time_ms: number | null;
   error_code: string | null;
   error_message: string | null;
-  /** The envelope; absent when its day is gone. */
+  /** The envelope; null when the partition of its day was dropped. */
   body: string | null;
 };
 
@@ -110,7 +110,7 @@ function one({ caller }: CallContext, webhookId: string, id: string, lock: Query
              WHERE t.id = ${id} AND t.webhook_id = ${webhookId} AND ${inSight(caller)} ${lock}`;
 }
 
-/** Attempts of a delivery in their order; the only one of a delivery may stand in the delivery itself. */
+/** Attempts of a delivery in their order; an only attempt may be stored in the row of the delivery itself. */
 export async function listAttempts(db: Database, who: CallContext, delivery: DeliveryRow): Promise<AttemptRow[]> {
   const { id, created_at: createdAt } = delivery;
   const rows = await db.read<AttemptRow & { headers: string | null }>(
@@ -147,7 +147,7 @@ export type NewDelivery = {
   retryOf: string | null;
 };
 
-/** Queues one delivery of its own, its payload on its own day. */
+/** Queues a single delivery, and stores its payload again under today's date. */
 export async function insertDelivery(tx: Tx, delivery: NewDelivery, now: Date): Promise<DeliveryRow> {
   const { id, webhookId, orgId, partnerId, eventId, event, origin, retryOf } = delivery;
   await tx.execute(sql`
@@ -189,7 +189,7 @@ export function listDeadLetters(
   { orgId, webhookId }: { orgId: string | null; webhookId: string | null },
   page: Page,
 ): Promise<ListPage<DeadLetterRow>> {
-  // A deleted organization's are gone with its webhooks, but for the system.
+  // Dead letters of a deleted organization are hidden with its webhooks, except for system callers.
   const isThere =
     who.caller.scope === "system"
       ? sql`true`
@@ -199,14 +199,14 @@ export function listDeadLetters(
   return readNewestPage(db, who, { table: sql`webhook_dead_letters`, columns: letterColumns, where }, page);
 }
 
-/** Whose dead letter this is, requeued or not; null when there is none in sight. */
+/** The webhook of a dead letter, requeued or not; null when the caller reaches no such letter. */
 export async function webhookOfDeadLetter(tx: Tx, { caller }: CallContext, id: string): Promise<string | null> {
   const [row] = await tx.query<{ webhook_id: string }>(sql`
     SELECT t.webhook_id FROM webhook_dead_letters AS t WHERE t.id = ${id} AND ${inSight(caller)}`);
   return row?.webhook_id ?? null;
 }
 
-/** One dead letter that was not requeued, marked so; null when there is none. */
+/** Marks a dead letter as requeued and returns it; null when there is none that was not requeued. */
 export async function takeDeadLetter(
   tx: Tx,
   { caller }: CallContext,

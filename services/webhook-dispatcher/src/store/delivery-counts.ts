@@ -3,14 +3,14 @@ import type { CallContext } from "@muster/kit";
 import { inSight } from "@muster/service";
 import type { Buckets } from "../rules/delivery-filter.ts";
 
-/** A busy webhook has millions: the newest are counted, and since when is said. */
+/** A busy webhook has millions: the newest are counted, and the reply states since when. */
 const countedMost = 100_000;
 
 export type DeliveryEnds = { delivered: number; failed: number; open: number };
 
 /**
  * How the deliveries of a webhook ended, by the start of their bucket in milliseconds (index
- * webhook_deliveries_by_webhook); `countedFrom` when there are more than were counted.
+ * webhook_deliveries_by_webhook); `countedFrom` is set when there are more than were counted.
  */
 export async function countDeliveries(
   db: Database,

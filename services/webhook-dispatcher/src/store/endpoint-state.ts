@@ -49,7 +49,7 @@ export type HealthChange = { webhook_id: string; exhausted: boolean; opened: boo
 const windowSeconds = 60;
 const longestOpenSeconds = 300;
 
-// Of row `s` with what `g` adds and the limits `l`.
+// Expressions over row `s`, the added counts `g` and the limits `l`.
 const isOpen = sql`coalesce(s.open_until > statement_timestamp(), false)`;
 const isAnew = sql`(s.window_started_at IS NULL OR s.window_started_at < statement_timestamp() - l.counted_over)`;
 const attempts = sql`(CASE WHEN ${isAnew} THEN 0 ELSE s.window_attempts END + g.attempts)`;
@@ -76,7 +76,7 @@ export async function addTallies(tx: Tx, tallies: readonly Tally[], limits: Heal
   const sorted = tallies.toSorted((a, b) => (a.webhookId < b.webhookId ? -1 : 1));
   const column = <T extends string | number>(of: (each: Tally) => T) => plainArray(sorted.map(of));
   const { breakerAttempts, breakerDeliveries, breakerFailurePercent, breakerOpenSeconds, endpointSlots } = limits;
-  // Rows are updated in the order of the arrays, one step of the key each: no other plan is left.
+  // Rows are updated in the order of the arrays, each by one index lookup: these settings leave no other plan.
   const inOrder = tx.execute(sql`
     SELECT set_config('enable_nestloop', 'on', true), set_config('enable_hashjoin', 'off', true),
            set_config('enable_mergejoin', 'off', true), set_config('enable_seqscan', 'off', true),

@@ -16,7 +16,7 @@ export type EndpointHealthRow = {
   in_flight: number;
 };
 
-/** How a webhook's endpoint does, and what waits for it (indexes webhook_queue_due, webhook_queue_leased). */
+/** The health of a webhook's endpoint, and its queue (indexes webhook_queue_due, webhook_queue_leased). */
 export async function endpointHealth(db: Database, who: CallContext, id: string): Promise<EndpointHealthRow | null> {
   const [row] = await db.read<EndpointHealthRow>(
     who,

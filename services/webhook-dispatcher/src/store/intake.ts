@@ -91,8 +91,8 @@ export function storeIntake(tx: Tx, deliveries: readonly IntakeDelivery[], lease
 }
 
 /**
- * Of deliveries that were leased and not begun those whose webhook is as it was; the others are due again, as if never
- * leased.
+ * Of leased deliveries that have not begun, returns those whose webhook has not changed; the others are due again, as
+ * if never leased.
  */
 export async function confirmLeases(
   tx: Tx,

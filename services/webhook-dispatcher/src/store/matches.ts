@@ -2,7 +2,7 @@ import { plainArray, sql, type Tx } from "@muster/db";
 import { deliveryId } from "../rules/envelope.ts";
 import { anyEvent } from "../rules/webhook.ts";
 
-/** `seq` is its place in the stream; 0 where that does not matter. */
+/** `seq` is its position in the stream; 0 where that does not matter. */
 export type MatchedEvent = {
   id: string;
   orgId: string;
@@ -31,8 +31,8 @@ export function wantedBy(subscribers: readonly Subscriber[]): (event: MatchedEve
 }
 
 /**
- * Stores payload, deliveries and queue rows of the events that were not seen before; gives the number of deliveries.
- * The last statements are not awaited, so that COMMIT leaves with them; what fails of them comes out of it.
+ * Stores payload, deliveries and queue rows of the events that were not seen before; returns the number of deliveries.
+ * The last statements are not awaited, so that COMMIT is sent together with them and reports their failure.
  */
 export async function storeMatches(
   tx: Tx,
@@ -41,7 +41,7 @@ export async function storeMatches(
 ): Promise<number> {
   const byOrg = new Map<string, Subscriber[]>();
   for (const each of subscribers) byOrg.set(each.org_id, [...(byOrg.get(each.org_id) ?? []), each]);
-  // Repeats among them: the first one stands.
+  // Of repeats within the batch the first one counts.
   const once = new Map<string, MatchedEvent>();
   for (const event of events) if (!once.has(keyOf(event))) once.set(keyOf(event), event);
   const matched = [...once.values()]

@@ -2,7 +2,7 @@ import { plainArray, sql, type Tx } from "@muster/db";
 import { headersBeside, maskedHeaders, type SentHeaders } from "../rules/request.ts";
 import type { Claimed } from "./queue.ts";
 
-/** What became of one attempt, and of its delivery by it. */
+/** The outcome of one attempt, and the delivery's state after it. */
 export type Outcome = {
   claim: Claimed;
   event: string;
@@ -11,7 +11,7 @@ export type Outcome = {
   failures: number;
   /** Counts against the endpoint's breaker: transport errors, time-outs, 5xx. */
   breaks: boolean;
-  /** The receiver answered 410: it is permanently gone. */
+  /** The receiver answered 410 Gone: it never accepts deliveries again. */
   gone: boolean;
   attempt: {
     startedAt: Date;
@@ -32,8 +32,8 @@ export type Outcome = {
 type Settled = { id: string; attempt: number };
 
 /**
- * What a delivery holds of the headers of its only attempt: the first one, which was delivered, and beside which nobody
- * has begun another. Null when the attempt needs a row of its own.
+ * What the row of a delivery stores of its only attempt's headers: of a first attempt that was delivered while no other
+ * attempt had begun. Null when the attempt needs its own row.
  */
 export function soleHeaders({ claim, next, attempt }: Outcome, begun: number | undefined): string | null {
   const isSole = next.status === "delivered" && claim.attempt === 1 && begun === 1 && !attempt.possibleDuplicate;
@@ -105,8 +105,8 @@ export async function insertAttempts(tx: Tx, outcomes: readonly Outcome[]): Prom
 }
 
 /**
- * Writes what became of the deliveries, with the only attempt of those that `sole` has headers of; `delivered` wins over
- * whatever else is still said.
+ * Writes the states of the deliveries, with the only attempt of those that `sole` has headers of; `delivered` wins over
+ * any later outcome.
  */
 export async function updateDeliveries(
   tx: Tx,

@@ -4,7 +4,7 @@ import { knownWebhooks, maySend, queuedWebhooks, type Slots } from "./queued.ts"
 export type PressureLimits = Slots & { olderMs: number };
 
 /**
- * A webhook whose oldest delivery could be sent and was not, or an organization with a backlog, for longer than
+ * A webhook whose oldest delivery could have been sent, or an organization whose backlog waits, for longer than
  * allowed.
  */
 export type Behind = { orgId: string; webhookId: string | null };

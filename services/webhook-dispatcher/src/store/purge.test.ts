@@ -29,7 +29,7 @@ async function unread(orgId: string): Promise<number> {
 const sum = (counts: Record<string, number>) => Object.values(counts).reduce((total, n) => total + n, 0);
 
 describe("a purged tenant", () => {
-  it("has nothing left in any table, and its neighbour has all of its own and goes on", async () => {
+  it("has no rows left in any table, and another tenant keeps all of its rows and is served", async () => {
     const gone = await filled();
     const neighbour = await filled(gone.partnerId);
     const before = await tenantRows(dispatcher.database, gone.orgId);
@@ -51,7 +51,7 @@ describe("a purged tenant", () => {
     expect(await purgeAll(purges())).toBe(0);
   });
 
-  it("that is a partner takes all of its organizations' data along", async () => {
+  it("that is a partner loses the data of all its organizations", async () => {
     const first = await filled();
     const second = await filled(first.partnerId);
     const other = await filled();
@@ -63,7 +63,7 @@ describe("a purged tenant", () => {
     expect([sum(await tenantRows(dispatcher.database, other.orgId)), await unread(other.orgId)]).toEqual([10, 1]);
   });
 
-  it("is deleted in slices, and a process that is stopped between two leaves the rest to the next one", async () => {
+  it("is deleted in slices, and a stopped process leaves the rest to the next one", async () => {
     const gone = await filled();
     const { orgId, partnerId } = gone;
     await asOwner(dispatcher.database, (owner) =>

@@ -2,18 +2,18 @@ import { sql } from "@muster/db";
 import { ownedBy, type PurgePlan, type PurgeStep, partitionsOf, walked } from "@muster/service";
 
 /**
- * What a tenant has here: what waits first, so that nothing is sent of what is half gone; the webhooks with their state
- * and replays last, by their index, because whatever else is left names one. Rows of the days lie by time, not by
- * organization: they are read from end to end.
+ * The rows of a tenant: its queue first, so that nothing is sent of a half-deleted tenant; the webhooks with their
+ * state and replays last, by their index, because all other rows refer to them. Daily tables are ordered by time, not
+ * by organization: they are read from end to end.
  */
 export const purgePlan: PurgePlan = async (tx, tenant) => {
   const where = ownedBy(tenant);
-  // These two bear no partner.
+  // These two tables have no partner column.
   const organizations =
     tenant.kind === "organization"
       ? where
       : sql`org_id IN (SELECT id FROM tenant WHERE kind = 'organization' AND partner_id = ${tenant.id}::uuid)`;
-  // Events that could not be read lie under their subject.
+  // Unreadable events are found by their subject.
   const unread =
     tenant.kind === "organization"
       ? sql`subject LIKE ${`events.%.${tenant.id}.%`}`

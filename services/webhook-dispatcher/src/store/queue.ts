@@ -3,7 +3,7 @@ import { systemCaller } from "@muster/kit";
 import { knownWebhooks, maySend, queuedWebhooks, type Slots } from "./queued.ts";
 
 export type ClaimLimits = Slots & {
-  /** Deliveries at most. */
+  /** Most deliveries of one claim. */
   most: number;
   leaseMs: number;
 };
@@ -16,26 +16,26 @@ export type Claimed = {
   org_id: string;
   partner_id: string;
   event_id: string;
-  /** Where requests at a time are counted, over all webhooks. */
+  /** Host whose concurrent requests are counted, over all webhooks. */
   host: string;
   /** Number of the attempt that follows, from 1; the fence of this claim. */
   attempt: number;
   failures: number;
   interruptions: number;
-  /** Its last sender fell silent: what the receiver saw is not known. */
+  /** Its last sender fell silent: it is unknown whether the receiver got the request. */
   was_leased: boolean;
-  /** Of the webhook as it was read now. */
+  /** Generation of the webhook when it was claimed. */
   generation: number;
 };
 
-/** One claim at a time, over all senders: free slots are counted from rows that others would be leasing meanwhile. */
+/** One claim at a time, over all senders: free slots are counted from rows that other claims would change meanwhile. */
 export const claimLock = 7_166_340_215;
 
-/** What is sent. */
+/** What a request sends. */
 export type Payload = {
   type: string;
   body: string;
-  /** Of the event, so that each attempt stands in its trace. */
+  /** Trace context of the event, so that each attempt belongs to its trace. */
   traceparent: string | null;
 };
 

@@ -1,8 +1,8 @@
 import { sql } from "@muster/db";
 
 /**
- * For WITH RECURSIVE: `queued`, the webhooks with anything queued, and a null. One step of index webhook_queue_due
- * each, however many rows they have.
+ * For WITH RECURSIVE: `queued`, the webhooks with queued deliveries, and a null. It takes one index lookup
+ * (webhook_queue_due) per webhook, however many rows it has.
  */
 export const queuedWebhooks = sql`
   queued AS (
@@ -12,12 +12,12 @@ export const queuedWebhooks = sql`
     FROM queued e WHERE e.webhook_id IS NOT NULL
   )`;
 
-/** Requests at a time, over all senders. */
+/** Most concurrent requests, over all senders. */
 export type Slots = { endpointSlots: number; organizationSlots: number; hostSlots: number };
 
 /**
- * `known`: the `queued` webhooks, each with the requests that it, its organization and its host may begin now beside those
- * under way, and whether it is active with its breaker closed.
+ * `known`: the `queued` webhooks, each with the requests that it, its organization and its host may still begin now,
+ * and whether it is active with its breaker closed.
  */
 export const knownWebhooks = ({ endpointSlots, organizationSlots, hostSlots }: Slots) => sql`
   known AS (

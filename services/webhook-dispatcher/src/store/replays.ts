@@ -33,7 +33,7 @@ type Of = { id: string; org_id: string; partner_id: string };
 /** Replays of a webhook that have not ended; they are worked on one after the other. */
 export const maxOpenReplays = 5;
 
-/** Inserts a replay of a locked webhook; null while as many as may be have not ended. */
+/** Inserts a replay of a locked webhook; null at the limit of open replays. */
 export async function insertReplay(
   tx: Tx,
   id: string,
@@ -53,7 +53,7 @@ export async function insertReplay(
   return row ?? null;
 }
 
-/** Whether any replay is to be worked on (index webhook_replays_open). Reads only. */
+/** Whether any replay is due (index webhook_replays_open). Reads only. */
 export async function isAnyReplayOpen(tx: Tx): Promise<boolean> {
   return (await tx.query(sql`SELECT FROM webhook_replays WHERE state IN ('queued', 'running') LIMIT 1`)).length > 0;
 }
@@ -97,8 +97,8 @@ export async function findReplay(
 }
 
 /**
- * Ends a replay that has not ended, drops its deliveries that are queued and not being sent; null when there is none,
- * `ended` when it had.
+ * Ends a replay that has not ended, drops its queued deliveries that are not being sent; null when there is no such
+ * replay, `ended` when it had ended.
  */
 export async function cancelReplay(
   tx: Tx,
@@ -126,7 +126,7 @@ export async function cancelReplay(
 }
 
 export type ReplayPace = {
-  /** Deliveries of a replay that wait or are under way at a time; what is sent live keeps the webhook's other slots. */
+  /** Most deliveries of a replay that wait or are under way; live deliveries keep the webhook's other slots. */
   window: number;
   /** Deliveries looked at in one transaction. */
   chunk: number;
@@ -135,9 +135,9 @@ export type ReplayPace = {
 };
 
 /**
- * Works on one replay that is due and not leased by another process: queues what its window has room for and moves its
- * position, in one transaction, so that a process killed midway leaves nothing half done. Returns the replay as it is
- * then and how many it queued; null when none is due.
+ * Works on one replay that is due and not leased by another process: queues as many deliveries as its window permits
+ * and moves its position in the same transaction, so that a killed process leaves nothing half done. Returns the
+ * changed replay and the number of queued deliveries; null when none is due.
  */
 export async function advanceReplay(tx: Tx, pace: ReplayPace): Promise<{ replay: ReplayRow; queued: number } | null> {
   const [replay] = await tx.query<ReplayRow>(sql`
@@ -172,7 +172,7 @@ export async function advanceReplay(tx: Tx, pace: ReplayPace): Promise<{ replay:
 
 type Found = { id: string; created_at: Date; event_id: string; event: string; matches: boolean; has_body: boolean };
 
-/** The next deliveries of the replay's time, oldest first, matching or not: what one statement reads has an end. */
+/** The next deliveries of the replay's time, oldest first, matching or not: that bounds what one statement reads. */
 function nextDeliveries(tx: Tx, replay: ReplayRow, most: number): Promise<Found[]> {
   const wanted = replay.status_filter === "all" ? ["failed", "delivered"] : [replay.status_filter];
   const after =
@@ -194,7 +194,7 @@ function nextDeliveries(tx: Tx, replay: ReplayRow, most: number): Promise<Found[
     FROM next n ORDER BY n.created_at, n.id`);
 }
 
-/** As many of them, from the first on, as have at most `room` that can be queued. */
+/** The longest prefix of these deliveries with at most `room` that can be queued. */
 function takeRoom(found: readonly Found[], room: number): Found[] {
   let left = room;
   const end = found.findIndex((each) => each.has_body && left-- === 0);

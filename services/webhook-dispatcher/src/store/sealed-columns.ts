@@ -1,7 +1,7 @@
 import { type SealedColumn, sealedReplies } from "@muster/service";
 import { sealedAt } from "./webhooks.ts";
 
-/** What each kind of secret is sealed for. */
+/** Purposes under which the kinds of secrets are sealed. */
 export const secretPurposes = { webhooks: "webhook", replies: sealedReplies.purpose } as const;
 
 const ofWebhook = (column: string, place: (id: string) => string): SealedColumn => ({
@@ -12,7 +12,9 @@ const ofWebhook = (column: string, place: (id: string) => string): SealedColumn 
   place: ([id = ""]) => place(id),
 });
 
-/** Every column of the dispatcher that `secretBox` seals; what is missing here keeps an old key needed for ever. */
+/**
+ * Every column of the dispatcher that `secretBox` seals; a column that is missing here would need its old key for ever.
+ */
 export const sealedColumns: readonly SealedColumn[] = [
   ofWebhook("url_sealed", sealedAt.url),
   ofWebhook("secret_sealed", sealedAt.secret),

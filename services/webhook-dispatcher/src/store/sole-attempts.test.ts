@@ -25,11 +25,11 @@ describe("headers of a first attempt that a delivery holds", () => {
     ["while a secret is rotated", { secrets: ["new", "old"] }],
     ["with userinfo", { secrets: ["s"], userinfo: "me:secret" }],
     [
-      "with a header of its own that replaces userinfo",
+      "with a custom header that replaces userinfo",
       { custom: [{ key: "authorization", value: "x" }], userinfo: "a:b" },
     ],
-    ["with Authorization of its own", { custom: [{ key: "Authorization", value: "x" }] }],
-    ["with a user agent of its own", { secrets: ["s"], custom: [{ key: "user-agent", value: "x" }] }],
+    ["with a custom Authorization", { custom: [{ key: "Authorization", value: "x" }] }],
+    ["with a custom user agent", { secrets: ["s"], custom: [{ key: "user-agent", value: "x" }] }],
     [
       "with names that are numbers",
       {
@@ -40,10 +40,10 @@ describe("headers of a first attempt that a delivery holds", () => {
       },
     ],
     [
-      "with many of its own",
+      "with many custom headers",
       { custom: ["X-Own", "x-own-2", "Z!#$%&'*+.^_`|~", "A"].map((key) => ({ key, value: "v" })) },
     ],
-  ])("are told as if they had been stored whole: %s", async (_, change) => {
+  ])("are rebuilt as if they had been stored whole: %s", async (_, change) => {
     const headers = sent(change);
     const whole = JSON.stringify(maskedHeaders(headers));
     const [stored] = await dispatcher.rows<{ headers: object }>("SELECT $1::jsonb AS headers", [whole]);
@@ -51,7 +51,7 @@ describe("headers of a first attempt that a delivery holds", () => {
     expect(JSON.stringify(headersOfFirst({ ...ids, startedAt, beside }))).toBe(JSON.stringify(stored?.headers));
   });
 
-  it("are stored whole when a header of its own has a name that is reserved now", () => {
+  it("are stored whole when a custom header has a name that is now reserved", () => {
     expect(headersBeside(sent({ custom: [{ key: "webhook-id", value: "x" }] }))).toBeNull();
   });
 });
@@ -64,7 +64,7 @@ describe("an attempt", () => {
   const attempt: Outcome["attempt"] = { ...times, ...about, ...answer, headers: sent({ secrets: ["s"] }) };
   const delivered = { claim, next: { status: "delivered" }, attempt } as Outcome;
 
-  it("has a row of its own unless it was delivered at once, alone, and not repeated", () => {
+  it("has its own row unless it was the first, the only one, and delivered", () => {
     expect(soleHeaders(delivered, 1)).not.toBeNull();
     expect(soleHeaders(delivered, 2)).toBeNull();
     expect(soleHeaders(delivered, undefined)).toBeNull();
@@ -73,7 +73,7 @@ describe("an attempt", () => {
     expect(soleHeaders({ ...delivered, attempt: { ...attempt, possibleDuplicate: true } }, 1)).toBeNull();
   });
 
-  it("that delivered at once is told with what was sent, needs no row, and is told once however often it is stored", async () => {
+  it("that delivered at once is shown with what was sent, needs no row, and is shown once however often it is stored", async () => {
     const { orgId, admin } = await dispatcher.organization();
     const webhook = await dispatcher.webhook(admin, receiver, {
       secret: "s",
@@ -99,7 +99,7 @@ describe("an attempt", () => {
     );
     expect(await dispatcher.rows("SELECT FROM webhook_attempts WHERE delivery_id = $1", [delivery?.id])).toEqual([]);
 
-    // As a sender does that did not hear of its COMMIT.
+    // As a sender does whose COMMIT was not answered.
     await dispatcher.change(
       `INSERT INTO webhook_attempts (delivery_id, created_at, number, org_id, partner_id, started_at, response_status)
        SELECT id, created_at, 1, org_id, partner_id, sole_started_at, 200 FROM webhook_deliveries WHERE id = $1`,

@@ -1,9 +1,7 @@
 import { type Database, sql } from "@muster/db";
 import { systemCaller } from "@muster/kit";
 
-/**
- * Deliveries of active webhooks that are due and not being sent, counted up to 100,000, and since when the oldest is.
- */
+/** Deliveries of active webhooks that are due and not being sent, counted up to 100,000, and the age of the oldest. */
 export async function dueDeliveries(db: Database): Promise<{ due: number; oldestSeconds: number }> {
   const [row] = await db.read<{ due: number; oldestSeconds: number }>(
     { caller: systemCaller("webhook-dispatcher") },

@@ -1,20 +1,20 @@
 import { sql, type Tx } from "@muster/db";
 
-/** Makes the days that are needed soon. */
+/** Creates the partitions of the coming days. */
 export async function ensureDays(tx: Tx, ahead: number): Promise<number> {
   const [row] = await tx.query<{ made: number }>(sql`
     SELECT ensure_webhook_days((now() AT TIME ZONE 'UTC')::date - 1, (now() AT TIME ZONE 'UTC')::date + ${ahead}::int) AS made`);
   return row?.made ?? 0;
 }
 
-/** Drops a few of the tables whose day is older than is kept; returns their number. */
+/** Drops a few partitions whose day is past the retention; returns their number. */
 export async function dropDays(tx: Tx, retentionDays: number, most: number): Promise<number> {
   const [row] = await tx.query<{ dropped: number }>(sql`
     SELECT drop_webhook_days((now() AT TIME ZONE 'UTC')::date - ${retentionDays}::int, ${most}::int) AS dropped`);
   return row?.dropped ?? 0;
 }
 
-/** Removes some keys of events, dead letters and queue rows that are older than is kept; returns their number. */
+/** Removes some keys of events, dead letters and queue rows that are past their retention; returns their number. */
 export async function removeExpired(tx: Tx, retentionDays: number, most: number): Promise<number> {
   const before = sql`now() - ${retentionDays + 1}::int * interval '1 day'`;
   const removed = await Promise.all([
@@ -30,7 +30,7 @@ export async function removeExpired(tx: Tx, retentionDays: number, most: number)
   return removed.reduce((sum, n) => sum + n, 0);
 }
 
-/** Forgets secrets that sign no more; returns their number. */
+/** Deletes secrets that no longer sign; returns their number. */
 export function removePreviousSecrets(tx: Tx): Promise<number> {
   return tx.execute(sql`
     UPDATE webhooks SET previous_secret_sealed = NULL, previous_secret_until = NULL
@@ -52,7 +52,7 @@ export async function takeDeletedWebhook(tx: Tx): Promise<string | null> {
   return row?.id ?? null;
 }
 
-/** Removes some of a deleted webhook's deliveries with all that belongs to them; returns their number. */
+/** Removes some deliveries of a deleted webhook with all their rows; returns their number. */
 export async function removeDeliveries(tx: Tx, webhookId: string, most: number): Promise<number> {
   const gone = await tx.query<{ id: string; created_at: Date }>(sql`
     SELECT id, created_at FROM webhook_deliveries WHERE webhook_id = ${webhookId}
@@ -71,7 +71,9 @@ export async function removeDeliveries(tx: Tx, webhookId: string, most: number):
   return gone.length;
 }
 
-/** The last of a deleted webhook, a minute after: what was being matched meanwhile has been removed, too. */
+/**
+ * Removes the deleted webhook itself, a minute later: deliveries that were being matched meanwhile are removed by then.
+ */
 export async function removeWebhook(tx: Tx, webhookId: string): Promise<void> {
   await tx.execute(sql`DELETE FROM webhook_queue WHERE webhook_id = ${webhookId}`);
   await tx.execute(sql`DELETE FROM webhooks WHERE id = ${webhookId} AND deleted_at < now() - interval '1 minute'`);

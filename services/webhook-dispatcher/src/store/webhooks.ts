@@ -39,7 +39,7 @@ const columns = sql`t.id, t.org_id, t.partner_id, t.name, t.url_sealed, t.url_sh
 
 const counters = sql`s.success_count, s.failure_count, s.last_delivery_at, s.last_success_at`;
 
-/** Of a deleted organization's only system callers still see. */
+/** Only system callers still see webhooks of a deleted organization. */
 function visible(caller: Caller): Query {
   return caller.scope === "system"
     ? sql`t.deleted_at IS NULL AND ${inSight(caller)}`
@@ -56,7 +56,7 @@ export const sealedAt = {
   headers: (id: string) => `webhooks.headers/${id}`,
 };
 
-/** Everything people decided of a webhook, in clear. */
+/** All fields of a webhook that users set, secrets in clear. */
 export function openFields(box: SecretBox, row: WebhookRow): WebhookFields {
   const { id } = row;
   return {
@@ -186,7 +186,7 @@ export function listWebhooks(
   return readNewestPage(db, who, list, page);
 }
 
-/** Writes all fields of a locked webhook. A status set to active forgets what made it fail. */
+/** Writes all fields of a locked webhook. A status set to active clears the reason of a failure. */
 export async function updateWebhook(
   tx: Tx,
   box: SecretBox,
@@ -214,7 +214,7 @@ export async function updateWebhook(
   return only(rows);
 }
 
-/** A new secret for a locked webhook; the one before signs beside it until `previousUntil`. */
+/** A new secret for a locked webhook; the previous one signs, too, until `previousUntil`. */
 export async function rotateSecret(
   tx: Tx,
   box: SecretBox,
@@ -238,7 +238,10 @@ export async function markDeleted(tx: Tx, id: string, now: Date): Promise<void> 
   await tx.execute(sql`UPDATE webhooks SET deleted_at = ${now}, updated_at = ${now} WHERE id = ${id}`);
 }
 
-/** Nothing is matched or sent for the webhooks of a deleted organization or partner; on again when it is back. */
+/**
+ * Stops the webhooks of a deleted organization or partner: nothing is matched or sent; resumes them when it is
+ * restored.
+ */
 export async function stopWebhooksOf(
   tx: Tx,
   tenant: { kind: "partner" | "organization"; id: string; deleted: boolean },

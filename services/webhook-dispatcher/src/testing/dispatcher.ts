@@ -168,7 +168,7 @@ export async function startDispatcher() {
 
     upkeep: <T>(run: (tx: Tx) => Promise<T>) => database.db.tx(who, run),
 
-    /** Gives a webhook a retry policy, as an operator does. */
+    /** Sets a webhook's retry policy, as an operator does. */
     policy: (id: string, policy: object) =>
       database.db.tx(who, (tx) =>
         tx.execute(
@@ -199,11 +199,11 @@ export async function startDispatcher() {
       while ((await dispatcher.takeUp()).taken > 0);
     },
 
-    /** One round over the backlog, as if all of the stream were stored. */
+    /** Processes the backlog once, as if all of the stream were stored. */
     takeUp: (floor: Floor = { settled: Number.MAX_SAFE_INTEGER, delivered: Number.MAX_SAFE_INTEGER }) =>
       takeUpBacklog({ db: database.db, log, wake, batchEvents: 500 }, floor),
 
-    /** A sender of its own, with a pool of its own. */
+    /** Another sender with its own pool. */
     sender(change: Partial<SenderDeps> & { on?: Database } = {}) {
       const db = change.on ?? openDatabase({ url: database.appUrl, max: 5, name: "sender", log });
       const sender = startSender({
@@ -292,7 +292,7 @@ export function eventMessage(
   };
 }
 
-/** So many of them. */
+/** `count` messages of EVENTS. */
 export function eventMessages(orgId: string, count: number): BusMessage[] {
   return Array.from({ length: count }, () => eventMessage(orgId));
 }

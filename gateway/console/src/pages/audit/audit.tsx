@@ -19,7 +19,7 @@ const categories = [
   "system",
 ] as const;
 
-/** Who did what, newest first. */
+/** The audit trail: who did what, newest first. */
 export function Audit() {
   const [filters, change] = useFilters();
   const { orgId, q, from, to } = filters;

@@ -7,7 +7,7 @@ import { Operation } from "../../parts/operation.tsx";
 import { FailureState } from "../../parts/states.tsx";
 import { LastVerified } from "./last-verified.tsx";
 
-/** Verifies the organization's chain from this row on, and says what was found. */
+/** Verifies the organization's chain from this row on, and shows the result. */
 export function Verification({ orgId, seq }: { orgId: string; seq: number }) {
   const [id, setId] = useState<string | null>(null);
   const [failure, setFailure] = useState<Failure | null>(null);

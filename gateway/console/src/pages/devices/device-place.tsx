@@ -11,7 +11,7 @@ type DevicePlaceProps = {
   onDone(sentence: string): Promise<void>;
 };
 
-/** Changes a device's host name and the site where it stands. */
+/** Changes a device's host name and its site. */
 export function DevicePlace({ of: device, onClose, onDone }: DevicePlaceProps) {
   const sites = useGet("/api/v1/orgs/sites", { params: { query: { orgId: device.orgId, limit: "100" } } });
   return (

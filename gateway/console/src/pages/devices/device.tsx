@@ -21,7 +21,7 @@ import { GroupLinks, SiteLink } from "./place-links.tsx";
 
 type Asking = "change" | "approve" | "replace" | "decommission" | null;
 
-/** One device: what it is, what it said, and what can be done with it. */
+/** One device: its properties, its logs, and the actions on it. */
 export function DevicePage() {
   const { id } = useParams({ strict: false }) as { id: string };
   const params = { path: { id } };

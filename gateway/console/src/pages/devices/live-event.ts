@@ -1,4 +1,4 @@
 import type { components } from "@muster/client";
 
-/** An event as it stands in a log on the device. */
+/** An event as a log on the device holds it. */
 export type LiveEvent = components["schemas"]["LiveEvent"];

@@ -12,7 +12,7 @@ type Line =
   | { kind: "following" | "skipped" | "alive" };
 
 const [nextMs, retryMs] = [500, 5_000];
-/** Events kept beside a page that was read; beyond them the page is read again. */
+/** Most new events kept besides the page that was read; beyond them the page is read again. */
 const keptMost = 400;
 
 export type Followed = {

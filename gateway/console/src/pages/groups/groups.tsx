@@ -18,7 +18,7 @@ import { useFilters } from "../../parts/use-filters.ts";
 type Group = ItemOf<"/api/v1/device-groups">;
 type Asking = { kind: "new" } | { kind: "change" | "delete"; group: Group } | null;
 
-/** Device groups: devices under one name, whatever site they stand at. */
+/** Device groups: devices under one name, at any sites. */
 export function Groups() {
   const [{ orgId }] = useFilters();
   const me = useMe();

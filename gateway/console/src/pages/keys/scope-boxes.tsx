@@ -3,7 +3,7 @@ import forms from "../../parts/field.module.css";
 import type { FaultsOf } from "../../parts/form-dialog.tsx";
 import { FailureState, Loading } from "../../parts/states.tsx";
 
-/** What a key or a service principal may do; scopes that one cannot give oneself say which permission they want. */
+/** What a key or a service principal may do; scopes that the user may not grant show the permission that is missing. */
 export function ScopeBoxes({ chosen = [], faultsOf }: { chosen?: readonly string[]; faultsOf: FaultsOf }) {
   const scopes = useGet("/api/v1/api-keys/scopes");
   if (scopes.error) return <FailureState failure={scopes.error.failure} onRetry={() => void scopes.refetch()} />;

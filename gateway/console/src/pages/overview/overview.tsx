@@ -14,7 +14,7 @@ import styles from "./overview.module.css";
 
 const statuses = ["online", "offline", "updating", "quarantined"] as const;
 
-/** What wants attention, and where to begin. */
+/** The overview: what needs attention, and where to begin. */
 export function Overview() {
   const me = useMe();
   const [{ orgId }] = useFilters();

@@ -23,7 +23,7 @@ import { useWrite } from "../../parts/use-write.ts";
 import { ssoReasonSentence } from "../../rules/sso-reasons.ts";
 import { LinkedProviders } from "./linked-providers.tsx";
 
-/** One's own account: who, factors, password, sessions, keys of this browser. */
+/** The user's own account: name, second factors, password, sessions, and settings of this browser. */
 export function Profile() {
   const parameters = new URLSearchParams(location.search);
   const linkError = parameters.get("ssoLinkError");

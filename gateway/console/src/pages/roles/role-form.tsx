@@ -9,7 +9,7 @@ import { Loading } from "../../parts/states.tsx";
 
 type Role = ItemOf<"/api/v1/roles">;
 
-/** Makes a role of the chosen place, or changes one. Only permissions that one holds oneself can be given. */
+/** Makes a role of the chosen place, or changes one. Users can only grant permissions that they hold. */
 export function RoleForm({ role, orgId, onClose }: { role?: Role; orgId?: string | undefined; onClose(): void }) {
   const me = useMe();
   const all = useGet("/api/v1/permissions");

@@ -14,7 +14,7 @@ import { Time } from "../../parts/time.tsx";
 import { labelChanges, labelsText } from "../../rules/labels.ts";
 import { SiteForm } from "./site-form.tsx";
 
-/** One site: where its devices stand. */
+/** One site with its devices. */
 export function SitePage() {
   const { id } = useParams({ strict: false }) as { id: string };
   const params = { path: { id } };

@@ -3,7 +3,7 @@ import { useGet } from "../../api/queries.ts";
 import { Controls, Json, Section } from "../../parts/facts.tsx";
 import { Options } from "../../parts/options.tsx";
 
-/** What the events of a webhook say, with a body as its receiver gets it. */
+/** The meaning of a webhook's events, each with an example body as its receiver gets it. */
 export function EventExamples({ subscribed }: { subscribed: readonly string[] }) {
   const types = useGet("/api/v1/webhooks/event-types");
   const [chosen, choose] = useState("");
