@@ -58,8 +58,8 @@ export function stage(service, out) {
   rmSync(out, { recursive: true, force: true });
   mkdirSync(out, { recursive: true });
   const needed = closure(`@muster/${service}`, folders);
-  // Workspaces and development packages that are left out here are not installed; the lock file still says which
-  // versions are.
+  // Workspaces and development packages that are left out here are not installed; the lock file still pins the
+  // versions.
   for (const file of ["package-lock.json", ".npmrc"]) cpSync(join(root, file), join(out, file));
   const { name, version, license, type, engines } = read(".");
   write(out, "package.json", { name, version, private: true, license, type, engines, workspaces: needed });

@@ -59,7 +59,7 @@ function bounds({ one, min, max, secret, pattern }) {
   if (secret) return "secret";
   return pattern === "^https?://" ? "URL" : "";
 }
-/** What every workload, or every one but few, has is told once. */
+/** Settings that every workload has, or nearly every one, are listed once. */
 const everywhere = Object.keys(facts.identity).filter((name) => name in serviceSettings);
 function table(workload) {
   const rows = described(workloads[workload])

@@ -12,7 +12,7 @@ const settings = JSON.parse(read("files/settings.json"));
 const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");
 
 const tests = [];
-/** Values at `path` are refused by a message that has `says`. */
+/** Adds a test: `value` at `path` is refused with a message that matches `says`. */
 function refused(path, value, says) {
   const set = path.reduceRight((inner, key) => ({ [key]: inner }), value);
   const it = `refuses ${path.join(".")}: ${JSON.stringify(value)}`;

@@ -86,7 +86,7 @@ function faultsOf(service) {
   return faults.map((fault) => `services/${service}/src: ${fault}`);
 }
 
-/** A cycle in a folder that has no layers of its own. */
+/** A cycle of imports in a folder without layers. */
 function cyclesOf(folder) {
   const src = join(root, folder);
   const files = filesOf(src);

@@ -1,4 +1,4 @@
-// Plain old syntax: this file must say its sentence on any Node that runs modules.
+// Plain old syntax: this file must print its message on any Node that runs modules.
 var floor = [20, 19];
 var now = process.versions.node.split(".").map(Number);
 if (now[0] < floor[0] || (now[0] === floor[0] && now[1] < floor[1])) {

@@ -38,7 +38,8 @@ export function makeConsole() {
     join(root, "package-lock.json"),
   ]);
   if (existsSync(join(dist, "paths.json")) && read(stamp) === wanted) return;
-  // Built aside and put in place whole: a gateway that starts meanwhile serves the old build or the new one.
+  // Built in another folder and moved into place as a whole: a gateway that starts meanwhile serves the old build or
+  // the new one.
   const out = join(folder, "node_modules", `.build-${process.pid}`);
   step("Building the console", process.execPath, [join(modules, "vite", "bin", "vite.js"), "build", folder], {
     quietStart: true,
@@ -65,7 +66,7 @@ function makeClient() {
   ];
   if (outputs.every((file) => existsSync(join(folder, file))) && read(stamp) === wanted) return;
   step("Making the types of the client", process.execPath, [join(folder, "generate.mjs")], { quietStart: true });
-  // The command line stands on the client: both are compiled.
+  // The command line tool uses the client: both are compiled.
   const cli = join(root, "deploy", "cli");
   step("Compiling the client", process.execPath, [join(modules, "typescript", "bin", "tsc"), "-b", cli], {
     quietStart: true,

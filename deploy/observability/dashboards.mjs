@@ -1,5 +1,5 @@
 // node dashboards.mjs [--check]: writes the Grafana dashboards of charts/muster/files/dashboards, or compares them with
-// what it would write. A panel is a title, a unit and its queries; where it stands follows from its order.
+// what it would write. A panel is a title, a unit and its queries; its position follows from its order.
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 

@@ -239,7 +239,7 @@ export function simAgent(
       const isNew = identity.token === null;
       if (isNew && options.enrollmentKey === null) return end("no_enrollment_key");
       if (isNew && !(await enroll())) return;
-      // Agents that come back together are spread over an interval; a new one says at once that it is there.
+      // Agents that come back together are spread over an interval; a new agent sends its first heartbeat at once.
       if (!isNew && options.count > 1) {
         state = "waiting";
         await stopping.pause(random() * Math.min(intervalMs, 60_000));
@@ -254,7 +254,7 @@ export function simAgent(
         every(options.rotateSeconds, rotate),
       ];
       await beat(first, intervalMs * random());
-      // One that an update has silenced is gone at once; what else it was about to send is not sent.
+      // An agent that an update has silenced ends at once and sends nothing more.
       if (state !== "silent") await Promise.all(others);
     },
   };

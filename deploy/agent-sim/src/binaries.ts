@@ -31,7 +31,7 @@ export function createBinaries(deps: {
   const { api, folder, pause, backoffMs, corrupts } = deps;
   const pathOf = (component: string, kind: "" | ".previous" | ".part" = "") => join(folder, component + kind);
 
-  /** One request; what of the file is there then. Null when the server says that there is none. */
+  /** Makes one request and returns how much of the file is there afterwards; null when the server has no such file. */
   const fetchInto = async (
     offer: Offer,
     part: string,

@@ -77,7 +77,7 @@ export function openChannel(options: ChannelOptions): Channel {
       socket = null;
       onState("closed", code);
       if (stopped) return;
-      // A wait of its own for each, so that a fleet does not come back all at once.
+      // Each agent waits for a random time, so that a fleet does not come back all at once.
       timer = setTimeout(connect, Math.random() * Math.min(retryMaxMs, retryMs * 2 ** Math.min(attempt++, 10)));
     });
   };
@@ -143,7 +143,7 @@ export function openChannel(options: ChannelOptions): Channel {
       clearTimeout(dead);
       const last = socket;
       last?.close(1000);
-      // A gateway that stands still does not answer the close.
+      // A gateway that hangs does not answer the close.
       setTimeout(() => last?.terminate(), 2_000).unref();
     },
   };

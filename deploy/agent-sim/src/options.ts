@@ -162,5 +162,5 @@ function keysOf(text: string): string[] {
   return keys;
 }
 
-/** Those of a command line that says nothing. */
+/** The options of an empty command line. */
 export const defaultOptions = readOptions([]) as SimOptions;

@@ -9,7 +9,7 @@ import { scenarioOf } from "./scenarios.ts";
 import type { Stopping } from "./stopping.ts";
 import { type Component, judgeOffer, type Offer, UpdateRefused } from "./update-offer.ts";
 
-/** What the next heartbeat says of the update. */
+/** What the next heartbeat reports about the update. */
 export type UpdateReport = { component: Component; version: string; state: string; error?: string };
 
 /** State of an agent after an update. */
@@ -29,7 +29,7 @@ const tenYearsMs = 10 * 365 * 86_400_000;
 /** Restarts that a watchdog waits for before it restores the previous binary. */
 const watchdogPatience = 5;
 
-/** The updates of one simulated agent: what it runs, trusts and has seen stands in its identity. */
+/** The updates of one simulated agent: what it runs, trusts and has seen is stored in its identity. */
 export function createUpdater(deps: {
   api: Pick<Api, "download">;
   identity: Identity;

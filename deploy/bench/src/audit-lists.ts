@@ -13,7 +13,7 @@ type Row = { label: string; bar: string; call: (n: number) => Promise<{ answered
 type Result = { label: string; bar: string; ms: number[]; answered: string };
 
 /**
- * `npm run bench -- audit-lists [rows]`: lists over RPC with so many rows (1,000,000) in one organization and as many
+ * `npm run bench -- audit-lists [rows]`: lists over RPC with `rows` rows (1,000,000) in one organization and as many
  * around it.
  */
 export async function run([rows = "1000000"]: string[] = []): Promise<void> {

@@ -10,7 +10,7 @@ import { startAudit, withAuditDatabase } from "./audit-service.ts";
 const repeats = 10;
 
 /**
- * `npm run bench -- audit-reports [rows]`: reports over a year with so many rows (1,000,000) in one organization and as
+ * `npm run bench -- audit-reports [rows]`: reports over a year with `rows` rows (1,000,000) in one organization and as
  * many around it.
  */
 export async function run([rows = "1000000"]: string[] = []): Promise<void> {

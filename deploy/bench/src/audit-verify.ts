@@ -17,8 +17,8 @@ type Service = {
 };
 
 /**
- * `npm run bench -- audit-verify [rows …]`: verifies one chain of so many rows (10,000, 100,000 and 1,000,000 when not
- * said).
+ * `npm run bench -- audit-verify [rows …]`: verifies one chain per number of rows (10,000, 100,000 and 1,000,000 by
+ * default).
  */
 export async function run(args: string[] = []): Promise<void> {
   const sizes = (args.length > 0 ? args : ["10000", "100000", "1000000"]).map(Number).sort((a, b) => a - b);

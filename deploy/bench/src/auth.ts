@@ -6,8 +6,8 @@ const coldKeys = 150_000;
 
 /**
  * `npm run bench -- auth`: GET /auth/me, which the gateway answers by itself, with a remembered API key, with a
- * session, and with a key that it has never seen (digest asked at identity, hour asked at identity), beside raw
- * node:http.
+ * session, and with a key that it has never seen (one request to identity for the digest, one for the hourly limit),
+ * compared with raw node:http.
  */
 export async function run(_args: string[] = []): Promise<void> {
   const identity = await startBenchIdentity();

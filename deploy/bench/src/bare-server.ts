@@ -24,8 +24,8 @@ export async function startClient(port: string, token: string, path: string): Pr
 }
 
 /**
- * A bare node:http server with a client: what this machine gives in the same run. `stop` resolves with the CPU that the
- * server used in its rounds, microseconds.
+ * A bare node:http server with a client: what this machine achieves in the same run. `stop` resolves with the CPU that
+ * the server used in its rounds, microseconds.
  */
 export async function startBare(body: string, token: string, path: string) {
   const server = fork(fileURLToPath(new URL("./http-baseline.js", import.meta.url)), ["node:http"]);

@@ -3,8 +3,8 @@ import pg from "pg";
 export type Tenant = { partnerId: string; orgId: string; webhookId: string };
 
 /**
- * So many devices and audit rows, and a tenth as many deliveries of one paused webhook, in one organization. Each table
- * has a connection of its own; ids rise, so that no index is filled at random places.
+ * Inserts `rows` devices and audit rows, and a tenth as many deliveries of one paused webhook, into one organization.
+ * Each table has its own connection; ids rise, so that no index is filled at random places.
  */
 export async function fillTenant(databaseUrl: string, rows: number, tenant: Tenant): Promise<void> {
   const filled = async (fill: (owner: pg.Client) => Promise<void>) => {

@@ -19,9 +19,9 @@ type Part = (typeof parts)[number];
 
 /**
  * `npm run bench -- console [rows] [cold|lists|slow|use …]`: the console in Chromium (CHROMIUM_BIN) over a stack with
- * so many devices and audit rows (1,000,000 each) and a tenth as many deliveries in one organization: first paint and
+ * `rows` devices and audit rows (1,000,000 each) and a tenth as many deliveries in one organization: first paint and
  * first rows, cold, on loopback and on a slow network; the next page; a long scroll; requests at rest; memory after
- * many pages. All of it unless parts are named. Ends with status 1 when a bar is missed.
+ * many pages. Without named parts all of them run. Ends with status 1 when a limit is missed.
  */
 export async function run([rows = "1000000", ...named]: string[] = []): Promise<void> {
   const unknown = named.filter((name) => !parts.includes(name as Part));
@@ -179,7 +179,7 @@ async function coldStarts(browser: Browser, base: string, person: Person, isSlow
   ];
 }
 
-/** First rows of the other long lists, each opened anew, the median of five. */
+/** Time to the first rows of the other long lists, each opened afresh: the median of five. */
 async function lists(browser: Browser, base: string, person: Person): Promise<Line[]> {
   const { page } = await signedIn(browser, base, person);
   await page.addInitScript(noteFirstRows);
@@ -218,8 +218,8 @@ async function requestsAtRest(browser: Browser, base: string, person: Person): P
 }
 
 /**
- * How long a click of `link` takes until the heading of its page is painted, in milliseconds: noted by the page itself,
- * since who waits for it from outside asks after 20, 70, 170 and 270 ms.
+ * How long a click of `link` takes until the heading of its page is painted, in milliseconds: measured inside the page,
+ * since Playwright polls from outside after 20, 70, 170 and 270 ms only.
  */
 const openedIn = (link: string, heading: string) => `
   new Promise((resolve) => {

@@ -11,7 +11,10 @@ export type CpuShare = {
   remove(): void;
 };
 
-/** A cgroup that may use so much of a core (`0.2`), by version 2 or 1; null where this process may not make one. */
+/**
+ * A cgroup (version 2 or 1) limited to `cores` cores (`0.2`: a fifth of one); null where this process may not create
+ * one.
+ */
 export function cpuShare(name: string, cores: number): CpuShare | null {
   const isV2 = existsSync(join(mount, "cgroup.controllers"));
   const folder = join(isV2 ? mount : join(mount, "cpu"), `muster-${process.pid}-${name}`);

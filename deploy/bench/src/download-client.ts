@@ -1,5 +1,5 @@
 // Load side of the download bench: argv = port, path, clients. The message {rounds} has each client download the file
-// so many times; answers {bytes, refused, seconds}.
+// `rounds` times; answers {bytes, refused, seconds}.
 import { connect } from "node:net";
 
 const [port = "", path = "", clients = ""] = process.argv.slice(2);

@@ -12,8 +12,8 @@ const writeWithinMs = { promotion: 3_000, election: 5_000 };
 export type Struck = { pair: Pair | null; running: RunningStack; natsDisk: SmallDisk | null };
 
 /**
- * Where it happens: a pair of PostgreSQL servers; such a pair, each server and a NATS server on a small disk of its
- * own; one PostgreSQL behind PgBouncer in transaction mode.
+ * Where the fault happens: a pair of PostgreSQL servers; such a pair, each server and a NATS server on a small disk of
+ * its own; one PostgreSQL behind PgBouncer in transaction mode.
  */
 export type Place = "pair" | "small disks" | "pooled";
 

@@ -49,7 +49,7 @@ export type Pair = {
   cut(): void;
   /** Resolves with the time (`performance.now()`) of the next promotion. */
   promoted(): Promise<number>;
-  /** Fills the disk of the primary. Only where the pair has disks of its own. */
+  /** Fills the disk of the primary; only for a pair that was started with `disks`. */
   fillDisk(): void;
   freeDisk(): void;
   /** Makes the server that is no primary a synchronous standby of the one that is. */
@@ -58,10 +58,10 @@ export type Pair = {
 };
 
 /**
- * Two PostgreSQL servers, the second a synchronous standby, behind one address that an operator moves: it looks at
- * the primary five times a second, and after three looks without an answer within a second promotes the standby, cuts
- * the connections and leads the address there. With `disks` each server has one of its own in memory, of that size.
- * With `proxy` a haproxy leads there, which finds the primary by itself.
+ * Two PostgreSQL servers, the second a synchronous standby, behind one address that an operator moves: it looks at the
+ * primary five times a second, and after three looks without an answer within a second promotes the standby, cuts the
+ * connections and leads the address there. With `disks` each server has its own disk in memory, of that size. With
+ * `proxy` a haproxy forwards to the primary, which it finds by itself.
  */
 export async function startPair(
   bin: string,
@@ -182,7 +182,7 @@ wal_sender_timeout = 5s
   await rebuild();
 
   const pidOf = (server: Server) => Number(readFileSync(join(server.folder, "postmaster.pid"), "utf8").split("\n")[0]);
-  /** The postmaster's children end with it, but not at once: what stands for a power failure takes them along. */
+  /** Signals the children, too: they end after the postmaster, but a power failure ends all of them at once. */
   const signalAll = (server: Server, name: NodeJS.Signals) => {
     const pid = pidOf(server);
     const children = spawnSync("ps", ["-o", "pid=", "--ppid", String(pid)], { encoding: "utf8" }).stdout;

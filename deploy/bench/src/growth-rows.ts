@@ -43,7 +43,7 @@ export async function growRows(
      INSERT INTO identity.agent_tokens (device_id, org_id, partner_id, digest, created_at)
      SELECT id, $1, $2, sha256(id::text::bytea), now() FROM made`,
   );
-  // A chain of its own, so that those that are sealed stay whole.
+  // These rows have their own chain, so that the sealed chains stay intact.
   await owner.query(
     `INSERT INTO audit.audit_log (chain_id, seq, id, org_id, partner_id, timestamp, actor_type, actor_id, actor_email,
        actor_name, actor_role, action, resource_type, resource_id, resource_name, details, ip_address, user_agent, result,

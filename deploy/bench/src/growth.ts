@@ -22,9 +22,9 @@ const patienceMs = 10_000;
 /**
  * `npm run bench -- growth [sizes] [file]`: p50 of a read with a key that no gateway knows, a page of devices, a
  * heartbeat, a row's way into the sealed chain and an event's way to its webhook, one at a time, while the tables that
- * they touch hold so many rows each (10000,100000,1000000). The median of five rounds in turn; a read with a key that
- * the gateway knows touches none of the tables and shows how much the machine itself varies. The chart is written into
- * the file when one is named.
+ * they touch hold as many rows as each size says (10000,100000,1000000). The median of five rounds in turn; a read with
+ * a key that the gateway knows touches none of the tables and shows how much the machine itself varies. The chart is
+ * written into the file when one is named.
  */
 export async function run([sizes = "10000,100000,1000000", file]: string[] = []): Promise<void> {
   const receiver = await startReceiver(1, "https", true);
@@ -92,7 +92,7 @@ const devicesOf = (orgId: string) => `/devices?orgId=${orgId}`;
 
 const count = (length: number) => Array.from({ length }, (_, n) => n);
 
-/** p50 of so many calls, one after the other, milliseconds. */
+/** p50 of one call per item of `of`, one after the other, in milliseconds. */
 async function median<T>(of: readonly T[], call: (one: T) => Promise<void>): Promise<number> {
   const ms: number[] = [];
   for (const one of of) {

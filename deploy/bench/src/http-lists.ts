@@ -11,9 +11,9 @@ export type ListTimes = { list: string; answered: string; "p50 ms": number; "p99
 export type Fill = (rows: (owner: pg.Client) => Promise<void>) => Promise<void>;
 
 /**
- * Runs with a cluster of its own and its first administrator. `fill` makes the rows, as the superuser of its database
- * where it asks for that, and says what they are measured with. A folder keeps the cluster's data: filled the first
- * time, only measured the next.
+ * Runs `measure` on a cluster with a first administrator. `fill` inserts the rows, as the database's superuser where it
+ * asks for one, and returns what `measure` needs. With a folder the cluster's data is kept: the first run fills it,
+ * later runs only measure.
  */
 export async function withLists<Filled>(
   fill: (root: Call, fill: Fill) => Promise<Filled>,
@@ -52,7 +52,7 @@ async function asSuperuser(connectionString: string, rows: (owner: pg.Client) =>
   }
 }
 
-/** GETs a list so many times, one after the other, after three that warm up. */
+/** GETs a list `calls` times, one after the other, after three warm-up requests. */
 export async function timeList(root: Call, list: string, path: string, calls: number): Promise<ListTimes> {
   const took: number[] = [];
   let answered = "";

@@ -74,7 +74,7 @@ async function measure(one: One, forMs: number): Promise<Round> {
 
 const text = "connection to the control plane re-established after 3 attempts, resuming the work queue";
 
-/** One request's body; the same for all agents. */
+/** The body of one request; all agents send the same. */
 function body(): string {
   const logs = Array.from({ length: rowsPerRequest }, (_, i) => ({
     timestamp: new Date(Date.UTC(2026, 0, 1) + i * 1_000).toISOString(),
@@ -107,7 +107,10 @@ function throughGateway(url: string, agents: readonly BenchAgent[]): { one: One;
   };
 }
 
-/** What a program beside PostgreSQL could do at best: as many connections as requests, values made beforehand. */
+/**
+ * The most that a program next to PostgreSQL could achieve: one connection per request in flight, values prepared
+ * beforehand.
+ */
 async function rawInserts(
   databaseUrl: string,
   owner: { orgId: string; partnerId: string },

@@ -6,7 +6,7 @@ const calls = 100;
 const barMs = 50;
 
 /**
- * `npm run bench -- key-lists [rows]`: GET /api-keys and /enrollment-keys over HTTP with so many rows of each
+ * `npm run bench -- key-lists [rows]`: GET /api-keys and /enrollment-keys over HTTP with `rows` rows of each
  * (1,000,000) in one organization, one in 100,000 of them revoked or expired. Ends with status 1 when a p99 is above 50
  * ms.
  */

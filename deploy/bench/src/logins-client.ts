@@ -1,5 +1,5 @@
 // Sign-ins of the logins bench: argv = port, e-mail, password, clients. From the first message to the second they sign
-// in over and over, each on a connection of its own; a refused one waits for its Retry-After. Answers {answered, busy}.
+// in over and over, each on its own connection; a refused client waits for its Retry-After. Answers {answered, busy}.
 // Requests are bytes made beforehand, so that on the shared cores the clients cost next to nothing.
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";

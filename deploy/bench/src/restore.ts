@@ -16,7 +16,7 @@ const host = "bench.example.test";
 const waitMs = 60_000;
 /** Clocks, as docs/operations/restore.md has it. */
 const clockMs = 60_000;
-/** What verification may say of a chain that is whole. */
+/** Results that verification may report for an intact chain. */
 const fine = new Set(["OK", "RESTORED", "UNPROTECTED_TAIL"]);
 
 /**

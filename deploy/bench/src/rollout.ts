@@ -19,16 +19,16 @@ const bucketPercent = 50;
 const cap = 1_000;
 const haltFailures = 50;
 const decideMs = 5_000;
-/** Both rollouts together: a run that takes longer has failed, and says how far it came. */
+/** Limit for both rollouts together: a run that takes longer fails and reports how far it came. */
 const boundMs = 8 * 60_000;
 const sayEveryMs = 15_000;
 
 /**
  * `npm run bench -- rollout [agents]`: a fleet (default 50,000) that calls tenancy and agent-release as a gateway does.
  * A release that fails on 5 % of its devices is rolled out to rings, a bucket of 50 %, and organizations with a closed
- * window or a manual policy; then a good one to everybody. Ends with status 1 when the bad one fails on twice its
- * threshold, or anybody is offered what is not theirs, or after eight minutes. Then devices a second that agent-release
- * decides about.
+ * window or a manual policy; then a good one to all devices. Ends with status 1 when the bad one fails on twice its
+ * threshold, when a device is offered a release that is not for it, or after eight minutes. Then measures how many
+ * devices per second agent-release decides about.
  */
 export async function run(args: string[] = []): Promise<void> {
   const count = Math.min(Number(args[0] ?? 50_000), 100_000);
@@ -111,9 +111,7 @@ export async function run(args: string[] = []): Promise<void> {
   }
 }
 
-/**
- * Heartbeats of the fleet, devices with an offer first, until the rollout halts or everybody was heard so many times.
- */
+/** Sends heartbeats of the fleet, devices with an offer first, until the rollout halts or each device sent `sweeps`. */
 async function drive(of: {
   gateway: Gateway;
   database: pg.Client;

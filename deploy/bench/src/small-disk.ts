@@ -13,7 +13,7 @@ export type SmallDisk = {
 };
 
 /**
- * A file system in memory (tmpfs) of so many megabytes in a folder, which is made. Throws where mounting is refused.
+ * A file system in memory (tmpfs) of `mb` megabytes in a folder, which is created. Throws where mounting is refused.
  */
 export function mountSmallDisk(folder: string, mb: number): SmallDisk {
   mkdirSync(folder, { recursive: true });

@@ -74,7 +74,7 @@ export async function run(): Promise<void> {
   }
 }
 
-/** What this machine gives: a reply of 400 bytes as fast as it goes, after a round that is not counted. */
+/** The most that this machine achieves: replies of 400 bytes as fast as possible, after a round that is not counted. */
 async function bareRound(): Promise<{ perSecond: number; cpuUs: number }> {
   const server = await startBare("x".repeat(400), "none", "/");
   await server.round(2_000);

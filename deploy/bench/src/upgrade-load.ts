@@ -51,7 +51,7 @@ export function startUpgradeLoad(
 
   type Ask = { method: "GET" | "POST" | "PUT" | "DELETE"; path: string; body?: object; headers?: object };
   const client = (what: string, once: (send: (ask: Ask, wanted: number) => Promise<Reply | null>) => Promise<void>) => {
-    // One request at a time; the pool makes a connection anew when its server says goodbye.
+    // One request at a time; the pool reconnects when its server closes a connection.
     const dispatcher = new Agent({ connections: 1, pipelining: 1 });
     const send = async ({ method, path, body, headers = session }: Ask, wanted: number): Promise<Reply | null> => {
       const phase = current;

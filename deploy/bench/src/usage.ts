@@ -69,7 +69,7 @@ async function withKill(root: Call, orgId: string, url: string, pid: number) {
     try {
       for (;;) if (await isAdmitted(url, key)) admitted++;
     } catch {
-      // The gateway has gone: what it answered until then is what counts.
+      // The gateway was killed: only what it answered before counts.
     }
   };
   const clients = Promise.all(Array.from({ length: clientsPerGateway }, client));

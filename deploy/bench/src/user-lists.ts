@@ -6,10 +6,10 @@ const calls = 50;
 const barMs = 100;
 
 /**
- * `npm run bench -- user-lists [rows] [folder]`: GET /users over HTTP with so many people (1,000,000) in one
- * organization and a tenth as many elsewhere: lists, and searches that find few, many, or no users. Ends with status 1
- * when the p99 of one that finds its page is above 100 ms. A folder keeps the cluster's data: filled the first time,
- * only measured the next.
+ * `npm run bench -- user-lists [rows] [folder]`: GET /users over HTTP with `rows` users (1,000,000) in one organization
+ * and a tenth as many elsewhere: lists, and searches that find few, many, or no users. Ends with status 1 when the p99
+ * of one that finds its page is above 100 ms. A folder keeps the cluster's data: filled the first time, only measured
+ * the next.
  */
 export async function run([rows = "1000000", folder]: string[] = []): Promise<void> {
   const filled = async (root: Call, fill: Fill) => {

@@ -15,7 +15,7 @@ const settleMs = 180_000;
 const leaseMs = 10_000;
 const isVictim = (name: string) => name.startsWith("webhook-dispatcher") || name === "nats" || name === "postgresql";
 
-/** From the last kill on nothing may be due for a second any more after the lease and so long. */
+/** After the last kill, the lease and this time, no delivery may be due for a second or longer any more. */
 const calmMs = 2_000;
 
 type Emitted = { id: string; orgId: string };
@@ -23,8 +23,8 @@ type Hook = { id: string; orgId: string; port: number };
 
 /**
  * `npm run bench -- webhooks-chaos [kills] [least] [most]`: kill −9 of a random dispatcher (three of them match and
- * send), NATS or PostgreSQL every so many seconds (20 kills, 2 to 6 s apart, when not said; the required measure is 50,
- * 5 to 20 s apart) while clients emit events over HTTP, some of them twice and some under the same id in two
+ * send), NATS or PostgreSQL every `least` to `most` seconds (by default 20 kills, 2 to 6 s apart; the required measure
+ * is 50, 5 to 20 s apart) while clients emit events over HTTP, some of them twice and some under the same id in two
  * organizations. Then counts at the receiver: every acknowledged event at every webhook, and no repeat that neither
  * says so nor is a retry. And, with the load going on after the last kill, until when anything was due for a second or
  * longer. Status 1 when one of them does not hold.

@@ -41,7 +41,8 @@ export type Receiver = {
 };
 
 /**
- * Events matched, deliveries that matching queued, deliveries claimed, attempts answered and stored, events put aside.
+ * Events matched, deliveries that matching queued, deliveries claimed, attempts answered and stored, events stored in
+ * the backlog.
  */
 export type Passed = { matched: number; queued: number; claimed: number; stored: number; aside: number };
 
@@ -83,8 +84,8 @@ export type BenchWebhooks = {
 const eventTypes = ["device.online", "device.offline", "device.updated", "device.enrolled"];
 
 /**
- * PostgreSQL, NATS, a receiver with `origins` listeners, and webhooks over them: four an organization, each for a type
- * of its own.
+ * PostgreSQL, NATS, a receiver with `origins` listeners, and webhooks over them: four an organization, each for its own
+ * event type.
  */
 export async function withWebhooks(
   {

@@ -27,7 +27,7 @@ const dataBytes = 600;
 /** CLOCK_MONOTONIC in milliseconds. */
 export const clockMs = () => Number(process.hrtime.bigint()) / 1e6;
 
-/** Posts events through the public API as the plan says; what became of each, in the order of their numbers. */
+/** Posts events through the public API as the plan says; returns the result of each, in the order of their numbers. */
 export async function post(plan: Plan): Promise<Posted[]> {
   const posted: Posted[] = [];
   const pool = Array.from({ length: plan.connections }, () => createConnection(plan.port));
@@ -101,8 +101,8 @@ function requestOf({ port, tenants, run }: Plan, tenant: number, number: number)
 type Connection = { send(request: string): Promise<Answer>; close(): void };
 
 /**
- * A keep-alive connection with one request at a time, which costs the machine less than any HTTP client; status 0
- * stands for no answer.
+ * A keep-alive connection with one request at a time, which costs the machine less than any HTTP client; status 0 means
+ * no answer.
  */
 function createConnection(port: number): Connection {
   let socket: Socket | null = null;

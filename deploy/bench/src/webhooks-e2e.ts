@@ -107,7 +107,7 @@ async function measure(bench: Bench, step: Step): Promise<Row> {
   const usage = watchUsage(groupsOf(running));
   if (step === "kill") await killThrice(running, seconds);
   await sleep(Math.max(0, toMs - clockMs()));
-  // Processes that are killed take their time with them: their figure would say nothing.
+  // The CPU time of killed processes is lost: a figure without it would mean nothing.
   const used = step === "kill" ? null : usage.stop();
   const posted = await posting;
   neighbours?.stop();

@@ -8,8 +8,9 @@ export type EmitterAsk =
   | { type: "burst"; hooks: Hook[]; events: number; past: "outbox" | "stream" };
 
 /**
- * A service that emits: what it says goes to its outbox, and its relay publishes that. `past: "stream"` publishes as
- * fast as the stream takes it without an outbox, which no service does. Answers each ask with the milliseconds it took.
+ * A service that emits events: it stores them in its outbox, and its relay publishes them. `past: "stream"` publishes
+ * as fast as the stream takes it without an outbox, which no service does. Answers each ask with the milliseconds it
+ * took.
  */
 const [databaseUrl = "", servers = "", seed = ""] = process.argv.slice(2);
 const atATime = 500;
@@ -27,7 +28,7 @@ async function emit(events: ReturnType<typeof eventFor>[]): Promise<void> {
   });
 }
 
-/** Events that are late say when they were due, so that an emitter which is held up hides nothing. */
+/** Late events carry the time at which they were due, so that a delayed emitter hides no latency. */
 async function pace({ hooks, perSecond, ms }: Extract<EmitterAsk, { type: "pace" }>): Promise<void> {
   const startedMs = Date.now();
   const total = Math.round((perSecond * ms) / 1_000);

@@ -139,7 +139,7 @@ async function commitTimes(owner: pg.Client): Promise<Map<string, number>> {
   return new Map(rows.map(({ id, ms }) => [id, ms]));
 }
 
-/** The body of a reply with that status; throws what it says otherwise. */
+/** The body of a reply with that status; throws an Error with the reply otherwise. */
 async function must(status: number, reply: ReturnType<typeof callAt>): Promise<Record<string, unknown>> {
   const { status: got, body } = await reply;
   if (got !== status) throw new Error(`answered ${got}: ${JSON.stringify(body)}`);

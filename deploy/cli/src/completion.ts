@@ -3,7 +3,7 @@ import { namesFor, resources, type Verb } from "./resources.ts";
 
 const verbs: Record<string, Verb | "list"> = { get: "list", create: "create", update: "update", delete: "delete" };
 
-/** What may stand in the place of the last word: commands, options, resources, filters. */
+/** What may follow as the last word: commands, options, resources, filters. */
 export function candidates(program: Command, words: readonly string[]): string[] {
   const typed = words.at(-1) ?? "";
   let command = program;

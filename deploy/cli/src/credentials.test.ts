@@ -48,7 +48,7 @@ describe("credentials", () => {
       await new Promise((resolve) => setTimeout(resolve, 20));
       return { accessToken: "a2", refreshToken: "r2" };
     };
-    // Each stands for a process: they share nothing but the file.
+    // Each represents a process: they share nothing but the file.
     const processes = Array.from({ length: 5 }, () => credentialsOf({ MUSTER_CONFIG_DIR: join(folder, "inner") }));
     const pairs = await Promise.all(processes.map((each) => each.refreshWith(url)(session, exchange)));
     expect(exchanges).toBe(1);
@@ -56,7 +56,7 @@ describe("credentials", () => {
     expect(kept.session(url)).toEqual({ email: session.email, accessToken: "a2", refreshToken: "r2" });
   });
 
-  it("are forgotten when the API refuses them, and stay when it could not say", async () => {
+  it("are forgotten when the API refuses them, and kept when the API does not answer", async () => {
     await kept.keep(url, session);
     expect(await kept.refreshWith(url)(session, async () => "later")).toBe("later");
     expect(kept.session(url)).toEqual(session);

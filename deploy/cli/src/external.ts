@@ -10,7 +10,7 @@ const programs = {
   cluster: "../../local/muster.mjs",
 } as const;
 
-/** Runs one of the programs of its own with this one's input and output; resolves to its exit code. */
+/** Runs another program with the input and output of this process; resolves to its exit code. */
 export function runProgram(name: keyof typeof programs, args: readonly string[]): Promise<number> {
   const file = fileURLToPath(new URL(programs[name], import.meta.url));
   const child = spawn(process.execPath, [file, ...args], { stdio: "inherit" });

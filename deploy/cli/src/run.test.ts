@@ -11,7 +11,10 @@ import { programOf } from "./program.ts";
 import { resources } from "./resources.ts";
 import { run } from "./run.ts";
 
-/** A run without a home: its exit code and what it wrote. With `typed` it stands at a terminal. */
+/**
+ * Runs the tool without stored credentials; returns its exit code and what it wrote. With `typed` its input is a
+ * terminal.
+ */
 async function muster(args: string[], env: Record<string, string> = {}, typed: string | null = null) {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
   const stdin = Object.assign(new PassThrough(), typed === null ? {} : { isTTY: true });
@@ -48,7 +51,7 @@ describe("help", () => {
   });
 });
 
-describe("wrong usage ends with 2 and says what was meant", () => {
+describe("wrong usage exits with 2 and suggests what was meant", () => {
   it.each([
     [["whoam"], "Did you mean whoami?"],
     [["get", "devises"], 'did you mean "devices"?'],
@@ -100,7 +103,7 @@ describe("an exit code", () => {
     expect(exitCodeOf(status, code)).toBe(exit);
   });
 
-  it("without a session is 3, and says how to get one", async () => {
+  it("a command without a session exits with 3 and says how to sign in", async () => {
     const { code, stderr } = await muster(["whoami"], { MUSTER_URL: "http://127.0.0.1:1/api/v1/" });
     expect([code, stderr]).toEqual([
       3,
@@ -181,7 +184,7 @@ describe("completion", () => {
   });
 });
 
-it("resources stand in order, each once", () => {
+it("resources are listed in order, each once", () => {
   const names = resources.map(({ name }) => name);
   expect(names).toEqual([...new Set(names)].sort());
 });

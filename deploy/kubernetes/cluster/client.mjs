@@ -26,8 +26,8 @@ export const workloads = [
 export const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 const began = performance.now();
 /**
- * Time since the start and the load of the machine stand before each line: figures of a busy machine are figures of a
- * busy machine.
+ * Each line begins with the time since the start and the load of the machine: figures from a busy machine must be
+ * recognizable.
  */
 export const say = (line) =>
   console.log(`[${((performance.now() - began) / 1000).toFixed(0)} s, load ${loadavg()[0].toFixed(1)}] ${line}`);
@@ -84,7 +84,7 @@ export async function call(method, path, body, token) {
       signal: AbortSignal.timeout(10_000),
     });
   const response = await send().catch((error) => {
-    // As browsers and proxies do where a connection at rest was closed while they sent on it (RFC 9112, 9.3.1).
+    // Repeats a request as browsers and proxies do when an idle connection is closed while they send (RFC 9112, 9.3.1).
     if (method !== "GET" || !closed.has(error.cause?.code)) throw error;
     resent += 1;
     return send();
@@ -238,7 +238,7 @@ export function watchMemory() {
   };
 }
 
-/** Throws when a container was started again by the kubelet: it ended by itself, or for want of memory. */
+/** Throws when the kubelet restarted a container: it ended by itself or ran out of memory. */
 export async function noRestarts() {
   const pods = JSON.parse(await kubectl("get", "pods", "-o", "json")).items;
   for (const { metadata, status } of pods) {
@@ -248,7 +248,9 @@ export async function noRestarts() {
   }
 }
 
-/** After a part that failed: its load has ended, and every deployment has its pods again, or is told of. */
+/**
+ * Ends the load of a part that failed and waits until every deployment has its pods again; reports those that do not.
+ */
 export async function settled() {
   for (const stop of loads) await stop();
   for (const name of workloads) {

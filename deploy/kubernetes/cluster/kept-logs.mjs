@@ -4,7 +4,10 @@ import { dir, say } from "./client.mjs";
 
 const kept = join(dir, "kept-logs");
 
-/** Keeps what every container logs, also after its pod has gone and the kubelet removed it: by a link to each file. */
+/**
+ * Keeps what every container logs, also after its pod ended and the kubelet removed the file: by a hard link to each
+ * file.
+ */
 export function keepLogs() {
   mkdirSync(kept, { recursive: true });
   const paths = () => {
@@ -24,7 +27,7 @@ export function keepLogs() {
         const from = join(dir, "pods", path);
         linkSync(from, join(kept, `${pod.split("_")[1]} ${container} ${statSync(from).ino}`));
       } catch (error) {
-        // There already, or gone since it was listed.
+        // The link exists already, or the file was removed since it was listed.
         if (error.code !== "EEXIST" && error.code !== "ENOENT") throw error;
       }
     }

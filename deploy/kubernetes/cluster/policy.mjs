@@ -47,7 +47,7 @@ const render = (pods, namespaces, policies) => {
   const lines = (pod, policy, rule, inbound) => {
     const side = inbound ? "ip saddr" : "ip daddr";
     const named = (inbound ? rule.from : rule.to) ?? [];
-    // This cluster has IPv4 alone; a rule with nothing but IPv6 peers lets nobody in.
+    // This cluster has IPv4 alone; a rule with nothing but IPv6 peers admits no connection.
     const peers = named.filter(({ ipBlock }) => !ipBlock?.cidr.includes(":"));
     const ends = peers.flatMap((peer) =>
       peer.ipBlock
@@ -96,7 +96,7 @@ const render = (pods, namespaces, policies) => {
         `  chain ${name} {\n${[...new Set(rules), "counter goto refuse"].map((rule) => `    ${rule}`).join("\n")}\n  }`,
       );
       jumps.push(`    ip ${inbound ? "daddr" : "saddr"} ${pod.status.podIP} jump ${name}`);
-      // What stands outside of the cluster here (PostgreSQL, NATS, the internet) are addresses of the node.
+      // Servers outside of the cluster (PostgreSQL, NATS, the internet) are addresses of the node.
       if (!inbound) toNode.push(jumps.at(-1));
     }
   }

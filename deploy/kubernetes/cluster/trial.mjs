@@ -50,7 +50,7 @@ for (const [name, part] of Object.entries(parts)) {
     await part(session);
     await noRestarts();
   } catch (error) {
-    // Nothing else can be tried without the first; of the others each is told of in the same run.
+    // No other part works when the first one fails; the other parts all run, and each failure is reported.
     if (name === "smoke") throw error;
     failed.push(name);
     say(`${name} FAILED: ${error.stack}`);

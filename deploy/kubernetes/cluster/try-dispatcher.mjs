@@ -2,8 +2,8 @@ import { createServer } from "node:http";
 import { ask, call, kubectl, must, say, sleep, until } from "./client.mjs";
 
 /**
- * Receives webhooks at the address that stands for the internet, answers after `delayMs`, and counts how often each
- * event came. A delivery that comes again and does not say that it may have is a silent repeat.
+ * Receives webhooks at the address that represents the internet, answers after `delayMs`, and counts how often each
+ * event came. A repeated delivery without the header for possible repeats is a silent repeat.
  */
 export function receiver(delayMs = 20) {
   const seen = new Map();

@@ -32,8 +32,8 @@ const ready = async () =>
   Number(await kubectl("get", "deployment/muster-webhook-sender", "-o", "jsonpath={.status.readyReplicas}"));
 
 /**
- * Three organizations, each with a webhook: one alone has as many places as one sender gives it, however many there
- * are.
+ * Three organizations, each with a webhook: the events of one organization use at most the slots of one sender, however
+ * many senders there are.
  */
 async function emitters(session) {
   const orgIds = [];
@@ -96,7 +96,7 @@ export async function keda(session) {
   must((await kubectl("get", "scaledobject", "-o", "name")) === "", "a release without KEDA has no ScaledObject");
 }
 
-/** What docs/operations/restore.md says of KEDA: it starts what somebody stopped, unless it is paused. */
+/** Checks docs/operations/restore.md: KEDA starts a deployment that an operator scaled to 0, unless KEDA is paused. */
 async function paused() {
   const mark = "autoscaling.keda.sh/paused";
   await kubectl("annotate", "scaledobject", "--all", `${mark}=true`);

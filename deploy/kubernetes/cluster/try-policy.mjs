@@ -28,7 +28,7 @@ async function reached(pod, namespace, targets) {
 }
 
 /**
- * The table of who may reach whom, tried from a pod of each workload, from a stranger and from the monitoring
+ * The table of allowed connections, tried from a pod of each workload, from a stranger and from the monitoring
  * namespace.
  */
 export async function policy() {

@@ -20,7 +20,7 @@ async function baseBackup() {
   await admin.end();
 }
 
-/** Ends the program whose id is in `pidFile` and waits until it is gone. */
+/** Ends the program whose id is in `pidFile` and waits until it has ended. */
 async function end(pidFile) {
   const pid = Number(readFileSync(pidFile, "utf8").split("\n")[0]);
   process.kill(pid, "SIGINT");
@@ -54,7 +54,7 @@ export async function looks() {
   say(`the first looks of a disaster: errors in the logs of five minutes: ${[...kinds].join("; ") || "none"}`);
 }
 
-/** docs/operations/rotate-keys.md, command by command: identity's secrets are sealed anew under another key. */
+/** docs/operations/rotate-keys.md, command by command: identity's secrets are re-encrypted under another key. */
 export async function rotate(session) {
   const before = keys().secretEncryptionKeys.identity;
   const typed = await type(block("rotate-keys.md", "change()"));

@@ -5,9 +5,9 @@ import { leaksOf } from "./leaks.mjs";
 const scan = new URL("../../../libs/testing/dist/secret-scan.js", import.meta.url);
 
 /**
- * Ends the clusters that e2e suites shared and lent to one another, as far as they run, and the PostgreSQL that
- * globalSetup started; what was given stays. Throws, which fails the run, when one of the secrets that the suites were
- * given stands in a log or an audit row.
+ * Ends the clusters that e2e suites shared and lent to one another, if they still run, and the PostgreSQL that
+ * globalSetup started; servers named by the environment keep running. Throws, which fails the run, when a log or an
+ * audit row contains one of the secrets that the suites received.
  */
 export default async function globalTeardown() {
   const e2e = process.env.MUSTER_E2E_DIR;

@@ -2,7 +2,9 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
 
-/** Tables that tell what happened: no secret may be in them, nor a digest of one. The others hold digests by design. */
+/**
+ * Tables that record what happened: they may hold no secret and no digest of one. The others hold digests by design.
+ */
 const telling = /^(audit\..*|.*\.(outbox|dead_letter|job))$/;
 /** Messages to gateways name keys by their digest. */
 const mayHoldDigests = /\.(outbox|dead_letter)$/;

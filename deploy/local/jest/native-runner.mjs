@@ -34,7 +34,7 @@ export default async function run(globalConfig, config, environment, runtime, te
   });
   const setupAfterEnvPerfStats = { setupAfterEnvStart: Date.now(), setupAfterEnvEnd: Date.now() };
   try {
-    // Under a number of its own, which everything of this repository that it imports takes over.
+    // Each run has its own number, which every module of this repository that the test imports inherits.
     await import(`${pathToFileURL(testPath)}?run=${++runs}`);
     const result = await runAndTransformResultsToJestFormat({ config, globalConfig, setupAfterEnvPerfStats, testPath });
     result.snapshot = { ...result.snapshot, added: snapshotState.added, unmatched: snapshotState.unmatched };

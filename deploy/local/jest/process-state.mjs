@@ -4,7 +4,7 @@ import { register } from "prom-client";
 
 const events = ["SIGINT", "SIGTERM", "SIGHUP", "disconnect", "warning"];
 
-/** Call it before a test file: what it gives puts the worker back into the state of now. */
+/** Call it before a test file: the function that it returns restores the worker's present state. */
 export function leaveAsFound() {
   const env = { ...process.env };
   const { exitCode } = process;

@@ -1,10 +1,10 @@
-// jest's `testSequencer`: what starts clusters goes first, so that no long suite is left over at the end for one worker
-// alone, and suites that take turns at one cluster stand apart, so that no worker waits for the other.
+// jest's `testSequencer`: suites that start clusters run first, so that no long suite is left over at the end for one
+// worker alone; suites that take turns at one cluster are spread, so that no worker waits for another.
 import { readFileSync } from "node:fs";
 import Sequencer from "@jest/test-sequencer";
 
 const turn = /\blentCluster\("(\w+)"/;
-/** Nobody has the cluster after that suite. */
+/** No suite uses the cluster after that one. */
 const lastTurn = /\blentCluster\("\w+", \{ last: true \}\)/;
 const wholeCluster = /\bownCluster\(|\bkilledOnce\(/;
 

@@ -1,5 +1,5 @@
-// Loads TypeScript straight from the sources, for tests: packages of this repository by their condition "source", and
-// anew for each test file.
+// Loads TypeScript directly from the sources, for tests: packages of this repository by their condition "source", and
+// again for each test file.
 import { readFile, stat } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { transform } from "@swc/core";

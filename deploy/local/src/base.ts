@@ -34,7 +34,7 @@ type Options = {
   say: (line: string) => void;
 };
 
-/** The ports that the base needs beside those of the programs. */
+/** Ports that PostgreSQL, PgBouncer and NATS need, besides those of the programs. */
 export function basePorts({ pooled, natsServers }: LocalConfig): string[] {
   const pooler = pooled ? ["pgbouncer"] : [];
   if (natsServers === 1) return ["postgres", "nats", ...pooler];
@@ -47,7 +47,8 @@ const natsNames = (servers: number) => (["nats", "nats-2", "nats-3"] as const).s
 export async function startBase(options: Options): Promise<Base> {
   const { config } = options;
   const certificates = config.tls ? await certificatesIn(certificateFolder(config.dataDir)) : null;
-  // Fetching it holds the event loop for as long as a download takes: no answer of a database is awaited beside it.
+  // Fetching the binary blocks the event loop for the whole download, so no answer of the database is awaited
+  // meanwhile.
   const binFolder = join(config.dataDir, "bin");
   const natsBinary = config.natsUrl
     ? ""

@@ -126,7 +126,7 @@ describe("mutual TLS between processes", () => {
     expect(calls).toBeGreaterThan(callsThen);
     await transport.close();
 
-    // A connection of its own: one that was made before the change, and is still open, goes on.
+    // A new connection: one that was opened before the change stays usable.
     const nodeOptions = { ...before, agent: new Agent() };
     const withOld = createConnectTransport({ baseUrl, nodeOptions, httpVersion: "1.1" });
     await expect(echo(withOld)).rejects.toThrow();

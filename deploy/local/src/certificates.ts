@@ -41,9 +41,9 @@ export async function clusterCertificates(folder: string, names: readonly string
 }
 
 /**
- * New certificates for all from a new authority, in the order that nothing notices: the new authority is trusted
- * beside the old one first, `settled` is awaited (every process has read it), then certificates are replaced, then
- * the old authority goes.
+ * Replaces all certificates by ones of a new authority without interruption: first both authorities are trusted, then
+ * `settled` is awaited (every process has read that), then certificates are replaced, then the old authority is
+ * removed.
  */
 export async function rotateCertificates(
   folder: string,
@@ -83,7 +83,7 @@ const period = (days: number) => ({
 const keyPem = ({ privateKey }: CryptoKeyPair) =>
   KeyObject.from(privateKey).export({ type: "pkcs8", format: "pem" }) as string;
 
-/** Signs from now on; trusted beside `others`. */
+/** Creates the authority that signs from now on; it is trusted together with `others`. */
 async function newAuthority(folder: string, others = ""): Promise<void> {
   const keys = await newKeys();
   const authority = await X509CertificateGenerator.createSelfSigned(

@@ -48,7 +48,7 @@ describe("the data folder", () => {
     (await takeDataFolder(dataDir, "http://127.0.0.1:2")).release();
   });
 
-  it("of a launcher that is gone can be taken, also when its pid runs again as something else", async () => {
+  it("of a launcher that has ended can be taken, also when another process has its pid now", async () => {
     const file = join(dataDir, "launcher.json");
     // The test itself has that pid, was born at another time, and bears no name of this folder: it must survive.
     writeJson(file, { pid: process.pid, birth: `${birthOf(process.pid)}0`, url: "", children: { audit: process.pid } });
@@ -82,7 +82,7 @@ describe("keys", () => {
     expect(second.callers).toEqual(first.callers);
   });
 
-  it("publish each issuer's caller key and give every role that logs in a password of its own", () => {
+  it("publish each issuer's caller key and give every role that logs in its own password", () => {
     openDataFolder(dataDir);
     const keys = loadKeys(dataDir);
     const { kid, publicPem } = keys.callers["device-logs"];

@@ -19,7 +19,7 @@ import { canEnter, choosePlace, type RunAs } from "./unprivileged.ts";
 
 const neededBytes = 300 * 1024 * 1024;
 
-/** Makes the data folder, or says why it cannot be used: no permission, or less than 300 MB free. */
+/** Creates the data folder, or throws a Problem with the reason: no permission, or less than 300 MB free. */
 export function openDataFolder(dataDir: string): void {
   try {
     // Others may pass through (PostgreSQL's user does when root starts the cluster), not list; secrets have modes of
@@ -92,7 +92,7 @@ function removeForgotten(parent: string): void {
 /** Ends the names of guards, which a start need not mention. */
 export const guardSuffix = "-guard";
 
-/** Who holds the data folder, and the processes it started. */
+/** The launcher that holds the data folder, and the processes that it started. */
 export type Holder = { pid: number; birth: string | null; url: string; children: Record<string, number> };
 
 export type Lock = {
@@ -115,8 +115,8 @@ export async function takeDataFolder(dataDir: string, url: string): Promise<Lock
         "Stop that one first, or start this one with another PORT and MUSTER_DATA_DIR.",
     );
   }
-  // Services of a launcher that is gone end by themselves; this waits for them and helps the stuck ones.
-  // PostgreSQL has its own way to stop, and its own pid file.
+  // Services whose launcher has ended end by themselves; this waits for them and kills those that hang. PostgreSQL is
+  // stopped otherwise, by its own pid file.
   const recorded = Object.entries(earlier?.children ?? {}).filter(([name]) => name !== "postgres");
   const leftOver: string[] = [];
   await Promise.all(

@@ -29,7 +29,7 @@ export type LocalPostgres = {
   adminUrl: string;
   version: string;
   notes: string[];
-  /** Who runs it, and the folder that this user may enter. */
+  /** The user that runs PostgreSQL, and the folder that this user may enter. */
   user: RunAs;
   folder: string;
 };
@@ -115,7 +115,7 @@ export function ownCopies<F extends Record<string, string>>(folder: string, user
   return Object.fromEntries(copies) as F;
 }
 
-/** pg_ctl puts the server into a session of its own; it is not a child process that could be waited for. */
+/** Polls, since pg_ctl starts the server in another session: it is no child process that could be waited for. */
 async function watch(pid: number): Promise<string> {
   while (alive(pid)) await sleep(watchMs);
   return `process ${pid} is gone (see logs/postgres.log)`;

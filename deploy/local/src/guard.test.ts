@@ -16,7 +16,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** A server in a session of its own that writes its pid file after a while. */
+/** A server in its own session that writes its pid file after a while. */
 const server = (pidFile: string) =>
   `setTimeout(() => require("fs").writeFileSync(${JSON.stringify(pidFile)}, process.pid + "\\n"), 700); setInterval(() => {}, 1000)`;
 
@@ -59,7 +59,7 @@ describe("a guard", () => {
     expect(await gone(await pidIn(pidFile), 15_000)).toBe(true);
   });
 
-  it("leaves a process alone that only has the number, and ends with it by `stop`", async () => {
+  it("kills nothing when there is no pid file, and ends by `stop`", async () => {
     const other = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], { stdio: "ignore" });
     const pid = other.pid as number;
     started.push(pid);

@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
 
 /**
- * Waits for the end of its input, which is that of the launcher, then ends the process whose number stands in the file,
- * now or within the next seconds (it may just be starting), when its command line holds the marker. A shell, since two
- * more Node processes would cost 80 MB to wait for what hardly ever happens.
+ * Waits for the end of its input, which is that of the launcher, then ends the process whose pid is in the file, now or
+ * within the next seconds (it may just be starting), when its command line holds the marker. A shell, since two more
+ * Node processes would cost 80 MB to wait for what hardly ever happens.
  */
 const script = `
 pid_file=$1 signal=$2 marker=$3

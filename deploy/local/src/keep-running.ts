@@ -1,7 +1,7 @@
 import { sleep } from "@muster/kit/light";
 import type { Guard } from "./guard.ts";
 
-/** One run of a process: `ended` settles with the reason when it is gone. */
+/** One run of a process: `ended` settles with the reason when the process ends. */
 export type Run = { pid: number; ended: Promise<string>; stop(graceMs: number): Promise<void> };
 
 export type Keeper = {
@@ -25,7 +25,7 @@ export async function started(keeper: Keeper): Promise<Keeper> {
   return keeper;
 }
 
-/** The keeper with a guard beside it, which ends with it. */
+/** The keeper with a guard, which `stop` ends after the process. */
 export function guarded(keeper: Keeper, guard: Guard): Keeper {
   const stop = async (graceMs: number) => {
     await keeper.stop(graceMs);
@@ -44,8 +44,8 @@ export function restartWaitMs(attempt: number, atMostMs = longestWaitMs): number
 }
 
 /**
- * Starts a process and starts it again whenever it ends, later and later while it keeps failing; 30 s of life begin
- * anew. Says each restart and its reason.
+ * Starts a process and restarts it whenever it ends, with growing delays while it keeps failing; a run of 30 s resets
+ * the delay. Reports each restart with its reason.
  */
 export function keepRunning(options: {
   name: string;

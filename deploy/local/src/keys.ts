@@ -20,7 +20,7 @@ export type Keys = {
   nkeys: Record<SpeakerName, Nkey>;
   /** EC P-256, "kid:base64 PKCS#8". */
   jwtPrivateKeys: string;
-  /** "id:base64[,…]", 32 bytes each: a key of its own for each service that seals secrets. */
+  /** "id:base64[,…]", 32 bytes each: one key for each service that seals secrets. */
   secretEncryptionKeys: Record<SealerName, string>;
   enrollmentKeyPepper: string;
   /** "name:base64 PKCS#8", Ed25519: signs audit's checkpoints. */

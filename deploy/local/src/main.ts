@@ -39,7 +39,7 @@ for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, on
 onLeftByNpm("start", () => {
   if (stopAskedAt === null) onSignal("SIGTERM");
 });
-// The terminal may be gone (SIGHUP, a closed pipe): what remains to be done is the stop, not the telling.
+// The terminal may be closed (SIGHUP, a broken pipe): the stop must go on although nothing can be printed.
 for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
 
 process.on("uncaughtException", (error) => {

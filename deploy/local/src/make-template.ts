@@ -10,9 +10,9 @@ import { freePort } from "./ports.ts";
 import { prepareDatabase } from "./prepare-database.ts";
 
 /**
- * Makes MUSTER_DATA_DIR into a data folder that a start finds prepared: keys, database, roles and schemas, nobody in
- * them. Tests copy it for each of their clusters. Ends with status 3 where it cannot be copied, because PostgreSQL's
- * data had to be put elsewhere.
+ * Prepares MUSTER_DATA_DIR as a data folder for a start: keys, database, roles and schemas, without any user. Tests
+ * copy it for each of their clusters. Ends with status 3 where it cannot be copied, because PostgreSQL's data had to be
+ * put elsewhere.
  */
 const { dataDir, postgresBin } = readConfig();
 openDataFolder(dataDir);

@@ -18,7 +18,7 @@ import { Problem } from "./problem.ts";
 
 const releaseVersion = "2.11.8";
 
-/** SHA-256 of the official archives (SHA256SUMS of the release; the Linux ones also stand in the official image). */
+/** SHA-256 of the official archives (SHA256SUMS of the release; the official image holds the Linux ones, too). */
 const releaseSums: Record<string, string> = {
   "linux-amd64": "397a6deffb5533e160de0cca322bc3dcaec7fb7282d66a3dfa87a9c183152ad1",
   "linux-arm64": "b08936cb1dc0ae7086137bda14c352df64397c4af45ed2b392705c19585aeb84",

@@ -50,7 +50,7 @@ export function pgbouncer(explicit: string | undefined, cacheDir: string, say: (
   }
 }
 
-/** What it needs to find the libraries kept beside it. */
+/** Environment with which the binary finds the libraries that are kept next to it. */
 export const libraryPath = (binary: string) => ({ LD_LIBRARY_PATH: join(binary, "..") });
 
 function runs(binary: string): boolean {

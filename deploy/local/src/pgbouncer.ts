@@ -13,7 +13,7 @@ import type { RunAs } from "./unprivileged.ts";
 
 export type PoolerOptions = {
   binary: string;
-  /** Owned by `user`, who runs it: PgBouncer refuses root. */
+  /** Owned by `user`, which runs PgBouncer: it refuses root. */
   folder: string;
   user: RunAs;
   logFile: string;

@@ -10,7 +10,7 @@ import { gone } from "./process-table.ts";
 const built = fileURLToPath(new URL("../dist/ports.js", import.meta.url));
 const allocators: ChildProcess[] = [];
 
-/** Another process that takes so many ports and lives on. */
+/** Another process that takes `count` ports and keeps running. */
 async function allocator(count: number): Promise<{ pid: number; ports: number[] }> {
   const code = `
     const { stablePorts } = await import(process.argv[1]);
@@ -57,7 +57,7 @@ describe("ports", () => {
     expect(new Set(Object.values(ports)).size).toBe(3);
   });
 
-  it("never gives a port twice nor one that the gateways need", async () => {
+  it("never returns a port twice nor one that the gateways need", async () => {
     const wanted = await freePort();
     const ports = await stablePorts(["a", "b"], { a: wanted, b: wanted }, [wanted]);
     expect(Object.values(ports)).not.toContain(wanted);

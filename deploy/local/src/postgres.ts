@@ -19,7 +19,7 @@ import type { RunAs } from "./unprivileged.ts";
 
 export const superuser = "postgres";
 
-/** One cluster: its programs, its folder, who runs it and where it logs. */
+/** One cluster: its programs, its folder, the user that runs it and its log file. */
 export type Cluster = {
   binaries: PostgresBinaries;
   user: RunAs;
@@ -92,8 +92,9 @@ function recordedPostmaster(dataDir: string): Postmaster | null {
 }
 
 /**
- * PostgreSQL takes whatever has the recorded pid for a rival: a process that only got the number since, or the zombie
- * of a killed server. Its own check of the shared memory still keeps it from starting beside a server's remains.
+ * PostgreSQL refuses to start while any process has the recorded pid, even one that got the number later, or the zombie
+ * of a killed server. Its own check of the shared memory still keeps it from starting next to backends of a killed
+ * server.
  */
 function dropStalePidFile(dataDir: string): void {
   const recorded = recordedPostmaster(dataDir);
@@ -161,7 +162,7 @@ function run(cluster: Cluster, program: string, args: string[]): Promise<number>
     cwd: "/",
     // No PG… variable of the person's shell may reach the server.
     env: { PATH: process.env.PATH, LC_ALL: "C", TZ: "UTC" },
-    // A group's SIGTERM must not reach the server before its clients are gone.
+    // A group's SIGTERM must not reach the server before its clients have ended.
     detached: true,
     stdio: ["ignore", log, log],
     ...(user ? { uid: user.uid, gid: user.gid } : {}),

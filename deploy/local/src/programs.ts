@@ -63,12 +63,12 @@ export function portNames(replicas: Replicas): string[] {
 export type Surroundings = {
   host: string;
   publicUrl: string;
-  /** Development mailbox; null where NODE_ENV says production, which has none. */
+  /** Folder of the development mailbox; null in production (NODE_ENV), which has none. */
   mailDir: string | null;
   natsUrl: string;
-  /** How often each stream is kept. */
+  /** Copies of each stream. */
   natsReplicas: number;
-  /** Every process shows one and wants to see one, when there are any. */
+  /** Every process presents one and requires one of its peers; null: no TLS. */
   certificates: Certificates | null;
   database: DatabaseUrls;
   keys: Keys & { callerPublicDir: string };
@@ -89,7 +89,7 @@ export function reachable({ NODE_ENV, EGRESS_TEST_EXCEPTIONS }: NodeJS.ProcessEn
   return { EGRESS_TEST_EXCEPTIONS: "http://muster-listen.test:8499=127.0.0.1" };
 }
 
-/** The settings one process gets beside the person's own environment. */
+/** The settings one process gets in addition to the user's own environment. */
 export function environmentOf(instance: Instance, around: Surroundings): Record<string, string> {
   const { program } = instance;
   const { keys } = around;
@@ -127,7 +127,7 @@ export function environmentOf(instance: Instance, around: Surroundings): Record<
     ...common,
     RPC_HOST: "127.0.0.1",
     RPC_PORT: String(instance.port),
-    // Migrated before by a process of its own: the owner's credentials are not this one's to hold.
+    // Another process has migrated before: this one must not hold the owner's credentials.
     AUTO_MIGRATE: "false",
     DATABASE_URL_APP: around.database.app[program],
     ...(around.natsReplicas > 1 ? { NATS_STREAM_REPLICAS: String(around.natsReplicas) } : {}),
@@ -195,7 +195,7 @@ export const rpcUrl = (port: number, tls: boolean) => `${tls ? "https" : "http"}
 /** What would mislead our processes or is not theirs to know. */
 const withheld = /^(npm_|NODE_CHANNEL_|MUSTER_|PG[A-Z]|BOOTSTRAP_|INIT_CWD$)/;
 
-/** The person's environment under ours; a `NAME_FILE` would contradict a `NAME` that we give. */
+/** The user's environment, overridden by ours; a `NAME_FILE` would contradict a `NAME` that we set. */
 export function mergeEnvironment(theirs: NodeJS.ProcessEnv, ours: Record<string, string>): NodeJS.ProcessEnv {
   const kept = Object.entries(theirs).filter(
     ([name]) => !withheld.test(name) && !(name.endsWith("_FILE") && name.slice(0, -"_FILE".length) in ours),

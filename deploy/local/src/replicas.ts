@@ -3,7 +3,7 @@ import { Problem } from "./problem.ts";
 
 export { type ServiceName, serviceNames };
 
-/** Processes beside a service's own that run its code as another database role, without RPC port and message bus. */
+/** Additional processes that run a service's code as another database role, without RPC port and message bus. */
 export const workers = {
   "audit-retention": { service: "audit", duty: "pruner", script: "retention-main.js" },
 } as const;

@@ -33,7 +33,7 @@ export async function rotateClusterCertificates(dataDir: string): Promise<void> 
 export const rotateOwnCertificates = () => rotateClusterCertificates(readConfig().dataDir);
 
 /**
- * Our processes look by themselves. PostgreSQL and PgBouncer have copies of their own, and these and NATS read again on
+ * Our processes notice new files by themselves. PostgreSQL and PgBouncer have their own copies; they and NATS reload on
  * SIGHUP.
  */
 function tellServers(dataDir: string, stack: StackFile): void {

@@ -55,7 +55,7 @@ describe("what processes are given", () => {
   const ports = Object.fromEntries(portNames(replicas).map((name, index) => [name, 20_000 + index]));
   const instances = instancesOf(replicas, 3000, ports);
 
-  it("puts gateway n on PORT + n − 1 and everything else on a port of its own", () => {
+  it("puts gateway n on PORT + n − 1 and everything else on its own port", () => {
     const gateways = instances.filter(({ program }) => program === "gateway");
     expect(gateways.map(({ name, port }) => [name, port])).toEqual([
       ["gateway", 3000],

@@ -252,7 +252,7 @@ async function textAt(url: string): Promise<string> {
   return text(response);
 }
 
-/** Null once the gateway reaches every service, else what it says after the deadline. */
+/** Null once the gateway reaches every service, else its last answer at the deadline. */
 async function unhealthy(url: string): Promise<string | null> {
   const deadline = performance.now() + healthyMs;
   let last = "";

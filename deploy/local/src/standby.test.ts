@@ -112,7 +112,7 @@ describe("a primary with a standby", () => {
     });
   });
 
-  it("is followed by the standby when that is promoted, with no pool opened anew", async () => {
+  it("is followed by the promoted standby without a new pool", async () => {
     const promoter = openDatabase({
       url: postgresUrl(ports.standby, "postgres", superuser, password),
       max: 1,

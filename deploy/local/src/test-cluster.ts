@@ -33,7 +33,7 @@ export function cacheFolders(root: string, temporary: string): string[] {
   return [join(root, ".muster", "bin"), ...shared, join(temporary, `muster-bin-${process.getuid?.() ?? "all"}`)];
 }
 
-/** One PostgreSQL cluster in a temporary folder, gone after `stop`. Removes what killed runs left behind first. */
+/** One PostgreSQL cluster in a temporary folder, removed by `stop`. Removes what killed runs left behind first. */
 export async function startTestCluster(cacheDirs: readonly string[]): Promise<TestCluster> {
   const user = findRunAs("");
   if (user === undefined) throw new Problem("PostgreSQL refuses to run as root and this system has no other user.");

@@ -87,7 +87,7 @@ export async function logout(io: Io, options: Globals): Promise<void> {
   io.stderr.write(`Signed out at ${url}\n`);
 }
 
-/** Who the caller is, a person or a key, and where. */
+/** Prints the caller, a user or a key, and the address of the API. */
 export async function whoami(io: Io, options: Globals): Promise<void> {
   const { muster, url } = connect(io, options);
   const me = await done(muster.GET("/api/v1/auth/me"));
