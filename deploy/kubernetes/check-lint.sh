@@ -26,7 +26,7 @@ for values in "$chart"/ci/*-values.yaml; do
   echo "$name: $(conforms "$work/$name.yaml" | tail -1)"
 done
 
-# A green light that cannot turn red says nothing.
+# A check that cannot fail proves nothing: wrong names must be found.
 for wrong in maxReplicas:maxReplcas runAsNonRoot:runAsNonRot minReplicaCount:minReplicasCount; do
   sed "s/${wrong%:*}/${wrong#*:}/" "$work/full.yaml" >"$work/wrong.yaml"
   cmp -s "$work/full.yaml" "$work/wrong.yaml" && { echo "full-values.yaml renders no ${wrong%:*}" >&2; exit 1; }

@@ -38,7 +38,7 @@ suits "$root/deploy/tilt/data.yaml" || { echo "deploy/tilt/data.yaml is refused,
 sed 's/allowPrivilegeEscalation: false, //' "$root/deploy/tilt/data.yaml" >"$dir/wrong-data.yaml"
 if suits "$dir/wrong-data.yaml"; then echo "pods that may gain privileges suit Pod Security restricted" >&2; exit 1; fi
 echo "deploy/tilt/data.yaml is taken, its pods suit Pod Security restricted"
-# A release of its own: Secrets are looked for, and what kubectl scaled is as the values say after an upgrade.
+# A separate release: Secrets are looked up, and an upgrade restores the values after kubectl scaled.
 node "$root/deploy/local/prepare.mjs"
 (cd "$root" && node deploy/local/dist/command.js keys "$dir/keys" >/dev/null)
 "$here/cluster/certificates.sh" "$dir/tls"

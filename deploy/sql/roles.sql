@@ -1,10 +1,10 @@
 -- Roles, schemas and privileges of every service, in the database this runs in. Safe to run again: it repairs and sets
--- the passwords anew. PostgreSQL 15 or newer; as a superuser, or as an administrator who may create roles and schemas.
+-- the passwords again. PostgreSQL 15 or newer; as a superuser, or as an administrator who may create roles and schemas.
 --
 --   psql -v ON_ERROR_STOP=1 --single-transaction -v identity_owner_password=… -v identity_app_password=… … -f roles.sql
 --
 -- Variables: <schema>_owner_password and <schema>_app_password of identity, tenancy, audit, device_logs,
--- webhook_dispatcher and agent_release, audit_pruner_password and muster_owner_password. A SCRAM verifier may stand in place of a password: then
+-- webhook_dispatcher and agent_release, audit_pruner_password and muster_owner_password. A SCRAM verifier may replace a password: then
 -- no statement log shows it.
 --
 -- Per service:
@@ -13,7 +13,7 @@
 --   muster_<schema>_lookup  owns the few SECURITY DEFINER look-ups that come before a tenant is known; never logs in
 -- for one duty
 --   muster_audit_pruner     logs in for the retention worker alone: the only role that may delete audit rows; a member of
---                           nothing, and nobody is a member of it. What it may do stands in audit's migrations.
+--                           nothing, and no role is a member of it. Audit's migrations grant its rights.
 -- and over all of them muster_owner, for operators and backups.
 
 -- psql fills in no variable between dollar quotes, so they travel as settings.
@@ -74,7 +74,7 @@ begin
       execute format('alter role %I nosuperuser nobypassrls noreplication', role);
     end if;
     execute format('alter role %I nocreaterole nocreatedb inherit', role);
-    -- Only a member may give things to a role or set its defaults; taken back at the end.
+    -- Only a member may transfer objects to a role or set its defaults; the membership is revoked at the end.
     if not superuser then
       execute format('grant %I to current_user', role);
     end if;
@@ -89,7 +89,7 @@ begin
     execute format('alter role %I login password %L', app, current_setting('muster.' || schema || '_app'));
     execute format('alter role %I nologin', lookup);
 
-    -- The service's role is a member of nothing, whatever somebody granted meanwhile.
+    -- The service's role is a member of nothing, whatever was granted meanwhile.
     for held in
       select g.rolname as granted, b.rolname as grantor
       from pg_auth_members m

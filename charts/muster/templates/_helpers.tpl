@@ -32,7 +32,7 @@ muster.dev/service: {{ .service }}
 {{ .workload.values.existingSecret | default (printf "%s-%s" .root.Values.secrets.prefix (include "muster.secretOwner" .workload)) }}
 {{- end -}}
 
-{{/* Matcher and sender are one service and share one Secret; the retention worker has a role, and a Secret, of its own. */}}
+{{/* Matcher and sender are one service and share one Secret; the retention worker has its own role and Secret. */}}
 {{- define "muster.secretOwner" -}}
 {{- if hasPrefix "webhook-" .name -}}webhook-dispatcher{{- else -}}{{ .name }}{{- end -}}
 {{- end -}}
@@ -47,7 +47,7 @@ postgres://{{ .role }}:$(DATABASE_PASSWORD)@{{ .db.host }}:{{ .db.port }}/{{ .db
 - ipBlock: { cidr: "2000::/3", except: {{ .egressExceptIPv6 | toJson }} }
 {{- end -}}
 
-{{/* Heap: three quarters of what the memory limit leaves beside memory outside of the heap, in MiB. */}}
+{{/* Heap in MiB: three quarters of the memory limit without the memory outside of the heap. */}}
 {{- define "muster.heapMiB" -}}
 {{- $limit := .values.resources.limits.memory | toString -}}
 {{- $mib := 0 -}}
@@ -61,8 +61,8 @@ postgres://{{ .role }}:$(DATABASE_PASSWORD)@{{ .db.host }}:{{ .db.port }}/{{ .db
 {{- $heap -}}
 {{- end -}}
 
-{{/* MiB beside the heap's old generation: V8's young one, identity's password hashes (scrypt takes 1 KiB × 2^PASSWORD_SCRYPT_LOG_N each),
-and what the facts say. */}}
+{{/* MiB outside of the heap's old generation: V8's young one, identity's password hashes (scrypt takes 1 KiB × 2^PASSWORD_SCRYPT_LOG_N each),
+and the workload's own `native`. */}}
 {{- define "muster.nativeMiB" -}}
 {{- $mib := 0 -}}
 {{- if eq .name "identity" -}}

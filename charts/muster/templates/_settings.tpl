@@ -1,6 +1,6 @@
 {{/*
 Settings under `config`: files/settings.json says which a workload has, within which bounds (deploy/kubernetes/settings.mjs makes it
-out of the services' config.ts). What the chart sets out of values of its own is refused with the name of that value.
+out of the services' config.ts). A setting that the chart derives from another value is refused with the name of that value.
 */}}
 {{- define "muster.settingsOfChart" -}}
 NATS_URL: nats.url
@@ -38,7 +38,7 @@ RELEASE_S3_PROXY: releases.store.proxy
 [PORT, RPC_PORT, OPS_PORT, CALLER_PUBLIC_KEYS_DIR, DISPATCHER_ROLE, IDENTITY_URL, TENANCY_URL, AUDIT_URL, DEVICE_LOGS_URL, WEBHOOK_DISPATCHER_URL, AGENT_RELEASE_URL]
 {{- end -}}
 
-{{/* The setting that a variable gives: NAME_FILE is a file with the value of NAME. */}}
+{{/* The setting that a variable sets: NAME_FILE is a file with the value of NAME. */}}
 {{- define "muster.settingName" -}}
 {{- if hasKey .known .name }}{{ .name }}{{ else }}{{ trimSuffix "_FILE" .name }}{{ end -}}
 {{- end -}}

@@ -1,4 +1,4 @@
-{{/* Refuses what cannot work, and says what to do about it. */}}
+{{/* Refuses values that cannot work, and names the cure. */}}
 {{- define "muster.validate" -}}
 {{- $root := . -}}
 {{- if not .Values.publicUrl }}{{ fail "publicUrl is empty: set it to the address at which people and agents reach the platform, such as https://muster.example.com" }}{{ end -}}
@@ -87,7 +87,7 @@
 {{- end -}}
 {{- end -}}
 
-{{/* At the first installation each service that seals secrets has a key of its own: what one of them loses opens nothing of another's. */}}
+{{/* At the first installation each service that seals secrets must have its own key: a key that one service loses opens no other's secrets. */}}
 {{- define "muster.requireOwnKeys" -}}
 {{- $seen := dict -}}
 {{- range $name, $w := include "muster.resolved" . | fromJson -}}

@@ -28,7 +28,7 @@ identity:
   internet: true
   secrets: [CALLER_PRIVATE_KEYS, NATS_NKEY_SEED, DATABASE_PASSWORD, JWT_PRIVATE_KEYS, SECRET_ENCRYPTION_KEY, ENROLLMENT_KEY_PEPPER]
   young: 16
-  # Each takes 128 MiB; without a number of its own it would take one per core of the node.
+  # Each hash takes 128 MiB; without this setting there would be one hash per core of the node at a time.
   env: { PASSWORD_CONCURRENCY: "2" }
 tenancy:
   service: tenancy

@@ -22,7 +22,7 @@ case $tier in
 lint)
   build github.com/yannh/kubeconform/cmd/kubeconform
   build helm.sh/helm/v4/cmd/helm
-  # A module of its own: its go.mod replaces another library.
+  # A separate Go module: its go.mod replaces another library.
   cd helm-unittest
   build github.com/helm-unittest/helm-unittest/cmd/helm-unittest
   ;;
@@ -33,7 +33,7 @@ cluster)
   build ./coredns $containerd/containerd $containerd/containerd-shim-runc-v2 $containerd/ctr sigs.k8s.io/metrics-server/cmd/metrics-server
   ;;
 keda)
-  # A module of its own, too: other versions of Kubernetes' libraries, and a client of everything that KEDA can ask.
+  # A separate Go module, too: it needs other versions of Kubernetes' libraries, and clients of all that KEDA can query.
   cd keda
   build github.com/kedacore/keda/v2/cmd/{operator,adapter}
   ;;
