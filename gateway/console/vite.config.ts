@@ -57,7 +57,7 @@ export default defineConfig({
     outDir: out,
     emptyOutDir: true,
     target: "es2023",
-    // The policy takes no inline code, and data: images alone.
+    // The policy permits no inline code, and of data: URLs only images.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,

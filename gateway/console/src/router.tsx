@@ -68,7 +68,7 @@ export const router = createRouter({
   defaultPendingComponent: () => <Loading />,
   defaultErrorComponent: PageCrash,
   scrollRestoration: true,
-  // What was asked or said on the page of one record is not of the next one's.
+  // A new key per record: state of one record's page must not show on the next one's.
   defaultRemountDeps: ({ params }) => params,
 });
 

@@ -38,7 +38,7 @@ async function kill9(name: string): Promise<void> {
   );
 }
 
-/** A creation as a careful client makes it: again, under its key, until it is answered. */
+/** A creation as a careful client makes it: repeated under its key until it is answered. */
 async function created(path: string, body: object): Promise<string> {
   const headers = { "idempotency-key": randomUUID() };
   return until(

@@ -40,7 +40,7 @@ function onPath(): string | null {
         accessSync(join(folder, name), constants.X_OK);
         return join(folder, name);
       } catch {
-        // Not in this folder.
+        // No such program in this folder.
       }
     }
   }

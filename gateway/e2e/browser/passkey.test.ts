@@ -64,7 +64,7 @@ afterAll(async () => {
 
 type Answer = { status: number; body: Record<string, unknown> };
 
-/** What a console's page does, in the page: asks for options, hands them to the browser, sends what comes back. */
+/** Runs in the page what the console does: fetches options, passes them to the browser, sends the result. */
 function inPage(kind: "register" | "authenticate", token: string | null, body: object, more: object): Promise<Answer> {
   return page.evaluate(
     async ([step, bearer, first, second]) => {

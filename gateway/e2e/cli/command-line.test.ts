@@ -57,7 +57,7 @@ async function muster(
   return ended;
 }
 
-/** The JSON that a command printed; fails with what it said instead. */
+/** The JSON that a command printed; fails with its other output. */
 async function json<T = Record<string, unknown>>(
   args: readonly string[],
   env: Record<string, string> = {},
@@ -90,7 +90,7 @@ describe("muster login", () => {
     child.stdin.end(`${totpCode(secret)}\n`);
     expect(await ended).toMatchObject({ code: 0, stdout: expect.stringMatching(/^(\S+\n){8,}$/) });
     expect(await muster(["logout"])).toMatchObject({ code: 0 });
-    // The code of this half minute was spent on the enrollment.
+    // The enrollment used the code of this half minute.
     const right = await login(ada.password, totpAt(secret, Date.now() + 30_000));
     expect(right).toMatchObject({
       code: 0,

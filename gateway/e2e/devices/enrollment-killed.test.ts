@@ -39,7 +39,7 @@ const taken = async (id: string) =>
 async function rows<R extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<R[]> {
   return (await owner.query<R>(text, values)).rows;
 }
-/** Devices of the organization that live, and how many of them have no token that goes on. */
+/** Devices of this host name that are not decommissioned; `held`: with a token that is not revoked. */
 async function devices(hostname: string) {
   const found = await rows<{ id: string; status: string; held: boolean }>(
     `SELECT d.id, d.status, EXISTS (SELECT FROM identity.agent_tokens a WHERE a.device_id = d.id AND a.revoked_at IS NULL) AS held

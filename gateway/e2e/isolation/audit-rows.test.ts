@@ -94,7 +94,7 @@ function cellOf(subject: Subject, actor: Actor, status: number): Cell {
   return { actor, subject, target, varied: null, several: null, expected: { status, code: null }, listed: null };
 }
 
-/** Rows of a person's doings, their own sign-in left out. */
+/** Audit rows of a user's actions without the user's own sign-in. */
 const rowsOf = async (actor: Actor): Promise<Row[]> => {
   const records = [...world.targets, ...[...doneBy.values()].map(({ target }) => target)];
   const created = [...doneBy.values()].map(({ answer }) => answer.body.id);
@@ -210,7 +210,7 @@ function tenantOf(subject: Subject, { answer, cell }: Performed): { orgId: strin
   return { orgId: String(orgId), partnerId: world.spots.own.partnerId };
 }
 
-/** What is wrong with the before and after of a row; null when nothing is. */
+/** The fault in a row's before and after values; null when there is none. */
 function changesProblem({ action, details }: Row): string | null {
   const count = (values: object | undefined) => Object.keys(values ?? {}).length;
   const [before, after] = [count(details.changes?.before), count(details.changes?.after)];

@@ -78,7 +78,7 @@ function validBody(subject: Subject, actor: Actor): Record<string, unknown> {
   );
 }
 
-/** What is wrong with a refusal; null when it is one, with the error body. */
+/** The fault of a reply that should be a refusal; null when it is one, with the error body. */
 function problem({ status, body, deviation }: Answer, mayBeTaken = false): string | null {
   if (deviation) return `is not as documented: ${deviation}`;
   if (mayBeTaken && status === 200) return null;

@@ -9,7 +9,7 @@ export type Ingredients = {
   actor: Actor;
   /** The caller's own place, or the record's. */
   home: Spot;
-  /** New in each call. */
+  /** A name that is new in each call. */
   name: string;
   roleIds: Readonly<Record<"platform-admin" | "partner-technician" | "org-viewer", string>>;
   deviceId: string;

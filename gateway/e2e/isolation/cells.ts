@@ -41,7 +41,7 @@ const byPlace: Record<string, readonly string[]> = {
 /** Streams of what changes: e2e/devices/changes.test.ts checks their content per caller. */
 const tellsLater = ({ key }: Subject) => key === "GET /devices/changes";
 
-/** Asked of the device, and none of these has an agent that is connected. */
+/** Routes that query the device; none of these devices has a connected agent. */
 const live = /\/eventlogs\/:name|\/system-tools\//;
 
 /** The reply to an entitled caller: live logs report an offline device, a channel requires a WebSocket. */
@@ -114,7 +114,7 @@ export function cellsOf(world: World, subject: Subject, actor: Actor): Cell[] {
   }
 }
 
-/** Everybody's records in one call, of those that it changes the first. */
+/** One call for records of all tenants; of the living ones that it may change only the first. */
 function severalOf(world: World, actor: Actor, subject: Subject): NonNullable<Cell["several"]> {
   const records = world.targets.filter(({ kind, state }) => kind === subject.kind && state !== "malformed");
   const judged = records.map((target) => ({ target, code: onRecord(actor, subject, target)?.code ?? null }));
@@ -169,7 +169,7 @@ const lackingContext = ({ key }: Subject, { scope }: Actor) =>
 const closedTo = (actor: Actor, { needs }: Subject) =>
   actor.siteIds !== null && closedToSiteRestricted(needs) ? refused(403, "site_restricted") : null;
 
-/** Why a record is not given or changed; null when it is. */
+/** The refusal of reading or changing a record; null when the call is allowed. */
 function onRecord(actor: Actor, subject: Subject, target: Target): Outcome | null {
   if (target.state === "malformed") return invalid;
   const away = closedTo(actor, subject) ?? outOfReach(actor, target);
@@ -206,7 +206,7 @@ function varied(world: World, cell: Cell, otherwise: Outcome): Cell[] {
   );
 }
 
-/** What comes of naming a record in a field. */
+/** The outcome of naming a record in a field. */
 function naming(world: World, cell: Cell, reference: Reference, target: Target, otherwise: Outcome): Outcome {
   const { actor, subject } = cell;
   const { key } = subject;
@@ -255,7 +255,7 @@ function naming(world: World, cell: Cell, reference: Reference, target: Target, 
       return refused(404, `${subject.kind}_not_found`);
     return otherwise;
   }
-  // Nothing is closed to a system caller: what they do not find is missing.
+  // System callers reach everything: a record that they do not find is missing.
   if (key.endsWith(" /orgs/sites") && actor.scope !== "system") return refused(403, "organization_access_denied");
   return refused(404, `${target.kind}_not_found`);
 }

@@ -101,7 +101,7 @@ describe("a reply stored under an Idempotency-Key", () => {
     expect([first.deviation, lost.deviation]).toEqual([null, null]);
     expect([403, 404]).toContain(lost.status);
     expect(Object.keys(lost.body).sort()).toEqual(expect.arrayContaining(["code", "error", "requestId"]));
-    // The reply was there all the time.
+    // The stored reply was kept all the time.
     expect([again.status, again.body]).toEqual([first.status, first.body]);
   });
 });

@@ -11,7 +11,7 @@ import { webhookMakers } from "./webhooks.ts";
 
 export type Makers = {
   root: Api;
-  /** In every name that a run makes. */
+  /** Part of every name that a run creates. */
   run: string;
   roleIds: Readonly<Record<"platform-admin" | "partner-technician" | "org-viewer", string>>;
   /** A new record of that kind, made by a platform administrator; of a place that cannot hold one it throws. */
@@ -126,7 +126,7 @@ export async function makersFor(cluster: Cluster, owner: Owner): Promise<Makers>
       principalKeys.push(targetAt("api_key", spot, String(keyId), name));
     }
     if (kind === "audit_stream") {
-      // It stays as it is while rows of others' calls come.
+      // The row does not change while other calls add rows.
       const { status } = await root.call("PATCH", `/audit-logs/streams/${id}`, { status: "paused" });
       if (status !== 200) throw new Error(`pausing a stream answered ${status}`);
     }

@@ -8,7 +8,7 @@ export function releaseBody(name: string): Record<string, unknown> {
   return { manifest, urls: { helper: "https://releases.example.com/helper" } };
 }
 
-/** Routes that need a release that was published: e2e/releases has them served. */
+/** Routes that need a published release: e2e/releases tests them. */
 export const ofPublishedReleases = [
   "POST /agent-versions/promote",
   "POST /agent-versions/sync-:source",

@@ -140,7 +140,7 @@ export async function perform(runner: Runner, cell: Cell): Promise<Performed> {
   return { cell, target, several, name, request: `${route.method} ${path} ${text ?? ""}`, answer };
 }
 
-/** Puts a device into a group, so that there is something to take out. */
+/** Adds a device to a group, so that the call can remove it. */
 async function join({ root }: Makers, groupId: string, deviceId: string): Promise<void> {
   const { status } = await root.call("POST", `/device-groups/${groupId}/devices`, { deviceIds: [deviceId] });
   if (status !== 200) throw new Error(`putting a device into a group answered ${status}`);

@@ -7,8 +7,8 @@ import { signedInAs, signInAgain } from "../support/people.ts";
 import type { World } from "./targets.ts";
 
 /**
- * Goes through every operation on a session that there is, as a new viewer of the organization `own`. Gives the actions
- * that the audit trail of the person should have, in order, and the routes that were called.
+ * Goes through every operation on a session that there is, as a new viewer of the organization `own`. Returns the
+ * actions that the user's audit trail should have, in order, and the called routes.
  */
 export async function sessionOperations(
   cluster: Cluster,

@@ -203,7 +203,7 @@ async function seededRoles({ root }: Makers): Promise<Target[]> {
     .map(({ id, scope }) => ({ ...nobodys, kind: "role", place: `seeded ${scope}`, id, state: "living" }));
 }
 
-/** Ids behind which there never was anything, of each kind. */
+/** Ids that never had a record, per kind. */
 function absent(kinds: ReadonlySet<Kind>): Target[] {
   const nothing = { partnerId: null, orgId: null, siteId: null, marker: null };
   return [...kinds].flatMap((kind) => [

@@ -27,7 +27,7 @@ export async function webhookMakers(cluster: Cluster, root: Api, owner: Owner) {
 
   return {
     url,
-    // Of a webhook that is not there: an id of nothing.
+    // For a missing webhook: an id without a record.
     replayOf: (webhookId: string) => replays.get(webhookId) ?? absentId,
     deliveryOf: (webhookId: string) => deliveries.get(webhookId) ?? absentId,
 

@@ -32,7 +32,7 @@ const withKey = (key: string, headers: Record<string, string> = {}) => ({
 });
 const seen = ({ status, body }: Reply) => [status, body.code];
 
-/** As an owner of the database: what no route does, or not at once. */
+/** Changes as the database's owner that no route makes, or not at once. */
 async function asOwner(text: string, values: unknown[]): Promise<void> {
   const client = new pg.Client({ connectionString: (await cluster.stack()).databaseUrl });
   await client.connect();

@@ -31,7 +31,7 @@ async function ask(url: string, person: TestPerson, path: string): Promise<Reply
   return { status: reply.status, code: ((await reply.json()) as { code?: string }).code };
 }
 
-/** What a person is answered at each gateway. */
+/** The answer to a user at each gateway. */
 const everywhere = (person: TestPerson, path: string) =>
   Promise.all(stack.gateways.map(async ({ url }) => (await ask(url, person, path)).code ?? "served"));
 

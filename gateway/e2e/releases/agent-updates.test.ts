@@ -115,7 +115,7 @@ describe("a release", () => {
 
 describe("a release that is registered by its manifest alone", () => {
   const next = noteKeys(generateNoteKey("next.example.test")).signer;
-  /** Keys from now on, signed by these. */
+  /** A root note with the old and the next key, signed by the keys `by`. */
   const rootNote = (...by: (typeof signer)[]) => {
     const line = `${JSON.stringify({ root: 2, keys: [signer.text, next.text] })}\n`;
     return `${line}\n${by.map((key) => signNote(line, key).split("\n\n")[1]).join("")}`;

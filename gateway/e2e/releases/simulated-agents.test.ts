@@ -117,7 +117,7 @@ const beats = async (fleet: Fleet, count = 2) => {
   const before = fleet.figures.total("heartbeats");
   await until("heartbeats", () => fleet.figures.total("heartbeats") >= before + count, patienceMs);
 };
-/** Nothing that was decided before counts any more. */
+/** Earlier decisions are invalid from now on. */
 const replan = () =>
   owner.query(
     `WITH raised AS (UPDATE agent_release.plan SET epoch = epoch + 1 RETURNING epoch)
@@ -186,7 +186,7 @@ describe("a simulated agent", () => {
     await enrollTotp(partner);
     const minutes = new Date().getUTCHours() * 60 + new Date().getUTCMinutes();
     const time = (at: number) => new Date(((at + 1_440) % 1_440) * 60_000).toISOString().slice(11, 16);
-    // Now in the time zone of the processes, and not in UTC.
+    // A window that is open now in the processes' time zone, but not in UTC.
     const elsewhere = { windowStart: time(minutes + 14 * 60 - 30), windowEnd: time(minutes + 14 * 60 + 30) };
     await partner.api.call("PUT", "/orgs/partners/me/agent-updates", elsewhere);
     await root.call("PUT", settingsOf(tenant.orgId), { windowStart: "00:00", windowEnd: "24:00" });

@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => cluster?.giveBack(), 60_000);
 
 let turn = 0;
-/** By each gateway in turn, and they ask the identities in turn. */
+/** Calls the gateways in turn, which call the identities in turn. */
 const somewhere = () => api(gateways[turn++ % gateways.length] as Cluster);
 /** The answer to a login once a gateway has time for it: a busy gateway answers 503 without checking the password. */
 const login = (address: string, change: Partial<typeof admin> = {}): Promise<Reply> =>

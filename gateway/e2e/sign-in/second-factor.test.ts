@@ -17,7 +17,7 @@ const somebody = () => signedInAs(cluster, "platform-admin");
 const login = ({ email, password }: TestPerson) => stranger.call("POST", "/auth/login", { email, password });
 const verify = (by: Api, body: object) => by.call("POST", "/auth/mfa/verify", body);
 
-/** Something that needs a completed second factor, and how it is answered. */
+/** Calls a route that needs a completed second factor; returns its answer. */
 async function guarded(by: Api, email: string): Promise<unknown> {
   const root = await operator(cluster);
   const wanted = { email: `second-${email}`, name: "Second", roleId: await roleId(root, "platform-admin") };

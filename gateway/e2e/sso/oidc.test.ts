@@ -140,7 +140,7 @@ describe("a round trip that is not as it began", () => {
     const { body } = await call("GET", `/sso/providers/${provider.id}/attempts?limit=2`);
     const reasons = (body.data as { reason: string | null }[]).map(({ reason }) => reason);
     expect(new Set(reasons)).toEqual(new Set([null, "session_expired"]));
-    // The cookie has ended with the trip.
+    // The cookie was removed at the end of the round trip.
     expect(reasonOf(await visitor.get(callback))).toBe("invalid_callback");
   });
 

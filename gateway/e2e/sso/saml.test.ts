@@ -157,7 +157,7 @@ describe("a sign-in by SAML", () => {
       step: "assertion",
       detail: expect.stringMatching(/another request/),
     });
-    // Its own answer comes too late: what was refused is over.
+    // The right browser's answer comes too late: the refused round trip has ended.
     expect(reasonOf(await post(next.visitor, fieldsOf(next.last)))).toBe("session_expired");
     expect(codeOf(await visitor.get(accepted[0]?.location ?? ""))).toBeTruthy();
     expect(reasonOf(await post(visitor, fields))).toBe("session_expired");

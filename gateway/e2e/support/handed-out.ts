@@ -20,7 +20,7 @@ type Noted = { secrets: Map<string, Secret>; scanner: SecretScanner; file: strin
 /** Fields that always hold a secret; in URLs, parameters of that name. */
 const secretFields =
   /^(accessToken|refreshToken|mfaToken|agentToken|token|secret|clientSecret|recoveryCodes|[a-z]*Password)$/i;
-/** `key` is also the name of a role: there the look decides. */
+/** `key` is also the name of a role: the form of the value decides. */
 const secretLooks = [
   /^(svc|agt|mfa|pwr|inv)_[\w-]{32,}$/,
   /^[0-9a-f]{64}$/,
@@ -30,7 +30,7 @@ const secretLooks = [
 /** Digests of public files, and of certificates. */
 const publicFields = /^(sha256|fingerprint)$/;
 const urlFields = /url$/i;
-/** The same answer twice is what these are for. */
+/** These routes exist to answer a repeat with the same reply. */
 const repeats = /^\/auth\/(refresh|mfa\/verify|mfa\/passkeys\/authenticate\/verify)$/;
 
 const clusters = new Map<string, Noted>();

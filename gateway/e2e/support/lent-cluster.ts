@@ -80,7 +80,7 @@ async function take(holder: string): Promise<boolean> {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   }
   const pid = Number(await readFile(holder, "utf8").catch(() => ""));
-  // Empty: it is being written. Our own: a test file of before did not get as far as giving it back.
+  // Empty: it is being written. Our own pid: an earlier test file did not return the cluster.
   if (pid !== 0 && (pid === process.pid || !isAlive(pid))) await rm(holder, { force: true });
   return false;
 }
@@ -112,7 +112,7 @@ async function ended(directory: string): Promise<void> {
 }
 
 async function started(directory: string, needs: (given: Given) => Record<string, string>): Promise<Cluster> {
-  // What a start that failed left there.
+  // Files that a failed start left there.
   await rm(directory, { recursive: true, force: true });
   await mkdir(directory);
   const releases = join(directory, "releases");

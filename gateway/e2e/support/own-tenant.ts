@@ -3,7 +3,7 @@ import type { Cluster } from "./cluster.ts";
 import { sharedCluster } from "./shared-cluster.ts";
 import { tenantWithAdmins } from "./tenant-with-admins.ts";
 
-/** The shared cluster, and on it a tenant of their own for the tests of a file; `call` is its administrator's. */
+/** The shared cluster with a separate tenant for the tests of a file; `call` acts as its administrator. */
 export function ownTenant() {
   const cluster = {} as Cluster;
   const tenant = {} as Awaited<ReturnType<typeof tenantWithAdmins>>;

@@ -89,7 +89,7 @@ export async function startSamlIdp(cluster: Cluster) {
     become(account: SamlAccount) {
       current = account;
     },
-    /** How the library's options differ from now on; nothing to end that. */
+    /** Changes the library's options from now on; no argument restores them. */
     alter(next: typeof change = (options) => options) {
       change = next;
     },

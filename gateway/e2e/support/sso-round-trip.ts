@@ -32,7 +32,7 @@ export async function newProvider(
   return setStatus(by, String(created.body.id), status);
 }
 
-/** The same over a SAML identity provider, from its metadata. */
+/** A provider of an organization over a SAML identity provider, from its metadata. */
 export async function newSamlProvider(
   by: Api,
   idp: SamlIdp,
@@ -59,10 +59,10 @@ export async function setStatus(by: Api, id: string, status: string): Promise<Pr
 /** Our own address as browsers know it: the public one, which the identity provider sends back to. */
 export const publicUrl = (cluster: Cluster) => `http://localhost:${new URL(cluster.url).port}`;
 
-/** Where a browser begins: of an organization, or `partner/<id>`. */
+/** The address at which a browser begins: of an organization, or `partner/<id>`. */
 export const loginUrl = (cluster: Cluster, place: string) => `${publicUrl(cluster)}/api/v1/sso/login/${place}`;
 
-/** Up to the callback, or the post to us, which is not made. */
+/** Follows a round trip up to the callback, or the post to us, which is not sent. */
 export async function upToAnswer(
   cluster: Cluster,
   place: string,

@@ -45,6 +45,6 @@ export function auditRows(by: Api, orgId: string, resourceId: string, count: num
   });
 }
 
-/** Names of the fields that a refusal complains of. */
+/** Names of the fields that a refusal reports. */
 export const fieldsOf = (body: Record<string, unknown>) =>
   Object.keys((body.details as { fieldErrors?: object } | undefined)?.fieldErrors ?? {});

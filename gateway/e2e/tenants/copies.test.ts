@@ -48,7 +48,7 @@ const inStep = () =>
     40_000,
   );
 
-/** Partners, organizations and sites that come, change and go. */
+/** Partners, organizations and sites that are created, changed and deleted. */
 async function life(): Promise<void> {
   const partnerId = await newPartner(cluster);
   const [kept, gone] = [await newOrganization(cluster, partnerId), await newOrganization(cluster, partnerId)];

@@ -182,7 +182,7 @@ describe("sites of callers", () => {
     }
     expect((await member.api.call("POST", "/orgs/sites", { orgId: one, name: "Mine" })).status).toBe(201);
     expect((await root.call("GET", `/orgs/sites/${b}`)).body.name).toBe("B");
-    // Nothing is closed to a system caller: what it names is missing.
+    // System callers reach everything: a record that they do not find is missing.
     const nowhere = randomUUID();
     const noOrganization = [404, "Organization not found", "organization_not_found"];
     expect(answer(await root.call("GET", `/orgs/sites?orgId=${nowhere}`))).toEqual(noOrganization);

@@ -137,7 +137,7 @@ describe("a webhook over HTTP", () => {
       await until(`a delivery of ${type}`, () => about(type, "userId", person.id), patienceMs);
     }
     expect(receiver.received.some(({ body }) => body.includes(stranger.id))).toBe(false);
-    // What the catalogue shows is what arrives.
+    // Delivered events have the form that the catalogue shows.
     const { body: catalogue } = await admin.call("GET", "/webhooks/event-types");
     const known = catalogue.data as { type: string; source: string; example: { data: object } }[];
     const fieldsOf = (data: object) => Object.keys(data).sort();

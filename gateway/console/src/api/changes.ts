@@ -10,9 +10,9 @@ type Line = { kind: string; id?: string };
  * Delay of the first read after a change, so that a burst is one request, and the minimum interval to the next read.
  */
 const [soonMs, againMs] = [300, 10_000];
-/** After the page was opened: what it shows was just read. */
+/** Milliseconds after the page was opened: what it shows was just read. */
 const firstMs = 2_000;
-/** Until a stream is tried again: one whose time was up, and one that failed or that another tab has. */
+/** Milliseconds until a stream is tried again: one whose time was up, and one that failed or that another tab has. */
 const [nextMs, retryMs] = [1_000, 30_000];
 
 /**
@@ -119,7 +119,7 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Whether this tab is looked at. */
+/** Whether this tab is visible. */
 export function useVisible(): boolean {
   return useSyncExternalStore(
     (changed) => {

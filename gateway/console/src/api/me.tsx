@@ -33,7 +33,7 @@ const places: Readonly<Record<Me["scope"], string>> = {
   organization: "an organization",
 };
 
-/** Why an operation is not for this person, as a sentence; null when it is. `operation` as in the API's document. */
+/** Why this user may not use an operation, as a sentence; null when allowed. `operation` as in the API's document. */
 export function whyNot(me: Me, operation: string): string | null {
   const needs = access[operation];
   if (needs === undefined) throw new Error(`no operation ${operation}`);

@@ -66,7 +66,7 @@ type GetOptions<Body> = {
   /** Asks again while the tab is visible. */
   everyMs?: number;
   enabled?: boolean;
-  /** What another query read already, and when: it is not asked at once. */
+  /** Data that another query has read already, and when: it is not fetched again at once. */
   known?: { body: Body; atMs: number };
   /** How long a result is fresh: a tab or page that is shown again does not refetch it. */
   freshMs?: number;
@@ -160,10 +160,10 @@ export function useList<P extends ListPath>(
   const { rows, newCount, isMore } = useMemo(() => withNewest(read, known), [read, known]);
   return {
     rows: rows as readonly ItemOf<P>[],
-    /** Rows that came since, and whether there may be more than these. */
+    /** New rows since the list was read, and whether there may be more than these. */
     newCount,
     isMore,
-    /** From the beginning, with what is new. */
+    /** Reads the list from its beginning, with the new rows. */
     async showNewest() {
       client.setQueryData<InfiniteData<ListBody>>(
         queryKey,
@@ -189,8 +189,8 @@ export function useList<P extends ListPath>(
 const countAfterMs = 300;
 
 /**
- * How many rows a list of useList has, null while that is not known: asked once per filter, when its first rows have
- * stood there for a moment, and never because of further pages.
+ * How many rows a list of useList has, null while that is not known: requested once per filter, a moment after its
+ * first rows are shown, and never because of further pages.
  */
 export function useCount<P extends ListPath>(
   path: P,

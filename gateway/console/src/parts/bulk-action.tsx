@@ -11,14 +11,14 @@ type BulkActionProps = {
   title: string;
   verb: string;
   items: readonly Item[];
-  /** What it means for these records; also what has to be chosen. */
+  /** The effect on these records, and controls for what the user must choose. */
   children: React.ReactNode;
-  /** A word to type before what cannot be undone. */
+  /** A word to type before an action that cannot be undone. */
   typed?: string;
   isDisabled?: boolean;
   /** Applies it to all of them; receives the number that are done. */
   work(ids: readonly string[], onProgress: (through: number) => void): Promise<EachResult>;
-  /** Called when the dialog is left after work was done. */
+  /** Called when the dialog is closed after records were changed. */
   onDone(): void;
   onClose(): void;
 };

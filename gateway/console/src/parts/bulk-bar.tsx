@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import styles from "./bulk-bar.module.css";
 
-/** What can be done with the rows that are selected. */
+/** The actions on the selected rows. */
 export const BulkBar = ({ count, onClear, children }: { count: number; onClear(): void; children: ReactNode }) => (
   <section aria-label="Selected rows" className={styles.bar}>
     <span role="status">{count.toLocaleString()} selected</span>

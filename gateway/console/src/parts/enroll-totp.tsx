@@ -37,7 +37,7 @@ export function EnrollTotp({ onDone, onCancel }: { onDone(): void; onCancel(): v
     event.preventDefault();
     const code = String(new FormData(event.currentTarget).get("code"));
     const enabled = await send<{ recoveryCodes: string[] }>("/auth/mfa/totp/enable", { code });
-    // Beside another factor there are codes already.
+    // A user with another factor has recovery codes already.
     if (enabled?.recoveryCodes.length === 0) onDone();
     else if (enabled) setStep({ at: "stored", recoveryCodes: enabled.recoveryCodes });
   }

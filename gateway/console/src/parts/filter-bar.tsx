@@ -67,7 +67,7 @@ function TextFilter({
   const [typed, setTyped] = useState(inForce);
   const latest = useRef(change);
   latest.current = change;
-  // Another page, the back button, or a dropped filter.
+  // The address was changed by another page, the back button, or a dropped filter.
   useEffect(() => setTyped(inForce), [inForce]);
   useEffect(() => {
     if (typed === inForce) return;

@@ -19,7 +19,7 @@ type FormDialogProps<T> = {
   isKeptOpen?: true;
   /** Sends the form; throws Failed, which is shown here, at its fields where it names some. */
   send(form: FormData): Promise<T>;
-  /** Gets what was sent for, once the form has closed. */
+  /** Called with the result, once the form has closed. */
   onSent?(result: T): void;
   onClose(): void;
   children(faultsOf: FaultsOf): ReactNode;
@@ -50,7 +50,7 @@ export function FormDialog<T>(props: FormDialogProps<T>) {
   );
 }
 
-/** In place of a form whose record belongs to one organization, while none is chosen. */
+/** Replaces a form whose record belongs to one organization, while none is chosen. */
 export const ChooseFirst = ({ title, what, onClose }: { title: string; what: string; onClose(): void }) => (
   <Dialog title={title} onClose={onClose}>
     <p>{what} belongs to one organization: choose it at the top of the page first.</p>

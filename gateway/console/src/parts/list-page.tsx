@@ -70,7 +70,7 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
   const [columnChoice, chooseColumns] = useColumnChoice(path);
   const shownColumns = useMemo(() => chosenColumns(columns, columnChoice), [columns, columnChoice]);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
-  // What is not shown any more, under another filter, is not selected either.
+  // Rows that another filter hides are no longer selected.
   const selected = bulk ? list.rows.filter((row) => chosen.has(keyOf(row))) : [];
   const clear = () => setChosen(new Set());
   const showNewest = () => {

@@ -10,7 +10,9 @@ const load = batched(idsMax, async (ids) => {
   return new Map(data.map(({ id, name }) => [id, name]));
 });
 
-/** What a record is called of which a list holds the id alone; the beginning of the id where that may not be known. */
+/**
+ * The name of a record of which a list holds only the id; the beginning of the id when the user may not know the name.
+ */
 export function NameOf({ id }: { id: string }) {
   const { data } = useQuery({ queryKey: ["name", id], queryFn: () => load(id), staleTime: 300_000 });
   return data ?? <code>{id.slice(0, 8)}</code>;

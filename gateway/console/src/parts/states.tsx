@@ -25,7 +25,7 @@ export function FailureState({ failure, onRetry }: { failure: Failure; onRetry?:
   );
 }
 
-/** Nothing is there yet: what it would be, and the first step. */
+/** An empty list: what it would hold, and the first step. */
 export const EmptyState = ({ title, children }: { title: string; children?: ReactNode }) => (
   <div className={styles.empty}>
     <p>
@@ -35,14 +35,14 @@ export const EmptyState = ({ title, children }: { title: string; children?: Reac
   </div>
 );
 
-/** Takes its room at once, and shows itself when waiting is noticed. */
+/** Takes its space at once, and becomes visible after a moment. */
 export const Loading = ({ what = "Loading" }: { what?: string }) => (
   <p role="status" className={styles.loading}>
     {what} …
   </p>
 );
 
-/** What a person may not do here, and why. */
+/** What the user may not do here, and why. */
 export const NotAllowed = ({ why }: { why: string }) => (
   <div role="status" className={styles.empty}>
     <p>

@@ -38,7 +38,7 @@ const tones: Readonly<Record<string, string | undefined>> = {
   open: styles.bad,
 };
 
-/** A state by its word; the colour only repeats it. */
+/** A state as text; the colour only repeats it. */
 export const Status = ({ of }: { of: string }) => (
   <span className={`${styles.status} ${tones[of] ?? styles.quiet}`}>{of}</span>
 );

@@ -35,7 +35,7 @@ type TableProps<Row> = {
   selection?: Selection;
   /** The order in force, as the API names it, and another one; undefined is the list's own. */
   order?: { inForce: string | undefined; change(sort: string | undefined): void };
-  /** Widths that were chosen, and others; an empty record is the usual ones. */
+  /** The chosen widths, and how to change them; an empty record means the default widths. */
   sizing?: { widths: ColumnWidths; change(widths: ColumnWidths): void };
 };
 
@@ -91,7 +91,7 @@ export function Table<Row>(props: TableProps<Row>) {
     if (!chosen.delete(key)) chosen.add(key);
     selection.change(chosen);
   };
-  // The same function for every row at all times, so that none is drawn again because of another one.
+  // One function for all rows, which never changes, so that no row is rendered again because of it.
   const latestToggle = useRef(toggle);
   latestToggle.current = toggle;
   const toggleLatest = useCallback((key: string) => latestToggle.current(key), []);
@@ -240,7 +240,7 @@ function Sizer({
       }}
       onPointerMove={(event) => {
         if (begun.current === null) return;
-        // Of this column alone, and stored once it is let go.
+        // While it is dragged the width concerns this column alone; it is stored when the edge is released.
         const column = table()?.querySelector<HTMLElement>(`col[data-column="${CSS.escape(id)}"]`);
         column?.style.setProperty("--column-width", `${dragged(event)}px`);
       }}
@@ -268,9 +268,7 @@ type LineProps = {
   toggle?(id: string): void;
 };
 
-/**
- * One row; drawn again only when it is another one, or its columns are: not for a scroll, nor for the list's number.
- */
+/** One row; rendered again only when the row or its columns change, not for a scroll or the list's number. */
 const Line = memo(({ id, index, row, columns, isChosen, toggle }: LineProps) => (
   <tr data-key={id} data-index={index} aria-rowindex={index + 2} className={isChosen ? styles.chosen : undefined}>
     {toggle ? (

@@ -6,14 +6,14 @@ const setting = "muster.time-zone";
 /** Which zone times are shown in: the browser's own, UTC as logs and audits have it, or one by its IANA name. */
 export const chosenZone = (): string => zoneOf(localStorage.getItem(setting) ?? "browser");
 
-/** Holds from the next page on. */
+/** Takes effect with the next page. */
 export function chooseZone(zone: string): void {
   if (zone === "browser") localStorage.removeItem(setting);
   else localStorage.setItem(setting, zone);
   exact = formatOf(zoneOf(zone));
 }
 
-/** The browser's own in place of a zone that this browser does not know. */
+/** The browser's own zone replaces one that this browser does not know. */
 function zoneOf(zone: string): string {
   if (zone === "browser") return zone;
   try {
@@ -43,7 +43,7 @@ export function Time({ at }: { at: string | null }) {
   const instant = new Date(at);
   return (
     <time dateTime={at} title={`${exact(instant)} · ${at}`}>
-      {/* Not the last tick: what came since would lie ahead of it. */}
+      {/* Not the last tick: newer instants would be in its future. */}
       {ago(instant, new Date())}
     </time>
   );

@@ -1,7 +1,7 @@
 export type Bar = { x: number; y: number; width: number; height: number };
 
 /**
- * Bars of a chart in a box, a list per series, the first series at the bottom. Zeros have no bar; the tallest stack
+ * Bars of a chart in a box, a list per series, the first series at the bottom. A zero has no bar; the tallest stack
  * fills the box.
  */
 export function stackedBars(stacks: readonly (readonly number[])[], box: { width: number; height: number }): Bar[][] {

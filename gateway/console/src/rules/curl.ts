@@ -1,4 +1,4 @@
-/** What a program sends for what a page shows; the key is the reader's own. */
+/** The curl command that requests what a page shows; users insert their own key. */
 export function curlOf(origin: string, path: string, query: Readonly<Record<string, string | undefined>>): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) if (value) parameters.set(name, value);

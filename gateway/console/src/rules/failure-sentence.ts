@@ -1,6 +1,6 @@
 import type { Failure } from "../api/call.ts";
 
-/** Where our own words are better than the API's text: what a person did, and what to do next. */
+/** Our own sentences where they are better than the API's text: what happened, and what to do next. */
 const sentences: Readonly<Record<string, string>> = {
   network_error: "Muster cannot be reached. Check your connection; nothing was changed.",
   invalid_credentials: "E-mail or password is wrong.",

@@ -5,7 +5,7 @@ export function nextPath(wanted: string | null): string {
   if (!URL.canParse(wanted, base)) return "/";
   const url = new URL(wanted, base);
   const isSignIn = /^\/(login|reset-password|accept-invite)(\/|$)/.test(url.pathname);
-  // What the parser made of it decides, not what was written: it drops tabs and line ends.
+  // The parsed URL decides, not the text: the parser drops tabs and line ends.
   if (url.origin !== base || url.pathname.startsWith("//") || isSignIn) return "/";
   return `${url.pathname}${url.search}`;
 }

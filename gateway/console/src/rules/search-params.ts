@@ -5,7 +5,7 @@ export function parseSearch(text: string): Record<string, string> {
   return Object.fromEntries(new URLSearchParams(text));
 }
 
-/** Without what is empty; the same filters always make the same address. */
+/** Leaves out empty filters; the same filters always make the same address. */
 export function stringifySearch(search: Readonly<Record<string, unknown>>): string {
   const entries = Object.entries(search)
     .filter((entry): entry is [string, string] => typeof entry[1] === "string" && entry[1] !== "")

@@ -1,7 +1,7 @@
 const askAdministrator = "Ask your administrator.";
 
 /**
- * What a person reads of a round trip that ended without a session (docs/sso.md#the-callback). Details are for
+ * What users read about a round trip that ended without a session (docs/sso.md#the-callback). Details are for
  * administrators alone.
  */
 const sentences: Readonly<Record<string, string>> = {

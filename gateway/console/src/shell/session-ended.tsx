@@ -27,7 +27,7 @@ export function SessionEnded({ me }: { me: Me }) {
     if (refusal) return setFailure(refusal);
     if (data?.mfaRequired) return elsewhere();
     noteSession();
-    // The session's own word of it closes this dialog, in every tab.
+    // The session's message about the sign-in closes this dialog, in every tab.
     await renewed(null).catch(() => null);
   }
 

@@ -1,6 +1,6 @@
 import { nextPath } from "../rules/next-path.ts";
 
-/** What this page was opened with. */
+/** Code and tokens with which this page was opened. */
 export type Arrival = { ssoCode: string; wasBegunHere: boolean; next: string };
 
 const mark = "muster.sso-begun";

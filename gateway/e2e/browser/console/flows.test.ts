@@ -37,7 +37,7 @@ inChromium("sessions and limits in the console", (visit) => {
     await page.keyboard.type(person.password);
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "Second factor" }).waitFor();
-    // The step of the enrollment was used: the next one is good already.
+    // The enrollment used the code of this time step: the next step's code is already valid.
     await page.getByLabel("Code from your app").focus();
     await page.keyboard.type(totpAt(secret, Date.now() + 30_000));
     await page.keyboard.press("Enter");
@@ -127,7 +127,7 @@ inChromium("sessions and limits in the console", (visit) => {
       await page.getByRole("button", { name: /^As of/ }).click();
       const said = page.getByText("A part of Muster does not answer at the moment.");
       await said.waitFor();
-      // What was read stays.
+      // The rows that were read stay.
       expect(await page.getByRole("link", { name: "still-here" }).count()).toBe(1);
       await visitor.expectAccessible();
       isAway = false;
@@ -155,7 +155,7 @@ inChromium("sessions and limits in the console", (visit) => {
     const person = await signedInAs(cluster, "org-viewer", { orgId });
     const enroll = await enroller(cluster);
     await enroll(orgId, { hostname: "before" });
-    // The pages' clock, not the server's: what a page holds has ended by its own time, as after a closed lid.
+    // The pages' clock, not the server's: the page's token has expired by the page's own time, as after a closed lid.
     await context.clock.install();
     await visitor.signIn(person, "/devices");
     const tab = await context.newPage();

@@ -127,7 +127,7 @@ inChromium("signing in through an identity provider", (visit) => {
           await isSignedIn(visitor);
           await signOut(visitor);
         }
-        // What another browser was given is worth nothing in this one.
+        // A code that another browser received is refused in this one.
         const { callback } = await upToAnswer(cluster, `partner/${partnerId}`);
         await page.goto(callback);
         await page.getByText("This sign-in was begun in another browser, or twice. Start again.").waitFor();
@@ -166,7 +166,7 @@ inChromium("signing in through an identity provider", (visit) => {
         const people = await admin.api.call("GET", `/users?search=ada@${domain}`);
         expect(people.body.data).toHaveLength(1);
 
-        // What another browser was given is worth nothing in this one.
+        // A code that another browser received is refused in this one.
         const { last, visitor: other } = await upToAnswer(cluster, orgId);
         const { action, body } = formIn(last) ?? { action: "", body: "" };
         const headers = { "content-type": "application/x-www-form-urlencoded" };

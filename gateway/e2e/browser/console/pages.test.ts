@@ -299,7 +299,7 @@ inChromium("the console's pages", (visit) => {
     const viewer = await signedInAs(cluster, "org-viewer", { orgId });
     await visitor.signIn(viewer, "/devices");
     await page.getByText("No device has enrolled yet.").waitFor();
-    // Nothing is offered that is refused: each page of the navigation loads without a 403.
+    // The navigation offers no refused page: each of its pages loads without a 403.
     const refused: string[] = [];
     context.on("response", (response) => {
       if (response.status() === 403) refused.push(response.url());

@@ -141,7 +141,7 @@ inChromium(
         if (killed === null) throw new Error("the cluster has no gateway");
         process.kill(killed, "SIGKILL");
         await page.getByRole("button", { name: /^As of/ }).click();
-        // Either it is still away, or the next one serves already.
+        // Either the gateway is still down, or the next one already serves.
         await page.getByRole("alert").or(row).first().waitFor();
         expect(await row.count()).toBe(1);
         await until(

@@ -10,7 +10,7 @@ import { newRollout } from "../../support/releases.ts";
 import { enrolledAs, tenantWithAdmins } from "../../support/tenant-with-admins.ts";
 import { inChromium, type Visitor } from "./visitor.ts";
 
-/** A delivery whose retries were exhausted, as half a minute of them would leave it. */
+/** A delivery whose retries were exhausted, as after half a minute of retries. */
 async function exhausted(cluster: Cluster, deliveryId: string): Promise<void> {
   const [letter] = await asDatabaseOwner(
     cluster,
@@ -100,7 +100,7 @@ inChromium("records in the console", (visit) => {
         await admin.api.call("PATCH", `/webhooks/${webhook.id}`, { status: "active" });
 
         await visitor.signIn(partnerAdmin, "/webhooks", partnerAdmin.recoveryCodes[0]);
-        // Of all organizations, each with its name.
+        // Webhooks of all organizations, each with its organization's name.
         await page.getByRole("columnheader", { name: "Organization" }).waitFor();
         await visitor.follow(page.getByRole("link", { name: "Tickets" }));
         await page.getByRole("img", { name: "2 deliveries by outcome" }).waitFor();

@@ -23,7 +23,7 @@ const spki = createHash("sha256")
 /** A refusal that a test provokes is an answer of the API; the browser writes each into its console. */
 const answered = /^Failed to load resource: the server responded with a status of (4\d\d|503)/;
 
-/** What it writes of a connection that is refused or cut. */
+/** What the browser writes about a connection that is refused or cut. */
 const lost = /^Failed to load resource: net::ERR_(CONNECTION_|EMPTY_RESPONSE|SOCKET_|INCOMPLETE_)/;
 
 export type Visitor = {

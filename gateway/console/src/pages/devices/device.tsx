@@ -26,7 +26,7 @@ export function DevicePage() {
   const { id } = useParams({ strict: false }) as { id: string };
   const params = { path: { id } };
   const isTold = useDeviceChanges(undefined);
-  // Heartbeats are no changes, and when it was last seen is a fact, too.
+  // Polled, since heartbeats are no changes, but the page shows when the device was last seen.
   const device = useGet("/api/v1/devices/{id}", { params }, { everyMs: isTold ? 30_000 : 5_000 });
   const [asking, ask] = useState<Asking>(null);
   const [said, say] = useState<string | null>(null);

@@ -85,7 +85,7 @@ function Events({ id, log, level }: { id: string; log: string; level: string | u
     onSkipped: () => void events.refetch(),
   });
   const [top, isTopInSight] = useInSight();
-  // While older ones are read further down nothing moves: what has come waits.
+  // While the user reads older events further down, nothing moves: new events wait.
   const [shownUpTo, showUpTo] = useState(0);
   const fresh = page === 1 ? followed.events.filter(({ recordId }) => recordId > newest) : [];
   const [first] = fresh;
@@ -154,7 +154,7 @@ function Events({ id, log, level }: { id: string; log: string; level: string | u
   );
 }
 
-/** In sight at the bottom of the screen, since the reader has scrolled down. */
+/** Shown at the bottom of the screen, since the user has scrolled down. */
 const Waiting = ({ count }: { count: number }) => (
   <p role="status" className={count > 0 ? styles.waiting : "visually-hidden"}>
     {count === 0

@@ -20,7 +20,7 @@ import { ScopeBoxes } from "./scope-boxes.tsx";
 type Principal = ItemOf<"/api/v1/service-principals">;
 type Asking = { kind: "new" } | { kind: "rotate" | "disable" | "migrate"; principal: Principal } | null;
 
-/** Service principals: programs with a name of their own, whose key changes while they stay. */
+/** Service principals: named programs that stay while their key changes. */
 export function Principals() {
   const [{ orgId }] = useFilters();
   const me = useMe();

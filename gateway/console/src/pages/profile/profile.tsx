@@ -56,7 +56,7 @@ export function Profile() {
   );
 }
 
-/** Of this browser, of the user's partner, or UTC. */
+/** Chooses the time zone of this browser, of the user's partner, or UTC. */
 function ZoneChoice() {
   const why = useWhyNot("GET /api/v1/orgs/partners/me");
   const partner = useGet("/api/v1/orgs/partners/me", {}, { enabled: why === null });

@@ -133,7 +133,7 @@ export function Domains() {
   );
 }
 
-/** The TXT record to make, and the look whether it is there. */
+/** The TXT record to create, and the check whether it exists. */
 function Verify({ domain: { id, domain, recordName, recordValue }, onClose }: { domain: Domain; onClose(): void }) {
   const [said, say] = useState<string | null>(null);
   const [isLooking, setLooking] = useState(false);

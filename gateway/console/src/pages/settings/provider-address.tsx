@@ -12,7 +12,7 @@ type ProviderAddressProps = {
   faultsOf: FaultsOf;
 };
 
-/** Where the provider is, and by what it knows us. */
+/** The provider's address, and our identifiers at the provider. */
 export const ProviderAddress = ({ type, template = null, provider, faultsOf }: ProviderAddressProps) =>
   type === "oidc" ? (
     <>

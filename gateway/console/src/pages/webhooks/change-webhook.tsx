@@ -25,7 +25,7 @@ export function ChangeWebhook({ of: webhook, onClose, onDone }: ChangeWebhookPro
           name: String(form.get("name")),
           events: form.getAll("events").map(String),
           ordered: form.has("ordered"),
-          // The address that is shown may lack what must not be shown: only another one is sent.
+          // The shown address may lack credentials: it is sent only when the user changed it.
           ...(url === webhook.url ? {} : { url }),
           ...(secret === "" ? {} : { secret }),
         };
