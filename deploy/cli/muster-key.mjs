@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Offline check of API keys (docs/api-keys.md): says whether a text has the form and the checksum of a key, without
-// asking any server and without showing more than the prefix.
+// Offline check of API keys (docs/api-keys.md): reports whether a text has the form and the checksum of a key, without
+// a server and without showing more than the prefix.
 import { text } from "node:stream/consumers";
 import { crc32 } from "node:zlib";
 

@@ -1,5 +1,4 @@
-// Builds the console of a compiled checkout where its sources changed; the local stack runs it beside the start of
-// PostgreSQL.
+// Builds the console of a compiled checkout where its sources changed; the local stack runs it while PostgreSQL starts.
 import { makeConsole } from "./prepare.mjs";
 
 makeConsole();

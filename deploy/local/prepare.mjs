@@ -10,8 +10,8 @@ export const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 const modules = join(root, "node_modules");
 
 /**
- * With `client` the typed client and the console are made, too: tests and checks need them, a start makes them beside
- * its other steps.
+ * With `client` the typed client and the console are made, too: tests and checks need them, a start makes them in
+ * parallel with its other steps.
  */
 export function prepare({ client = false } = {}) {
   install();

@@ -22,8 +22,8 @@ const asked = [
   ...files("charts/muster/files/dashboards", ".json").map((path) => readFileSync(path, "utf8")),
 ].join("\n");
 
-// `muster_rpc_${side}_…` matches the names of both sides. biome-ignore lint/suspicious/noTemplateCurlyInString: a
-// placeholder in the sources
+// `muster_rpc_${side}_…` matches the names of both sides.
+// biome-ignore lint/suspicious/noTemplateCurlyInString: a placeholder in the sources
 const side = "_${side}_";
 const quoted = (name) =>
   sources.includes(`"${name}"`) || sources.includes(`\`${name.replace(/_(server|client)_/, side)}\``);

@@ -149,7 +149,7 @@ export function simAgent(
     return null;
   };
 
-  /** Carries an update out, heartbeating meanwhile as ever. */
+  /** Carries an update out; heartbeats continue meanwhile. */
   const update = async (offer: NonNullable<ReturnType<typeof offerIn>>): Promise<AfterUpdate> => {
     const { component, version } = offer;
     state = "updating";
@@ -171,7 +171,7 @@ export function simAgent(
   const rotate = async (): Promise<void> => {
     const reply = await as("POST", "/rotate-token", {});
     if (reply.status !== 200) return figures.count(`rotation ${reply.code || reply.status}`);
-    // The old one goes on until this one is used: it is kept before that.
+    // The old token stays valid until the new one is used, so the new one is stored first.
     identity.token = String(reply.body.token);
     identities.save(identity);
     figures.count("rotations");

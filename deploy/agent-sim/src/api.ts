@@ -15,7 +15,7 @@ export type ApiReply = {
 export type Api = {
   /** Never throws: what went wrong is in the reply. */
   call(method: "POST" | "PUT", path: string, body: unknown, token?: string): Promise<ApiReply>;
-  /** A file, from wherever redirects lead. Never throws: no status, no body when none came. */
+  /** A file, redirects followed. Never throws: status 0 and no body when no answer came. */
   download(url: string, headers: Record<string, string>): Promise<Download>;
   close(): Promise<void>;
 };

@@ -5,15 +5,15 @@ import { join } from "node:path";
 import type { Api } from "./api.ts";
 import { type Offer, UpdateRefused } from "./update-offer.ts";
 
-/** The files of one device: of each component the binary that runs, the one before, and what is being downloaded. */
+/** The files of one device: per component the running binary, the previous one, and the present download. */
 export type Binaries = {
   /**
    * Downloads to its last byte, going on where an earlier try ended, and checks size and SHA-256. Throws UpdateRefused.
    */
   download(offer: Offer): Promise<void>;
-  /** Puts what was downloaded in the place of the binary, which is kept beside it. */
+  /** Replaces the binary by the downloaded one; the previous binary is kept next to it. */
   install(component: string): Promise<void>;
-  /** Puts the binary before back. */
+  /** Restores the previous binary. */
   restore(component: string): Promise<void>;
 };
 
@@ -25,7 +25,7 @@ export function createBinaries(deps: {
   /** Waits before another try, milliseconds. */
   pause(ms: number): Promise<void>;
   backoffMs(attempt: number, retryAfterMs: number | null): number;
-  /** Bytes are changed on their way. */
+  /** Whether to change downloaded bytes, as a fault. */
   corrupts: boolean;
 }): Binaries {
   const { api, folder, pause, backoffMs, corrupts } = deps;

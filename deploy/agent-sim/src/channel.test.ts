@@ -63,7 +63,7 @@ const query = (id: string, operation: string, params: object = {}) =>
   encodeAgentFrame({ type: "query", id, timeoutMs: 5_000, operation, params });
 
 describe("the channel of a simulated agent", () => {
-  it("presents its token, answers from its store, and says what it does not have", async () => {
+  it("presents its token, answers from its store, and reports what it does not have", async () => {
     const gateway = await aGateway();
     gateway.open();
     const agent = await until(() => gateway.connections[0]);
@@ -108,7 +108,7 @@ describe("the channel of a simulated agent", () => {
     expect(slow.answered).toBe(0);
   });
 
-  it("comes back after a close, and when its gateway sends it elsewhere", async () => {
+  it("reconnects after a close, and when its gateway asks it to", async () => {
     const gateway = await aGateway();
     const channel = gateway.open();
     (await until(() => gateway.connections[0])).socket.terminate();

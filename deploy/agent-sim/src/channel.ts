@@ -9,7 +9,7 @@ export type ChannelOptions = {
   /** Base URL of the API, without /api/v1; read again before each connection. */
   baseUrl: () => string;
   agentId: string;
-  /** Read again, too: it may have been rotated. */
+  /** The token, read before each connection: it may have been rotated. */
   token: () => string;
   store: EventStore;
   behave?: ChannelBehaviour;
@@ -24,7 +24,7 @@ export type Channel = {
   readonly connected: boolean;
   /** Live queries that it has and has not answered. */
   readonly underWay: number;
-  /** Live queries that were answered, and those that their callers took back. */
+  /** Live queries that were answered, and those that their callers cancelled. */
   readonly answered: number;
   readonly cancelled: number;
   stop(): void;
@@ -67,7 +67,7 @@ export function openChannel(options: ChannelOptions): Channel {
       hear(own, data);
     });
     own.on("error", () => {
-      // What it was shows in the close that follows.
+      // The error's cause shows in the close event that follows.
     });
     own.on("close", (code) => {
       clearTimeout(dead);
@@ -151,7 +151,7 @@ export function openChannel(options: ChannelOptions): Channel {
 
 type Answer = { reply: unknown } | { code: string };
 
-/** What the agent answers to an operation; a code for what there is not, and for what this version does not know. */
+/** What the agent answers to an operation; an error code for unknown logs, records and operations. */
 export function answerOf(store: EventStore, operation: string, params: Record<string, unknown>): Answer {
   const name = String(params.name ?? "");
   switch (operation) {

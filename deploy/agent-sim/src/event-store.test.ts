@@ -5,7 +5,7 @@ const store = syntheticEventStore({ os: "windows", hostname: "WS-1", records: 10
 const powershell = "Microsoft-Windows-PowerShell/Operational";
 
 describe("the synthetic event store", () => {
-  it("finds logs by name, whatever its case, and says how much they hold", () => {
+  it("finds logs by name, whatever its case, and reports how much they hold", () => {
     expect(store.log(powershell.toUpperCase())).toMatchObject({ name: powershell, recordCount: 100 });
     expect(store.log("Nope")).toBeNull();
     expect(store.logs().map(({ name }) => name)).toContain("Security");

@@ -78,7 +78,7 @@ const heartbeats = () => calls.filter(({ path }) => path.endsWith("/heartbeat"))
 const enrollments = () => calls.filter(({ path }) => path.endsWith("/enroll"));
 
 describe("a fleet", () => {
-  it("enrolls each agent once, heartbeats at the server's pace, and goes on after a restart without the key", async () => {
+  it("enrolls each agent once, heartbeats as the server asks, and restarts without the key", async () => {
     const fleet = start({ count: 3 });
     await until("three agents to have come by twice", () => heartbeats().length >= 6);
     expect([fleet.states().online, enrollments().length]).toEqual([3, 3]);
@@ -98,7 +98,7 @@ describe("a fleet", () => {
     expect(enrollments()).toHaveLength(3);
   });
 
-  it("asks again with the same machine when the reply was lost", async () => {
+  it("repeats an enrollment with the same hardware id when the reply was lost", async () => {
     let lost = 0;
     const well = platform();
     answer = (call) => (call.path.endsWith("/enroll") && lost++ === 0 ? "cut" : well(call));
@@ -108,7 +108,7 @@ describe("a fleet", () => {
     expect(enrollments()).toHaveLength(2);
   });
 
-  it("comes back after a server in trouble, not before it asks for, and counts why", async () => {
+  it("retries after errors of the server, never before its Retry-After, and counts the reasons", async () => {
     const well = platform();
     const atMs: number[] = [];
     answer = (call) => {

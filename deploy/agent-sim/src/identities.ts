@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { appendFileSync, chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 
-/** What an agent is, and what it got when it enrolled. */
+/** An agent's identity, and what it received when it enrolled. */
 export type Identity = {
   n: number;
   hostname: string;

@@ -8,9 +8,9 @@ export type SimOptions = {
   enrollmentKey: string | null;
   count: number;
   stateFile: string;
-  /** Enrollments begun in a second. */
+  /** Enrollments started per second. */
   ramp: number;
-  /** In place of the server's word; null to obey. */
+  /** Heartbeat interval in seconds that replaces the server's; null for the server's. */
   intervalSeconds: number | null;
   /** Seconds between posts of diagnostic logs and of events; 0 posts none. */
   logsSeconds: number;
@@ -98,7 +98,7 @@ const names = {
   help: { type: "boolean" },
 } as const;
 
-/** The options of a command line; "help" when that was asked for. Throws an Error that says what is wrong with them. */
+/** The options of a command line; "help" when that was asked for. Throws an Error that names their faults. */
 export function readOptions(args: readonly string[]): SimOptions | "help" {
   const { values } = parseArgs({ args: [...args], options: names, strict: true, allowPositionals: false });
   if (values.help) return "help";

@@ -1,4 +1,4 @@
-/** What an update comes to on a simulated device, by the name that `--update` takes. */
+/** Outcomes of an update on a simulated device, by the names that `--update` takes. */
 export const scenarios = {
   ok: "installs it, restarts, and reports at once",
   quiet: "the same, without ever reporting how the update goes",
@@ -18,7 +18,7 @@ export type Scenario = keyof typeof scenarios;
 
 export const scenarioNames = Object.keys(scenarios) as Scenario[];
 
-/** The scenario of an agent: `percent` of a hundred neighbours act it out, the others are well. */
+/** The scenario of an agent: `percent` of a hundred agents act it out, the others update successfully. */
 export function scenarioOf(
   n: number,
   { update, updatePercent }: { update: Scenario; updatePercent: number },

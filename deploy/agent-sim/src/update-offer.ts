@@ -27,7 +27,7 @@ export type Refusal =
   | "wrong_component"
   | "download_failed";
 
-/** The agent does not install what it was offered. */
+/** The agent refuses an offer. */
 export class UpdateRefused extends Error {
   readonly reason: Refusal;
   constructor(reason: Refusal, message: string) {
@@ -45,9 +45,9 @@ type Manifest = {
   artifacts: { os: string; arch: string; size: number; sha256: string }[];
 };
 
-/** What an agent judges an offer by. */
+/** The facts by which an agent judges an offer. */
 export type Judging = {
-  /** Keys that it trusts; without any it takes what is not signed. */
+  /** Keys that it trusts; without any it accepts unsigned offers. */
   keys: readonly NoteVerifier[];
   os: string;
   arch: string;

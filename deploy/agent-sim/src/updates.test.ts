@@ -19,7 +19,7 @@ const sha256 = createHash("sha256").update(bytes).digest("hex");
 let folder: string;
 let server: Server;
 let said: Said[];
-/** What the next heartbeats are offered, until the agent says that it has failed, or what `isOver` waits for. */
+/** The offer to the next heartbeats, until the agent reports a failure or `isOver` returns true. */
 let offer: Record<string, unknown> | null;
 let isOver: (body: Said) => boolean;
 /** Replaces how the file is served. */
@@ -92,7 +92,7 @@ function start(change: Partial<SimOptions> = {}): Fleet {
 const sizeOf = (name: string) => statSync(join(folder, "state.files", "0", name), { throwIfNoEntry: false })?.size ?? 0;
 const installed = () => readFileSync(join(folder, "state.files", "0", "agent"), "utf8");
 const inAYear = () => new Date(Date.now() + 365 * 86_400_000).toISOString();
-/** Why the agent says that it has failed, and what it runs. */
+/** The reason of the failure that the agent reports, and the version that it runs. */
 async function refusal(): Promise<unknown[]> {
   const report = await until("a report", () => said.find((each) => each.update?.state === "failed"));
   return [report.update?.error, report.agentVersion];
@@ -103,7 +103,7 @@ const lastSaid = (wanted: Partial<Said>) =>
   );
 
 describe("an agent that is offered an update", () => {
-  it("downloads it, goes on where the download was cut, checks it, runs it, and reports at once, also after a restart", async () => {
+  it("downloads and checks it, resumes a cut download, runs it, and reports at once and after a restart", async () => {
     serve = (request, response) => {
       if (downloads.length > 1) return whole(request, response);
       response.writeHead(200, { "content-length": bytes.length });
@@ -133,7 +133,7 @@ describe("an agent that is offered an update", () => {
     await lastSaid({ agentVersion: "1.1.0" });
   });
 
-  it("comes back later when the platform is busy", async () => {
+  it("retries later when the platform is busy", async () => {
     serve = (request, response) => {
       if (downloads.length > 1) return whole(request, response);
       response.writeHead(503, { "retry-after": "1" }).end();
@@ -164,7 +164,7 @@ describe("an agent that is offered an update", () => {
     ["of another size", "bad_size", () => ({ size: 7 })],
     ["whose file is not there", "download_failed", () => ({ url: `${base()}/gone` })],
   ];
-  it.each(refusals)("%s refuses it, and says %s at once", async (_name, error, change) => {
+  it.each(refusals)("%s refuses it, and reports %s at once", async (_name, error, change) => {
     serve = (request, response) => {
       if (request.url === "/gone") response.writeHead(404).end();
       else whole(request, response);
@@ -179,7 +179,7 @@ describe("an agent that is offered an update", () => {
     expect(await refusal()).toEqual(["bad_digest", "1.0.0"]);
   });
 
-  it("refuses what expires before the time of its own clock", async () => {
+  it("refuses what has expired by its own clock", async () => {
     offer = offering({ manifest: manifest({ expires: inAYear() }) });
     start({ update: "wrong-clock" });
     expect(await refusal()).toEqual(["expired", "1.0.0"]);
@@ -245,7 +245,7 @@ describe("an agent that is offered an update", () => {
     expect(said).toHaveLength(1);
   });
 
-  it("updates its watchdog without a restart of its own", async () => {
+  it("updates its watchdog without restarting itself", async () => {
     const watchdog = manifest({ component: "watchdog" });
     offer = offering({ component: "watchdog", manifest: watchdog });
     isOver = ({ watchdogVersion }) => watchdogVersion === "1.1.0";

@@ -31,7 +31,7 @@ function open(name: string, bytes: string): Socket {
   return socket;
 }
 
-/** A body of 900 bytes that comes one byte a second; the next when the gateway has given it up. */
+/** Sends a body of 900 bytes at one byte per second, and the next one when the gateway has refused it. */
 function slowBody(index: number): void {
   if (!running) return;
   const path = index % 4 === 0 ? "/agents/enroll" : "/auth/refresh";

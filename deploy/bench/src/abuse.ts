@@ -76,7 +76,7 @@ function print(alone: readonly ProbeRound[], abused: readonly ProbeRound[], seen
   console.log(`what the abuse got: ${JSON.stringify(seen)}`);
 }
 
-/** The load's two sides are processes of their own: neither measures what the other keeps a loop busy with. */
+/** Both sides of the load are separate processes, so that neither delays the measurements of the other. */
 function startedSide(script: "logins-probe" | "abuse-client", args: string[]): ChildProcess {
   return fork(fileURLToPath(new URL(`./${script}.js`, import.meta.url)), args);
 }

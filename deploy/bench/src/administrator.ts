@@ -40,7 +40,10 @@ export async function administrator(url: string): Promise<Call> {
   return (await newAdministrator(url)).call;
 }
 
-/** The same, with the secret by which `sameAdministrator` signs in again, and the access token. */
+/**
+ * The first administrator as above, with the secret with which `sameAdministrator` signs in again, and the access
+ * token.
+ */
 export async function newAdministrator(url: string): Promise<{ call: Call; secret: string; token: string }> {
   const { accessToken } = await step(url, "/auth/login", { email, password }, null);
   const token = String(accessToken);
@@ -50,7 +53,8 @@ export async function newAdministrator(url: string): Promise<{ call: Call; secre
 }
 
 /**
- * Of a cluster that was started again from its data folder, in another half minute than the one its secret was used in.
+ * The administrator of a cluster that was restarted from its data folder; waits for another half minute than the one in
+ * which the secret was used.
  */
 export async function sameAdministrator(url: string, secret: string): Promise<Call> {
   const { mfaToken } = await step(url, "/auth/login", { email, password }, null);

@@ -143,7 +143,7 @@ async function newKey(root: Call, maxUsage: number): Promise<string> {
   return String(body.key);
 }
 
-/** Heartbeats that were not taken. */
+/** Heartbeats that were refused or not answered. */
 function refusals(fleets: readonly Fleet[]): number {
   const counts = fleets.flatMap(({ figures }) => [...figures.totals()]);
   return counts.reduce((sum, [name, count]) => sum + (name.startsWith("heartbeat ") ? count : 0), 0);

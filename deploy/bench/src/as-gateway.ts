@@ -17,12 +17,12 @@ export type Heartbeat = {
   report: Report | null;
   knownVersion: bigint;
 };
-/** What a heartbeat came to: facts when the row is not the known one, and what agent-release said of them. */
+/** The result of a heartbeat: facts of the device when its row has changed, and the decision of agent-release. */
 export type Heard = { status: string; facts: DeviceFacts | null; answer: DeviceAnswer | null };
 
 const timeoutMs = 30_000;
 
-/** Speaks to tenancy and agent-release of a cluster as its gateway does, without HTTP before it. */
+/** Calls tenancy and agent-release of a cluster as its gateway does, without HTTP. */
 export function asGateway({ stack, dataDir }: RunningStack) {
   const secrets = JSON.parse(readFileSync(join(dataDir, "keys", "secrets.json"), "utf8")) as {
     callers: Record<string, { privateKey: string }>;
@@ -46,7 +46,7 @@ export function asGateway({ stack, dataDir }: RunningStack) {
   return {
     decide,
     /**
-     * Heartbeats of one moment: noted by tenancy, and decided about where that says that something may have changed.
+     * Sends a batch of heartbeats: tenancy records them, and agent-release decides about devices that may have changed.
      */
     async heartbeats(batch: readonly Heartbeat[]): Promise<Heard[]> {
       const told = batch.map(({ report, ...heartbeat }) => ({

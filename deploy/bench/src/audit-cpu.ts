@@ -28,7 +28,7 @@ export function familyCpuUs(pid: number): number {
       const child = stat(Number(name));
       if (child.parent === pid) sum += child.own;
     } catch {
-      // Ended between the listing and the look.
+      // The process ended after it was listed.
     }
   }
   return sum;

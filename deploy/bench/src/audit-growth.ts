@@ -10,8 +10,8 @@ const mostAround = 1_000_000;
 
 /**
  * `npm run bench -- audit-growth [sizes]`: what lists, searches, reports and exports cost as one organization grows
- * (10000,100000,1000000,5000000), as many rows around it, a million at most. The rows are laid, not sealed:
- * `audit-verify` takes sizes, too.
+ * (10000,100000,1000000,5000000), as many rows around it, a million at most. The rows are inserted directly, not
+ * sealed: `audit-verify` takes sizes, too.
  */
 export async function run([sizes = "10000,100000,1000000,5000000"]: string[] = []): Promise<void> {
   const columns: Record<string, Record<string, string>> = {};

@@ -140,12 +140,12 @@ async function drain(database: TestDatabase, nats: TestNats, events: readonly Au
     const cpu = async () => [(await audit.usage()).cpuUs, familyCpuUs(postgres), cpuUs(nats.pid())] as const;
     const before = await cpu();
     const startedMs = performance.now();
-    // It did not wait for this bench to look.
+    // The sealer did not wait for this bench to check.
     const already = await count();
     for (let sealed = already; sealed < events.length; sealed = await count()) {
       const ms = performance.now() - startedMs;
       if (ms > drainMs) throw new Error(`${sealed} rows sealed in ${drainMs} ms`);
-      // Each look takes from both cores: few until the end is near.
+      // Each check uses CPU time of both cores: few checks until the end is near.
       const leftMs = sealed > already ? ((events.length - sealed) / (sealed - already)) * ms : 200;
       await sleep(Math.min(1_000, Math.max(20, leftMs / 2)));
     }
@@ -179,7 +179,7 @@ async function insertPlainly(
   const rows = events.length;
   let next = 0;
   const postgres = await postmaster(db);
-  // What making the rows left behind is not to be collected while they are inserted.
+  // Garbage of creating the rows must not be collected while they are inserted.
   collectGarbage();
   const before = [cpuUs(process.pid), familyCpuUs(postgres)] as const;
   const startedMs = performance.now();

@@ -66,7 +66,7 @@ export type AuditProcess = {
   stop(): Promise<void>;
 };
 
-/** The audit service as a process of its own; `begun` receives its pid before the process does anything. */
+/** The audit service as a separate process; `begun` receives its pid before the process does anything. */
 export async function startAudit(
   database: TestDatabase,
   nats: { url: string; seed: string },

@@ -28,7 +28,7 @@ export async function fillTenant(databaseUrl: string, rows: number, tenant: Tena
 
 const risingId = (family: string) => `('018f6f1e-7c2a-7${family}-9e4f-' || lpad(to_hex(n), 12, '0'))::uuid`;
 
-/** Written where tenancy reads: a tenth offline, the newest first. */
+/** Inserted into tenancy's tables: a tenth offline, the newest first. */
 async function insertDevices(owner: pg.Client, rows: number, { partnerId, orgId }: Tenant): Promise<void> {
   await owner.query(
     `INSERT INTO tenancy.devices (id, org_id, partner_id, hostname, os, arch, agent_version, status, last_seen_at,
@@ -42,7 +42,7 @@ async function insertDevices(owner: pg.Client, rows: number, { partnerId, orgId 
   await owner.query("VACUUM ANALYZE tenancy.devices");
 }
 
-/** Over a year. Their chain is not one: they are read, not verified. */
+/** Audit rows over a year. They form no valid chain: they are read, not verified. */
 async function insertAuditRows(owner: pg.Client, rows: number, { partnerId, orgId }: Tenant): Promise<void> {
   await owner.query(
     `INSERT INTO audit.audit_log (chain_id, seq, id, org_id, partner_id, timestamp, actor_type, actor_id, actor_email,

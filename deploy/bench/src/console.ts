@@ -74,7 +74,7 @@ export async function run([rows = "1000000", ...named]: string[] = []): Promise<
   }
 }
 
-/** Says how far the bench has come, and after how many seconds. */
+/** Prints the progress of the bench with the seconds since its start. */
 function teller(): (what: string) => void {
   const startedMs = performance.now();
   return (what) => console.log(`${Math.round((performance.now() - startedMs) / 1_000)} s: ${what}`);
@@ -115,7 +115,7 @@ async function signedIn(browser: Browser, base: string, person: Person): Promise
 const firstRow = "main tbody tr[data-index]";
 const firstLink = "main tbody a";
 
-/** Notes when the first row was painted: waiting for it from outside asks twice a second. */
+/** Notes inside the page when the first row was painted: Playwright polls from outside only twice a second. */
 const noteFirstRows = `
   window.firstAt = {};
   new MutationObserver(() => {
@@ -300,7 +300,7 @@ const median = (values: readonly number[]) => percentile(values, 0.5);
 
 function atMost(what: string, value: number, bar: number, unit: string): Line {
   const shown = (each: number) => `${Math.round(each * 1_000) / 1_000} ${unit}`.trim();
-  // Told at once: a run that is cut has figures, too.
+  // Printed at once, so that an interrupted run has figures, too.
   console.log(`${what}: ${shown(Math.round(value * 100) / 100)}`);
   return { what, figure: shown(Math.round(value * 100) / 100), bar: `≤ ${shown(bar)}`, held: value <= bar };
 }

@@ -15,7 +15,7 @@ export function cpuMicros({ stack }: RunningStack): Map<string, number> {
         const { parent, micros } = ticks(Number(name));
         return parent === postgres || Number(name) === postgres ? [micros] : [];
       } catch {
-        return []; // Ended between the listing and the look.
+        return []; // The process ended after it was listed.
       }
     });
   return new Map([

@@ -12,20 +12,20 @@ const writeWithinMs = { promotion: 3_000, election: 5_000 };
 export type Struck = { pair: Pair | null; running: RunningStack; natsDisk: SmallDisk | null };
 
 /**
- * Where the fault happens: a pair of PostgreSQL servers; such a pair, each server and a NATS server on a small disk of
- * its own; one PostgreSQL behind PgBouncer in transaction mode.
+ * Where the fault happens: a pair of PostgreSQL servers; such a pair, where each server and a NATS server has its own
+ * small disk; one PostgreSQL behind PgBouncer in transaction mode.
  */
 export type Place = "pair" | "small disks" | "pooled";
 
 export type Fault = {
   /**
-   * What is lost, and brings it about; resolves with the moment from which writes should go on, and within how many
-   * ms.
+   * Causes the fault; resolves with the moment from which writes should continue, and the milliseconds within which
+   * they must.
    */
   strike(at: Struck): Promise<{ fromMs: number; withinMs: number }>;
   /** The pair has one server less afterwards. */
   rebuilds?: boolean;
-  /** A pair unless said. */
+  /** Where the fault happens; a pair by default. */
   place?: Place;
 };
 

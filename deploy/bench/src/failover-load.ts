@@ -19,7 +19,7 @@ export type Load = {
   events: { id: string; orgId: string; port: number }[];
   /** When a read with an API key was answered with 200. */
   reads: number[];
-  /** When it was answered otherwise, or not at all. */
+  /** When such a read got another answer or none. */
   refusedReads: number[];
   /** Keys whose revocation was acknowledged. */
   revoked: number;

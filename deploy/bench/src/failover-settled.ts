@@ -24,7 +24,7 @@ export const countedColumns = ({ missing, doubled, broken, undelivered, silent }
 /** How much is wrong in all. */
 export const faultsIn = (counted: Counted) => Object.values(counted).reduce((sum, count) => sum + count, 0);
 
-/** What is still wrong when nothing is any more, or after the time to settle. */
+/** The faults that remain after the time to settle; returns earlier when there are none. */
 export async function settled(load: Written, { databaseUrl, receiver }: { databaseUrl: string; receiver: Receiver }) {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();

@@ -87,7 +87,7 @@ async function onCluster(
     for (const [name, fault] of some) {
       for (let round = 1; round <= rounds; round++) {
         rows.push({ fault: name, round, ...(await strike(fault, at)) });
-        // Told at once: a run that is cut short has said what it found.
+        // Printed at once, so that an interrupted run has results, too.
         console.log(JSON.stringify(rows.at(-1)));
         if (fault.rebuilds) await pair?.rebuild();
       }

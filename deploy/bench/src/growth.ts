@@ -59,7 +59,7 @@ export async function run([sizes = "10000,100000,1000000", file]: string[] = [])
       const { orgId } = place;
       const rows: [string, () => Promise<number>][] = [
         ["read with a known key", () => median(count(repeats), () => keyed(url, known))],
-        // Others in each round: no gateway knows these.
+        // Each round takes other keys, which no gateway knows.
         ["read with a cold key", () => median(keys.splice(0, repeats), (key) => keyed(url, key))],
         ["page of devices", () => median(count(repeats), () => taken(root, "GET", devicesOf(orgId)))],
         [

@@ -104,7 +104,7 @@ async function byTurns(pid: number, round: (ms: number) => Promise<Round>): Prom
 
 const median = (values: number[]) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 
-/** What PostgreSQL takes of the bare UPDATE alone, heartbeats a second. */
+/** Heartbeats per second of the bare UPDATE in PostgreSQL alone. */
 async function raw(databaseUrl: string, agents: readonly Agent[]): Promise<{ batched: number; single: number }> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();

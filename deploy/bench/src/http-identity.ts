@@ -15,7 +15,7 @@ export type BenchIdentity = {
   /** Caller key of the gateway. */
   callerKeys: string;
   accessToken: string;
-  /** Keys that this identity knows, without end. */
+  /** Keys that this identity knows; they never expire. */
   newKey(): string;
   close(): Promise<void>;
 };

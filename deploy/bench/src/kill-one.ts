@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 import type { RunningStack } from "@muster/local";
 
-/** kill −9 of one of these processes at random; returns its name, and reports when it was down already. */
+/** kill −9 of one of these processes at random; returns its name, and whether it was down already. */
 export function killOne(running: RunningStack, isVictim: (name: string) => boolean): string {
   const stack = running.refresh();
   const pids: [string, number | null | undefined][] = [

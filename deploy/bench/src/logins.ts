@@ -87,8 +87,8 @@ function print(
 }
 
 /**
- * The load's two sides are processes of their own: neither measures what the other, or the cluster's logs, keep a loop
- * busy with.
+ * Both sides of the load are separate processes, so that neither the other side nor the cluster's logs delay
+ * measurements.
  */
 function startedSide(script: "logins-probe" | "logins-client", args: string[]): ChildProcess {
   return fork(fileURLToPath(new URL(`./${script}.js`, import.meta.url)), args);

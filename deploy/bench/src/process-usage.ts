@@ -37,7 +37,7 @@ function statOf(pid: number): Stat | null {
     const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
     return { parent: Number(fields[1]), ticks };
   } catch {
-    return null; // Ended between the listing and the look.
+    return null; // The process ended after it was listed.
   }
 }
 

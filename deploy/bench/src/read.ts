@@ -12,9 +12,9 @@ const roundMs = 3_000;
 const password = "correct horse battery staple";
 
 /**
- * `npm run bench -- read`: GET /orgs/sites with a session, one whole hop to PostgreSQL and back, on a cluster of its
- * own; by turns with a bare node:http server that answers the same bytes. Status 1 below 4 % of it, or above 40 times
- * its CPU.
+ * `npm run bench -- read`: GET /orgs/sites with a session, one whole hop to PostgreSQL and back, on a separate cluster;
+ * by turns with a bare node:http server that answers the same bytes. Status 1 below 4 % of it, or above 40 times its
+ * CPU.
  */
 export async function run(): Promise<void> {
   const running = await startStack({

@@ -14,16 +14,16 @@ import { startReceiver } from "./webhooks-cluster.ts";
 const command = fileURLToPath(new URL("../../local/dist/command.js", import.meta.url));
 const host = "bench.example.test";
 const waitMs = 60_000;
-/** Clocks, as docs/operations/restore.md has it. */
+/** Largest difference of clocks, as in docs/operations/restore.md. */
 const clockMs = 60_000;
 /** Results that verification may report for an intact chain. */
 const fine = new Set(["OK", "RESTORED", "UNPROTECTED_TAIL"]);
 
 /**
  * `npm run bench -- restore`: docs/operations/restore.md on one machine, word for word. A dump is taken, sites and
- * events are made after it, everything is stopped, the dump is restored beside an empty NATS, sessions are ended, the
- * restore is declared. Then verification, the old session, and webhooks are looked at. Status 1 when one of them is
- * not as the page says.
+ * events are made after it, everything is stopped, the dump is restored with an empty NATS, sessions are ended, the
+ * restore is declared. Then verification, the old session, and webhooks are checked. Status 1 when one of them is not
+ * as the page says.
  */
 export async function run(): Promise<void> {
   const bin = pairBinaries();

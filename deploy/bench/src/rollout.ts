@@ -174,7 +174,7 @@ async function drive(of: {
     );
     state = rows[0] ?? state;
     mostInFlight = Math.max(mostInFlight, state.in_flight);
-    // All devices once more: none may be offered it any more.
+    // Sends heartbeats of all devices once more: none may be offered the release.
     if (state.state === "halted" && haltedAtHeard === Number.POSITIVE_INFINITY) haltedAtHeard = heard;
     if (state.state !== "halted" && isOver()) break;
   }
@@ -252,7 +252,7 @@ async function order(root: Call, method: string, path: string, body?: object): P
   return reply.body;
 }
 
-/** As documented, judged apart from the service. */
+/** The documented rule, computed independently of the service. */
 function inBucket(rolloutId: string, deviceId: string): boolean {
   const first = createHash("sha256")
     .update(rolloutId + deviceId)

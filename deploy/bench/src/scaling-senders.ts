@@ -41,10 +41,7 @@ export async function senders(): Promise<Step[]> {
   return steps;
 }
 
-/**
- * One sender, three, and one again while a queue is drained: what arrived, and what did without saying that it may be a
- * repeat.
- */
+/** One sender, three, and one again while a queue is drained: deliveries that arrived, and silent repeats. */
 export async function sendersThatCome() {
   let counted = { deliveries: fewRows, missing: fewRows, "silent repeats": 0, seconds: 0 };
   await withWebhooks({ origins, webhooks, scheme: "http", remember: true }, async (bench) => {

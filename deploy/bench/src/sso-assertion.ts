@@ -20,7 +20,7 @@ export function requestIn(location: string) {
 
 /**
  * A signed response of about `bytes`, as base64. Everything is written in canonical form at once, so that signing costs
- * the load generator little: the figure is of who verifies.
+ * the load generator little: the figure is that of verification.
  */
 export function responseTo(
   request: ReturnType<typeof requestIn>,

@@ -2,8 +2,8 @@ import { createSign, generateKeyPairSync } from "node:crypto";
 import { createServer } from "node:https";
 import { testCertificate } from "@muster/testing";
 
-// The provider side of the bench `sso`, a process of its own: node sso-provider.js NAME PORT. It answers as fast as it
-// can and judges nothing.
+// The provider side of the bench `sso`, a separate process: node sso-provider.js NAME PORT. It answers as fast as it
+// can and checks nothing.
 const [name = "", port = ""] = process.argv.slice(2);
 const issuer = `https://${name}:${port}`;
 const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "prime256v1" });

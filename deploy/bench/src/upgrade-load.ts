@@ -19,14 +19,14 @@ export type UpgradeLoad = {
   failures: Failure[];
   revoked: number;
   admitted: number;
-  /** Names what comes from now on. */
+  /** Names the phase of the requests from now on. */
   phase(name: string): void;
   stop(): Promise<void>;
 };
 
 /**
- * Clients that never repeat a request, each over a connection of its own, so that what fails once is seen: sites made
- * and listed, events for webhooks, audit rows, people, keys made and revoked, sign-ins, heartbeats and logs of agents.
+ * Clients that never repeat a request, each over its own connection, so that each failure is seen: sites made and
+ * listed, events for webhooks, audit rows, people, keys made and revoked, sign-ins, heartbeats and logs of agents.
  */
 export function startUpgradeLoad(
   url: string,
@@ -115,7 +115,7 @@ export function startUpgradeLoad(
     await send({ method: "GET", path: "/auth/me", headers }, 200);
     if (!(await send({ method: "DELETE", path: `/api-keys/${made.body.id}` }, 200))) return;
     load.revoked += 1;
-    // Answered 401, or it is a failure; and one that let it in counts by itself.
+    // Any answer but 401 is a failure; an admitted request is counted separately.
     const before = load.failures.length;
     await send({ method: "GET", path: "/auth/me", headers }, 401);
     if (load.failures[before]?.status === 200) load.admitted += 1;

@@ -62,7 +62,7 @@ async function startLoad({ url }: RollingStack, receiver: Receiver): Promise<Upg
   return startUpgradeLoad(url, { token, key: String(key), places, agents });
 }
 
-/** Forward and back, as `helm upgrade` and `helm rollback` do: new ones come before old ones go. */
+/** Forward and back, as `helm upgrade` and `helm rollback` do: new processes start before old ones stop. */
 async function rolled(stack: RollingStack, load: UpgradeLoad, old: Version, current: Version): Promise<void> {
   const phase = async (name: string, step?: () => Promise<void>) => {
     load.phase(name);

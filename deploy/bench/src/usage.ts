@@ -87,7 +87,7 @@ async function isAdmitted(url: string, key: string): Promise<boolean> {
   return reply.status === 200;
 }
 
-/** `usageCount` once it is what was hoped for, or after it stood still for three seconds. */
+/** `usageCount` once it has the expected value, or has not changed for three seconds. */
 async function settledCount(root: Call, id: string, wanted: number): Promise<number> {
   let last = -1;
   for (let still = 0; still < 30; ) {

@@ -17,7 +17,7 @@ export async function run([rows = "1000000", folder]: string[] = []): Promise<vo
     const { partnerId: otherPartner, orgId: otherOrg } = await newOrganization(root);
     await fill(async (owner) => {
       await insertPeople(owner, Number(rows), partnerId, orgId, "org-viewer");
-      // A role that few have here and everybody there.
+      // A role that few users have here and all users there.
       await insertPeople(owner, Number(rows) / 10, otherPartner, otherOrg, "org-admin");
     });
     return orgId;

@@ -25,9 +25,9 @@ type Hook = { id: string; orgId: string; port: number };
  * `npm run bench -- webhooks-chaos [kills] [least] [most]`: kill −9 of a random dispatcher (three of them match and
  * send), NATS or PostgreSQL every `least` to `most` seconds (by default 20 kills, 2 to 6 s apart; the required measure
  * is 50, 5 to 20 s apart) while clients emit events over HTTP, some of them twice and some under the same id in two
- * organizations. Then counts at the receiver: every acknowledged event at every webhook, and no repeat that neither
- * says so nor is a retry. And, with the load going on after the last kill, until when anything was due for a second or
- * longer. Status 1 when one of them does not hold.
+ * organizations. Then counts at the receiver: every acknowledged event at every webhook, and no repeat that is neither
+ * marked as possible nor a retry. Then, while the load continues after the last kill, until when a delivery was due for
+ * a second or longer. Status 1 when one of them does not hold.
  */
 export async function run([kills = "20", least = "2", most = "6"]: string[] = []): Promise<void> {
   const receiver = await startReceiver(origins, "https", true);

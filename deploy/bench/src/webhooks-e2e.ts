@@ -36,8 +36,8 @@ type Row = Record<string, string | number>;
  * (`idle,rest,capacity,neighbour,hanging,kill`, all of them when not said) for as many seconds (20) and rounds (1):
  * nothing at all; 100 events a second; 16 connections as fast as they go; the same beside one busy process of nice 10
  * per core; 100 a second of which 30 % go to a tenant with one endpoint that hangs; 200 a second while the dispatcher
- * is killed −9 three times. Before the first of those that post, 16 connections do for half a minute, which is not
- * measured. Ends with status 1 when an accepted event was lost or repeated without saying so.
+ * is killed −9 three times. Before the first step that posts events, 16 connections post for half a minute, which is
+ * not measured. Ends with status 1 when an accepted event was lost or repeated without saying so.
  */
 export async function run([wanted = steps.join(","), seconds = "20", rounds = "1"]: string[] = []): Promise<void> {
   const unknown = wanted.split(",").filter((each) => !steps.some((step) => step === each));
@@ -206,7 +206,7 @@ function groupsOf(running: RunningStack): Groups {
   };
 }
 
-/** What a compiler beside us would take: one loop per core, of a lower priority. */
+/** The load of another program such as a compiler: one loop per core, of a lower priority. */
 function busyNeighbours(): { stop(): void } {
   const loops = Array.from({ length: availableParallelism() }, () =>
     spawn("nice", ["-n", "10", process.execPath, "-e", "for (;;);"], { stdio: "ignore" }),

@@ -24,9 +24,9 @@ const phases: readonly Phase[] = [
 
 /**
  * `npm run bench -- webhooks-fairness [per second] [seconds]`: events (400) a second to 195 webhooks for as many
- * seconds (10), alone, beside a webhook that hangs, beside a burst that another replica of the emitting service puts
- * into the same outbox, and beside one that goes right into the stream; from when each event was due to its arrival, by
- * the 195 alone.
+ * seconds (10): alone, together with a webhook that hangs, with a burst that another replica of the emitting service
+ * puts into the same outbox, and with a burst directly into the stream. Measures the time from when each event of the
+ * 195 was due to its arrival.
  */
 export async function run([perSecond = "400", seconds = "10"]: string[] = []): Promise<void> {
   const table: Record<string, string | number>[] = [];
@@ -61,7 +61,7 @@ async function measure(
   ms: number,
 ) {
   const { hooks, receiver } = bench;
-  // The first hangs; the four of the second organization get the burst.
+  // The first webhook hangs; the four of the second organization get the burst.
   const [hanging] = hooks;
   const bursting = hooks.slice(4, 8);
   const healthy = hooks.slice(1).filter((hook) => !bursting.includes(hook));

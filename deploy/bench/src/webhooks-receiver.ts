@@ -18,7 +18,7 @@ export type ReceiverCounts = {
 };
 
 /**
- * A process of its own: `origins` listeners that answer 200 to everything, HTTPS with the test CA's certificate when
+ * A separate process: `origins` listeners that answer 200 to everything, HTTPS with the test CA's certificate when
  * asked. Records ids only on request, since that costs more than answering.
  */
 const [origins = "50", scheme = "http", remember = ""] = process.argv.slice(2);

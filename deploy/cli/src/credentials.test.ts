@@ -64,7 +64,7 @@ describe("credentials", () => {
     expect(kept.session(url)).toBeNull();
   });
 
-  it("are not locked for ever by a process that died", async () => {
+  it("are not locked for ever by a killed process", async () => {
     await kept.keep(url, session);
     writeFileSync(`${kept.file}.lock`, "1");
     const past = new Date(Date.now() - 60_000);

@@ -6,7 +6,7 @@ const programs = {
   audit: "../muster-audit.mjs",
   key: "../muster-key.mjs",
   release: "../muster-release.mjs",
-  /** What belongs to a checkout: keys of a cluster, and its secrets under a new key. */
+  /** Programs of a checkout: they create a cluster's keys and re-encrypt its secrets. */
   cluster: "../../local/muster.mjs",
 } as const;
 

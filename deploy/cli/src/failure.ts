@@ -1,6 +1,6 @@
 import type { ApiError } from "@muster/client";
 
-/** What the program ends with (docs/cli.md#exit-codes). */
+/** Exit codes of the program (docs/cli.md#exit-codes). */
 export const exits = {
   failed: 1,
   usage: 2,
@@ -24,7 +24,7 @@ export class Failure extends Error {
 
 export const wrongUsage = (message: string) => new Failure(exits.usage, message);
 
-/** What an error of the API ends with. */
+/** The exit code for an error of the API. */
 export function exitCodeOf(status: number, code: string): number {
   if (code === "network_error" || status === 429 || status >= 500) return exits.unavailable;
   if (status === 401) return exits.signedOut;

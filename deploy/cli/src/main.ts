@@ -8,5 +8,5 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 
 const { env, stdin, stdout, stderr } = process;
 process.exitCode = await run(process.argv.slice(2), { env, stdin, stdout, stderr });
-// A question that was not asked to the end keeps standard input open.
+// An unanswered prompt keeps standard input open.
 if (!stdin.isTTY) stdin.destroy();

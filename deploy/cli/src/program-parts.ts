@@ -11,7 +11,7 @@ export const all = <T extends Globals>(command: Command) => command.optsWithGlob
 
 export const organization = () => new Option("--org <id>", "the organization that it is about");
 
-/** A program that was run has said by itself what was wrong. */
+/** Another program that was run has printed its errors itself. */
 export function ended(code: number): void {
   if (code !== 0) throw new Failure(code, "");
 }

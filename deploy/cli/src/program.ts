@@ -22,7 +22,7 @@ export function programOf(io: Io): Command {
     .configureOutput({
       writeOut: (text) => io.stdout.write(text),
       writeErr: (text) => io.stderr.write(text),
-      // Said as everything else is, and where to look.
+      // Reported like other errors, with the place of the help.
       outputError: (text, write) => write(text.replace(/^error: /, "muster: ")),
     })
     .showHelpAfterError("`--help` after the command shows what it takes, with an example.")

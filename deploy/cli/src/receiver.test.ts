@@ -64,7 +64,7 @@ describe("a receiver of deliveries", () => {
     expect(handed?.[0]).not.toHaveProperty("host");
   });
 
-  it("answers 502 when the application cannot be reached, and says why", async () => {
+  it("answers 502 when the application cannot be reached, and reports the cause", async () => {
     const { status, seen } = await received(request(sentBody), () => Promise.reject(new Error("connect ECONNREFUSED")));
     expect([status, seen[0]?.forwarded]).toEqual([502, "connect ECONNREFUSED"]);
   });

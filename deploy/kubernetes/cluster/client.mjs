@@ -107,7 +107,7 @@ export async function ask(...args) {
 
 export const keys = () => JSON.parse(readFileSync(join(dir, "keys", "keys.json"), "utf8"));
 
-/** Of those under way, what stops each. */
+/** Functions that stop the loads under way. */
 const loads = new Set();
 
 /**

@@ -14,7 +14,7 @@ export function keepLogs() {
     try {
       return readdirSync(join(dir, "pods"), { recursive: true });
     } catch (error) {
-      // A pod's folder went while it was read: the next look, half a second later, has what is left.
+      // A pod's folder was removed while it was read: the next check, half a second later, reads what is left.
       if (error.code !== "ENOENT") throw error;
       return [];
     }

@@ -45,7 +45,7 @@ const scale = async (replicas) => {
   await kubectl("rollout", "status", "deployment/muster-webhook-sender", "--timeout=90s");
 };
 
-/** The dispatcher alone goes 1 → 3 → 1 under load: each accepted event arrives. */
+/** The dispatcher alone is scaled 1 → 3 → 1 under load: each accepted event arrives. */
 export async function dispatcher(session) {
   const { seen, silentRepeats, close } = receiver();
   await webhook(session);

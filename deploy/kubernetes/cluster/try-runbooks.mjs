@@ -30,7 +30,7 @@ const begin = (script, port) =>
   bash(`setsid ${join(root, "deploy/kubernetes/cluster", script)} ${dir} >>${dir}/log/restored.log 2>&1 </dev/null &
     for i in $(seq 100); do (exec 3<>/dev/tcp/10.199.0.1/${port}) 2>/dev/null && exit 0; sleep 0.2; done; exit 1`);
 
-/** The block of a runbook that begins so, with names of this cluster in place of those that its reader has. */
+/** The block of a runbook that starts with `begins`, with names of this cluster instead of the reader's. */
 function block(page, begins) {
   const text = readFileSync(join(root, "docs/operations", page), "utf8");
   const found = text.split("```sh\n").find((part) => part.startsWith(begins));
@@ -43,7 +43,7 @@ function block(page, begins) {
 }
 const type = (commands) => bash(`cd ${root}; kubectl() { kubebox kubectl "$@"; }\n${commands}`);
 
-/** docs/operations/disasters.md: its first looks answer. */
+/** docs/operations/disasters.md: its first commands work. */
 export async function looks() {
   const [objects, ready, errors] = block("disasters.md", "kubectl -n muster get pods,events").trim().split("\n");
   must((await type(objects)).includes("pod/muster-gateway"), "pods and events are listed");

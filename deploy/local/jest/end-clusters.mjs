@@ -1,5 +1,5 @@
-// A jest reporter: ends each cluster that end-to-end suites lend or share once the last suite that may use it is done. A
-// cluster at rest takes processor time and memory from the suites that follow (docs/performance/memory.md).
+// A jest reporter: ends each cluster that end-to-end suites lend or share once the last suite that may use it is done.
+// An idle cluster takes processor time and memory from the suites that follow (docs/performance/memory.md).
 import { readFileSync } from "node:fs";
 import { endCluster } from "./global-teardown.mjs";
 import { clusterOf } from "./sequencer.mjs";
@@ -25,7 +25,7 @@ export default class {
     for (const [name, paths] of this.#left) {
       if (!paths.delete(path) || paths.size > 0) continue;
       const ended = endCluster(name);
-      // What went wrong is the teardown's to report, which waits for them.
+      // The teardown waits for these promises and reports their failures.
       ended.catch(() => undefined);
       globalThis.musterEnded = [...(globalThis.musterEnded ?? []), ended];
     }

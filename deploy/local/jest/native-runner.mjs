@@ -1,6 +1,6 @@
-// jest's `testRunner`: imports test files into the worker itself instead of a vm context of their own. Packages are
-// then loaded once per worker; sources of this repository once per test file (typescript-hooks.mjs), so that no file
-// finds what another left in a module's state.
+// jest's `testRunner`: imports test files into the worker itself instead of a separate vm context. Packages are then
+// loaded once per worker; sources of this repository once per test file (typescript-hooks.mjs), so that no file finds
+// what another left in a module's state.
 import { createRequire, register } from "node:module";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";

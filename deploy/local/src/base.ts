@@ -28,7 +28,7 @@ type Options = {
   ports: Record<string, number>;
   /** Makes database and roles; this process itself when left out. */
   prepareDatabase?: PrepareDatabase;
-  /** Takes over what was started, as soon as it runs: it must be stopped also when the other part fails. */
+  /** Called with each part as soon as it runs: it must be stopped also when the other part fails. */
   adopt: (name: BaseName, keeper: Keeper) => void;
   changed: () => void;
   say: (line: string) => void;
@@ -65,7 +65,7 @@ export const parties: readonly string[] = ["postgres", "nats", "pgbouncer", ...s
 
 export const certificateFolder = (dataDir: string) => join(dataDir, "keys", "tls");
 
-// What only some clusters need is loaded for them: the launcher stays as long as they do.
+// Modules that only some clusters need are loaded on demand: the launcher runs as long as the cluster.
 const certificatesIn = async (folder: string) =>
   (await import("./certificates.ts")).clusterCertificates(folder, parties);
 const inThisProcess: PrepareDatabase = async (adminUrl, keys) =>

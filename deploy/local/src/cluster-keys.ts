@@ -61,8 +61,8 @@ export function clusterKeys(args: string[]): void {
 }
 
 /**
- * The keys of a cluster, completed. Where one encryption key was that of all services, it goes on to encrypt: pods of
- * the version before, which know no other, run beside the new ones while those come.
+ * The keys of a cluster, completed. Where all services had one encryption key, it still encrypts: during an upgrade
+ * pods of the version before, which know no other, run together with new ones.
  */
 function withOlderFirst(kept: Kept): Keys {
   const keys = completeKeys(kept);

@@ -50,7 +50,8 @@ describe("the data folder", () => {
 
   it("of a launcher that has ended can be taken, also when another process has its pid now", async () => {
     const file = join(dataDir, "launcher.json");
-    // The test itself has that pid, was born at another time, and bears no name of this folder: it must survive.
+    // The test itself has that pid, was born at another time, and its command line does not name this folder: it must
+    // survive.
     writeJson(file, { pid: process.pid, birth: `${birthOf(process.pid)}0`, url: "", children: { audit: process.pid } });
     const lock = await takeDataFolder(dataDir, "http://127.0.0.1:1");
     expect(lock.leftOver).toEqual([]);

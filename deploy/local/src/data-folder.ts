@@ -22,8 +22,8 @@ const neededBytes = 300 * 1024 * 1024;
 /** Creates the data folder, or throws a Problem with the reason: no permission, or less than 300 MB free. */
 export function openDataFolder(dataDir: string): void {
   try {
-    // Others may pass through (PostgreSQL's user does when root starts the cluster), not list; secrets have modes of
-    // their own.
+    // Others may pass through (PostgreSQL's user does when root starts the cluster), not list; secrets have stricter
+    // modes.
     mkdirSync(dataDir, { recursive: true, mode: 0o711 });
     for (const folder of ["logs", "keys"]) mkdirSync(join(dataDir, folder), { recursive: true, mode: 0o700 });
     const probe = join(dataDir, "keys", ".writable");
@@ -77,7 +77,9 @@ export function clusterPlace(dataDir: string, user: RunAs): { folder: string; el
   return { folder, elsewhere: true };
 }
 
-/** Removes clusters of temporary data folders that are gone (tests); those of other folders are never touched. */
+/**
+ * Removes clusters of temporary data folders that no longer exist (tests); those of other folders are never touched.
+ */
 function removeForgotten(parent: string): void {
   for (const name of readdirSync(parent).filter((entry) => entry.startsWith("data-"))) {
     const note = join(parent, name, "data-folder");

@@ -7,14 +7,14 @@ const downloadMs = 120_000;
 
 /**
  * Unpacks Debian packages into `<work>/unpacked` without installing them, which would start their servers. Throws an
- * Error that says which step failed.
+ * Error that names the failed step.
  */
 export function unpackDebian(work: string, packages: readonly string[]): string {
   if (onPath("apt-get", process.env.PATH ?? "").length === 0) throw new Error("no apt-get on this system");
   const unboxed = process.getuid?.() === 0 ? ["-o", "APT::Sandbox::User=root"] : [];
   const known = spawnSync("apt-get", [...unboxed, "download", ...packages], { cwd: work, timeout: downloadMs });
   if (known.status !== 0) {
-    // Lists of our own: the system's are not ours to refresh, and a plain user could not.
+    // Separate package lists: a plain user cannot refresh the system's.
     const lists = join(work, "lists");
     mkdirSync(join(lists, "partial"), { recursive: true });
     const own = [...unboxed, "-o", `Dir::State::lists=${lists}`, "-o", `Dir::Cache=${work}`];

@@ -81,7 +81,7 @@ export async function logout(io: Io, options: Globals): Promise<void> {
   if (!credentials.session(url)) return void io.stderr.write(`Not signed in at ${url}\n`);
   const { muster } = connect({ ...io, env: { ...io.env, MUSTER_API_KEY: undefined } }, { url });
   const { error, response } = await muster.POST("/api/v1/auth/logout");
-  // A session that has ended already is what is wanted.
+  // A session that has already ended is no failure.
   if (error && response.status !== 401) throw new Failure(exits.unavailable, "the session was not ended", error);
   await credentials.keep(url, null);
   io.stderr.write(`Signed out at ${url}\n`);
