@@ -76,3 +76,14 @@ export async function newOrganization(call: Call): Promise<{ partnerId: string; 
     await delay(50);
   }
 }
+
+/** A new administrator of the organization, who accepted the invitation with the bench's password. */
+export async function newPerson(url: string, call: Call, orgId: string): Promise<{ email: string }> {
+  const { body } = await call("GET", "/roles");
+  const roleId = (body.data as { id: string; key: string }[]).find(({ key }) => key === "org-admin")?.id;
+  const email = `bench-${randomUUID()}@example.com`;
+  const invited = await call("POST", "/users", { email, name: "Bench", orgId, roleId });
+  const token = new URLSearchParams(new URL(String(invited.body.inviteUrl)).hash.slice(1)).get("token");
+  await step(url, "/auth/accept-invite", { token, password }, null);
+  return { email };
+}

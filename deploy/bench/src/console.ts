@@ -1,7 +1,6 @@
-import { randomUUID } from "node:crypto";
 import { startStack } from "@muster/local";
 import { type Browser, type CDPSession, chromium, type Page } from "playwright-core";
-import { callAt, newAdministrator, newOrganization, password } from "./administrator.ts";
+import { newAdministrator, newOrganization, newPerson, password } from "./administrator.ts";
 import { fillTenant } from "./console-rows.ts";
 
 /** As a phone on a slow network: 1.6 Mbit/s, 150 ms, a quarter of this processor. */
@@ -90,13 +89,7 @@ async function filled(url: string, databaseUrl: string, rows: number, receiver: 
   const webhookId = String(made.body.id);
   await call("PATCH", `/webhooks/${webhookId}`, { status: "paused" });
   await fillTenant(databaseUrl, rows, { partnerId, orgId, webhookId });
-  const { body } = await call("GET", "/roles");
-  const roles = body.data as { id: string; key: string }[];
-  const roleId = roles.find(({ key }) => key === "org-admin")?.id;
-  const email = `bench-${randomUUID()}@example.com`;
-  const invited = await call("POST", "/users", { email, name: "Bench", orgId, roleId });
-  const token = new URLSearchParams(new URL(String(invited.body.inviteUrl)).hash.slice(1)).get("token");
-  await callAt(url, null, "POST", "/auth/accept-invite", { token, password });
+  const { email } = await newPerson(url, call, orgId);
   return { email, password, webhookId };
 }
 

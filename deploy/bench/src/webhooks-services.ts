@@ -7,23 +7,24 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type RunningStack, startStack } from "@muster/local";
 import pg from "pg";
-import { administrator, callAt, newOrganization, password } from "./administrator.ts";
+import { administrator, callAt, newOrganization, newPerson, password } from "./administrator.ts";
 import { loadAverage, usageOf } from "./process-usage.ts";
 import { percentiles } from "./webhooks-cluster.ts";
 
 const perSecond = 5;
 const warmSeconds = 5;
-const types = ["device.enrolled", "device.online"] as const;
+const types = ["device.enrolled", "device.online", "user.login"] as const;
 
-type Arrival = { id: string; type: string; deviceId: string; atMs: number; eventMs: number };
+/** `subject`: id of the device, or of the session. */
+type Arrival = { id: string; type: string; subject: string; atMs: number; eventMs: number };
 
 /**
- * `npm run bench -- webhooks-services [seconds]`: events that services emit by themselves. Five devices a second (for
- * 20 seconds) enroll and send their first heartbeat; a webhook gets `device.enrolled` and `device.online`. Prints the
- * time to the request at the receiver, from COMMIT and from the event's own timestamp, which is taken before. COMMIT
- * is PostgreSQL's commit timestamp, which the server takes before the WAL is on the disk, on the clock of the same
- * machine. CPU is that of webhook-dispatcher and of PostgreSQL, whose part holds enrollment, too. Ends with status 1
- * when an event did not come within 10 seconds.
+ * `npm run bench -- webhooks-services [seconds]`: events that services emit by themselves. Five times a second (for
+ * 20 seconds) a device enrolls and sends its first heartbeat, then a person signs in; a webhook gets `device.enrolled`,
+ * `device.online` and `user.login`. Prints the time to the request at the receiver, from COMMIT and from the event's
+ * own timestamp, which is taken before. COMMIT is PostgreSQL's commit timestamp, which the server takes before the WAL
+ * is on the disk, on the clock of the same machine. CPU is that of webhook-dispatcher and of PostgreSQL, whose part
+ * holds enrollments and sign-ins, too. Ends with status 1 when an event did not come within 10 seconds.
  */
 export async function run([seconds = "20"]: string[] = []): Promise<void> {
   const receiver = await startReceiver();
@@ -58,8 +59,9 @@ export async function run([seconds = "20"]: string[] = []): Promise<void> {
       root("POST", "/enrollment-keys", { orgId, name: "Bench", maxUsage: total, expiresAt }),
     );
     const loadBefore = loadAverage();
-    const devices = new Set<string>();
-    const enroll = async (number: number) => {
+    const { email } = await newPerson(url, root, orgId);
+    const measured = { devices: new Set<string>(), sessions: new Set<string>() };
+    const act = async (number: number) => {
       const machine = {
         hostname: "bench",
         os: "linux",
@@ -71,38 +73,47 @@ export async function run([seconds = "20"]: string[] = []): Promise<void> {
       const { agentId, token } = await must(201, callAt(url, null, "POST", "/agents/enroll", wanted));
       const beat = { agentVersion: "1.0.0" };
       await must(200, callAt(url, String(token), "POST", `/agents/${agentId}/heartbeat`, beat));
-      if (number >= warmSeconds * perSecond) devices.add(String(agentId));
+      const { accessToken } = await must(200, callAt(url, null, "POST", "/auth/login", { email, password }));
+      if (number < warmSeconds * perSecond) return;
+      measured.devices.add(String(agentId));
+      measured.sessions.add(sessionOf(String(accessToken)));
     };
+    const subjectsOf = (type: string) => (type === "user.login" ? measured.sessions : measured.devices);
     const under: Promise<void>[] = [];
     const { services, postgres } = running.refresh();
     const groups = { dispatcher: [services["webhook-dispatcher"]?.pid ?? 0], postgres: [postgres?.pid ?? 0] };
     let before = usageOf(groups);
     for (let number = 0; number < total; number++) {
       if (number === warmSeconds * perSecond) before = usageOf(groups);
-      under.push(enroll(number));
+      under.push(act(number));
       await sleep(1_000 / perSecond);
     }
     await Promise.all(under);
-    const isThere = () => receiver.arrivals.filter(({ deviceId }) => devices.has(deviceId)).length >= devices.size * 2;
+    const arrivalsOf = (wanted: string) =>
+      receiver.arrivals.filter(({ type, subject }) => type === wanted && subjectsOf(wanted).has(subject));
+    const missingOf = (type: string) =>
+      subjectsOf(type).size - new Set(arrivalsOf(type).map(({ subject }) => subject)).size;
+    const isThere = () => types.every((type) => missingOf(type) === 0);
     for (let tries = 0; tries < 100 && !isThere(); tries++) await sleep(100);
     const after = usageOf(groups);
     const cpu = Object.keys(groups).map((name) => (after.get(name)?.cpuMs ?? 0) - (before.get(name)?.cpuMs ?? 0));
     const committed = await commitTimes(owner);
     const table = types.map((type) => {
-      const own = receiver.arrivals.filter((each) => each.type === type && devices.has(each.deviceId));
+      const own = arrivalsOf(type);
       const ofEvent = percentiles(own.map(({ atMs, eventMs }) => atMs - eventMs));
       const ofCommit = percentiles(own.map(({ id, atMs }) => atMs - (committed.get(id) ?? Number.NaN)));
       const loads = `${loadBefore.toFixed(1)} → ${loadAverage().toFixed(1)}`;
-      const missing = devices.size - new Set(own.map(({ deviceId }) => deviceId)).size;
       const both = (share: number) => [ofCommit(share), ofEvent(share)].map((ms) => ms.toFixed(1)).join(" · ");
       return {
         type,
         load: loads,
-        events: devices.size,
+        events: subjectsOf(type).size,
         "p50 ms of COMMIT · event": both(0.5),
         "p99 ms of COMMIT · event": both(0.99),
-        "CPU ms/event, dispatcher · PostgreSQL": cpu.map((ms) => (ms / devices.size / 2).toFixed(1)).join(" · "),
-        missing,
+        "CPU ms/event, dispatcher · PostgreSQL": cpu
+          .map((ms) => (ms / measured.devices.size / types.length).toFixed(1))
+          .join(" · "),
+        missing: missingOf(type),
       };
     });
     console.table(table);
@@ -125,9 +136,11 @@ async function startWithCommitTimes(options: { dataDir: string }): Promise<Runni
   return await startStack(options);
 }
 
-/** Rows of tenancy's outbox keep the transaction that inserted them: `xmin` is that of their mark. */
+/** Rows of the outboxes keep the transaction that inserted them: `xmin` is that of their mark. */
 async function noteTransactions(owner: pg.Client): Promise<void> {
-  await owner.query("alter table tenancy.outbox add column bench_transaction xid8 default pg_current_xact_id()");
+  for (const schema of ["tenancy", "identity"]) {
+    await owner.query(`alter table ${schema}.outbox add column bench_transaction xid8 default pg_current_xact_id()`);
+  }
 }
 
 /** When the transaction of each event was committed, in milliseconds since 1970. */
@@ -135,8 +148,15 @@ async function commitTimes(owner: pg.Client): Promise<Map<string, number>> {
   const { rows } = await owner.query<{ id: string; ms: number }>(`
     select split_part(msg_id, '/', 2) as id,
            (extract(epoch from pg_xact_commit_timestamp(bench_transaction::xid)) * 1000)::float8 as ms
-    from tenancy.outbox where subject like 'events.%'`);
+    from (select msg_id, subject, bench_transaction from tenancy.outbox
+          union all select msg_id, subject, bench_transaction from identity.outbox) as outbox
+    where subject like 'events.%'`);
   return new Map(rows.map(({ id, ms }) => [id, ms]));
+}
+
+/** The session that an access token names. */
+function sessionOf(token: string): string {
+  return JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString("utf8")).sid;
 }
 
 /** The body of a reply with that status; throws an Error with the reply otherwise. */
@@ -155,7 +175,8 @@ async function startReceiver(): Promise<{ port: number; arrivals: Arrival[]; sto
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => {
       const { id, type, timestamp, data } = JSON.parse(Buffer.concat(chunks).toString("utf8"));
-      arrivals.push({ id, type, deviceId: String(data.deviceId ?? data.id), atMs, eventMs: Date.parse(timestamp) });
+      const subject = String(data.deviceId ?? data.sessionId ?? data.id);
+      arrivals.push({ id, type, subject, atMs, eventMs: Date.parse(timestamp) });
       response.writeHead(200, { "content-length": 2 }).end("ok");
     });
   });
