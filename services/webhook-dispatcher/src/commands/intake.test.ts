@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { describe, expect, it } from "@jest/globals";
 import { type Database, openDatabase } from "@muster/db";
 import { createLogger, uuidv7 } from "@muster/kit";
@@ -49,6 +50,31 @@ describe("a posted event", () => {
     expect(await dispatcher.queuedOf(webhook.id)).toBe(0);
     const { deliveries } = await dispatcher.deliveries(admin).listDeliveries({ webhookId: webhook.id });
     expect(deliveries).toMatchObject([{ eventId: id, status: "delivered", attempt: 1, responseStatus: 200 }]);
+  });
+
+  it("has its requests written before its answer, once the receiver's connections are open", async () => {
+    start();
+    const { admin, webhook } = await tenant();
+    await dispatcher.webhook(admin, receiver);
+    const order: string[] = [];
+    const accept = async () => {
+      order.length = 0;
+      await dispatcher.publishBy(admin, { type, id: uuidv7() }, {});
+      order.push("answer");
+    };
+    const origin = new URL(dispatcher.urlOf(receiver)).origin;
+    const note = (message: unknown) => {
+      if ((message as { request: { origin: string } }).request.origin === origin) order.push("request");
+    };
+    subscribe("undici:client:sendHeaders", note);
+    try {
+      await accept();
+      await until("both outcomes", async () => (await dispatcher.queuedOf(webhook.id)) === 0 && order.length === 3);
+      await accept();
+      expect(order).toEqual(["request", "request", "answer"]);
+    } finally {
+      unsubscribe("undici:client:sendHeaders", note);
+    }
   });
 
   it("is stored before the answer, and waits for a sender when none runs", async () => {

@@ -67,7 +67,11 @@ export function createIntake(deps: IntakeDeps): Intake {
     try {
       const events = batch.map(({ event }) => event);
       const accepted = await store(events, sends);
-      for (const { event, resolve } of batch) resolve(accepted.has(event));
+      const answer = () => {
+        for (const { event, resolve } of batch) resolve(accepted.has(event));
+      };
+      if (sends) afterRequests(answer);
+      else answer();
     } catch (error) {
       if (batch.length === 1 || error instanceof AppError) {
         for (const { reject } of batch) reject(error);
@@ -121,6 +125,15 @@ export function createIntake(deps: IntakeDeps): Intake {
       });
     },
   };
+}
+
+/**
+ * Runs `run` after the requests that have begun are written, unless they need a lookup or a new connection: undici
+ * writes to an idle connection in the next check phase, after it has read what the receiver sent unasked.
+ */
+function afterRequests(run: () => void): void {
+  // Ticks run after the promises that the requests wait for.
+  process.nextTick(() => setImmediate(run));
 }
 
 /** Plans each event by the number of requests that this process and the webhooks may have under way. */
