@@ -11,7 +11,7 @@ const self = "deploy/lint/citations.mjs";
 const outside = [
   /\b\d\d-(architecture|conventions|gateway|single-sign-on|audit|device-logs|webhooks|agent-release|kubernetes|real-cluster|quality|console)\b/,
   /\binterface (document|specification)\b/i,
-  /\((interface|design|conventions|architecture)[,:]/,
+  /\((interface|design|conventions|architecture)[,:]|\bInterface, ["“]/,
   /\bthe interface's? ["“]|\b(as|in) the (interface|design)\b/,
   /\b(issue|ticket) #?\d+\b/i,
   /(^|[\s"'`(])\/work\//,

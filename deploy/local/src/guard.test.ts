@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -58,6 +58,28 @@ describe("a guard", () => {
     process.kill(pid, "SIGKILL");
     expect(await gone(await pidIn(pidFile), 15_000)).toBe(true);
   });
+
+  it("leaves a process alone that has the pid of an ended server", async () => {
+    const other = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], { stdio: "ignore" });
+    const pid = other.pid as number;
+    started.push(pid);
+    const pidFile = join(folder, "reused");
+    writeFileSync(pidFile, `${pid}\n`);
+    const code = `
+      const { startGuard } = await import(process.argv[1]);
+      const { pid } = startGuard({ pidFile: ${JSON.stringify(pidFile)}, signal: "TERM", marker: "reused-marker" });
+      console.log(pid);`;
+    const launched = spawn(process.execPath, ["--input-type=module", "-e", code, built], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const guardPid = await new Promise<number>((resolve) =>
+      launched.stdout.once("data", (data) => resolve(Number(data))),
+    );
+    started.push(guardPid);
+    // Its launcher has ended; the guard tries for five seconds.
+    expect(await gone(guardPid, 15_000)).toBe(true);
+    expect(alive(pid)).toBe(true);
+  }, 20_000);
 
   it("kills nothing when there is no pid file, and ends by `stop`", async () => {
     const other = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], { stdio: "ignore" });
