@@ -20,8 +20,8 @@ export type DirectSends = {
    * `committedMs`, when COMMIT was sent, is sent only if its webhook has not changed since.
    */
   begin(leases: readonly DirectLease[], committedMs: number): void;
-  /** Deliveries were queued behind others of their webhook. */
-  noteBlocked(): void;
+  /** Deliveries of these webhooks wait until one of the webhook's own requests has ended. */
+  noteBlocked(webhookIds: Iterable<string>): void;
 };
 
 /** Runs the tasks that it is passed one after the other. */

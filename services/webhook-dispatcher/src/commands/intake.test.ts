@@ -1,5 +1,5 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import { describe, expect, it } from "@jest/globals";
+import { afterAll, describe, expect, it } from "@jest/globals";
 import { type Database, openDatabase } from "@muster/db";
 import { createLogger, uuidv7 } from "@muster/kit";
 import { outcome, until } from "@muster/testing";
@@ -12,6 +12,13 @@ const { dispatcher, receiver } = ownDispatcher();
 const log = createLogger("intake-test", "fatal");
 const start = ownSenders(dispatcher);
 const type = "device.online";
+const databases: Database[] = [];
+afterAll(() => Promise.all(databases.map((db) => db.close())));
+const ownDatabase = (name: string) => {
+  const db = openDatabase({ url: dispatcher.database.appUrl, max: 5, name, log });
+  databases.push(db);
+  return db;
+};
 const tenant = async (change: object = {}) => {
   const { orgId, admin } = await dispatcher.organization();
   const webhook = await dispatcher.webhook(admin, receiver, change);
@@ -194,7 +201,7 @@ describe("a change of the webhook between COMMIT and the request", () => {
       secret: () => patch({ secret: "" }),
       url: () => patch({ url, secret: "new" }),
     };
-    const own = openDatabase({ url: dispatcher.database.appUrl, max: 5, name: "late", log });
+    const own = ownDatabase("late");
     let made: Promise<unknown> | null = null;
     // The process is suspended after COMMIT until another caller's change was answered.
     const stalled = lateDatabase(own, async () => {
@@ -221,7 +228,6 @@ describe("a change of the webhook between COMMIT and the request", () => {
       await until("the request at the new URL", () => dispatcher.receivers[1].of(id).length === 1);
       expect(receiver.of(id)).toEqual([]);
     }
-    await own.close();
   });
 });
 
@@ -258,4 +264,37 @@ describe("one endpoint that hangs", () => {
     expect(hanging.busiest()).toBe(8);
     expect(await dispatcher.queuedOf(bad.id)).toBe(30);
   });
+
+  it("without a free slot causes no claims when other endpoints answer, and its next request follows its own answer", async () => {
+    const hanging = dispatcher.receivers[2];
+    const open: (() => void)[] = [];
+    hanging.answer((_request, response) => void open.push(() => response.end("ok")));
+    const own = ownDatabase("counted");
+    let claims = 0;
+    const counted: Database = {
+      ...own,
+      inOneFlight(who, fn, options) {
+        if (!options?.readOnly) claims += 1;
+        return own.inOneFlight(who, fn, options);
+      },
+    };
+    start({ on: counted, timeoutMs: 60_000 });
+    const bad = await dispatcher.organization();
+    await dispatcher.webhook(bad.admin, hanging);
+    const publishBad = () => dispatcher.publishBy(bad.admin, { type, id: uuidv7() }, {});
+    for (let n = 0; n < 9; n++) await publishBad();
+    await until("eight requests", () => open.length === 8);
+    const { webhook, publish } = await tenant();
+    const [claimsBefore, startedMs] = [claims, performance.now()];
+    for (let n = 0; n < 20; n++) {
+      const id = await publish();
+      await until("the request", () => receiver.of(id).length === 1);
+    }
+    await until("the outcomes", async () => (await dispatcher.queuedOf(webhook.id)) === 0);
+    // Polls of a queue with due rows are 250 ms apart.
+    expect(claims - claimsBefore).toBeLessThanOrEqual(Math.ceil((performance.now() - startedMs) / 250) + 2);
+    open[0]?.();
+    await until("the ninth request", () => open.length === 9);
+    for (const answer of open) answer();
+  }, 30_000);
 });

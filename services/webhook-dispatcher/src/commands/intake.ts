@@ -93,7 +93,7 @@ export function createIntake(deps: IntakeDeps): Intake {
       leasesOf(plan.deliveries).filter(({ claim }) => leased.has(claim.delivery_id)),
       storedMs,
     );
-    if (plan.blocked) sends?.noteBlocked();
+    if (plan.blocked.size > 0) sends?.noteBlocked(plan.blocked);
     if (plan.waiting) deps.wake();
     return new Set(accepted);
   };

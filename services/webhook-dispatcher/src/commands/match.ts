@@ -45,7 +45,7 @@ export async function matchDirectly(
       leasesOf(plan.deliveries).filter(({ claim }) => leased.has(claim.delivery_id)),
       storedMs,
     );
-    if (plan.blocked) sends.noteBlocked();
+    if (plan.blocked.size > 0) sends.noteBlocked(plan.blocked);
     if (plan.waiting || counts.queued > 0) deps.wake();
     return { ...counts, queued: counts.queued + rows.length };
   });

@@ -55,8 +55,8 @@ export type IntakePlan = {
   streamed: IntakeEvent[];
   /** Deliveries that are not leased although their webhook may get a request. */
   waiting: boolean;
-  /** Deliveries that wait for an answer of their own receiver. */
-  blocked: boolean;
+  /** Webhooks without a free slot whose deliveries wait for an answer of their own receiver. */
+  blocked: Set<string>;
 };
 
 /**
@@ -77,7 +77,7 @@ export function planIntake(
   const ofHost = new Counter(underWay);
   const ofHook = new Counter(() => 0);
   const ofBatch = new Counter(() => 0);
-  const plan: IntakePlan = { deliveries: [], streamed: [], waiting: false, blocked: false };
+  const plan: IntakePlan = { deliveries: [], streamed: [], waiting: false, blocked: new Set() };
   let room = limits.room;
   for (const event of events) {
     const place = places.get(event.orgId);
@@ -108,7 +108,7 @@ export function planIntake(
         ] as const)
           counter.add(key);
       } else if (mayGet) plan.waiting = true;
-      else plan.blocked = true;
+      else if (hook.closed) plan.blocked.add(hook.id);
     }
   }
   return plan;

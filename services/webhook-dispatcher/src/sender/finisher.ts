@@ -28,17 +28,17 @@ export type FinisherDeps = {
   limits: HealthLimits;
   /** Most concurrent requests of one organization. */
   organizationSlots: number;
-  /** A webhook waits for a slot that an outcome would free. */
-  isBlocked: () => boolean;
+  /** Whether a queued delivery waits for a slot that this outcome frees. */
+  frees: (outcome: Outcome) => boolean;
   /** No request is under way: no further outcome could join the batch. */
   isQuiet: () => boolean;
-  /** Called with the outcomes of each batch that was stored. */
-  onStored: (outcomes: readonly Outcome[]) => void;
+  /** Called with the outcomes of each stored batch, and whether any of them freed a slot that a delivery waits for. */
+  onStored: (outcomes: readonly Outcome[], isFreed: boolean) => void;
 };
 
 export type Finisher = {
   add(outcome: Outcome): void;
-  /** Stores what waits now: a webhook waits for a slot. */
+  /** What `frees` returns has changed: stores waiting outcomes at once if one of them frees a slot. */
   hurry(): void;
   /** Outcomes that are not stored yet. */
   waiting(): number;
@@ -49,13 +49,13 @@ export type Finisher = {
 };
 
 const batchMax = 256;
-/** Longest wait of an outcome for others in milliseconds, while no webhook waits for its slot. */
+/** Longest wait of an outcome for others in milliseconds, while none of them frees a slot that a delivery waits for. */
 const batchMs = 100;
 /**
- * Longest wait in milliseconds while a webhook waits for a slot: other outcomes of the event join; no wait when no
+ * Longest wait in milliseconds of an outcome that frees a slot: other outcomes of the event join; no wait when no
  * request is under way.
  */
-const blockedBatchMs = 4;
+const urgentBatchMs = 4;
 /** Most concurrent batches; rows that two of them touch are locked in one order. */
 const storesMax = 2;
 /**
@@ -72,7 +72,7 @@ const breakerCounter = counter("muster_webhook_breaker_opened_total", "Times tha
 
 /** Stores outcomes in batches, again until the database takes them: an outcome is never dropped. */
 export function createFinisher(deps: FinisherDeps): Finisher {
-  const { db, log, now, limits, organizationSlots, isBlocked, isQuiet, onStored } = deps;
+  const { db, log, now, limits, organizationSlots, frees, isQuiet, onStored } = deps;
   const pending: Outcome[] = [];
   let storing = 0;
   let stores = 0;
@@ -80,6 +80,8 @@ export function createFinisher(deps: FinisherDeps): Finisher {
   /** Number of waiting outcomes by webhook and by organization: each keeps a slot. */
   const waiting = new Map<string, number>();
   let isCrowded = false;
+  /** A waiting outcome frees a slot that a delivery waits for. */
+  let isUrgent = false;
   let timer: NodeJS.Timeout | undefined;
   let onIdle: (() => void) | null = null;
 
@@ -92,6 +94,7 @@ export function createFinisher(deps: FinisherDeps): Finisher {
       void store(pending.splice(0, batchMax));
       waiting.clear();
       isCrowded = false;
+      isUrgent = pending.some(frees);
     }
     if (pending.length === 0 && stores === 0) onIdle?.();
   };
@@ -108,10 +111,15 @@ export function createFinisher(deps: FinisherDeps): Finisher {
     }
   };
 
+  const becomeUrgent = () => {
+    isUrgent = true;
+    clearTimeout(timer);
+    timer = undefined;
+  };
+
   const flushSoon = () => {
-    const blocked = isBlocked();
-    if (blocked && isQuiet()) flush();
-    else timer ??= setTimeout(flush, blocked ? blockedBatchMs : batchMs);
+    if (isUrgent && isQuiet()) flush();
+    else timer ??= setTimeout(flush, isUrgent ? urgentBatchMs : batchMs);
   };
 
   const store = async (batch: Outcome[]) => {
@@ -132,9 +140,9 @@ export function createFinisher(deps: FinisherDeps): Finisher {
     stores -= 1;
     storing -= batch.length;
     for (const { next } of batch) attemptsCounter.inc({ outcome: next.status });
-    onStored(batch);
+    onStored(batch, batch.some(frees));
     if (pending.length === 0 && stores === 0) onIdle?.();
-    else if (pending.length >= besideMin || isCrowded || isBlocked() || onIdle !== null) flush();
+    else if (pending.length >= besideMin || isCrowded || isUrgent || onIdle !== null) flush();
     else if (pending.length > 0) flushSoon();
   };
 
@@ -195,10 +203,15 @@ export function createFinisher(deps: FinisherDeps): Finisher {
     add(outcome) {
       pending.push(outcome);
       noteWaiting(outcome);
+      if (!isUrgent && frees(outcome)) becomeUrgent();
       if (pending.length >= batchMax || isCrowded) flush();
       else if (stores === 0) flushSoon();
     },
-    hurry: flush,
+    hurry() {
+      if (isUrgent || !pending.some(frees)) return;
+      becomeUrgent();
+      flush();
+    },
     waiting: () => pending.length + storing,
     stuck: () => isStuck,
     drained() {

@@ -67,7 +67,10 @@ export function startSender(deps: SenderDeps): Sender {
   let ring: () => void = () => undefined;
   let rung = true;
   let busyAtMs = performance.now();
-  let isBlocked = false;
+  /** Webhooks, organizations and hosts, by id or name, without a free slot that a queued delivery waits for. */
+  const blocked = new Set<string>();
+  /** Requests of this process by webhook, until their outcomes are stored. */
+  const unsettled = new Map<string, number>();
   let idle: (() => void) | null = null;
 
   const wake = () => {
@@ -80,21 +83,26 @@ export function startSender(deps: SenderDeps): Sender {
     now: deps.now,
     limits: deps.limits,
     organizationSlots: deps.organizationSlots,
-    isBlocked: () => isBlocked,
+    frees: ({ claim }) => blocked.has(claim.webhook_id) || blocked.has(claim.org_id) || blocked.has(claim.host),
     isQuiet: () => inFlight === 0,
-    onStored(outcomes) {
-      // Slots are free again; when no webhook waits for one, a claim would find nothing.
-      if (isBlocked) wake();
+    onStored(outcomes, isFreed) {
+      // Slots are free again; when no queued delivery waits for one of them, a claim would find nothing.
+      if (isFreed) wake();
       else ring();
-      for (const { next } of outcomes) {
+      for (const { claim, next } of outcomes) {
+        settled(claim.webhook_id);
         if (next.status !== "retrying" || next.delayMs >= 60_000) continue;
         const dueMs = performance.now() + next.delayMs;
         setTimeout(wake, next.delayMs + retryGridMs - (dueMs % retryGridMs)).unref();
       }
     },
   });
-  const noteBlocked = () => {
-    isBlocked = true;
+  const noteBlocked = (webhookIds: Iterable<string>) => {
+    for (const id of webhookIds) {
+      // No outcome of this process will free a slot of it: a claim finds out, and polls follow.
+      if (!blocked.has(id) && !unsettled.has(id)) wake();
+      blocked.add(id);
+    }
     finisher.hurry();
   };
   const room = () => {
@@ -108,9 +116,11 @@ export function startSender(deps: SenderDeps): Sender {
   const { leaseMs, organizationSlots, hostSlots, limits } = deps;
   const wanted = { leaseMs, organizationSlots, hostSlots, endpointSlots: limits.endpointSlots };
   const claim = async (most: number) => {
-    const { claims, payloads, blocked } = await claimDue(db, { most, ...wanted });
-    isBlocked = false;
-    if (blocked > 0) noteBlocked();
+    const found = await claimDue(db, { most, ...wanted });
+    const { claims, payloads } = found;
+    blocked.clear();
+    for (const key of found.blocked) blocked.add(key);
+    finisher.hurry();
     // Already leased: only a webhook that is not cached in its present generation is read before the request.
     await endpoints.load((statement) => db.read(who(), statement), claims);
     return { claims, payloads };
@@ -124,16 +134,25 @@ export function startSender(deps: SenderDeps): Sender {
     else hosts.delete(host);
   };
 
+  const settled = (webhookId: string) => {
+    const left = (unsettled.get(webhookId) ?? 0) - 1;
+    if (left > 0) unsettled.set(webhookId, left);
+    else unsettled.delete(webhookId);
+  };
+
   // Made once: V8 makes a slow object of a copy with keys before it.
   const attempting: AttemptDeps = { ...deps, ending: ending.signal };
   const run = async (each: Claimed, endpoint: Endpoint | null, payload: Payload | null) => {
     count(each.host, 1);
+    unsettled.set(each.webhook_id, (unsettled.get(each.webhook_id) ?? 0) + 1);
     try {
       const outcome = await traced(each, payload, () => attempt(attempting, each, endpoint, payload));
       count(each.host, -1);
       if (outcome) finisher.add(outcome);
+      else settled(each.webhook_id);
     } catch (err) {
       count(each.host, -1);
+      settled(each.webhook_id);
       // Its lease expires, and the next sender marks its request as a possible repeat.
       log.error({ err, deliveryId: each.delivery_id }, "attempt failed unexpectedly");
     } finally {

@@ -44,7 +44,7 @@ type ClaimedRow = Claimed &
     /** The first row of its event, which has its body; null when that is kept no longer. */
     is_first: boolean;
     body: string | null;
-    blocked: number;
+    blocked: string[] | null;
   };
 
 const system = { caller: systemCaller("webhook-dispatcher") };
@@ -54,12 +54,12 @@ const keyOf = ({ org_id: orgId, event_id: eventId, created_at: at }: Claimed) =>
  * Leases due deliveries: a few per active webhook with free slots (first attempts before retries, one slot for the
  * oldest retry), at most the share of each organization and each host, endpoints in random order. An expired lease adds
  * its sender's attempt to the timeline, unless that sender stored an outcome. Committed when it resolves. `blocked`
- * counts the webhooks with a queue and no free slot.
+ * names the webhooks, organizations and hosts (ids and names) whose queued deliveries wait for a free slot.
  */
 export async function claimDue(
   db: Database,
   limits: ClaimLimits,
-): Promise<{ claims: Claimed[]; payloads: (Payload | null)[]; blocked: number }> {
+): Promise<{ claims: Claimed[]; payloads: (Payload | null)[]; blocked: readonly string[] }> {
   const { most, leaseMs } = limits;
   // The planner assumes that hardly any row meets a condition of row-level security, and would sort all rows of an
   // endpoint (1,500 for each of 200 endpoints) instead of reading the first two of an index. JIT compilation never pays
@@ -138,12 +138,21 @@ export async function claimDue(
       FROM claimed WHERE was_leased
       ON CONFLICT DO NOTHING
     )
-    -- The body of an event comes once, however many of its deliveries were claimed.
+    -- The body of an event comes once, however many of its deliveries were claimed; so does what is blocked.
     SELECT c.*, e.type, e.body, e.traceparent,
-           (SELECT count(*)::int FROM known WHERE may_send AND (slots <= 0 OR org_slots <= 0 OR host_slots <= 0)) AS blocked
+           CASE WHEN c.ordinal IS NULL OR c.ordinal = 1 THEN (
+             SELECT array_agg(DISTINCT full_one.key)
+             FROM known AS k
+             CROSS JOIN LATERAL (
+               VALUES (k.slots, k.id::text), (k.org_slots, k.org_id::text), (k.host_slots, k.host)
+             ) AS full_one (slots, key)
+             WHERE k.may_send AND full_one.slots <= 0
+           ) END AS blocked
     FROM (VALUES (1)) AS always
     LEFT JOIN (
-      SELECT *, row_number() OVER (PARTITION BY org_id, event_id, created_at) = 1 AS is_first FROM claimed
+      SELECT *, row_number() OVER (PARTITION BY org_id, event_id, created_at) = 1 AS is_first,
+             row_number() OVER () AS ordinal
+      FROM claimed
     ) AS c ON true
     LEFT JOIN LATERAL (
       SELECT e.type, e.body, e.traceparent FROM webhook_events e
@@ -160,7 +169,7 @@ export async function claimDue(
     if (row.is_first && body !== null) bodies.set(keyOf(row), { type, body, traceparent });
   }
   const payloads = claims.map((row) => bodies.get(keyOf(row)) ?? null);
-  return { claims, payloads, blocked: rows[0]?.blocked ?? 0 };
+  return { claims, payloads, blocked: rows.find(({ blocked }) => blocked !== null)?.blocked ?? [] };
 }
 
 /** Milliseconds until a delivery of an active webhook may be due, `most` when none is queued; reads only. */
