@@ -9,6 +9,8 @@ export type DirectSends = {
   limits: Omit<ClaimLimits, "most">;
   /** Number of deliveries that this process may lease now. */
   room(): number;
+  /** Whether no claim of this process is under way or about to begin: a lease has not to wait for one, nor one for it. */
+  isResting(): boolean;
   /** Requests of this process to a host that are under way. */
   underWay(host: string): number;
   /** Runs after the other leasing work of this process: both need the same lock, and one would not get it. */

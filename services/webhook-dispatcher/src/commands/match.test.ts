@@ -10,7 +10,8 @@ import { ownSenders } from "../testing/own-senders.ts";
 const { dispatcher, receiver } = ownDispatcher();
 const log = createLogger("match-test", "fatal");
 const start = ownSenders(dispatcher);
-const unsent = { begin: () => undefined };
+const resting = { isResting: () => true };
+const unsent = { ...resting, begin: () => undefined };
 const tenant = async (change: object = {}) => {
   const { orgId, admin } = await dispatcher.organization();
   return { orgId, admin, webhook: await dispatcher.webhook(admin, receiver, change) };
@@ -35,7 +36,7 @@ describe("an event of the stream", () => {
     await dispatcher.matchBatch([held], unsent);
     expect(await queueOf(webhook.id)).toEqual([{ leased: true, attempt: 1 }]);
     const sent = eventMessage(orgId);
-    await dispatcher.matchBatch([sent]);
+    await dispatcher.matchBatch([sent], resting);
     await until("the request", () => receiver.of(idOf(sent)).length === 1);
     expect(receiver.of(idOf(sent))[0]?.headers).toMatchObject({ "x-service-attempt": "1" });
     expect(receiver.of(idOf(sent))[0]?.headers["x-service-possible-duplicate"]).toBeUndefined();
@@ -46,8 +47,8 @@ describe("an event of the stream", () => {
     start();
     const { orgId, webhook } = await tenant();
     const message = eventMessage(orgId);
-    await Promise.all([dispatcher.matchBatch([message]), dispatcher.matchBatch([message])]);
-    await dispatcher.matchBatch([message, message]);
+    await Promise.all([dispatcher.matchBatch([message], resting), dispatcher.matchBatch([message])]);
+    await dispatcher.matchBatch([message, message], resting);
     await allDelivered(webhook.id, 1);
     expect(receiver.of(idOf(message))).toHaveLength(1);
   });
@@ -80,7 +81,7 @@ describe("an event of the stream", () => {
       },
     };
     const message = eventMessage(orgId);
-    await dispatcher.matchBatch([message], { db: stalled });
+    await dispatcher.matchBatch([message], { ...resting, db: stalled });
     await until("the lease to be given back", async () => (await queueOf(webhook.id)).every(({ leased }) => !leased));
     expect(receiver.of(idOf(message))).toEqual([]);
     await own.close();
@@ -100,6 +101,13 @@ describe("an event of the stream", () => {
     await allDelivered(webhook.id, 13);
   });
 
+  it("that comes while its process claims is queued for all senders", async () => {
+    start();
+    const { orgId, webhook } = await tenant();
+    await dispatcher.matchBatch([eventMessage(orgId)], { ...unsent, isResting: () => false });
+    await allDelivered(webhook.id, 1);
+  });
+
   it("of a large batch is queued for all senders", async () => {
     start();
     const { orgId, webhook } = await tenant();
@@ -114,7 +122,7 @@ describe("an event of the stream", () => {
     const inOrder = [1, 2, 3].map((seq) => eventMessage(ordered.orgId, { seq }));
     const [first, ...later] = inOrder;
     if (!first) throw new Error("no event");
-    await dispatcher.matchBatch([first]);
+    await dispatcher.matchBatch([first], resting);
     expect(await queueOf(ordered.webhook.id)).toEqual([]);
     await dispatcher.match([...later, eventMessage(other.orgId)]);
     await Promise.all([allDelivered(ordered.webhook.id, 3), allDelivered(other.webhook.id, 1)]);
@@ -127,7 +135,7 @@ describe("an event of the stream", () => {
     const { orgId, webhook } = await tenant();
     await dispatcher.change("DELETE FROM tenant WHERE id = $1", [orgId]);
     const message = eventMessage(orgId);
-    await dispatcher.matchBatch([message]);
+    await dispatcher.matchBatch([message], resting);
     expect(await queueOf(webhook.id)).toEqual([]);
     await dispatcher.match([]);
     await allDelivered(webhook.id, 1);

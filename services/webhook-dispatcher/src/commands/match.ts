@@ -26,16 +26,15 @@ const who = { caller: systemCaller("webhook-dispatcher") };
 /**
  * Stores a small batch of events with their deliveries, leased to this process as far as their webhooks have room, and
  * has the requests begin when COMMIT returns. `left` are those that are still to be queued: all events of a larger
- * batch, or of a process that sends nothing.
+ * batch, of a process whose sender is claiming, or of one that sends nothing.
  */
 export async function matchDirectly(
   deps: MatchDeps,
   events: readonly MatchedEvent[],
 ): Promise<Counts & { left: readonly MatchedEvent[] }> {
   const sends = deps.sends();
-  if (!sends || events.length === 0 || events.length > directEvents || sends.room() === 0) {
-    return { left: events, queued: 0, now: 0, aside: 0 };
-  }
+  const isDirect = sends?.isResting() && events.length > 0 && events.length <= directEvents && sends.room() > 0;
+  if (!sends || !isDirect) return { left: events, queued: 0, now: 0, aside: 0 };
   return await sends.inTurn(async () => {
     const result = await deps.db.tx(who, (tx) => write(tx, deps, events, sends));
     const { plan, storedMs, stored, ...counts } = result;

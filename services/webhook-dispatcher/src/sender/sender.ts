@@ -71,6 +71,7 @@ export function startSender(deps: SenderDeps): Sender {
   const blocked = new Set<string>();
   /** Requests of this process by webhook, until their outcomes are stored. */
   const unsettled = new Map<string, number>();
+  let isResting = false;
   let idle: (() => void) | null = null;
 
   const wake = () => {
@@ -174,6 +175,12 @@ export function startSender(deps: SenderDeps): Sender {
       };
     });
 
+  const rest = async (ms: number) => {
+    isResting = true;
+    await pause(ms, () => rung);
+    isResting = false;
+  };
+
   /** One claim and its requests; returns their number, and whether another claim may find more. */
   const round = async (): Promise<{ taken: number; isMore: boolean }> => {
     const { claims, payloads, isFull } = await inTurn(async () => {
@@ -200,14 +207,14 @@ export function startSender(deps: SenderDeps): Sender {
         if (!rung && isVain) {
           // Due deliveries may not be claimable yet: pause before the next check, and do not claim before it.
           isVain = false;
-          await pause(busyPollMs, () => rung);
+          await rest(busyPollMs);
           continue;
         }
         if (!rung) {
           // The check only reads: an idle cluster writes nothing.
           const lookMs = performance.now() - busyAtMs > restAfterMs ? restingPollMs : pollMs;
           const restMs = await db.inOneFlight(who(), (tx) => nextDueMs(tx, lookMs), { readOnly: true });
-          await pause(restMs, () => rung);
+          await rest(restMs);
           if (!rung && restMs === lookMs) continue;
         }
         // Under load a claim waits until enough slots are free to be worth its cost.
@@ -254,6 +261,7 @@ export function startSender(deps: SenderDeps): Sender {
     direct: {
       limits: wanted,
       room,
+      isResting: () => isResting && !rung,
       inTurn,
       underWay: (host) => hosts.get(host) ?? 0,
       open: (tx, claims) => endpoints.load((statement) => tx.query(statement), claims),
