@@ -15,6 +15,8 @@ const payloadBytes = 600;
 const tickMs = 10;
 const warmUpMs = 3_000;
 const settleMs = 2_000;
+/** Rung by every process that queues deliveries. */
+const doorbell = "webhooks.wake";
 
 type Row = Record<string, string | number>;
 type Load = (rate: number, ms: number) => Promise<number>;
@@ -46,7 +48,10 @@ export async function paced(bench: BenchWebhooks, rate: number, ms: number, roun
   const queue: Load = (perSecond, forMs) =>
     everyTick(perSecond, forMs, (_sent, count) => {
       const at = new Date();
-      filled = filled.then(() => bench.fill(count, payloadBytes, at));
+      filled = filled.then(async () => {
+        await bench.fill(count, payloadBytes, at);
+        bus.relay.tell(doorbell, new Uint8Array());
+      });
       return filled;
     });
   const events: Load = (perSecond, forMs) => everyTick(perSecond, forMs, publishTo(bus, bench));
