@@ -146,7 +146,7 @@ export function PersonPage() {
           onClose={close}
           action={async () => {
             await dataOf(api.DELETE("/api/v1/users/{id}/factors", { params }));
-            await done("The second factors are gone, and every session has ended.");
+            await done("The second factors are removed, and every session has ended.");
           }}
         >
           <p>
