@@ -111,8 +111,13 @@ describe("dead letters", () => {
 
   it("are listed newest first, in pages", async () => {
     const letters = deadLetters(test.db);
-    const ids = [];
-    for (const msgId of ["a", "b", "c"]) ids.unshift(await letters.put({ ...letter, msgId }));
+    const ids: string[] = [];
+    for (const msgId of ["a", "b", "c"]) {
+      // Ids of one millisecond are in no order.
+      const atMs = Date.now();
+      while (Date.now() === atMs) await new Promise((resolve) => setImmediate(resolve));
+      ids.unshift(await letters.put({ ...letter, msgId }));
+    }
     const first = await letters.list({ limit: 2 });
     const rest = await letters.list({ limit: 2, before: first.at(-1)?.id ?? null });
     expect([...first, ...rest].map((l) => l.id)).toEqual(ids);
