@@ -9,7 +9,7 @@ export type DirectSends = {
   limits: Omit<ClaimLimits, "most">;
   /** Number of deliveries that this process may lease now. */
   room(): number;
-  /** Whether no claim of this process is under way or about to begin: a lease has not to wait for one, nor one for it. */
+  /** Whether no claim of this process is under way or about to begin: neither waits for the other's lock. */
   isResting(): boolean;
   /** Requests of this process to a host that are under way. */
   underWay(host: string): number;

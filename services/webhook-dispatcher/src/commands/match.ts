@@ -53,7 +53,7 @@ export async function matchDirectly(
 async function write(tx: Tx, deps: MatchDeps, events: readonly MatchedEvent[], sends: DirectSends) {
   const state = await readIntake(tx, [...new Set(events.map(({ orgId }) => orgId))], deps.endpointSlots);
   const plan = planOf(events, state, sends);
-  // An organization that is not known here has no webhooks yet.
+  // An organization that is not known here has no webhooks, or its first ones are just being created.
   const streamed = new Set<unknown>(plan.streamed);
   const left = events.filter((event) => streamed.has(event) || !state.places.has(event.orgId));
   const own = { plan, storedMs: performance.now(), now: events.length - left.length };

@@ -141,12 +141,12 @@ export async function claimDue(
     -- The body of an event comes once, however many of its deliveries were claimed; so does what is blocked.
     SELECT c.*, e.type, e.body, e.traceparent,
            CASE WHEN c.ordinal IS NULL OR c.ordinal = 1 THEN (
-             SELECT array_agg(DISTINCT full_one.key)
+             SELECT array_agg(DISTINCT bound.key)
              FROM known AS k
              CROSS JOIN LATERAL (
                VALUES (k.slots, k.id::text), (k.org_slots, k.org_id::text), (k.host_slots, k.host)
-             ) AS full_one (slots, key)
-             WHERE k.may_send AND full_one.slots <= 0
+             ) AS bound (slots, key)
+             WHERE k.may_send AND bound.slots <= 0
            ) END AS blocked
     FROM (VALUES (1)) AS always
     LEFT JOIN (
