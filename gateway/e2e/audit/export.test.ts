@@ -80,7 +80,7 @@ describe("GET /audit-logs/export", () => {
     expect(lines.at(-2)).toMatchObject({ type: "chain", chainId: orgId });
   });
 
-  it("refuses with an error body that reveals nothing of the rows", async () => {
+  it("refuses with an error body, and answers 404 for an organization out of reach", async () => {
     const other = await newOrganization(cluster, await newPartner(cluster));
     for (const [query, status, code] of [
       ["?format=xml", 400, "validation_failed"],

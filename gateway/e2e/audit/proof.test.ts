@@ -81,7 +81,7 @@ describe("POST /audit-logs/verify", () => {
     expect([platform.orgId, platform.verdicts[0]?.verdict]).toEqual([null, "OK"]);
   });
 
-  it("reports what is wrong, also with one row of many", async () => {
+  it("reports one altered row among others, and then no OK", async () => {
     await verified(root, { orgId: other });
     await asSuperuserOfAudit(async (client) => {
       const { rows } = await client.query<{ part: string }>(

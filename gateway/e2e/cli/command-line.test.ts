@@ -73,7 +73,7 @@ const login = (password: string, code?: string) =>
 const stored = () => join(folder, "config", "credentials.json");
 
 describe("muster login", () => {
-  it("keeps the session in a file of mode 0600, and tells a user who is not signed in", async () => {
+  it("keeps the session in a file of mode 0600, and names muster login to a user who is not signed in", async () => {
     expect(await muster(["whoami"])).toMatchObject({ code: 3, stderr: expect.stringContaining("muster login") });
     const wrong = await login("not the password");
     expect(wrong).toMatchObject({ code: 3, stderr: expect.stringContaining("invalid_credentials") });

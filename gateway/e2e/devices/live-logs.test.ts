@@ -88,7 +88,7 @@ describe("live event logs", () => {
     expect(await read()).toEqual(Array(11).fill("data.access"));
   });
 
-  it("are followed as they come, from a known record on, as one audit row, until the device is deleted", async () => {
+  it("are followed as they come, from a known record on, as one audit row, until the device disconnects", async () => {
     let newest = 500;
     const events: typeof store.events = (name, filter) => {
       const found = store.events(name, { ...filter, limit: 1 });

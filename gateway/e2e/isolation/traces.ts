@@ -52,7 +52,8 @@ export async function namesOf(owner: Owner, prefix: string): Promise<string[]> {
 }
 
 /**
- * Numbers of a partner's rows in each table of tenancy and identity that names the owner, and in the logs of devices.
+ * Numbers of a partner's rows in each table of tenancy, identity and webhooks that names the partner, and in the logs
+ * of devices.
  */
 export async function rowCounts(owner: Owner, partnerId: string): Promise<Map<string, number>> {
   const tables = await owner.rows<{ name: string }>(

@@ -78,7 +78,7 @@ async function despiteLateness<R extends { status: number; body: Record<string, 
   return (await logged(String(reply.body.requestId))).includes("deadline_exceeded") ? call() : reply;
 }
 
-/** Kinds of requests that must have been answered meanwhile, with their least numbers. */
+/** Kinds of requests of which more than this number must have been answered meanwhile. */
 const expectedKinds = [
   ["refresh", 10],
   ["session", 10],

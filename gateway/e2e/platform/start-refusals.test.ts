@@ -62,7 +62,7 @@ describe("a service process", () => {
     ["as the owner of its tables", () => ({ DATABASE_URL_APP: database.ownerUrl }), /own/i],
     ["without its settings", () => ({ NATS_URL: "" }), /NATS_URL/],
     ["with a port that is none", () => ({ RPC_PORT: "70000" }), /RPC_PORT/],
-  ] as const)("refuses to start %s and names it", async (_name, env, said) => {
+  ] as const)("refuses to start %s and names the cause", async (_name, env, said) => {
     const { status, output } = await start(env());
     expect(output).toMatch(said);
     expect(status).toBe(1);
@@ -89,7 +89,7 @@ describe("a service process", () => {
       [],
       /0001_baseline/,
     ],
-  ])("refuses to start when %s and names it", async (_name, spoil, mend, said) => {
+  ])("refuses to start when %s and names the table or file", async (_name, spoil, mend, said) => {
     const { rows } = await checksums();
     await asSuperuser(...spoil);
     try {

@@ -195,7 +195,7 @@ describe("a sign-in that took too long", () => {
     });
   });
 
-  it("ends at the exchange after two minutes, and when the provider or the user was deleted by then", async () => {
+  it("ends at the exchange after two minutes, and when the user was disabled by then", async () => {
     const who = newAccount();
     idp.become(who);
     const exchange = async (code: string) => (await api(cluster).call("POST", "/sso/exchange", { code })).body.code;

@@ -157,7 +157,7 @@ describe("a sign-in by SAML", () => {
       step: "assertion",
       detail: expect.stringMatching(/another request/),
     });
-    // The right browser's answer comes too late: the refused round trip has ended.
+    // The answer to this round trip's own request comes too late: the refusal has ended the round trip.
     expect(reasonOf(await post(next.visitor, fieldsOf(next.last)))).toBe("session_expired");
     expect(codeOf(await visitor.get(accepted[0]?.location ?? ""))).toBeTruthy();
     expect(reasonOf(await post(visitor, fields))).toBe("session_expired");
@@ -315,7 +315,7 @@ describe("an account of one's own", () => {
   });
 });
 
-it("leaves an audit row for each failed and each completed sign-in", async () => {
+it("leaves audit rows of failed and completed sign-ins", async () => {
   const actions = await until("the audit rows", async () => {
     const { body } = await call("GET", "/audit-logs/logs?limit=100");
     const found = (body.data as { action: string }[]).map(({ action }) => action);

@@ -8,7 +8,7 @@ import { until } from "@muster/testing";
 const maker = fileURLToPath(new URL("../../../deploy/local/dist/make-template.js", import.meta.url));
 const makeMs = 120_000;
 const tries = 2;
-/** Milliseconds after which a try that hangs is killed, together with the processes that it started. */
+/** Milliseconds after which a try that hangs is killed; the processes that it started end with it. */
 const tryMs = 50_000;
 
 /**

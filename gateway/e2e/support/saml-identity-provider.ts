@@ -8,7 +8,7 @@ import { claimReceiverPort } from "./receiver.ts";
 export type SamlAccount = { nameId: string; email: string; name: string };
 export type SamlIdp = Awaited<ReturnType<typeof startSamlIdp>>;
 
-/** The requests to the identity provider, as it parsed them. */
+/** A request to the identity provider, as it parsed it. */
 type SamlRequest = { id?: string; issuer?: string; assertionConsumerServiceURL?: string };
 
 /** A SAML identity provider over HTTPS that signs in the configured user without a prompt, and serves its metadata. */

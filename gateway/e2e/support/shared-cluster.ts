@@ -20,7 +20,7 @@ export async function sharedCluster(): Promise<Cluster> {
     return clusterAt(address, join(directory, "data"));
   }
   const { cluster } = await startCluster(directory, {});
-  // Before another suite finds the cluster: the administrator has a second factor meanwhile.
+  // Before another suite can find the cluster: the administrator has a second factor from then on.
   await prepareOperator(cluster, admin);
   await writeFile(join(directory, "url"), cluster.url);
   return cluster;

@@ -116,6 +116,6 @@ export async function lastAttempt(by: Api, providerId: string): Promise<Record<s
   return (body.data?.[0] ?? {}) as Record<string, unknown>;
 }
 
-/** Public calls of an organization's single sign-on. */
+/** The public answer about an organization's single sign-on. */
 export const checkOf = async (cluster: Cluster, orgId: string) =>
   (await api(cluster).call("GET", `/sso/check/${orgId}`)).body;

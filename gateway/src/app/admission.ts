@@ -87,7 +87,7 @@ export function startAdmission(options: {
     },
     async stop() {
       await keys.close();
-      // Without identity the lease expires, and unspent grants expire with their minute.
+      // Without identity the lease and the unspent grants expire.
       const goodbye = (err: unknown) => log.info({ err }, "stop of this gateway not reported to identity");
       await rates.stop().catch(goodbye);
       await lease.stop().catch(goodbye);

@@ -52,7 +52,7 @@ export type FreshCacheOptions<T> = {
   entries: ReturnType<typeof gauge>;
   /** Milliseconds of a monotonic clock. */
   nowMs: () => number;
-  /** Replaces the two lifetimes above for this value. */
+  /** Replaces `freshMs` and `hardMs` for this cache. */
   life?: { freshMs: number; hardMs: number };
 };
 

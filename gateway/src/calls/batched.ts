@@ -1,9 +1,9 @@
 type Waiting<Q, A> = { question: Q; resolve(answer: A): void; reject(error: unknown): void };
 
 /**
- * Batches lookups: those of one turn of the event loop go in one call, at most `max` per call. Lookups that arrive
+ * Batches requests: those of one turn of the event loop go in one call, at most `max` per call. Requests that arrive
  * while `callsMax` calls are in flight wait for the next one. `askAll` returns the answers in order; when it throws,
- * every lookup of the call fails with that error.
+ * every request of the call fails with that error.
  */
 export function batched<Q, A>(
   askAll: (questions: readonly Q[]) => Promise<readonly (A | Error)[]>,
@@ -18,7 +18,7 @@ export function batched<Q, A>(
     calls++;
     try {
       const answers = await askAll(batch.map(({ question }) => question));
-      if (answers.length !== batch.length) throw new Error("another number of answers than lookups");
+      if (answers.length !== batch.length) throw new Error("another number of answers than requests");
       batch.forEach(({ resolve, reject }, at) => {
         const answer = answers[at] as A | Error;
         if (answer instanceof Error) reject(answer);

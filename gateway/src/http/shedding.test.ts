@@ -77,7 +77,7 @@ describe("an organization", () => {
   const enterAs = (orgId: string, load: LoadClass = "interactive") =>
     outcomeOf(() => shedder.enterShare(load, orgId, "organization"));
 
-  it("holds a quarter of a class at most, at least one place, and leaves the others to other organizations", () => {
+  it("holds a quarter of a class at most, at least one place, and leaves the rest to other organizations", () => {
     expect([enterAs("o1"), enterAs("o1"), enterAs("o1")]).toEqual(["admitted", "admitted", refused]);
     expect([enterAs("o2"), enterAs("o1", "ingest"), enterAs("o1", "export")]).toEqual([
       "admitted",

@@ -130,10 +130,10 @@ function tagsOf(rows: readonly Route[]) {
   return names.map((name) => ({ name, description: tagSentences[name] }));
 }
 
-/** Requirements for the caller, machine-readable: null means "none of that kind", for `keyScopes` "no API key". */
 /** Rows that refuse people limited to some sites only for what lies outside of these. */
 const decidedBySite = ["/devices", "/device-groups", "/enrollment-keys"];
 
+/** Requirements for the caller, machine-readable: null means "none of that kind", for `keyScopes` "no API key". */
 function accessOf({ access, path, errors = [] }: Route) {
   const allSites = errors.includes("site_restricted") && !decidedBySite.some((each) => path.startsWith(each));
   const session = access.auth === "session" ? access : null;

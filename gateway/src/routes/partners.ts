@@ -235,7 +235,7 @@ const updateOwn = route({
   },
 });
 
-/** The service orders at most as many. */
+/** Most organizations in one order; the service accepts no more either. */
 const maxOrdered = 5_000;
 const organizationOrder = z.object({ organizationOrder: z.array(id).max(maxOrdered) });
 

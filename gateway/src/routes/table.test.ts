@@ -55,7 +55,7 @@ describe("the route table", () => {
     const makes = ({ method, path, status, access }: Route) =>
       method === "POST" && access.auth !== "none" && (status === 201 || path.includes("/rotate"));
     const without = routes.filter((row) => makes(row) && !row.idempotent).map(keyOfRoute);
-    // This route needs none: repeats are recognized by the ids of its log entries.
+    // Diagnostic logs accept none: a repeat stores its entries again.
     expect(without).toEqual(["POST /api/v1/agents/:/logs"]);
   });
 

@@ -80,7 +80,7 @@ export function createDelivery(
 
   const handlePoison = async (message: Held, error: unknown, open: Set<Held>) => {
     const reason = describe(error);
-    // While the message cannot be stored it is kept, whatever the cause: it would be lost.
+    // Whatever prevents storing it, the message is acknowledged only afterwards: otherwise it would be lost.
     for (let waits = 0; !signal.aborted; waits++) {
       try {
         await options.onPoison(message, reason);

@@ -51,7 +51,7 @@ export function startFollower(connection: Connection, options: FollowOptions, ha
     }
   };
 
-  /** A handler that throws has missed the message: that is a gap. */
+  /** A handler that throws has not processed its call: that is a gap. */
   const tell = (call: () => void) => {
     try {
       call();

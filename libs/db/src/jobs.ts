@@ -122,7 +122,8 @@ export function jobs(db: Database) {
     },
 
     /**
-     * Shows that the work goes on. This and the next three throw when the job was taken over; `t` must be a system's.
+     * Shows that the work goes on. This, `progress`, `finish` and `fail` throw when the job was taken over; `t` must be
+     * a system's.
      */
     heartbeat: (job: Job): Promise<void> => change(job, sql`heartbeat_at = clock_timestamp()`),
 

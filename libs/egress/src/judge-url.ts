@@ -54,7 +54,7 @@ function hostOf({ hostname }: URL): string {
   return withoutTrailing(bare.toLowerCase(), ".");
 }
 
-/** The URL in displayable form: without userinfo and without values that resemble a token. */
+/** The URL in displayable form: without userinfo, fragment, and parameters whose name or value suggests a secret. */
 export function shownUrl(text: string): string {
   const url = new URL(text);
   url.username = "";

@@ -21,7 +21,7 @@ const snapshotRpcs = [
   "muster.tenancy.v1.SnapshotService/GetSnapshot",
   "muster.tenancy.v1.SnapshotService/GetSnapshotHash",
 ];
-/** And for what its copy lacks. */
+/** Calls of the services that also look up tenants which their copy lacks. */
 const copyRpcs = [...snapshotRpcs, "muster.tenancy.v1.SnapshotService/GetTenants"];
 
 /**

@@ -180,7 +180,7 @@ export async function servePort(options: PortOptions): Promise<RpcPort> {
 
   /**
    * The kernel accepts connections before us, and resets them with the listener, requests included: late clients are
-   * answered first.
+   * dismissed first.
    */
   const untilNobodyComes = async () => {
     const endsMs = performance.now() + lateMs;

@@ -3,7 +3,7 @@ import { type Database, type Query, sql } from "@muster/db";
 import { type CallContext, type Caller, decodeCursor, encodeCursor, type Page } from "@muster/kit";
 import { type PageInfo, PageInfoSchema } from "@muster/proto/muster/common/v1/page_pb";
 
-/** Rows that are counted exactly; for a longer list the total is this number, as an estimate. */
+/** Rows that are counted exactly; for a longer list the total is one more than this, as an estimate. */
 const exactCount = 50_000;
 
 /**

@@ -10,7 +10,7 @@ type Line = { kind: string; id?: string };
  * Delay of the first read after a change, so that a burst is one request, and the minimum interval to the next read.
  */
 const [soonMs, againMs] = [300, 10_000];
-/** Milliseconds after the page was opened: what it shows was just read. */
+/** Minimum time from opening the page to the first such read, in milliseconds: what it shows was just read. */
 const firstMs = 2_000;
 /** Milliseconds until a stream is tried again: one whose time was up, and one that failed or that another tab has. */
 const [nextMs, retryMs] = [1_000, 30_000];

@@ -6,8 +6,8 @@ import { FailureState } from "./states.tsx";
 import { TypedName } from "./typed-name.tsx";
 
 /**
- * Asks before a record is removed and shows what will be removed; the focus is on Cancel. For what cannot be undone the
- * user must type the record's name. `action` throws Failed, which is shown here.
+ * Asks before an action and shows its effect; the focus is on Cancel. With `typed`, for what cannot be undone, the user
+ * must type that name. `action` throws Failed, which is shown here.
  */
 export function Confirm({
   title,

@@ -1,6 +1,6 @@
 import { nextPath } from "../rules/next-path.ts";
 
-/** Code and tokens with which this page was opened. */
+/** The sign-in code with which this page was opened, whether this tab began that sign-in, and the path to show next. */
 export type Arrival = { ssoCode: string; wasBegunHere: boolean; next: string };
 
 const mark = "muster.sso-begun";

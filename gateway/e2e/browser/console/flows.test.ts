@@ -50,7 +50,7 @@ inChromium("sessions and limits in the console", (visit) => {
   });
 
   visit(
-    "twenty tabs share one session: no tab asks for it again, and all learn that it expired, continues and has ended",
+    "twenty tabs share one session: opening one refreshes nothing, and all show revocation, new sign-in and sign-out",
     async (visitor) => {
       const { cluster, page, context, base } = visitor;
       const orgId = await newOrganization(cluster, await newPartner(cluster));
@@ -113,7 +113,7 @@ inChromium("sessions and limits in the console", (visit) => {
   );
 
   visit(
-    "a lost gateway signs no user out; a session that was revoked elsewhere goes on over the page",
+    "a lost gateway signs no user out; after a revocation elsewhere a dialog over the page signs in again",
     async (visitor) => {
       const { cluster, page, context } = visitor;
       const orgId = await newOrganization(cluster, await newPartner(cluster));

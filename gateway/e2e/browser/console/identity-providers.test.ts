@@ -19,7 +19,7 @@ async function signOut({ page }: Visitor) {
 
 inChromium("signing in through an identity provider", (visit) => {
   visit(
-    "an organization's identity provider signs a user in completely, and a planted code signs no user in",
+    "an organization's identity provider signs a user in to the requested page, and a planted code signs no user in",
     async (visitor) => {
       const { cluster, page, context } = visitor;
       const orgId = await newOrganization(cluster, await newPartner(cluster));

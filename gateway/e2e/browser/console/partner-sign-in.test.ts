@@ -64,7 +64,7 @@ inChromium(
         await page.reload();
         await enter();
         await page.getByText("You have no account here yet. Ask your administrator for an invitation.").waitFor();
-        // The provider is not proven yet: passwords are accepted besides its button.
+        // The provider is not proven yet: the form still asks for passwords.
         await page.getByLabel("Password").waitFor();
 
         idp.become({ nameId: partnerAdmin.email, email: partnerAdmin.email, name: "Grace" });

@@ -36,7 +36,7 @@ export function Operations() {
           </Section>
           {aside > 0 ? (
             <p role="note">
-              {aside.toLocaleString()} messages were put aside: their services could not take them. The logs say why.
+              {aside.toLocaleString()} messages are dead letters: nothing could send or process them. The logs say why.
             </p>
           ) : null}
           <Section title="Services">

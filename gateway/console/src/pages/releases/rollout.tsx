@@ -85,7 +85,7 @@ export function RolloutPage() {
             ["Failed", `${rollout.failed.toLocaleString()} (${rollout.forgiven.toLocaleString()} forgiven)`],
             ["Halts after", `${rollout.haltAfterFailures.toLocaleString()} failures, or ${rollout.haltPercent} %`],
             ["Offers left now", rollout.budget.toLocaleString()],
-            ["Expected end", expectedEnd ? <Time key="end" at={expectedEnd} /> : null],
+            ["Expected end of updates under way", expectedEnd ? <Time key="end" at={expectedEnd} /> : null],
           ]}
         />
         {buckets.length > 0 ? (

@@ -81,7 +81,8 @@ export function Domains() {
         empty={
           <EmptyState title="No domain is claimed yet.">
             <p>
-              With a verified domain, people sign in by their e-mail address, and get an account at their first sign-in.
+              A verified domain leads its people to your identity provider by their e-mail address. An organization's
+              provider may create their accounts.
             </p>
             {create}
           </EmptyState>
