@@ -2,7 +2,7 @@
 # The chart on a real one-node Kubernetes in separate Linux namespaces: our images, PostgreSQL and NATS, then
 # cluster/trial.mjs. ONLY=policy,rollout runs only these parts, each of which installs and smokes first; ONLY=images only builds the images.
 # KEDA=1 adds part keda. KEEP=1 leaves the cluster up and prints how to enter it; RATE is the load in requests a second, IMAGES a folder
-# of earlier built images.
+# of images that were built earlier.
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 [ "$(id -u)" = 0 ] || not_run "a cluster needs root"

@@ -61,7 +61,7 @@ export const usage = `Simulated agents: they enroll, heartbeat, post logs and ev
   --misbehave HOW          live queries: silent, slow or garbage (normal)
   --update SCENARIO        what an update that is offered comes to (ok):
 ${scenarioLines.join("\n")}
-  --update-percent P       of a hundred agents so many act that out, the others are well (100)
+  --update-percent P       percent of the agents that act it out; the others update successfully (100)
   --restart SECONDS        that a restart into another version takes (2)
   --release-keys KEYS      verifier keys of manifests, comma-separated; without them unsigned releases are taken
   --release-root N         number of the root that these keys are (1); newer ones are learned from root notes

@@ -12,7 +12,7 @@ import { type Component, judgeOffer, type Offer, UpdateRefused } from "./update-
 /** What the next heartbeat reports about the update. */
 export type UpdateReport = { component: Component; version: string; state: string; error?: string };
 
-/** State of an agent after an update. */
+/** How an agent continues after an update. */
 export type AfterUpdate =
   /** Heartbeats at once, or with its next one; `revert` puts the version before back after that. */
   { heard: "at once" | "next time"; report: UpdateReport | null; revert?: () => Promise<void> } | { heard: "never" };
@@ -26,7 +26,7 @@ export type Updater = {
 
 const lockedTimes = 2;
 const tenYearsMs = 10 * 365 * 86_400_000;
-/** Restarts that a watchdog waits for before it restores the previous binary. */
+/** Wait of a watchdog before it restores the previous binary, in durations of a restart. */
 const watchdogPatience = 5;
 
 /** The updates of one simulated agent: what it runs, trusts and has seen is stored in its identity. */

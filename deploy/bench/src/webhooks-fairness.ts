@@ -16,7 +16,7 @@ const emitterProgram = fileURLToPath(new URL("./webhooks-emitter.js", import.met
 
 type Phase = { what: string; hang?: boolean; burst?: "outbox" | "stream"; bar?: string };
 const phases: readonly Phase[] = [
-  { what: "nobody disturbs" },
+  { what: "undisturbed" },
   { what: "one webhook of 200 hangs with 30 % of the traffic", hang: true, bar: "≤ 2 ×" },
   { what: "one organization emits 50,000 at once", burst: "outbox", bar: "≤ 2 ×" },
   { what: "50,000 at once past every outbox", burst: "stream" },

@@ -2,11 +2,11 @@ import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
 const programs = {
-  /** Programs that work without a server; each also runs by itself, from a copy of its file. */
+  /** Programs that work without a server; `key` and `release` also run by themselves, from a copy of the file. */
   audit: "../muster-audit.mjs",
   key: "../muster-key.mjs",
   release: "../muster-release.mjs",
-  /** Programs of a checkout: they create a cluster's keys and re-encrypt its secrets. */
+  /** Works only in a checkout: creates a cluster's keys and re-encrypts its secrets. */
   cluster: "../../local/muster.mjs",
 } as const;
 

@@ -103,7 +103,7 @@ describe("an exit code", () => {
     expect(exitCodeOf(status, code)).toBe(exit);
   });
 
-  it("a command without a session exits with 3 and says how to sign in", async () => {
+  it("of a command without a session is 3, and standard error says how to sign in", async () => {
     const { code, stderr } = await muster(["whoami"], { MUSTER_URL: "http://127.0.0.1:1/api/v1/" });
     expect([code, stderr]).toEqual([
       3,

@@ -51,7 +51,7 @@ export async function looks() {
   // grep ends with 1 where there is nothing to show.
   const found = await type(`${errors} || [ $? = 1 ]`);
   const kinds = new Set([...found.matchAll(/"msg":"([^"]*)"/g)].map(([, message]) => message));
-  say(`the first looks of a disaster: errors in the logs of five minutes: ${[...kinds].join("; ") || "none"}`);
+  say(`the first checks of a disaster: errors in the logs of five minutes: ${[...kinds].join("; ") || "none"}`);
 }
 
 /** docs/operations/rotate-keys.md, command by command: identity's secrets are re-encrypted under another key. */

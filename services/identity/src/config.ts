@@ -128,7 +128,7 @@ export const settings = {
     "Seconds after which an unfinished enrollment is rolled back and its use of the key released.",
   ),
   ENROLLMENT_FAILURES_PER_MINUTE: whole(60, 1, 1_000_000).describe(
-    "Refused enrollment keys accepted from one address (IPv6: from one /64) per minute; more are refused with 429.",
+    "Enrollments with a refused key from one address (IPv6: from one /64) per minute; more are refused with 429.",
   ),
   TENANCY_URL: baseUrls("tenancy", "creates the devices of enrolling agents"),
   MFA_MAX_AGE_MINUTES: whole(480, 1, 43_200).describe(
