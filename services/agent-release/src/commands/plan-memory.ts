@@ -114,7 +114,7 @@ function mergedOf(partner: PartnerSettings | undefined, orgId: string): Merged {
 }
 
 function forgetOrganization(partners: Map<string, PartnerSettings>, orgId: string): void {
-  // The first row of an organization belongs to a partner that is unknown here: all are read again, which is rare.
+  // The partner of an organization's first row is unknown here: all partners are read again, which is rare.
   for (const [id, { organizations }] of partners) if (organizations.has(orgId)) return void partners.delete(id);
   partners.clear();
 }

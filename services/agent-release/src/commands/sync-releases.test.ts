@@ -203,7 +203,7 @@ describe("stored files", () => {
     const removed: boolean[] = [];
     const store = await keeping(async (storage) => {
       if (removed.length > 0) return;
-      // Removes files as a removal that had the lock before.
+      // Removes the file, as a removal does that had the lock before the registration.
       await storage.remove(digestOf(files));
       removed.push(await storage.has(digestOf(files)));
     });

@@ -129,7 +129,7 @@ async function sync(deps: SyncDeps, input: Input): Promise<SyncResult> {
   }
 }
 
-/** Registers a release that passed its checks, unless the store has lost one of its files since it was stored. */
+/** Checks a release, then registers it, unless the store has lost one of its files since the check (`gone`). */
 async function checkAndRegister(
   deps: SyncDeps,
   { caller, meta }: Input,

@@ -110,7 +110,7 @@ describe("the decision about a device", () => {
   });
 
   it.each(Object.entries(cases))(
-    "names %s, and the device is offered something exactly when the decision names an offer",
+    "names %s, and the device is offered something exactly under the rules offered and in_progress",
     async (rule, of) => {
       const facts = device(of.device);
       try {

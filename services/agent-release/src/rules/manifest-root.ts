@@ -8,7 +8,7 @@ export type NewRoot = TrustedRoot & { note: string };
 
 /**
  * The keys that manifests are read with: those of the setting, exchanged by the root notes that are kept, oldest first.
- * The setting may hold the keys of any of these roots; a note that they do not lead to is ignored.
+ * The setting may hold the keys of any of these roots; a note that the keys before it do not verify is ignored.
  */
 export function manifestRoot(pinned: readonly NoteVerifier[], notes: readonly string[]): TrustedRoot {
   let at: TrustedRoot = { number: 1, keys: pinned };

@@ -25,10 +25,7 @@ export type AttemptRow = {
 const columns = sql`id, device_id, org_id, partner_id, site_id, component, release_id, version, rollout_id, from_version, state,
   offered_at, deadline, returned_at, ended_at, reason`;
 
-/**
- * Attempts that decide about devices: open ones, and those that failed or were deferred in the last thirty days. In the
- * order of the devices, which is the order of all locks.
- */
+/** Attempts that decide about devices: open ones, and those that failed or were deferred in the last thirty days. */
 export function attemptsOf(tx: Tx, deviceIds: readonly string[]): Promise<AttemptRow[]> {
   return tx.query<AttemptRow>(sql`
     SELECT ${columns} FROM update_attempt

@@ -17,7 +17,9 @@ const ahead = 2;
 
 const sealedRows = counter("audit_sealed_total", "Rows sealed into their chains");
 const rejectedRows = counter("audit_rejected_total", "Audit events that could not be sealed", ["service"]);
-const droppedRows = counter("audit_dropped_total", "Events of organizations without an organization", ["action"]);
+const droppedRows = counter("audit_dropped_total", "Events without the organization that their action needs", [
+  "action",
+]);
 const batchRows = histogram(
   "audit_seal_batch_rows",
   "Messages in a sealed batch",

@@ -256,7 +256,7 @@ function readNote({ verifiers, deployment, log }: CheckpointerDeps, chainId: str
   try {
     const read = parseCheckpoint(openNote(note, verifiers).text, deployment);
     if (read?.chainId === chainId) return read;
-    log.warn({ chainId }, "the newest external checkpoint is of another chain");
+    log.warn({ chainId }, "the newest external checkpoint is not one of this chain");
   } catch (err) {
     log.warn({ err, chainId }, "the newest external checkpoint does not verify");
   }

@@ -27,7 +27,7 @@ export function startVerifier(deps: Deps): { wake(): void; stop(): Promise<void>
         job = await work.claim({ kinds: [verifyKind], staleMs });
         if (job) await runVerification(deps, job, stopping.signal);
       } catch (err) {
-        log.error({ err, jobId: job?.id }, "verification failed, tried again");
+        log.error({ err, jobId: job?.id }, "verification cannot continue now, tried again");
         // Another attempt when it is stale; here after a pause.
         await sleep(pollMs, stopping.signal);
       }

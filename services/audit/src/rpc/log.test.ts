@@ -229,7 +229,7 @@ describe("filters", () => {
 
   it.each<[string, Request, string[]]>([
     ["nothing: newest first", {}, ["c:\\five", "", "thr_ee", "two", "one"]],
-    ["user by e-mail, in any case", { user: "ADA@ex" }, ["c:\\five", "one"]],
+    ["user by e-mail, ignoring case", { user: "ADA@ex" }, ["c:\\five", "one"]],
     ["user by name", { user: "bob 1" }, ["two"]],
     ["action contains", { action: "E.C" }, ["thr_ee", "one"]],
     ["action that is nowhere", { action: "nothing" }, []],

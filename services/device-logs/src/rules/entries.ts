@@ -46,7 +46,7 @@ export function readAgentLogs(bodyJson: Uint8Array): AgentLogEntry[] {
   }));
 }
 
-/** The entries of `{"events": […]}`. Throws as the function above. */
+/** The entries of `{"events": […]}`. Throws as `readAgentLogs`. */
 export function readEvents(bodyJson: Uint8Array): EventEntry[] {
   return readEntries(bodyJson, "events", maxEvents, (entry, field) => ({
     timestamp: field.time("timestamp", entry.timestamp),

@@ -42,8 +42,8 @@ const batch = 10;
 const leaseMs = 10 * 60_000;
 const maxAttempts = 10;
 /**
- * Only each of this many polls looks for mails when none was queued or sent for `busyPolls`: mails of other replicas
- * and retries wait that long.
+ * One poll in this many looks for mails when this process queued and sent none in the last `busyPolls` polls: mails of
+ * other replicas and retries wait that long.
  */
 const restPolls = 5;
 const busyPolls = 10;

@@ -29,8 +29,8 @@ export async function recheckDomains({ db, txt, log, now }: Deps): Promise<numbe
 }
 
 /**
- * Each minute removes expired round trips, codes and assertions, looks up the domains that are due, and warns of
- * certificates.
+ * Each minute removes expired round trips, codes and assertions, looks up the domains and metadata that are due, and
+ * warns of expiring certificates.
  */
 export function startSsoCleanup(deps: Deps): Repeating {
   const clean = async () => {

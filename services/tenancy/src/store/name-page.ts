@@ -22,7 +22,7 @@ export type NameList = {
 
 export type NamePage<R> = { rows: R[]; total: number | null; totalIsEstimate: boolean; nextCursor: string };
 
-/** A condition for rows of which a column contains a text, in any case; true for an empty text. */
+/** A condition for rows of which a column contains a text, ignoring case; true for an empty text. */
 export function containing(text: string, ...columns: readonly [Query, ...Query[]]): Query {
   if (text === "") return sql`true`;
   const found = columns.map((column) => sql`position(lower(${text}) IN lower(${column})) > 0`);

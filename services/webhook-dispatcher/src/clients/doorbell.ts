@@ -6,8 +6,8 @@ const gapMs = 10;
 const nothing = new Uint8Array();
 
 /**
- * Notifies the senders of all processes of queued deliveries, over core NATS: nothing is stored, and a lost ring costs
- * a second.
+ * Notifies the senders of all processes of queued deliveries, over core NATS: nothing is stored, and a lost
+ * notification delays them by at most one second, or five while the sender is idle.
  */
 export function createDoorbell(wakeHere: () => void) {
   let relay: Bus["relay"] | null = null;

@@ -175,7 +175,7 @@ describe("a process that ends", () => {
     await until("the outcome", async () => (await statusOf(webhook.id)) === "delivered");
   });
 
-  it("between answer and outcome leaves a repeat that is marked as possible", async () => {
+  it("between answer and outcome leaves a lease: the next process marks its request as a possible repeat", async () => {
     const first = dispatcher.sender({ egress: createEgressStub(dispatcher.egress), leaseMs: 1_000, graceMs: 0 });
     const { publish } = await tenant();
     const id = await publish();

@@ -116,7 +116,7 @@ describe("an event of the stream", () => {
     await allDelivered(webhook.id, 40);
   });
 
-  it("of an organization with an ordered webhook keeps its order while those of other organizations are sent at once", async () => {
+  it("of an organization with an ordered webhook keeps its order beside events of other organizations", async () => {
     start();
     const [ordered, other] = [await tenant({ ordered: true }), await tenant()];
     const inOrder = [1, 2, 3].map((seq) => eventMessage(ordered.orgId, { seq }));

@@ -24,7 +24,7 @@ const eventsCounter = counter("muster_webhook_events_total", "Events consumed fr
 ]);
 const asideCounter = counter(
   "muster_webhook_events_put_aside_total",
-  "Events put in the backlog: those of organizations with very many at once.",
+  "Events put in the backlog: of organizations with very many at once, a backlog or an ordered webhook.",
 );
 const batchSeconds = histogram("muster_webhook_match_seconds", "Duration of one batch of events.");
 
@@ -60,9 +60,9 @@ export function startMatcher(bus: Pick<Bus, "consume">, deps: MatcherDeps): { st
 }
 
 /**
- * Sends the deliveries of a small batch, queues those of a larger one for all senders, and stores unreadable messages
- * as dead letters; of an organization with very many events in the batch most go to the backlog. Returns how many
- * events were matched at once and how many went to the backlog.
+ * Sends the deliveries that `matchDirectly` takes, queues the others for all senders, and stores unreadable messages as
+ * dead letters; of an organization with very many events in the batch most go to the backlog. Returns how many events
+ * were matched at once and how many went to the backlog.
  */
 export async function matchMessages(
   deps: MatcherDeps,

@@ -20,8 +20,8 @@ const refusedCounter = counter("muster_webhook_intake_refused_total", "Posted ev
  */
 export function startPressure({ db, log, limits }: PressureDeps): Pressure {
   let askedMs = Number.NEGATIVE_INFINITY;
-  // Waiting webhooks of the last check: since a slow receiver's slot may be free for a moment, only two checks in a row
-  // count.
+  // Webhooks and organizations that were behind at the last check: since a slow receiver's slot may be free for a
+  // moment, only two checks in a row count.
   let seen = new Set<string>();
   let behind = new Map<string, "overloaded" | "rate_limited">();
 

@@ -11,7 +11,7 @@ export type PushDeps = {
   egress: Pick<Egress, "check" | "send">;
   now: () => Date;
   timeoutMs: number;
-  /** Most concurrent pushes of this process; deliveries use separate connections. */
+  /** Most concurrent pushes of this process; deliveries do not count. */
   slots: number;
 };
 

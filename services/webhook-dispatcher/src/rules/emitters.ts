@@ -1,5 +1,5 @@
 /**
- * The service that may emit an event type, by the beginning of the type. NATS lets a service publish under its own name
+ * The services that may emit events, with the beginnings of their types. NATS lets a service publish under its own name
  * alone, so a stolen key forges no event but those of its service.
  */
 const emitters = new Map<string, readonly string[]>([

@@ -84,7 +84,7 @@ const signatures = ["X-Service-Signature", "X-Service-Signature-Previous", "webh
 
 /**
  * What `headersOfFirst` needs besides the delivery to rebuild the headers of a first attempt: the signatures and the
- * names of masked headers. Null when more were sent.
+ * names of masked headers. Null when a custom header has a reserved name: such headers cannot be rebuilt.
  */
 export function headersBeside({ sent, custom }: SentHeaders): string | null {
   if (custom.some(({ key }) => isReservedHeader(key))) return null;

@@ -62,7 +62,7 @@ describe("the sender", () => {
     await sender.stop();
   });
 
-  it("retries at 1, 2, 4, 8 and 16 s, then becomes a dead letter; a manual retry creates a new delivery", async () => {
+  it("retries at 1, 2, 4, 8 and 16 s, then stores a dead letter; a manual retry creates a new delivery", async () => {
     const { orgId, admin } = await dispatcher.organization();
     const to = dispatcher.receivers[1];
     to.answer((_request, response) => void response.writeHead(500).end("broken"));

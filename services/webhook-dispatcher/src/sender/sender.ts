@@ -33,7 +33,7 @@ export type Sender = {
 
 const mostPerClaim = 256;
 /**
- * Pause in milliseconds between claims without a notification; a delivery that is known to be due shortens it, a long
+ * Pause in milliseconds between checks without a notification; a delivery that is known to be due shortens it, a long
  * idle time lengthens it.
  */
 const pollMs = 1_000;

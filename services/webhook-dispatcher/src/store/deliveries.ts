@@ -147,7 +147,7 @@ export type NewDelivery = {
   retryOf: string | null;
 };
 
-/** Queues a single delivery, and stores its payload again under today's date. */
+/** Queues a single delivery, with a payload of its own in the partition of `now`. */
 export async function insertDelivery(tx: Tx, delivery: NewDelivery, now: Date): Promise<DeliveryRow> {
   const { id, webhookId, orgId, partnerId, eventId, event, origin, retryOf } = delivery;
   await tx.execute(sql`

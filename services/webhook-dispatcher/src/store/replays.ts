@@ -53,7 +53,7 @@ export async function insertReplay(
   return row ?? null;
 }
 
-/** Whether any replay is due (index webhook_replays_open). Reads only. */
+/** Whether any replay is open (index webhook_replays_open). Reads only. */
 export async function isAnyReplayOpen(tx: Tx): Promise<boolean> {
   return (await tx.query(sql`SELECT FROM webhook_replays WHERE state IN ('queued', 'running') LIMIT 1`)).length > 0;
 }
@@ -73,7 +73,10 @@ export function listReplays(
   );
 }
 
-/** One replay with the outcomes of its deliveries, or null (index webhook_deliveries_by_webhook, by its time). */
+/**
+ * One replay with the outcomes of its deliveries, or null (index webhook_deliveries_by_webhook: they have the
+ * `created_at` of the replay).
+ */
 export async function findReplay(
   db: Database,
   who: CallContext,

@@ -64,7 +64,7 @@ describe("an attempt", () => {
   const attempt: Outcome["attempt"] = { ...times, ...about, ...answer, headers: sent({ secrets: ["s"] }) };
   const delivered = { claim, next: { status: "delivered" }, attempt } as Outcome;
 
-  it("has its own row unless it was the first, the only one, and delivered", () => {
+  it("has its own row unless it was the first and only one, delivered, and no possible repeat", () => {
     expect(soleHeaders(delivered, 1)).not.toBeNull();
     expect(soleHeaders(delivered, 2)).toBeNull();
     expect(soleHeaders(delivered, undefined)).toBeNull();

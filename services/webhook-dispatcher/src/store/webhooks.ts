@@ -186,7 +186,7 @@ export function listWebhooks(
   return readNewestPage(db, who, list, page);
 }
 
-/** Writes all fields of a locked webhook. A status set to active clears the reason of a failure. */
+/** Writes all fields of a locked webhook. A status set to active resets failures and breaker. */
 export async function updateWebhook(
   tx: Tx,
   box: SecretBox,

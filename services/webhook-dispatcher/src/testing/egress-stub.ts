@@ -1,6 +1,6 @@
 import type { Egress } from "@muster/egress";
 
-/** Sends as the real one does, and never returns: like a process that is killed after it sent its request. */
+/** Sends as the real one does, and reports no answer: as for a process that is killed after it sent its request. */
 export function createEgressStub(real: Pick<Egress, "check" | "send">): Pick<Egress, "check" | "send"> {
   return {
     check: (url) => real.check(url),
