@@ -15,6 +15,7 @@ const days = async () =>
       "SELECT right(c.relname, 8) AS day FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'webhook_deliveries'::regclass ORDER BY 1",
     )
   ).map(({ day }) => day);
+const day = (ahead: number) => new Date(Date.now() + ahead * 86_400_000).toISOString().slice(0, 10).replaceAll("-", "");
 
 describe("a deleted webhook", () => {
   it("is hidden at once; its 100,000 deliveries are removed in steps while those of others are sent", async () => {
@@ -80,8 +81,6 @@ describe("days", () => {
         "SELECT ensure_webhook_days((now() AT TIME ZONE 'UTC')::date - 40, (now() AT TIME ZONE 'UTC')::date - 38)",
       );
     });
-    const day = (ahead: number) =>
-      new Date(Date.now() + ahead * 86_400_000).toISOString().slice(0, 10).replaceAll("-", "");
     expect((await days())[0]).toBe(day(-40));
     await keepDays(deps(30));
     expect([(await days())[0], (await days()).at(-1)]).toEqual([day(-8), day(7)]);
@@ -92,6 +91,14 @@ describe("days", () => {
        AND c.relname <> 'schema_migrations' AND (NOT c.relrowsecurity OR NOT EXISTS (SELECT FROM pg_policy p WHERE p.polrelid = c.oid))`,
     );
     expect(open).toEqual([]);
+  });
+
+  it("of a week ago are created again when nobody kept them, unless they are older than the retention", async () => {
+    await keepDays(deps(3));
+    await keepDays(deps(3));
+    expect((await days())[0]).toBe(day(-3));
+    await keepDays(deps(30));
+    expect((await days())[0]).toBe(day(-7));
   });
 
   it("of deliveries leave room in each page for later outcomes", async () => {

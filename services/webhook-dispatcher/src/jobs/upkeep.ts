@@ -1,5 +1,6 @@
 import type { Database } from "@muster/db";
 import { gauge, keepWorking, type Logger, sleep, systemCaller } from "@muster/kit";
+import { oldestDays } from "../rules/envelope.ts";
 import { queueAge } from "../store/pressure.ts";
 import type { Slots } from "../store/queued.ts";
 import {
@@ -51,10 +52,13 @@ export function startUpkeep(deps: UpkeepDeps & { slots: Slots }): { stop(): Prom
   };
 }
 
-/** Makes days ahead of their time and drops those that are kept no longer. */
+/**
+ * Creates the days that events may be stored in, those of the coming week included, and drops those that are kept no
+ * longer.
+ */
 export async function keepDays({ db, log, retentionDays }: UpkeepDeps, signal?: AbortSignal): Promise<void> {
   await db.tx(who(), removePreviousSecrets);
-  const made = await db.tx(who(), (tx) => ensureDays(tx, daysAhead));
+  const made = await db.tx(who(), (tx) => ensureDays(tx, oldestDays(retentionDays), daysAhead));
   if (made > 0) log.info({ tables: made }, "partitions of days created");
   while (!signal?.aborted) {
     const dropped = await db.tx(who(), (tx) => dropDays(tx, retentionDays, 3));

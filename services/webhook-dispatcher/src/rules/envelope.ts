@@ -41,11 +41,13 @@ export function deliveryId(webhookId: string, orgId: string, eventId: string): s
 
 const dayMs = 86_400_000;
 
-/**
- * When an event counts as having happened: never in the future, nor more than seven days ago, or the retention if that
- * is shorter: older days may have no table.
- */
+/** Longest time, in days, since an event happened: streams keep messages for a week. */
+export function oldestDays(retentionDays: number): number {
+  return Math.min(7, retentionDays);
+}
+
+/** When an event counts as having happened: never in the future, nor before the oldest day that has a table. */
 export function occurredAt(claimed: Date, now: Date, retentionDays: number): Date {
-  const earliest = now.getTime() - Math.min(7, retentionDays) * dayMs;
+  const earliest = now.getTime() - oldestDays(retentionDays) * dayMs;
   return new Date(Math.max(earliest, Math.min(claimed.getTime(), now.getTime())));
 }

@@ -1,9 +1,10 @@
 import { sql, type Tx } from "@muster/db";
 
-/** Creates the partitions of the coming days. */
-export async function ensureDays(tx: Tx, ahead: number): Promise<number> {
+/** Creates the partitions of so many days before and after today that are missing; returns their number. */
+export async function ensureDays(tx: Tx, behind: number, ahead: number): Promise<number> {
+  const today = sql`(now() AT TIME ZONE 'UTC')::date`;
   const [row] = await tx.query<{ made: number }>(sql`
-    SELECT ensure_webhook_days((now() AT TIME ZONE 'UTC')::date - 1, (now() AT TIME ZONE 'UTC')::date + ${ahead}::int) AS made`);
+    SELECT ensure_webhook_days(${today} - ${behind}::int, ${today} + ${ahead}::int) AS made`);
   return row?.made ?? 0;
 }
 
