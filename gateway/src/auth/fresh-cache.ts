@@ -54,6 +54,8 @@ export type FreshCacheOptions<T> = {
   nowMs: () => number;
   /** Replaces `freshMs` and `hardMs` for this cache. */
   life?: { freshMs: number; hardMs: number };
+  /** Refreshes in the background wait this long for others; for an `ask` that sends all of one turn in one call. */
+  gatherMs?: number;
 };
 
 /**
@@ -61,9 +63,11 @@ export type FreshCacheOptions<T> = {
  * when it was asked for (docs/decisions/0005-leases.md). At most one lookup per credential is in flight.
  */
 export function createFreshCache<T extends object>(options: FreshCacheOptions<T>): FreshCache<T> {
-  const { lease, max, isRefusal, merge, onDrop, log, nowMs, life = { freshMs, hardMs } } = options;
+  const { lease, max, isRefusal, merge, onDrop, log, nowMs, life = { freshMs, hardMs }, gatherMs = 0 } = options;
   const entries = lru<Entry<T>>(max);
   const flights = new Map<string, Flight<T>>();
+  /** Refreshes that wait for others. */
+  const due = new Map<string, () => Promise<T>>();
   const hits = options.lookups.labels("cache");
   const behind = options.lookups.labels("cache_refreshing");
   const misses = options.lookups.labels("identity");
@@ -116,6 +120,25 @@ export function createFreshCache<T extends object>(options: FreshCacheOptions<T>
     return flight.asking;
   };
 
+  const refresh = (key: string, ask: () => Promise<T>) => {
+    fly(key, ask).catch((err: unknown) => {
+      if (!isRefusal(err)) log.warn({ err }, "credential not refreshed");
+    });
+  };
+  const refreshDue = () => {
+    for (const [key, ask] of due) {
+      const entry = entries.peek(key);
+      // Others were dropped meanwhile, or resolved again.
+      if (entry && nowMs() - entry.askedAtMs >= life.freshMs) refresh(key, ask);
+    }
+    due.clear();
+  };
+  const refreshSoon = (key: string, ask: () => Promise<T>) => {
+    if (gatherMs === 0) return refresh(key, ask);
+    if (due.size === 0) setTimeout(refreshDue, gatherMs).unref();
+    due.set(key, ask);
+  };
+
   return {
     get(key, ask, usable) {
       const entry = entries.get(key);
@@ -138,9 +161,7 @@ export function createFreshCache<T extends object>(options: FreshCacheOptions<T>
         return value;
       }
       behind.inc();
-      fly(key, ask).catch((err: unknown) => {
-        if (!isRefusal(err)) log.warn({ err }, "credential not refreshed");
-      });
+      refreshSoon(key, ask);
       return value;
     },
     forget(stale) {

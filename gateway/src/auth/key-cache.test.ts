@@ -3,6 +3,7 @@ import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { beforeEach, describe, expect, it } from "@jest/globals";
 import { AppError, createLogger, scopePermissions } from "@muster/kit";
 import { type FoundKey, FoundKeySchema, KeyRecordSchema } from "@muster/proto/muster/identity/v1/edge_pb";
+import { until } from "@muster/testing";
 import type { KeyHolder } from "./credential.ts";
 import { freshMs, hardMs, negativeMs } from "./fresh-cache.ts";
 import { createKeyCache, type KeyCache, keyHolderOf } from "./key-cache.ts";
@@ -53,11 +54,40 @@ describe("a key in the cache", () => {
     expect(questions).toHaveLength(1);
     nowMs += 1;
     expect([keys.get(digest), keys.get(digest)]).toEqual([key, key]);
-    expect(questions).toHaveLength(2);
+    await until("the refresh", () => questions.length === 2);
     nowMs += hardMs - freshMs - 1;
     expect(keys.get(digest)).toBe(key);
     nowMs += 1;
     expect(keys.get(digest)).toBeInstanceOf(Promise);
+  });
+
+  it("is refreshed with others that become due soon after it, in one turn of the event loop", async () => {
+    const other = Buffer.alloc(32, 2).toString("base64");
+    await cached();
+    const asked = keys.get(other);
+    questions[1]?.answer(answerWith({ id: "k2" }));
+    await asked;
+    nowMs += freshMs;
+    keys.get(digest);
+    await settle();
+    expect(questions).toHaveLength(2);
+    keys.get(other);
+    await until("the refreshes", () => questions.length > 2);
+    expect(questions).toHaveLength(4);
+  });
+
+  it("is not refreshed when it was dropped meanwhile", async () => {
+    await cached();
+    nowMs += freshMs;
+    keys.get(digest);
+    keys.dropAll();
+    const other = keys.get(Buffer.alloc(32, 2).toString("base64"));
+    questions[1]?.answer(answerWith({ id: "k2" }));
+    await other;
+    nowMs += freshMs;
+    keys.get(Buffer.alloc(32, 2).toString("base64"));
+    await until("the other one's refresh", () => questions.length > 2);
+    expect(questions).toHaveLength(3);
   });
 
   it("that identity refused is refused for 2 s without another lookup", async () => {

@@ -50,6 +50,8 @@ const refusals: readonly string[] = ["api_key_invalid", "api_key_revoked", "api_
 const lookups = counter("gateway_key_lookups_total", "API key look-ups by what answered them.", ["result"]);
 const entries = gauge("gateway_key_cache_entries", "API keys, and refusals of keys, cached by this gateway.");
 
+/** Keys in steady use are refreshed together, and from then on become due together. */
+const gatherMs = 500;
 const noAddress = () => null;
 
 /** API keys as identity last described them, for as long as the lease covers that and they have not expired. */
@@ -66,6 +68,7 @@ export function createKeyCache(options: KeyCacheOptions): KeyCache {
     lookups,
     entries,
     nowMs,
+    gatherMs,
   });
   const ask = async (digest: string, clientAddress: string | null) =>
     keyHolderOf(await resolve(Buffer.from(digest, "base64"), clientAddress));

@@ -115,7 +115,7 @@ describe("counting", () => {
       for (const rate of both()) expect(rate).toMatchObject({ admitted: true });
     }
     await until("their use to be settled", () => total(({ used }) => used) === 6);
-    nowMs += 400;
+    nowMs += 200;
     const early = rates.count({ ...key, id: "k3" });
     expect((await ask(2)).wants.map(({ id }) => id)).toEqual(["k3"]);
     asks[1]?.answer({ granted: 1, remaining: 9 });

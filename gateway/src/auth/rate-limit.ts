@@ -63,10 +63,13 @@ const askingMax = 4;
 const batchMax = 500;
 const usesMax = 2_000;
 const triesMax = 3;
-/** Busy credentials whose grants would run low within this time are renewed with the first one that needs a call. */
-const companionMs = 200;
+/**
+ * Share of a grant's life: busy credentials whose grants would run low within it are renewed with the first one that
+ * needs a call.
+ */
+const companionShare = 0.5;
 /** Minimum wait of a prefetched grant request: grants that run low within it are requested in the same call. */
-const gatherMs = 50;
+const gatherMs = 100;
 const idleMs = 10_000;
 
 const counted = counter("gateway_rate_requests_total", "Authenticated requests by verdict.", ["verdict"]);
@@ -140,7 +143,7 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
     // One transaction for many keys, each of which would soon need a call.
     for (const bucket of busy) {
       if (batch.length >= batchMax) break;
-      if (bucket.asking || !bucket.aheadOpen || !runsLow(bucket, askedAtMs, lifeMs, companionMs)) continue;
+      if (bucket.asking || !bucket.aheadOpen || !runsLow(bucket, askedAtMs, lifeMs, lifeMs * companionShare)) continue;
       const ahead = demandOf(bucket, askedAtMs, lifeMs, 1);
       if (ahead === 0) continue;
       batch.push(bucket);
