@@ -33,7 +33,7 @@ export type EventFilter = {
 
 export type EventStore = {
   logs(): EventLog[];
-  /** A log by its name in any case; null when there is no such log. */
+  /** A log by its name, ignoring case; null when there is no such log. */
   log(name: string): EventLog | null;
   /** A page, newest first, and how many match; null when there is no such log. */
   events(name: string, filter: EventFilter): { events: LiveEvent[]; total: number } | null;

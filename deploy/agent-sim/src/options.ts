@@ -54,7 +54,7 @@ export const usage = `Simulated agents: they enroll, heartbeat, post logs and ev
   --rotate SECONDS         between rotations of the token, 0 for none (0)
   --no-channel             no channel for live queries
   --os OS                  windows, linux, darwin or mixed (windows)
-  --agent-version V        what new ones say they are (1.0.0); updates change it
+  --agent-version V        version of new agents (1.0.0); updates change it
   --watchdog-version V     the same of the watchdog, which is not reported without it
   --helper-version V       the same of the helper
   --hostname NAME          prefix of the host names (sim)
@@ -63,7 +63,7 @@ export const usage = `Simulated agents: they enroll, heartbeat, post logs and ev
 ${scenarioLines.join("\n")}
   --update-percent P       percent of the agents that act it out; the others update successfully (100)
   --restart SECONDS        that a restart into another version takes (2)
-  --release-keys KEYS      verifier keys of manifests, comma-separated; without them unsigned releases are taken
+  --release-keys KEYS      verifier keys of manifests, comma-separated; without them unsigned releases are installed
   --release-root N         number of the root that these keys are (1); newer ones are learned from root notes
   --duration SECONDS       ends by itself (runs until Ctrl-C)
   --figures SECONDS        between lines of figures (5)

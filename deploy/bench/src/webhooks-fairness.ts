@@ -92,7 +92,7 @@ async function measure(
     }
     console.log(
       `the burst was emitted in ${Math.round(emittedMs)} ms; ${early} of it had arrived ${settleMs / 1_000} s after the others' last event, ` +
-        `all after ${((performance.now() - startedMs) / 1_000).toFixed(1)} s; ${(await all.passed()).aside} were put aside`,
+        `all after ${((performance.now() - startedMs) / 1_000).toFixed(1)} s; ${(await all.passed()).aside} went to the backlog`,
     );
   }
   await all.stop();

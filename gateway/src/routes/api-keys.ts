@@ -128,7 +128,7 @@ const list = route({
     orgId: id.optional(),
     status: status.optional(),
     search: searchIn.meta({
-      description: "Name contains this text, in any case, or `keyPrefix` begins with it.",
+      description: "Name contains this text, ignoring case, or `keyPrefix` begins with it.",
     }),
     expiresBefore: timeIn
       .optional()

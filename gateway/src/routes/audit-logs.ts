@@ -25,9 +25,9 @@ const text = z.string().max(255).optional();
 /** Filters of every audit list (docs/behaviour.md#audit-lists). */
 export const auditQuery = listQuery.extend({
   orgId: id.optional(),
-  user: text.meta({ description: "E-mail or name of the actor contains this, in any case." }),
-  action: text.meta({ description: "Action contains this, in any case." }),
-  resource: text.meta({ description: "Type or name of the resource contains this, in any case." }),
+  user: text.meta({ description: "E-mail or name of the actor contains this, ignoring case." }),
+  action: text.meta({ description: "Action contains this, ignoring case." }),
+  resource: text.meta({ description: "Type or name of the resource contains this, ignoring case." }),
   from: timeIn.optional(),
   to: timeIn.optional(),
   actorId: id.optional().meta({ description: "Id of the actor: a person, an API key or an agent." }),
@@ -143,7 +143,7 @@ const search = route({
   summary: "Audit rows that contain a text in action, actor's e-mail, resource or details, newest first",
   description:
     "A search that reaches its deadline returns its partial result: `nextCursor` continues where it stopped, `searchedTo` is the time back to which it searched.",
-  query: auditQuery.extend({ q: z.string().min(1).max(255).meta({ description: "The text, in any case." }) }),
+  query: auditQuery.extend({ q: z.string().min(1).max(255).meta({ description: "The text, ignoring case." }) }),
   reply: z.object({ data: z.array(auditLog), query: z.string(), pagination: auditPagination }),
   errors: listErrors,
   async handle({ query, rpc }, { services }) {

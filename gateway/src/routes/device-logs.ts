@@ -78,7 +78,7 @@ const diagnosticLogs = route({
     component: z.string().max(100).optional().meta({ description: "Exact match." }),
     since: timeIn.optional(),
     until: timeIn.optional(),
-    search: z.string().max(1_000).optional().meta({ description: "The message contains this, in any case." }),
+    search: z.string().max(1_000).optional().meta({ description: "The message contains this, ignoring case." }),
   }),
   reply: z.object({ data: z.array(agentLog), pagination }),
   errors,

@@ -79,7 +79,7 @@ const filters = listQuery.extend({
     .meta({ description: "`name=value`, or `name` for any value of it.", example: "region=eu" }),
   seenAfter: timeIn.optional().meta({ description: "Last seen at this time or later." }),
   seenBefore: timeIn.optional().meta({ description: "Not seen since this time." }),
-  search: z.string().max(255).optional().meta({ description: "Host name contains this text, in any case." }),
+  search: z.string().max(255).optional().meta({ description: "Host name contains this text, ignoring case." }),
   sort: z.enum(["hostname", "-hostname", "lastSeenAt", "-lastSeenAt"]).optional().meta({
     description: "`-` is descending; newest first without it. Reads all devices in reach: refused after 3 s.",
     example: "hostname",

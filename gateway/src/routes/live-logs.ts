@@ -19,7 +19,7 @@ const errors: readonly PublicCode[] = [
 const logErrors: readonly PublicCode[] = [...errors, "event_log_not_found"];
 
 const level = z.enum(["information", "warning", "error", "critical", "verbose"]);
-const name = z.string().min(1).max(500).meta({ description: "Name of the log, in any case; slashes are encoded." });
+const name = z.string().min(1).max(500).meta({ description: "Name of the log, ignoring case; slashes are encoded." });
 
 const eventLog = z
   .object({

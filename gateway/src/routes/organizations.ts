@@ -135,7 +135,7 @@ const list = route({
   summary: "List organizations by name",
   query: listQuery.extend({
     partnerId: id.optional().meta({ description: "Only this partner's." }),
-    search: searchIn.meta({ description: "Name or slug contains this text, in any case." }),
+    search: searchIn.meta({ description: "Name or slug contains this text, ignoring case." }),
   }),
   reply: z.object({ data: z.array(organization), pagination }),
   errors: ["partner_not_found"],

@@ -98,7 +98,7 @@ const list = route({
   tag,
   summary: "List partners by name",
   query: listQuery.extend({
-    search: searchIn.meta({ description: "Name or slug contains this text, in any case." }),
+    search: searchIn.meta({ description: "Name or slug contains this text, ignoring case." }),
   }),
   reply: z.object({ data: z.array(partner), pagination }),
   async handle({ query, rpc }, { services }) {

@@ -24,7 +24,7 @@ export const timeIn = z
 
 /** An instant after now. Services check again; here it is reported with the other faults of the body. */
 export const comingTimeIn = timeIn.superRefine((text, { addIssue }) => {
-  if (new Date(text) <= new Date()) addIssue({ code: "custom", message: "Must be a time to come" });
+  if (new Date(text) <= new Date()) addIssue({ code: "custom", message: "Must be in the future" });
 });
 
 /**
@@ -50,7 +50,7 @@ export const searchIn = z
   .string()
   .max(255)
   .optional()
-  .meta({ description: "Name contains this text, in any case.", example: "acme" });
+  .meta({ description: "Name contains this text, ignoring case.", example: "acme" });
 
 /** The page as services accept it. */
 export function pageOf(query: Partial<z.output<typeof listQuery>>, maxLimit = 100) {

@@ -121,7 +121,7 @@ const list = route({
     role: z.string().max(255).optional().meta({ description: "Id of a role, or key of a seeded one." }),
     status: status.optional(),
     search: z.string().max(255).optional().meta({
-      description: "Up to 8 words, of which each begins a word of the name or the e-mail address, in any case.",
+      description: "Up to 8 words, of which each begins a word of the name or the e-mail address, ignoring case.",
     }),
   }),
   reply: z.object({ data: z.array(user), pagination }),

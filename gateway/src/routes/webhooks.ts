@@ -35,7 +35,7 @@ const tag = "Webhooks";
 const read = { auth: "session", permission: "webhooks:read", keyScopes: ["webhooks:read"] } as const;
 const write = { auth: "session", permission: "webhooks:write", keyScopes: ["webhooks:write"] } as const;
 
-const textIn = searchIn.meta({ description: "Name or address contains this text, in any case." });
+const textIn = searchIn.meta({ description: "Name or address contains this text, ignoring case." });
 
 const list = route({
   method: "GET",

@@ -31,7 +31,7 @@ export function keyChecks(): KeyChecks {
     },
     rateLimit: (value) => count("rateLimit", value),
     maxUsage: (value) => count("maxUsage", value),
-    expiresAt: (value, now) => check("expiresAt", value > now && isStorable(value), "Must be a time to come", value),
+    expiresAt: (value, now) => check("expiresAt", value > now && isStorable(value), "Must be in the future", value),
     allowedIps(values) {
       const ranges = values.map(canonicalCidr);
       check("allowedIps", values.length <= maxRanges, `At most ${maxRanges} ranges`, null);
