@@ -9,7 +9,7 @@ import { makeExampleData } from "./example-data.mjs";
 
 const { MUSTER_URL = "http://localhost:3000", MUSTER_EMAIL = "admin@muster.local", MUSTER_PASSWORD } = process.env;
 const {
-  CHROMIUM_BIN = "/usr/bin/chromium",
+  CHROMIUM_BIN = "/usr/bin/chromium-headless-shell",
   SCREENSHOTS,
   MUSTER_EXAMPLE,
   MUSTER_RECOVERY_CODE,

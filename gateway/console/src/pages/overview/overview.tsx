@@ -97,7 +97,7 @@ function FailingWebhooks({ orgId }: { orgId: string | undefined }) {
   return (
     <Section title="Failing webhooks">
       <ListState list={list}>
-        <p className="soft">None has failed.</p>
+        <p className="soft">No webhook has failed.</p>
       </ListState>
       {list.rows.length > 0 ? (
         <ul>
@@ -138,7 +138,7 @@ function EndingKeys({ orgId }: { orgId: string | undefined }) {
         : {})}
     >
       <ListState list={list}>
-        <p className="soft">None does.</p>
+        <p className="soft">No key ends within two weeks.</p>
       </ListState>
       {list.rows.length > 0 ? (
         <PlainTable columns={["Name", "Begins with", "Ends"]}>
