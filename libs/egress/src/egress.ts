@@ -4,10 +4,14 @@ import { judgeUrl, type Target } from "./judge-url.ts";
 import { openPools } from "./pools.ts";
 import { createResolver, type Resolver } from "./resolver.ts";
 
-/** How each part of the product goes out: redirects followed, bytes of an answer, milliseconds. */
+/**
+ * How each part of the product goes out: redirects followed, bytes of an answer, milliseconds, connections to one
+ * origin. Webhooks have one for each request: the dispatcher limits those by organization and host, and a request that
+ * waited for another organization's connection would time out behind a receiver that hangs.
+ */
 export const profiles = {
   sso: { redirects: 0, maxBytes: 256 * 1024, timeoutMs: 5_000, connections: 4 },
-  webhook: { redirects: 0, maxBytes: 4 * 1024, timeoutMs: 30_000, connections: 32 },
+  webhook: { redirects: 0, maxBytes: 4 * 1024, timeoutMs: 30_000, connections: null },
   release: { redirects: 3, maxBytes: 1024 * 1024 * 1024, timeoutMs: 30_000, connections: 4 },
 } as const;
 

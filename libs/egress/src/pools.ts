@@ -24,7 +24,8 @@ export type Pools = {
 
 export type PoolOptions = {
   resolver: Resolver;
-  connections: number;
+  /** Most to one origin; null: as many as there are requests under way. */
+  connections: number | null;
   maxOrigins: number;
   connectTimeoutMs: number;
   ca: string | undefined;

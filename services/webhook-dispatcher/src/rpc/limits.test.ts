@@ -113,4 +113,21 @@ describe("caps", () => {
     hanging.answer((_request, response) => void response.end());
     await Promise.all(senders.map((sender) => sender.stop()));
   });
+
+  it("an organization whose webhooks all hang delays no other one at the same host", async () => {
+    const shared = dispatcher.receivers[3];
+    shared.answer(({ path }, response) => void (path === "/hangs" ? null : response.end()));
+    const url = new URL("/hangs", dispatcher.urlOf(shared)).href;
+    const sender = dispatcher.sender({ concurrency: 128, hostSlots: 128 });
+    const bad = await dispatcher.organization();
+    for (let n = 0; n < 8; n++) await dispatcher.webhook(bad.admin, shared, { url });
+    await dispatcher.match(eventMessages(bad.orgId, 8));
+    const other = await dispatcher.organization();
+    const hook = await dispatcher.webhook(other.admin, shared);
+    await dispatcher.match(eventMessages(other.orgId, 1));
+    await until("the delivery beside them", async () => (await dispatcher.queuedOf(hook.id)) === 0);
+    // The 64 of the organization's share, and the other one, none of which waited for another's connection.
+    expect(shared.busiest()).toBe(65);
+    await sender.stop();
+  });
 });
