@@ -8,14 +8,16 @@ import { endpointsOfTenant } from "./webhooks-e2e-load.ts";
  */
 export type Arrivals = { at: Float64Array; counts: Counts };
 type Counts = { arrivals: number; repeats: number; silentRepeats: number; others: number };
-export type ReceiverAsk = { type: "reset"; run: string; hanging: number } | { type: "arrivals"; events: number };
+export type ReceiverAsk =
+  | { type: "reset"; run: string; hanging: readonly number[] }
+  | { type: "arrivals"; events: number };
 
 const capacity = Number(process.argv[2] ?? 300_000);
 const at = new Float64Array(capacity * endpointsOfTenant);
 const held = new Set<() => void>();
 let counts: Counts;
 let run = "";
-let hanging = -1;
+let hanging: ReadonlySet<number> = new Set();
 
 function reset(): void {
   at.fill(0);
@@ -45,7 +47,7 @@ const server = createServer(
         else at[place] = now;
         const isFlagged = request.headers["x-service-possible-duplicate"] === "true";
         if (isRepeat && !isFlagged && request.headers["x-service-attempt"] === "1") counts.silentRepeats += 1;
-        if (tenant * endpointsOfTenant + endpoint === hanging) {
+        if (hanging.has(tenant * endpointsOfTenant + endpoint)) {
           const end = () => void response.destroy();
           held.add(end);
           response.once("close", () => held.delete(end));
@@ -60,7 +62,8 @@ server.on("connection", (socket) => socket.on("error", () => undefined));
 
 process.on("message", (message: ReceiverAsk) => {
   if (message.type === "reset") {
-    ({ run, hanging } = message);
+    run = message.run;
+    hanging = new Set(message.hanging);
     reset();
     for (const end of held) end();
   }

@@ -13,6 +13,8 @@ import { clockMs, endpointsOfTenant, type Plan, type Posted, post, type Tenant }
 import type { Arrivals, ReceiverAsk } from "./webhooks-e2e-receiver.ts";
 
 const tenantCount = 50;
+/** Tenants with a host each, all of whose endpoints hang; without events but in that step. */
+const deadCount = 10;
 const connections = 16;
 const warmSeconds = 5;
 /** Before the first step that posts: at 100 events/s a fifth of a young gateway's time is V8's compiler's. */
@@ -24,19 +26,21 @@ const firstSeconds = 30;
 const restSeconds = 150;
 const drainSeconds = 60;
 const hotTenant = 17;
+const deadNames = Array.from({ length: deadCount }, (_, n) => `dead${n}.test`);
 const receiverProgram = fileURLToPath(new URL("./webhooks-e2e-receiver.js", import.meta.url));
 
-const steps = ["idle", "rest", "capacity", "neighbour", "hanging", "kill"] as const;
+const steps = ["idle", "rest", "capacity", "neighbour", "hanging", "dead", "kill"] as const;
 type Step = (typeof steps)[number];
 type Row = Record<string, string | number>;
 
 /**
  * `npm run bench -- webhooks-e2e [steps] [seconds] [rounds]`: the whole way of an event, through `POST /events` of a
  * whole cluster to the receiver, 50 organizations with 4 webhooks each, 600 bytes. Steps
- * (`idle,rest,capacity,neighbour,hanging,kill`, all of them when not said) for as many seconds (20) and rounds (1):
- * nothing at all; 100 events a second; 16 connections as fast as they go; the same beside one busy process of nice 10
- * per core; 100 a second of which 30 % go to a tenant with one endpoint that hangs; 200 a second while the dispatcher
- * is killed −9 three times. Before the first step that posts events, 16 connections post for half a minute, which is
+ * (`idle,rest,capacity,neighbour,hanging,dead,kill`, all of them when not said) for as many seconds (20) and rounds
+ * (1): nothing at all; 100 events a second; 16 connections as fast as they go; the same beside one busy process of nice
+ * 10 per core; 100 a second of which 30 % go to a tenant with one endpoint that hangs; 100 a second of which a sixth
+ * goes to ten more tenants with four endpoints each that all hang; 200 a second while the dispatcher is killed −9 three
+ * times. Before the first step that posts events, 16 connections post for half a minute, which is
  * not measured. Ends with status 1 when an accepted event was lost or repeated without saying so.
  */
 export async function run([wanted = steps.join(","), seconds = "20", rounds = "1"]: string[] = []): Promise<void> {
@@ -48,13 +52,17 @@ export async function run([wanted = steps.join(","), seconds = "20", rounds = "1
     adminPassword: password,
     env: {
       PASSWORD_SCRYPT_LOG_N: "12",
-      EGRESS_TEST_EXCEPTIONS: `http://${name}:${receiver.port}=127.0.0.1`,
+      EGRESS_TEST_EXCEPTIONS: [name, ...deadNames].map((each) => `http://${each}:${receiver.port}=127.0.0.1`).join(","),
     },
   });
   const table: Row[] = [];
   try {
     const call = await administrator(running.stack.gateways[0]?.url ?? "");
-    const tenants = await makeTenants(call, `http://${name}:${receiver.port}`);
+    const names = [...Array.from({ length: tenantCount }, () => name), ...deadNames];
+    const tenants = await makeTenants(
+      call,
+      names.map((each) => `http://${each}:${receiver.port}`),
+    );
     const bench = { running, receiver, tenants, seconds: Number(seconds) };
     let isWarm = false;
     for (let round = 0; round < Number(rounds); round++) {
@@ -80,9 +88,10 @@ type Bench = { running: RunningStack; receiver: Receiver; tenants: Tenant[]; sec
 async function warmUp({ running, receiver, tenants }: Bench): Promise<void> {
   const run = randomUUID().slice(0, 8);
   const port = Number(new URL(running.stack.gateways[0]?.url ?? "").port);
-  await receiver.reset(run, -1);
-  const posted = await post({ port, tenants, run, connections, rate: null, seconds: firstSeconds, hot: null });
-  await drained(receiver, posted, false);
+  await receiver.reset(run, []);
+  const living = tenants.slice(0, tenantCount);
+  const posted = await post({ port, tenants: living, run, connections, rate: null, seconds: firstSeconds, hot: null });
+  await drained(receiver, posted, "rest");
 }
 
 async function measure(bench: Bench, step: Step): Promise<Row> {
@@ -90,14 +99,14 @@ async function measure(bench: Bench, step: Step): Promise<Row> {
   const run = randomUUID().slice(0, 8);
   const plan: Plan = {
     port: Number(new URL(running.stack.gateways[0]?.url ?? "").port),
-    tenants,
+    tenants: step === "dead" ? tenants : tenants.slice(0, tenantCount),
     run,
     connections,
     rate: step === "capacity" || step === "neighbour" ? null : step === "kill" ? 200 : 100,
     seconds: warmSeconds + seconds,
     hot: step === "hanging" ? { tenant: hotTenant, share: 0.3 } : null,
   };
-  await receiver.reset(run, step === "hanging" ? hotTenant * endpointsOfTenant : -1);
+  await receiver.reset(run, hangingIn(step));
   const loadBefore = loadAverage();
   const fromMs = clockMs() + (step === "idle" ? restSeconds : warmSeconds) * 1_000;
   const toMs = fromMs + seconds * 1_000;
@@ -111,7 +120,7 @@ async function measure(bench: Bench, step: Step): Promise<Row> {
   const used = step === "kill" ? null : usage.stop();
   const posted = await posting;
   neighbours?.stop();
-  const arrivals = await drained(receiver, posted, step === "hanging");
+  const arrivals = await drained(receiver, posted, step);
   const loads = `${loadBefore.toFixed(1)} → ${loadAverage().toFixed(1)}`;
   return rowOf({ step, seconds, fromMs, toMs, posted, arrivals, used, loads });
 }
@@ -142,7 +151,7 @@ function rowOf({ step, seconds, fromMs, toMs, posted, arrivals, used, loads }: M
       const at = arrivals.at[number * endpointsOfTenant + endpoint] ?? 0;
       if (at >= fromMs && at < toMs) arrived += 1;
       if (acceptedMs === 0) continue;
-      const hangs = step === "hanging" && tenant === hotTenant;
+      const hangs = isHanging(step, tenant);
       if (at === 0 && !hangs) lost += 1;
       if (acceptedMs < toMs && (at === 0 || at > toMs)) backlog += 1;
       if (isInside && at > 0 && !hangs) latencies.push(at - acceptedMs);
@@ -174,6 +183,18 @@ function rowOf({ step, seconds, fromMs, toMs, posted, arrivals, used, loads }: M
       .join(" "),
     "PSS MB": used ? Math.round(used.pssMb) : "",
   };
+}
+
+/** Whether the step leaves out deliveries to this tenant: any of its endpoints hangs. */
+function isHanging(step: Step, tenant: number): boolean {
+  return (step === "hanging" && tenant === hotTenant) || tenant >= tenantCount;
+}
+
+/** The endpoints that hang in a step. */
+function hangingIn(step: Step): number[] {
+  if (step === "hanging") return [hotTenant * endpointsOfTenant];
+  if (step !== "dead") return [];
+  return Array.from({ length: deadCount * endpointsOfTenant }, (_, n) => tenantCount * endpointsOfTenant + n);
 }
 
 type Used = { totalMs: number; groups: Map<string, Usage>; pssMb: number };
@@ -223,21 +244,22 @@ async function killThrice(running: RunningStack, seconds: number): Promise<void>
 }
 
 /** Arrivals once everything that was accepted is there, or did not come in time. */
-async function drained(receiver: Receiver, posted: readonly Posted[], hanging: boolean): Promise<Arrivals> {
+async function drained(receiver: Receiver, posted: readonly Posted[], step: Step): Promise<Arrivals> {
   const deadlineMs = clockMs() + drainSeconds * 1_000;
   for (;;) {
     const arrivals = await receiver.arrivals(posted.length);
     const isMissing = (number: number) =>
       Array.from({ length: endpointsOfTenant }, (_, e) => arrivals.at[number * endpointsOfTenant + e]).includes(0);
     const late = posted.some(
-      ({ acceptedMs, tenant }, number) => acceptedMs > 0 && !(hanging && tenant === hotTenant) && isMissing(number),
+      ({ acceptedMs, tenant }, number) => acceptedMs > 0 && !isHanging(step, tenant) && isMissing(number),
     );
     if (!late || clockMs() > deadlineMs) return arrivals;
     await sleep(500);
   }
 }
 
-async function makeTenants(call: Call, receiverUrl: string): Promise<Tenant[]> {
+/** A tenant for each address of a receiver. */
+async function makeTenants(call: Call, receiverUrls: readonly string[]): Promise<Tenant[]> {
   const made = async (path: string, body: object) => {
     const reply = await call("POST", path, body);
     if (reply.status !== 201) throw new Error(`POST ${path} answered ${reply.status}: ${JSON.stringify(reply.body)}`);
@@ -246,7 +268,7 @@ async function makeTenants(call: Call, receiverUrl: string): Promise<Tenant[]> {
   const slug = () => `e2e-${randomUUID().slice(0, 8)}`;
   const partner = await made("/orgs/partners", { name: "Bench", slug: slug() });
   const tenants: Tenant[] = [];
-  for (let t = 0; t < tenantCount; t++) {
+  for (const [t, receiverUrl] of receiverUrls.entries()) {
     const org = await made("/orgs/organizations", { name: `T${t}`, slug: slug(), partnerId: partner.id });
     for (let e = 0; e < endpointsOfTenant; e++) {
       const url = `${receiverUrl}/${t}/${e}`;
@@ -262,7 +284,7 @@ async function makeTenants(call: Call, receiverUrl: string): Promise<Tenant[]> {
 
 type Receiver = {
   port: number;
-  reset(run: string, hanging: number): Promise<unknown>;
+  reset(run: string, hanging: readonly number[]): Promise<unknown>;
   arrivals(events: number): Promise<Arrivals>;
   stop(): void;
 };

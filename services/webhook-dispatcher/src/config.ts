@@ -19,7 +19,9 @@ export const settings = {
   INTAKE_OLDEST_DUE_MS: whole(2_000, 100, 60_000).describe(
     "Milliseconds that a delivery which could be sent may wait; POST /events of its organization is refused with 503 or 429 beyond it.",
   ),
-  SENDER_CONCURRENCY: whole(256, 1, 4_096).describe("Deliveries that this process sends concurrently."),
+  SENDER_CONCURRENCY: whole(256, 1, 4_096).describe(
+    "Deliveries that this process sends concurrently; those without an answer for 2 s do not count, up to four times as many.",
+  ),
   ENDPOINT_SLOTS: whole(8, 1, 256).describe(
     "Requests to one webhook in flight at once, over all senders; further deliveries stay queued.",
   ),

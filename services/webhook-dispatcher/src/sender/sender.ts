@@ -42,6 +42,13 @@ const restAfterMs = 10_000;
 const busyPollMs = 250;
 /** Retries that are due within this many milliseconds are claimed together. */
 const retryGridMs = 20;
+/**
+ * Milliseconds after which a request without an answer gives up its place among `concurrency`: receivers that hang
+ * keep none from others (docs/decisions/0090-a-request-without-an-answer-keeps-its-place-for-two-seconds.md).
+ */
+const placeMs = 2_000;
+/** Most requests in flight of a process, for each of its places. */
+const openPerPlace = 4;
 /** Milliseconds after COMMIT beyond which a delivery is checked again before it is sent. */
 const lateMs = 100;
 const who = () => ({ caller: systemCaller("webhook-dispatcher") });
@@ -63,6 +70,8 @@ export function startSender(deps: SenderDeps): Sender {
   const inTurn = createTurns();
   const hosts = new Map<string, number>();
   let inFlight = 0;
+  /** When the requests began that hold a place, oldest first. */
+  const placed = new Set<{ beganMs: number }>();
   let confirming = 0;
   let ring: () => void = () => undefined;
   let rung = true;
@@ -106,12 +115,17 @@ export function startSender(deps: SenderDeps): Sender {
     }
     finisher.hurry();
   };
+  const freePlaces = () => {
+    const before = performance.now() - placeMs;
+    for (const each of placed) {
+      if (each.beganMs > before) break;
+      placed.delete(each);
+    }
+    return Math.min(concurrency - placed.size, openPerPlace * concurrency - inFlight) - confirming;
+  };
   const room = () => {
     if (stopping.signal.aborted || finisher.stuck()) return 0;
-    return Math.max(
-      0,
-      Math.min(mostPerClaim, concurrency - inFlight - confirming, 4 * concurrency - finisher.waiting()),
-    );
+    return Math.max(0, Math.min(mostPerClaim, freePlaces(), 4 * concurrency - finisher.waiting()));
   };
 
   const { leaseMs, organizationSlots, hostSlots, limits } = deps;
@@ -144,6 +158,8 @@ export function startSender(deps: SenderDeps): Sender {
   // Made once: V8 makes a slow object of a copy with keys before it.
   const attempting: AttemptDeps = { ...deps, ending: ending.signal };
   const run = async (each: Claimed, endpoint: Endpoint | null, payload: Payload | null) => {
+    const place = { beganMs: performance.now() };
+    placed.add(place);
     count(each.host, 1);
     unsettled.set(each.webhook_id, (unsettled.get(each.webhook_id) ?? 0) + 1);
     try {
@@ -157,6 +173,7 @@ export function startSender(deps: SenderDeps): Sender {
       // Its lease expires, and the next sender marks its request as a possible repeat.
       log.error({ err, deliveryId: each.delivery_id }, "attempt failed unexpectedly");
     } finally {
+      placed.delete(place);
       if (inFlight === 0) idle?.();
       ring();
     }
