@@ -153,7 +153,7 @@ function rowOf({ step, seconds, fromMs, toMs, posted, arrivals, used, loads }: M
       if (acceptedMs === 0) continue;
       const hangs = isHanging(step, tenant);
       if (at === 0 && !hangs) lost += 1;
-      if (acceptedMs < toMs && (at === 0 || at > toMs)) backlog += 1;
+      if (!hangs && acceptedMs < toMs && (at === 0 || at > toMs)) backlog += 1;
       if (isInside && at > 0 && !hangs) latencies.push(at - acceptedMs);
     }
   }
