@@ -13,7 +13,7 @@ import { clockMs, endpointsOfTenant, type Plan, type Posted, post, type Tenant }
 import type { Arrivals, ReceiverAsk } from "./webhooks-e2e-receiver.ts";
 
 const tenantCount = 50;
-/** Tenants with a host each, all of whose endpoints hang; without events but in that step. */
+/** Further tenants with a host each, all of whose endpoints hang in the step `dead`; no other step posts their events. */
 const deadCount = 10;
 const connections = 16;
 const warmSeconds = 5;
@@ -40,8 +40,8 @@ type Row = Record<string, string | number>;
  * (1): nothing at all; 100 events a second; 16 connections as fast as they go; the same beside one busy process of nice
  * 10 per core; 100 a second of which 30 % go to a tenant with one endpoint that hangs; 100 a second of which a sixth
  * goes to ten more tenants with four endpoints each that all hang; 200 a second while the dispatcher is killed −9 three
- * times. Before the first step that posts events, 16 connections post for half a minute, which is
- * not measured. Ends with status 1 when an accepted event was lost or repeated without saying so.
+ * times. Before the first step that posts events, 16 connections post for half a minute, which is not measured. Ends
+ * with status 1 when an accepted event was lost or repeated without saying so.
  */
 export async function run([wanted = steps.join(","), seconds = "20", rounds = "1"]: string[] = []): Promise<void> {
   const unknown = wanted.split(",").filter((each) => !steps.some((step) => step === each));
@@ -89,8 +89,15 @@ async function warmUp({ running, receiver, tenants }: Bench): Promise<void> {
   const run = randomUUID().slice(0, 8);
   const port = Number(new URL(running.stack.gateways[0]?.url ?? "").port);
   await receiver.reset(run, []);
-  const living = tenants.slice(0, tenantCount);
-  const posted = await post({ port, tenants: living, run, connections, rate: null, seconds: firstSeconds, hot: null });
+  const posted = await post({
+    port,
+    tenants: tenantsIn("rest", tenants),
+    run,
+    connections,
+    rate: null,
+    seconds: firstSeconds,
+    hot: null,
+  });
   await drained(receiver, posted, "rest");
 }
 
@@ -99,7 +106,7 @@ async function measure(bench: Bench, step: Step): Promise<Row> {
   const run = randomUUID().slice(0, 8);
   const plan: Plan = {
     port: Number(new URL(running.stack.gateways[0]?.url ?? "").port),
-    tenants: step === "dead" ? tenants : tenants.slice(0, tenantCount),
+    tenants: tenantsIn(step, tenants),
     run,
     connections,
     rate: step === "capacity" || step === "neighbour" ? null : step === "kill" ? 200 : 100,
@@ -185,7 +192,12 @@ function rowOf({ step, seconds, fromMs, toMs, posted, arrivals, used, loads }: M
   };
 }
 
-/** Whether the step leaves out deliveries to this tenant: any of its endpoints hangs. */
+/** The tenants whose events a step posts. */
+function tenantsIn(step: Step, tenants: readonly Tenant[]): readonly Tenant[] {
+  return step === "dead" ? tenants : tenants.slice(0, tenantCount);
+}
+
+/** Whether the step measures no deliveries to this tenant: any of its endpoints hangs. */
 function isHanging(step: Step, tenant: number): boolean {
   return (step === "hanging" && tenant === hotTenant) || tenant >= tenantCount;
 }
