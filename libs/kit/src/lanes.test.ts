@@ -18,6 +18,17 @@ describe("lanes", () => {
     expect([lanes.size, lanes.waitingIn("a")]).toEqual([0, 0]);
   });
 
+  it("tell how many jobs come before a new one of a lane", () => {
+    const jobs = ["a1", "b1", "b2", "b3", "c1", "c2", "c3", "c4"];
+    for (const lane of ["a", "b", "c", "new"]) {
+      const lanes = createLanes<string>();
+      for (const job of jobs) lanes.add(job[0] ?? "", job);
+      const ahead = lanes.ahead(lane);
+      lanes.add(lane, "last");
+      expect([lane, all(lanes).indexOf("last")]).toEqual([lane, ahead]);
+    }
+  });
+
   it("drop a cancelled job once, and not one whose turn has come", () => {
     const lanes = createLanes<string>();
     for (const job of ["a1", "b1", "b2"]) lanes.add(job[0] ?? "", job);

@@ -6,6 +6,8 @@ export type Lanes<J> = {
   /** The job that waits longest in the next lane; the lane then goes to the end of the queue. */
   next(): J | undefined;
   waitingIn(lane: string): number;
+  /** How many jobs have their turn before one that is added to the lane now, when no further ones come. */
+  ahead(lane: string): number;
   readonly size: number;
 };
 
@@ -40,6 +42,17 @@ export function createLanes<J>(): Lanes<J> {
       return undefined;
     },
     waitingIn: (lane) => lanes.get(lane)?.length ?? 0,
+    ahead(lane) {
+      const own = lanes.get(lane)?.length ?? 0;
+      let ahead = own;
+      let isBefore = true;
+      for (const [other, jobs] of lanes) {
+        if (other === lane) isBefore = false;
+        // A lane whose turn comes first has one turn more; those of a new lane all do.
+        else ahead += Math.min(jobs.length, isBefore ? own + 1 : own);
+      }
+      return ahead;
+    },
     get size() {
       return size;
     },

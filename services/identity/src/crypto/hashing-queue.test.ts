@@ -117,6 +117,19 @@ describe("the queue of password checks", () => {
     expect((await Promise.all(codes)).filter((code) => code === "done")).toHaveLength(3);
   });
 
+  it("refuses no address because of what others queue: its turn comes before most of that", async () => {
+    const { work, end } = works();
+    const done: string[] = [];
+    const queue = hashingQueue({ concurrency: 1, queueMax: 200, expectedMs: 1_000 });
+    const within = (address: string) => from(address, performance.now() + 10_000);
+    const flood = Array.from({ length: 60 }, () => codeOf(queue.run(work("flood", done), within("a"))));
+    const other = codeOf(queue.run(work("other", done), within("b")));
+    for (let i = 0; i < 12; i++) await end();
+    expect(await other).toBe("done");
+    expect(done.indexOf("other")).toBeLessThan(3);
+    expect((await Promise.all(flood)).filter((code) => code === "overloaded").length).toBeGreaterThan(45);
+  });
+
   it("does not measure refused work: the estimate is the duration of real work", async () => {
     const { work, end } = works();
     const queue = hashingQueue({ concurrency: 1, queueMax: 100, expectedMs: 1_000 });

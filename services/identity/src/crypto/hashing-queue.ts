@@ -36,23 +36,25 @@ export function hashingQueue({
   let running = 0;
   let averageMs = expectedMs;
 
-  const waitMs = () => ((lanes.size + running) * averageMs) / concurrency;
+  const waitMs = (ahead: number) => ((ahead + running) * averageMs) / concurrency;
   const told = () => {
     queued.set(running + lanes.size);
-    wait.set(waitMs() / 1_000);
+    wait.set(waitMs(lanes.size) / 1_000);
   };
   // Spread over twice the wait: clients that were refused together must not return together.
   const full = () =>
     new AppError("overloaded", "Too many sign-ins at once", {
-      retryAfterSeconds: Math.min(30, Math.ceil((1 + Math.random()) * Math.max(2, waitMs() / 1_000))),
+      retryAfterSeconds: Math.min(30, Math.ceil((1 + Math.random()) * Math.max(2, waitMs(lanes.size) / 1_000))),
     });
   const laneOf = (waiting: Waiting | undefined) => clientNetwork(waiting?.meta.clientAddress ?? null);
 
   const requireTurn = (waiting: Waiting | undefined) => {
     if (running < concurrency) return;
+    const lane = laneOf(waiting);
     const deadlineMs = waiting?.deadlineMs ?? null;
-    const late = deadlineMs !== null && performance.now() + waitMs() + averageMs > deadlineMs;
-    if (lanes.size >= queueMax || lanes.waitingIn(laneOf(waiting)) >= perLane || late) throw full();
+    // By the turns of its own address: the backlog of another one is no reason to refuse it.
+    const late = deadlineMs !== null && performance.now() + waitMs(lanes.ahead(lane)) + averageMs > deadlineMs;
+    if (lanes.size >= queueMax || lanes.waitingIn(lane) >= perLane || late) throw full();
   };
 
   const turn = (waiting: Waiting | undefined): Promise<void> => {
