@@ -3,10 +3,13 @@ import { createTransport, type RpcTransport, type Signer } from "@muster/rpc";
 import type { TransportName } from "../calls/services.ts";
 import type { Config } from "../config.ts";
 
-/** Connections to each service: a call that waits (for acknowledgements, for a lagging copy) holds one meanwhile. */
+/**
+ * Connections to each service: a call that waits (for acknowledgements, an identity provider, a slow search) holds one
+ * meanwhile. Tenants share them, so that one whose calls are slow delays no other.
+ */
 const connections = 64;
 
-/** Each live query holds one for up to 30 s. */
+/** Each live query, a call of more than 15 s, holds one for up to 30 s. */
 const liveConnections = 512;
 
 /** Pools of connections to the services; none is opened before its first call. */
@@ -19,19 +22,15 @@ export function createTransports(config: Config, signer: Signer): Record<Transpo
     "webhook-dispatcher": config.WEBHOOK_DISPATCHER_URL,
     "agent-release": config.AGENT_RELEASE_URL,
   };
-  const to = (service: ServiceName, connections?: number) =>
-    createTransport({
-      baseUrls: urls[service],
-      callers: { service, signer },
-      ...(connections === undefined ? {} : { connections }),
-    });
-  const entries = serviceNames.map((name) => [name, to(name, connections)] as const);
+  const to = (service: ServiceName, counts: { connections?: number; longConnections?: number } = {}) =>
+    createTransport({ baseUrls: urls[service], callers: { service, signer }, isShared: true, ...counts });
+  const entries = serviceNames.map((name) => [name, to(name, { connections })] as const);
   const transports = Object.fromEntries(entries) as Record<ServiceName, RpcTransport>;
   return {
     ...transports,
-    decisions: to("agent-release", 4),
-    downloads: to("agent-release", connections),
+    decisions: to("agent-release", { connections: 4 }),
+    downloads: to("agent-release", { connections }),
     edge: to("identity"),
-    live: to("device-logs", liveConnections),
+    live: to("device-logs", { longConnections: liveConnections }),
   };
 }

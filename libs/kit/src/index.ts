@@ -46,6 +46,7 @@ export {
 } from "./config.ts";
 export { decodeCursor, encodeCursor, foreignCursor } from "./cursor.ts";
 export { type EventType, eventTypes, isEventType, testEventType } from "./event-types.ts";
+export { type FairPlaces, fairPlaces, type Wanted } from "./fair-places.ts";
 export { createLanes, type Lanes } from "./lanes.ts";
 export { onLeftByNpm } from "./left-by-npm.ts";
 export { type Process, runProcess, type Stop } from "./lifecycle.ts";

@@ -3,13 +3,18 @@ export type Lanes<J> = {
   add(lane: string, job: J): void;
   /** Removes a cancelled job; false when its turn has come already. */
   remove(lane: string, job: J): boolean;
-  /** The job that waits longest in the next lane; the lane then goes to the end of the queue. */
-  next(): J | undefined;
+  /**
+   * The job that waits longest in the next lane, or in the next that `may` have its turn; the lane then goes to the end
+   * of the queue.
+   */
+  next(may?: (lane: string) => boolean): J | undefined;
   waitingIn(lane: string): number;
   /** How many jobs have their turn before one that is added to the lane now, when no further ones come. */
   ahead(lane: string): number;
   readonly size: number;
 };
+
+const always = () => true;
 
 /** Lanes without a job take no memory; the caller limits the number of jobs. */
 export function createLanes<J>(): Lanes<J> {
@@ -31,8 +36,9 @@ export function createLanes<J>(): Lanes<J> {
       size -= 1;
       return true;
     },
-    next() {
+    next(may = always) {
       for (const [lane, jobs] of lanes) {
+        if (!may(lane)) continue;
         const job = jobs.shift();
         lanes.delete(lane);
         if (jobs.length > 0) lanes.set(lane, jobs);

@@ -231,6 +231,37 @@ describe("the transport", () => {
     ]);
   });
 
+  it("shares its connections among callers, and a call that ends while it waits leaves them to others", async () => {
+    const held: ServerResponse[] = [];
+    let arrival = deferred();
+    const server = createServer((request, response) => {
+      request.resume();
+      held.push(response);
+      arrival.resolve();
+    });
+    const transport = transportTo([await listen(server)], { connections: 2, isShared: true });
+    const client = createClient(ProbeService, transport);
+    const of = (clientAddress: string | null, signal = new AbortController().signal) =>
+      client
+        .echo(
+          {},
+          callOptions({ caller: { token: "" }, meta: { ...testMeta, clientAddress }, deadlineMs: null, signal }),
+        )
+        .then(
+          ({ message }) => message,
+          (error) => toAppError(error).code,
+        );
+    const leaving = new AbortController();
+    const calls = [of("192.0.2.1"), of("192.0.2.1", leaving.signal), of("192.0.2.1"), of("192.0.2.2"), of(null)];
+    leaving.abort();
+    for (let answered = 0; answered < 4; answered++) {
+      if (held.length === answered) await arrival.promise;
+      arrival = deferred();
+      answerEcho(held[answered] as ServerResponse, String(answered));
+    }
+    expect(await Promise.all(calls)).toEqual(["0", "cancelled", "3", "1", "2"]);
+  });
+
   it("lets calls end that are under way on connections of that age", async () => {
     const arrived = deferred();
     const answer = deferred<ServerResponse>();

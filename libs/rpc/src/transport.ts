@@ -10,7 +10,9 @@ import {
 import {
   AppError,
   activeTracer,
+  type Caller,
   endSpan,
+  fairPlaces,
   gauge,
   sleep,
   startClientSpan,
@@ -26,23 +28,28 @@ import { maxTimeoutMs } from "./limits.ts";
 import { callerKey, metadataNames } from "./metadata.ts";
 import { recordClient } from "./metrics.ts";
 import { createPatience, type Patience } from "./patience.ts";
+import { placeOwner } from "./place-owner.ts";
 import { rpcMethod } from "./rpc-method.ts";
 import type { Signer } from "./signer.ts";
-import { createTargets } from "./targets.ts";
+import { createTargets, type Target } from "./targets.ts";
 import { processTls } from "./tls.ts";
 import { type Answer, UnaryCall } from "./unary-call.ts";
 
 /** A call that may last longer than this uses separate connections: waiting for an agent must not delay other calls. */
 const longCallMs = 15_000;
-const longConnections = 64;
 
 export type TransportOptions = {
   /** http://host:port (https with TLS) of each replica, or of one name for all. Used in turn. */
   baseUrls: readonly string[];
-  /**
-   * Connections per base URL for unary calls of up to 15 s: further calls wait. Longer calls have 64 separate ones.
-   */
+  /** Connections per base URL for unary calls of up to 15 s: further calls wait. */
   connections?: number;
+  /** As many for longer calls, 64 by default. */
+  longConnections?: number;
+  /**
+   * Callers share the connections: an organization's calls (a partner's own, a platform user's, those of strangers in
+   * one network) use at most half of those that others leave, and wait in turns. For a process that calls for tenants.
+   */
+  isShared?: boolean;
   /** Age (±20 %) at which a connection is replaced: new replicas get their share. */
   clientTtlMs?: number;
   /** For unary calls that name no timeout. */
@@ -62,6 +69,9 @@ export type TransportOptions = {
 
 type CallHeaders = CallOptions["headers"];
 
+/** Who calls, as the server is told and as this process knows it; both null on RPCs that need no caller. */
+type Authority = { token: string | null; caller: Caller | null };
+
 export type RpcTransport = Transport & { close(): Promise<void> };
 
 /**
@@ -72,11 +82,15 @@ export type RpcTransport = Transport & { close(): Promise<void> };
  */
 export function createTransport(options: TransportOptions): RpcTransport {
   const { connections = 8, clientTtlMs = 30_000, defaultTimeoutMs = 10_000, maxInFlight = 2_048 } = options;
-  const { maxResponseBytes = 32 * 1024 * 1024, patienceMs = 2_000 } = options;
+  const { maxResponseBytes = 32 * 1024 * 1024, patienceMs = 2_000, longConnections = 64 } = options;
   const patience = createPatience(patienceMs, options.baseUrls.length);
   const { tls = processTls() } = options;
-  const shortCalls = createTargets(options.baseUrls, connections, clientTtlMs, tls);
-  const longCalls = createTargets(options.baseUrls, longConnections, clientTtlMs, tls);
+  const pools = (each: number) => ({
+    targets: createTargets(options.baseUrls, each, clientTtlMs, tls),
+    places: options.isShared ? fairPlaces(each * options.baseUrls.length) : null,
+  });
+  const shortCalls = pools(connections);
+  const longCalls = pools(longConnections);
   const inFlightGauge = gauge("muster_rpc_client_in_flight", "Unary RPCs of this process that wait for an answer.");
   let inFlight = 0;
 
@@ -86,7 +100,7 @@ export function createTransport(options: TransportOptions): RpcTransport {
     timeoutMs: number | undefined,
     header: CallHeaders,
     input: MessageInitShape<DescMessage>,
-    token: string | null,
+    { token, caller }: Authority,
   ): Promise<Answer> => {
     const described = rpcMethod(method);
     const startedMs = performance.now();
@@ -115,8 +129,9 @@ export function createTransport(options: TransportOptions): RpcTransport {
         headers,
         body: encode(method.input, input),
       };
-      const targets = allowedMs > longCallMs ? longCalls : shortCalls;
-      let target = targets.next();
+      const { targets, places } = allowedMs > longCallMs ? longCalls : shortCalls;
+      const place = { owner: places === null ? null : placeOwner(caller, header) };
+      let target: Target | undefined;
       let waiting: NodeJS.Timeout | undefined;
       const tried: string[] = [];
       const call = new UnaryCall({
@@ -125,8 +140,10 @@ export function createTransport(options: TransportOptions): RpcTransport {
         maxResponseBytes,
         patience,
         again(again, connected, waitMs) {
-          if (!connected) targets.shun(target);
-          tried.push(target.origin);
+          if (target !== undefined) {
+            if (!connected) targets.shun(target);
+            tried.push(target.origin);
+          }
           const send = () => {
             target = targets.next(tried);
             targets.dispatchFresh(target, request, again);
@@ -134,13 +151,15 @@ export function createTransport(options: TransportOptions): RpcTransport {
           if (waitMs === 0) send();
           else waiting = setTimeout(send, waitMs);
         },
-        leaving: () => targets.leave(target),
+        leaving: () => target && targets.leave(target),
         settled(error, answer) {
           clearTimeout(timer);
           clearTimeout(waiting);
           signal?.removeEventListener("abort", onAbort);
           inFlight--;
           inFlightGauge.dec();
+          if (target !== undefined) places?.leave(place);
+          else places?.withdraw(place, begin);
           const code = error ? toAppError(error).code : "ok";
           if (span) endSpan(span, code);
           recordClient(described.rpc, code, startedMs);
@@ -153,7 +172,11 @@ export function createTransport(options: TransportOptions): RpcTransport {
       signal?.addEventListener("abort", onAbort, { once: true });
       inFlight++;
       inFlightGauge.inc();
-      target.pool.dispatch(request, call);
+      const begin = () => {
+        target = targets.next();
+        target.pool.dispatch(request, call);
+      };
+      if (places === null || places.take(place, begin)) begin();
     });
   };
 
@@ -177,19 +200,20 @@ export function createTransport(options: TransportOptions): RpcTransport {
   let streamsOf: ReturnType<TlsFiles["version"]> | undefined;
   let streamTurn = 0;
 
-  const tokenOf = async (contextValues: ContextValues | undefined): Promise<string | null> => {
+  const authorityOf = async (contextValues: ContextValues | undefined): Promise<Authority> => {
     const caller = contextValues?.get(callerKey) ?? null;
-    if (caller === null) return null;
+    if (caller === null) return { token: null, caller };
     if (!options.callers) throw new Error("this transport mints no tokens");
-    return options.callers.signer.tokenFor(caller, options.callers.service).catch((error: unknown) => {
+    const token = await options.callers.signer.tokenFor(caller, options.callers.service).catch((error: unknown) => {
       throw error instanceof AppError ? toConnectError(error) : error;
     });
+    return { token, caller };
   };
 
   return {
     async unary(method, signal, timeoutMs, header, input, contextValues) {
-      const token = await tokenOf(contextValues);
-      return unary(method, signal, timeoutMs, header, input, token) as never;
+      const authority = await authorityOf(contextValues);
+      return unary(method, signal, timeoutMs, header, input, authority) as never;
     },
     stream<I extends DescMessage, O extends DescMessage>(
       method: DescMethodStreaming<I, O>,
@@ -200,7 +224,7 @@ export function createTransport(options: TransportOptions): RpcTransport {
       contextValues?: ContextValues,
     ): Promise<StreamResponse<I, O>> {
       const opened = (async () => {
-        const token = await tokenOf(contextValues);
+        const { token } = await authorityOf(contextValues);
         const messages = method.methodKind === "server_streaming" ? await repeatable(input) : input;
         return tracedStream(method, header, token, (headers) =>
           untilTaken(patience, signal, async () => {
@@ -220,7 +244,7 @@ export function createTransport(options: TransportOptions): RpcTransport {
       return opened;
     },
     close: async () => {
-      await Promise.all([shortCalls.close(), longCalls.close()]);
+      await Promise.all([shortCalls.targets.close(), longCalls.targets.close()]);
     },
   };
 }

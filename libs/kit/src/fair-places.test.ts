@@ -1,0 +1,71 @@
+import { describe, expect, it } from "@jest/globals";
+import { fairPlaces } from "./fair-places.ts";
+
+/** Places of which the test sees who holds one, in the order in which they were taken. */
+function places(max: number) {
+  const shared = fairPlaces(max);
+  const holders: string[] = [];
+  const wants = (name: string, short = false) => ({ owner: name === "own" ? null : name, short });
+  return {
+    holders,
+    want(name: string, short = false) {
+      const begin = () => void holders.push(name);
+      if (shared.take(wants(name, short), begin)) begin();
+      return begin;
+    },
+    leave(name: string, short = false) {
+      holders.splice(holders.indexOf(name), 1);
+      shared.leave(wants(name, short));
+    },
+    withdraw: (name: string, begin: () => void) => shared.withdraw(wants(name), begin),
+    count: () =>
+      Object.fromEntries([...new Set(holders)].map((each) => [each, holders.filter((h) => h === each).length])),
+    get waiting() {
+      return shared.waiting;
+    },
+  };
+}
+
+describe("fair places", () => {
+  it("leave each further owner half of what is left, however much those before want", () => {
+    const { want, count } = places(64);
+    for (const owner of ["a", "b", "c", "d"]) for (let i = 0; i < 250; i++) want(owner);
+    expect(count()).toEqual({ a: 32, b: 16, c: 8, d: 4 });
+  });
+
+  it("let owners that wait take turns, each within its part", () => {
+    const { want, leave, holders, count } = places(4);
+    for (const owner of ["a", "a", "a", "a", "b", "b", "c"]) want(owner);
+    expect(holders).toEqual(["a", "a", "b", "c"]);
+    leave("a");
+    expect(count()).toEqual({ a: 1, b: 1, c: 1 });
+    want("d");
+    leave("c");
+    expect(count()).toEqual({ a: 1, b: 1, d: 1 });
+    leave("b");
+    expect(count()).toEqual({ a: 2, b: 1, d: 1 });
+  });
+
+  it("let the process's own work go first and take all, and an owner's short work take what is free", () => {
+    const { want, leave, holders } = places(3);
+    for (const owner of ["a", "a"]) want(owner, true);
+    want("own");
+    for (const owner of ["b", "own", "own"]) want(owner);
+    expect(holders).toEqual(["a", "a", "own"]);
+    leave("a", true);
+    leave("a", true);
+    expect(holders).toEqual(["own", "own", "own"]);
+    leave("own");
+    expect(holders).toEqual(["own", "own", "b"]);
+  });
+
+  it("give no place to what was withdrawn", () => {
+    const shared = places(1);
+    shared.want("a");
+    const gone = shared.want("b");
+    shared.want("c");
+    expect([shared.withdraw("b", gone), shared.withdraw("b", gone), shared.waiting]).toEqual([true, false, 1]);
+    shared.leave("a");
+    expect(shared.holders).toEqual(["c"]);
+  });
+});
