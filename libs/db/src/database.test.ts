@@ -363,6 +363,35 @@ describe("the pool", () => {
     expect(await db.check()).toBe("ok");
   });
 
+  it("leaves connections to others while one organization's reads are slow, however many it sends", async () => {
+    const shared = openDatabase({ url: test.appUrl, max: 5, name: "shared", log });
+    const by = (orgId: string) => {
+      const { caller } = org(orgId);
+      return { caller: { ...caller, actor: { ...caller.actor, type: "api_key" as const } } };
+    };
+    const slow = by(uuidv7());
+    const others = [uuidv7(), uuidv7(), uuidv7()];
+    await withClient(test.superuserUrl, async (admin) => {
+      await admin.query("select pg_advisory_lock(1)");
+      const stuck = Array.from({ length: 20 }, () =>
+        shared.read(slow, sql`select pg_advisory_xact_lock_shared(1)`).then(
+          () => "read",
+          (error: AppError) => error.code,
+        ),
+      );
+      const served = others.map((each) => shared.read(by(each), sql`select 1 as one`));
+      expect(await Promise.all(served)).toEqual([[{ one: 1 }], [{ one: 1 }], [{ one: 1 }]]);
+      await shared.tx(by(others[0] as string), (t) => t.execute(sql`insert into open_note values (5)`));
+      expect(await shared.check()).toBe("ok");
+      await admin.query("select pg_advisory_unlock(1)");
+      // Those that waited for more than 2 s, on a slow machine, were refused.
+      const outcomes = await Promise.all(stuck);
+      expect(outcomes.filter((each) => each !== "overloaded").length).toBeGreaterThanOrEqual(3);
+      expect(outcomes.filter((each) => each !== "overloaded" && each !== "read")).toEqual([]);
+    });
+    await shared.close();
+  });
+
   it("answers unavailable when no server listens or the connection is ended, keeps the cause, and recovers", async () => {
     const nowhere = openDatabase({ url: "postgres://a:b@127.0.0.1:1/x", max: 1, name: "nowhere", log });
     const refused = await nowhere.read(anyone, sql`select 1`).catch((error: AppError) => error);

@@ -4,7 +4,7 @@ import { createEmissionPace } from "./emission-pace.ts";
 import { deadlineExceeded, isReadOnlyRefusal, isRepeatable, publicFailure } from "./failures.ts";
 import { openPool } from "./pool.ts";
 import { carriesPrepared } from "./prepared-statements.ts";
-import { remainingMs, settingsQuery, type Who } from "./settings.ts";
+import { connectionOwner, remainingMs, settingsQuery, type Who } from "./settings.ts";
 import { type Statement, sql } from "./statement.ts";
 import { type OpenTransaction, openTransaction, type Tx } from "./transaction.ts";
 
@@ -22,7 +22,9 @@ export type Database = {
   /**
    * Runs `fn` in one transaction as `who`: committed when it resolves, undone when it throws. Throws AppError
    * `overloaded` after 2 s without a free connection, `unavailable` when the database is away, `deadline_exceeded` past
-   * the deadline. Heavy emitters are throttled: their result comes up to 250 ms after COMMIT.
+   * the deadline. Heavy emitters are throttled: their result comes up to 250 ms after COMMIT. Owners (organization,
+   * partner, platform user) take turns at the connections, and reads of one leave some to the others; the service's own
+   * transactions have every second turn.
    */
   tx<T>(who: Who, fn: (t: Tx) => Promise<T>, options?: TxOptions): Promise<T>;
   /**
@@ -87,7 +89,9 @@ export function openDatabase({ url, max, name, log, prepare = "auto", standby }:
     options: TxOptions,
   ): Promise<{ result: T; emitted: number }> {
     if (remainingMs(who) <= 0) throw deadlineExceeded();
-    const client = await pool.connect();
+    // Of an owner's transactions those that write are short: they are never throttled, but take turns, too.
+    const short = !(options.readOnly || options.snapshot);
+    const client = await pool.connect({ owner: connectionOwner(who), short });
     const timeoutMs = remainingMs(who);
     if (timeoutMs <= 0) {
       pool.release(client);

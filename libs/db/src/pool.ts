@@ -1,4 +1,4 @@
-import { gauge, type Logger } from "@muster/kit";
+import { AppError, type FairPlaces, fairPlaces, gauge, type Logger, type Wanted } from "@muster/kit";
 import pg from "pg";
 import { endpointOf } from "./endpoint.ts";
 import { isServerGone } from "./failures.ts";
@@ -14,8 +14,11 @@ export type PoolOptions = {
 };
 
 export type ConnectionPool = {
-  /** Throws what pg throws; code 25006 for a server in recovery. */
-  connect(): Promise<pg.PoolClient>;
+  /**
+   * A connection, of which an owner's slow work takes at most half of what others leave. Throws AppError `overloaded`
+   * after 2 s without a free one, else what pg throws; code 25006 for a server in recovery.
+   */
+  connect(wanted: Wanted): Promise<pg.PoolClient>;
   /**
    * Returns the connection to the pool. After an error it is closed; after an error that reports a server's end, all
    * connections opened before are closed, too.
@@ -59,7 +62,9 @@ export function openPool({ url, max, name, log, standby = false }: PoolOptions):
     pipeline: true,
     types: valueTypes,
   } as pg.PoolConfig);
-  const observe = poolMetrics(name, pool);
+  const places = fairPlaces(max);
+  const takenFor = new WeakMap<object, Wanted>();
+  const observe = poolMetrics(name, pool, places);
   const madeIn = new WeakMap<object, number>();
   let generation = 0;
 
@@ -75,7 +80,38 @@ export function openPool({ url, max, name, log, standby = false }: PoolOptions):
     observe();
   };
 
-  const connect = async () => {
+  /** Null when it has come. */
+  const turn = (wanted: Wanted): Promise<void> | null => {
+    let come = () => {};
+    const begin = () => come();
+    if (places.take(wanted, begin)) return null;
+    observe();
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        if (!places.withdraw(wanted, begin)) return;
+        observe();
+        reject(new AppError("overloaded", "The service is overloaded", { retryAfterSeconds: 1 }));
+      }, connectTimeoutMs);
+      come = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  };
+
+  const connect = async (wanted: Wanted) => {
+    const waiting = turn(wanted);
+    if (waiting !== null) await waiting;
+    try {
+      const client = await open();
+      takenFor.set(client, wanted);
+      return client;
+    } catch (error) {
+      places.leave(wanted);
+      throw error;
+    }
+  };
+  const open = async () => {
     for (;;) {
       const connecting = pool.connect();
       observe();
@@ -92,6 +128,9 @@ export function openPool({ url, max, name, log, standby = false }: PoolOptions):
     // A connection inside a transaction would hand its tenant to the next borrower.
     else client.release(true);
     if (isServerGone(error)) generation += 1;
+    const wanted = takenFor.get(client);
+    takenFor.delete(client);
+    if (wanted !== undefined) places.leave(wanted);
     observe();
   };
 
@@ -103,7 +142,7 @@ export function openPool({ url, max, name, log, standby = false }: PoolOptions):
       // One after the other: on a busy machine several handshakes at once would take longer than any of them may.
       for (let failed = 0; held.length < max && failed < fillTries; ) {
         try {
-          held.push(await connect());
+          held.push(await open());
         } catch (err) {
           failed += 1;
           log.warn({ err, open: held.length, max }, "a connection could not be opened ahead of requests");
@@ -129,12 +168,12 @@ async function isStandby(client: pg.PoolClient, discard: (client: pg.PoolClient)
   }
 }
 
-function poolMetrics(database: string, pool: pg.Pool): () => void {
+function poolMetrics(database: string, pool: pg.Pool, places: FairPlaces): () => void {
   const connections = gauge("muster_db_pool_connections", "Connections of the pool, by use.", ["database", "use"]);
   const waiting = gauge("muster_db_pool_waiting", "Transactions that wait for a connection.", ["database"]);
   return () => {
     connections.set({ database, use: "busy" }, pool.totalCount - pool.idleCount);
     connections.set({ database, use: "idle" }, pool.idleCount);
-    waiting.set({ database }, pool.waitingCount);
+    waiting.set({ database }, pool.waitingCount + places.waiting);
   };
 }

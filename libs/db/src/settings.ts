@@ -52,6 +52,12 @@ export function settingsQuery(who: Who, timeoutMs: number): Query {
   };
 }
 
+/** Whose turn at the connections it takes: the organization's, the partner's, the user's; null for our own work. */
+export function connectionOwner({ caller }: Who): string | null {
+  if (caller === null || caller.actor.type === "system") return null;
+  return caller.orgId ?? caller.partnerId ?? caller.actor.id;
+}
+
 /** Milliseconds until the deadline, the default without one; zero or less when it has passed. */
 export function remainingMs(who: Who, nowMs: number = performance.now()): number {
   return who.deadlineMs == null ? defaultTimeoutMs : who.deadlineMs - nowMs;

@@ -46,17 +46,19 @@ describe("fair places", () => {
     expect(count()).toEqual({ a: 2, b: 1, d: 1 });
   });
 
-  it("let the process's own work go first and take all, and an owner's short work take what is free", () => {
+  it("give every second turn to the process's own work, which may take all, as an owner's short work may", () => {
     const { want, leave, holders } = places(3);
-    for (const owner of ["a", "a"]) want(owner, true);
-    want("own");
-    for (const owner of ["b", "own", "own"]) want(owner);
-    expect(holders).toEqual(["a", "a", "own"]);
-    leave("a", true);
-    leave("a", true);
-    expect(holders).toEqual(["own", "own", "own"]);
+    for (let i = 0; i < 3; i++) want("short", true);
+    for (const owner of ["a", "b", "c", "own", "own", "own"]) want(owner);
+    expect(holders).toEqual(["short", "short", "short"]);
+    for (let i = 0; i < 3; i++) leave("short", true);
+    expect(holders).toEqual(["own", "a", "own"]);
+    leave("a");
     leave("own");
-    expect(holders).toEqual(["own", "own", "b"]);
+    expect(holders).toEqual(["own", "b", "own"]);
+    leave("own");
+    leave("own");
+    expect(holders).toEqual(["b", "c"]);
   });
 
   it("give no place to what was withdrawn", () => {

@@ -20,13 +20,14 @@ const shortLane = "short ";
 
 /**
  * A limited number of places. An owner's place is taken only while more are free than the owner holds, which is half of
- * what the others leave: an owner whose work is slow leaves room for everybody else. Owners that wait take turns;
- * the process's own work goes before them and may take every place.
+ * what the others leave: an owner whose work is slow leaves room for everybody else. Owners that wait take turns. The
+ * process's own work may take every place and has every second turn.
  */
 export function fairPlaces(max: number): FairPlaces {
   const lanes = createLanes<() => void>();
   const held = new Map<string, number>();
   let free = max;
+  let wasOwn = false;
 
   const laneOf = ({ owner, short }: Wanted) => (owner === null ? ownLane : short ? `${shortLane}${owner}` : owner);
   const may = (lane: string) => free > 0 && (isUnbounded(lane) || (held.get(lane) ?? 0) < free);
@@ -34,17 +35,26 @@ export function fairPlaces(max: number): FairPlaces {
     free -= 1;
     if (!isUnbounded(lane)) held.set(lane, (held.get(lane) ?? 0) + 1);
   };
+  /** The waiting job that may begin, with its lane; own work and owners alternate. */
+  const nextJob = (): [string, () => void] | null => {
+    let lane = ownLane;
+    const isOwners = (other: string) => {
+      lane = other;
+      return other !== ownLane && may(other);
+    };
+    const isOwnsTurn = !wasOwn && lanes.waitingIn(ownLane) > 0;
+    const ofOwner = isOwnsTurn ? undefined : lanes.next(isOwners);
+    if (ofOwner !== undefined) return [lane, ofOwner];
+    const own = lanes.next((other) => other === ownLane);
+    return own === undefined ? null : [ownLane, own];
+  };
   const beginNext = () => {
     while (free > 0 && lanes.size > 0) {
-      let next = ownLane;
-      const isNext = (lane: string) => {
-        if (!may(lane)) return false;
-        next = lane;
-        return true;
-      };
-      const begin = lanes.next(lanes.waitingIn(ownLane) > 0 ? (lane) => lane === ownLane : isNext);
-      if (begin === undefined) return;
-      occupy(next);
+      const next = nextJob();
+      if (next === null) return;
+      const [lane, begin] = next;
+      wasOwn = lane === ownLane;
+      occupy(lane);
       begin();
     }
   };
