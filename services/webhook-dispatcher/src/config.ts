@@ -20,13 +20,13 @@ export const settings = {
     "Milliseconds that a delivery which could be sent may wait; POST /events of its organization is refused with 503 or 429 beyond it.",
   ),
   SENDER_CONCURRENCY: whole(256, 1, 4_096).describe(
-    "Deliveries that this process sends concurrently; those without an answer for 2 s do not count, up to four times as many.",
+    "Deliveries that this process sends concurrently; those without an answer for 2 s do not count, up to four times as many, of which a partner takes at most half of what others leave.",
   ),
   ENDPOINT_SLOTS: whole(8, 1, 256).describe(
     "Requests to one webhook in flight at once, over all senders; further deliveries stay queued.",
   ),
-  HOST_SLOTS: whole(128, 1, 65_536).describe(
-    "Requests of queued deliveries to one host name or address in flight at once, over all webhooks and senders; direct ones are counted by each process separately.",
+  HOST_SLOTS: whole(256, 1, 65_536).describe(
+    "Requests of queued deliveries to one host name or address in flight at once, over all webhooks and senders; a partner takes at most half of what others leave, an organization half of its partner's part; direct ones are counted by each process separately.",
   ),
   ORGANIZATION_SHARE_PERCENT: whole(25, 1, 100).describe(
     "Percent of SENDER_CONCURRENCY that the webhooks of one organization may take, over all senders; further deliveries stay queued.",

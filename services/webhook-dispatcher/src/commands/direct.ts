@@ -6,13 +6,13 @@ export type DirectLease = { claim: Claimed; payload: Payload };
 
 /** What the intake needs of the sender in its process. */
 export type DirectSends = {
-  limits: Omit<ClaimLimits, "most">;
+  limits: Omit<ClaimLimits, "most" | "partners"> & { openRequests: number };
   /** Number of deliveries that this process may lease now. */
   room(): number;
   /** Whether no claim of this process is under way or about to begin: neither waits for the other's lock. */
   isResting(): boolean;
-  /** Requests of this process to a host that are under way. */
-  underWay(host: string): number;
+  /** Requests of this process that are under way, by the keys of rules/shares.ts. */
+  underWay(key: string): number;
   /** Runs after the other leasing work of this process: both need the same lock, and one would not get it. */
   inTurn<T>(lease: () => Promise<T>): Promise<T>;
   /** Reads the endpoints of deliveries that are to be leased, within the transaction that leases them. */

@@ -141,9 +141,9 @@ export function planOf(events: readonly IntakeEvent[], state: IntakeState, sends
   const { mayLease, places, hooks } = state;
   const room = sends && mayLease ? sends.room() : 0;
   // A process that sends nothing leases nothing; other processes count what they may send.
-  const { organizationSlots = Number.MAX_SAFE_INTEGER, hostSlots = 0 } = sends?.limits ?? {};
-  const limits = { room, organizationSlots, hostSlots, perOrganization };
-  return planIntake(events, places, hooks, limits, (host) => sends?.underWay(host) ?? 0);
+  const { organizationSlots = Number.MAX_SAFE_INTEGER, hostSlots = 0, openRequests = 0 } = sends?.limits ?? {};
+  const limits = { room, organizationSlots, hostSlots, openRequests, perOrganization };
+  return planIntake(events, places, hooks, limits, (key) => sends?.underWay(key) ?? 0);
 }
 
 function emit(tx: Tx, { traceparent, ...event }: Accepted, { places }: IntakeState): void {

@@ -2,7 +2,13 @@ import { describe, expect, it } from "@jest/globals";
 import { type IntakeEvent, type IntakeHook, type IntakeLimits, type IntakePlace, planIntake } from "./intake.ts";
 
 const orgId = "0190a000-0000-7000-8000-000000000001";
-const limits: IntakeLimits = { room: 10, organizationSlots: 64, hostSlots: 128, perOrganization: 50 };
+const limits: IntakeLimits = {
+  room: 10,
+  organizationSlots: 64,
+  hostSlots: 256,
+  openRequests: 100,
+  perOrganization: 50,
+};
 const place: IntakePlace = { orgId, partnerId: "p", held: true, behind: false };
 const free: IntakeHook = {
   id: "0190a000-0000-7000-8000-0000000000aa",
@@ -23,7 +29,7 @@ type Change = {
   hook?: Partial<IntakeHook>;
   place?: Partial<IntakePlace>;
   limits?: Partial<IntakeLimits>;
-  underWay?: number;
+  underWay?: (key: string) => number;
 };
 
 /**
@@ -37,7 +43,7 @@ function planned(count: number, change: Change = {}): string {
     new Map([[orgId, { ...place, ...change.place }]]),
     [{ ...free, ...change.hook }],
     { ...limits, ...change.limits },
-    () => change.underWay ?? 0,
+    change.underWay ?? (() => 0),
   );
   const way = (each: IntakeEvent) => {
     if (plan.streamed.includes(each)) return "s";
@@ -55,7 +61,9 @@ describe("posted events", () => {
     ["of a webhook with an open breaker are queued", 1, { hook: { closed: false } }, "q"],
     ["do not pass what is queued", 1, { hook: { waits: true } }, "q waiting"],
     ["beyond what the process may send are queued", 3, { limits: { room: 1 } }, "lqq waiting"],
-    ["beyond what their host may get are queued", 3, { limits: { hostSlots: 5 }, underWay: 4 }, "lqq waiting"],
+    ["beyond their organization's share of the host are queued", 3, { limits: { hostSlots: 8 } }, "llq waiting"],
+    ["beyond their partner's share of the process are queued", 3, { limits: { openRequests: 4 } }, "llq waiting"],
+    ["beyond what their host may get are queued", 1, { limits: { hostSlots: 5 }, underWay: () => 5 }, "q waiting"],
     ["of an organization with its share under way are streamed", 2, { limits: { organizationSlots: 1 } }, "ls"],
     ["of a burst are streamed", 5, { limits: { perOrganization: 3 } }, "lllss"],
     ["of an organization with a backlog are streamed", 1, { place: { behind: true } }, "s"],

@@ -1,4 +1,5 @@
 import { deliveryId } from "./envelope.ts";
+import { keysOf, mayHoldAtHost, partnerRoom } from "./shares.ts";
 import { anyEvent } from "./webhook.ts";
 
 /** A posted event, as it will be stored. */
@@ -43,6 +44,8 @@ export type IntakeLimits = {
   room: number;
   organizationSlots: number;
   hostSlots: number;
+  /** Requests that this process may have open. */
+  openRequests: number;
   /** Events of one organization in a batch. */
   perOrganization: number;
 };
@@ -69,12 +72,12 @@ export function planIntake(
   places: ReadonlyMap<string, IntakePlace>,
   hooks: readonly IntakeHook[],
   limits: IntakeLimits,
-  underWay: (host: string) => number,
+  underWay: (key: string) => number,
 ): IntakePlan {
   const byOrg = new Map<string, IntakeHook[]>();
   for (const hook of hooks) byOrg.set(hook.org_id, [...(byOrg.get(hook.org_id) ?? []), hook]);
   const ofOrg = new Counter((orgId) => sum(byOrg.get(orgId) ?? [], ({ leased }) => leased));
-  const ofHost = new Counter(underWay);
+  const held = new Counter(underWay);
   const ofHook = new Counter(() => 0);
   const ofBatch = new Counter(() => 0);
   const plan: IntakePlan = { deliveries: [], streamed: [], waiting: false, blocked: new Set() };
@@ -97,16 +100,14 @@ export function planIntake(
         !hook.waits &&
         room > 0 &&
         ofOrg.of(hook.org_id) < limits.organizationSlots &&
-        ofHost.of(hook.host) < limits.hostSlots;
+        mayHoldAtHost(limits.hostSlots, hook, (key) => held.of(key)) &&
+        partnerRoom(limits.openRequests, hook.partner_id, (key) => held.of(key)) > 0;
       plan.deliveries.push({ id: deliveryId(hook.id, event.orgId, event.id), event, hook, lease });
       if (lease) {
         room -= 1;
-        for (const [counter, key] of [
-          [ofOrg, hook.org_id],
-          [ofHost, hook.host],
-          [ofHook, hook.id],
-        ] as const)
-          counter.add(key);
+        ofOrg.add(hook.org_id);
+        ofHook.add(hook.id);
+        for (const key of keysOf(hook)) held.add(key);
       } else if (mayGet) plan.waiting = true;
       else if (hook.closed) plan.blocked.add(hook.id);
     }

@@ -1,6 +1,7 @@
 import type { Database } from "@muster/db";
 import { backoffMs, counter, gauge, type Logger, type SecretBox, sleep, systemCaller } from "@muster/kit";
 import { createTurns, type DirectLease, type DirectSends } from "../commands/direct.ts";
+import { everyRequest } from "../rules/shares.ts";
 import type { HealthLimits } from "../store/endpoint-state.ts";
 import { confirmLeases } from "../store/intake.ts";
 import { type Claimed, claimDue, nextDueMs, type Payload } from "../store/queue.ts";
@@ -8,6 +9,7 @@ import { type AttemptDeps, attempt } from "./attempt.ts";
 import { traced } from "./attempt-span.ts";
 import { type Endpoint, endpointCache } from "./endpoints.ts";
 import { createFinisher } from "./finisher.ts";
+import { countUnderWay } from "./under-way.ts";
 
 export type SenderDeps = Omit<AttemptDeps, "ending"> & {
   db: Database;
@@ -64,19 +66,20 @@ const releasedCounter = counter(
 /** Sends the deliveries that it claims or that are leased to it directly, and stores their outcomes, until stopped. */
 export function startSender(deps: SenderDeps): Sender {
   const { db, log, concurrency } = deps;
+  const openRequests = openPerPlace * concurrency;
   const stopping = new AbortController();
   const ending = new AbortController();
   const endpoints = endpointCache(deps.box);
   const inTurn = createTurns();
-  const hosts = new Map<string, number>();
-  let inFlight = 0;
+  const underWay = countUnderWay();
+  const inFlight = () => underWay.of(everyRequest);
   /** When the requests began that hold a place, oldest first. */
   const placed = new Set<{ beganMs: number }>();
   let confirming = 0;
   let ring: () => void = () => undefined;
   let rung = true;
   let busyAtMs = performance.now();
-  /** Webhooks, organizations and hosts, by id or name, without a free slot that a queued delivery waits for. */
+  /** Webhooks, organizations, partners and hosts, by id or name, without a free slot that a queued delivery waits for. */
   const blocked = new Set<string>();
   /** Requests of this process by webhook, until their outcomes are stored. */
   const unsettled = new Map<string, number>();
@@ -93,8 +96,9 @@ export function startSender(deps: SenderDeps): Sender {
     now: deps.now,
     limits: deps.limits,
     organizationSlots: deps.organizationSlots,
-    frees: ({ claim }) => blocked.has(claim.webhook_id) || blocked.has(claim.org_id) || blocked.has(claim.host),
-    isQuiet: () => inFlight === 0,
+    frees: ({ claim: { webhook_id: webhookId, org_id: orgId, partner_id: partnerId, host } }) =>
+      blocked.has(webhookId) || blocked.has(orgId) || blocked.has(partnerId) || blocked.has(host),
+    isQuiet: () => inFlight() === 0,
     onStored(outcomes, isFreed) {
       // Slots are free again; when no queued delivery waits for one of them, a claim would find nothing.
       if (isFreed) wake();
@@ -121,7 +125,7 @@ export function startSender(deps: SenderDeps): Sender {
       if (each.beganMs > before) break;
       placed.delete(each);
     }
-    return Math.min(concurrency - placed.size, openPerPlace * concurrency - inFlight) - confirming;
+    return Math.min(concurrency - placed.size, openRequests - inFlight()) - confirming;
   };
   const room = () => {
     if (stopping.signal.aborted || finisher.stuck()) return 0;
@@ -129,9 +133,9 @@ export function startSender(deps: SenderDeps): Sender {
   };
 
   const { leaseMs, organizationSlots, hostSlots, limits } = deps;
-  const wanted = { leaseMs, organizationSlots, hostSlots, endpointSlots: limits.endpointSlots };
+  const wanted = { leaseMs, organizationSlots, hostSlots, openRequests, endpointSlots: limits.endpointSlots };
   const claim = async (most: number) => {
-    const found = await claimDue(db, { most, ...wanted });
+    const found = await claimDue(db, { most, partners: underWay.rooms(openRequests, most), ...wanted });
     const { claims, payloads } = found;
     blocked.clear();
     for (const key of found.blocked) blocked.add(key);
@@ -141,12 +145,9 @@ export function startSender(deps: SenderDeps): Sender {
     return { claims, payloads };
   };
 
-  const count = (host: string, change: number) => {
-    inFlight += change;
-    inFlightGauge.set(inFlight);
-    const now = (hosts.get(host) ?? 0) + change;
-    if (now > 0) hosts.set(host, now);
-    else hosts.delete(host);
+  const count = (each: Claimed, change: 1 | -1) => {
+    underWay.add(each, change);
+    inFlightGauge.set(inFlight());
   };
 
   const settled = (webhookId: string) => {
@@ -160,21 +161,21 @@ export function startSender(deps: SenderDeps): Sender {
   const run = async (each: Claimed, endpoint: Endpoint | null, payload: Payload | null) => {
     const place = { beganMs: performance.now() };
     placed.add(place);
-    count(each.host, 1);
+    count(each, 1);
     unsettled.set(each.webhook_id, (unsettled.get(each.webhook_id) ?? 0) + 1);
     try {
       const outcome = await traced(each, payload, () => attempt(attempting, each, endpoint, payload));
-      count(each.host, -1);
+      count(each, -1);
       if (outcome) finisher.add(outcome);
       else settled(each.webhook_id);
     } catch (err) {
-      count(each.host, -1);
+      count(each, -1);
       settled(each.webhook_id);
       // Its lease expires, and the next sender marks its request as a possible repeat.
       log.error({ err, deliveryId: each.delivery_id }, "attempt failed unexpectedly");
     } finally {
       placed.delete(place);
-      if (inFlight === 0) idle?.();
+      if (inFlight() === 0) idle?.();
       ring();
     }
   };
@@ -280,7 +281,7 @@ export function startSender(deps: SenderDeps): Sender {
       room,
       isResting: () => isResting && !rung,
       inTurn,
-      underWay: (host) => hosts.get(host) ?? 0,
+      underWay: underWay.of,
       open: (tx, claims) => endpoints.load((statement) => tx.query(statement), claims),
       begin(leases, committedMs) {
         const opened = leases.map((lease) => ({ ...lease, endpoint: endpoints.get(lease.claim.webhook_id) }));
@@ -295,7 +296,7 @@ export function startSender(deps: SenderDeps): Sender {
       await running;
       // Waits for leasing transactions: their deliveries have begun then, and nothing more is leased.
       await inTurn(async () => undefined);
-      if (inFlight > 0) {
+      if (inFlight() > 0) {
         const done = new Promise<void>((resolve) => {
           idle = resolve;
         });

@@ -1,11 +1,15 @@
-import { byIndexAlone, type Database, sql, type Tx } from "@muster/db";
+import { byIndexAlone, type Database, plainArray, sql, type Tx } from "@muster/db";
 import { systemCaller } from "@muster/kit";
 import { knownWebhooks, maySend, queuedWebhooks, type Slots } from "./queued.ts";
+
+/** Requests that partners may begin, by id, and how many every other one may. */
+export type PartnerRooms = { rooms: ReadonlyMap<string, number>; otherRoom: number };
 
 export type ClaimLimits = Slots & {
   /** Most deliveries of one claim. */
   most: number;
   leaseMs: number;
+  partners: PartnerRooms;
 };
 
 /** A delivery that is now this sender's until its lease ends. */
@@ -52,15 +56,15 @@ const keyOf = ({ org_id: orgId, event_id: eventId, created_at: at }: Claimed) =>
 
 /**
  * Leases due deliveries: a few per active webhook with free slots (first attempts before retries, one slot for the
- * oldest retry), at most the share of each organization and each host, endpoints in random order. An expired lease adds
+ * oldest retry), at most the share of each partner, organization and host, endpoints in random order. An expired lease adds
  * its sender's attempt to the timeline, unless that sender stored an outcome. Committed when it resolves. `blocked`
- * names the webhooks, organizations and hosts (ids and names) whose queued deliveries wait for a free slot.
+ * names the webhooks, organizations, partners and hosts (ids and names) whose queued deliveries wait for a free slot.
  */
 export async function claimDue(
   db: Database,
   limits: ClaimLimits,
 ): Promise<{ claims: Claimed[]; payloads: (Payload | null)[]; blocked: readonly string[] }> {
-  const { most, leaseMs } = limits;
+  const { most, leaseMs, partners } = limits;
   // The planner assumes that hardly any row meets a condition of row-level security, and would sort all rows of an
   // endpoint (1,500 for each of 200 endpoints) instead of reading the first two of an index. JIT compilation never pays
   // here, whatever the planner estimates.
@@ -69,13 +73,20 @@ export async function claimDue(
            set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)`;
   const due = sql`
     WITH RECURSIVE ${queuedWebhooks}, ${knownWebhooks(limits)},
+    bound AS MATERIALIZED (
+      SELECT k.*, coalesce(p.room, ${partners.otherRoom}::int) AS partner_slots
+      FROM known k
+      LEFT JOIN unnest(${plainArray([...partners.rooms.keys()])}::uuid[], ${plainArray([...partners.rooms.values()])}::int[])
+        AS p (id, room) ON p.id = k.partner_id
+    ),
     free AS MATERIALIZED (
       SELECT *, count(*) OVER () AS endpoints, row_number() OVER (PARTITION BY org_id ORDER BY random()) AS org_rank
-      FROM known WHERE ${maySend}
+      FROM bound WHERE ${maySend} AND partner_slots > 0
     ),
     -- One endpoint of each organization after the other, until there are rows enough to choose from.
     found AS MATERIALIZED (
-      SELECT f.org_id, f.org_slots, f.host, f.host_slots, f.generation, c.*
+      SELECT f.org_id, f.partner_id, f.org_slots, f.partner_slots, f.host, f.host_slots, f.partner_host_slots,
+             f.org_host_slots, f.generation, c.*
       FROM (SELECT * FROM free ORDER BY org_rank, random()) AS f CROSS JOIN LATERAL (
         SELECT both_kinds.* FROM (
           (SELECT q.delivery_id, q.attempt, q.leased, row_number() OVER (ORDER BY q.due_at) AS place
@@ -113,9 +124,18 @@ export async function claimDue(
     candidates AS (
       SELECT *, row_number() OVER (PARTITION BY org_id ORDER BY place, random()) AS org_place FROM found
     ),
+    of_partners AS (
+      SELECT *, row_number() OVER (PARTITION BY host, org_id ORDER BY place, random()) AS org_host_place,
+             row_number() OVER (PARTITION BY partner_id ORDER BY place, random()) AS partner_place
+      FROM candidates WHERE org_place <= org_slots
+    ),
+    of_partners_at_hosts AS (
+      SELECT *, row_number() OVER (PARTITION BY host, partner_id ORDER BY place, random()) AS partner_host_place
+      FROM of_partners WHERE org_host_place <= org_host_slots AND partner_place <= partner_slots
+    ),
     of_hosts AS (
       SELECT *, row_number() OVER (PARTITION BY host ORDER BY place, random()) AS host_place
-      FROM candidates WHERE org_place <= org_slots
+      FROM of_partners_at_hosts WHERE partner_host_place <= partner_host_slots
     ),
     picked AS MATERIALIZED (
       SELECT delivery_id, attempt, leased, host, generation FROM of_hosts
@@ -141,12 +161,13 @@ export async function claimDue(
     -- The body of an event comes once, however many of its deliveries were claimed; so does what is blocked.
     SELECT c.*, e.type, e.body, e.traceparent,
            CASE WHEN c.ordinal IS NULL OR c.ordinal = 1 THEN (
-             SELECT array_agg(DISTINCT bound.key)
-             FROM known AS k
+             SELECT array_agg(DISTINCT each.key)
+             FROM bound AS k
              CROSS JOIN LATERAL (
-               VALUES (k.slots, k.id::text), (k.org_slots, k.org_id::text), (k.host_slots, k.host)
-             ) AS bound (slots, key)
-             WHERE k.may_send AND bound.slots <= 0
+               VALUES (k.slots, k.id::text), (k.org_slots, k.org_id::text), (k.partner_slots, k.partner_id::text),
+                      (least(k.host_slots, k.partner_host_slots, k.org_host_slots), k.host)
+             ) AS each (slots, key)
+             WHERE k.may_send AND each.slots <= 0
            ) END AS blocked
     FROM (VALUES (1)) AS always
     LEFT JOIN (

@@ -1,4 +1,4 @@
-import { sql } from "@muster/db";
+import { type Query, sql } from "@muster/db";
 
 /**
  * For WITH RECURSIVE: `queued`, the webhooks with queued deliveries, and a null. It takes one index lookup
@@ -15,16 +15,20 @@ export const queuedWebhooks = sql`
 /** Most concurrent requests, over all senders. */
 export type Slots = { endpointSlots: number; organizationSlots: number; hostSlots: number };
 
+/** Most of `free` that one holder may have; rules/shares.ts says the same. */
+const shareOf = (free: Query) => sql`(greatest(0, ${free}) + 1) / 2`;
+const perHost = sql`sum(k.n) OVER (PARTITION BY k.host)`;
+const perPartner = sql`sum(k.n) OVER (PARTITION BY k.host, k.partner_id)`;
+const perOrganization = sql`sum(k.n) OVER (PARTITION BY k.host, k.org_id)`;
+
 /**
  * `known`: the `queued` webhooks, each with the requests that it, its organization and its host may still begin now,
- * and whether it is active with its breaker closed.
+ * its partner and its organization at this host, and whether it is active with its breaker closed.
  */
 export const knownWebhooks = ({ endpointSlots, organizationSlots, hostSlots }: Slots) => sql`
-  known AS (
-    SELECT w.id, w.org_id, w.host, w.generation, w.ordered,
+  leasing AS (
+    SELECT w.id, w.org_id, w.partner_id, w.host, w.generation, w.ordered, b.n::int,
            least(s.slots, ${endpointSlots}::int, CASE WHEN w.ordered THEN 1 END) - b.n AS slots,
-           ${organizationSlots}::int - sum(b.n) OVER (PARTITION BY w.org_id) AS org_slots,
-           ${hostSlots}::int - sum(b.n) OVER (PARTITION BY w.host) AS host_slots,
            w.status = 'active' AND w.deleted_at IS NULL AND w.stopped_at IS NULL
            AND (s.open_until IS NULL OR s.open_until <= statement_timestamp()) AS may_send
     FROM queued e
@@ -34,7 +38,19 @@ export const knownWebhooks = ({ endpointSlots, organizationSlots, hostSlots }: S
       SELECT count(*)::int AS n FROM webhook_queue q
       WHERE q.webhook_id = e.webhook_id AND q.leased AND q.due_at > statement_timestamp()
     ) AS b
+  ),
+  counted AS (
+    SELECT k.*, ${organizationSlots}::int - sum(k.n) OVER (PARTITION BY k.org_id) AS org_slots,
+           ${hostSlots}::int - ${perHost} AS host_slots, ${perPartner} AS of_partner, ${perOrganization} AS of_org,
+           ${shareOf(sql`${hostSlots}::int - ${perHost} + ${perPartner}`)} AS partner_share
+    FROM leasing k
+  ),
+  known AS (
+    SELECT k.*, partner_share - of_partner AS partner_host_slots,
+           ${shareOf(sql`partner_share - of_partner + of_org`)} - of_org AS org_host_slots
+    FROM counted k
   )`;
 
 /** Of `known`: those to which a sender may begin a request. */
-export const maySend = sql`may_send AND slots > 0 AND org_slots > 0 AND host_slots > 0`;
+export const maySend = sql`
+  may_send AND slots > 0 AND org_slots > 0 AND host_slots > 0 AND partner_host_slots > 0 AND org_host_slots > 0`;

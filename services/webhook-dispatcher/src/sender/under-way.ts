@@ -1,0 +1,35 @@
+import { everyRequest, type Holder, keysOf, partnerRoom, shareOf } from "../rules/shares.ts";
+import type { PartnerRooms } from "../store/queue.ts";
+
+/** Requests of one process, by the keys of rules/shares.ts. */
+export type UnderWay = {
+  add(holder: Holder, change: 1 | -1): void;
+  of(key: string): number;
+  /** What each partner may begin of `open` requests in all, where that is less than `most`. */
+  rooms(open: number, most: number): PartnerRooms;
+};
+
+export function countUnderWay(): UnderWay {
+  const counts = new Map<string, number>();
+  const partners = new Map<string, number>();
+  const of = (key: string) => counts.get(key) ?? 0;
+  return {
+    of,
+    add(holder, change) {
+      for (const key of keysOf(holder)) increase(counts, key, change);
+      increase(partners, holder.partner_id, change);
+    },
+    rooms(open, most) {
+      const bounded = [...partners.keys()]
+        .map((id) => [id, Math.max(0, partnerRoom(open, id, of))] as const)
+        .filter(([, room]) => room < most);
+      return { rooms: new Map(bounded), otherRoom: Math.min(most, shareOf(open - of(everyRequest))) };
+    },
+  };
+}
+
+function increase(counts: Map<string, number>, key: string, change: number): void {
+  const now = (counts.get(key) ?? 0) + change;
+  if (now > 0) counts.set(key, now);
+  else counts.delete(key);
+}
