@@ -89,7 +89,7 @@ export function openDatabase({ url, max, name, log, prepare = "auto", standby }:
     options: TxOptions,
   ): Promise<{ result: T; emitted: number }> {
     if (remainingMs(who) <= 0) throw deadlineExceeded();
-    // Of an owner's transactions those that write are short: they are never throttled, but take turns, too.
+    // Of an owner's transactions those that write are short: they take turns, too, and leave one connection to others.
     const short = !(options.readOnly || options.snapshot);
     const client = await pool.connect({ owner: connectionOwner(who), short });
     const timeoutMs = remainingMs(who);

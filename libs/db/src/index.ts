@@ -24,7 +24,7 @@ export { openReplica, primaryReader, type Reader, type Replica } from "./replica
 export { type Replication, replicationOf } from "./replication.ts";
 export { dutyRoles, type RoleNames, roleNames } from "./role-names.ts";
 export { applyRoles } from "./roles.ts";
-export type { Who } from "./settings.ts";
+export { connectionOwner, type Who } from "./settings.ts";
 export { type Standing, standingOf } from "./standing.ts";
 export { StartRefused } from "./start-refused.ts";
 export { type Query, type Statement, sql, sqlName } from "./statement.ts";

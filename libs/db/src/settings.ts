@@ -9,6 +9,8 @@ export type Who = {
   caller: Caller | null;
   deadlineMs?: number | null;
   meta?: { traceparent: string | null };
+  /** Whose turn at the connections a service takes that acts for a tenant under its own name. */
+  actsFor?: string | null;
 };
 
 export const defaultTimeoutMs = 10_000;
@@ -53,7 +55,8 @@ export function settingsQuery(who: Who, timeoutMs: number): Query {
 }
 
 /** Whose turn at the connections it takes: the organization's, the partner's, the user's; null for our own work. */
-export function connectionOwner({ caller }: Who): string | null {
+export function connectionOwner({ caller, actsFor }: Who): string | null {
+  if (actsFor) return actsFor;
   if (caller === null || caller.actor.type === "system") return null;
   return caller.orgId ?? caller.partnerId ?? caller.actor.id;
 }

@@ -46,12 +46,26 @@ describe("fair places", () => {
     expect(count()).toEqual({ a: 2, b: 1, d: 1 });
   });
 
-  it("give every second turn to the process's own work, which may take all, as an owner's short work may", () => {
+  it("leave one place to others than an owner whose short work lasts, and give its other work a turn", () => {
+    const { want, leave, count } = places(4);
+    for (let i = 0; i < 9; i++) want("a", true);
+    want("a");
+    expect(count()).toEqual({ a: 3 });
+    want("b");
+    want("c");
+    expect(count()).toEqual({ a: 3, b: 1 });
+    leave("b");
+    expect(count()).toEqual({ a: 3, c: 1 });
+    for (let i = 0; i < 9; i++) leave("a", true);
+    expect(count()).toEqual({ a: 1, c: 1 });
+  });
+
+  it("give every second turn to the process's own work, which may take all", () => {
     const { want, leave, holders } = places(3);
-    for (let i = 0; i < 3; i++) want("short", true);
+    for (let i = 0; i < 3; i++) want("own");
     for (const owner of ["a", "b", "c", "own", "own", "own"]) want(owner);
-    expect(holders).toEqual(["short", "short", "short"]);
-    for (let i = 0; i < 3; i++) leave("short", true);
+    expect(holders).toEqual(["own", "own", "own"]);
+    for (let i = 0; i < 3; i++) leave("own");
     expect(holders).toEqual(["own", "a", "own"]);
     leave("a");
     leave("own");

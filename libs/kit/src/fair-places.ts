@@ -2,7 +2,7 @@ import { createLanes } from "./lanes.ts";
 
 /**
  * Who wants a place: an owner, or null for the process's own work. An owner's work that is `short` may take every free
- * place.
+ * place but the last one.
  */
 export type Wanted = { owner: string | null; short?: boolean };
 
@@ -20,20 +20,30 @@ const shortLane = "short ";
 
 /**
  * A limited number of places. An owner's place is taken only while more are free than the owner holds, which is half of
- * what the others leave: an owner whose work is slow leaves room for everybody else. Owners that wait take turns. The
- * process's own work may take every place and has every second turn.
+ * what the others leave: an owner whose work is slow leaves room for everybody else. No owner has every place, since work
+ * that is mostly short may wait for the owner's own locks. Owners that wait take turns. The process's own work may take
+ * every place and has every second turn.
  */
 export function fairPlaces(max: number): FairPlaces {
   const lanes = createLanes<() => void>();
+  /** By lane, and by owner whatever the lane. */
   const held = new Map<string, number>();
+  const heldInAll = new Map<string, number>();
+  const mostOfOwner = Math.max(1, max - 1);
   let free = max;
   let wasOwn = false;
 
   const laneOf = ({ owner, short }: Wanted) => (owner === null ? ownLane : short ? `${shortLane}${owner}` : owner);
-  const may = (lane: string) => free > 0 && (isUnbounded(lane) || (held.get(lane) ?? 0) < free);
+  const may = (lane: string) => {
+    if (free === 0 || lane === ownLane) return free > 0;
+    if ((heldInAll.get(ownerOf(lane)) ?? 0) >= mostOfOwner) return false;
+    return lane.startsWith(shortLane) || (held.get(lane) ?? 0) < free;
+  };
   const occupy = (lane: string) => {
     free -= 1;
-    if (!isUnbounded(lane)) held.set(lane, (held.get(lane) ?? 0) + 1);
+    if (lane === ownLane) return;
+    add(held, lane, 1);
+    add(heldInAll, ownerOf(lane), 1);
   };
   /** The waiting job that may begin, with its lane; own work and owners alternate. */
   const nextJob = (): [string, () => void] | null => {
@@ -74,10 +84,9 @@ export function fairPlaces(max: number): FairPlaces {
     leave(wanted) {
       const lane = laneOf(wanted);
       free += 1;
-      if (!isUnbounded(lane)) {
-        const left = (held.get(lane) ?? 0) - 1;
-        if (left > 0) held.set(lane, left);
-        else held.delete(lane);
+      if (lane !== ownLane) {
+        add(held, lane, -1);
+        add(heldInAll, ownerOf(lane), -1);
       }
       beginNext();
     },
@@ -87,4 +96,10 @@ export function fairPlaces(max: number): FairPlaces {
   };
 }
 
-const isUnbounded = (lane: string) => lane === ownLane || lane.startsWith(shortLane);
+const ownerOf = (lane: string) => (lane.startsWith(shortLane) ? lane.slice(shortLane.length) : lane);
+
+function add(counts: Map<string, number>, key: string, change: 1 | -1): void {
+  const count = (counts.get(key) ?? 0) + change;
+  if (count > 0) counts.set(key, count);
+  else counts.delete(key);
+}

@@ -1,3 +1,4 @@
+import { connectionOwner } from "@muster/db";
 import { AppError, type CallContext, systemCaller } from "@muster/kit";
 import { requireMfa, requirePermission, requireScope } from "@muster/service";
 import { service } from "../config.ts";
@@ -16,9 +17,10 @@ export function requirePlatform(context: CallContext, mfaMaxAgeMinutes: number):
 }
 
 /** The same call as the service itself, for the platform's tables: the caller's rights were checked before. */
-export function asService(context: CallContext): CallContext {
+export function asService(context: CallContext): CallContext & { actsFor: string | null } {
   return {
     caller: systemCaller(service),
+    actsFor: connectionOwner(context),
     meta: context.meta,
     deadlineMs: context.deadlineMs,
     get signal() {

@@ -29,8 +29,9 @@ type Deps = { db: Database; now: () => Date };
  */
 export async function createDevice({ db, now }: Deps, context: CallContext, wanted: NewDevice): Promise<DeviceRow> {
   const at = now();
-  const row = await db.tx(context, async (tx) => {
-    const { caller } = context;
+  const { caller, meta, deadlineMs } = context;
+  // Enrollments of a partner wait for one another's locks: not with the connections of all other tenants.
+  const row = await db.tx({ caller, meta, deadlineMs, actsFor: wanted.orgId }, async (tx) => {
     const owner = await lockOwner(tx, context, wanted.orgId);
     await lockEnrollment(tx, wanted.id);
     const existing = await lockDevice(tx, caller, wanted.id);

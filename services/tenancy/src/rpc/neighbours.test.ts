@@ -1,0 +1,56 @@
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { type Database, openDatabase, type Query, sql } from "@muster/db";
+import { createLogger, systemCaller } from "@muster/kit";
+import { DeviceService } from "@muster/proto/muster/tenancy/v1/device_pb";
+import { callers, outcome, until } from "@muster/testing";
+import { type Fleet, permissions, startFleet } from "../testing/fleet.ts";
+
+const system = { caller: systemCaller("tenancy") };
+
+let fleet: Fleet;
+let beside: Database;
+beforeAll(async () => {
+  fleet = await startFleet();
+  beside = openDatabase({ url: fleet.database.appUrl, max: 2, name: "beside", log: createLogger("test", "error") });
+});
+afterAll(async () => {
+  await beside?.close();
+  await fleet?.stop();
+});
+
+/** Runs `use` while another transaction holds the locks of a statement. */
+function whileLocked<T>(statement: Query, use: () => Promise<T>): Promise<T> {
+  return beside.tx(system, async (tx) => {
+    await tx.execute(statement);
+    return use();
+  });
+}
+
+/** Resolves when at least this many transactions wait for a lock. */
+const waitForLocks = (least: number) =>
+  until("transactions that wait for a lock", async () => {
+    const waiting = await beside.read(
+      system,
+      sql`SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+    );
+    return waiting.length >= least;
+  });
+
+describe("an organization's locks", () => {
+  it("delay its own enrollments, not the calls of others", async () => {
+    const [busy, other] = [await fleet.tenant(), await fleet.tenant()];
+    const id = await fleet.device(other.orgId);
+    // As the deletion of a site with very many devices does.
+    const deleting = sql`SELECT FROM sites WHERE id = ${busy.siteId}::uuid FOR UPDATE`;
+    const enrolling = await whileLocked(deleting, async () => {
+      const all = Array.from({ length: 8 }, () => outcome(fleet.createDevice(busy.orgId, { siteId: busy.siteId })));
+      await waitForLocks(4);
+      const reader = fleet.port.client(DeviceService, callers.partnerAdmin(other.partnerId, { permissions }));
+      expect(await outcome(reader.getDevice({ id }))).toBe("ok");
+      expect(await outcome(fleet.createDevice(other.orgId, { siteId: other.siteId }))).toBe("ok");
+      return all;
+    });
+    const outcomes = await Promise.all(enrolling);
+    expect(outcomes.filter((each) => each === "ok").length).toBeGreaterThanOrEqual(4);
+  });
+});
