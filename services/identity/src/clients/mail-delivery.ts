@@ -8,6 +8,9 @@ export type OutgoingMail = SealedMail & { id: string; kind: string };
 /** Hands a mail over. Throws MailRefused when trying again is useless, anything else when it is not. */
 export type Delivery = { send(mail: OutgoingMail): Promise<void>; close(): void };
 
+/** Connections to the mail server: a mail whose recipient's server hangs holds one for up to a minute. */
+export const mailsAtOnce = 5;
+
 /** The server rejected the mail permanently. */
 export class MailRefused extends Error {}
 
@@ -46,7 +49,7 @@ function smtp(url: string, from: string, host: string): Delivery {
   // Loaded with the first mail.
   const open = async () => {
     const { createTransport } = await import("nodemailer");
-    return createTransport({ url, pool: true, maxConnections: 2, ...timeouts }, { from });
+    return createTransport({ url, pool: true, maxConnections: mailsAtOnce, ...timeouts }, { from });
   };
   let opened: ReturnType<typeof open> | null = null;
   return {

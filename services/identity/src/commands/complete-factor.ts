@@ -114,6 +114,7 @@ export async function enrolled(
   await deps.mail.queue(
     tx,
     { kind: "factor_added", to, factor: added.factor, at: now, from: originOf(context.meta) },
+    principal,
     now,
   );
   return { recoveryCodes, msgId: message.msgId };

@@ -77,7 +77,7 @@ export async function addInvite(
   await insertInvite(tx, { id: uuidv7(now.getTime()), userId, partnerId, orgId, hash, now, expiresAt });
   const to = { email: row.email, name: row.name };
   const invitedBy = caller.actor.name ?? caller.actor.email ?? "An administrator";
-  await mail.queue(tx, { kind: "invite", to, invitedBy, link: mail.link("accept-invite", token), expiresAt }, now);
+  await mail.queue(tx, { kind: "invite", to, invitedBy, link: mail.link("accept-invite", token), expiresAt }, row, now);
   return token;
 }
 

@@ -165,7 +165,7 @@ export function userManagement(deps: Deps) {
           const ended = await endSessions(tx, context, person, { except: null }, "revoked", at);
           recordPerson(tx, context, row, "user.factors.reset", { ...had, ended: ended.length }, at);
           const to = { email: row.email, name: row.name };
-          if (had.totp || had.passkeys > 0) await deps.mail.queue(tx, { kind: "factors_reset", to, at }, at);
+          if (had.totp || had.passkeys > 0) await deps.mail.queue(tx, { kind: "factors_reset", to, at }, row, at);
           return { ...had, ended: ended.length, messageIds: [announce(tx, id, version), ...ended] };
         },
       );

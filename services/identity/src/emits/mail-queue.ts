@@ -1,5 +1,6 @@
+import { hash } from "node:crypto";
 import type { Tx } from "@muster/db";
-import { type RequestMeta, type SecretBox, uuidv7 } from "@muster/kit";
+import { clientNetwork, type RequestMeta, type SecretBox, uuidv7 } from "@muster/kit";
 import { deviceName } from "../rules/device-name.ts";
 import { type Mail, mailText, type Origin, type SealedMail } from "../rules/mail-texts.ts";
 import { insertMail } from "../store/mail.ts";
@@ -8,11 +9,15 @@ import { mailPlace } from "../store/sealed-columns.ts";
 /** Sealed content of a row of kind password_reset_request: the requesting client, for an account that may not exist. */
 export type ResetRequest = { email: string; from: Origin };
 
+/** The organization, else the partner, of the user to whom a mail is sent; neither is the platform. */
+export type Place = { org_id: string | null; partner_id: string | null };
+
 export type MailQueue = {
   /**
    * Queues a mail in the transaction: it is sent exactly when that commits, and its links are never stored in clear.
+   * Mails to users of one place are sent one after the other, invitations separately.
    */
-  queue(tx: Tx, mail: Mail, now: Date): Promise<void>;
+  queue(tx: Tx, mail: Mail, of: Place, now: Date): Promise<void>;
   /** Queues a request for a new password, identically for every e-mail. */
   requestReset(tx: Tx, request: ResetRequest, now: Date): Promise<void>;
   /**
@@ -30,21 +35,28 @@ export const resetMs = 3_600_000;
 
 export function mailQueue({ box, publicUrl }: { box: SecretBox; publicUrl: string }): MailQueue {
   let queuedMs = Number.NEGATIVE_INFINITY;
-  const insert = async (tx: Tx, kind: string, content: SealedMail | ResetRequest, expiresAt: Date, now: Date) => {
+  type Row = { kind: string; lane: string; content: SealedMail | ResetRequest; expiresAt: Date; now: Date };
+  const insert = async (tx: Tx, { content, lane, ...row }: Row) => {
+    const { now } = row;
     const id = uuidv7(now.getTime());
     const sealed = box.seal(Buffer.from(JSON.stringify(content)), mailPlace(id));
     queuedMs = performance.now();
-    await insertMail(tx, { id, kind, sealed, expiresAt, now });
+    // The table holds no tenant and no address in clear.
+    await insertMail(tx, { id, sealed, lane: hash("sha256", lane, "hex").slice(0, 32), ...row });
   };
   return {
-    async queue(tx, mail, now) {
+    async queue(tx, mail, { org_id: orgId, partner_id: partnerId }, now) {
       const { subject, text, html } = mailText(mail);
       const to = { address: mail.to.email, name: mail.to.name };
       const expiresAt = "expiresAt" in mail ? mail.expiresAt : new Date(now.getTime() + noticeMs);
-      await insert(tx, mail.kind, { to, subject, text, html }, expiresAt, now);
+      const place = orgId ?? partnerId ?? "platform";
+      const lane = mail.kind === "invite" ? `invite/${place}` : place;
+      await insert(tx, { kind: mail.kind, lane, content: { to, subject, text, html }, expiresAt, now });
     },
     async requestReset(tx, request, now) {
-      await insert(tx, resetRequestKind, request, new Date(now.getTime() + resetMs), now);
+      const lane = `request/${clientNetwork(request.from.address)}`;
+      const expiresAt = new Date(now.getTime() + resetMs);
+      await insert(tx, { kind: resetRequestKind, lane, content: request, expiresAt, now });
     },
     link: (path, token) => `${publicUrl}/${path}#token=${encodeURIComponent(token)}`,
     queuedMs: () => queuedMs,

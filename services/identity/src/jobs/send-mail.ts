@@ -6,10 +6,11 @@ import {
   type Repeating,
   repeatEvery,
   type SecretBox,
+  sleep,
   systemCaller,
   uuidv7,
 } from "@muster/kit";
-import { type Delivery, MailRefused } from "../clients/mail-delivery.ts";
+import { type Delivery, MailRefused, mailsAtOnce } from "../clients/mail-delivery.ts";
 import { type MailQueue, type ResetRequest, resetMs, resetRequestKind } from "../emits/mail-queue.ts";
 import type { SealedMail } from "../rules/mail-texts.ts";
 import { newToken } from "../rules/opaque-token.ts";
@@ -37,8 +38,7 @@ export type SendMailDeps = {
   now: () => Date;
 };
 
-const batch = 10;
-/** Longer than a batch takes over SMTP when every mail in it times out. */
+/** Longer than a mail takes over SMTP when every step of it times out. */
 const leaseMs = 10 * 60_000;
 const maxAttempts = 10;
 /**
@@ -59,16 +59,52 @@ const poison = gauge("identity_mail_poison", "Mails of the last week that were d
 /** Milliseconds until the next try after this many: 5 s, doubled each time, at most an hour. */
 export const backOffMs = (attempts: number) => Math.min(3_600_000, 5_000 * 2 ** (attempts - 1));
 
-/** Sends everything that is due; returns the number of processed rows. Several replicas share the work. */
-export async function sendDueMail(deps: SendMailDeps): Promise<number> {
+/**
+ * Sends everything that is due until `signal`; returns the number of processed rows. Lanes take turns, and a lane whose
+ * mail is under way has no other one: a recipient's server that hangs delays the mails of its own lane alone. Several
+ * replicas share the work.
+ */
+export async function sendDueMail(deps: SendMailDeps, signal?: AbortSignal): Promise<number> {
+  const { db, delivery, now } = deps;
+  if (delivery === null) return 0;
+  const underWay = new Map<string, Promise<void>>();
+  const failures: unknown[] = [];
   let done = 0;
-  for (;;) {
-    const rows = deps.delivery === null ? [] : await claimMail(deps.db, batch, leaseMs, deps.now());
-    for (const row of rows) await deal(deps, deps.delivery as Delivery, row);
+  let after = "";
+  while (!signal?.aborted && failures.length === 0) {
+    const busy = [...underWay.keys()];
+    const limit = mailsAtOnce - busy.length;
+    const rows = limit === 0 ? [] : await claimMail(db, { after, busy, limit }, leaseMs, now());
+    for (const row of rows) {
+      const dealt = deal(deps, delivery, row).catch((err: unknown) => void failures.push(err));
+      underWay.set(
+        row.lane,
+        dealt.finally(() => underWay.delete(row.lane)),
+      );
+    }
     done += rows.length;
+    const fromFirst = after === "";
+    const last = rows
+      .map(({ lane }) => lane)
+      .sort()
+      .at(-1);
+    // Behind the last lane comes the first again.
+    after = rows.length < limit ? "" : (last ?? after);
     // Until nothing is due: a mail that a request creates is sent in the same run.
-    if (rows.length === 0) return done;
+    if (rows.length === 0 && busy.length === 0 && fromFirst) return done;
+    if (rows.length < limit && !fromFirst) continue;
+    if (underWay.size > 0) await oneOf(underWay.values());
   }
+  await Promise.all(underWay.values());
+  if (failures.length > 0) throw failures[0];
+  return done;
+}
+
+/** Resolves when one of them has ended, or after a second: a mail that is queued meanwhile does not wait for them. */
+async function oneOf(underWay: Iterable<Promise<void>>): Promise<void> {
+  const ended = new AbortController();
+  await Promise.race([...underWay, sleep(1_000, ended.signal)]);
+  ended.abort();
 }
 
 async function deal(deps: SendMailDeps, delivery: Delivery, row: MailRow): Promise<void> {
@@ -112,31 +148,39 @@ async function answerRequest(
     const { token, hash } = newToken("pwr_");
     await insertPasswordReset(tx, { id: uuidv7(at.getTime()), userId: person.user_id, hash, now: at, expiresAt });
     const to = { email: person.email, name: person.name };
-    await mail.queue(tx, { kind: "password_reset", to, link: mail.link("reset-password", token), expiresAt, from }, at);
+    await mail.queue(
+      tx,
+      { kind: "password_reset", to, link: mail.link("reset-password", token), expiresAt, from },
+      person,
+      at,
+    );
   });
 }
 
 /** Sends what is due each `pollMs` until stopped; at rest each fifth time. */
 export function startMail(deps: SendMailDeps, pollMs = 1_000): Repeating {
+  const { db, delivery, log, now } = deps;
+  const stopping = new AbortController();
   let polls = 0;
   let sentMs = Number.NEGATIVE_INFINITY;
   const round = async () => {
-    const poll = polls++;
     const isBusy = performance.now() - Math.max(sentMs, deps.mail.queuedMs()) < busyPolls * pollMs;
-    if (!isBusy && poll % restPolls !== 0) return;
-    if ((await sendDueMail(deps)) > 0) sentMs = performance.now();
-    if (poll % cleanPolls !== 0) return;
-    const now = deps.now();
-    await removeOldMail(deps.db, new Date(now.getTime() - keepFinishedMs), now);
-    const counts = await mailCounts(deps.db);
+    if (!isBusy && polls++ % restPolls !== 0) return;
+    if ((await sendDueMail(deps, stopping.signal)) > 0) sentMs = performance.now();
+  };
+  const clean = async () => {
+    await removeOldMail(db, new Date(now().getTime() - keepFinishedMs), now());
+    const counts = await mailCounts(db);
     waiting.set(counts.waiting);
     poison.set(counts.poison);
   };
-  const sending = repeatEvery(pollMs, round, (err) => deps.log.warn({ err }, "mail cannot be sent now"));
+  const sending = repeatEvery(pollMs, round, (err) => log.warn({ err }, "mail cannot be sent now"));
+  const cleaning = repeatEvery(cleanPolls * pollMs, clean, (err) => log.warn({ err }, "mail cannot be cleaned up now"));
   return {
     async stop() {
-      await sending.stop();
-      deps.delivery?.close();
+      stopping.abort();
+      await Promise.all([sending.stop(), cleaning.stop()]);
+      delivery?.close();
     },
   };
 }

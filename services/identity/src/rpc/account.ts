@@ -114,7 +114,7 @@ async function resetPassword(
     if (!(await setPassword(tx, person.user_id, passwordHash, now))) throw invalidToken();
     tx.emit(personEvent(who, person, { action: "user.password.reset" }, now));
     const to = { email: person.email, name: person.name };
-    await deps.mail.queue(tx, { kind: "password_changed", to, at: now, from: originOf(context.meta) }, now);
+    await deps.mail.queue(tx, { kind: "password_changed", to, at: now, from: originOf(context.meta) }, person, now);
     return endSessions(tx, who, person, { except: null }, "password_reset", now);
   });
   if (messages === null) throw invalidToken();
@@ -141,7 +141,7 @@ async function changePassword(
     }
     tx.emit(personEvent(context, principal, { action: "user.password.change" }, now));
     const to = { email: principal.email, name: principal.name };
-    await deps.mail.queue(tx, { kind: "password_changed", to, at: now, from: originOf(context.meta) }, now);
+    await deps.mail.queue(tx, { kind: "password_changed", to, at: now, from: originOf(context.meta) }, principal, now);
     return endSessions(tx, context, principal, { except: sessionId }, "password_change", now);
   });
   await appliedEverywhere(deps.db, messages);

@@ -141,7 +141,7 @@ async function rotateRecoveryCodes(deps: FactorDeps, context: CallContext) {
     tx.emit(personEvent(context, principal, { action: "user.recovery_codes.rotate" }, now));
     const to = { email: principal.email, name: principal.name };
     const from = originOf(context.meta);
-    await deps.mail.queue(tx, { kind: "recovery_codes_rotated", to, at: now, from }, now);
+    await deps.mail.queue(tx, { kind: "recovery_codes_rotated", to, at: now, from }, principal, now);
   });
   return { recoveryCodes };
 }

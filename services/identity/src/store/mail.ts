@@ -1,34 +1,52 @@
 import { type Database, sql, type Tx } from "@muster/db";
 import { systemCaller } from "@muster/kit";
 
-export type MailRow = { id: string; kind: string; sealed: Buffer; attempts: number; expires_at: Date };
+export type MailRow = { id: string; kind: string; lane: string; sealed: Buffer; attempts: number; expires_at: Date };
 
 const system = { caller: systemCaller("identity") };
 
 export async function insertMail(
   tx: Tx,
-  mail: { id: string; kind: string; sealed: Buffer; expiresAt: Date; now: Date },
+  mail: { id: string; kind: string; lane: string; sealed: Buffer; expiresAt: Date; now: Date },
 ): Promise<void> {
   await tx.execute(sql`
-    INSERT INTO mail (id, kind, sealed, next_at, expires_at, created_at)
-    VALUES (${mail.id}, ${mail.kind}, ${mail.sealed}, ${mail.now}, ${mail.expiresAt}, ${mail.now})`);
+    INSERT INTO mail (id, kind, lane, sealed, next_at, expires_at, created_at)
+    VALUES (${mail.id}, ${mail.kind}, ${mail.lane}, ${mail.sealed}, ${mail.now}, ${mail.expiresAt}, ${mail.now})`);
 }
 
+/** Lanes that a claim chooses from: those behind `after` in their order, without `busy`; and how many of them. */
+export type LaneChoice = { after: string; busy: readonly string[]; limit: number };
+
 /**
- * Leases up to `limit` due mails for `leaseMs`: unfinished ones become available to other replicas then. Index
- * mail_waiting.
+ * Leases the oldest due mail of each chosen lane for `leaseMs`: unfinished ones become available to other replicas
+ * then. Indexes mail_waiting, mail_lanes.
  */
-export async function claimMail(db: Database, limit: number, leaseMs: number, now: Date): Promise<MailRow[]> {
+export async function claimMail(
+  db: Database,
+  { after, busy, limit }: LaneChoice,
+  leaseMs: number,
+  now: Date,
+): Promise<MailRow[]> {
   const until = new Date(now.getTime() + leaseMs);
   // Mostly there is none, and then nothing is written.
-  const isDue = sql`state = 'waiting' AND next_at <= ${now}`;
-  if ((await db.read(system, sql`SELECT id FROM mail WHERE ${isDue} ORDER BY next_at LIMIT 1`)).length === 0) return [];
+  const due = sql`SELECT id FROM mail WHERE state = 'waiting' AND next_at <= ${now} ORDER BY next_at LIMIT 1`;
+  if ((await db.read(system, due)).length === 0) return [];
   return db.inOneFlight(system, (tx) =>
+    // From lane to lane by the index, until there are enough: the number of mails that wait does not matter.
     tx.query<MailRow>(sql`
+      WITH RECURSIVE lanes AS (
+        (SELECT lane FROM mail WHERE state = 'waiting' AND lane > ${after} ORDER BY lane LIMIT 1)
+        UNION ALL
+        SELECT (SELECT m.lane FROM mail m WHERE m.state = 'waiting' AND m.lane > l.lane ORDER BY m.lane LIMIT 1)
+        FROM lanes l WHERE l.lane IS NOT NULL
+      ), due AS (
+        SELECT oldest.id FROM lanes l CROSS JOIN LATERAL (
+          SELECT m.id FROM mail m WHERE m.state = 'waiting' AND m.lane = l.lane AND m.next_at <= ${now}
+          ORDER BY m.next_at LIMIT 1 FOR UPDATE SKIP LOCKED) oldest
+        WHERE l.lane <> ALL (${busy}::text[]) LIMIT ${limit}
+      )
       UPDATE mail m SET attempts = m.attempts + 1, next_at = ${until}
-      FROM (SELECT id FROM mail WHERE ${isDue}
-            ORDER BY next_at LIMIT ${limit} FOR UPDATE SKIP LOCKED) due
-      WHERE m.id = due.id RETURNING m.id, m.kind, m.sealed, m.attempts, m.expires_at`),
+      FROM due WHERE m.id = due.id RETURNING m.id, m.kind, m.lane, m.sealed, m.attempts, m.expires_at`),
   );
 }
 
