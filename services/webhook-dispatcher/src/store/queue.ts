@@ -1,6 +1,6 @@
 import { byIndexAlone, type Database, plainArray, sql, type Tx } from "@muster/db";
 import { systemCaller } from "@muster/kit";
-import { knownWebhooks, maySend, queuedWebhooks, type Slots } from "./queued.ts";
+import { knownWebhooks, maySend, queuedWebhooks, type Slots, webhooksOfQueue } from "./queued.ts";
 
 /** Requests that partners may begin, by id, and how many every other one may. */
 export type PartnerRooms = { rooms: ReadonlyMap<string, number>; otherRoom: number };
@@ -200,9 +200,7 @@ export async function nextDueMs(tx: Tx, most: number): Promise<number> {
     tx.query<{ ms: number }>(sql`
       WITH RECURSIVE ${queuedWebhooks}
       SELECT coalesce(min(extract(epoch FROM greatest(d.due_at, s.open_until) - statement_timestamp()) * 1000), ${most}::int)::float8 AS ms
-      FROM queued e
-      JOIN webhooks w ON w.id = e.webhook_id
-      JOIN webhook_endpoint_state s ON s.webhook_id = w.id
+      FROM ${webhooksOfQueue}
       CROSS JOIN LATERAL (
         (SELECT q.due_at FROM webhook_queue q WHERE q.webhook_id = w.id AND NOT q.is_retry ORDER BY q.due_at LIMIT 1)
         UNION ALL
