@@ -136,14 +136,14 @@ export const settings = {
   SEARCH_BUDGET_MS: whole(2_000, 100, 8_000).describe(
     "Milliseconds that a list may scan rows before it returns a partial page; its count has the same limit separately.",
   ),
-  SEARCH_SLOTS: whole(2, 1, 50).describe(
-    "Lists of this process that scan rows concurrently; others wait 2 s, then are refused with 503. Below DATABASE_POOL_MAX.",
+  SEARCH_SLOTS: whole(3, 1, 50).describe(
+    "Lists of this process that scan rows concurrently, one organization at most half of what others leave; others wait 2 s in turns, then are refused with 503. Below DATABASE_POOL_MAX.",
   ),
-  EXPORT_SLOTS: whole(1, 1, 50).describe(
-    "Exports of this process that select their rows concurrently; others wait 2 s, then are refused with 503.",
+  EXPORT_SLOTS: whole(2, 1, 50).describe(
+    "Exports of this process that select their rows concurrently, one organization at most half of what others leave; others wait 10 s in turns, then are refused with 503.",
   ),
-  REPORT_SLOTS: whole(1, 1, 50).describe(
-    "Reports of this process that are counted concurrently; others wait 2 s, then are refused with 503.",
+  REPORT_SLOTS: whole(2, 1, 50).describe(
+    "Reports of this process that are counted concurrently, one organization at most half of what others leave; others wait 2 s in turns, then are refused with 503.",
   ),
   REPORT_BUDGET_MS: whole(20_000, 100, 120_000).describe(
     "Milliseconds that a report may take, in statements of at most two seconds each; a longer one fails with 400 `time_range_too_wide`.",

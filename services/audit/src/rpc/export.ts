@@ -28,6 +28,8 @@ type Deps = TenantReader & {
 
 const exportedRows = counter("audit_exported_rows_total", "Rows sent in exports.", ["format"]);
 const partBytes = 65_536;
+/** Milliseconds that an export waits for its turn. */
+const waitMs = 10_000;
 /** Chains of one export whose external copies are read at most: beyond them the export states the table's values. */
 const mostCopied = 50;
 /** Milliseconds by which clocks of two replicas may differ. */
@@ -35,7 +37,7 @@ const clockMarginMs = 10_000;
 
 /** Exports what a list would show; each is itself an audit row, `data.export`. */
 export function exportService(deps: Deps): ServiceImpl<typeof ExportService> {
-  const slots = searchSlots(deps.exportSlots, 2_000, "export");
+  const slots = searchSlots(deps.exportSlots, waitMs, "export");
   return {
     async *exportLogs(request, handler) {
       const context = callContext(handler);
@@ -49,7 +51,7 @@ export function exportService(deps: Deps): ServiceImpl<typeof ExportService> {
       const range = await readableRange(deps, context, orgId);
       const { db, asOf } = deps.longReads.pick();
       const seenUntil = asOf ?? deps.now();
-      const selection = await slots.run(() => selectRows(db, context, range, filter));
+      const selection = await slots.run(context, () => selectRows(db, context, range, filter));
       await tellOfExport(deps, context, { orgId, format, filter, selection });
       const { truncated } = selection;
       yield {

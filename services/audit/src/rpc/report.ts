@@ -39,7 +39,7 @@ export function reportService(deps: Deps): ServiceImpl<typeof ReportService> {
     const actions = actionsOf(kind);
     const asked: Asked = { range, span, actions };
     const most = kind === "user-activity" ? activityActors : topActors;
-    return slots.run(async () => {
+    return slots.run(context, async () => {
       const endMs = performance.now() + budgetMs;
       const { counts, actors, actorTotal } = await countRows(db, context, asked, most, endMs);
       const rows = actions ? await newestOf(db, context, { ...asked, actions }, endMs) : [];

@@ -72,10 +72,12 @@ export async function listLogs(
     const found = await indexedPage(db, who, listing, from, page.limit);
     const count = () => listingTotal(db, who, listing, budgetMs);
     const bounded = filter.from !== null || filter.to !== null || actions !== null;
-    const total = page.skipCount ? null : (wholeOf(found, from) ?? (bounded ? await slots.run(count) : await free()));
+    const total = page.skipCount
+      ? null
+      : (wholeOf(found, from) ?? (bounded ? await slots.run(who, count) : await free()));
     return shown(found, total);
   }
-  return slots.run(async () => {
+  return slots.run(who, async () => {
     const found = await walkedPage(db, who, listing, from, page.limit, budgetMs);
     if (page.skipCount) return shown(found, null);
     // A count would scan the same rows and reach its deadline as the walk did.

@@ -1,43 +1,41 @@
-import { AppError, gauge } from "@muster/kit";
+import { connectionOwner, type Who } from "@muster/db";
+import { AppError, fairPlaces, gauge } from "@muster/kit";
 
 const waitingBy = gauge("audit_searches_waiting", "Searches that wait for one of the slots", ["kind"]);
 
-export type SearchSlots = { run<T>(search: () => Promise<T>): Promise<T> };
+export type SearchSlots = { run<T>(who: Who, search: () => Promise<T>): Promise<T> };
 
 /**
- * Limits concurrent searches of rows to `most`, so that they never take all connections from the sealer. A search that
- * waits longer than `waitMs` is refused with `overloaded`.
+ * Limits concurrent searches of rows to `most`, so that they never take all connections from the sealer. An
+ * organization, partner or platform user takes at most half of what others leave, and those that wait take turns. A
+ * search that waits longer than `waitMs` is refused with `overloaded`.
  */
 export function searchSlots(most: number, waitMs: number, kind: "list" | "export" | "report" = "list"): SearchSlots {
   const waiting = waitingBy.labels(kind);
-  const queue: (() => void)[] = [];
-  let busy = 0;
-  const enter = () =>
+  const places = fairPlaces(most);
+  const enter = (wanted: { owner: string | null }) =>
     new Promise<void>((resolve, reject) => {
-      const go = () => {
+      const begin = () => {
         clearTimeout(timer);
+        waiting.set(places.waiting);
         resolve();
       };
       const timer = setTimeout(() => {
-        queue.splice(queue.indexOf(go), 1);
-        waiting.set(queue.length);
+        if (!places.withdraw(wanted, begin)) return;
+        waiting.set(places.waiting);
         reject(new AppError("overloaded", "Too many searches at a time", { retryAfterSeconds: 1 }));
       }, waitMs);
-      queue.push(go);
-      waiting.set(queue.length);
+      if (places.take(wanted, begin)) begin();
+      else waiting.set(places.waiting);
     });
   return {
-    async run(search) {
-      // A finished search passes its slot on, so that the queue keeps its order.
-      if (busy >= most) await enter();
-      else busy += 1;
+    async run(who, search) {
+      const wanted = { owner: connectionOwner(who) };
+      await enter(wanted);
       try {
         return await search();
       } finally {
-        const next = queue.shift();
-        waiting.set(queue.length);
-        if (next) next();
-        else busy -= 1;
+        places.leave(wanted);
       }
     },
   };
