@@ -107,7 +107,7 @@ export const settings = {
   ),
   WEBHOOK_DISPATCHER_URL: baseUrls("webhook-dispatcher", "streams to webhooks go through it"),
   STREAM_CONCURRENCY: whole(32, 1, 1_024).describe(
-    "Streams of audit rows that this process sends concurrently, at most one per organization.",
+    "Streams of audit rows that this process sends concurrently, at most one per organization and half of what others leave per partner.",
   ),
   STREAMS_PER_ORGANIZATION: whole(10, 0, 10_000).describe(
     "Streams of audit rows that an organization may have; another one is refused with 409.",

@@ -61,7 +61,7 @@ export const settings = {
     "Minimum interval in milliseconds at which a replay queues further deliveries.",
   ),
   PUSH_CONCURRENCY: whole(32, 1, 1_024).describe(
-    "Requests for other services (streams of audit rows) in flight at once; more are refused with 503.",
+    "Requests for other services (streams of audit rows) in flight at once, of a partner half of what others leave; more are refused with 503.",
   ),
   WEBHOOKS_PER_ORGANIZATION: whole(100, 1, 10_000).describe(
     "Webhooks that an organization may have; another one is refused with 409.",

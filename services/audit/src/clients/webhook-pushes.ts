@@ -6,6 +6,7 @@ import { callOptions, createSigner, createTransport, toAppError } from "@muster/
 export type Pushed = { status: number | null; error: string | null };
 
 export type Push = {
+  partnerId: string;
   url: string;
   secret: string;
   id: string;
@@ -47,11 +48,12 @@ export function webhookPushes(options: {
       const call = callOptions({ caller, meta, deadlineMs: endMs });
       return (await client.checkUrl({ url }, call).catch(fail)).shownUrl;
     },
-    async push({ url, secret, id, type, body, attempt, possibleDuplicate }) {
+    async push({ partnerId, url, secret, id, type, body, attempt, possibleDuplicate }) {
       const meta = { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null };
       const deadlineMs = performance.now() + pushTimeoutMs;
       const call = callOptions({ caller, meta, deadlineMs });
-      const wanted = { url, secret, deliveryId: id, eventId: id, eventType: type, body, attempt, possibleDuplicate };
+      const request = { url, secret, deliveryId: id, eventId: id, eventType: type, body, attempt, possibleDuplicate };
+      const wanted = { ...request, partnerId };
       const { status, errorCode, errorMessage } = await client.push(wanted, call).catch(fail);
       return { status: status ?? null, error: errorCode === "" ? null : errorMessage };
     },

@@ -85,8 +85,8 @@ async function seal(partnerId: string, orgId: string, count: number, details = "
   );
 }
 
-async function organization(rows = 3) {
-  const [partnerId, orgId] = [uuidv7(), uuidv7()];
+async function organization(rows = 3, partnerId = uuidv7()) {
+  const orgId = uuidv7();
   await seal(partnerId, orgId, rows);
   const permitted = { mfaAt: new Date(), permissions: ["audit:read", "audit:write"] };
   return {
@@ -243,6 +243,48 @@ describe("a stream", () => {
       await until("theirs", async () => (await stateOf(bad.admin, id))?.cursorSeq === 1n);
     }
     await streamer.stop();
+  }, 30_000);
+
+  it("uses half of the places with the others of its partner, however many organizations that has", async () => {
+    const partnerId = uuidv7();
+    const bad = await Promise.all(Array.from({ length: 5 }, () => organization(1, partnerId)));
+    for (const { admin } of bad) await client(admin).createStream(toWebhook);
+    const held: (() => void)[] = [];
+    answer = (push) => {
+      const { orgId } = JSON.parse(push.body.toString()) as { orgId: string };
+      if (bad.every((each) => each.orgId !== orgId)) return Promise.resolve({ status: 200, error: null });
+      return new Promise((resolve) => held.push(() => resolve({ status: 200, error: null })));
+    };
+    const streamer = startStreamer({ ...deps, concurrency: 4 });
+    await until("half of four", () => held.length >= 2);
+    const good = await organization(150);
+    const { stream } = await client(good.admin).createStream(toWebhook);
+    await until("another's rows", async () => (await stateOf(good.admin, stream?.id ?? ""))?.cursorSeq === 150n);
+    expect(held).toHaveLength(2);
+    answer = async () => ({ status: 200, error: null });
+    for (const release of held) release();
+    await until("theirs", async () => {
+      const states = await Promise.all(bad.map(({ admin }) => client(admin).listStreams({})));
+      return states.every(({ streams }) => streams[0]?.cursorSeq === 1n);
+    });
+    await streamer.stop();
+  }, 30_000);
+
+  it("whose batch the dispatcher had no place for has not failed, and is due soon", async () => {
+    const { admin } = await organization(3);
+    const { stream } = await client(admin).createStream(toWebhook);
+    const id = stream?.id ?? "";
+    answer = () => Promise.reject(new AppError("overloaded", "Too many pushes are under way"));
+    await advanceStream(deps);
+    expect(await advanceStream(deps)).toBe(false);
+    expect(await stateOf(admin, id)).toMatchObject({ cursorSeq: 0n, failures: 0, lastError: "" });
+    answer = async () => ({ status: 200, error: null });
+    await until("another attempt", async () => (await advanceStream(deps)) && seqsOf(id).length > 3);
+    expect(await stateOf(admin, id)).toMatchObject({ cursorSeq: 3n, failures: 0 });
+    expect(batchesOf(id).map(({ push }) => [push.attempt, push.possibleDuplicate])).toEqual([
+      [1, false],
+      [1, false],
+    ]);
   }, 30_000);
 
   it("sends nothing while it is paused", async () => {

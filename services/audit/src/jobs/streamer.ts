@@ -11,6 +11,7 @@ import {
   batchKey,
   batchLines,
   batchRows,
+  crowdedPartners,
   cutBatch,
   streamDelayMs,
 } from "../rules/stream.ts";
@@ -23,6 +24,7 @@ import {
   type StreamRow,
   settleRefused,
   settleTaken,
+  settleUnsent,
   worstLag,
 } from "../store/streams.ts";
 
@@ -41,7 +43,10 @@ export type StreamerDeps = {
   pollMs: number;
 };
 
-type Taken = { status: "taken" } | { status: "refused"; error: string; isDoubtful: boolean; isGone: boolean };
+type Taken =
+  | { status: "taken" }
+  | { status: "unsent" }
+  | { status: "refused"; error: string; isDoubtful: boolean; isGone: boolean };
 
 const who = { caller: systemCaller("audit") };
 const leaseMs = pushTimeoutMs + 15_000;
@@ -63,6 +68,8 @@ export function startStreamer(deps: StreamerDeps): { stop(): Promise<void> } {
   const stopping = new AbortController();
   const { signal } = stopping;
   const underWay = new Set<Promise<void>>();
+  /** Streams under way by partner. */
+  const held = new Map<string, number>();
   const run = async (stream: StreamRow) => {
     try {
       await workOn(deps, stream);
@@ -79,7 +86,7 @@ export function startStreamer(deps: StreamerDeps): { stop(): Promise<void> } {
         if (underWay.size < deps.concurrency) {
           // The look only reads: a cluster at rest writes nothing.
           const isAny = await deps.db.inOneFlight(who, isAnyStreamActive, { readOnly: true });
-          if (isAny) stream = await claim(deps);
+          if (isAny) stream = await claim(deps, crowdedPartners(deps.concurrency, held));
           else pauseMs = Math.max(idleMs, pauseMs);
         }
       } catch (err) {
@@ -87,7 +94,14 @@ export function startStreamer(deps: StreamerDeps): { stop(): Promise<void> } {
         await sleep(2_000, signal);
       }
       if (stream) {
-        const work = run(stream).finally(() => underWay.delete(work));
+        const { partner_id: partnerId } = stream;
+        held.set(partnerId, (held.get(partnerId) ?? 0) + 1);
+        const work = run(stream).finally(() => {
+          underWay.delete(work);
+          const left = (held.get(partnerId) ?? 0) - 1;
+          if (left > 0) held.set(partnerId, left);
+          else held.delete(partnerId);
+        });
         underWay.add(work);
         continue;
       }
@@ -118,11 +132,12 @@ export function startStreamer(deps: StreamerDeps): { stop(): Promise<void> } {
   };
 }
 
-const claim = ({ db }: StreamerDeps) => db.tx(who, (tx) => claimStream(tx, leaseMs));
+const claim = ({ db }: StreamerDeps, without: readonly string[]) =>
+  db.tx(who, (tx) => claimStream(tx, leaseMs, without));
 
 /** Sends the next batch of one stream; false when none is due. */
 export async function advanceStream(deps: StreamerDeps): Promise<boolean> {
-  const stream = await claim(deps);
+  const stream = await claim(deps, []);
   if (stream) await workOn(deps, stream);
   return stream !== null;
 }
@@ -145,6 +160,7 @@ async function workOn(deps: StreamerDeps, stream: StreamRow): Promise<void> {
     await db.tx(who, (tx) => settleTaken(tx, stream, last.seq, rows.length), { retry: true });
     return;
   }
+  if (result.status === "unsent") return await db.tx(who, (tx) => settleUnsent(tx, stream), { retry: true });
   refusedCounter.inc();
   await refuse(deps, stream, result);
 }
@@ -159,6 +175,7 @@ async function send({ box, pushes, archive }: StreamerDeps, stream: StreamRow, r
     }
     const id = batchId(streamId, rows);
     const { status, error } = await pushes.push({
+      partnerId: stream.partner_id,
       url: box.open(url, sealedAt.url(streamId)).toString(),
       secret: box.open(secret, sealedAt.secret(streamId)).toString(),
       id,
@@ -170,6 +187,8 @@ async function send({ box, pushes, archive }: StreamerDeps, stream: StreamRow, r
     if (error === null) return { status: "taken" };
     return { status: "refused", error, isDoubtful: status === null, isGone: status === 410 };
   } catch (thrown) {
+    // No place at the dispatcher: that is not the receiver's.
+    if (thrown instanceof AppError && thrown.code === "overloaded") return { status: "unsent" };
     const error = thrown instanceof AppError ? publicText(thrown) : "The storage did not take it";
     // The outcome of an interrupted call is unknown.
     const isDoubtful = thrown instanceof AppError && ["deadline_exceeded", "unavailable"].includes(thrown.code);

@@ -84,6 +84,15 @@ export function batchKey(orgId: string, streamId: string, rows: readonly ChainRo
 
 export const batchLines = (rows: readonly ChainRow[]): Buffer => Buffer.from(rows.map(renderRow).join(""));
 
+/**
+ * Partners that may get no further place: each holds at most half of what others leave free, so that the streams of a
+ * partner with many organizations wait for one another.
+ */
+export function crowdedPartners(places: number, held: ReadonlyMap<string, number>): string[] {
+  const all = [...held.values()].reduce((sum, own) => sum + own, 0);
+  return [...held].filter(([, own]) => own >= Math.ceil((places - (all - own)) / 2)).map(([partnerId]) => partnerId);
+}
+
 /** Milliseconds until the next attempt after this number of failures: 1 s, doubled up to 5 min. */
 export function streamDelayMs(failures: number): number {
   return Math.min(1_000 * 2 ** Math.min(failures - 1, 20), 300_000);

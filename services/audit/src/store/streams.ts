@@ -114,10 +114,10 @@ export async function isAnyStreamActive(tx: Tx): Promise<boolean> {
 }
 
 /**
- * Leases a stream that is due and has rows to send, for `leaseMs`; one whose holder stopped responding is in doubt.
- * Null when there is none.
+ * Leases a stream that is due and has rows to send, for `leaseMs`, but none of the partners named; one whose holder
+ * stopped responding is in doubt. Null when there is none.
  */
-export async function claimStream(tx: Tx, leaseMs: number): Promise<StreamRow | null> {
+export async function claimStream(tx: Tx, leaseMs: number, without: readonly string[]): Promise<StreamRow | null> {
   const [row] = await tx.query<StreamRow>(sql`
     UPDATE audit_streams AS t
     SET fence = t.fence + 1, is_doubtful = t.is_doubtful OR t.leased_until IS NOT NULL,
@@ -126,6 +126,7 @@ export async function claimStream(tx: Tx, leaseMs: number): Promise<StreamRow | 
       SELECT s.id FROM audit_streams s
       JOIN chain_head h ON h.chain_id = s.org_id AND h.seq > s.cursor_seq
       WHERE s.status = 'active' AND s.next_attempt_at <= now() AND (s.leased_until IS NULL OR s.leased_until <= now())
+        AND s.partner_id <> ALL (${without}::uuid[])
         -- Nothing flows for who is gone.
         AND NOT EXISTS (SELECT FROM tenant x WHERE x.deleted AND x.id IN (s.org_id, s.partner_id))
         -- One at a time of an organization: receivers that hang are its own trouble.
@@ -149,6 +150,13 @@ export async function settleTaken(tx: Tx, { id, fence }: StreamRow, seq: number,
     SET cursor_seq = ${seq}, batch_to = NULL, is_doubtful = false, rows_sent = rows_sent + ${sent}, failures = 0,
         failing_since = NULL, last_success_at = CASE WHEN ${sent} > 0 THEN now() ELSE last_success_at END,
         next_attempt_at = now(), leased_until = NULL
+    WHERE id = ${id} AND fence = ${fence}`);
+}
+
+/** Releases a stream whose batch was not sent: it is due again in a second, and nothing has failed. */
+export async function settleUnsent(tx: Tx, { id, fence }: StreamRow): Promise<void> {
+  await tx.execute(sql`
+    UPDATE audit_streams SET next_attempt_at = now() + interval '1 second', leased_until = NULL
     WHERE id = ${id} AND fence = ${fence}`);
 }
 

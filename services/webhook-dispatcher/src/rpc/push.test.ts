@@ -72,13 +72,21 @@ describe("a push", () => {
     expect(may).toEqual(["audit"]);
   });
 
-  it("is refused at once when there is no free place", async () => {
+  it("is refused at once when there is no free place, and when its partner has half of those that others leave", async () => {
     const held: (() => void)[] = [];
     receiver.answer((_request, response) => held.push(() => response.end()));
-    const first = [audit().push(push()), audit().push(push())];
+    const of = (partnerId: string) => audit().push(push({ partnerId }));
+    const [hanging, good, late] = [uuidv7(), uuidv7(), uuidv7()];
+    const first = [of(hanging), of(hanging)];
     await until("two under way", () => held.length === 2);
-    expect(await outcome(audit().push(push()))).toBe("overloaded");
+    expect(await outcome(of(hanging))).toBe("overloaded");
+    first.push(of(good));
+    await until("another's", () => held.length === 3);
+    expect(await outcome(of(good))).toBe("overloaded");
+    first.push(of(late));
+    await until("a third one's", () => held.length === 4);
+    expect(await outcome(of(uuidv7()))).toBe("overloaded");
     for (const release of held) release();
-    expect((await Promise.all(first)).map(({ status }) => status)).toEqual([200, 200]);
+    expect((await Promise.all(first)).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
   });
 });

@@ -5,19 +5,21 @@ import type { PushService } from "@muster/proto/muster/webhook/v1/push_pb";
 import { callContext } from "@muster/rpc";
 import { unsafeMessage } from "../rules/answer.ts";
 import { requestHeaders } from "../rules/request.ts";
+import { shareOf } from "../rules/shares.ts";
 import { splitUserinfo } from "../rules/target.ts";
 
 export type PushDeps = {
   egress: Pick<Egress, "check" | "send">;
   now: () => Date;
   timeoutMs: number;
-  /** Most concurrent pushes of this process; deliveries do not count. */
+  /** Most concurrent pushes of this process, a partner at most half of what others leave; deliveries do not count. */
   slots: number;
 };
 
 /** Only services call this; libs/rpc/src/issuers.ts says which. */
 export function pushService({ egress, now, timeoutMs, slots }: PushDeps): ServiceImpl<typeof PushService> {
-  let underWay = 0;
+  const underWay = new Map<string, number>();
+  let all = 0;
   return {
     async checkUrl({ url }, handler) {
       requireService(callContext(handler).caller.actor.type);
@@ -27,9 +29,13 @@ export function pushService({ egress, now, timeoutMs, slots }: PushDeps): Servic
 
     async push(request, handler) {
       requireService(callContext(handler).caller.actor.type);
-      if (underWay >= slots)
+      const { partnerId } = request;
+      const own = underWay.get(partnerId) ?? 0;
+      if (own >= shareOf(slots - (all - own))) {
         throw new AppError("overloaded", "Too many pushes are under way", { retryAfterSeconds: 1 });
-      underWay += 1;
+      }
+      all += 1;
+      underWay.set(partnerId, own + 1);
       try {
         // A text that is no URL is refused by `egress.check`, with its reason.
         const { url, userinfo } = URL.canParse(request.url)
@@ -49,7 +55,10 @@ export function pushService({ egress, now, timeoutMs, slots }: PushDeps): Servic
         const errorMessage = unsafe ? unsafeMessage : (error?.message ?? `The receiver answered ${status}`);
         return { ...(status === null ? {} : { status }), errorCode: error?.code ?? "status", errorMessage, totalMs };
       } finally {
-        underWay -= 1;
+        all -= 1;
+        const left = (underWay.get(partnerId) ?? 0) - 1;
+        if (left > 0) underWay.set(partnerId, left);
+        else underWay.delete(partnerId);
       }
     },
   };

@@ -87,7 +87,7 @@ export async function startDispatcher() {
     register(DeliveryService, deliveryService({ ...reach, wake, testsPerMinute: 5 })),
     register(EventService, eventService({ ...reach, intake, pressure })),
     register(ReplayService, replayService({ ...reach, wake })),
-    register(PushService, pushService({ egress, now, timeoutMs: 2_000, slots: 2 })),
+    register(PushService, pushService({ egress, now, timeoutMs: 2_000, slots: 4 })),
   ]);
   const closing: (() => Promise<void>)[] = [];
   const config = z.object(settings).parse({});
