@@ -1,5 +1,6 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { CallOptions, Client } from "@connectrpc/connect";
+import { AppError, sleep } from "@muster/kit";
 import type { Offer } from "@muster/proto/muster/release/v1/update_pb";
 import type { HeartbeatSchema, PresenceService } from "@muster/proto/muster/tenancy/v1/presence_pb";
 import { batched } from "./batched.ts";
@@ -16,6 +17,8 @@ export type Heartbeats = (heartbeat: Told, report: UpdateReport | null) => Promi
 const timeoutMs = 5_000;
 /** Tenancy accepts at most this many per transaction. */
 const batches = { max: 500, callsMax: 2 };
+/** Milliseconds before each repeat of a heartbeat whose device is locked: its batch does not wait for it. */
+const lockPausesMs = [100, 300, 1_000];
 const endings = ["locked", "failed", "rolled_back"];
 
 /**
@@ -41,9 +44,19 @@ export function createHeartbeats(options: {
   return async (heartbeat, report) => {
     const knownVersion = report === null ? updates.knownVersion(heartbeat.deviceId) : 0n;
     const updateEnded = report !== null && endings.includes(report.state);
-    const { status, facts, ...heard } = await record({ knownVersion, updateEnded, ...heartbeat });
+    const { status, facts, ...heard } = await unlocked(() => record({ knownVersion, updateEnded, ...heartbeat }));
     if (!facts) return { status, offers: [], ...heard };
     const answer = await updates.ask(facts, report);
     return { status: answer?.updating ? "updating" : status, offers: answer?.offers ?? [], ...heard };
   };
+}
+
+/** Repeats the heartbeat of a device that a transaction holds, by itself. Throws `overloaded` when that lasts. */
+async function unlocked<A extends { status: string }>(record: () => Promise<A>): Promise<A> {
+  for (const pauseMs of [...lockPausesMs, null]) {
+    const answer = await record();
+    if (answer.status !== "locked") return answer;
+    if (pauseMs !== null) await sleep(pauseMs);
+  }
+  throw new AppError("overloaded", "The device is being changed", { retryAfterSeconds: 5 });
 }

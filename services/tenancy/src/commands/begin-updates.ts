@@ -5,7 +5,7 @@ import { type BegunUpdate, beginUpdates as begin } from "../store/presence.ts";
 
 /**
  * Marks devices as updating from now on, emits their events, and returns the ids of those marked: quarantined and
- * deleted ones are not.
+ * deleted ones are not, nor those that another transaction has locked.
  */
 export function beginUpdates(db: Database, meta: RequestMeta, updates: readonly BegunUpdate[]): Promise<string[]> {
   const caller = systemCaller("tenancy");

@@ -1,5 +1,5 @@
 import type { Database, Tx } from "@muster/db";
-import { histogram, type RequestMeta, systemCaller } from "@muster/kit";
+import { counter, histogram, type RequestMeta, sleep, systemCaller } from "@muster/kit";
 import { auditDevice, emitDevice } from "../emits/device.ts";
 import { heartbeatChange, saysNothingNew, statusAfterHeartbeat } from "../rules/presence.ts";
 import { type DeviceFacts, factsOf } from "../store/device-facts.ts";
@@ -25,12 +25,25 @@ const batchSize = histogram(
   [1, 2, 5, 10, 25, 50, 100, 250, 500],
 );
 
-/** What a device is after its heartbeat; `facts` when its row is of another version than the gateway knows. */
+const lockedCounter = counter(
+  "tenancy_heartbeats_locked_total",
+  "Heartbeats not written because another transaction held their device.",
+);
+
+/**
+ * Milliseconds before each further try of devices that another transaction holds. Few: all heartbeats of the call wait.
+ */
+const lockPausesMs = [10, 40, 80];
+
+/**
+ * What a device is after its heartbeat; `facts` when its row is of another version than the gateway knows. The status is
+ * `locked` when nothing was written, since another transaction holds the device.
+ */
 export type HeardDevice = { status: string; facts: DeviceFacts | null };
 
 /**
- * Writes heartbeats in one transaction; returns each device's new state, null when the organization has no such device.
- * Rows are locked in the order of ids; heartbeats without changes take one UPDATE together.
+ * Writes heartbeats; returns each device's new state, null when the organization has no such device. Those that another
+ * transaction holds are tried again for a moment, without a connection in between.
  */
 export async function recordHeartbeats(
   db: Database,
@@ -40,14 +53,36 @@ export async function recordHeartbeats(
   batchSize.observe(heartbeats.length);
   // Of several heartbeats of a device within a batch the last one counts.
   const newest = new Map(heartbeats.map((heartbeat) => [heartbeat.deviceId, heartbeat]));
-  const sorted = [...newest.values()].sort((a, b) => (a.deviceId < b.deviceId ? -1 : 1));
-  const caller = systemCaller("tenancy");
-  const statuses = await db.tx(
-    { caller },
+  const heard = new Map<string, HeardDevice>();
+  let left = [...newest.values()].sort((a, b) => (a.deviceId < b.deviceId ? -1 : 1));
+  for (const pauseMs of [0, ...lockPausesMs]) {
+    if (pauseMs > 0) await sleep(pauseMs);
+    const { devices, locked } = await writeNow(db, left, intervalSeconds);
+    for (const [id, device] of devices) heard.set(id, device);
+    left = left.filter(({ deviceId }) => locked.has(deviceId));
+    if (left.length === 0) break;
+  }
+  lockedCounter.inc(left.length);
+  for (const { deviceId } of left) heard.set(deviceId, { status: "locked", facts: null });
+  return heartbeats.map(({ deviceId }) => heard.get(deviceId) ?? null);
+}
+
+/**
+ * Writes the heartbeats of devices that are not locked, in one transaction. Rows are locked in the order of ids;
+ * heartbeats without changes take one UPDATE together.
+ */
+async function writeNow(
+  db: Database,
+  sorted: readonly ToldHeartbeat[],
+  intervalSeconds: number,
+): Promise<{ devices: Map<string, HeardDevice>; locked: ReadonlySet<string> }> {
+  return db.tx(
+    { caller: systemCaller("tenancy") },
     async (tx) => {
       const ids = sorted.map(({ deviceId }) => deviceId);
       const planned = planByKey(tx);
-      const [seen] = await Promise.all([lockSeen(tx, ids), planned]);
+      const [{ seen, locked }] = await Promise.all([lockSeen(tx, ids), planned]);
+      const heard = async () => ({ devices: await heardOf(tx, sorted, known, versions), locked: new Set(locked) });
       const before = new Map(seen.map((row) => [row.id, row]));
       const known = new Map<string, string>();
       const versions = new Map<string, number>();
@@ -64,10 +99,10 @@ export async function recordHeartbeats(
       if (common.length > 0) await touchDevices(tx, common);
       if (others.length === 0) {
         await forgivingCommit(tx);
-        return heardOf(tx, sorted, known, versions);
+        return heard();
       }
       const changing = others.map(({ deviceId }) => deviceId);
-      const rows = new Map((await lockDevices(tx, caller, changing)).map((row) => [row.id, row]));
+      const rows = new Map((await lockDevices(tx, systemCaller("tenancy"), changing)).map((row) => [row.id, row]));
       // Not one after the other: all are on their way before the first is answered.
       await Promise.all(
         others.map(async (heartbeat) => {
@@ -78,11 +113,10 @@ export async function recordHeartbeats(
           versions.set(after.id, after.version);
         }),
       );
-      return heardOf(tx, sorted, known, versions);
+      return heard();
     },
     { retry: true },
   );
-  return heartbeats.map(({ deviceId }) => statuses.get(deviceId) ?? null);
 }
 
 /** Read only for devices whose row has changed since the gateway learned that there is nothing to do: rarely any. */

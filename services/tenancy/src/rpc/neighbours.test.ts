@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Database, openDatabase, type Query, sql } from "@muster/db";
-import { createLogger, systemCaller } from "@muster/kit";
+import { createLogger, systemCaller, uuidv7 } from "@muster/kit";
 import { DeviceService } from "@muster/proto/muster/tenancy/v1/device_pb";
 import { callers, outcome, until } from "@muster/testing";
+import { beginUpdates } from "../commands/begin-updates.ts";
+import { recordHeartbeats } from "../commands/record-heartbeats.ts";
 import { type Fleet, permissions, startFleet } from "../testing/fleet.ts";
 
 const system = { caller: systemCaller("tenancy") };
@@ -52,5 +54,32 @@ describe("an organization's locks", () => {
     });
     const outcomes = await Promise.all(enrolling);
     expect(outcomes.filter((each) => each === "ok").length).toBeGreaterThanOrEqual(4);
+  });
+
+  it("delay its own heartbeats and updates, not those of others in the same batch", async () => {
+    const [busy, other] = [await fleet.tenant(), await fleet.tenant()];
+    const [held, free] = [await fleet.device(busy.orgId), await fleet.device(other.orgId)];
+    const meta = { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null };
+    const beat = (deviceId: string, orgId: string) => ({
+      ...{ deviceId, orgId, agentVersion: "1.0.0", watchdogVersion: null, helperVersion: null, updateEnded: false },
+      ...{ knownVersion: 0, reportedJson: null, clientAddress: null, meta },
+    });
+    const { db } = fleet.database;
+    const record = async () => {
+      const both = [beat(held, busy.orgId), beat(free, other.orgId), beat(uuidv7(), other.orgId)];
+      return (await recordHeartbeats(db, both, 60)).map((heard) => heard?.status ?? null);
+    };
+    const begin = () =>
+      beginUpdates(
+        db,
+        meta,
+        [held, free].map((deviceId) => ({ deviceId, component: "agent", version: "1.1.0", timeoutSeconds: 300 })),
+      );
+    await whileLocked(sql`SELECT FROM devices WHERE org_id = ${busy.orgId}::uuid FOR UPDATE`, async () => {
+      expect(await record()).toEqual(["locked", "online", null]);
+      expect(await begin()).toEqual([free]);
+    });
+    expect(await record()).toEqual(["online", "updating", null]);
+    expect((await begin()).sort()).toEqual([held, free].sort());
   });
 });

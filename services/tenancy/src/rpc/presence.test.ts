@@ -161,8 +161,15 @@ describe("a heartbeat", () => {
   it("in batches of 500, in parallel over the same devices, counts for each device", async () => {
     const { orgId } = await fleet.tenant();
     const ids = await Promise.all(Array.from({ length: 40 }, () => fleet.device(orgId)));
+    // As the gateway repeats the heartbeats of devices that another batch holds.
+    const recordAll = async (heartbeats: ToldHeartbeat[]): Promise<(string | null)[]> => {
+      const statuses = await record(...heartbeats);
+      const locked = heartbeats.filter((_, at) => statuses[at] === "locked");
+      const others = statuses.filter((status) => status !== "locked");
+      return locked.length === 0 ? others : [...others, ...(await recordAll(locked))];
+    };
     const batches = Array.from({ length: 8 }, (_, i) =>
-      record(...(i % 2 ? [...ids].reverse() : ids).map((id) => beat(id, orgId, { agentVersion: `1.0.${i}` }))),
+      recordAll((i % 2 ? [...ids].reverse() : ids).map((id) => beat(id, orgId, { agentVersion: `1.0.${i}` }))),
     );
     expect((await Promise.all(batches)).flat()).toEqual(Array.from({ length: 320 }, () => "online"));
     for (const id of ids.slice(0, 5))

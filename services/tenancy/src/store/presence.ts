@@ -40,11 +40,22 @@ export async function planByKey(tx: Tx): Promise<void> {
   await tx.execute(sql`SELECT set_config('enable_seqscan', 'off', true)`);
 }
 
-/** The devices with these ids, locked in the order of their ids. */
-export function lockSeen(tx: Tx, ids: readonly string[]): Promise<SeenDevice[]> {
-  return tx.query<SeenDevice>(sql`
-    SELECT id, org_id, status, agent_version, watchdog_version, helper_version, updating_component, updating_version, version, host(last_ip_address) AS last_ip_address, last_seen_at
-    FROM devices WHERE id = ANY (${[...ids]}::uuid[]) ORDER BY id FOR NO KEY UPDATE`);
+const seenColumns = sql`id, org_id, status, agent_version, watchdog_version, helper_version, updating_component,
+  updating_version, version, host(last_ip_address) AS last_ip_address, last_seen_at`;
+
+/**
+ * The devices with these ids, locked in the order of their ids, without those that another transaction has locked: their
+ * ids are `locked`. A wait for one of them, such as a device of a site under deletion, would keep the heartbeats of all
+ * other tenants waiting, too.
+ */
+export async function lockSeen(tx: Tx, ids: readonly string[]): Promise<{ seen: SeenDevice[]; locked: string[] }> {
+  const seen = await tx.query<SeenDevice>(sql`
+    SELECT ${seenColumns} FROM devices WHERE id = ANY (${[...ids]}::uuid[]) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED`);
+  const found = new Set(seen.map(({ id }) => id));
+  const others = ids.filter((id) => !found.has(id));
+  if (others.length === 0) return { seen, locked: [] };
+  const rows = await tx.query<{ id: string }>(sql`SELECT id FROM devices WHERE id = ANY (${others}::uuid[])`);
+  return { seen, locked: rows.map(({ id }) => id) };
 }
 
 /** Records the heartbeat times of locked devices, and their reports. No index is touched. */
@@ -155,7 +166,8 @@ export type BegunUpdate = { deviceId: string; component: string; version: string
 
 /**
  * Marks devices as updating until their deadline; returns those newly marked, and the ids of all that update to that
- * version. Rows are locked in the order of ids. A device that already updates to it keeps its deadline.
+ * version. Rows are locked in the order of ids; a device that another transaction has locked is left out. A device that
+ * already updates to it keeps its deadline.
  */
 export async function beginUpdates(
   tx: Tx,
@@ -163,7 +175,7 @@ export async function beginUpdates(
   updates: readonly BegunUpdate[],
 ): Promise<{ begun: DeviceRow[]; ids: string[] }> {
   const ids = updates.map(({ deviceId }) => deviceId);
-  const before = new Map((await lockSeen(tx, ids)).map((row) => [row.id, row]));
+  const before = new Map((await lockSeen(tx, ids)).seen.map((row) => [row.id, row]));
   const updatingNow = ({ deviceId, component, version }: BegunUpdate) => {
     const row = before.get(deviceId);
     return row?.status === "updating" && row.updating_component === component && row.updating_version === version;
