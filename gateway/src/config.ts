@@ -106,10 +106,10 @@ export const configSchema = z.object({
     "Downloads of agent binaries in flight per client network (IPv6: per /64); more are refused with 503.",
   ),
   IN_FLIGHT_ORGANIZATION_PERCENT: whole(25, 1, 100).describe(
-    "Percent of each IN_FLIGHT_MAX that one organization may hold, or the users of one partner, or one system user; more are refused with 503.",
+    "Percent of what others leave of each IN_FLIGHT_MAX that one organization may hold, or the users of one partner, or one system user; more are refused with 503.",
   ),
   IN_FLIGHT_ANONYMOUS_PERCENT: whole(50, 1, 100).describe(
-    "Percent of each IN_FLIGHT_MAX that unauthenticated requests may hold per client network (IPv6: per /64); more are refused with 503.",
+    "Percent of what others leave of each IN_FLIGHT_MAX that unauthenticated requests may hold per client network (IPv6: per /64); more are refused with 503.",
   ),
   BODIES_MAX: whole(2_000, 1, 1_000_000).describe(
     "Request bodies received at once; for each one more, the slowest is ended with 408.",

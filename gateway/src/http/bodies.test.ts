@@ -137,6 +137,18 @@ describe("too many bodies", () => {
     expect([fresh.outcome, many[0]?.outcome, bodies.size]).toEqual(["here", "request_timeout", 7]);
   });
 
+  it("of owners that keep all bytes they may leave bytes to another owner", async () => {
+    const bodies = bodiesOf({ ownerPercent: 25, bytesMax: 1_000 });
+    const many = Array.from({ length: 4 }, (_, i) => receiving(bodies, `owner ${i}`));
+    for (const { wire } of many) wire.write("x".repeat(240));
+    await until("the bytes to be read", () => many.every(({ wire }) => wire.readableLength === 0));
+    const other = receiving(bodies, "other");
+    other.wire.end("y".repeat(100));
+    await settled(other);
+    expect(other.outcome).toHaveLength(100);
+    expect(many.map(({ outcome }) => outcome)).toEqual(["under way", ...Array(3).fill("overloaded")]);
+  });
+
   it("by their bytes are refused as overload when they would grow, and completed ones free their bytes", async () => {
     const bodies = bodiesOf();
     const first = receiving(bodies, "a");

@@ -8,7 +8,7 @@ export type BodiesOptions = {
   max: number;
   /** Bytes of them kept at once. */
   bytesMax: number;
-  /** Percent of both that one owner may hold. */
+  /** Percent that one owner may hold: of the bodies, and of the bytes that the others leave. */
   ownerPercent: number;
   /** Milliseconds that any body may take to arrive. */
   graceMs: number;
@@ -67,7 +67,7 @@ type Owner = { key: string; bodies: Set<Receiving>; kept: number };
 export function createBodies(options: BodiesOptions): Bodies {
   const { max, bytesMax, ownerPercent, graceMs, minBytesPerSecond, now = () => performance.now() } = options;
   const shareOf = (whole: number) => Math.max(1, Math.floor((whole * ownerPercent) / 100));
-  const [ownerMax, ownerBytesMax] = [shareOf(max), shareOf(bytesMax)];
+  const ownerMax = shareOf(max);
   const owners = new Map<string, Owner>();
   const all = new Set<Receiving>();
   let kept = 0;
@@ -167,7 +167,7 @@ export function createBodies(options: BodiesOptions): Bodies {
       take(chunk: Buffer) {
         chunks.push(chunk);
         keep(body, chunk.length);
-        if (kept <= bytesMax && body.owner.kept <= ownerBytesMax) return;
+        if (body.owner.kept <= shareOf(bytesMax - kept + body.owner.kept)) return;
         cuts.inc({ reason: "bytes" });
         settle(new AppError("overloaded", "Service is overloaded", { retryAfterSeconds: 1 }));
       },

@@ -89,10 +89,26 @@ describe("an organization", () => {
   });
 
   it("has a share separate from that of unauthenticated requests from one network", () => {
-    const enterFrom = (network: string) => outcomeOf(() => shedder.enterShare("interactive", network, "network"));
+    const enterFrom = (network: string) =>
+      outcomeOf(() => {
+        shedder.enter("interactive");
+        shedder.enterShare("interactive", network, "network");
+      });
     const stranger = Array.from({ length: 5 }, () => enterFrom("192.0.2.1"));
     expect(stranger).toEqual(["admitted", "admitted", "admitted", "admitted", refused]);
     expect([enterFrom("192.0.2.2"), enterAs("o1")]).toEqual(["admitted", "admitted"]);
+  });
+
+  it("leaves places to others, however many organizations hold all they may", () => {
+    const ask = (orgId: string) => {
+      if (enter("interactive") !== "admitted") return "class is full";
+      const outcome = enterAs(orgId);
+      if (outcome !== "admitted") shedder.leave("interactive", null);
+      return outcome;
+    };
+    const held = ["o1", "o2", "o3", "o4"].flatMap((orgId) => Array.from({ length: 10 }, () => ask(orgId)));
+    expect(held.filter((outcome) => outcome === "admitted")).toHaveLength(5);
+    expect([ask("o5"), ask("o6"), ask("o6")]).toEqual(["admitted", "admitted", refused]);
   });
 
   it("has its places freed", () => {

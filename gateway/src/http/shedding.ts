@@ -8,9 +8,12 @@ export type SheddableClass = (typeof sheddable)[number];
 export type SheddingOptions = {
   /** Requests of each class that may be under way at once. */
   caps: Readonly<Record<SheddableClass, number>>;
-  /** Percent of a class that one organization may hold; also a partner's people, and one person of the platform. */
+  /**
+   * Percent of what others leave of a class that one organization may hold; also a partner's people, and one person of
+   * the platform.
+   */
   organizationPercent: number;
-  /** Percent of a class that unauthenticated requests from one network may hold. */
+  /** Percent of what others leave of a class that unauthenticated requests from one network may hold. */
   anonymousPercent: number;
   /** Downloads of binaries in flight at most per client network. */
   downloadsPerNetwork: number;
@@ -27,7 +30,10 @@ export type Sharer = "organization" | "network";
 export type Shedder = {
   /** Takes a place for a request. Throws AppError `overloaded` when its class is full or shed. */
   enter(load: LoadClass): void;
-  /** Takes a place within an owner's share, by the name of an organization, agent or network. */
+  /**
+   * Takes a place within an owner's share, by the name of an organization, agent or network: a percent of what the
+   * other owners leave of the class, so that several owners that fill their shares leave places, too.
+   */
   enterShare(load: LoadClass, owner: string, who: Sharer): void;
   /** A place among those of one agent. Throws AppError `rate_limited`. */
   enterAgent(deviceId: string): void;
@@ -41,7 +47,8 @@ export type Shedder = {
 type Place = {
   rank: number;
   cap: number;
-  shares: Readonly<Record<Sharer, number>>;
+  /** Places that an owner may hold of those that the others leave. */
+  most: Readonly<Record<Sharer, (left: number) => number>>;
   inFlight: number;
   byOwner: Map<string, { held: number }>;
 };
@@ -61,10 +68,10 @@ export function createShedder(options: SheddingOptions): Shedder {
   let level = 0;
   const byAgent = new Map<string, number>();
   const placeOf = (name: SheddableClass, rank: number): Place => {
-    const shareOf = (percent: number) => Math.max(1, Math.floor((caps[name] * percent) / 100));
-    const network = name === "download" ? downloadsPerNetwork : shareOf(anonymousPercent);
-    const shares = { organization: shareOf(organizationPercent), network };
-    return { rank, cap: caps[name], shares, inFlight: 0, byOwner: new Map() };
+    const percentOf = (percent: number) => (left: number) => Math.max(1, Math.floor((left * percent) / 100));
+    const network = name === "download" ? () => downloadsPerNetwork : percentOf(anonymousPercent);
+    const most = { organization: percentOf(organizationPercent), network };
+    return { rank, cap: caps[name], most, inFlight: 0, byOwner: new Map() };
   };
   const places: Record<SheddableClass, Place> = {
     download: placeOf("download", 0),
@@ -92,13 +99,15 @@ export function createShedder(options: SheddingOptions): Shedder {
     },
     enterShare(load, owner, who) {
       if (load === "vital") return;
-      const { byOwner, shares } = places[load];
+      const { byOwner, most, cap, inFlight: taken } = places[load];
       let own = byOwner.get(owner);
       if (own === undefined) {
         own = { held: 0 };
         byOwner.set(owner, own);
       }
-      if (own.held >= shares[who]) throw refusal(load, who);
+      // The request holds a place of the class already.
+      const left = cap - taken + own.held + 1;
+      if (own.held >= most[who](left)) throw refusal(load, who);
       own.held += 1;
     },
     enterAgent(deviceId) {
