@@ -1,11 +1,10 @@
 import type { Database } from "@muster/db";
-import { AppError, counter, gauge, histogram, systemCaller } from "@muster/kit";
-import type { AgentLogEntry } from "../rules/entries.ts";
+import { AppError, counter, createLanes, gauge, histogram, systemCaller } from "@muster/kit";
+import { type AgentLogEntry, maxAgentLogs } from "../rules/entries.ts";
 import { appendAgentLogs, type Batch } from "./logs.ts";
 
 /** Rows of one statement, and rows that may wait; beyond it requests are refused. */
-const maxFlushRows = 4_000;
-const maxWaitingRows = 100_000;
+const defaults = { flushRows: 4_000, waitingRows: 100_000 };
 /** One flush is written while the next one gathers. */
 const maxFlights = 2;
 
@@ -23,17 +22,22 @@ type Waiting = { logs: Logs; done(): void; failed(error: unknown): void };
 
 export type Appender = {
   /**
-   * Resolves when all of these rows are committed. Throws `overloaded` when too many wait, and the database's errors.
+   * Resolves when all of these rows are committed. Throws `overloaded` when too many wait, also of their organization:
+   * at most half of what others leave; and the database's errors.
    */
   append(logs: Logs): Promise<void>;
 };
 
 /**
  * Batches the entries of many requests into one insert: those that arrive while inserts are in flight go with the next
- * one. Rows carry their own tenant, taken from the caller of their request.
+ * one. Organizations take turns at it. Rows carry their own tenant, taken from the caller of their request.
  */
-export function logAppender(db: Database): Appender {
-  const queue: Waiting[] = [];
+export function logAppender(
+  db: Database,
+  { flushRows: maxFlushRows, waitingRows: maxWaitingRows } = defaults,
+): Appender {
+  const queue = createLanes<Waiting>();
+  const waitingOf = new Map<string, number>();
   let waitingRows = 0;
   let flights = 0;
   const write = async (logs: readonly Logs[]): Promise<void> => {
@@ -58,18 +62,28 @@ export function logAppender(db: Database): Appender {
     }
   };
 
+  const count = (orgId: string, rows: number): void => {
+    waitingRows += rows;
+    const own = (waitingOf.get(orgId) ?? 0) + rows;
+    if (own > 0) waitingOf.set(orgId, own);
+    else waitingOf.delete(orgId);
+  };
+
   const begin = (): void => {
-    while (flights < maxFlights && queue.length > 0) {
+    while (flights < maxFlights && queue.size > 0) {
+      const batch: Waiting[] = [];
       let rows = 0;
-      let taken = 0;
-      for (const { logs } of queue) {
-        if (taken > 0 && rows + logs.entries.length > maxFlushRows) break;
-        rows += logs.entries.length;
-        taken += 1;
+      // Each request fits as a whole.
+      while (rows === 0 || rows + maxAgentLogs <= maxFlushRows) {
+        const next = queue.next();
+        if (next === undefined) break;
+        const { owner, entries } = next.logs;
+        batch.push(next);
+        rows += entries.length;
+        count(owner.orgId, -entries.length);
       }
-      waitingRows -= rows;
       flights += 1;
-      void flush(queue.splice(0, taken)).finally(() => {
+      void flush(batch).finally(() => {
         flights -= 1;
         begin();
       });
@@ -81,14 +95,16 @@ export function logAppender(db: Database): Appender {
     append(logs) {
       const { length } = logs.entries;
       if (length === 0) return Promise.resolve();
-      if (waitingRows + length > maxWaitingRows) {
+      const { orgId } = logs.owner;
+      const own = waitingOf.get(orgId) ?? 0;
+      if (own + length > (maxWaitingRows - (waitingRows - own)) / 2) {
         return Promise.reject(
           new AppError("overloaded", "Too many log entries wait to be stored", { retryAfterSeconds: 2 }),
         );
       }
       return new Promise((resolve, reject) => {
-        queue.push({ logs, done: resolve, failed: reject });
-        waitingRows += length;
+        queue.add(orgId, { logs, done: resolve, failed: reject });
+        count(orgId, length);
         begin();
       });
     },
