@@ -42,7 +42,8 @@ export function startAdmission(options: {
   log: Logger;
 }): Admission {
   const { config, services, signer, log } = options;
-  const edge = createEdgeClient({ gatewayId: uuidv7(), edge: services.edge, call: ownCall, rethrow });
+  const { agentTokens } = services;
+  const edge = createEdgeClient({ gatewayId: uuidv7(), edge: services.edge, agentTokens, call: ownCall, rethrow });
   const load = async () => (await services.admission.getJwks({}, await ownCall(keysTimeoutMs)).catch(rethrow)).jwksJson;
   const keys = createKeySet({ load, log });
   // Nothing is remembered beyond a second until the first heartbeat is answered.

@@ -31,6 +31,7 @@ export function createTransports(config: Config, signer: Signer): Record<Transpo
     decisions: to("agent-release", { connections: 4 }),
     downloads: to("agent-release", { connections }),
     edge: to("identity"),
+    agentTokens: to("identity", { connections }),
     live: to("device-logs", { longConnections: liveConnections }),
   };
 }

@@ -38,11 +38,12 @@ const settleTimeoutMs = 5_000;
 export function createEdgeClient(options: {
   gatewayId: string;
   edge: Client<typeof EdgeService>;
+  agentTokens: Pick<Client<typeof EdgeService>, "resolveAgent">;
   /** Options of a call made in the gateway's own name. */
   call(timeoutMs: number, clientAddress?: string | null): Promise<CallOptions>;
   rethrow(thrown: unknown): never;
 }): EdgeClient {
-  const { gatewayId, edge, call, rethrow } = options;
+  const { gatewayId, edge, agentTokens, call, rethrow } = options;
   const resolveKey = batched<MessageInitShape<typeof ResolveKeysRequest_WantedSchema>, FoundKey>(async (wanted) => {
     const reply = await edge.resolveKeys({ wanted: [...wanted] }, await call(resolveTimeoutMs)).catch(rethrow);
     return reply.outcomes.map(({ outcome }) => (outcome.case === "found" ? outcome.value : refusal(outcome.value)));
@@ -60,7 +61,7 @@ export function createEdgeClient(options: {
     },
     resolveKey: (digest, clientAddress) => resolveKey({ digest, clientAddress: clientAddress ?? "" }),
     resolveAgent: async (digest, clientAddress) =>
-      edge.resolveAgent({ digest }, await call(resolveAgentTimeoutMs, clientAddress)).catch(rethrow),
+      agentTokens.resolveAgent({ digest }, await call(resolveAgentTimeoutMs, clientAddress)).catch(rethrow),
     async reserve(wants) {
       const reply = await edge.reserve({ wants: [...wants] }, await call(reserveTimeoutMs)).catch(rethrow);
       if (reply.grants.length !== wants.length)

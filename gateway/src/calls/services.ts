@@ -45,7 +45,7 @@ import { ReplayService } from "@muster/proto/muster/webhook/v1/replay_pb";
 import { WebhookService } from "@muster/proto/muster/webhook/v1/webhook_pb";
 
 /** One transport per service; other uses have separate ones, so that slow calls do not delay them. */
-export type TransportName = ServiceName | "edge" | "live" | "decisions" | "downloads";
+export type TransportName = ServiceName | "edge" | "agentTokens" | "live" | "decisions" | "downloads";
 
 /** Each client that handlers have, and the transport that carries its calls. */
 const clients = {
@@ -64,6 +64,11 @@ const clients = {
   /** The gateway's own calls for admission, over separate connections: slow calls of clients never delay them. */
   admission: [SessionService, "edge"],
   edge: [EdgeService, "edge"],
+  /**
+   * Tokens of agents: a new one waits until all gateways acknowledge it, over the connections of `edge`, which such calls
+   * must not use up.
+   */
+  agentTokens: [EdgeService, "agentTokens"],
   apiKeys: [ApiKeyService, "identity"],
   enrollmentKeys: [EnrollmentKeyService, "identity"],
   servicePrincipals: [ServicePrincipalService, "identity"],

@@ -10,7 +10,7 @@ let services: FakeServices;
 let gateway: TestGateway;
 beforeAll(async () => {
   services = await startFakeServices();
-  gateway = await startTestGateway(services);
+  gateway = await startTestGateway(services, { env: { TRUST_PROXY_HEADERS: "true" } });
 });
 afterAll(async () => {
   await gateway?.close();
@@ -40,5 +40,38 @@ describe("calls to a service", () => {
     isHeld = false;
     for (const end of ends) end();
     expect((await Promise.all(held)).map(({ status }) => status)).toEqual(Array(200).fill(200));
+  });
+
+  it("for admission go on while the first use of many agents' new tokens waits for all gateways", async () => {
+    const ends: (() => void)[] = [];
+    const resolve = services.edge.resolveAgent;
+    services.edge.resolveAgent = async (request, handler) => {
+      await new Promise<void>((end) => ends.push(end));
+      return (resolve as NonNullable<typeof resolve>)(request, handler);
+    };
+    let heartbeats = 0;
+    const heartbeat = services.edge.heartbeat;
+    services.edge.heartbeat = (request, handler) => {
+      heartbeats += 1;
+      return (heartbeat as NonNullable<typeof heartbeat>)(request, handler);
+    };
+    const first = Array.from({ length: 24 }, (_, at) => {
+      const { token, record } = services.newAgent({ orgId: uuidv7() });
+      return rawRequest(gateway.port, [
+        `POST /api/v1/agents/${record.deviceId}/heartbeat HTTP/1.1`,
+        "Host: api.test",
+        "Content-Length: 0",
+        `Authorization: Bearer ${token}`,
+        `X-Forwarded-For: 192.0.2.${at}`,
+      ]);
+    });
+    await until("some of them to wait", async () => ends.length >= 8);
+    const before = heartbeats;
+    const key = services.newKey({ orgId: uuidv7(), scopes: ["audit:read"] });
+    expect((await logsOf(key.secret)).status).toBe(200);
+    await until("a heartbeat of the gateway", async () => heartbeats > before);
+    services.edge.resolveAgent = resolve as NonNullable<typeof resolve>;
+    for (const end of ends) end();
+    await Promise.all(first);
   });
 });
