@@ -1,5 +1,6 @@
 import { plainArray, sql, type Tx } from "@muster/db";
 import { headersBeside, maskedHeaders, type SentHeaders } from "../rules/request.ts";
+import { isDayKept } from "./days.ts";
 import type { Claimed } from "./queue.ts";
 
 /** The outcome of one attempt, and the delivery's state after it. */
@@ -78,7 +79,10 @@ export async function settleQueue(tx: Tx, outcomes: readonly Outcome[]): Promise
   return new Map(settled.flat().map(({ id, attempt }) => [id, attempt]));
 }
 
-/** Appends the attempts to their deliveries' timelines; one that was noted as interrupted is filled in. */
+/**
+ * Appends the attempts to their deliveries' timelines, if their day is still kept; one that was noted as interrupted is
+ * filled in.
+ */
 export async function insertAttempts(tx: Tx, outcomes: readonly Outcome[]): Promise<void> {
   const column = <T>(of: (outcome: Outcome) => T) => outcomes.map(of);
   await tx.execute(sql`
@@ -95,7 +99,8 @@ export async function insertAttempts(tx: Tx, outcomes: readonly Outcome[]): Prom
       ${plainArray(column(({ attempt }) => attempt.possibleDuplicate))}::boolean[],
       ${column(({ attempt }) => JSON.stringify(maskedHeaders(attempt.headers)))}::jsonb[], ${plainArray(column(({ attempt }) => attempt.status))}::smallint[],
       ${column(({ attempt }) => attempt.body)}::text[], ${column(({ attempt }) => attempt.errorCode)}::text[],
-      ${column(({ attempt }) => attempt.errorMessage)}::text[])
+      ${column(({ attempt }) => attempt.errorMessage)}::text[]) AS x (delivery_id, created_at)
+    WHERE ${isDayKept(sql`x.created_at`)}
     ON CONFLICT (delivery_id, created_at, number) DO UPDATE
     SET interrupted = false, started_at = excluded.started_at, connected_ms = excluded.connected_ms,
         headers_ms = excluded.headers_ms, total_ms = excluded.total_ms, remote_address = excluded.remote_address,

@@ -1,5 +1,6 @@
 import { byIndexAlone, type Database, plainArray, sql, type Tx } from "@muster/db";
 import { systemCaller } from "@muster/kit";
+import { isDayKept } from "./days.ts";
 import { knownWebhooks, maySend, queuedWebhooks, type Slots, webhooksOfQueue } from "./queued.ts";
 
 /** Requests that partners may begin, by id, and how many every other one may. */
@@ -155,7 +156,7 @@ export async function claimDue(
                                     error_message)
       SELECT delivery_id, created_at, attempt - 1, org_id, partner_id, statement_timestamp(), true, 'interrupted',
              'Interrupted, outcome unknown'
-      FROM claimed WHERE was_leased
+      FROM claimed WHERE was_leased AND ${isDayKept(sql`created_at`)}
       ON CONFLICT DO NOTHING
     )
     -- The body of an event comes once, however many of its deliveries were claimed; so does what is blocked.
