@@ -3,6 +3,7 @@ import { describe, expect, it } from "@jest/globals";
 import type { Database } from "@muster/db";
 import { type Caller, createLogger, uuidv7 } from "@muster/kit";
 import { callers, outcome, until } from "@muster/testing";
+import { advanceReplay } from "../store/replays.ts";
 import { eventMessage } from "../testing/dispatcher.ts";
 import { ownDispatcher } from "../testing/own-dispatcher.ts";
 import { startReplayer } from "./replayer.ts";
@@ -157,6 +158,54 @@ describe("a replay", () => {
     expect(await dispatcher.queuedOf(webhook.id)).toBe(0);
     expect(await outcome(dispatcher.replays(admin).cancelReplay({ webhookId: webhook.id, id }))).toBe("ok");
   });
+
+  it("takes turns with those of other partners, then of other organizations, however many each of them has", async () => {
+    await dispatcher.change("DELETE FROM webhook_replays");
+    const busy = await dispatcher.organization();
+    const sister = await dispatcher.organization(busy.partnerId);
+    const other = await dispatcher.organization();
+    for (const { admin, orgId, partnerId } of [busy, busy, busy, sister, other]) {
+      const { id: webhookId } = await dispatcher.webhook(admin, receiver);
+      const { replay } = await dispatcher.replays(admin).startReplay({ webhookId, since });
+      // One delivery that waits: the window is full, and the replay stays open.
+      await dispatcher.change(
+        `INSERT INTO webhook_queue (delivery_id, created_at, webhook_id, org_id, partner_id, event_id, replay_id, due_at)
+         VALUES (gen_random_uuid(), now(), $1, $2, $3, gen_random_uuid(), $4, now() + interval '1 hour')`,
+        [webhookId, orgId, partnerId, replay?.id],
+      );
+    }
+    const names = new Map([
+      [busy.orgId, "busy"],
+      [sister.orgId, "sister"],
+      [other.orgId, "other"],
+    ]);
+    const worked: { org: string | undefined; webhook: string | undefined }[] = [];
+    for (let n = 0; n < 8; n++) {
+      const step = await dispatcher.upkeep((tx) => advanceReplay(tx, { window: 1, chunk: 10, everyMs: 0 }));
+      worked.push({ org: names.get(step?.replay.org_id ?? ""), webhook: step?.replay.webhook_id });
+    }
+    const turns = ["busy", "other", "sister", "other", "busy", "other", "sister", "other"];
+    expect(worked.map(({ org }) => org)).toEqual(turns);
+    expect(new Set(worked.map(({ webhook }) => webhook)).size).toBe(4);
+  });
+
+  it("that cannot go on delays no other", async () => {
+    const bad = await history(2, 0);
+    const { replay } = await dispatcher.replays(bad.admin).startReplay({ webhookId: bad.webhook.id, since });
+    // Its own day has no tables any more.
+    await dispatcher.change("UPDATE webhook_replays SET created_at = now() - interval '20 days' WHERE id = $1", [
+      replay?.id,
+    ]);
+    const good = await history(2, 0);
+    const { replay: other } = await dispatcher.replays(good.admin).startReplay({ webhookId: good.webhook.id, since });
+    const replayer = dispatcher.replayer();
+    const sender = dispatcher.sender();
+    const ended = async () => (await stateOf(good.admin, good.webhook.id, other?.id ?? ""))?.state === "done";
+    await until("the other replay to end", ended, 30_000);
+    await sender.stop();
+    await replayer.stop();
+    expect(await stateOf(bad.admin, bad.webhook.id, replay?.id ?? "")).toMatchObject({ state: "queued", queued: 0n });
+  }, 60_000);
 
   it("is refused without a time, with unknown types, to other tenants, and when five are open", async () => {
     const { admin, webhook, partnerId } = await history(1, 0);

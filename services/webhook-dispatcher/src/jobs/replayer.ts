@@ -1,6 +1,6 @@
 import type { Database } from "@muster/db";
 import { counter, type Logger, sleep, systemCaller } from "@muster/kit";
-import { advanceReplay, isAnyReplayOpen, type ReplayPace } from "../store/replays.ts";
+import { advanceReplay, isAnyReplayOpen, postponeReplay, type ReplayPace } from "../store/replays.ts";
 
 export type ReplayerDeps = {
   db: Database;
@@ -32,12 +32,25 @@ export function startReplayer(deps: ReplayerDeps): {
     ring = () => rings.abort();
     await sleep(idleMs - leastMs, AbortSignal.any([stopping.signal, rings.signal]));
   };
+  /** The next step would take the same replay again: the others go on meanwhile. Returns whether they can. */
+  const postpone = async (id: string | null): Promise<boolean> => {
+    if (id === null) return false;
+    const postponing = deps.db.tx(who(), (tx) => postponeReplay(tx, id));
+    return postponing.then(
+      () => true,
+      () => false,
+    );
+  };
   const loop = async () => {
     while (!stopping.signal.aborted) {
+      let taken: string | null = null;
+      const take = (id: string) => {
+        taken = id;
+      };
       try {
         rung = false;
         const isAny = await deps.db.inOneFlight(who(), isAnyReplayOpen, { readOnly: true });
-        const step = isAny ? await deps.db.tx(who(), (tx) => advanceReplay(tx, deps.pace)) : null;
+        const step = isAny ? await deps.db.tx(who(), (tx) => advanceReplay(tx, deps.pace, take)) : null;
         if (step) {
           replayedCounter.inc(step.queued);
           if (step.queued > 0) deps.wake();
@@ -47,8 +60,8 @@ export function startReplayer(deps: ReplayerDeps): {
         if (isAny) await sleep(step ? 5 : Math.min(leastMs, deps.pace.everyMs), stopping.signal);
         else await rest();
       } catch (err) {
-        deps.log.warn({ err }, "a replay cannot go on now");
-        await sleep(2_000, stopping.signal);
+        deps.log.warn({ err, replayId: taken }, "a replay cannot go on now");
+        if (!(await postpone(taken))) await sleep(2_000, stopping.signal);
       }
     }
   };

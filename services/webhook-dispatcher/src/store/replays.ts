@@ -139,17 +139,31 @@ export type ReplayPace = {
 
 /**
  * Works on one replay that is due and not leased by another process: queues as many deliveries as its window permits
- * and moves its position in the same transaction, so that a killed process leaves nothing half done. Returns the
- * changed replay and the number of queued deliveries; null when none is due.
+ * and moves its position in the same transaction, so that a killed process leaves nothing half done. Partners take
+ * turns, within them organizations: many replays of one delay no other's. Returns the changed replay and the number of
+ * queued deliveries; null when none is due. `onTaken` is called with the replay's id before the work on it begins.
  */
-export async function advanceReplay(tx: Tx, pace: ReplayPace): Promise<{ replay: ReplayRow; queued: number } | null> {
+export async function advanceReplay(
+  tx: Tx,
+  pace: ReplayPace,
+  onTaken: (id: string) => void = () => undefined,
+): Promise<{ replay: ReplayRow; queued: number } | null> {
   const [replay] = await tx.query<ReplayRow>(sql`
-    SELECT ${columns} FROM webhook_replays AS t JOIN webhooks w ON w.id = t.webhook_id AND w.deleted_at IS NULL
-    WHERE t.state IN ('queued', 'running') AND t.next_chunk_at <= now()
-      AND NOT EXISTS (SELECT FROM webhook_replays o WHERE o.webhook_id = t.webhook_id AND o.state IN ('queued', 'running')
-                      AND (o.created_at, o.id) < (t.created_at, t.id))
-    ORDER BY t.next_chunk_at LIMIT 1 FOR UPDATE OF t SKIP LOCKED`);
+    WITH turns AS MATERIALIZED (
+      SELECT r.org_id, max(r.next_chunk_at) AS turn, max(max(r.next_chunk_at)) OVER (PARTITION BY r.partner_id) AS partner_turn
+      FROM webhook_replays r WHERE r.state IN ('queued', 'running') GROUP BY r.partner_id, r.org_id
+    )
+    SELECT t.* FROM (SELECT org_id FROM turns ORDER BY partner_turn, turn OFFSET 0) AS each
+    CROSS JOIN LATERAL (
+      SELECT ${columns} FROM webhook_replays AS t JOIN webhooks w ON w.id = t.webhook_id AND w.deleted_at IS NULL
+      WHERE t.org_id = each.org_id AND t.state IN ('queued', 'running') AND t.next_chunk_at <= now()
+        AND NOT EXISTS (SELECT FROM webhook_replays o WHERE o.webhook_id = t.webhook_id AND o.state IN ('queued', 'running')
+                        AND (o.created_at, o.id) < (t.created_at, t.id))
+      ORDER BY t.next_chunk_at LIMIT 1 FOR UPDATE OF t SKIP LOCKED
+    ) AS t
+    LIMIT 1`);
   if (!replay) return null;
+  onTaken(replay.id);
   const [waiting] = await tx.query<{ n: number }>(
     sql`SELECT count(*)::int AS n FROM webhook_queue WHERE replay_id = ${replay.id}`,
   );
@@ -171,6 +185,13 @@ export async function advanceReplay(tx: Tx, pace: ReplayPace): Promise<{ replay:
         next_chunk_at = statement_timestamp() + ${pace.everyMs}::int * interval '1 millisecond'
     WHERE t.id = ${replay.id} RETURNING ${columns}`);
   return row ? { replay: row, queued } : null;
+}
+
+/** Puts a replay that cannot go on now behind all others, for a minute. */
+export async function postponeReplay(tx: Tx, id: string): Promise<void> {
+  await tx.execute(
+    sql`UPDATE webhook_replays SET next_chunk_at = statement_timestamp() + interval '1 minute' WHERE id = ${id}`,
+  );
 }
 
 type Found = { id: string; created_at: Date; event_id: string; event: string; matches: boolean; has_body: boolean };
