@@ -6,11 +6,12 @@ import { createResolver, type Resolver } from "./resolver.ts";
 
 /**
  * How each part of the product goes out: redirects followed, bytes of an answer, milliseconds, connections to one
- * origin. Webhooks have one for each request: the dispatcher limits those by organization and host, and a request that
- * waited for another organization's connection would time out behind a receiver that hangs.
+ * origin. Webhooks and identity providers have one for each request: a request that waited for another tenant's
+ * connection to the same host would time out behind one that hangs. The dispatcher limits webhooks by organization and
+ * host, the gateway the calls that lead to an identity provider by tenant.
  */
 export const profiles = {
-  sso: { redirects: 0, maxBytes: 256 * 1024, timeoutMs: 5_000, connections: 4 },
+  sso: { redirects: 0, maxBytes: 256 * 1024, timeoutMs: 5_000, connections: null },
   webhook: { redirects: 0, maxBytes: 4 * 1024, timeoutMs: 30_000, connections: null },
   release: { redirects: 3, maxBytes: 1024 * 1024 * 1024, timeoutMs: 30_000, connections: 4 },
 } as const;

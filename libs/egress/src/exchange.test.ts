@@ -1,4 +1,4 @@
-import { createServer as createHttp, type RequestListener } from "node:http";
+import { createServer as createHttp, type RequestListener, type ServerResponse } from "node:http";
 import { createServer as createTcp, type Server, type Socket } from "node:net";
 import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, it } from "@jest/globals";
@@ -256,5 +256,20 @@ describe("a guarded request", () => {
     expect([reply.status, reply.url]).toEqual([200, `http://${name}:${other}/`]);
     reply.body.destroy();
     expect(seen).toEqual(["Bearer x", undefined]);
+  });
+
+  it("by a provider of one tenant that hangs leave connections to another tenant's on the same host", async () => {
+    const hanging: ServerResponse[] = [];
+    const port = await http((request, response) => {
+      if (request.url === "/hanging") hanging.push(response);
+      else response.end("{}");
+    });
+    const egress = egressTo(port, "sso");
+    const at = (path: string) => guardedFetch(egress)(`http://${name}:${port}${path}`);
+    const waiting = Promise.allSettled(Array.from({ length: 4 }, () => at("/hanging")));
+    expect((await at("/other")).status).toBe(200);
+    expect(hanging).toHaveLength(4);
+    for (const response of hanging) response.destroy();
+    expect((await waiting).map(({ status }) => status)).toEqual(Array(4).fill("rejected"));
   });
 });
