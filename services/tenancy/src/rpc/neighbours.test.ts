@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { type Database, openDatabase, type Query, sql } from "@muster/db";
+import { type Database, openDatabase, type Query, sql, startRelay } from "@muster/db";
 import { createLogger, systemCaller, uuidv7 } from "@muster/kit";
 import { DeviceService } from "@muster/proto/muster/tenancy/v1/device_pb";
 import { callers, outcome, until } from "@muster/testing";
@@ -81,5 +81,41 @@ describe("an organization's locks", () => {
     });
     expect(await record()).toEqual(["online", "updating", null]);
     expect((await begin()).sort()).toEqual([held, free].sort());
+  });
+});
+
+describe("very many changes of one organization's devices", () => {
+  it("are published beside the changes of other tenants, not before them", async () => {
+    const { db } = fleet.database;
+    const [busy, other] = [uuidv7(), uuidv7()];
+    const body = Buffer.from("{}");
+    const last = `${other}/organization-2`;
+    await db.tx(system, async (tx) => {
+      for (let n = 0; n < 3_000; n++) {
+        tx.emit({ subject: "tenancy.device.updated", msgId: `${busy}/device-${n}`, body });
+      }
+      tx.emit({ subject: "tenancy.organization.updated", msgId: `${other}/organization-1`, body });
+      tx.emit({ subject: "tenancy.device.updated", msgId: `${other}/device`, body });
+      tx.emit({ subject: "tenancy.organization.updated", msgId: last, body });
+    });
+    const published: string[] = [];
+    const relay = startRelay({
+      db,
+      log: createLogger("test", "error"),
+      transport: {
+        publish: async ({ msgId }) => {
+          published.push(msgId);
+          return { stream: "TENANCY", created: "c", seq: published.length };
+        },
+        lookup: async (_stream, seq) => ({ created: "c", msgId: published[seq - 1] ?? null }),
+        onReconnect: () => undefined,
+      },
+    });
+    await until("the change of the other organization", () => published.includes(last));
+    await relay.stop();
+    expect(published.filter((msgId) => msgId.startsWith(busy)).length).toBeLessThan(1_500);
+    const ofOther = published.filter((msgId) => msgId.startsWith(other));
+    expect(ofOther.filter((msgId) => msgId.includes("organization"))).toEqual([`${other}/organization-1`, last]);
+    expect(ofOther).toContain(`${other}/device`);
   });
 });
