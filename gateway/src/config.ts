@@ -133,7 +133,7 @@ export const configSchema = z.object({
     "Sign-ins and other unauthenticated requests with password hashing that this gateway starts per second, one at a time; more are queued.",
   ),
   SIGN_INS_WAITING_MAX: whole(1_000, 1, 100_000).describe(
-    "Queued sign-ins, at most half of them from one address; more are refused with 503.",
+    "Queued sign-ins, at most half of what others leave from one address; more are refused with 503.",
   ),
   MFA_MAX_AGE_MINUTES: whole(480, 1, 43_200).describe(
     "Minutes for which a completed second factor is valid in a session.",

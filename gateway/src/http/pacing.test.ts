@@ -79,6 +79,17 @@ describe("paced requests", () => {
     expect(responses.map((response) => response.listenerCount("close"))).toEqual([0, 0, 0]);
   });
 
+  it("of two addresses that queue all they may are no reason to refuse a third one", async () => {
+    const pacer = createPacer({ perSecond: 1_000, waitingMax: 64 });
+    const codes: (string | undefined)[] = [];
+    const queue = (count: number, address: string) =>
+      Array.from({ length: count }, async () => codeOf((async () => pacer.turn(address, reply()))()));
+    const flood = [...queue(200, "192.0.2.1"), ...queue(200, "192.0.2.2")];
+    codes.push(...(await Promise.all([...queue(1, "192.0.2.3"), ...queue(1, "192.0.2.4")])));
+    expect(codes).toEqual(["begun", "begun"]);
+    expect((await Promise.all(flood)).filter((code) => code === "overloaded").length).toBeGreaterThan(300);
+  });
+
   it("are refused with Retry-After when too many wait, or half of them from one address", async () => {
     const pacer = createPacer({ perSecond: 100, waitingMax: 4 });
     const { come } = noting(pacer);

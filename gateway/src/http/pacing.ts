@@ -5,7 +5,7 @@ import { EdgeError } from "../errors.ts";
 export type PacingOptions = {
   /** Requests started per second, one at a time. */
   perSecond: number;
-  /** Requests that may wait, at most half of them from one address. */
+  /** Requests that may wait; those of one address are at most half of what others leave. */
   waitingMax: number;
 };
 
@@ -31,7 +31,6 @@ const refused = counter(
  */
 export function createPacer({ perSecond, waitingMax }: PacingOptions): Pacer {
   const everyMs = 1_000 / perSecond;
-  const perAddress = Math.ceil(waitingMax / 2);
   const lanes = createLanes<Job>();
   let nextMs = Number.NEGATIVE_INFINITY;
   let scheduled = false;
@@ -70,7 +69,8 @@ export function createPacer({ perSecond, waitingMax }: PacingOptions): Pacer {
         return null;
       }
       const lane = clientNetwork(clientAddress);
-      if (lanes.size >= waitingMax || lanes.waitingIn(lane) >= perAddress) throw full();
+      // Half of what others leave: addresses that fill theirs leave room for further ones.
+      if (lanes.waitingIn(lane) >= waitingMax - lanes.size) throw full();
       return new Promise((resolve, reject) => {
         const leave = () => {
           if (!lanes.remove(lane, job)) return;

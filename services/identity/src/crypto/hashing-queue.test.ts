@@ -78,6 +78,18 @@ describe("the queue of password checks", () => {
     expect(await Promise.all(begun)).toEqual(["done", "done", "done", "done", "done"]);
   });
 
+  it("leaves room for a third address when two have queued all they may", async () => {
+    const { work, end } = works();
+    const queue = hashingQueue({ concurrency: 1, queueMax: 8 });
+    const flood = ["a", "b"].flatMap((who) =>
+      Array.from({ length: 9 }, () => codeOf(queue.run(work(who, []), from(who)))),
+    );
+    const third = codeOf(queue.run(work("c", []), from("c")));
+    for (let i = 0; i < 9; i++) await end();
+    expect(await third).toBe("done");
+    expect((await Promise.all(flood)).filter((code) => code === "done")).toHaveLength(7);
+  });
+
   it("drops checks whose caller disconnected, without running them, and starts the next", async () => {
     const { work, end } = works();
     const done: string[] = [];

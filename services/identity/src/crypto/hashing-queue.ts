@@ -5,8 +5,8 @@ export type Waiting = Pick<CallContext, "deadlineMs" | "signal"> & { meta: Pick<
 
 export type HashingQueue = {
   /**
-   * Runs work when its turn comes. Throws `overloaded` when the queue, or the half of it that one address may fill, is
-   * full, or when the turn would come past the deadline; `deadline_exceeded` when the caller disconnects before.
+   * Runs work when its turn comes. Throws `overloaded` when the queue, or the half of what others leave that one address
+   * may fill, is full, or when the turn would come past the deadline; `deadline_exceeded` when the caller disconnects before.
    */
   run<T>(work: () => Promise<T>, waiting?: Waiting): Promise<T>;
 };
@@ -30,7 +30,6 @@ export function hashingQueue({
   expectedMs?: number;
 }): HashingQueue {
   const lanes = createLanes<Job>();
-  const perLane = Math.ceil(queueMax / 2);
   const queued = gauge("identity_password_queue", "Password checks waiting or running");
   const wait = gauge("identity_password_queue_seconds", "Estimated wait of a new password check, in seconds");
   let running = 0;
@@ -54,7 +53,8 @@ export function hashingQueue({
     const deadlineMs = waiting?.deadlineMs ?? null;
     // By the turns of its own address: the backlog of another one is no reason to refuse it.
     const late = deadlineMs !== null && performance.now() + waitMs(lanes.ahead(lane)) + averageMs > deadlineMs;
-    if (lanes.size >= queueMax || lanes.waitingIn(lane) >= perLane || late) throw full();
+    // Half of what others leave: addresses that fill theirs leave room for further ones.
+    if (lanes.waitingIn(lane) >= queueMax - lanes.size || late) throw full();
   };
 
   const turn = (waiting: Waiting | undefined): Promise<void> => {
