@@ -44,6 +44,20 @@ describe("the backlog", () => {
     expect([await queued(), rows[0]?.event_id]).toEqual([61, late.msgId.split("/")[1]]);
   });
 
+  it("gets what makes more than 250 deliveries of one organization, and returns it in rounds of so many", async () => {
+    const { orgId, admin } = await dispatcher.organization();
+    for (let n = 0; n < 20; n++) await dispatcher.webhook(admin, receiver);
+    const other = await dispatcher.organization();
+    const hook = await dispatcher.webhook(other.admin, receiver);
+    const batch = [...eventMessages(orgId, 50), ...eventMessages(other.orgId, 50)];
+    // The 13th event takes it beyond them.
+    expect(await dispatcher.matchBatch(batch)).toEqual({ now: 13 + 50, aside: 37 });
+    expect(await dispatcher.queuedOf(hook.id)).toBe(50);
+    const rounds = [];
+    for (let taken = 1; taken > 0; rounds.push(taken)) taken = (await dispatcher.takeUp()).taken;
+    expect(rounds).toEqual([12, 12, 12, 1, 0]);
+  });
+
   it("is processed a fifth of the time while other organizations' events arrive, 100 at most at a time, and completely in the end", async () => {
     const { queued } = await burst(1_050);
     const { db, tookMs } = timed(dispatcher.database.db);

@@ -13,6 +13,11 @@ export type BacklogDeps = {
 
 /** Events of one organization that one batch matches at once. */
 export const perOrganization = 50;
+/**
+ * Deliveries of one organization that one batch stores, but for the last event's: with a hundred webhooks fifty events
+ * are five thousand, and half a second for whatever else is in the batch, or behind it.
+ */
+export const deliveriesPerOrganization = 250;
 /** While it is unknown how far the stream is stored, only unordered events are processed. */
 export const nothingSettled: Floor = { settled: 0, delivered: Number.MAX_SAFE_INTEGER };
 
@@ -44,7 +49,7 @@ export async function takeUpBacklog(
   most: number = deps.batchEvents,
 ): Promise<{ taken: number; left: boolean }> {
   const { taken, queued, left } = await deps.db.tx(who, async (tx) => {
-    const found = await takeUp(tx, Math.min(perOrganization, most), most, floor);
+    const found = await takeUp(tx, Math.min(perOrganization, most), most, deliveriesPerOrganization, floor);
     const { events } = found;
     if (events.length === 0) return { taken: 0, queued: 0, left: found.left };
     const subscribers = await subscribersOf(tx, [...new Set(events.map(({ orgId }) => orgId))]);

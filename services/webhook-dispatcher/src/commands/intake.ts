@@ -4,6 +4,7 @@ import { platformEvent } from "@muster/service";
 import { dataOf } from "../rules/envelope.ts";
 import { type IntakeDelivery, type IntakeEvent, type IntakePlan, planIntake } from "../rules/intake.ts";
 import { type IntakeState, readIntake, type StoredDelivery, storeIntake } from "../store/intake.ts";
+import { deliveriesPerOrganization, perOrganization } from "./backlog.ts";
 import type { DirectLease, DirectSends } from "./direct.ts";
 
 export type IntakeDeps = {
@@ -31,8 +32,6 @@ export type Intake = {
   accept(event: Accepted): Promise<boolean>;
 };
 
-/** Events of one organization that one batch matches at once. */
-const perOrganization = 50;
 /** Timeout of a transaction; the post is answered with 503 then. */
 const storeMs = 5_000;
 const service = "webhook-dispatcher";
@@ -142,7 +141,8 @@ export function planOf(events: readonly IntakeEvent[], state: IntakeState, sends
   const room = sends && mayLease ? sends.room() : 0;
   // A process that sends nothing leases nothing; other processes count what they may send.
   const { organizationSlots = Number.MAX_SAFE_INTEGER, hostSlots = 0, openRequests = 0 } = sends?.limits ?? {};
-  const limits = { room, organizationSlots, hostSlots, openRequests, perOrganization };
+  const shares = { organizationSlots, hostSlots, openRequests, perOrganization, deliveriesPerOrganization };
+  const limits = { room, ...shares };
   return planIntake(events, places, hooks, limits, (key) => sends?.underWay(key) ?? 0);
 }
 

@@ -3,7 +3,7 @@ import { systemCaller } from "@muster/kit";
 import { backlogged, putAside } from "../store/backlog.ts";
 import { readIntake, storeIntake } from "../store/intake.ts";
 import { type MatchedEvent, type Subscriber, storeMatches, subscribersOf, wantedBy } from "../store/matches.ts";
-import { perOrganization } from "./backlog.ts";
+import { deliveriesPerOrganization, perOrganization } from "./backlog.ts";
 import type { DirectSends } from "./direct.ts";
 import { leasesOf, planOf } from "./intake.ts";
 
@@ -89,18 +89,26 @@ async function storeQueued(
 ): Promise<Counts> {
   const inOrder = new Set(subscribers.filter(({ ordered }) => ordered).map((hook) => hook.org_id));
   // No event overtakes the backlog, and ordered events are ordered there.
-  const { now, later } = share(events.filter(wantedBy(subscribers)), new Set([...behind, ...inOrder]));
+  const wanted = events.filter(wantedBy(subscribers));
+  const { now, later } = share(wanted, new Set([...behind, ...inOrder]), webhooksOf(subscribers));
   if (later.length > 0) await putAside(tx, later, inOrder);
   return { queued: await storeMatches(tx, now, subscribers), now: now.length, aside: later.length };
 }
 
+function webhooksOf(subscribers: readonly Subscriber[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { org_id: orgId } of subscribers) counts.set(orgId, (counts.get(orgId) ?? 0) + 1);
+  return counts;
+}
+
 /**
- * Splits events into those to queue now, the first few of each organization, and those for the backlog; organizations
- * that are `behind` get none now.
+ * Splits events into those to queue now, the first few of each organization, by `webhooks` of it, and those for the
+ * backlog; organizations that are `behind` get none now.
  */
 function share(
   events: readonly MatchedEvent[],
   behind: ReadonlySet<string>,
+  webhooks: ReadonlyMap<string, number>,
 ): { now: MatchedEvent[]; later: MatchedEvent[] } {
   const counts = new Map<string, number>();
   const now: MatchedEvent[] = [];
@@ -108,7 +116,9 @@ function share(
   for (const event of events) {
     const count = (counts.get(event.orgId) ?? 0) + 1;
     counts.set(event.orgId, count);
-    (count <= perOrganization && !behind.has(event.orgId) ? now : later).push(event);
+    const isFew =
+      count <= perOrganization && (count - 1) * (webhooks.get(event.orgId) ?? 0) < deliveriesPerOrganization;
+    (isFew && !behind.has(event.orgId) ? now : later).push(event);
   }
   return { now, later };
 }

@@ -8,6 +8,7 @@ const limits: IntakeLimits = {
   hostSlots: 256,
   openRequests: 100,
   perOrganization: 50,
+  deliveriesPerOrganization: 250,
 };
 const place: IntakePlace = { orgId, partnerId: "p", held: true, behind: false };
 const free: IntakeHook = {
@@ -66,6 +67,7 @@ describe("posted events", () => {
     ["beyond what their host may get are queued", 1, { limits: { hostSlots: 5 }, underWay: () => 5 }, "q waiting"],
     ["of an organization with its share under way are streamed", 2, { limits: { organizationSlots: 1 } }, "ls"],
     ["of a burst are streamed", 5, { limits: { perOrganization: 3 } }, "lllss"],
+    ["beyond so many deliveries are streamed", 5, { limits: { deliveriesPerOrganization: 3 } }, "lllss"],
     ["of an organization with a backlog are streamed", 1, { place: { behind: true } }, "s"],
     ["of an organization with an ordered webhook are streamed", 1, { hook: { ordered: true } }, "s"],
     ["of an organization whose webhooks are changing are streamed", 1, { place: { held: false } }, "s"],

@@ -48,6 +48,8 @@ export type IntakeLimits = {
   openRequests: number;
   /** Events of one organization in a batch. */
   perOrganization: number;
+  /** Deliveries of one organization in a batch, beyond which no further event of it joins. */
+  deliveriesPerOrganization: number;
 };
 
 export type IntakeDelivery = { id: string; event: IntakeEvent; hook: IntakeHook; lease: boolean };
@@ -80,6 +82,7 @@ export function planIntake(
   const held = new Counter(underWay);
   const ofHook = new Counter(() => 0);
   const ofBatch = new Counter(() => 0);
+  const deliveriesOf = new Counter(() => 0);
   const plan: IntakePlan = { deliveries: [], streamed: [], waiting: false, blocked: new Set() };
   let room = limits.room;
   for (const event of events) {
@@ -88,12 +91,15 @@ export function planIntake(
     const wanting = own.filter(({ events: types }) => types[0] === anyEvent || types.includes(event.type));
     if (!place || (place.held && wanting.length === 0)) continue;
     const tooMany =
-      ofBatch.add(event.orgId) > limits.perOrganization || ofOrg.of(event.orgId) >= limits.organizationSlots;
+      ofBatch.add(event.orgId) > limits.perOrganization ||
+      deliveriesOf.of(event.orgId) >= limits.deliveriesPerOrganization ||
+      ofOrg.of(event.orgId) >= limits.organizationSlots;
     if (!place.held || place.behind || tooMany || own.some(({ ordered }) => ordered)) {
       plan.streamed.push(event);
       continue;
     }
     for (const hook of wanting) {
+      deliveriesOf.add(event.orgId);
       const mayGet = hook.closed && hook.leased + ofHook.of(hook.id) < hook.slots;
       const lease =
         mayGet &&

@@ -28,11 +28,17 @@ export async function putAside(tx: Tx, events: readonly MatchedEvent[], inOrder:
 }
 
 /**
- * Takes the oldest events of every organization out of the backlog: `each`, or more when organizations are few, `most`
- * in all, in the order of the stream for ordered webhooks; none while another matcher does the same. `floor` must have
+ * Takes the oldest events of every organization out of the backlog: `each`, or more when organizations are few, fewer
+ * when its active webhooks make more than `deliveries` of them, `most` in all, in the order of the stream for ordered webhooks; none while another matcher does the same. `floor` must have
  * been read before the transaction began.
  */
-export async function takeUp(tx: Tx, each: number, most: number, { settled, delivered }: Floor): Promise<TakenUp> {
+export async function takeUp(
+  tx: Tx,
+  each: number,
+  most: number,
+  deliveries: number,
+  { settled, delivered }: Floor,
+): Promise<TakenUp> {
   const [, [lock]] = await Promise.all([
     byIndexAlone(tx),
     tx.query<{ mine: boolean; any: boolean }>(sql`
@@ -45,8 +51,12 @@ export async function takeUp(tx: Tx, each: number, most: number, { settled, deli
       UNION ALL
       SELECT (SELECT b.org_id FROM webhook_backlog b WHERE b.org_id > o.org_id ORDER BY b.org_id LIMIT 1)
       FROM orgs o WHERE o.org_id IS NOT NULL
+    ), sized AS MATERIALIZED (
+      SELECT o.org_id, (SELECT count(*) FROM webhooks w
+                        WHERE w.org_id = o.org_id AND w.status = 'active' AND w.deleted_at IS NULL) AS webhooks
+      FROM orgs o WHERE o.org_id IS NOT NULL
     ), picked AS MATERIALIZED (
-      SELECT b.row FROM orgs o CROSS JOIN LATERAL (
+      SELECT b.row FROM sized o CROSS JOIN LATERAL (
         SELECT b.ctid AS row, row_number() OVER (ORDER BY b.seq, b.id) AS place
         FROM webhook_backlog b
         WHERE b.org_id = o.org_id AND (
@@ -54,7 +64,8 @@ export async function takeUp(tx: Tx, each: number, most: number, { settled, deli
           -- Of a stream that is no more: the one there is has not come so far, and the row is no newer than that knowledge.
           OR (b.seq > ${delivered}::bigint AND b.put_at < statement_timestamp() - interval '1 minute'))
         ORDER BY b.seq, b.id
-        LIMIT greatest(${each}::int, ${most}::int / 2 / greatest(1, (SELECT count(org_id) FROM orgs)))
+        LIMIT least(greatest(${each}::int, ${most}::int / 2 / greatest(1, (SELECT count(*) FROM sized))),
+                    greatest(1, ${deliveries}::int / greatest(1, o.webhooks)))
       ) AS b
       -- Of each organization its oldest, without a gap.
       ORDER BY b.place, random() LIMIT ${most}::int
