@@ -19,7 +19,14 @@ export { type MigrateOptions, migrate } from "./migrate.ts";
 export { commonMigrations, type MigrationDir } from "./migrations.ts";
 export type { OutboxMessage } from "./outbox.ts";
 export { plainArray } from "./plain-array.ts";
-export { type OutboxTransport, type Promised, type Relay, type RelayOptions, startRelay } from "./relay.ts";
+export {
+  type OutboxBell,
+  type OutboxTransport,
+  type Promised,
+  type Relay,
+  type RelayOptions,
+  startRelay,
+} from "./relay.ts";
 export { openReplica, primaryReader, type Reader, type Replica } from "./replica.ts";
 export { type Replication, replicationOf } from "./replication.ts";
 export { dutyRoles, type RoleNames, roleNames } from "./role-names.ts";

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from "@jest/globals";
 import { AppError, createLogger, systemCaller } from "@muster/kit";
+import { type Database, openDatabase } from "./database.ts";
 import { deadLetters } from "./dead-letters.ts";
-import { type OutboxTransport, type Relay, startRelay } from "./relay.ts";
+import { type OutboxTransport, type Relay, type RelayOptions, startRelay } from "./relay.ts";
 import { leaseMs, relayStore } from "./relay-store.ts";
 import { sql } from "./statement.ts";
 import { type TestDatabase, testDatabase, withClient } from "./testing/test-database.ts";
@@ -63,18 +64,21 @@ async function until(what: string, holds: () => boolean | Promise<boolean>): Pro
 let test: TestDatabase;
 let bus: ReturnType<typeof memoryBus>;
 let relays: Relay[];
+let databases: Database[];
 
 beforeEach(async () => {
   test = await testDatabase({ service: "tenancy", dirs: [] });
   bus = memoryBus();
   relays = [];
+  databases = [];
 });
 afterEach(async () => {
   await Promise.all(relays.map((relay) => relay.stop()));
+  await Promise.all(databases.map((db) => db.close()));
   await test.drop();
 });
 
-const start = (options: { pollMs?: number; readBackMs?: number; restAfterMs?: number } = {}): Relay => {
+const start = (options: Partial<RelayOptions> = {}): Relay => {
   const relay = startRelay({ db: test.db, transport: bus.transport, log, pollMs: 20, ...options });
   relays.push(relay);
   return relay;
@@ -88,6 +92,7 @@ const unpublished = async (): Promise<number> => {
   return rows.length;
 };
 const allPublished = () => until("everything is published", async () => (await unpublished()) === 0);
+const isFree = async () => (await heldBy())?.holder === null;
 const heldBy = async () => {
   const [row] = await test.db.read<{ holder: string | null; fence: number }>(
     system,
@@ -95,6 +100,71 @@ const heldBy = async () => {
   );
   return row;
 };
+
+/** A bell between relays of one schema; `rings` counts. */
+function memoryBell() {
+  const listeners = new Set<() => void>();
+  const bell = {
+    rings: 0,
+    ring() {
+      bell.rings += 1;
+      for (const listener of listeners) setImmediate(listener);
+    },
+    listen(onRing: () => void) {
+      listeners.add(onRing);
+      return { stop: () => void listeners.delete(onRing) };
+    },
+  };
+  return bell;
+}
+
+describe("a relay that another process's bell wakes", () => {
+  const aMinute = { pollMs: 60_000 };
+  /** The database as another process of the service has it. */
+  const otherProcess = () => {
+    const db = openDatabase({ url: test.appUrl, max: 3, name: "tenancy", log });
+    databases.push(db);
+    return db;
+  };
+  const emitBy = (db: Database, msgId: string) =>
+    db.tx({ caller: null }, async (t) => t.emit({ subject: "audit.a.1", msgId, body: Buffer.from(msgId) }));
+
+  it("publishes at once what a process without the lease emits", async () => {
+    const bell = memoryBell();
+    start({ ...aMinute, bell });
+    await until("the lease", async () => (await heldBy())?.holder !== null);
+    const db = otherProcess();
+    start({ ...aMinute, bell, db });
+    await emit("audit.a.1", "own");
+    await until("its own message", () => bus.received.includes("own"));
+    await emitBy(db, "other's");
+    await until("the other's message", () => bus.received.includes("other's"));
+    expect(bell.rings).toBeGreaterThan(0);
+  });
+
+  it("publishes what an emitter could not, which returned the lease that another took since", async () => {
+    const bell = memoryBell();
+    const db = otherProcess();
+    start({ ...aMinute, bell, db, restAfterMs: 0 });
+    await until("the lease to be returned", async () => (await heldBy())?.fence !== undefined && (await isFree()));
+    start({ ...aMinute, bell });
+    await emit("audit.a.1", "own");
+    await until("its own message", () => bus.received.includes("own"));
+    await emitBy(db, "other's");
+    await until("the other's message", () => bus.received.includes("other's"));
+  });
+
+  it("rings nobody for its own messages while it holds the lease", async () => {
+    const bell = memoryBell();
+    start({ ...aMinute, bell });
+    await emit("audit.a.1", "first");
+    await until("the first message", () => bus.received.length === 1);
+    const before = bell.rings;
+    await emit("audit.a.1", "second");
+    await until("the second message", () => bus.received.length === 2);
+    expect(bell.rings).toBe(before);
+  });
+});
 
 describe("the relay", () => {
   it("publishes a message whose row got the id of one that a failover lost", async () => {

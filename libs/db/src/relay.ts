@@ -21,9 +21,18 @@ export type OutboxTransport = {
   onReconnect(listener: () => void): void;
 };
 
+/** Wakes relays of the same schema in other processes; what it sends may be lost. */
+export type OutboxBell = {
+  ring(): void;
+  /** Calls `onRing` when another process rang, until stopped. */
+  listen(onRing: () => void): { stop(): void };
+};
+
 export type RelayOptions = {
   db: Database;
   transport: OutboxTransport;
+  /** Without it the messages of a process whose relay is not the active one wait for the active one's next check. */
+  bell?: OutboxBell;
   log: Logger;
   pollMs?: number;
   /** Milliseconds between two checks of the newest promise. */
@@ -57,7 +66,7 @@ const restingPollMs = 5_000;
  * it and published again should the stream lose it within 10 minutes.
  */
 export function startRelay(options: RelayOptions): Relay {
-  const { db, transport, log, pollMs = 500, readBackMs = 30_000, restAfterMs = 10_000 } = options;
+  const { db, transport, bell, log, pollMs = 500, readBackMs = 30_000, restAfterMs = 10_000 } = options;
   const metrics = relayMetrics(db.name);
   const store = relayStore(db, randomUUID());
   const lease = createRelayLease(store, log, () => metrics.backlog({ rows: 0, oldestSeconds: 0 }));
@@ -146,6 +155,8 @@ export function startRelay(options: RelayOptions): Relay {
   const takeLease = async (isRung: boolean): Promise<number | null> => {
     if (!(isRung && isVacant) && !(await isNeeded())) return null;
     const fence = await lease.take();
+    // Another relay took it meanwhile, and may not know of what is waiting.
+    if (fence === null && isRung) bell?.ring();
     isVacant = false;
     workedMs = performance.now();
     return fence;
@@ -192,7 +203,11 @@ export function startRelay(options: RelayOptions): Relay {
     }
   };
 
-  db.onEmit(pauses.wake);
+  db.onEmit(() => {
+    pauses.wake();
+    if (!isVacant && lease.fence() === null) bell?.ring();
+  });
+  const listening = bell?.listen(pauses.wake);
   transport.onReconnect(() => {
     readBack.pin();
     failures.resume();
@@ -203,6 +218,7 @@ export function startRelay(options: RelayOptions): Relay {
   return {
     wake: pauses.wake,
     async stop() {
+      listening?.stop();
       pauses.stop();
       await ended;
       await lease.release();

@@ -16,6 +16,7 @@ export {
   sessionEnded,
   validationError,
 } from "./app-error.ts";
+export { atMostEvery } from "./at-most-every.ts";
 export {
   type Actor,
   type ActorType,

@@ -25,6 +25,7 @@ import { z } from "zod";
 import { startCleanup } from "./idempotent.ts";
 import { type LearnTenants, learningFrom } from "./learn-tenants.ts";
 import { migrateOnly } from "./migrate-only.ts";
+import { outboxBell } from "./outbox-bell.ts";
 import { reencryptOnly } from "./reencrypt-only.ts";
 import type { SealedColumn } from "./sealed-column.ts";
 import { type OwnFigures, statusService } from "./status.ts";
@@ -225,7 +226,7 @@ function connectBus(options: {
     for (const [stream, owner] of Object.entries(streamOwner)) {
       if (owner === name) await bus.ensureStream(stream as StreamName);
     }
-    stops.push(startRelay({ db, transport: transportOf(bus, alsoTold), log }));
+    stops.push(startRelay({ db, transport: transportOf(bus, alsoTold), bell: outboxBell(bus.relay, name), log }));
     for (const start of busUsers) {
       const stoppable = await start(bus);
       if (stoppable) stops.push(stoppable);

@@ -1,4 +1,5 @@
 import type { Bus } from "@muster/bus";
+import { atMostEvery } from "@muster/kit";
 
 const subject = "webhooks.wake";
 /** Deliveries queued within this interval share one notification; the first is sent at once. */
@@ -11,22 +12,7 @@ const nothing = new Uint8Array();
  */
 export function createDoorbell(wakeHere: () => void) {
   let relay: Bus["relay"] | null = null;
-  let resting = false;
-  let again = false;
-  const tell = () => {
-    if (resting) {
-      again = true;
-      return;
-    }
-    resting = true;
-    relay?.tell(subject, nothing);
-    setTimeout(() => {
-      resting = false;
-      if (!again) return;
-      again = false;
-      tell();
-    }, gapMs).unref();
-  };
+  const tell = atMostEvery(gapMs, () => relay?.tell(subject, nothing));
   return {
     ring(): void {
       wakeHere();
