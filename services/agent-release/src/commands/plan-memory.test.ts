@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import type { Statement, Tx } from "@muster/db";
+import { type Statement, sql, type Tx } from "@muster/db";
 import { systemCaller, uuidv7 } from "@muster/kit";
 import { service as name } from "../config.ts";
 import { nothingSet } from "../rules/settings.ts";
@@ -76,6 +76,35 @@ describe("a plan", () => {
     go();
     expect(await before).toEqual([]);
     expect(await read()).toEqual(["1.0.0"]);
+  });
+
+  it("keeps the settings of other partners when an organization requests updates, however many", async () => {
+    const memory = createPlanMemory();
+    const [partnerId, orgId, neighbour] = [uuidv7(), uuidv7(), uuidv7()];
+    await service.execute(sql`
+      INSERT INTO tenant (kind, id, partner_id, org_id, version, status, deleted, updated_at)
+      VALUES ('organization', ${orgId}, ${partnerId}, ${orgId}, 1, 'active', false, now())`);
+    await pin(partnerId, "1.0.0");
+    await pin(neighbour, "1.0.0");
+    const read = (partners: string[]) =>
+      service.deps.db.tx(who, async (tx) => {
+        let asked = 0;
+        const counting: Tx = {
+          ...tx,
+          query<R>(statement: Statement) {
+            if ("text" in statement && /update_settings|FROM release r/.test(statement.text)) asked += 1;
+            return tx.query<R>(statement);
+          },
+        };
+        await memory.read(counting, partners);
+        return asked;
+      });
+    await read([partnerId, neighbour]);
+    await service.deps.db.tx(who, async (tx) => {
+      for (let n = 0; n < 1_100; n++) await bumpPlan(tx, { scope: "organization", id: orgId });
+    });
+    expect(await read([neighbour])).toBe(0);
+    expect(await read([partnerId])).toBe(1);
   });
 
   it("contains only the settings of the partners that it was read for", async () => {

@@ -3,10 +3,11 @@ import type { Component } from "../rules/component.ts";
 import type { Catalogue, PlannedRelease, PlannedRollout } from "../rules/gate.ts";
 import { type Merged, mergeSettings, nothingSet, type Settings } from "../rules/settings.ts";
 import { compareVersions } from "../rules/version.ts";
-import { changesSince, readEpoch } from "../store/plan.ts";
+import { changesSince, type PlanScope, readEpoch } from "../store/plan.ts";
 import { liveRollouts, type RolloutRow } from "../store/rollouts.ts";
 import { rootNotes } from "../store/root-notes.ts";
 import { settingsOf, settingsOfPartners } from "../store/settings.ts";
+import { partnersOfOrganizations } from "../store/tenants.ts";
 
 /** A file as an offer names it. */
 export type PlannedArtifact = { os: string; arch: string; size: number; sha256: string };
@@ -62,11 +63,9 @@ async function heldAt(tx: Tx, epoch: number, before: Held | null): Promise<Held>
   const changes = before && before.epoch < epoch ? await changesSince(tx, before.epoch, epoch, changesMax) : null;
   if (before === null || changes === null) return { epoch, catalogue: await readCatalogue(tx), partners: new Map() };
   const partners = new Map(before.partners);
-  for (const { scope, id } of changes) {
-    // An organization's settings are read with its partner's: the next decision about it reads them all.
-    if (scope === "partner" && id !== null) partners.delete(id);
-    else if (scope === "organization" && id !== null) forgetOrganization(partners, id);
-  }
+  const ids = (of: PlanScope["scope"]) => changes.flatMap(({ scope, id }) => (scope === of && id !== null ? [id] : []));
+  for (const id of ids("partner")) partners.delete(id);
+  await forgetOrganizations(tx, partners, ids("organization"));
   const isAnother = changes.some(({ scope }) => scope === "all");
   return { epoch, catalogue: isAnother ? await readCatalogue(tx) : before.catalogue, partners };
 }
@@ -113,10 +112,23 @@ function mergedOf(partner: PartnerSettings | undefined, orgId: string): Merged {
   return merged;
 }
 
-function forgetOrganization(partners: Map<string, PartnerSettings>, orgId: string): void {
-  // The partner of an organization's first row is unknown here: all partners are read again, which is rare.
-  for (const [id, { organizations }] of partners) if (organizations.has(orgId)) return void partners.delete(id);
-  partners.clear();
+/**
+ * An organization's settings are read with its partner's: the next decision about it reads them all. Those of other
+ * partners stay, since any organization may request updates, and each request comes here.
+ */
+async function forgetOrganizations(
+  tx: Tx,
+  partners: Map<string, PartnerSettings>,
+  orgIds: readonly string[],
+): Promise<void> {
+  if (orgIds.length === 0 || partners.size === 0) return;
+  const partnerOf = await partnersOfOrganizations(tx, orgIds);
+  for (const orgId of orgIds) {
+    const partnerId = partnerOf.get(orgId);
+    // The copy of the tenants has yet to learn of it.
+    if (partnerId === undefined) return partners.clear();
+    partners.delete(partnerId);
+  }
 }
 
 type CatalogueRow = {

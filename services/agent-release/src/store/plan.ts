@@ -21,13 +21,17 @@ export async function readEpoch(tx: Tx): Promise<number> {
   return Number(row?.epoch ?? 0);
 }
 
-/** Changes after an epoch; null when they are not all kept any more. */
+/**
+ * Changes after an epoch, of each scope the newest; null when they are not all kept any more, or concern more than `max`
+ * scopes: repeated changes of one organization never make all devices ask again.
+ */
 export async function changesSince(tx: Tx, since: number, epoch: number, max: number): Promise<PlanChangeRow[] | null> {
   if (since >= epoch) return [];
-  const rows = await tx.query<PlanChangeRow>(sql`
-    SELECT epoch, scope, id FROM plan_change WHERE epoch > ${since} ORDER BY epoch LIMIT ${max + 1}`);
-  const isWhole = rows.length > 0 && rows.length <= max && Number(rows[0]?.epoch) === since + 1;
-  return isWhole ? rows.map((row) => ({ ...row, epoch: Number(row.epoch) })) : null;
+  const rows = await tx.query<PlanChangeRow & { first: number }>(sql`
+    SELECT max(epoch) AS epoch, scope, id, min(min(epoch)) OVER () AS first FROM plan_change WHERE epoch > ${since}
+    GROUP BY scope, id ORDER BY 1 LIMIT ${max + 1}`);
+  const isWhole = rows.length > 0 && rows.length <= max && Number(rows[0]?.first) === since + 1;
+  return isWhole ? rows.map(({ epoch: at, scope, id }) => ({ epoch: Number(at), scope, id })) : null;
 }
 
 /** Forgets changes of more than an hour ago. */

@@ -27,3 +27,11 @@ export async function isDeletedOrganization(tx: Tx, orgId: string): Promise<bool
   const rows = await tx.query(sql`SELECT FROM tenant WHERE kind = 'organization' AND id = ${orgId}::uuid AND deleted`);
   return rows.length > 0;
 }
+
+/** The partners of organizations, deleted ones included; those that the copy lacks are left out. */
+export async function partnersOfOrganizations(tx: Tx, orgIds: readonly string[]): Promise<Map<string, string>> {
+  const rows = await tx.query<{ id: string; partner_id: string }>(
+    sql`SELECT id, partner_id FROM tenant WHERE kind = 'organization' AND id = ANY (${[...orgIds]}::uuid[])`,
+  );
+  return new Map(rows.map((row) => [row.id, row.partner_id]));
+}
