@@ -98,7 +98,7 @@ export function auditProofService(deps: Deps): ServiceImpl<typeof AuditProofServ
       const page = clampPage(request.page ?? {});
       const range = await readableRange(deps, context, orgIdOf(request.orgId));
       const wanted = { range, state, isSystem: context.caller.scope === "system" };
-      const { rows, total, nextCursor } = await listVerifications(db, wanted, page);
+      const { rows, total, nextCursor } = await listVerifications(db, context, wanted, page);
       return {
         verifications: rows.map(verificationOf),
         page: { page: page.page, limit: page.limit, nextCursor, ...(total === null ? {} : { total: BigInt(total) }) },

@@ -1,22 +1,25 @@
-import type { Database, Job, JobState } from "@muster/db";
+import { connectionOwner, type Database, type Job, type JobState, type Who } from "@muster/db";
 import { decodeCursor, encodeCursor, type Page, systemCaller } from "@muster/kit";
 import type { Range } from "../rules/range.ts";
 import { verifyKind } from "../rules/verification-job.ts";
 import { rangeText, Values } from "./conditions.ts";
 
-// Jobs are the system's own rows: the range of the caller is in each statement.
-const who = { caller: systemCaller("audit") };
-
 type Wanted = { range: Range; state: JobState | null; isSystem: boolean };
 
-/** A page of verifications, newest first (index job_verifications). */
+/** A page of verifications, newest first (index job_verifications; a partner's by job_turns). */
 export async function listVerifications(
   db: Database,
+  asker: Who,
   { range, state, isSystem }: Wanted,
   page: Page,
 ): Promise<{ rows: Job[]; total: number | null; nextCursor: string }> {
+  // Jobs are the system's own rows: the range of the caller is in each statement.
+  const { deadlineMs = null } = asker;
+  const who = { caller: systemCaller("audit"), actsFor: connectionOwner(asker), deadlineMs };
   const values = new Values();
   const parts = [`j.kind = '${verifyKind}'`, rangeText(values, range, "v")];
+  // Otherwise the verifications of all tenants would be read.
+  if (range.kind === "partner") parts.push(`j.lane = ${values.add(range.partnerId)}`);
   if (state) parts.push(`j.state = ${values.add(state)}`);
   // A deleted organization is inaccessible to its users.
   if (!isSystem) {
@@ -24,7 +27,7 @@ export async function listVerifications(
   }
   const from = `FROM job j CROSS JOIN LATERAL (SELECT (j.input->>'chainId')::uuid AS chain_id,
                   (j.input->>'partnerId')::uuid AS partner_id) v WHERE ${parts.join(" AND ")}`;
-  const total = page.skipCount ? null : await countOf(db, from, [...values.list]);
+  const total = page.skipCount ? null : await countOf(db, who, from, [...values.list]);
   // Their ids rise with time.
   const [before] = page.cursor ? decodeCursor(page.cursor, ["uuid"]) : [];
   const after = before ? ` AND j.id < ${values.add(before)}::uuid` : "";
@@ -42,7 +45,7 @@ export async function listVerifications(
   return { rows, total, nextCursor };
 }
 
-async function countOf(db: Database, from: string, values: unknown[]): Promise<number> {
+async function countOf(db: Database, who: Who, from: string, values: unknown[]): Promise<number> {
   const [row] = await db.read<{ total: number }>(who, { text: `SELECT count(*) AS total ${from}`, values });
   return Number(row?.total ?? 0);
 }
