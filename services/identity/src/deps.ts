@@ -89,7 +89,7 @@ export type SsoDeps = KeyDeps & {
   isHosted: boolean;
 };
 
-export type EdgeDeps = { db: Database; now: () => Date; unknownKeys: UnknownKeys };
+export type EdgeDeps = { db: Database; log: Logger; now: () => Date; unknownKeys: UnknownKeys };
 
 type Context = Pick<
   ServiceContext<z.infer<z.ZodObject<typeof settings>> & { CALLER_PRIVATE_KEYS: string; NODE_ENV: string }>,
@@ -180,7 +180,7 @@ export function identityDeps({ db, config, process, learnTenants }: Context) {
     isHosted: config.IS_HOSTED,
     ...ssoAddresses(url, encryptionKeys(config), config.NODE_ENV),
   };
-  const edge: EdgeDeps = { db, now, unknownKeys: limited("api-key", config.UNKNOWN_KEYS_PER_MINUTE) };
+  const edge: EdgeDeps = { db, log, now, unknownKeys: limited("api-key", config.UNKNOWN_KEYS_PER_MINUTE) };
   return {
     sessions,
     factors,

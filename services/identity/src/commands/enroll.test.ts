@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { sql } from "@muster/db";
+import { openDatabase, sql } from "@muster/db";
 import { AppError, type CallContext, createLogger, systemCaller, uuidv7 } from "@muster/kit";
 import { DeviceSchema } from "@muster/proto/muster/tenancy/v1/device_pb";
+import { until } from "@muster/testing";
 import type { NewDevice, TenancyDevices } from "../clients/tenancy-devices.ts";
 import { sweepOnce } from "../jobs/sweep-reservations.ts";
 import { agentTokenDigest } from "../rules/agent-token.ts";
@@ -113,6 +114,29 @@ describe("an enrollment", () => {
     expect((await holderOf(token))?.device_id).toBe(device.id);
     expect(await shown()).toBe(1);
     expect(await codeOf(enter(key))).toBe("enrollment_key_exhausted");
+  });
+
+  it("waits for the locks of its own tenant alone: calls of others have a connection meanwhile", async () => {
+    const { enter } = enrollment();
+    const [{ key, id }, other] = [await newKey(20), await newKey()];
+    const beside = openDatabase({ url: keys.appUrl, max: 2, name: "beside", log: createLogger("test", "error") });
+    const entering = await beside.tx(keys.system, async (tx) => {
+      await tx.execute(sql`SELECT FROM enrollment_keys WHERE id = ${id} FOR UPDATE`);
+      const all = Array.from({ length: 8 }, () => codeOf(enter(key)));
+      await until("enrollments that wait for a lock", async () => {
+        const waiting = await beside.read(
+          keys.system,
+          sql`SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+        );
+        return waiting.length >= 4;
+      });
+      expect(await codeOf(enter(other.key))).toBe("answered");
+      expect(await keys.db.check()).toBe("ok");
+      return all;
+    });
+    const codes = await Promise.all(entering);
+    expect(codes.filter((code) => code === "answered").length).toBeGreaterThanOrEqual(4);
+    await beside.close();
   });
 
   it("succeeds once for 50 concurrent requests when the key has one use", async () => {

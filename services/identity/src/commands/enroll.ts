@@ -58,8 +58,10 @@ async function takeUse(
   digests: readonly Uint8Array[],
   ids: readonly string[],
 ): Promise<Taken> {
+  // The key's uses are counted under its lock: a fleet that enrolls at once waits in the part of its key.
+  const actsFor = `enrollment ${digests.map((digest) => Buffer.from(digest).toString("base64")).join()}`;
   return db.tx(
-    { caller },
+    { caller, actsFor },
     async (tx) => {
       const id = (ids.length > 0 ? await firstFreeDevice(tx, ids) : null) ?? uuidv7();
       return { id, outcome: await reserve(tx, digests, id, reservationSeconds) };
@@ -94,7 +96,7 @@ async function makeDevice(
     const { code } = error as AppError;
     enrollments.inc({ outcome: error instanceof AppError ? code : "internal" });
     if (error instanceof AppError && !unsure.includes(code)) {
-      await db.tx({ caller }, (tx) => release(tx, use.keyId, wanted.id));
+      await db.tx({ caller, actsFor: use.orgId }, (tx) => release(tx, use.keyId, wanted.id));
       if (code === "device_decommissioned") return null;
     }
     throw error;
@@ -109,7 +111,7 @@ async function issueToken({ db, now }: AgentDeps, use: ReservedUse, { device }: 
   const { token, digest } = newAgentToken();
   const { orgId, partnerId, id: deviceId } = device;
   const quarantined = device.status === "quarantined";
-  const outcome = await db.tx({ caller }, async (tx) => {
+  const outcome = await db.tx({ caller, actsFor: orgId }, async (tx) => {
     if (!(await confirm(tx, use.keyId, deviceId))) return "given_up" as const;
     return (await issueAgentToken(tx, { deviceId, orgId, partnerId, digest, quarantined }, now())) ? "issued" : "used";
   });

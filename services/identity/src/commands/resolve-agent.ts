@@ -14,7 +14,7 @@ export async function resolveAgent(db: Database, digest: Uint8Array, now: Date):
   // A deleted tenant's tokens are on their way to be revoked: they are answered as if that had happened.
   if (row.is_revoked || row.org_status === "deleted" || row.partner_status === "deleted") throw revoked();
   if (!row.is_next) return row;
-  const change = await db.tx({ caller: systemCaller("identity") }, async (tx) => {
+  const change = await db.tx({ caller: systemCaller("identity"), actsFor: row.org_id }, async (tx) => {
     const before = await lockAgentToken(tx, row.device_id);
     // A concurrent first use won, or a rotation replaced this token.
     if (!before?.next_digest?.equals(Buffer.from(digest))) return null;

@@ -80,15 +80,18 @@ async function forgotPassword(deps: AccountDeps, context: CallContext, email: st
   const address: Counted = { key: `forgot-from/${network}`, limit: deps.forgotLimits.perAddress };
   const both = [account, address];
   const now = deps.now();
-  const refusedUntil = await deps.db.tx({ ...context, caller: systemCaller("identity") }, async (tx) => {
-    const counts = await lockToCount(tx, both, now);
-    const until = limitedUntil(counts, [address], now);
-    if (until) return until;
-    const isTooOften = limitedUntil(counts, [account], now) !== null;
-    await addFailures(tx, counts, isTooOften ? [address] : both, now);
-    if (!isTooOften) await deps.mail.requestReset(tx, { email, from: originOf(context.meta) }, now);
-    return null;
-  });
+  const refusedUntil = await deps.db.tx(
+    { ...context, caller: systemCaller("identity"), actsFor: network },
+    async (tx) => {
+      const counts = await lockToCount(tx, both, now);
+      const until = limitedUntil(counts, [address], now);
+      if (until) return until;
+      const isTooOften = limitedUntil(counts, [account], now) !== null;
+      await addFailures(tx, counts, isTooOften ? [address] : both, now);
+      if (!isTooOften) await deps.mail.requestReset(tx, { email, from: originOf(context.meta) }, now);
+      return null;
+    },
+  );
   if (refusedUntil) throw tooManyFailures(refusedUntil, now);
   return {};
 }

@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { sql } from "@muster/db";
-import { AppError, type ErrorCode, systemCaller, uuidv7 } from "@muster/kit";
+import { type Database, openDatabase, sql } from "@muster/db";
+import { AppError, createLogger, type ErrorCode, systemCaller, uuidv7 } from "@muster/kit";
 import {
   EdgeService,
   type FoundKey,
@@ -12,7 +12,7 @@ import {
 } from "@muster/proto/muster/identity/v1/edge_pb";
 import { register, toAppError } from "@muster/rpc";
 import { applyTenants, tenantMigrations } from "@muster/service";
-import { asOwner, callers, type TestPort, testDatabase, testPort } from "@muster/testing";
+import { asOwner, callers, type TestPort, testDatabase, testPort, until } from "@muster/testing";
 import { afterChange, announce } from "../emits/changes.ts";
 import { grantMs, slotMs } from "../rules/rate-window.ts";
 import { leaseMs } from "../store/gateways.ts";
@@ -26,6 +26,7 @@ const partnerId = uuidv7();
 const orgId = uuidv7();
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
+let beside: Database;
 let port: TestPort;
 let clock = new Date();
 const now = () => clock;
@@ -35,8 +36,10 @@ beforeAll(async () => {
   expect(identityDirs[0]).toBe(tenantMigrations);
   database = await testDatabase({ service: "identity", dirs: identityDirs });
   const { db } = database;
+  const log = createLogger("identity-test", "error");
+  beside = openDatabase({ url: database.appUrl, max: 1, name: "beside", log });
   port = await testPort("identity", [
-    register(EdgeService, edgeService({ db, unknownKeys: unknownKeys({ db, limit: keyLimit, now }), now })),
+    register(EdgeService, edgeService({ db, log, unknownKeys: unknownKeys({ db, limit: keyLimit, now }), now })),
   ]);
   const tenant = { version: 1n, partnerId, status: "active", deleted: false, name: "" };
   await db.tx(system, (tx) =>
@@ -48,6 +51,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await port.close();
+  await beside.close();
   await database.drop();
 });
 
@@ -291,6 +295,30 @@ describe("Settle", () => {
     const usage = await usageOf(id);
     expect(usage?.usage_count).toBe(5);
     expect(usage?.last_used_at?.getTime()).toBe(Number(lastUsedAt.seconds) * 1000);
+  });
+
+  it("does not wait for a tenant that is being deleted: grants and heartbeats of all others go on, its use follows", async () => {
+    const [locked, free] = [await insertKey("svc_locked"), await insertKey("svc_free")];
+    const gatewayId = uuidv7();
+    await edge().heartbeat({ gatewayId });
+    const wants = () => [locked, free].map((id) => want(id, 100, 1));
+    const slots = (await edge().reserve({ wants: wants() })).grants.map(({ slot }) => slot);
+    const uses = [locked, free].map((id, at) => ({
+      ...{ kind: "key", id, slot: slots[at] ?? 0n, unspent: 1, used: 3, generation: 1 },
+    }));
+    // As the revocation of all keys and agents of a large tenant does.
+    await beside.tx(system, async (tx) => {
+      await tx.execute(sql`SELECT FROM api_keys WHERE id = ${locked} FOR UPDATE`);
+      const settling = codeOf(edge().settle({ gatewayId, sequence: 1n, uses: uses as never }, { timeoutMs: 5_000 }));
+      const calls = [
+        codeOf(edge().heartbeat({ gatewayId }, { timeoutMs: 3_000 })),
+        codeOf(edge().reserve({ wants: wants() }, { timeoutMs: 3_000 })),
+      ];
+      expect(await Promise.all([settling, ...calls])).toEqual(["answered", "answered", "answered"]);
+      expect([(await usageOf(locked))?.usage_count, (await usageOf(free))?.usage_count]).toEqual([0, 3]);
+    });
+    await until("the use of the other key", async () => (await usageOf(locked))?.usage_count === 3);
+    await edge().leave({ gatewayId });
   });
 });
 

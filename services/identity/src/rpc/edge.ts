@@ -9,6 +9,7 @@ import {
   type SettleRequest_Use,
 } from "@muster/proto/muster/identity/v1/edge_pb";
 import { callContext } from "@muster/rpc";
+import { inTurn } from "../commands/in-turn.ts";
 import { resolveAgent } from "../commands/resolve-agent.ts";
 import { resolveKeys } from "../commands/resolve-keys.ts";
 import type { EdgeDeps } from "../deps.ts";
@@ -16,7 +17,7 @@ import { acknowledgementsStored } from "../emits/applied-everywhere.ts";
 import { tooManyFailures } from "../rules/attempt-limit.ts";
 import { grantMs } from "../rules/rate-window.ts";
 import { acknowledge, leaseMs, leave, recentChanges, recentlyRevokedSessions, renewLease } from "../store/gateways.ts";
-import { type CredentialRef, reserve, settle, type Use } from "../store/rate-windows.ts";
+import { addUse, type CredentialRef, reserve, settle, type Use } from "../store/rate-windows.ts";
 
 const digestBytes = 32;
 /** Credentials in one call. */
@@ -27,7 +28,12 @@ const batchMax = 2_000;
 const revokedWithinMs = 65 * 60_000;
 
 /** RPCs for gateways only (docs/behaviour.md#gateways). */
-export function edgeService({ db, unknownKeys, now }: EdgeDeps): ServiceImpl<typeof EdgeService> {
+export function edgeService({ db, unknownKeys, now, log }: EdgeDeps): ServiceImpl<typeof EdgeService> {
+  const turn = inTurn();
+  // One at a time: each may wait for a lock with a connection.
+  const addLater = (uses: readonly Use[]) =>
+    turn("use", () => addUse(db, uses)).catch((err: unknown) => log.warn({ err }, "use of locked keys is not counted"));
+
   return {
     async heartbeat({ gatewayId }, handler) {
       requireGateway(handler);
@@ -95,7 +101,8 @@ export function edgeService({ db, unknownKeys, now }: EdgeDeps): ServiceImpl<typ
     async settle({ gatewayId, sequence, uses }, handler) {
       requireGateway(handler);
       bounded(uses);
-      await settle(db, idOf(gatewayId), Number(sequence), uses.map(useOf));
+      const late = await settle(db, idOf(gatewayId), Number(sequence), uses.map(useOf));
+      if (late.length > 0) void addLater(late);
       return {};
     },
 

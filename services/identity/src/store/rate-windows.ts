@@ -65,12 +65,23 @@ export async function reserve(
   );
 }
 
-/** Applies a gateway's settlement once: unspent grants are returned to their windows, use is added to the keys. */
-export async function settle(db: Database, gatewayId: string, sequence: number, uses: readonly Use[]): Promise<void> {
-  await db.tx(
+/**
+ * Applies a gateway's settlement once: unspent grants are returned to their windows, use is added to the keys. Returns
+ * the use of keys that others hold locked, which is not added: to wait for one tenant's key would hold the gateway's
+ * lease and the windows of every other credential.
+ */
+export async function settle(
+  db: Database,
+  gatewayId: string,
+  sequence: number,
+  uses: readonly Use[],
+): Promise<readonly Use[]> {
+  return db.tx(
     who,
     async (tx) => {
-      if (!(await noteSettlement(tx, gatewayId, sequence))) return;
+      const ofKeys = uses.filter((use) => use.kind === "key" && use.used > 0);
+      const free = await lockFreeKeys(tx, ofKeys);
+      if (!(await noteSettlement(tx, gatewayId, sequence))) return [];
       const unspent = uses.filter((use) => use.unspent > 0);
       if (unspent.length > 0) {
         const windows = await lockWindows(tx, unspent);
@@ -88,11 +99,24 @@ export async function settle(db: Database, gatewayId: string, sequence: number, 
       }
       await countUse(
         tx,
-        uses.filter((use) => use.kind === "key" && use.used > 0),
+        ofKeys.filter(({ id }) => free.has(id)),
       );
+      return ofKeys.filter(({ id }) => !free.has(id));
     },
     { retry: true },
   );
+}
+
+/** Adds use to keys, and waits for their locks. */
+export function addUse(db: Database, uses: readonly Use[]): Promise<void> {
+  return db.tx(who, (tx) => countUse(tx, uses), { retry: true });
+}
+
+async function lockFreeKeys(tx: Tx, uses: readonly Use[]): Promise<ReadonlySet<string>> {
+  if (uses.length === 0) return new Set();
+  const rows = await tx.query<{ id: string }>(sql`
+    SELECT id FROM api_keys WHERE id = ANY (${uses.map(({ id }) => id)}::uuid[]) ORDER BY id FOR UPDATE SKIP LOCKED`);
+  return new Set(rows.map(({ id }) => id));
 }
 
 /** Slots per minute, in which rows are found that have been idle. */

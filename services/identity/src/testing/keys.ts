@@ -69,6 +69,7 @@ export async function startTestKeys() {
   }
 
   return {
+    appUrl: database.appUrl,
     db,
     clock,
     pepper,

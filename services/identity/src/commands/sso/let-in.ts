@@ -10,7 +10,7 @@ import { hasLeft } from "../../rules/password-sign-in.ts";
 import { principalCaller } from "../../rules/principal.ts";
 import type { Claimed } from "../../rules/sso/claims.ts";
 import { domainOf } from "../../rules/sso/email-domain.ts";
-import type { Place, ProviderRow } from "../../rules/sso/provider.ts";
+import { type Place, type ProviderRow, tenantOf } from "../../rules/sso/provider.ts";
 import { RoundTripEnded } from "../../rules/sso/reasons.ts";
 import { type Verdict, whoIsLetIn } from "../../rules/sso/who-is-let-in.ts";
 import { lockAdministration } from "../../store/administration.ts";
@@ -55,7 +55,7 @@ export const placeOf = ({ partner_id, org_id }: ProviderRow): Place => ({ partne
  * invitation or a new account, and the one-time code for it. Throws RoundTripEnded at step `person`.
  */
 export async function letIn(deps: SsoDeps, context: CallContext, arrived: Arrived): Promise<string> {
-  const who = { ...context, caller: systemCaller("identity") };
+  const who = { ...context, caller: systemCaller("identity"), actsFor: tenantOf(arrived.provider) };
   const run = (mayProvision: boolean) => deps.db.tx(who, (tx) => admitIn(deps, context, tx, arrived, mayProvision));
   // New users are created one at a time per partner, and waiting for that holds no connection.
   const runProvisioning = () => inTurnOf(deps.db, arrived.provider.partner_id, () => run(true));

@@ -3,7 +3,7 @@ import { type CallContext, systemCaller } from "@muster/kit";
 import type { SsoDeps } from "../../deps.ts";
 import { tokenHash } from "../../rules/opaque-token.ts";
 import type { Claimed } from "../../rules/sso/claims.ts";
-import type { ProviderRow } from "../../rules/sso/provider.ts";
+import { type ProviderRow, tenantOf } from "../../rules/sso/provider.ts";
 import { RoundTripEnded } from "../../rules/sso/reasons.ts";
 import type { AssertionFacts } from "../../rules/sso/saml/assertion-fault.ts";
 import { SamlRefused } from "../../rules/sso/saml/refused.ts";
@@ -109,7 +109,7 @@ async function keep(
   const sealed = deps.sealing.seal(Buffer.from(JSON.stringify(kept)), loginSecretsPlace(stateHash));
   const handle = randomBytes(32).toString("base64url");
   const refused = (detail: string) => new RoundTripEnded("assertion", "assertion_invalid", detail);
-  await deps.db.tx({ ...context, caller: systemCaller("identity") }, async (tx) => {
+  await deps.db.tx({ ...context, caller: systemCaller("identity"), actsFor: tenantOf(provider) }, async (tx) => {
     const at = deps.now();
     if (!(await holdProvider(tx, provider, usableStatuses(login.kind)))) {
       throw new RoundTripEnded("generation", "provider_changed", "the provider was changed during the sign-in");

@@ -1,7 +1,7 @@
 import { type CallContext, systemCaller } from "@muster/kit";
 import type { SsoDeps } from "../../deps.ts";
 import { countUnknownTrip, noteTripEnd } from "../../emits/sso-facts.ts";
-import type { ProviderRow } from "../../rules/sso/provider.ts";
+import { type ProviderRow, tenantOf } from "../../rules/sso/provider.ts";
 import { RoundTripEnded, type Step } from "../../rules/sso/reasons.ts";
 import { findLogin, type LoginRow } from "../../store/sso/logins.ts";
 import { readProvider } from "../../store/sso/providers.ts";
@@ -41,7 +41,7 @@ async function noteEnd(deps: SsoDeps, context: CallContext, trip: KnownTrip, end
   const provider = trip.provider ?? (login ? await readProvider(deps.db, login.provider_id) : null);
   if (!login || !provider) return countUnknownTrip(ended.reason);
   const { step, reason, detail } = ended;
-  await deps.db.tx({ ...context, caller: systemCaller("identity") }, (tx) =>
+  await deps.db.tx({ ...context, caller: systemCaller("identity"), actsFor: tenantOf(provider) }, (tx) =>
     noteTripEnd(tx, context, provider, { kind: login.kind, step, reason, detail, email: trip.email }, deps.now()),
   );
 }
