@@ -67,6 +67,19 @@ describe("a bucket", () => {
     expect(await open({ proxy: true }).urlOf(sha256, "agent")).toBeNull();
   });
 
+  it("answers others while very many slow clients are sent its files", async () => {
+    const storage = open({ proxy: true });
+    const slow: AsyncIterator<Uint8Array>[] = [];
+    for (let n = 0; n < 64; n++) {
+      const body = await storage.read(sha256, 0, bytes.length);
+      if (!body) throw new Error("not stored");
+      slow.push(body[Symbol.asyncIterator]());
+      await slow.at(-1)?.next();
+    }
+    expect((await read(storage, 7, 13))?.toString()).toBe("binary");
+    for (const body of slow) await body.return?.();
+  });
+
   it("refuses requests signed with another key", async () => {
     const stranger = open(wrong);
     await expect(stranger.read(sha256, 0, 1)).rejects.toMatchObject({ name: "SignatureDoesNotMatch" });

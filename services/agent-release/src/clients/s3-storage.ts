@@ -26,6 +26,11 @@ export type S3Options = {
 
 const urlSeconds = 300;
 const timeoutMs = 30_000;
+/**
+ * Each download that is streamed through this service holds a connection for as long as its client reads. Gateways
+ * bound the downloads (`IN_FLIGHT_MAX_DOWNLOAD`); the SDK's 50 connections would make others wait for slow clients.
+ */
+const maxSockets = 1_024;
 
 /** A bucket of S3 or of a compatible storage. */
 export function s3Storage(options: S3Options): Storage {
@@ -34,7 +39,13 @@ export function s3Storage(options: S3Options): Storage {
     region,
     forcePathStyle: pathStyle,
     maxAttempts: 3,
-    requestHandler: { connectionTimeout: 5_000, requestTimeout: timeoutMs, throwOnRequestTimeout: true },
+    requestHandler: {
+      connectionTimeout: 5_000,
+      requestTimeout: timeoutMs,
+      throwOnRequestTimeout: true,
+      httpAgent: { maxSockets },
+      httpsAgent: { maxSockets },
+    },
     // Storages other than AWS's know the checksums that we name, not those the SDK would add in trailers.
     requestChecksumCalculation: "WHEN_REQUIRED",
     responseChecksumValidation: "WHEN_REQUIRED",
