@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import type { Database } from "@muster/db";
-import { createLogger } from "@muster/kit";
+import { createLogger, uuidv7 } from "@muster/kit";
 import { until } from "@muster/testing";
 import { eventMessage, eventMessages } from "../testing/dispatcher.ts";
 import { ownDispatcher } from "../testing/own-dispatcher.ts";
@@ -57,6 +57,29 @@ describe("the backlog", () => {
     for (let taken = 1; taken > 0; rounds.push(taken)) taken = (await dispatcher.takeUp()).taken;
     expect(rounds).toEqual([12, 12, 12, 1, 0]);
   });
+
+  it("gets what makes more than 5,000 deliveries of one partner, and nothing of another's", async () => {
+    const partnerId = uuidv7();
+    const batch = [];
+    for (let n = 0; n < 26; n++) {
+      const { orgId, admin } = await dispatcher.organization(partnerId);
+      const { id } = await dispatcher.webhook(admin, receiver);
+      await dispatcher.change(
+        `INSERT INTO webhooks (id, org_id, partner_id, name, url_sealed, url_shown, headers_sealed, events, created_by,
+                               created_at, updated_at)
+         SELECT gen_random_uuid(), org_id, partner_id, name, url_sealed, url_shown, headers_sealed, events, created_by,
+                created_at, updated_at
+         FROM webhooks, generate_series(1, 99) WHERE id = $1`,
+        [id],
+      );
+      batch.push(...eventMessages(orgId, 2));
+    }
+    const other = await dispatcher.organization();
+    await dispatcher.webhook(other.admin, receiver);
+    batch.push(...eventMessages(other.orgId, 2));
+    expect(await dispatcher.matchBatch(batch)).toEqual({ now: 25 * 2 + 2, aside: 2 });
+    while ((await dispatcher.takeUp()).taken > 0);
+  }, 30_000);
 
   it("is processed a fifth of the time while other organizations' events arrive, 100 at most at a time, and completely in the end", async () => {
     const { queued } = await burst(1_050);

@@ -32,6 +32,8 @@ export type Intake = {
   accept(event: Accepted): Promise<boolean>;
 };
 
+/** Deliveries of one partner in a transaction, but for the last event's: others' posts wait for it. */
+const deliveriesPerPartner = 1_000;
 /** Timeout of a transaction; the post is answered with 503 then. */
 const storeMs = 5_000;
 const service = "webhook-dispatcher";
@@ -141,8 +143,8 @@ export function planOf(events: readonly IntakeEvent[], state: IntakeState, sends
   const room = sends && mayLease ? sends.room() : 0;
   // A process that sends nothing leases nothing; other processes count what they may send.
   const { organizationSlots = Number.MAX_SAFE_INTEGER, hostSlots = 0, openRequests = 0 } = sends?.limits ?? {};
-  const shares = { organizationSlots, hostSlots, openRequests, perOrganization, deliveriesPerOrganization };
-  const limits = { room, ...shares };
+  const shares = { perOrganization, deliveriesPerOrganization, deliveriesPerPartner };
+  const limits = { room, organizationSlots, hostSlots, openRequests, ...shares };
   return planIntake(events, places, hooks, limits, (key) => sends?.underWay(key) ?? 0);
 }
 

@@ -21,6 +21,11 @@ export type Counts = { queued: number; now: number; aside: number };
 
 /** What is posted waits for these transactions: a larger batch is queued, and claimed as its webhooks have room. */
 const directEvents = 16;
+/**
+ * Deliveries of one partner in a batch, but for the last event's: half a second. Ten times as many end at the deadline of
+ * a statement, and so would each repeat.
+ */
+const deliveriesPerPartner = 5_000;
 const who = { caller: systemCaller("webhook-dispatcher") };
 
 /**
@@ -90,35 +95,43 @@ async function storeQueued(
   const inOrder = new Set(subscribers.filter(({ ordered }) => ordered).map((hook) => hook.org_id));
   // No event overtakes the backlog, and ordered events are ordered there.
   const wanted = events.filter(wantedBy(subscribers));
-  const { now, later } = share(wanted, new Set([...behind, ...inOrder]), webhooksOf(subscribers));
+  const { now, later } = share(wanted, new Set([...behind, ...inOrder]), subscribers);
   if (later.length > 0) await putAside(tx, later, inOrder);
   return { queued: await storeMatches(tx, now, subscribers), now: now.length, aside: later.length };
 }
 
-function webhooksOf(subscribers: readonly Subscriber[]): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const { org_id: orgId } of subscribers) counts.set(orgId, (counts.get(orgId) ?? 0) + 1);
-  return counts;
-}
-
 /**
- * Splits events into those to queue now, the first few of each organization, by `webhooks` of it, and those for the
- * backlog; organizations that are `behind` get none now.
+ * Splits events into those to queue now, the first few of each organization and partner, and those for the backlog;
+ * organizations that are `behind` get none now.
  */
 function share(
   events: readonly MatchedEvent[],
   behind: ReadonlySet<string>,
-  webhooks: ReadonlyMap<string, number>,
+  subscribers: readonly Subscriber[],
 ): { now: MatchedEvent[]; later: MatchedEvent[] } {
+  const webhooks = new Map<string, { count: number; partnerId: string }>();
+  for (const { org_id: orgId, partner_id: partnerId } of subscribers) {
+    webhooks.set(orgId, { count: (webhooks.get(orgId)?.count ?? 0) + 1, partnerId });
+  }
   const counts = new Map<string, number>();
+  const deliveries = new Map<string, number>();
   const now: MatchedEvent[] = [];
   const later: MatchedEvent[] = [];
   for (const event of events) {
-    const count = (counts.get(event.orgId) ?? 0) + 1;
-    counts.set(event.orgId, count);
+    const { orgId } = event;
+    const { count: wanting, partnerId } = webhooks.get(orgId) ?? { count: 0, partnerId: "" };
+    const count = (counts.get(orgId) ?? 0) + 1;
+    counts.set(orgId, count);
     const isFew =
-      count <= perOrganization && (count - 1) * (webhooks.get(event.orgId) ?? 0) < deliveriesPerOrganization;
-    (isFew && !behind.has(event.orgId) ? now : later).push(event);
+      count <= perOrganization &&
+      (deliveries.get(orgId) ?? 0) < deliveriesPerOrganization &&
+      (deliveries.get(partnerId) ?? 0) < deliveriesPerPartner;
+    if (!isFew || behind.has(orgId)) {
+      later.push(event);
+      continue;
+    }
+    now.push(event);
+    for (const id of [orgId, partnerId]) deliveries.set(id, (deliveries.get(id) ?? 0) + wanting);
   }
   return { now, later };
 }

@@ -9,6 +9,7 @@ const limits: IntakeLimits = {
   openRequests: 100,
   perOrganization: 50,
   deliveriesPerOrganization: 250,
+  deliveriesPerPartner: 1_000,
 };
 const place: IntakePlace = { orgId, partnerId: "p", held: true, behind: false };
 const free: IntakeHook = {
@@ -68,6 +69,7 @@ describe("posted events", () => {
     ["of an organization with its share under way are streamed", 2, { limits: { organizationSlots: 1 } }, "ls"],
     ["of a burst are streamed", 5, { limits: { perOrganization: 3 } }, "lllss"],
     ["beyond so many deliveries are streamed", 5, { limits: { deliveriesPerOrganization: 3 } }, "lllss"],
+    ["beyond so many deliveries of their partner are streamed", 5, { limits: { deliveriesPerPartner: 2 } }, "llsss"],
     ["of an organization with a backlog are streamed", 1, { place: { behind: true } }, "s"],
     ["of an organization with an ordered webhook are streamed", 1, { hook: { ordered: true } }, "s"],
     ["of an organization whose webhooks are changing are streamed", 1, { place: { held: false } }, "s"],

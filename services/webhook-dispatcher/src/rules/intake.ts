@@ -50,6 +50,8 @@ export type IntakeLimits = {
   perOrganization: number;
   /** Deliveries of one organization in a batch, beyond which no further event of it joins. */
   deliveriesPerOrganization: number;
+  /** The same, of all organizations of a partner. */
+  deliveriesPerPartner: number;
 };
 
 export type IntakeDelivery = { id: string; event: IntakeEvent; hook: IntakeHook; lease: boolean };
@@ -93,6 +95,7 @@ export function planIntake(
     const tooMany =
       ofBatch.add(event.orgId) > limits.perOrganization ||
       deliveriesOf.of(event.orgId) >= limits.deliveriesPerOrganization ||
+      deliveriesOf.of(place.partnerId) >= limits.deliveriesPerPartner ||
       ofOrg.of(event.orgId) >= limits.organizationSlots;
     if (!place.held || place.behind || tooMany || own.some(({ ordered }) => ordered)) {
       plan.streamed.push(event);
@@ -100,6 +103,7 @@ export function planIntake(
     }
     for (const hook of wanting) {
       deliveriesOf.add(event.orgId);
+      deliveriesOf.add(place.partnerId);
       const mayGet = hook.closed && hook.leased + ofHook.of(hook.id) < hook.slots;
       const lease =
         mayGet &&
