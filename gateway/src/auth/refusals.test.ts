@@ -5,8 +5,8 @@ import { createRefusals } from "./refusals.ts";
 
 const log = createLogger("refusals-test", "fatal");
 const error = new AppError("permission_denied", "Permission denied");
-const credentialOf = (id: string) => {
-  const caller = systemCaller("gateway");
+const credentialOf = (id: string, orgId: string | null) => {
+  const caller = { ...systemCaller("gateway"), orgId };
   return { kind: "session", id, caller: { ...caller, actor: { ...caller.actor, id } } } as unknown as Credential;
 };
 
@@ -25,8 +25,8 @@ function recorder(answer: () => Promise<unknown> = async () => ({})) {
     later: () => {
       now += 60_000;
     },
-    note: (actor: string, action: string) =>
-      note({ action, id: actor, credential: credentialOf(actor), error, rpc: async () => ({}) }),
+    note: (actor: string, action: string, orgId: string | null = null) =>
+      note({ action, id: actor, credential: credentialOf(actor, orgId), error, rpc: async () => ({}) }),
   };
 }
 const settled = () => new Promise((resolve) => setImmediate(resolve));
@@ -52,6 +52,15 @@ describe("refused changes", () => {
     note("a", "user.create");
     await settled();
     expect(told).toHaveLength(2);
+  });
+
+  it("of one organization leave calls to the reports of others", async () => {
+    const { told, note } = recorder(() => new Promise(() => {}));
+    for (let i = 0; i < 50; i++) note(`p${i}`, "user.create", "busy");
+    note("other", "user.create", "quiet");
+    await settled();
+    expect(told).toHaveLength(11);
+    expect(told).toContain("user.create other");
   });
 
   it("are reported with at most 20 calls in flight", async () => {

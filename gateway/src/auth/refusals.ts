@@ -1,5 +1,5 @@
 import type { CallOptions, Client } from "@connectrpc/connect";
-import { type AppError, counter, type Logger } from "@muster/kit";
+import { type AppError, counter, fairPlaces, type Logger } from "@muster/kit";
 import type { RefusalService } from "@muster/proto/muster/identity/v1/refusal_pb";
 import type { Credential } from "./credential.ts";
 import { lru } from "./lru.ts";
@@ -15,7 +15,7 @@ export type NoteRefusal = (refusal: {
 
 /** Actors and actions of this minute that were already reported. */
 const knownMax = 10_000;
-/** Reports in flight at most; further ones are dropped and counted. */
+/** Reports in flight at most, of one tenant half of what others leave; further ones are dropped and counted. */
 const underWayMax = 20;
 
 const untold = counter("gateway_refusals_untold_total", "Refused changes that were not reported to identity.", [
@@ -36,16 +36,18 @@ export function createRefusals({
   now?: () => number;
 }): NoteRefusal {
   const told = lru<true>(knownMax);
-  let underWay = 0;
+  const places = fairPlaces(underWayMax);
   return ({ action, id, credential, error, rpc }) => {
-    const once = `${credential.caller.actor.id} ${action} ${Math.floor(now() / 60_000)}`;
+    const { orgId, partnerId, actor } = credential.caller;
+    const wanted = { owner: orgId ?? partnerId ?? actor.id };
+    const once = `${actor.id} ${action} ${Math.floor(now() / 60_000)}`;
     if (told.has(once)) return;
-    if (underWay >= underWayMax) {
+    if (!places.take(wanted, never)) {
+      places.withdraw(wanted, never);
       untold.inc({ reason: "busy" });
       return;
     }
     told.set(once, true);
-    underWay++;
     const tell = async () => refusals.noteRefusal({ action, code: error.code, id }, await rpc());
     tell()
       .catch((err: unknown) => {
@@ -53,8 +55,8 @@ export function createRefusals({
         untold.inc({ reason: "failed" });
         log.warn({ err, action }, "refused change not reported to identity");
       })
-      .finally(() => {
-        underWay--;
-      });
+      .finally(() => places.leave(wanted));
   };
 }
+
+const never = () => undefined;
