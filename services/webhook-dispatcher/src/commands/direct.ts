@@ -9,11 +9,11 @@ export type DirectSends = {
   limits: Omit<ClaimLimits, "most" | "partners"> & { openRequests: number };
   /** Number of deliveries that this process may lease now. */
   room(): number;
-  /** Whether no claim of this process is under way or about to begin: neither waits for the other's lock. */
+  /** Whether no claim of this process is under way or about to begin: neither waits for the other. */
   isResting(): boolean;
   /** Requests of this process that are under way, by the keys of rules/shares.ts. */
   underWay(key: string): number;
-  /** Runs after the other leasing work of this process: both need the same lock, and one would not get it. */
+  /** Runs after the other leasing work of this process: both count the same free places. */
   inTurn<T>(lease: () => Promise<T>): Promise<T>;
   /** Reads the endpoints of deliveries that are to be leased, within the transaction that leases them. */
   open(tx: Tx, claims: readonly Claimed[]): Promise<void>;

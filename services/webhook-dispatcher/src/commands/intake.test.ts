@@ -1,8 +1,9 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { afterAll, describe, expect, it } from "@jest/globals";
-import { type Database, openDatabase } from "@muster/db";
-import { createLogger, uuidv7 } from "@muster/kit";
+import { type Database, openDatabase, sql } from "@muster/db";
+import { createLogger, systemCaller, uuidv7 } from "@muster/kit";
 import { outcome, until } from "@muster/testing";
+import { claimLock } from "../store/queue.ts";
 import { eventMessage } from "../testing/dispatcher.ts";
 import { createEgressStub } from "../testing/egress-stub.ts";
 import { ownDispatcher } from "../testing/own-dispatcher.ts";
@@ -159,6 +160,70 @@ describe("a posted event", () => {
       expect(missed).toEqual([]);
     }
   }, 30_000);
+});
+
+describe("an event that one of several processes stores", () => {
+  const leasedOf = async (webhookId: string) =>
+    (
+      await dispatcher.rows<{ leased: boolean }>(
+        "SELECT leased FROM webhook_queue WHERE webhook_id = $1 ORDER BY leased DESC",
+        [webhookId],
+      )
+    ).map(({ leased }) => leased);
+  const unsent = { begin: () => undefined };
+  /** As another process stores it, which takes turns with nobody here. */
+  const apart = (name: string) => ({ ...unsent, inTurn: <T>(run: () => Promise<T>) => run(), db: ownDatabase(name) });
+  const moment = () => {
+    let resolve: () => void = () => undefined;
+    const promise = new Promise<void>((done) => {
+      resolve = done;
+    });
+    return { promise, resolve };
+  };
+
+  it("is leased while another process claims, and while another one stores events of other organizations", async () => {
+    start();
+    const [own, other] = [await tenant(), await tenant()];
+    const { db } = dispatcher.database;
+    await db.tx({ caller: systemCaller("webhook-dispatcher") }, async (tx) => {
+      await tx.query(sql`SELECT pg_advisory_xact_lock(${claimLock}::bigint)`);
+      const storing = moment();
+      const stored = moment();
+      const open = async () => {
+        storing.resolve();
+        await stored.promise;
+      };
+      const theirs = dispatcher.publishBy(other.admin, { type, id: uuidv7() }, { ...apart("other"), open });
+      await storing.promise;
+      await dispatcher.publishBy(own.admin, { type, id: uuidv7() }, apart("own"));
+      stored.resolve();
+      await theirs;
+    });
+    expect(await leasedOf(own.webhook.id)).toEqual([true]);
+    expect(await leasedOf(other.webhook.id)).toEqual([true]);
+  });
+
+  it("takes no slot that another process took since the webhook was read, and is sent when one is free", async () => {
+    const sender = start();
+    const { admin, webhook } = await tenant();
+    for (let n = 0; n < 7; n++) await dispatcher.publishBy(admin, { type, id: uuidv7() }, unsent);
+    let planned = 0;
+    const both = moment();
+    const open = async () => {
+      planned += 1;
+      if (planned === 2) both.resolve();
+      await both.promise;
+    };
+    const ids = [uuidv7(), uuidv7()];
+    await Promise.all(
+      ids.map((id, n) => dispatcher.publishBy(admin, { type, id }, { ...apart(`process ${n}`), open })),
+    );
+    expect(await leasedOf(webhook.id)).toEqual([...Array.from({ length: 8 }, () => true), false]);
+    await dispatcher.change("UPDATE webhook_queue SET leased = false, attempt = 0, due_at = now() WHERE leased");
+    sender.wake();
+    await until("all", async () => (await dispatcher.queuedOf(webhook.id)) === 0);
+    expect(ids.map((id) => receiver.of(id).length)).toEqual([1, 1]);
+  });
 });
 
 describe("a process that ends", () => {

@@ -89,13 +89,7 @@ export function createIntake(deps: IntakeDeps): Intake {
     batchesCounter.inc();
     eventsCounter.inc({ way: "stream" }, plan.streamed.length);
     eventsCounter.inc({ way: "direct" }, accepted.length - plan.streamed.length);
-    const leased = new Set((await stored).filter((row) => row.leased).map((row) => row.delivery_id));
-    sends?.begin(
-      leasesOf(plan.deliveries).filter(({ claim }) => leased.has(claim.delivery_id)),
-      storedMs,
-    );
-    if (plan.blocked.size > 0) sends?.noteBlocked(plan.blocked);
-    if (plan.waiting) deps.wake();
+    if (beginLeased(plan, await stored, sends, storedMs)) deps.wake();
     return new Set(accepted);
   };
 
@@ -139,8 +133,8 @@ function afterRequests(run: () => void): void {
 
 /** Plans each event by the number of requests that this process and the webhooks may have under way. */
 export function planOf(events: readonly IntakeEvent[], state: IntakeState, sends: DirectSends | null): IntakePlan {
-  const { mayLease, places, hooks } = state;
-  const room = sends && mayLease ? sends.room() : 0;
+  const { places, hooks } = state;
+  const room = sends?.room() ?? 0;
   // A process that sends nothing leases nothing; other processes count what they may send.
   const { organizationSlots = Number.MAX_SAFE_INTEGER, hostSlots = 0, openRequests = 0 } = sends?.limits ?? {};
   const shares = { perOrganization, deliveriesPerOrganization, deliveriesPerPartner };
@@ -155,7 +149,25 @@ function emit(tx: Tx, { traceparent, ...event }: Accepted, { places }: IntakeSta
   tx.emit(platformEvent(service, { type: type as EventType, orgId, partnerId, data, id }, traceparent, occurredAt));
 }
 
-/** The deliveries that are leased to this process, with their payloads. */
+/** Has the requests of all deliveries begin that were leased; true when further ones wait for any sender. */
+export function beginLeased(
+  plan: IntakePlan,
+  stored: readonly StoredDelivery[],
+  sends: DirectSends | null,
+  storedMs: number,
+): boolean {
+  const isLeased = new Map(stored.map((row) => [row.delivery_id, row.leased]));
+  const planned = leasesOf(plan.deliveries);
+  sends?.begin(
+    planned.filter(({ claim }) => isLeased.get(claim.delivery_id)),
+    storedMs,
+  );
+  if (plan.blocked.size > 0) sends?.noteBlocked(plan.blocked);
+  // Another process took slots of the webhook meanwhile.
+  return plan.waiting || planned.some(({ claim }) => isLeased.get(claim.delivery_id) === false);
+}
+
+/** The deliveries that are to be leased to this process, with their payloads. */
 export function leasesOf(deliveries: readonly IntakeDelivery[]): DirectLease[] {
   return deliveries
     .filter(({ lease }) => lease)

@@ -5,7 +5,7 @@ import { readIntake, storeIntake } from "../store/intake.ts";
 import { type MatchedEvent, type Subscriber, storeMatches, subscribersOf, wantedBy } from "../store/matches.ts";
 import { deliveriesPerOrganization, perOrganization } from "./backlog.ts";
 import type { DirectSends } from "./direct.ts";
-import { leasesOf, planOf } from "./intake.ts";
+import { beginLeased, leasesOf, planOf } from "./intake.ts";
 
 export type MatchDeps = {
   db: Database;
@@ -44,13 +44,7 @@ export async function matchDirectly(
     const result = await deps.db.tx(who, (tx) => write(tx, deps, events, sends));
     const { plan, storedMs, stored, ...counts } = result;
     const rows = await stored;
-    const leased = new Set(rows.filter((row) => row.leased).map((row) => row.delivery_id));
-    sends.begin(
-      leasesOf(plan.deliveries).filter(({ claim }) => leased.has(claim.delivery_id)),
-      storedMs,
-    );
-    if (plan.blocked.size > 0) sends.noteBlocked(plan.blocked);
-    if (plan.waiting || counts.queued > 0) deps.wake();
+    if (beginLeased(plan, rows, sends, storedMs) || counts.queued > 0) deps.wake();
     return { ...counts, queued: counts.queued + rows.length };
   });
 }

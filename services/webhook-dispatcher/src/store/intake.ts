@@ -1,11 +1,8 @@
 import { plainArray, sql, type Tx } from "@muster/db";
 import type { IntakeDelivery, IntakeEvent, IntakeHook, IntakePlace } from "../rules/intake.ts";
-import { claimLock } from "./queue.ts";
 import { webhooksOfOrganization } from "./webhooks.ts";
 
 export type IntakeState = {
-  /** No other process leases anything until COMMIT. */
-  mayLease: boolean;
   places: Map<string, IntakePlace>;
   hooks: IntakeHook[];
 };
@@ -18,9 +15,8 @@ export async function readIntake(tx: Tx, orgIds: readonly string[], endpointSlot
   const orgs = plainArray(orgIds);
   // Three statements in one flight; the second sees whatever was committed before the locks were there.
   const [[locks], hooks, places] = await Promise.all([
-    tx.query<{ leases: boolean; held: string[] }>(sql`
-      SELECT pg_try_advisory_xact_lock(${claimLock}::bigint) AS leases,
-             ARRAY(SELECT o::text FROM unnest(${orgs}::uuid[]) AS o
+    tx.query<{ held: string[] }>(sql`
+      SELECT ARRAY(SELECT o::text FROM unnest(${orgs}::uuid[]) AS o
                    WHERE pg_try_advisory_xact_lock_shared(hashtextextended(o::text, ${webhooksOfOrganization}::bigint))) AS held,
              set_config('enable_bitmapscan', 'off', true), set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)`),
     tx.query<IntakeHook>(sql`
@@ -28,7 +24,9 @@ export async function readIntake(tx: Tx, orgIds: readonly string[], endpointSlot
              least(s.slots, ${endpointSlots}::int) AS slots,
              s.open_until IS NULL OR s.open_until <= statement_timestamp() AS closed,
              EXISTS (SELECT FROM webhook_queue q
-                     WHERE q.webhook_id = w.id AND NOT q.is_retry AND q.due_at <= statement_timestamp()) AS waits
+                     WHERE q.webhook_id = w.id AND NOT q.is_retry AND q.due_at <= statement_timestamp())
+             OR EXISTS (SELECT FROM webhook_queue q
+                        WHERE q.webhook_id = w.id AND q.is_retry AND q.due_at <= statement_timestamp()) AS waits
       FROM webhooks w
       JOIN webhook_endpoint_state s ON s.webhook_id = w.id
       CROSS JOIN LATERAL (
@@ -43,23 +41,39 @@ export async function readIntake(tx: Tx, orgIds: readonly string[], endpointSlot
   const held = new Set(locks?.held);
   const placeOf = ({ id, partner_id: partnerId, behind }: (typeof places)[number]) =>
     [id, { orgId: id, partnerId, held: held.has(id), behind }] as const;
-  return { mayLease: locks?.leases ?? false, places: new Map(places.map(placeOf)), hooks };
+  return { places: new Map(places.map(placeOf)), hooks };
 }
 
 export type StoredDelivery = { delivery_id: string; leased: boolean };
 
+/** Second key of the advisory locks under which deliveries of an organization are leased as they are stored. */
+const leasesOfOrganization = 7_166_340_219;
+
 /**
  * Stores events that were not seen before, their deliveries and queue rows, those to be sent at once leased for
- * `leaseMs`; returns what was stored. One statement, so that it leaves together with COMMIT.
+ * `leaseMs` as far as their webhooks still have slots; returns what was stored. Its statements leave together with
+ * COMMIT, so that other processes wait for its locks only while the server works.
  */
-export function storeIntake(tx: Tx, deliveries: readonly IntakeDelivery[], leaseMs: number): Promise<StoredDelivery[]> {
+export async function storeIntake(
+  tx: Tx,
+  deliveries: readonly IntakeDelivery[],
+  leaseMs: number,
+): Promise<StoredDelivery[]> {
   const events = [...new Map(deliveries.map(({ event, hook }) => [event, hook.partner_id])).entries()]
     // A fixed lock order: two processes with the same events never deadlock.
     .sort(([a], [b]) => (keyOf(a) < keyOf(b) ? -1 : 1));
   const placeOf = new Map(events.map(([event], index) => [event, index + 1]));
   const given = <T>(of: (event: IntakeEvent, partnerId: string) => T) => events.map(([event, id]) => of(event, id));
   const column = <T>(of: (delivery: IntakeDelivery) => T) => deliveries.map(of);
-  return tx.query<StoredDelivery>(sql`
+  const leasing = [...new Set(deliveries.filter(({ lease }) => lease).map(({ hook }) => hook.org_id))].sort();
+  // Another process may have leased deliveries of the same webhooks since these were read: the next statement counts
+  // again what is leased.
+  const alone =
+    leasing.length > 0 &&
+    tx.execute(sql`
+      SELECT pg_advisory_xact_lock(hashtextextended(o::text, ${leasesOfOrganization}::bigint))
+      FROM unnest(${plainArray(leasing)}::uuid[]) AS o`);
+  const stored = tx.query<StoredDelivery>(sql`
     WITH given AS MATERIALIZED (
       SELECT * FROM unnest(${plainArray(given(({ orgId }) => orgId))}::uuid[], ${plainArray(given(({ id }) => id))}::uuid[],
                            ${plainArray(given(({ occurredAt }) => occurredAt))}::timestamptz[], ${plainArray(given((_, partnerId) => partnerId))}::uuid[],
@@ -75,11 +89,17 @@ export function storeIntake(tx: Tx, deliveries: readonly IntakeDelivery[], lease
       INSERT INTO webhook_events (org_id, id, occurred_at, partner_id, type, body, traceparent)
       SELECT org_id, id, at, partner_id, type, body, traceparent FROM new
     ), due AS MATERIALIZED (
-      SELECT d.*, n.id AS event_id, n.org_id, n.at, n.partner_id, n.type
+      SELECT d.id, d.webhook_id, n.id AS event_id, n.org_id, n.at, n.partner_id, n.type,
+             d.lease AND row_number() OVER (PARTITION BY d.webhook_id, d.lease ORDER BY d.place) <= d.slots - busy.n AS leased
       FROM unnest(${plainArray(column(({ id }) => id))}::uuid[],
                   ${plainArray(column(({ event }) => placeOf.get(event) ?? 0))}::bigint[], ${plainArray(column(({ hook }) => hook.id))}::uuid[],
-                  ${plainArray(column(({ lease }) => lease))}::boolean[]) AS d (id, place, webhook_id, leased)
+                  ${plainArray(column(({ lease }) => lease))}::boolean[], ${plainArray(column(({ hook }) => hook.slots))}::int[])
+        AS d (id, place, webhook_id, lease, slots)
       JOIN new n ON n.place = d.place
+      CROSS JOIN LATERAL (
+        SELECT count(*)::int AS n FROM webhook_queue q
+        WHERE d.lease AND q.webhook_id = d.webhook_id AND q.leased AND q.due_at > statement_timestamp()
+      ) AS busy
     ), listed AS (
       INSERT INTO webhook_deliveries (id, created_at, webhook_id, org_id, partner_id, event_id, event, next_attempt_at)
       SELECT id, at, webhook_id, org_id, partner_id, event_id, type, statement_timestamp() FROM due
@@ -88,6 +108,8 @@ export function storeIntake(tx: Tx, deliveries: readonly IntakeDelivery[], lease
     SELECT id, at, webhook_id, org_id, partner_id, event_id,
            statement_timestamp() + CASE WHEN leased THEN ${leaseMs}::int ELSE 0 END * interval '1 millisecond', leased, leased::int
     FROM due RETURNING delivery_id, leased`);
+  const [, rows] = await Promise.all([alone, stored]);
+  return rows;
 }
 
 /**
