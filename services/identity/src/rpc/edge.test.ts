@@ -271,6 +271,27 @@ describe("an hour that is already counted", () => {
   });
 });
 
+describe("very many changes of one tenant", () => {
+  it("are carried until a gateway has acknowledged them, and do not make it drop what it knows of others", async () => {
+    const gatewayId = uuidv7();
+    const ids = Array.from({ length: 1_100 }, () => `auth/${uuidv7()}`);
+    await database.db.tx(system, async (tx) => {
+      for (const msgId of ids) tx.emit({ subject: "auth.agent", msgId, body: Buffer.from("") });
+    });
+    const carried = async () => {
+      const { tooMany, changes } = await edge().heartbeat({ gatewayId });
+      return [tooMany, changes.filter(({ id }) => ids.includes(id)).length];
+    };
+    expect(await carried()).toEqual([true, 0]);
+    await edge().acknowledge({ gatewayId, changeIds: ids.slice(0, 600) });
+    expect(await carried()).toEqual([false, 500]);
+    await edge().acknowledge({ gatewayId, changeIds: ids.slice(600) });
+    expect(await carried()).toEqual([false, 0]);
+    await edge().leave({ gatewayId });
+    await database.db.tx(system, (tx) => tx.execute(sql`DELETE FROM outbox WHERE msg_id = ANY (${ids}::text[])`));
+  });
+});
+
 describe("Settle", () => {
   const settle = (gatewayId: string, sequence: number, use: object) =>
     edge().settle({ gatewayId, sequence: BigInt(sequence), uses: [use as never] });

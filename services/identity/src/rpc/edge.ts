@@ -38,7 +38,7 @@ export function edgeService({ db, unknownKeys, now, log }: EdgeDeps): ServiceImp
     async heartbeat({ gatewayId }, handler) {
       requireGateway(handler);
       await renewLease(db, idOf(gatewayId));
-      const changes = await recentChanges(db);
+      const changes = await recentChanges(db, gatewayId);
       return { lease: durationFromMs(leaseMs), changes: changes ?? [], tooMany: changes === null };
     },
 

@@ -31,14 +31,17 @@ export async function renewLease(db: Database, gatewayId: string): Promise<void>
 }
 
 /**
- * The messages of stream AUTH that a gateway with a lease may not have received; null when there are too many. Index
- * outbox_auth.
+ * The messages of stream AUTH that a gateway with a lease may not have received; null when there are too many. What it
+ * has acknowledged is left out: very many changes of one tenant would have it drop what it knows of all others. Indexes
+ * outbox_auth, change_acknowledgements_pkey.
  */
-export async function recentChanges(db: Database): Promise<StoredChange[] | null> {
+export async function recentChanges(db: Database, gatewayId: string): Promise<StoredChange[] | null> {
   const rows = await db.read<StoredChange>(
     who,
     sql`SELECT msg_id AS id, subject, body FROM outbox
         WHERE starts_with(subject, 'auth.') AND created_at > now() - ${carriedMs} * interval '1 ms'
+          AND NOT EXISTS (
+            SELECT FROM change_acknowledgements a WHERE a.change_id = outbox.msg_id AND a.gateway_id = ${gatewayId})
         ORDER BY outbox.created_at, outbox.id LIMIT ${carriedMax + 1}`,
   );
   return rows.length > carriedMax ? null : rows;
