@@ -12,7 +12,13 @@ export type PortLimits = {
   requestMs: number;
   /** Longer than clients keep an idle connection, so that it is they who close it. */
   keepAliveMs: number;
+  /**
+   * A gateway has one connection for its streams to a process: more than one organization may have open there
+   * (`IN_FLIGHT_MAX_STREAM`), or the slow streams of one would keep all others waiting.
+   */
   maxStreamsPerConnection: number;
+  /** Megabytes that streams of one connection may hold, mostly for slow readers; beyond it new ones are refused. */
+  maxConnectionMegabytes: number;
 };
 
 export const defaultLimits: PortLimits = {
@@ -23,7 +29,8 @@ export const defaultLimits: PortLimits = {
   headersMs: 10_000,
   requestMs: 60_000,
   keepAliveMs: 75_000,
-  maxStreamsPerConnection: 256,
+  maxStreamsPerConnection: 2_000,
+  maxConnectionMegabytes: 256,
 };
 
 /** Header block that either side accepts: a caller token may list 500 organizations and 500 sites. */

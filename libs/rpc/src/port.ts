@@ -105,6 +105,7 @@ export async function servePort(options: PortOptions): Promise<RpcPort> {
     {
       settings: { maxConcurrentStreams: limits.maxStreamsPerConnection, maxHeaderListSize: maxHeaderBytes },
       maxSendHeaderBlockLength: maxHeaderBytes,
+      maxSessionMemory: limits.maxConnectionMegabytes,
     },
     stock,
   );

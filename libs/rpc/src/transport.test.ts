@@ -398,6 +398,26 @@ describe("the transport", () => {
     expect(headers).not.toHaveProperty("connect-accept-encoding");
   });
 
+  it("opens a stream at once while very many others of the same service are read slowly", async () => {
+    const port = await testPort();
+    cleanups.push(() => port.drain());
+    const caller = systemCaller("gateway");
+    const headers = { "muster-caller": await port.gateway.tokenFor(caller, "identity") };
+    const client = createClient(ProbeService, transportTo([port.url]));
+    const abort = new AbortController();
+    const message = "x".repeat(60_000);
+    const slow = Array.from({ length: 300 }, () =>
+      client.echoStream({ message, count: 40 }, { headers, signal: abort.signal })[Symbol.asyncIterator](),
+    );
+    const begun = await Promise.all(slow.map((each) => each.next()));
+    expect(begun.filter(({ done }) => !done)).toHaveLength(300);
+    const whole: string[] = [];
+    for await (const each of client.echoStream({ message, count: 40 }, { headers })) whole.push(each.message);
+    expect(whole).toHaveLength(40);
+    abort.abort();
+    await Promise.allSettled(slow.map((each) => each.next()));
+  });
+
   it("leaves no rejection without a listener when a stream is ended before it is read", async () => {
     const unheard: unknown[] = [];
     const note = (reason: unknown) => void unheard.push(reason);
