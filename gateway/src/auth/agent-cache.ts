@@ -20,7 +20,7 @@ export type AgentCache = {
    * Invalidates an agent that changed: `digests` are those of all tokens that it has or had. Each is resolved again
    * before its next use.
    */
-  changed(digests: readonly string[]): void;
+  changed(change: { deviceId: string; digests: readonly string[] }): void;
   /** Marks the cached agents that match as stale. */
   forget(matches: (agent: Agent) => boolean): void;
   dropAll(): void;
@@ -74,7 +74,7 @@ export function createAgentCache(options: AgentCacheOptions): AgentCache {
         () => ask(digest, clientAddress()),
         ({ record }) => placesAreKnown(record),
       ),
-    changed(digests) {
+    changed({ digests }) {
       for (const digest of digests) cache.drop(digest);
     },
     forget: cache.forget,

@@ -118,8 +118,8 @@ function apply(subject: string, body: Uint8Array, { sessions, keys, agents, rate
       break;
     }
     case "auth.agent": {
-      const { digests } = decode(AgentChangedSchema, body);
-      agents.changed(digests.map((digest) => Buffer.from(digest).toString("base64")));
+      const { deviceId, digests } = decode(AgentChangedSchema, body);
+      agents.changed({ deviceId, digests: digests.map((digest) => Buffer.from(digest).toString("base64")) });
       break;
     }
     case "auth.keys": {

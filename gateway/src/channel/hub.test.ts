@@ -299,6 +299,24 @@ describe("the hub", () => {
     expect([channels[1]?.closed, channels[2]?.closed, hub.size]).toEqual([[], [], 2]);
   });
 
+  it("asks again for the one device that changed, and for no other", async () => {
+    const asked: string[] = [];
+    const { hub, connect } = await hubOn(first, {
+      admit(digest) {
+        asked.push(digest);
+        return agentOf(digest);
+      },
+    });
+    const ids = [uuidv7(), uuidv7(), uuidv7()];
+    for (const id of ids) await connect(id);
+    await until("the checks of new channels", () => asked.length >= ids.length);
+    const before = asked.length;
+    hub.recheckDevice(ids[1] as string);
+    hub.recheckDevice(uuidv7());
+    await until("the check", () => asked.length > before);
+    expect(asked.slice(before)).toEqual([ids[1]]);
+  });
+
   it("closes a channel whose token was revoked while the channel was being opened", async () => {
     let revoked = false;
     const { hub, connect } = await hubOn(first, {

@@ -22,6 +22,8 @@ export type ChannelHub = {
   attach(relay: Relay): void;
   /** Checks again whether these agents are admitted, and closes the channels of those that are not. */
   recheck(matches: (channel: { agent: Agent; digest: string }) => boolean): void;
+  /** As recheck, for one device, whatever the number of channels. */
+  recheckDevice(deviceId: string): void;
   /**
    * Sends each agent a reconnect within `spreadMs`, and resolves when all have disconnected; the remaining ones are
    * closed.
@@ -237,6 +239,10 @@ export function createChannelHub(options: HubOptions): ChannelHub {
       announce([...channels.values()]);
       // What was announced while the connection was away did not arrive.
       bus.onReconnect(() => announce([...channels.values()]));
+    },
+    recheckDevice(deviceId) {
+      const channel = channels.get(deviceId);
+      if (channel) later(channel);
     },
     recheck(matches) {
       for (const channel of channels.values()) if (matches(channel)) stale.add(channel);

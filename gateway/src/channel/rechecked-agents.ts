@@ -1,13 +1,16 @@
 import type { AgentCache } from "../auth/agent-cache.ts";
 import type { ChannelHub } from "./hub.ts";
 
-/** An AgentCache that also rechecks the channels opened with the tokens that it marks as stale. */
-export function recheckedAgents(agents: AgentCache, channels: Pick<ChannelHub, "recheck">): AgentCache {
+/** An AgentCache that also rechecks the channels of the agents that it marks as stale. */
+export function recheckedAgents(
+  agents: AgentCache,
+  channels: Pick<ChannelHub, "recheck" | "recheckDevice">,
+): AgentCache {
   return {
     get: agents.get,
-    changed(digests) {
-      agents.changed(digests);
-      channels.recheck(({ digest }) => digests.includes(digest));
+    changed(change) {
+      agents.changed(change);
+      channels.recheckDevice(change.deviceId);
     },
     forget(matches) {
       agents.forget(matches);
