@@ -75,7 +75,7 @@ webhook-sender:
   bus: true
   internet: true
   secrets: [CALLER_PRIVATE_KEYS, NATS_NKEY_SEED, DATABASE_PASSWORD, SECRET_ENCRYPTION_KEY]
-  env: { DISPATCHER_ROLE: sender, DRAIN_GRACE_MS: "30000" }
+  env: { DISPATCHER_ROLE: all, DRAIN_GRACE_MS: "30000" }
 agent-release:
   service: agent-release
   role: muster_agent_release_app
