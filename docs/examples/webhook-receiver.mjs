@@ -12,7 +12,8 @@ function ours({ headers, body }) {
   const hex = createHmac("sha256", secret).update(`${at}.`).update(body).digest("hex");
   return fresh(at) && same(`sha256=${hex}`, headers["x-service-signature"]);
 }
-// Standard Webhooks: "v1," and the base64 HMAC-SHA256 of "<id>.<timestamp>.<raw body>"; several while a secret is rotated.
+// Standard Webhooks: "v1," and the base64 HMAC-SHA256 of "<id>.<timestamp>.<raw body>"; several while a secret is
+// rotated.
 function standard({ headers, body }) {
   const [id, at] = [headers["webhook-id"], headers["webhook-timestamp"]];
   const base64 = createHmac("sha256", key).update(`${id}.${at}.`).update(body).digest("base64");

@@ -53,8 +53,8 @@ export async function newAdministrator(url: string): Promise<{ call: Call; secre
 }
 
 /**
- * The administrator of a cluster that was restarted from its data folder. Must not be called in the half minute in which
- * the secret was last used.
+ * The administrator of a cluster that was restarted from its data folder. Must not be called in the half minute in
+ * which the secret was last used.
  */
 export async function sameAdministrator(url: string, secret: string): Promise<Call> {
   const { mfaToken } = await step(url, "/auth/login", { email, password }, null);

@@ -13,7 +13,9 @@ import { clockMs, endpointsOfTenant, type Plan, type Posted, post, type Tenant }
 import type { Arrivals, ReceiverAsk } from "./webhooks-e2e-receiver.ts";
 
 const tenantCount = 50;
-/** Further tenants with a host each, all of whose endpoints hang in the step `dead`; no other step posts their events. */
+/**
+ * Further tenants with a host each, all of whose endpoints hang in the step `dead`; no other step posts their events.
+ */
 const deadCount = 10;
 const connections = 16;
 const warmSeconds = 5;

@@ -126,7 +126,9 @@ export async function run([seconds = "20"]: string[] = []): Promise<void> {
   }
 }
 
-/** A cluster whose PostgreSQL keeps the times of commits, which is read when it starts: made, stopped, started again. */
+/**
+ * A cluster whose PostgreSQL keeps the times of commits, which is read when it starts: made, stopped, started again.
+ */
 async function startWithCommitTimes(options: { dataDir: string }): Promise<RunningStack> {
   const first = await startStack(options);
   await first.stop();

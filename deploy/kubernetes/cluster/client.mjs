@@ -75,7 +75,8 @@ export async function call(method, path, body, token) {
     fetch(`${gateway}/api/v1${path}`, {
       method,
       headers: {
-        // Decompression takes one more turn of the event loop, for which a busy machine may leave no time before the timeout.
+        // Decompression takes one more turn of the event loop, for which a busy machine may leave no time before the
+        // timeout.
         "accept-encoding": "identity",
         ...(body === undefined ? {} : { "content-type": "application/json" }),
         ...(token ? { authorization: `Bearer ${token}` } : {}),

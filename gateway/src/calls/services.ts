@@ -65,8 +65,8 @@ const clients = {
   admission: [SessionService, "edge"],
   edge: [EdgeService, "edge"],
   /**
-   * Tokens of agents: a new one waits until all gateways acknowledge it, over the connections of `edge`, which such calls
-   * must not use up.
+   * Tokens of agents: a new one waits until all gateways acknowledge it, over the connections of `edge`, which such
+   * calls must not use up.
    */
   agentTokens: [EdgeService, "agentTokens"],
   apiKeys: [ApiKeyService, "identity"],

@@ -1,4 +1,4 @@
-import { AppError, counter, gauge } from "@muster/kit";
+import { AppError, counter, createCounts, gauge } from "@muster/kit";
 import type { LoadClass } from "../route.ts";
 
 /** Classes that may be shed, the first of them first. */
@@ -66,7 +66,7 @@ export function createShedder(options: SheddingOptions): Shedder {
   const { caps, organizationPercent, anonymousPercent, downloadsPerNetwork, agentMax, lagMaxMs } = options;
   const { random = Math.random } = options;
   let level = 0;
-  const byAgent = new Map<string, number>();
+  const byAgent = createCounts();
   const placeOf = (name: SheddableClass, rank: number): Place => {
     const percentOf = (percent: number) => (left: number) => Math.max(1, Math.floor((left * percent) / 100));
     const network = name === "download" ? () => downloadsPerNetwork : percentOf(anonymousPercent);
@@ -111,17 +111,14 @@ export function createShedder(options: SheddingOptions): Shedder {
       own.held += 1;
     },
     enterAgent(deviceId) {
-      const held = byAgent.get(deviceId) ?? 0;
-      if (held >= agentMax) {
+      if (byAgent.of(deviceId) >= agentMax) {
         shed.inc({ class: "ingest", reason: "agent" });
         throw new AppError("rate_limited", "Too many requests of this agent are under way", { retryAfterSeconds: 1 });
       }
-      byAgent.set(deviceId, held + 1);
+      byAgent.add(deviceId, 1);
     },
     leaveAgent(deviceId) {
-      const held = byAgent.get(deviceId) ?? 0;
-      if (held > 1) byAgent.set(deviceId, held - 1);
-      else byAgent.delete(deviceId);
+      byAgent.add(deviceId, -1);
     },
     leave(load, owner) {
       if (load === "vital") return;

@@ -41,7 +41,9 @@ const policy = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** The docs page, with all its assets served from here. Express, 4 MB of a gateway, is loaded with the first request. */
+/**
+ * The docs page, with all its assets served from here. Express, 4 MB of a gateway, is loaded with the first request.
+ */
 export function createDocs(log: Logger): Pages {
   let loading: Promise<Express> | undefined;
   return {

@@ -1,3 +1,4 @@
+import { createCounts } from "./counts.ts";
 import { createLanes } from "./lanes.ts";
 
 /**
@@ -20,15 +21,15 @@ const shortLane = "short ";
 
 /**
  * A limited number of places. An owner's place is taken only while more are free than the owner holds, which is half of
- * what the others leave: an owner whose work is slow leaves room for everybody else. No owner has every place, since work
- * that is mostly short may wait for the owner's own locks. Owners that wait take turns. The process's own work may take
- * every place and has every second turn.
+ * what the others leave: an owner whose work is slow leaves room for everybody else. No owner has every place, since
+ * work that is mostly short may wait for the owner's own locks. Owners that wait take turns. The process's own work may
+ * take every place and has every second turn.
  */
 export function fairPlaces(max: number): FairPlaces {
   const lanes = createLanes<() => void>();
   /** By lane, and by owner whatever the lane. */
-  const held = new Map<string, number>();
-  const heldInAll = new Map<string, number>();
+  const held = createCounts();
+  const heldInAll = createCounts();
   const mostOfOwner = Math.max(1, max - 1);
   let free = max;
   let wasOwn = false;
@@ -36,14 +37,14 @@ export function fairPlaces(max: number): FairPlaces {
   const laneOf = ({ owner, short }: Wanted) => (owner === null ? ownLane : short ? `${shortLane}${owner}` : owner);
   const may = (lane: string) => {
     if (free === 0 || lane === ownLane) return free > 0;
-    if ((heldInAll.get(ownerOf(lane)) ?? 0) >= mostOfOwner) return false;
-    return lane.startsWith(shortLane) || (held.get(lane) ?? 0) < free;
+    if (heldInAll.of(ownerOf(lane)) >= mostOfOwner) return false;
+    return lane.startsWith(shortLane) || held.of(lane) < free;
   };
   const occupy = (lane: string) => {
     free -= 1;
     if (lane === ownLane) return;
-    add(held, lane, 1);
-    add(heldInAll, ownerOf(lane), 1);
+    held.add(lane, 1);
+    heldInAll.add(ownerOf(lane), 1);
   };
   /** The waiting job that may begin, with its lane; own work and owners alternate. */
   const nextJob = (): [string, () => void] | null => {
@@ -85,8 +86,8 @@ export function fairPlaces(max: number): FairPlaces {
       const lane = laneOf(wanted);
       free += 1;
       if (lane !== ownLane) {
-        add(held, lane, -1);
-        add(heldInAll, ownerOf(lane), -1);
+        held.add(lane, -1);
+        heldInAll.add(ownerOf(lane), -1);
       }
       beginNext();
     },
@@ -97,9 +98,3 @@ export function fairPlaces(max: number): FairPlaces {
 }
 
 const ownerOf = (lane: string) => (lane.startsWith(shortLane) ? lane.slice(shortLane.length) : lane);
-
-function add(counts: Map<string, number>, key: string, change: 1 | -1): void {
-  const count = (counts.get(key) ?? 0) + change;
-  if (count > 0) counts.set(key, count);
-  else counts.delete(key);
-}

@@ -45,6 +45,7 @@ export {
   startConfig,
   whole,
 } from "./config.ts";
+export { type Counts, createCounts, shareIn, shareOf } from "./counts.ts";
 export { decodeCursor, encodeCursor, foreignCursor } from "./cursor.ts";
 export { type EventType, eventTypes, isEventType, testEventType } from "./event-types.ts";
 export { type FairPlaces, fairPlaces, type Wanted } from "./fair-places.ts";

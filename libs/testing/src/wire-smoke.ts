@@ -14,8 +14,8 @@ export type WireTls = { ca: Buffer; cert: Buffer; key: Buffer };
 /**
  * Runs the stock clients (connect-node Connect over HTTP/1.1 and HTTP/2, connect-node gRPC, grpc-js) against the RPC
  * port at `baseUrl`: a unary call, a typed error and a stream with each, through ProbeService and health. Needs no
- * caller; with `callerToken` EchoStream is read as well. An https `baseUrl` needs `tls`. Rejects with an Error that names
- * client and step.
+ * caller; with `callerToken` EchoStream is read as well. An https `baseUrl` needs `tls`. Rejects with an Error that
+ * names client and step.
  */
 export async function wireSmoke(
   baseUrl: string,

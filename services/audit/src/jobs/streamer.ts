@@ -1,5 +1,15 @@
 import type { Database } from "@muster/db";
-import { AppError, counter, gauge, type Logger, type SecretBox, sleep, systemCaller, uuidv7 } from "@muster/kit";
+import {
+  AppError,
+  counter,
+  createCounts,
+  gauge,
+  type Logger,
+  type SecretBox,
+  sleep,
+  systemCaller,
+  uuidv7,
+} from "@muster/kit";
 import { auditEvent } from "@muster/service";
 import type { Archive } from "../clients/archive/archive.ts";
 import { type Pushes, pushTimeoutMs } from "../clients/webhook-pushes.ts";
@@ -69,7 +79,7 @@ export function startStreamer(deps: StreamerDeps): { stop(): Promise<void> } {
   const { signal } = stopping;
   const underWay = new Set<Promise<void>>();
   /** Streams under way by partner. */
-  const held = new Map<string, number>();
+  const held = createCounts();
   const run = async (stream: StreamRow) => {
     try {
       await workOn(deps, stream);
@@ -95,12 +105,10 @@ export function startStreamer(deps: StreamerDeps): { stop(): Promise<void> } {
       }
       if (stream) {
         const { partner_id: partnerId } = stream;
-        held.set(partnerId, (held.get(partnerId) ?? 0) + 1);
+        held.add(partnerId, 1);
         const work = run(stream).finally(() => {
           underWay.delete(work);
-          const left = (held.get(partnerId) ?? 0) - 1;
-          if (left > 0) held.set(partnerId, left);
-          else held.delete(partnerId);
+          held.add(partnerId, -1);
         });
         underWay.add(work);
         continue;

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { AppError, type FieldErrors, nameFault, validationError } from "@muster/kit";
+import { AppError, type Counts, type FieldErrors, nameFault, shareIn, validationError } from "@muster/kit";
 import type { ChainRow } from "./chain-row.ts";
 import { renderRow } from "./export-line.ts";
 
@@ -88,10 +88,8 @@ export const batchLines = (rows: readonly ChainRow[]): Buffer => Buffer.from(row
  * Partners that may get no further place: each holds at most half of what others leave free, so that the streams of a
  * partner with many organizations wait for one another.
  */
-export function crowdedPartners(places: number, held: ReadonlyMap<string, number>): string[] {
-  const all = [...held.values()].reduce((sum, own) => sum + own, 0);
-  return [...held].filter(([, own]) => own >= Math.ceil((places - (all - own)) / 2)).map(([partnerId]) => partnerId);
-}
+export const crowdedPartners = (places: number, held: Counts): string[] =>
+  [...held.keys()].filter((partnerId) => held.of(partnerId) >= shareIn(held, partnerId, places));
 
 /** Milliseconds until the next attempt after this number of failures: 1 s, doubled up to 5 min. */
 export function streamDelayMs(failures: number): number {

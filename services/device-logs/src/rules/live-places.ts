@@ -1,4 +1,4 @@
-import { AppError, agentQueriesMax, counter, gauge } from "@muster/kit";
+import { AppError, agentQueriesMax, counter, createCounts, gauge } from "@muster/kit";
 
 export type LivePlaces = {
   /**
@@ -18,13 +18,12 @@ const underWay = gauge("muster_live_queries_in_flight", "Live queries in flight.
  * silent devices together must not use up the places of all others. Counted per process.
  */
 export function livePlaces({ perOrganization, all }: { perOrganization: number; all: number }): LivePlaces {
-  const devices = new Map<string, number>();
-  const organizations = new Map<string, number>();
-  let total = 0;
-  const change = (places: Map<string, number>, id: string, by: 1 | -1) => {
-    const held = (places.get(id) ?? 0) + by;
-    if (held > 0) places.set(id, held);
-    else places.delete(id);
+  const devices = createCounts();
+  const organizations = createCounts();
+  const count = (deviceId: string, orgId: string, change: 1 | -1) => {
+    devices.add(deviceId, change);
+    organizations.add(orgId, change);
+    underWay.set(devices.total);
   };
   const refuse = (whose: string, error: AppError) => {
     refused.inc({ whose });
@@ -32,31 +31,25 @@ export function livePlaces({ perOrganization, all }: { perOrganization: number; 
   };
   return {
     enter(deviceId, orgId) {
-      if ((devices.get(deviceId) ?? 0) >= agentQueriesMax) {
+      if (devices.of(deviceId) >= agentQueriesMax) {
         throw refuse("device", new AppError("device_busy", "Too many live queries of this device are under way"));
       }
-      if ((organizations.get(orgId) ?? 0) >= perOrganization) {
+      if (organizations.of(orgId) >= perOrganization) {
         const text = "Too many live queries of this organization are under way";
         throw refuse("organization", new AppError("rate_limited", text, { retryAfterSeconds: 1 }));
       }
-      if (total >= all) {
+      if (devices.total >= all) {
         throw refuse(
           "process",
           new AppError("overloaded", "Too many live queries are under way", { retryAfterSeconds: 1 }),
         );
       }
-      change(devices, deviceId, 1);
-      change(organizations, orgId, 1);
-      total += 1;
-      underWay.set(total);
+      count(deviceId, orgId, 1);
       let held = true;
       return () => {
         if (!held) return;
         held = false;
-        change(devices, deviceId, -1);
-        change(organizations, orgId, -1);
-        total -= 1;
-        underWay.set(total);
+        count(deviceId, orgId, -1);
       };
     },
   };

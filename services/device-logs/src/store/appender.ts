@@ -1,5 +1,5 @@
 import type { Database } from "@muster/db";
-import { AppError, counter, createLanes, gauge, histogram, systemCaller } from "@muster/kit";
+import { AppError, counter, createCounts, createLanes, gauge, histogram, shareIn, systemCaller } from "@muster/kit";
 import { type AgentLogEntry, maxAgentLogs } from "../rules/entries.ts";
 import { appendAgentLogs, type Batch } from "./logs.ts";
 
@@ -37,8 +37,8 @@ export function logAppender(
   { flushRows: maxFlushRows, waitingRows: maxWaitingRows } = defaults,
 ): Appender {
   const queue = createLanes<Waiting>();
-  const waitingOf = new Map<string, number>();
-  let waitingRows = 0;
+  /** Rows by organization. */
+  const waiting = createCounts();
   let flights = 0;
   const write = async (logs: readonly Logs[]): Promise<void> => {
     const rows = await db.tx({ caller: systemCaller("device-logs") }, (tx) => appendAgentLogs(tx, logs), {
@@ -62,13 +62,6 @@ export function logAppender(
     }
   };
 
-  const count = (orgId: string, rows: number): void => {
-    waitingRows += rows;
-    const own = (waitingOf.get(orgId) ?? 0) + rows;
-    if (own > 0) waitingOf.set(orgId, own);
-    else waitingOf.delete(orgId);
-  };
-
   const begin = (): void => {
     while (flights < maxFlights && queue.size > 0) {
       const batch: Waiting[] = [];
@@ -80,7 +73,7 @@ export function logAppender(
         const { owner, entries } = next.logs;
         batch.push(next);
         rows += entries.length;
-        count(owner.orgId, -entries.length);
+        waiting.add(owner.orgId, -entries.length);
       }
       flights += 1;
       void flush(batch).finally(() => {
@@ -88,7 +81,7 @@ export function logAppender(
         begin();
       });
     }
-    waitingGauge.set(waitingRows);
+    waitingGauge.set(waiting.total);
   };
 
   return {
@@ -96,15 +89,14 @@ export function logAppender(
       const { length } = logs.entries;
       if (length === 0) return Promise.resolve();
       const { orgId } = logs.owner;
-      const own = waitingOf.get(orgId) ?? 0;
-      if (own + length > (maxWaitingRows - (waitingRows - own)) / 2) {
+      if (waiting.of(orgId) + length > shareIn(waiting, orgId, maxWaitingRows)) {
         return Promise.reject(
           new AppError("overloaded", "Too many log entries wait to be stored", { retryAfterSeconds: 2 }),
         );
       }
       return new Promise((resolve, reject) => {
         queue.add(orgId, { logs, done: resolve, failed: reject });
-        count(orgId, length);
+        waiting.add(orgId, length);
         begin();
       });
     },

@@ -5,8 +5,9 @@ export type Waiting = Pick<CallContext, "deadlineMs" | "signal"> & { meta: Pick<
 
 export type HashingQueue = {
   /**
-   * Runs work when its turn comes. Throws `overloaded` when the queue, or the half of what others leave that one address
-   * may fill, is full, or when the turn would come past the deadline; `deadline_exceeded` when the caller disconnects before.
+   * Runs work when its turn comes. Throws `overloaded` when the queue, or the half of what others leave that one
+   * address may fill, is full, or when the turn would come past the deadline; `deadline_exceeded` when the caller
+   * disconnects before.
    */
   run<T>(work: () => Promise<T>, waiting?: Waiting): Promise<T>;
 };

@@ -36,8 +36,8 @@ const lockedCounter = counter(
 const lockPausesMs = [10, 40, 80];
 
 /**
- * What a device is after its heartbeat; `facts` when its row is of another version than the gateway knows. The status is
- * `locked` when nothing was written, since another transaction holds the device.
+ * What a device is after its heartbeat; `facts` when its row is of another version than the gateway knows. The status
+ * is `locked` when nothing was written, since another transaction holds the device.
  */
 export type HeardDevice = { status: string; facts: DeviceFacts | null };
 

@@ -6,7 +6,9 @@ import { findGone, forgetDiscarded, isAnyWatched, takeWatch } from "../store/pre
 type Deps = { db: Database; log: Logger; heartbeatIntervalSeconds: number };
 
 const everyMs = 1_000;
-/** Longest pause between checks while no device exists: a new device cannot be offline before its interval has passed. */
+/**
+ * Longest pause between checks while no device exists: a new device cannot be offline before its interval has passed.
+ */
 const emptyRestMs = 5_000;
 const batchRows = 1_000;
 const cleanEveryMs = 3_600_000;

@@ -44,9 +44,9 @@ const seenColumns = sql`id, org_id, status, agent_version, watchdog_version, hel
   updating_version, version, host(last_ip_address) AS last_ip_address, last_seen_at`;
 
 /**
- * The devices with these ids, locked in the order of their ids, without those that another transaction has locked: their
- * ids are `locked`. A wait for one of them, such as a device of a site under deletion, would keep the heartbeats of all
- * other tenants waiting, too.
+ * The devices with these ids, locked in the order of their ids, without those that another transaction has locked:
+ * their ids are `locked`. A wait for one of them, such as a device of a site under deletion, would keep the heartbeats
+ * of all other tenants waiting, too.
  */
 export async function lockSeen(tx: Tx, ids: readonly string[]): Promise<{ seen: SeenDevice[]; locked: string[] }> {
   const seen = await tx.query<SeenDevice>(sql`

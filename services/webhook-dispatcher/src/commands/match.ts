@@ -22,8 +22,8 @@ export type Counts = { queued: number; now: number; aside: number };
 /** What is posted waits for these transactions: a larger batch is queued, and claimed as its webhooks have room. */
 const directEvents = 16;
 /**
- * Deliveries of one partner in a batch, but for the last event's: half a second. Ten times as many end at the deadline of
- * a statement, and so would each repeat.
+ * Deliveries of one partner in a batch, but for the last event's: half a second. Ten times as many end at the deadline
+ * of a statement, and so would each repeat.
  */
 const deliveriesPerPartner = 5_000;
 const who = { caller: systemCaller("webhook-dispatcher") };

@@ -1,11 +1,10 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import { type Egress, EgressRefused, shownUrl } from "@muster/egress";
-import { AppError } from "@muster/kit";
+import { AppError, createCounts, shareIn } from "@muster/kit";
 import type { PushService } from "@muster/proto/muster/webhook/v1/push_pb";
 import { callContext } from "@muster/rpc";
 import { unsafeMessage } from "../rules/answer.ts";
 import { requestHeaders } from "../rules/request.ts";
-import { shareOf } from "../rules/shares.ts";
 import { splitUserinfo } from "../rules/target.ts";
 
 export type PushDeps = {
@@ -18,8 +17,8 @@ export type PushDeps = {
 
 /** Only services call this; libs/rpc/src/issuers.ts says which. */
 export function pushService({ egress, now, timeoutMs, slots }: PushDeps): ServiceImpl<typeof PushService> {
-  const underWay = new Map<string, number>();
-  let all = 0;
+  /** Pushes by partner. */
+  const underWay = createCounts();
   return {
     async checkUrl({ url }, handler) {
       requireService(callContext(handler).caller.actor.type);
@@ -30,12 +29,10 @@ export function pushService({ egress, now, timeoutMs, slots }: PushDeps): Servic
     async push(request, handler) {
       requireService(callContext(handler).caller.actor.type);
       const { partnerId } = request;
-      const own = underWay.get(partnerId) ?? 0;
-      if (own >= shareOf(slots - (all - own))) {
+      if (underWay.of(partnerId) >= shareIn(underWay, partnerId, slots)) {
         throw new AppError("overloaded", "Too many pushes are under way", { retryAfterSeconds: 1 });
       }
-      all += 1;
-      underWay.set(partnerId, own + 1);
+      underWay.add(partnerId, 1);
       try {
         // A text that is no URL is refused by `egress.check`, with its reason.
         const { url, userinfo } = URL.canParse(request.url)
@@ -55,10 +52,7 @@ export function pushService({ egress, now, timeoutMs, slots }: PushDeps): Servic
         const errorMessage = unsafe ? unsafeMessage : (error?.message ?? `The receiver answered ${status}`);
         return { ...(status === null ? {} : { status }), errorCode: error?.code ?? "status", errorMessage, totalMs };
       } finally {
-        all -= 1;
-        const left = (underWay.get(partnerId) ?? 0) - 1;
-        if (left > 0) underWay.set(partnerId, left);
-        else underWay.delete(partnerId);
+        underWay.add(partnerId, -1);
       }
     },
   };

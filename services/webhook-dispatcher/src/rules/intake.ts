@@ -35,7 +35,9 @@ export type IntakeHook = {
   slots: number;
   /** Its breaker lets requests through. */
   closed: boolean;
-  /** A delivery of it is due, a retry included, and not leased: a claim may be leasing that, and nothing overtakes it. */
+  /**
+   * A delivery of it is due, a retry included, and not leased: a claim may be leasing that, and nothing overtakes it.
+   */
   waits: boolean;
 };
 

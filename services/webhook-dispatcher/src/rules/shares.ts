@@ -1,3 +1,5 @@
+import { shareOf } from "@muster/kit";
+
 /** Whose request it is, and the host that gets it. */
 export type Holder = { host: string; partner_id: string; org_id: string };
 
@@ -17,12 +19,9 @@ export const keysOf = (holder: Holder): string[] => [
   ofOrganizationAtHost(holder),
 ];
 
-/** Most that one holder may have when others leave this many free. */
-export const shareOf = (free: number): number => Math.ceil(Math.max(0, free) / 2);
-
 /**
- * Whether one more request to a host may begin: a partner holds at most half of what other partners leave free there, an
- * organization half of what the partner's other organizations leave free of that.
+ * Whether one more request to a host may begin: a partner holds at most half of what other partners leave free there,
+ * an organization half of what the partner's other organizations leave free of that.
  */
 export function mayHoldAtHost(slots: number, holder: Holder, underWay: (key: string) => number): boolean {
   const all = underWay(atHost(holder));

@@ -1,5 +1,5 @@
 import type { Database } from "@muster/db";
-import { backoffMs, counter, gauge, type Logger, type SecretBox, sleep, systemCaller } from "@muster/kit";
+import { backoffMs, counter, createCounts, gauge, type Logger, type SecretBox, sleep, systemCaller } from "@muster/kit";
 import { createTurns, type DirectLease, type DirectSends } from "../commands/direct.ts";
 import { everyRequest } from "../rules/shares.ts";
 import type { HealthLimits } from "../store/endpoint-state.ts";
@@ -79,10 +79,12 @@ export function startSender(deps: SenderDeps): Sender {
   let ring: () => void = () => undefined;
   let rung = true;
   let busyAtMs = performance.now();
-  /** Webhooks, organizations, partners and hosts, by id or name, without a free slot that a queued delivery waits for. */
+  /**
+   * Webhooks, organizations, partners and hosts, by id or name, without a free slot that a queued delivery waits for.
+   */
   const blocked = new Set<string>();
   /** Requests of this process by webhook, until their outcomes are stored. */
-  const unsettled = new Map<string, number>();
+  const unsettled = createCounts();
   let isResting = false;
   let idle: (() => void) | null = null;
 
@@ -104,7 +106,7 @@ export function startSender(deps: SenderDeps): Sender {
       if (isFreed) wake();
       else ring();
       for (const { claim, next } of outcomes) {
-        settled(claim.webhook_id);
+        unsettled.add(claim.webhook_id, -1);
         if (next.status !== "retrying" || next.delayMs >= 60_000) continue;
         const dueMs = performance.now() + next.delayMs;
         setTimeout(wake, next.delayMs + retryGridMs - (dueMs % retryGridMs)).unref();
@@ -114,7 +116,7 @@ export function startSender(deps: SenderDeps): Sender {
   const noteBlocked = (webhookIds: Iterable<string>) => {
     for (const id of webhookIds) {
       // No outcome of this process will free a slot of it: a claim finds out, and polls follow.
-      if (!blocked.has(id) && !unsettled.has(id)) wake();
+      if (!blocked.has(id) && unsettled.of(id) === 0) wake();
       blocked.add(id);
     }
     finisher.hurry();
@@ -150,27 +152,21 @@ export function startSender(deps: SenderDeps): Sender {
     inFlightGauge.set(inFlight());
   };
 
-  const settled = (webhookId: string) => {
-    const left = (unsettled.get(webhookId) ?? 0) - 1;
-    if (left > 0) unsettled.set(webhookId, left);
-    else unsettled.delete(webhookId);
-  };
-
   // Made once: V8 makes a slow object of a copy with keys before it.
   const attempting: AttemptDeps = { ...deps, ending: ending.signal };
   const run = async (each: Claimed, endpoint: Endpoint | null, payload: Payload | null) => {
     const place = { beganMs: performance.now() };
     placed.add(place);
     count(each, 1);
-    unsettled.set(each.webhook_id, (unsettled.get(each.webhook_id) ?? 0) + 1);
+    unsettled.add(each.webhook_id, 1);
     try {
       const outcome = await traced(each, payload, () => attempt(attempting, each, endpoint, payload));
       count(each, -1);
       if (outcome) finisher.add(outcome);
-      else settled(each.webhook_id);
+      else unsettled.add(each.webhook_id, -1);
     } catch (err) {
       count(each, -1);
-      settled(each.webhook_id);
+      unsettled.add(each.webhook_id, -1);
       // Its lease expires, and the next sender marks its request as a possible repeat.
       log.error({ err, deliveryId: each.delivery_id }, "attempt failed unexpectedly");
     } finally {

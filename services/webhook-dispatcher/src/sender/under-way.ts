@@ -1,4 +1,5 @@
-import { everyRequest, type Holder, keysOf, partnerRoom, shareOf } from "../rules/shares.ts";
+import { createCounts, shareOf } from "@muster/kit";
+import { everyRequest, type Holder, keysOf, partnerRoom } from "../rules/shares.ts";
 import type { PartnerRooms } from "../store/queue.ts";
 
 /** Requests of one process, by the keys of rules/shares.ts. */
@@ -10,14 +11,14 @@ export type UnderWay = {
 };
 
 export function countUnderWay(): UnderWay {
-  const counts = new Map<string, number>();
-  const partners = new Map<string, number>();
-  const of = (key: string) => counts.get(key) ?? 0;
+  const counts = createCounts();
+  const partners = createCounts();
+  const { of } = counts;
   return {
     of,
     add(holder, change) {
-      for (const key of keysOf(holder)) increase(counts, key, change);
-      increase(partners, holder.partner_id, change);
+      for (const key of keysOf(holder)) counts.add(key, change);
+      partners.add(holder.partner_id, change);
     },
     rooms(open, most) {
       const bounded = [...partners.keys()]
@@ -26,10 +27,4 @@ export function countUnderWay(): UnderWay {
       return { rooms: new Map(bounded), otherRoom: Math.min(most, shareOf(open - of(everyRequest))) };
     },
   };
-}
-
-function increase(counts: Map<string, number>, key: string, change: number): void {
-  const now = (counts.get(key) ?? 0) + change;
-  if (now > 0) counts.set(key, now);
-  else counts.delete(key);
 }

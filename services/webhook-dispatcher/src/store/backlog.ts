@@ -29,8 +29,8 @@ export async function putAside(tx: Tx, events: readonly MatchedEvent[], inOrder:
 
 /**
  * Takes the oldest events of every organization out of the backlog: `each`, or more when organizations are few, fewer
- * when its active webhooks make more than `deliveries` of them, `most` in all, in the order of the stream for ordered webhooks; none while another matcher does the same. `floor` must have
- * been read before the transaction began.
+ * when its active webhooks make more than `deliveries` of them, `most` in all, in the order of the stream for ordered
+ * webhooks; none while another matcher does the same. `floor` must have been read before the transaction began.
  */
 export async function takeUp(
   tx: Tx,

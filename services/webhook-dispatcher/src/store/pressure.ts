@@ -51,7 +51,9 @@ export async function queueAge(tx: Tx, slots: Slots): Promise<{ rows: number; ol
   return { rows: Math.max(0, row?.rows ?? 0), oldestDueSeconds: Math.max(0, row?.oldest ?? 0) };
 }
 
-/** `sendable`: the webhooks to which a sender may begin a request, with the times of their next first attempt and retry. */
+/**
+ * `sendable`: the webhooks to which a sender may begin a request, with the times of their next first attempt and retry.
+ */
 const sendable = (slots: Slots) => sql`
   ${knownWebhooks(slots)},
   sendable AS (

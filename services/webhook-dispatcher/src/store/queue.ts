@@ -57,9 +57,10 @@ const keyOf = ({ org_id: orgId, event_id: eventId, created_at: at }: Claimed) =>
 
 /**
  * Leases due deliveries: a few per active webhook with free slots (first attempts before retries, one slot for the
- * oldest retry), at most the share of each partner, organization and host, endpoints in random order. An expired lease adds
- * its sender's attempt to the timeline, unless that sender stored an outcome. Committed when it resolves. `blocked`
- * names the webhooks, organizations, partners and hosts (ids and names) whose queued deliveries wait for a free slot.
+ * oldest retry), at most the share of each partner, organization and host, endpoints in random order. An expired lease
+ * adds its sender's attempt to the timeline, unless that sender stored an outcome. Committed when it resolves.
+ * `blocked` names the webhooks, organizations, partners and hosts (ids and names) whose queued deliveries wait for a
+ * free slot.
  */
 export async function claimDue(
   db: Database,

@@ -13,8 +13,8 @@ export const queuedWebhooks = sql`
   )`;
 
 /**
- * Of `queued`, each webhook `w` and its state `s`, fetched by their keys (OFFSET): behind row-level security the planner
- * would read all webhooks there are and compare each with each that is queued.
+ * Of `queued`, each webhook `w` and its state `s`, fetched by their keys (OFFSET): behind row-level security the
+ * planner would read all webhooks there are and compare each with each that is queued.
  */
 export const webhooksOfQueue = sql`
   queued e

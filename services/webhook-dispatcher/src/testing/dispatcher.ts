@@ -184,7 +184,9 @@ export async function startDispatcher() {
       );
     },
 
-    /** Puts events through the matcher as the stream would, through another pool or to a sender that behaves otherwise. */
+    /**
+     * Puts events through the matcher as the stream would, through another pool or to a sender that behaves otherwise.
+     */
     matchBatch: (
       messages: readonly BusMessage[],
       { db = database.db, ...change }: Partial<DirectSends> & { db?: Database } = {},
