@@ -10,6 +10,7 @@ import { runService } from "@muster/service";
 import { migrations, settings, version } from "./config.ts";
 import { startPresenceWatch } from "./jobs/presence-watch.ts";
 import { startPurging } from "./jobs/purge.ts";
+import { startSiteRemovals } from "./jobs/site-removals.ts";
 import { deviceService } from "./rpc/device.ts";
 import { deviceGroupService } from "./rpc/device-group.ts";
 import { nameService } from "./rpc/name.ts";
@@ -33,6 +34,8 @@ await runService({
     process.onStop("presence watch", () => watch.stop());
     const purging = startPurging({ db, log: process.log, days: config.TENANT_PURGE_DAYS, now: deps.now });
     process.onStop("purges", () => purging.stop());
+    const removals = startSiteRemovals({ db, log: process.log });
+    process.onStop("removals of sites", () => removals.stop());
     return [
       register(PartnerService, partnerService(deps)),
       register(OrganizationService, organizationService(deps)),

@@ -2,11 +2,12 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { sql } from "@muster/db";
 import { type Caller, encodeCursor, systemCaller, uuidv7 } from "@muster/kit";
-import { DeviceService } from "@muster/proto/muster/tenancy/v1/device_pb";
+import { DeviceGroupService, DeviceService } from "@muster/proto/muster/tenancy/v1/device_pb";
 import { OrganizationService } from "@muster/proto/muster/tenancy/v1/organization_pb";
 import { SiteService } from "@muster/proto/muster/tenancy/v1/site_pb";
 import { SnapshotService } from "@muster/proto/muster/tenancy/v1/snapshot_pb";
 import { callers, outcome } from "@muster/testing";
+import { removeSites } from "../jobs/site-removals.ts";
 import { type Fleet, permissions, startFleet, type Tenant } from "../testing/fleet.ts";
 
 let fleet: Fleet;
@@ -350,15 +351,71 @@ describe("the device look-up of other services", () => {
 });
 
 describe("deleting a site", () => {
-  it("leaves its devices in the organization without a site, with the events of any other change", async () => {
+  const root = () => fleet.port.client(SiteService, callers.platformAdmin({ permissions }));
+  const system = { caller: systemCaller("tenancy") };
+  const stored = (ids: readonly string[]) =>
+    fleet.database.db.read<{ siteId: string | null; version: number; later: boolean }>(
+      system,
+      sql`SELECT site_id AS "siteId", version, updated_at > created_at AS later FROM devices WHERE id = ANY (${[...ids]}::uuid[])`,
+    );
+  const removals = () => fleet.database.db.read<{ id: string }>(system, sql`SELECT id FROM site_removals`);
+
+  it("leaves its devices in the organization without a site, changed as by any other change", async () => {
     const tenant = await fleet.tenant();
     const id = await fleet.device(tenant.orgId, { siteId: tenant.siteId });
-    await fleet.port.client(SiteService, callers.platformAdmin({ permissions })).deleteSite({ id: tenant.siteId });
+    await root().deleteSite({ id: tenant.siteId });
     expect((await as(admin(tenant)).getDevice({ id })).device).toMatchObject({ orgId: tenant.orgId, siteId: "" });
-    const [row] = await fleet.database.db.read<{ version: number; later: boolean }>(
-      { caller: systemCaller("tenancy") },
-      sql`SELECT version, updated_at > created_at AS later FROM devices WHERE id = ${id}`,
+    expect(await stored([id])).toEqual([{ siteId: null, version: 2, later: true }]);
+    expect(await removals()).toEqual([]);
+  });
+
+  it("of more devices than one transaction takes hides it from all readers at once, and a job ends it", async () => {
+    const tenant = await fleet.tenant();
+    const { orgId, partnerId, siteId } = tenant;
+    const other = await fleet.site(orgId);
+    const [moved, named, ...more] = Array.from({ length: 2_000 }, () => uuidv7()) as [string, string, ...string[]];
+    const ids = [moved, named, ...more];
+    // Oldest first: the two leave the site last.
+    await fleet.database.db.tx(system, (tx) =>
+      tx.execute(sql`
+        INSERT INTO devices (id, org_id, partner_id, site_id, hostname, os, arch, agent_version, status, created_at, updated_at)
+        SELECT id, ${orgId}::uuid, ${partnerId}::uuid, ${siteId}::uuid, 'HOST', 'linux', 'amd64', '1.0.0', 'offline',
+               now() - interval '1 day' + n * interval '1 second', now() - interval '1 day'
+        FROM unnest(${ids}::uuid[]) WITH ORDINALITY AS g (id, n)`),
     );
-    expect(row).toEqual({ version: 2, later: true });
+    const { group } = await fleet.port
+      .client(DeviceGroupService, admin(tenant))
+      .createDeviceGroup({ orgId, siteId, name: "Group" });
+    await root().deleteSite({ id: siteId });
+
+    expect((await stored(ids)).filter((row) => row.siteId === siteId)).toHaveLength(1_500);
+    const { devices } = await as(admin(tenant)).listDevices({ orgId, page: { limit: 100, page: 20 } });
+    expect(new Set(devices.map((device) => device.siteId))).toEqual(new Set([""]));
+    expect((await as(admin(tenant)).getDevice({ id: moved })).device).toMatchObject({ siteId: "" });
+    expect(await outcome(as(admin(tenant)).listDevices({ siteId }))).toBe("site_not_found");
+    expect(await outcome(as(limited(tenant, siteId, other)).getDevice({ id: moved }))).toBe("device_not_found");
+    expect((await as(limited(tenant, siteId, other)).listDevices({})).devices).toEqual([]);
+    const groups = fleet.port.client(DeviceGroupService, admin(tenant));
+    expect(await outcome(groups.getDeviceGroup({ id: group?.id ?? "" }))).toBe("device_group_not_found");
+    const { devices: facts } = await fleet.port
+      .client(SnapshotService, callers.service("device-logs"))
+      .getDevices({ ids: [moved] });
+    expect(facts).toEqual([expect.objectContaining({ id: moved, siteId: "" })]);
+
+    const change = { updateMask: { paths: ["site_id"] }, device: { siteId: other } };
+    await as(admin(tenant)).updateDevice({ id: moved, ...change });
+    await as(admin(tenant)).updateDevice({
+      id: named,
+      updateMask: { paths: ["hostname"] },
+      device: { hostname: "NEW" },
+    });
+    await Promise.all([removeSites(fleet.database), removeSites(fleet.database)]);
+    await removeSites(fleet.database);
+    expect(await removals()).toEqual([]);
+    expect((await stored(ids)).filter((row) => row.siteId !== null)).toEqual([
+      { siteId: other, version: 2, later: true },
+    ]);
+    expect(new Set((await stored(ids)).map((row) => row.version))).toEqual(new Set([2]));
+    expect((await as(limited(tenant, other)).listDevices({})).devices.map(({ id }) => id)).toEqual([moved]);
   });
 });

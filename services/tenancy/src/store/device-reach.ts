@@ -21,7 +21,9 @@ export function ownBySite({ scope, partnerId, orgId, orgAccess, siteIds }: Calle
     if (orgAccess.mode === "all") return sql`partner_id = ${partnerId}::uuid`;
     return sql`partner_id = ${partnerId}::uuid AND org_id = ANY (${orgAccess.orgIds}::uuid[])`;
   };
-  return siteIds === null ? own() : sql`${own()} AND site_id = ANY (${siteIds}::uuid[])`;
+  if (siteIds === null) return own();
+  const living = sql`site_id NOT IN (SELECT r.id FROM site_removals r)`;
+  return sql`${own()} AND site_id = ANY (${siteIds}::uuid[]) AND ${living}`;
 }
 
 /**

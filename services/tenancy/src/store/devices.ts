@@ -2,6 +2,7 @@ import { type Database, type Query, sql, type Tx } from "@muster/db";
 import type { CallContext, Caller } from "@muster/kit";
 import type { DeviceFields, NewDevice } from "../rules/device.ts";
 import { reachedBySite } from "./device-reach.ts";
+import { shownSite } from "./site-removals.ts";
 
 export type DeviceRow = {
   id: string;
@@ -40,7 +41,7 @@ export function deviceColumns({ siteIds }: Caller): Query {
     sql`ARRAY(SELECT m.group_id FROM device_group_members m WHERE m.device_id = devices.id AND ${seen} ORDER BY m.group_id)`;
   const all = groups(sql`true`);
   const seen = siteIds === null ? all : groups(sql`m.group_id IN (SELECT g.id FROM device_groups g)`);
-  return sql`id, org_id, partner_id, site_id, hostname, os, arch, agent_version, watchdog_version, helper_version,
+  return sql`id, org_id, partner_id, ${shownSite} AS site_id, hostname, os, arch, agent_version, watchdog_version, helper_version,
     updating_component, updating_version, status, hardware_id, serial_number, last_seen_at, host(last_ip_address) AS last_ip_address, auto_update_enabled, version, created_at,
     updated_at, labels, quarantine_reason, reported, ${all} AS group_ids, ${seen} AS seen_group_ids`;
 }

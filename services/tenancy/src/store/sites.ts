@@ -5,6 +5,7 @@ import { organizationOfSiteDenied } from "../rules/refusals.ts";
 import type { SiteFields } from "../rules/site.ts";
 import { containing, type NamePage, readNamePage, readNamePageAnd } from "./name-page.ts";
 import { reachedOrganizations, reachedSites } from "./reach.ts";
+import { leaveSite } from "./site-removals.ts";
 
 export type SiteRow = {
   id: string;
@@ -98,9 +99,14 @@ export async function updateSiteLabels(tx: Tx, id: string, labels: SiteRow["labe
   return row as SiteRow;
 }
 
-/** Removes a locked site permanently. */
+/**
+ * Removes a locked site permanently, with its groups. Of its devices 500 leave it here, others later in slices; to
+ * readers none has a site any more.
+ */
 export async function deleteSite(tx: Tx, id: string): Promise<void> {
+  // Trigger sites_deleted notes the site in site_removals.
   await tx.execute(sql`DELETE FROM sites WHERE id = ${id}`);
+  await leaveSite(tx, id);
 }
 
 /**
