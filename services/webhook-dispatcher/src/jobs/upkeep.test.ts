@@ -71,6 +71,17 @@ describe("a deleted webhook", () => {
     await purgeDeleted(deps());
     expect(await rows()).toHaveLength(0);
   });
+
+  it("is removed in the same pass as all others that were deleted", async () => {
+    const { admin, orgId } = await dispatcher.organization();
+    for (let n = 0; n < 3; n++) await dispatcher.webhook(admin, receiver);
+    await dispatcher.match([eventMessage(orgId)]);
+    await dispatcher.change("UPDATE webhooks SET deleted_at = now() - interval '2 minutes' WHERE org_id = $1", [orgId]);
+    await purgeDeleted(deps());
+    for (const table of ["webhooks", "webhook_deliveries", "webhook_queue"]) {
+      expect(await dispatcher.rows(`SELECT FROM ${table} WHERE org_id = $1`, [orgId])).toHaveLength(0);
+    }
+  });
 });
 
 describe("days", () => {

@@ -73,13 +73,12 @@ export async function keepDays({ db, log, retentionDays }: UpkeepDeps, signal?: 
 /** Removes what deleted webhooks leave behind, a thousand deliveries a transaction, with a pause after each. */
 export async function purgeDeleted({ db }: UpkeepDeps, signal?: AbortSignal): Promise<void> {
   if (!(await db.inOneFlight(who(), isAnyDeleted, look))) return;
-  for (let removed = 1; removed > 0 && !signal?.aborted; ) {
-    removed = await db.tx(who(), async (tx) => {
+  for (let isMore = true; isMore && !signal?.aborted; ) {
+    isMore = await db.tx(who(), async (tx) => {
       const id = await takeDeletedWebhook(tx);
-      if (id === null) return 0;
-      const some = await removeDeliveries(tx, id, chunk);
-      if (some === 0) await removeWebhook(tx, id);
-      return some;
+      if (id === null) return false;
+      if ((await removeDeliveries(tx, id, chunk)) === 0) await removeWebhook(tx, id);
+      return true;
     });
     await sleep(10, signal);
   }
