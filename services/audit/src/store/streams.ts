@@ -1,4 +1,4 @@
-import { type Database, type Query, sql, type Tx, type Who } from "@muster/db";
+import { byIndexAlone, type Database, type Query, sql, type Tx, type Who } from "@muster/db";
 import type { StreamStatus, StreamType } from "../rules/stream.ts";
 
 export type StreamRow = {
@@ -118,21 +118,26 @@ export async function isAnyStreamActive(tx: Tx): Promise<boolean> {
  * stopped responding is in doubt. Null when there is none.
  */
 export async function claimStream(tx: Tx, leaseMs: number, without: readonly string[]): Promise<StreamRow | null> {
-  const [row] = await tx.query<StreamRow>(sql`
+  // Streams are read in the order of their index, each with its conditions, until one meets them (OFFSET): behind
+  // row-level security the planner would join and sort all that are due for each claim.
+  const inOrder = byIndexAlone(tx);
+  const claimed = tx.query<StreamRow>(sql`
     UPDATE audit_streams AS t
     SET fence = t.fence + 1, is_doubtful = t.is_doubtful OR t.leased_until IS NOT NULL,
         leased_until = now() + ${leaseMs}::int * interval '1 millisecond'
     WHERE t.id = (
       SELECT s.id FROM audit_streams s
-      JOIN chain_head h ON h.chain_id = s.org_id AND h.seq > s.cursor_seq
       WHERE s.status = 'active' AND s.next_attempt_at <= now() AND (s.leased_until IS NULL OR s.leased_until <= now())
         AND s.partner_id <> ALL (${without}::uuid[])
+        AND EXISTS (SELECT FROM chain_head h WHERE h.chain_id = s.org_id AND h.seq > s.cursor_seq OFFSET 0)
         -- Nothing flows for who is gone.
-        AND NOT EXISTS (SELECT FROM tenant x WHERE x.deleted AND x.id IN (s.org_id, s.partner_id))
+        AND NOT EXISTS (SELECT FROM tenant x WHERE x.deleted AND x.id IN (s.org_id, s.partner_id) OFFSET 0)
         -- One at a time of an organization: receivers that hang are its own trouble.
-        AND NOT EXISTS (SELECT FROM audit_streams o WHERE o.org_id = s.org_id AND o.id <> s.id AND o.leased_until > now())
+        AND NOT EXISTS (SELECT FROM audit_streams o
+                        WHERE o.org_id = s.org_id AND o.id <> s.id AND o.leased_until > now() OFFSET 0)
       ORDER BY s.next_attempt_at LIMIT 1 FOR UPDATE OF s SKIP LOCKED)
     RETURNING ${columns}`);
+  const [, [row]] = await Promise.all([inOrder, claimed]);
   return row ?? null;
 }
 
