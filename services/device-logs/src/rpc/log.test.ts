@@ -1,6 +1,10 @@
+import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { systemCaller } from "@muster/kit";
+import { TenantChangedSchema } from "@muster/proto/muster/events/v1/tenancy_pb";
 import { toAppError } from "@muster/rpc";
+import { applyTenants } from "@muster/service";
 import { callers, outcome } from "@muster/testing";
 import { aLog, anEvent, startDeviceLogs, type TestDeviceLogs } from "../testing/device-logs.ts";
 
@@ -252,6 +256,26 @@ describe("readers", () => {
     expect(await outcome(limited.listAgentLogs({ deviceId }))).toBe("device_not_found");
     await service.hear(device, 1n);
     expect(await outcome(limited.listAgentLogs({ deviceId }))).toBe("device_not_found");
+  });
+
+  it("limited to a site reach none of its devices once it is deleted; others still do", async () => {
+    const device = service.device();
+    const { deviceId, siteId, orgId, partnerId } = device;
+    await service.logs(service.agentOf(device)).appendAgentLogs({ deviceId, logs: [aLog()] });
+    const limited = service.logs(service.readerOf(device, { siteIds: [siteId] }));
+    expect((await limited.listAgentLogs({ deviceId })).logs).toHaveLength(1);
+    const deleted = create(TenantChangedSchema, {
+      kind: "site",
+      id: siteId,
+      orgId,
+      partnerId,
+      version: 2n,
+      deleted: true,
+    });
+    await service.database.db.tx({ caller: systemCaller("device-logs") }, (tx) => applyTenants(tx, [deleted]));
+    expect(await outcome(limited.listAgentLogs({ deviceId }))).toBe("device_not_found");
+    expect(await outcome(limited.listEvents({ deviceId }))).toBe("device_not_found");
+    expect((await service.logs(service.readerOf(device)).listAgentLogs({ deviceId })).logs).toHaveLength(1);
   });
 
   it("need devices:read", async () => {
