@@ -1,6 +1,7 @@
 import type { Database } from "@muster/db";
 import { counter, type Logger, type Repeating, repeatEvery, systemCaller, uuidv7 } from "@muster/kit";
 import { emitDevice } from "../emits/device.ts";
+import { crowdOf } from "../rules/presence.ts";
 import { findGone, forgetDiscarded, isAnyWatched, takeWatch } from "../store/presence.ts";
 
 type Deps = { db: Database; log: Logger; heartbeatIntervalSeconds: number };
@@ -25,14 +26,15 @@ async function look({ db, heartbeatIntervalSeconds }: Omit<Deps, "log">): Promis
   const caller = systemCaller("tenancy");
   const meta = { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null };
   let total = 0;
+  let without: string[] = [];
   if (!(await isAnyWatched(db, { caller }))) return { isEmpty: true, gone: 0 };
   for (;;) {
     const { looked, gone } = await db.tx(
       { caller },
       async (tx) => {
         const watch = await takeWatch(tx, heartbeatIntervalSeconds);
-        if (watch === null || watch.patient) return { looked: 0, gone: [] };
-        const found = await findGone(tx, caller, heartbeatIntervalSeconds, batchRows);
+        if (watch === null || watch.patient) return { looked: [], gone: [] };
+        const found = await findGone(tx, caller, heartbeatIntervalSeconds, { limit: batchRows, without });
         for (const row of found.gone) emitDevice(tx, { meta }, "updated", row, "device.offline");
         return found;
       },
@@ -40,7 +42,10 @@ async function look({ db, heartbeatIntervalSeconds }: Omit<Deps, "log">): Promis
     );
     offline.inc(gone.length);
     total += gone.length;
-    if (looked < batchRows) return { isEmpty: false, gone: total };
+    if (looked.length < batchRows && without.length === 0) return { isEmpty: false, gone: total };
+    // Owners of very many devices that fail together have a batch each, then the others, then all again.
+    const crowd = looked.length < batchRows ? [] : crowdOf(looked);
+    without = crowd.length > 0 ? [...without, ...crowd] : [];
   }
 }
 

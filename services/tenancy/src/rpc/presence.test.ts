@@ -52,6 +52,18 @@ async function watching(): Promise<void> {
     tx.execute(sql`UPDATE presence_watch SET looked_at = clock_timestamp(), patient_until = '-infinity'`),
   );
 }
+/** Devices of an organization whose check has been due for some seconds. */
+async function silent(orgId: string, count: number, dueSeconds: number): Promise<void> {
+  const ids = Array.from({ length: count }, () => uuidv7());
+  await db().tx(system, (tx) =>
+    tx.execute(sql`
+      INSERT INTO devices (id, org_id, partner_id, hostname, os, arch, agent_version, status, last_seen_at, offline_check_at,
+                           created_at, updated_at)
+      SELECT given.id, o.id, o.partner_id, 'H', 'linux', 'amd64', '1', 'online', now() - interval '181 s',
+             now() - make_interval(secs => ${dueSeconds}), now(), now()
+      FROM unnest(${ids}::uuid[]) AS given (id), organizations o WHERE o.id = ${orgId}`),
+  );
+}
 const look = async () => {
   await watching();
   return lookOnce({ db: db(), heartbeatIntervalSeconds: intervalSeconds });
@@ -199,15 +211,7 @@ describe("a device that misses three heartbeats", () => {
 
   it("is one of 2,500 found together, with one event each for any number of replicas", async () => {
     const { orgId } = await fleet.tenant();
-    const ids = Array.from({ length: 2_500 }, () => uuidv7());
-    await db().tx(system, (tx) =>
-      tx.execute(sql`
-        INSERT INTO devices (id, org_id, partner_id, hostname, os, arch, agent_version, status, last_seen_at, offline_check_at,
-                             created_at, updated_at)
-        SELECT given.id, o.id, o.partner_id, 'H', 'linux', 'amd64', '1', 'online', now() - interval '181 s', now() - interval '1 s',
-               now(), now()
-        FROM unnest(${ids}::uuid[]) AS given (id), organizations o WHERE o.id = ${orgId}`),
-    );
+    await silent(orgId, 2_500, 1);
     await watching();
     const found = await Promise.all(
       [1, 2].map(() => lookOnce({ db: db(), heartbeatIntervalSeconds: intervalSeconds })),
@@ -219,6 +223,25 @@ describe("a device that misses three heartbeats", () => {
                  (SELECT count(DISTINCT msg_id) FROM outbox WHERE subject = ${`events.tenancy.${orgId}.device.offline`}) AS told`,
     );
     expect(row).toEqual({ n: 2_500, told: 2_500 });
+  });
+
+  it("waits for 1,000 devices of each organization that lost more before", async () => {
+    for (const organizations of [1, 2]) {
+      const partner = await fleet.tenant();
+      const crowd =
+        organizations === 1 ? [partner.orgId] : [partner.orgId, await fleet.organization(partner.partnerId)];
+      for (const orgId of crowd) await silent(orgId, 3_500 / organizations, 60);
+      const { orgId } = await fleet.tenant();
+      await silent(orgId, 1, 1);
+      expect(await look()).toBe(3_501);
+      const [row] = await db().read<{ before: number }>(
+        system,
+        sql`SELECT count(*) AS before FROM outbox
+            WHERE subject = ANY (${crowd.map((id) => `events.tenancy.${id}.device.offline`)}::text[])
+              AND id < (SELECT id FROM outbox WHERE subject = ${`events.tenancy.${orgId}.device.offline`})`,
+      );
+      expect(row?.before).toBe(1_000 * organizations);
+    }
   });
 
   it("costs no write while no device can go offline", async () => {

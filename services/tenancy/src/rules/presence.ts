@@ -1,9 +1,25 @@
+import { createCounts } from "@muster/kit";
+
 /** Heartbeats a device may miss before it counts as offline. */
 export const missedMax = 3;
 /** Bytes of an agent's report besides its versions, as JSON. */
 export const maxReportedBytes = 8 * 1024;
 /** Longest pause of the watch after which silent devices are still considered offline. */
 export const watchPauseSeconds = 10;
+
+/**
+ * The organizations, or else the partners, that own half or more of these devices: the next batch of the watch is of
+ * others.
+ */
+export function crowdOf(devices: readonly { org_id: string; partner_id: string }[]): string[] {
+  for (const owner of ["org_id", "partner_id"] as const) {
+    const owned = createCounts();
+    for (const device of devices) owned.add(device[owner], 1);
+    const crowd = [...owned.keys()].filter((id) => owned.of(id) * 2 >= devices.length);
+    if (crowd.length > 0) return crowd;
+  }
+  return [];
+}
 
 /** What of a device's presence matters to a heartbeat. */
 export type Presence = {

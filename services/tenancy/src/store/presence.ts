@@ -129,21 +129,24 @@ export async function takeWatch(tx: Tx, intervalSeconds: number): Promise<{ pati
 }
 
 /**
- * Checks up to `limit` devices whose time has come (index devices_presence_check): those with a heartbeat in the
- * meantime get a new time, the others become offline and are returned. `looked` is the number of both.
+ * Checks up to `limit` devices whose time has come (index devices_presence_check), without those of the organizations
+ * and partners `without`: those with a heartbeat in the meantime get a new time, the others become offline, `gone`.
  */
 export async function findGone(
   tx: Tx,
   caller: Caller,
   intervalSeconds: number,
-  limit: number,
-): Promise<{ looked: number; gone: DeviceRow[] }> {
+  { limit, without }: { limit: number; without: readonly string[] },
+): Promise<{ looked: DeviceRow[]; gone: DeviceRow[] }> {
   const patience = sql`make_interval(secs => ${missedMax * intervalSeconds})`;
   // An update has its own deadline, whatever heartbeats arrived meanwhile.
   const isThere = sql`(devices.status = 'online' AND last_seen_at > clock_timestamp() - ${patience})`;
-  const rows = await tx.query<DeviceRow>(sql`
+  const ids = sql`${[...without]}::uuid[]`;
+  const ofOthers = without.length === 0 ? sql`true` : sql`org_id <> ALL (${ids}) AND partner_id <> ALL (${ids})`;
+  const looked = await tx.query<DeviceRow>(sql`
     WITH due AS (
-      SELECT id FROM devices WHERE status IN ('online', 'updating') AND offline_check_at <= clock_timestamp()
+      SELECT id FROM devices
+      WHERE status IN ('online', 'updating') AND offline_check_at <= clock_timestamp() AND ${ofOthers}
       ORDER BY offline_check_at LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED
     )
     UPDATE devices
@@ -154,7 +157,7 @@ export async function findGone(
         updated_at = CASE WHEN ${isThere} THEN updated_at ELSE clock_timestamp() END
     WHERE id IN (SELECT id FROM due)
     RETURNING ${deviceColumns(caller)}`);
-  return { looked: rows.length, gone: rows.filter(({ status }) => status === "offline") };
+  return { looked, gone: looked.filter(({ status }) => status === "offline") };
 }
 
 /** Deletes discarded enrollments that can no longer complete; returns their number. */
