@@ -117,7 +117,7 @@ async function ensureTemplate(
   return template;
 }
 
-/** PostgreSQL 15 has no such setting. Hashing 14 passwords, and each of a suite's connections, cost 4,096 rounds else. */
+/** One round of SCRAM-SHA-256 per password and per connection, in place of 4,096; PostgreSQL 15 has no such setting. */
 async function applyTestRoles(client: pg.Client, rolesSql: string): Promise<void> {
   await client.query("select set_config(name, '1', false) from pg_settings where name = 'scram_iterations'");
   await applyRoles(client, rolesSql, testRoleVariables);

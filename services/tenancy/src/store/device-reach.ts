@@ -1,6 +1,7 @@
 import { type Query, sql, type Tx } from "@muster/db";
 import type { Caller } from "@muster/kit";
 import { reachedOrganizations, reachedSites } from "./reach.ts";
+import { atLivingSite } from "./site-removals.ts";
 
 /**
  * The rows of `devices` or `device_groups` that a caller reaches: the query's own predicate, besides the policies of
@@ -21,9 +22,7 @@ export function ownBySite({ scope, partnerId, orgId, orgAccess, siteIds }: Calle
     if (orgAccess.mode === "all") return sql`partner_id = ${partnerId}::uuid`;
     return sql`partner_id = ${partnerId}::uuid AND org_id = ANY (${orgAccess.orgIds}::uuid[])`;
   };
-  if (siteIds === null) return own();
-  const living = sql`site_id NOT IN (SELECT r.id FROM site_removals r)`;
-  return sql`${own()} AND site_id = ANY (${siteIds}::uuid[]) AND ${living}`;
+  return siteIds === null ? own() : sql`${own()} AND site_id = ANY (${siteIds}::uuid[]) AND ${atLivingSite}`;
 }
 
 /**
