@@ -5,6 +5,7 @@ const benches: Record<string, () => Promise<{ run(args: string[]): Promise<void>
   auth: () => import("./auth.ts"),
   read: () => import("./read.ts"),
   chaos: () => import("./chaos.ts"),
+  storm: () => import("./storm.ts"),
   webhooks: () => import("./webhooks.ts"),
   "webhooks-paced": () => import("./webhooks-paced.ts"),
   "webhooks-fairness": () => import("./webhooks-fairness.ts"),
