@@ -104,11 +104,20 @@ describe("an agent's token", () => {
     expect(await toldOf(agent.deviceId)).toHaveLength(1);
   });
 
-  it("is refused once its organization is deleted", async () => {
+  it.each(["organization", "partner"] as const)("is refused once its %s is deleted", async (kind) => {
     const agent = await enrolled();
-    await keys.tell("organization", agent.orgId, agent.partnerId, agent.orgId, true);
+    const next = await offered(agent.deviceId);
+    const id = kind === "organization" ? agent.orgId : agent.partnerId;
+    await keys.tell(kind, id, agent.partnerId, kind === "organization" ? id : "", true);
+    for (const digest of [agent.digest, next]) expect(await codeOf(resolve(digest))).toBe("agent_token_revoked");
+  });
+
+  it("is not waited for by the deletion of its organization", async () => {
+    const agent = await enrolled();
+    await keys.db.tx(keys.system, async (tx) => {
+      await lockAgentToken(tx, agent.deviceId);
+      await keys.tell("organization", agent.orgId, agent.partnerId, agent.orgId, true);
+    });
     expect(await codeOf(resolve(agent.digest))).toBe("agent_token_revoked");
-    const row = await keys.db.tx(keys.system, (tx) => lockAgentToken(tx, agent.deviceId));
-    expect(row?.revoked_at).not.toBeNull();
   });
 });

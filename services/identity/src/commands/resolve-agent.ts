@@ -11,7 +11,7 @@ import { type EdgeAgentRow, findAgentByDigest, lockAgentToken, promoteAgentToken
 export async function resolveAgent(db: Database, digest: Uint8Array, now: Date): Promise<EdgeAgentRow | null> {
   const row = await findAgentByDigest(db, digest);
   if (!row) return null;
-  // A deleted tenant's tokens are on their way to be revoked: they are answered as if that had happened.
+  // A deleted tenant's tokens keep their rows until the purge, as many as they are.
   if (row.is_revoked || row.org_status === "deleted" || row.partner_status === "deleted") throw revoked();
   if (!row.is_next) return row;
   const change = await db.tx({ caller: systemCaller("identity"), actsFor: row.org_id }, async (tx) => {

@@ -9,7 +9,6 @@ import type { KeyDeps } from "../deps.ts";
 import { afterChange, announce } from "../emits/changes.ts";
 import { recordFact } from "../emits/key-facts.ts";
 import { recordDomain } from "../emits/sso-facts.ts";
-import { revokeTenantAgentTokens } from "../store/agent-tokens.ts";
 import { revokeTenantApiKeys, type Tenant } from "../store/api-keys.ts";
 import { endTenantEnrollmentKeys } from "../store/enrollment-keys.ts";
 import { disableTenantPrincipals } from "../store/service-principals.ts";
@@ -21,9 +20,10 @@ type Revoked = Omit<RevokeTenantCredentialsResponse, "$typeName" | "$unknown">;
 
 /**
  * Revokes all keys of a tenant, disables its principals, ends its enrollment keys and its users' sessions in the given
- * transaction: an audit row per key and principal, and one message to the gateways in total. Agents' tokens and
- * verified domains end only with the tenant's deletion: an agent without a token cannot return without manual work at
- * its device.
+ * transaction: an audit row per key and principal, and one message to the gateways in total. Verified domains end only
+ * with the tenant's deletion. So do agents' tokens, since an agent without a token cannot return without manual work at
+ * its device; they are not touched here, however many there are: `resolveAgent` refuses those of a deleted tenant, and
+ * the purge deletes them.
  */
 export async function revokeTenant(
   tx: Tx,
@@ -36,7 +36,6 @@ export async function revokeTenant(
   const keys = await revokeTenantApiKeys(tx, tenant, now);
   const enrollmentKeys = await endTenantEnrollmentKeys(tx, tenant, now);
   if (reason === "tenant_deleted") {
-    await revokeTenantAgentTokens(tx, tenant, now);
     for (const row of await deleteTenantDomains(tx, tenant)) {
       const before = { domain: row.domain, verified: row.verified_at !== null };
       recordDomain(tx, who, row, "sso.domain.delete", { reason, changes: { before, after: {} } }, now);

@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
 import { type Database, sql, type Tx } from "@muster/db";
-import { ofTenant, type Tenant } from "./api-keys.ts";
 
 /** An agent as gateways hold it. */
 export type EdgeAgentRow = {
@@ -119,12 +118,6 @@ export function revokeAgentTokens(tx: Tx, deviceIds: readonly string[], now: Dat
     WHERE device_id IN (SELECT device_id FROM agent_tokens WHERE device_id = ANY (${[...deviceIds]}::uuid[])
                         AND revoked_at IS NULL ORDER BY device_id FOR UPDATE)
     RETURNING ${columns}`);
-}
-
-/** Ends the tokens of all agents of a tenant (indexes agent_tokens_of_…); returns their number. */
-export function revokeTenantAgentTokens(tx: Tx, tenant: Tenant, now: Date): Promise<number> {
-  return tx.execute(sql`
-    UPDATE agent_tokens SET revoked_at = ${now}, version = version + 1 WHERE ${ofTenant(tenant)} AND revoked_at IS NULL`);
 }
 
 export type DeviceState = { deviceId: string; version: number; quarantined: boolean };
