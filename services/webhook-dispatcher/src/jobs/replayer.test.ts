@@ -155,6 +155,8 @@ describe("a replay", () => {
       queued: 4n,
       outcomes: { pending: 0n, failed: 4n },
     });
+    const { page } = await dispatcher.deliveries(admin).listDeliveries({ webhookId: webhook.id, status: "failed" });
+    expect(page?.total).toBe(4n);
     expect(await dispatcher.queuedOf(webhook.id)).toBe(0);
     expect(await outcome(dispatcher.replays(admin).cancelReplay({ webhookId: webhook.id, id }))).toBe("ok");
   });

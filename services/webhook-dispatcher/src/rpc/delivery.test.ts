@@ -1,4 +1,4 @@
-import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { type Timestamp, timestampFromDate, timestampMs } from "@bufbuild/protobuf/wkt";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { type Caller, uuidv7 } from "@muster/kit";
 import { asOwner, callers, outcome } from "@muster/testing";
@@ -11,6 +11,22 @@ let webhookId: string;
 const inserted = (text: string, values: unknown[]) =>
   asOwner(dispatcher.database, async (client) => void (await client.query(text, values)));
 const at = (secondsAgo: number) => new Date(Date.now() - secondsAgo * 1_000);
+/** A dead letter for each failed delivery, a queue row for each that is open, as they are stored together. */
+async function keepUndelivered(ofWebhook: string) {
+  await inserted(
+    `INSERT INTO webhook_dead_letters (id, org_id, partner_id, webhook_id, delivery_id, delivery_created_at, event, event_id,
+                                       reason, attempts, created_at)
+     SELECT gen_random_uuid(), org_id, partner_id, webhook_id, id, created_at, event, event_id, 'x', attempt, now()
+     FROM webhook_deliveries WHERE webhook_id = $1 AND status = 'failed'`,
+    [ofWebhook],
+  );
+  await inserted(
+    `INSERT INTO webhook_queue (delivery_id, created_at, webhook_id, org_id, partner_id, event_id, due_at)
+     SELECT id, created_at, webhook_id, org_id, partner_id, event_id, now() + interval '1 day'
+     FROM webhook_deliveries WHERE webhook_id = $1 AND status IN ('pending', 'retrying')`,
+    [ofWebhook],
+  );
+}
 beforeAll(async () => {
   ({ admin } = await dispatcher.organization());
   webhookId = (await dispatcher.webhook(admin, receiver)).id;
@@ -29,6 +45,7 @@ beforeAll(async () => {
       [uuidv7(), at(n), webhookId, admin.orgId, admin.partnerId, event, status, attempt, answer],
     );
   }
+  await keepUndelivered(webhookId);
 });
 
 describe("deliveries of a webhook", () => {
@@ -47,6 +64,31 @@ describe("deliveries of a webhook", () => {
     [{ answer: "none" }, 1],
   ])("are narrowed by %j to %d", async (filter, expected) => {
     expect(await count(filter)).toBe(expected);
+  });
+
+  it.each([100, 11_000])("that failed are pages of the same list, with %d of them", async (failures) => {
+    const { admin: reader } = await dispatcher.organization();
+    const { id } = await dispatcher.webhook(reader, receiver);
+    await inserted(
+      `INSERT INTO webhook_deliveries (id, created_at, webhook_id, org_id, partner_id, event_id, event, status, attempt,
+                                       response_status)
+       SELECT gen_random_uuid(), $2::timestamptz - n * interval '1 millisecond', $1, $3, $4, gen_random_uuid(),
+              'device.online', s, 1, CASE s WHEN 'failed' THEN 503 ELSE 204 END
+       FROM generate_series(1, $5::int) n, unnest(ARRAY['failed', 'delivered']) s`,
+      [id, at(0), reader.orgId, reader.partnerId, failures],
+    );
+    await keepUndelivered(id);
+    const filter = { webhookId: id, answer: "5xx" };
+    const read = (page: object) =>
+      dispatcher.deliveries(reader).listDeliveries({ ...filter, page: { limit: 30, ...page } });
+    const first = await read({});
+    const second = await read({ cursor: first.page?.nextCursor });
+    expect(first.page?.total).toBe(BigInt(failures));
+    const seen = [...first.deliveries, ...second.deliveries];
+    expect(seen.map(({ status }) => status)).toEqual(Array(60).fill("failed"));
+    const times = seen.map(({ createdAt }) => timestampMs(createdAt as Timestamp));
+    expect(times).toEqual(times.toSorted((a, b) => b - a));
+    expect(new Set(seen.map((each) => each.id)).size).toBe(60);
   });
 
   it("are narrowed by time: from an instant on, until before another", async () => {
@@ -80,6 +122,8 @@ describe("deliveries of a webhook", () => {
 
 describe("lists over all organizations", () => {
   it("hold what the caller reaches and nothing else", async () => {
+    const { admin } = await dispatcher.organization();
+    const webhookId = (await dispatcher.webhook(admin, receiver)).id;
     const { admin: other } = await dispatcher.organization();
     const otherId = (await dispatcher.webhook(other, receiver)).id;
     const permissions = admin.permissions;

@@ -3,6 +3,7 @@ import type { CallContext, Page } from "@muster/kit";
 import { inSight, type ListPage, readNewestPage } from "@muster/service";
 import type { Answer } from "../rules/delivery-filter.ts";
 import { headersOfFirst } from "../rules/request.ts";
+import { undelivered } from "./undelivered.ts";
 
 export type DeliveryStatus = "pending" | "delivered" | "failed" | "retrying";
 
@@ -67,19 +68,27 @@ function answeredWith(answer: Answer | null): Query {
   return sql`t.response_status BETWEEN ${answer.from}::int AND ${answer.to}::int`;
 }
 
-/** A page of one webhook's deliveries, newest first (index webhook_deliveries_by_webhook). */
-export function listDeliveries(
+/** Whether no delivery that was delivered meets the filter: its receiver answered with 2xx. */
+function leavesOutDelivered({ status, answer }: DeliveryFilter): boolean {
+  if (status !== null) return status !== "delivered";
+  return answer === "none" || (answer !== null && (answer.from > 299 || answer.to < 200));
+}
+
+/** A page of one webhook's deliveries, newest first (index webhook_deliveries_by_webhook, or `undelivered`). */
+export async function listDeliveries(
   db: Database,
   who: CallContext,
-  { webhookId, status, event, from, to, answer }: DeliveryFilter,
+  filter: DeliveryFilter,
   page: Page,
 ): Promise<ListPage<DeliveryRow>> {
+  const { webhookId, status, event, from, to, answer } = filter;
   const where = sql`t.webhook_id = ${webhookId} AND (${status}::text IS NULL OR t.status = ${status}::text)
     AND (${event}::text IS NULL OR t.event = ${event}::text)
     AND (${from}::timestamptz IS NULL OR t.created_at >= ${from}::timestamptz)
     AND (${to}::timestamptz IS NULL OR t.created_at < ${to}::timestamptz)
     AND ${answeredWith(answer)}`;
-  const list = { table: sql`webhook_deliveries`, columns: sql`${columns}, ${body}`, where };
+  const fewer = leavesOutDelivered(filter) ? await undelivered(db, who, webhookId) : null;
+  const list = { table: fewer ?? sql`webhook_deliveries`, columns: sql`${columns}, ${body}`, where };
   return readNewestPage<DeliveryRow>(db, who, list, page);
 }
 
