@@ -1,6 +1,7 @@
 import { type Database, type Query, sql } from "@muster/db";
 import { AppError, type CallContext, type Caller, type Page, validationError } from "@muster/kit";
 import { deviceStatuses } from "../rules/device.ts";
+import { findGroupMembers, type GroupMembers, walkMembers } from "./device-group-filter.ts";
 import { type Counted, countUpToMany, inIndexOrder, type Order, readNewestPage } from "./device-page.ts";
 import { findOwner, ownBySite, reachedBySite } from "./device-reach.ts";
 import { type DeviceRow, deviceColumns } from "./devices.ts";
@@ -46,13 +47,15 @@ export async function listDevices(
   const searchEndsMs = slow.length === 0 ? null : performance.now() + searchTimeoutMs;
   const bounded = searchEndsMs !== null && searchEndsMs < (deadlineMs ?? Number.POSITIVE_INFINITY);
   const order = filter.sort === null ? {} : { order: orderOf(filter.sort) };
-  const list = { ...counted(caller, conditions(filter)), columns: deviceColumns(caller), ...order };
   try {
     return await db.tx(
       { caller, meta, deadlineMs: bounded ? searchEndsMs : deadlineMs },
       async (tx) => {
-        const [, owner, listed] = await Promise.all([
+        const members = filter.groupId === "" ? null : await findGroupMembers(tx, filter.groupId);
+        const list = { ...counted(caller, conditions(filter, members)), columns: deviceColumns(caller), ...order };
+        const [, , owner, listed] = await Promise.all([
           isInOrder(caller, filter) && inIndexOrder(tx),
+          members?.isLarge && filter.sort === null && walkMembers(tx),
           filter.orgId === "" || findOwner(tx, caller, filter.orgId, true),
           readNewestPage<DeviceRow>(tx, list, page),
         ]);
@@ -89,10 +92,12 @@ export async function countByStatus(
   places: DevicePlaces,
 ): Promise<{ status: string; count: number; isEstimate: boolean }[] | null> {
   const { caller } = context;
-  const inPlaces = ofPlaces(places).reduce(and, sql`true`);
   return db.tx(
     context,
     async (tx) => {
+      const members = places.groupId === "" ? null : await findGroupMembers(tx, places.groupId);
+      if (members?.isLarge) await walkMembers(tx);
+      const inPlaces = ofPlaces(places, members).reduce(and, sql`true`);
       if (places.orgId !== "" && (await findOwner(tx, caller, places.orgId, true)) === null) return null;
       const counts = [];
       for (const status of deviceStatuses) {
@@ -122,8 +127,11 @@ function orderOf(sort: DeviceSort): Order {
 
 const and = (all: Query, part: Query): Query => sql`${all} AND ${part}`;
 
-function conditions({ statuses, os, agentVersion, label, seenAfter, seenBefore, search, ...places }: DeviceFilter) {
-  const parts = ofPlaces(places);
+function conditions(
+  { statuses, os, agentVersion, label, seenAfter, seenBefore, search, ...places }: DeviceFilter,
+  members: GroupMembers | null,
+) {
+  const parts = ofPlaces(places, members);
   if (statuses.length === 1) parts.push(sql`status = ${statuses[0]}`);
   if (statuses.length > 1) parts.push(sql`status = ANY (${statuses}::text[])`);
   if (os !== "") parts.push(sql`os = ${os}`);
@@ -139,15 +147,10 @@ function conditions({ statuses, os, agentVersion, label, seenAfter, seenBefore, 
   return parts.reduce(and, sql`true`);
 }
 
-function ofPlaces({ orgId, siteId, groupId }: DevicePlaces): Query[] {
+function ofPlaces({ orgId, siteId }: DevicePlaces, members: GroupMembers | null): Query[] {
   const parts: Query[] = [];
   if (orgId !== "") parts.push(sql`org_id = ${orgId}::uuid`);
   if (siteId !== "") parts.push(sql`site_id = ${siteId}::uuid`);
-  if (groupId !== "") {
-    // Through the group, so that one out of the caller's sight shows nothing.
-    parts.push(sql`id IN (
-      SELECT m.device_id FROM device_group_members m JOIN device_groups g ON g.id = m.group_id WHERE g.id = ${groupId}::uuid
-    )`);
-  }
+  if (members) parts.push(members.condition);
   return parts;
 }
