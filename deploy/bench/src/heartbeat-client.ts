@@ -32,6 +32,10 @@ let refused = 0;
 let samples: number[] = [];
 let onDone: () => void = () => {};
 
+function fail(error: Error): never {
+  throw error;
+}
+
 /** Bytes of the reply that begins here; 0 while it is not whole. */
 function replyBytes(bytes: Buffer): number {
   const end = bytes.indexOf(headEnd);
@@ -65,6 +69,9 @@ const lanes = await Promise.all(
     await new Promise((resolve, reject) => socket.once("connect", resolve).once("error", reject));
     const lane = { socket, sentMs: 0, pending: nothing };
     socket.on("data", (data) => hear(lane, data));
+    // A round ends with the last lane: one that ended without its reply would hold the bench for ever.
+    socket.on("error", fail);
+    socket.on("close", () => fail(new Error("the gateway closed a connection")));
     return lane;
   }),
 );

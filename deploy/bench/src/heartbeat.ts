@@ -48,10 +48,16 @@ export async function run(args: string[] = []): Promise<void> {
       String(connections),
       file,
     ]);
-    await once(client, "message");
+    const ended = once(client, "exit").then(([code, signal]): never => {
+      throw new Error(`the load side ended (${code ?? signal})`);
+    });
+    // Before and after the rounds nobody waits for it.
+    ended.catch(() => {});
+    await Promise.race([once(client, "message"), ended]);
     const round = async (ms: number): Promise<Round> => {
       client.send({ ms });
-      return (await once(client, "message"))[0] as Round;
+      const [said] = await Promise.race([once(client, "message"), ended]);
+      return said as Round;
     };
     // Every agent is asked for at identity once, and comes online.
     const cold: Round[] = [];
