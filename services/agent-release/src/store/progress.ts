@@ -1,5 +1,5 @@
 import { type Database, sql, sqlName, type Tx } from "@muster/db";
-import { type CallContext, decodeCursor, type Page } from "@muster/kit";
+import { type CallContext, decodeCursor, foreignCursor, type Page } from "@muster/kit";
 import { inSight, type ListPage, readListPage } from "@muster/service";
 import type { AttemptRow } from "./attempts.ts";
 import type { RolloutRow } from "./rollouts.ts";
@@ -22,18 +22,21 @@ export async function bucketSecondsOf(tx: Tx, rolloutId: string, wanted: number)
 /** The events in each bucket of time, oldest first; empty buckets are omitted. */
 export function progressOf(tx: Tx, rolloutId: string, seconds: number): Promise<Bucket[]> {
   const begin = (column: "offered_at" | "returned_at" | "ended_at") =>
-    sql`to_timestamp(floor(extract(epoch FROM ${sqlName(column)}) / ${seconds}::int) * ${seconds}::int)`;
+    sql`date_bin(make_interval(secs => ${seconds}::int), ${sqlName(column)}, to_timestamp(0))`;
   return tx.query<Bucket>(sql`
-    SELECT at, count(*) FILTER (WHERE what = 'offered')::int AS offered, count(*) FILTER (WHERE what = 'returned')::int AS returned,
-           count(*) FILTER (WHERE what = 'succeeded')::int AS succeeded, count(*) FILTER (WHERE what = 'failed')::int AS failed
+    SELECT at, coalesce(sum(n) FILTER (WHERE what = 'offered'), 0)::int AS offered,
+           coalesce(sum(n) FILTER (WHERE what = 'returned'), 0)::int AS returned,
+           coalesce(sum(n) FILTER (WHERE what = 'succeeded'), 0)::int AS succeeded,
+           coalesce(sum(n) FILTER (WHERE what = 'failed'), 0)::int AS failed
     FROM (
-      SELECT ${begin("offered_at")} AS at, 'offered' AS what FROM update_attempt WHERE rollout_id = ${rolloutId}::uuid
+      SELECT ${begin("offered_at")} AS at, 'offered' AS what, count(*) AS n
+      FROM update_attempt WHERE rollout_id = ${rolloutId}::uuid GROUP BY 1
       UNION ALL
-      SELECT ${begin("returned_at")}, 'returned' FROM update_attempt
-      WHERE rollout_id = ${rolloutId}::uuid AND returned_at IS NOT NULL
+      SELECT ${begin("returned_at")}, 'returned', count(*) FROM update_attempt
+      WHERE rollout_id = ${rolloutId}::uuid AND returned_at IS NOT NULL GROUP BY 1
       UNION ALL
-      SELECT ${begin("ended_at")}, state FROM update_attempt
-      WHERE rollout_id = ${rolloutId}::uuid AND ended_at IS NOT NULL
+      SELECT ${begin("ended_at")}, state, count(*) FROM update_attempt
+      WHERE rollout_id = ${rolloutId}::uuid AND ended_at IS NOT NULL GROUP BY 1, 2
     ) AS facts
     GROUP BY at ORDER BY at LIMIT ${bucketsMax + 1}`);
 }
@@ -48,7 +51,10 @@ export function expectedEnd(row: RolloutRow, buckets: readonly Bucket[], seconds
   return new Date(now.getTime() + (row.in_flight / perSecond) * 1_000);
 }
 
-/** Attempts of a rollout whose devices the caller reaches, newest first. */
+/** An attempt with its time in microseconds since 1970, by which lists go on. */
+type ListedAttempt = AttemptRow & { offered_micros: string };
+
+/** Attempts of a rollout whose devices the caller reaches, newest first (index update_attempt_rollout). */
 export function listAttempts(
   db: Database,
   who: CallContext,
@@ -57,19 +63,20 @@ export function listAttempts(
 ): Promise<ListPage<AttemptRow>> {
   const { siteIds } = who.caller;
   const ofSites = siteIds === null ? sql`true` : sql`t.site_id = ANY (${[...siteIds]}::uuid[])`;
-  return readListPage<AttemptRow>(
+  return readListPage<ListedAttempt>(
     db,
     who,
     {
       table: sql`update_attempt`,
-      columns: sql`t.*`,
+      columns: sql`t.*, (extract(epoch FROM t.offered_at) * 1000000)::bigint::text AS offered_micros`,
       wanted: sql`${inSight(who.caller)} AND ${ofSites} AND t.rollout_id = ${rolloutId}::uuid
         AND (${state}::text = '' OR t.state = ${state}::text) AND (${reason}::text = '' OR t.reason = ${reason}::text)`,
-      order: sql`date_trunc('milliseconds', t.offered_at) DESC, t.id DESC`,
-      position: (row) => [row.offered_at.toISOString(), row.id],
+      order: sql`t.offered_at DESC, t.id DESC`,
+      position: (row) => [row.offered_micros, row.id],
       behind(cursor) {
-        const [time, id] = decodeCursor(cursor, ["time", "uuid"]);
-        return sql`(date_trunc('milliseconds', t.offered_at), t.id) < (${time}::timestamptz, ${id}::uuid)`;
+        const [micros, id] = decodeCursor(cursor, ["text", "uuid"]);
+        if (!/^\d{1,16}$/.test(micros)) throw foreignCursor();
+        return sql`(t.offered_at, t.id) < (to_timestamp(0) + ${micros}::bigint * interval '1 microsecond', ${id}::uuid)`;
       },
     },
     page,
