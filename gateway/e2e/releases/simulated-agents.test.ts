@@ -432,12 +432,13 @@ describe("a process that is killed between the grant and the reply", () => {
         },
         patienceMs,
       );
-      expect((await agent.heartbeat()).body.updates).toEqual(offers);
+      const { updates } = (await agent.heartbeat()).body;
       const { rows: attempts } = await owner.query(
-        "SELECT state FROM agent_release.update_attempt WHERE device_id = $1",
+        "SELECT state, reason FROM agent_release.update_attempt WHERE device_id = $1",
         [agent.id],
       );
-      expect(attempts).toEqual([{ state: "offered" }]);
+      expect(attempts).toEqual([{ state: "offered", reason: null }]);
+      expect(updates).toEqual(offers);
       expect(await miscounted()).toEqual([]);
     },
     180_000,
