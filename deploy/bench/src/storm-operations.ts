@@ -47,8 +47,8 @@ export const oneOf = <T>(all: readonly T[]): T | undefined => all[randomInt(Math
 export const happens = (share: number) => Math.random() < share;
 
 /**
- * The newest records of each kind, `most` of them: few, so that operations meet at the same rows. The record with the id
- * `without` is left out. `secrets` holds keys with which devices enroll.
+ * The newest records of each kind, `most` of them: few, so that operations meet at the same rows. The record with the
+ * id `without` is left out. `secrets` holds keys with which devices enroll.
  */
 export class Records {
   readonly #ids = new Map<string, string[]>();
