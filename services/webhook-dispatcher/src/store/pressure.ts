@@ -18,7 +18,7 @@ export async function behindOf(tx: Tx, { olderMs, ...slots }: PressureLimits): P
   const [, webhooks, organizations] = await Promise.all([
     byIndexAlone(tx),
     tx.query<Behind>(sql`
-      WITH RECURSIVE ${queuedWebhooks}, ${sendable(slots)}
+      WITH RECURSIVE ${queuedWebhooks()}, ${sendable(slots)}
       SELECT org_id AS "orgId", id AS "webhookId" FROM sendable WHERE first_due_at < ${before}`),
     tx.query<Behind>(sql`
       WITH RECURSIVE orgs AS (
@@ -43,7 +43,7 @@ export async function queueAge(tx: Tx, slots: Slots): Promise<{ rows: number; ol
   const [, [row]] = await Promise.all([
     byIndexAlone(tx),
     tx.query<{ rows: number; oldest: number | null }>(sql`
-      WITH RECURSIVE ${queuedWebhooks}, ${sendable(slots)}
+      WITH RECURSIVE ${queuedWebhooks()}, ${sendable(slots)}
       SELECT (SELECT reltuples::bigint FROM pg_class WHERE oid = 'webhook_queue'::regclass) AS rows,
              extract(epoch FROM statement_timestamp() - min(least(first_due_at, retry_due_at)))::float8 AS oldest
       FROM sendable`),

@@ -1,15 +1,34 @@
-import { describe, expect, it } from "@jest/globals";
+import { beforeAll, describe, expect, it } from "@jest/globals";
+import { sql, type Tx } from "@muster/db";
 import { uuidv7 } from "@muster/kit";
 import { asOwner } from "@muster/testing";
 import { ownDispatcher } from "../testing/own-dispatcher.ts";
-import { behindOf } from "./pressure.ts";
+import { behindOf, queueAge } from "./pressure.ts";
 import { claimDue, nextDueMs } from "./queue.ts";
 
 const { dispatcher } = ownDispatcher();
 const slots = { endpointSlots: 8, organizationSlots: 64, hostSlots: 256 };
+const partners = { rooms: new Map(), otherRoom: 256 };
+const claim = () => claimDue(dispatcher.database.db, { ...slots, most: 256, leaseMs: 45_000, partners });
+
+/** Queues a delivery of each of the 10,000 webhooks, or of the first `most`. */
+const queue = (dueIn: string, isRetry: boolean, most = 10_000) =>
+  dispatcher.change(
+    `INSERT INTO webhook_queue (delivery_id, created_at, webhook_id, org_id, partner_id, event_id, due_at, is_retry, attempt)
+     SELECT gen_random_uuid(), now(), id, org_id, partner_id, gen_random_uuid(), now() + $1::interval, $2::boolean, $2::boolean::int
+     FROM (SELECT * FROM webhooks ORDER BY id LIMIT $3) AS w`,
+    [dueIn, isRetry, most],
+  );
+
+/** Lookups and scans in the tables of webhooks so far, by this connection. */
+const lookups = async (tx: Tx) => {
+  const rows = await tx.query<{ n: number }>(sql`
+    SELECT sum(coalesce(idx_scan, 0) + seq_scan)::int AS n FROM pg_stat_xact_user_tables WHERE relname LIKE 'webhook%'`);
+  return rows[0]?.n ?? 0;
+};
 
 describe("the queue of a partner with 10,000 webhooks", () => {
-  it("is claimed from, and looked at, by a key for each webhook", async () => {
+  beforeAll(async () => {
     // Statistics of a time without webhooks: of the plan nothing may depend on them.
     await asOwner(dispatcher.database, (owner) => owner.query("ANALYZE"));
     await dispatcher.change(
@@ -23,14 +42,61 @@ describe("the queue of a partner with 10,000 webhooks", () => {
     await dispatcher.change(
       "INSERT INTO webhook_endpoint_state (webhook_id, org_id, partner_id) SELECT id, org_id, partner_id FROM webhooks",
     );
+  });
+
+  it("is claimed from, and looked at, without a lookup for a webhook whose retry is due later", async () => {
+    await dispatcher.change("DELETE FROM webhook_queue");
+    await queue("1 hour", true);
+    await queue("-61 s", false, 3);
+    await queue("-1 s", true, 2);
+    await dispatcher.upkeep(async (tx) => {
+      const before = await lookups(tx);
+      expect(await behindOf(tx, { ...slots, olderMs: 60_000 })).toHaveLength(3);
+      expect((await queueAge(tx, slots)).oldestDueSeconds).toBeGreaterThan(60);
+      expect(await nextDueMs(tx, 1_000)).toBe(0);
+      expect((await lookups(tx)) - before).toBeLessThan(300);
+    });
+    expect((await claim()).claims).toHaveLength(5);
+    expect((await claim()).claims).toEqual([]);
+    // What is claimed is due again when its lease of 45 s ends.
+    expect(await dispatcher.upkeep((tx) => nextDueMs(tx, 60_000))).toBeGreaterThan(30_000);
+  }, 60_000);
+
+  it("says when the next retry is due", async () => {
+    await dispatcher.change("DELETE FROM webhook_queue");
+    await queue("1 hour", true);
+    await queue("20 s", true, 1);
+    const ms = await dispatcher.upkeep((tx) => nextDueMs(tx, 60_000));
+    expect(ms).toBeGreaterThan(10_000);
+    expect(ms).toBeLessThanOrEqual(20_000);
+    expect(await dispatcher.upkeep((tx) => nextDueMs(tx, 1_000))).toBe(1_000);
+  });
+
+  it("is claimed from past open breakers, however many retries are due behind them", async () => {
+    await dispatcher.change("DELETE FROM webhook_queue");
+    await queue("-2 s", true);
+    await queue("-1 s", false);
+    await dispatcher.change("UPDATE webhook_endpoint_state SET open_until = now() + interval '30 s'");
     await dispatcher.change(
-      `INSERT INTO webhook_queue (delivery_id, created_at, webhook_id, org_id, partner_id, event_id, due_at)
-       SELECT gen_random_uuid(), now(), id, org_id, partner_id, gen_random_uuid(), now() - interval '1 s'
-       FROM webhooks, generate_series(1, 2)`,
+      "UPDATE webhook_endpoint_state SET open_until = NULL WHERE webhook_id IN (SELECT id FROM webhooks ORDER BY id LIMIT 4)",
     );
-    const partners = { rooms: new Map(), otherRoom: 256 };
-    const { claims } = await claimDue(dispatcher.database.db, { ...slots, most: 256, leaseMs: 45_000, partners });
-    expect(claims).toHaveLength(256);
+    const { claims } = await claim();
+    expect(claims).toHaveLength(8);
+    await dispatcher.upkeep(async (tx) => {
+      const ms = await nextDueMs(tx, 60_000);
+      expect(ms).toBeGreaterThan(10_000);
+      expect(ms).toBeLessThanOrEqual(30_000);
+      expect(await behindOf(tx, { ...slots, olderMs: 0 })).toEqual([]);
+    });
+    await dispatcher.change("UPDATE webhook_endpoint_state SET open_until = NULL");
+    expect((await claim()).claims).toHaveLength(256);
+  }, 60_000);
+
+  it("is claimed from, and looked at, by a key for each webhook", async () => {
+    await dispatcher.change("DELETE FROM webhook_queue");
+    await queue("-1 s", false);
+    await queue("-1 s", false);
+    expect((await claim()).claims).toHaveLength(256);
     // The planner compared each webhook with each here: 8 s and more, which ends the statement.
     expect(await dispatcher.upkeep((tx) => nextDueMs(tx, 1_000))).toBe(0);
     expect(await dispatcher.upkeep((tx) => behindOf(tx, { ...slots, olderMs: 60_000 }))).toEqual([]);

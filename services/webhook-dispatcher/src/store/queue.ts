@@ -74,7 +74,7 @@ export async function claimDue(
     SELECT pg_advisory_xact_lock(${claimLock}::bigint), set_config('enable_bitmapscan', 'off', true),
            set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)`;
   const due = sql`
-    WITH RECURSIVE ${queuedWebhooks}, ${knownWebhooks(limits)},
+    WITH RECURSIVE ${queuedWebhooks()}, ${knownWebhooks(limits)},
     bound AS MATERIALIZED (
       SELECT k.*, coalesce(p.room, ${partners.otherRoom}::int) AS partner_slots
       FROM known k
@@ -195,13 +195,16 @@ export async function claimDue(
   return { claims, payloads, blocked: rows.find(({ blocked }) => blocked !== null)?.blocked ?? [] };
 }
 
-/** Milliseconds until a delivery of an active webhook may be due, `most` when none is queued; reads only. */
+/** Milliseconds until a delivery of an active webhook or the end of an open breaker may be due, at most `most`; reads only. */
 export async function nextDueMs(tx: Tx, most: number): Promise<number> {
   const [, [row]] = await Promise.all([
     byIndexAlone(tx),
-    tx.query<{ ms: number }>(sql`
-      WITH RECURSIVE ${queuedWebhooks}
-      SELECT coalesce(min(extract(epoch FROM greatest(d.due_at, s.open_until) - statement_timestamp()) * 1000), ${most}::int)::float8 AS ms
+    tx.query<{ ms: number | null }>(sql`
+      WITH RECURSIVE ${queuedWebhooks(most)}
+      SELECT extract(epoch FROM least(
+               min(greatest(d.due_at, s.open_until)),
+               (SELECT min(open_until) FROM webhook_endpoint_state WHERE open_until > statement_timestamp())
+             ) - statement_timestamp())::float8 * 1000 AS ms
       FROM ${webhooksOfQueue}
       CROSS JOIN LATERAL (
         (SELECT q.due_at FROM webhook_queue q WHERE q.webhook_id = w.id AND NOT q.is_retry ORDER BY q.due_at LIMIT 1)

@@ -1,15 +1,38 @@
 import { type Query, sql } from "@muster/db";
 
+/** Retries that fall due, of which the webhooks are read one by one; of more, all webhooks with queued deliveries are. */
+const mostRetries = 2_000;
+
+const skipsTo = (webhooks: Query, where: Query) => sql`
+  (SELECT q.webhook_id FROM webhook_queue q WHERE ${where} ORDER BY q.webhook_id LIMIT 1)
+  UNION ALL
+  SELECT (SELECT q.webhook_id FROM webhook_queue q
+          WHERE ${where} AND q.webhook_id > e.webhook_id ORDER BY q.webhook_id LIMIT 1)
+  FROM ${webhooks} e WHERE e.webhook_id IS NOT NULL`;
+
 /**
- * For WITH RECURSIVE: `queued`, the webhooks with queued deliveries, and a null. It takes one index lookup
- * (webhook_queue_due) per webhook, however many rows it has.
+ * For WITH RECURSIVE: `queued`, the webhooks with leased deliveries, and those without an open breaker that have waiting
+ * first attempts or retries that are due within `withinMs` from now; now and then others. It takes one index lookup for
+ * each of them, and none for those whose retries are due later (webhook_queue_firsts, webhook_queue_retries).
  */
-export const queuedWebhooks = sql`
-  queued AS (
-    (SELECT webhook_id FROM webhook_queue ORDER BY webhook_id LIMIT 1)
-    UNION ALL
-    SELECT (SELECT q.webhook_id FROM webhook_queue q WHERE q.webhook_id > e.webhook_id ORDER BY q.webhook_id LIMIT 1)
-    FROM queued e WHERE e.webhook_id IS NOT NULL
+export const queuedWebhooks = (withinMs = 0) => sql`
+  retries AS MATERIALIZED (
+    SELECT q.webhook_id FROM webhook_queue q
+    WHERE q.is_retry AND NOT q.leased AND q.due_at <= statement_timestamp() + ${withinMs}::int * interval '1 millisecond'
+    ORDER BY q.due_at LIMIT ${mostRetries}::int + 1
+  ),
+  width AS MATERIALIZED (SELECT count(*) > ${mostRetries}::int AS beyond FROM retries),
+  firsts AS (${skipsTo(sql`firsts`, sql`NOT (SELECT beyond FROM width) AND NOT q.is_retry AND NOT q.leased`)}),
+  everything AS (${skipsTo(sql`everything`, sql`(SELECT beyond FROM width)`)}),
+  queued AS MATERIALIZED (
+    SELECT u.webhook_id
+    FROM (
+      SELECT webhook_id FROM firsts UNION SELECT webhook_id FROM everything
+      UNION SELECT webhook_id FROM retries WHERE NOT (SELECT beyond FROM width)
+    ) AS u
+    WHERE u.webhook_id NOT IN (SELECT s.webhook_id FROM webhook_endpoint_state s WHERE s.open_until > statement_timestamp())
+    UNION
+    SELECT webhook_id FROM webhook_queue WHERE leased
   )`;
 
 /**
