@@ -171,6 +171,27 @@ describe("tx", () => {
     await expect(db.read(anyone, write)).rejects.toMatchObject({ code: "25006" });
   });
 
+  it("in one flight is undone whole when a statement fails, and statements see what earlier ones wrote", async () => {
+    const count = sql`select count(*)::int as n from open_note where id between 60 and 69`;
+    const failing = db.inOneFlight(anyone, async (t) => {
+      await Promise.all([t.execute(sql`insert into open_note values (60)`), t.query(sql`select 1 / 0`)]);
+    });
+    await expect(failing).rejects.toMatchObject({ code: "22012" });
+    const counts = db.inOneFlight(anyone, (t) =>
+      Promise.all([t.query(count), t.execute(sql`insert into open_note values (61)`), t.query(count)]),
+    );
+    expect(await counts).toEqual([[{ n: 0 }], 1, [{ n: 1 }]]);
+    expect(await db.read(anyone, count)).toEqual([{ n: 1 }]);
+  });
+
+  it("in one flight with the same statement twice, first and later, reads each one's rows", async () => {
+    const rowOf = (n: number) => sql`select ${n}::int as n, ${n === 2 ? null : "text"}::text as t, now() as at`;
+    for (let round = 0; round < 3; round++) {
+      const rows = await db.inOneFlight(anyone, (t) => Promise.all([1, 2].map((n) => t.query(rowOf(n)))));
+      expect(rows).toMatchObject([[{ n: 1, t: "text", at: expect.any(Date) }], [{ n: 2, t: null }]]);
+    }
+  });
+
   it("takes one statement per text", async () => {
     await expect(db.read(anyone, sql`select 1; select 2`)).rejects.toMatchObject({ code: "42601" });
   });

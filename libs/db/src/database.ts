@@ -86,7 +86,7 @@ export function openDatabase({ url, max, name, log, prepare = "auto", standby }:
   async function once<T>(
     who: Who,
     fn: (t: Tx) => Promise<T>,
-    options: TxOptions,
+    options: TxOptions & { inOneFlight?: boolean },
   ): Promise<{ result: T; emitted: number }> {
     if (remainingMs(who) <= 0) throw deadlineExceeded();
     // Of an owner's transactions those that write are short: they take turns, too, and leave one connection to others.
@@ -104,12 +104,10 @@ export function openDatabase({ url, max, name, log, prepare = "auto", standby }:
         prepared = await carriesPrepared(client);
         if (!prepared) log.info("a pooler stands before the database: statements are not prepared");
       }
-      transaction = openTransaction(client, settingsQuery(who, timeoutMs), {
-        begin: options.snapshot
-          ? "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-          : options.readOnly
-            ? "BEGIN READ ONLY"
-            : "BEGIN",
+      const begin = beginOf(options);
+      const settings = settingsQuery(who, timeoutMs, begin === null && options.readOnly);
+      transaction = openTransaction(client, settings, {
+        begin,
         prepare: prepared,
         silentMs: timeoutMs + silenceGraceMs,
         traceparent: who.meta?.traceparent ?? null,
@@ -132,7 +130,11 @@ export function openDatabase({ url, max, name, log, prepare = "auto", standby }:
     else void undone.then((isUndone) => pool.release(client, isUndone ? undefined : error));
   }
 
-  async function tx<T>(who: Who, fn: (t: Tx) => Promise<T>, options: TxOptions = {}): Promise<T> {
+  async function tx<T>(
+    who: Who,
+    fn: (t: Tx) => Promise<T>,
+    options: TxOptions & { inOneFlight?: boolean } = {},
+  ): Promise<T> {
     const startedMs = performance.now();
     const done = (outcome: "commit" | "rollback") =>
       txSeconds.observe({ database: name, outcome }, (performance.now() - startedMs) / 1000);
@@ -158,7 +160,7 @@ export function openDatabase({ url, max, name, log, prepare = "auto", standby }:
 
   async function inOneFlight<T>(who: Who, fn: (t: Tx) => Promise<T>, options?: TxOptions): Promise<T> {
     // Not awaited inside; its failure is reported by COMMIT.
-    const { asked } = await tx(who, async (t) => ({ asked: observed(fn(t)) }), options);
+    const { asked } = await tx(who, async (t) => ({ asked: observed(fn(t)) }), { ...options, inOneFlight: true });
     return await asked;
   }
 
@@ -192,6 +194,13 @@ export function openDatabase({ url, max, name, log, prepare = "auto", standby }:
     close: () => pool.close(),
     onEmit: (listener) => void listeners.push(listener),
   };
+}
+
+/** Null for a transaction that is one flight; the isolation level cannot be set within it. */
+function beginOf({ snapshot, readOnly, inOneFlight }: TxOptions & { inOneFlight?: boolean }): string | null {
+  if (snapshot) return "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+  if (inOneFlight) return null;
+  return readOnly ? "BEGIN READ ONLY" : "BEGIN";
 }
 
 /** The same promise, whose rejection another caller reports. */

@@ -29,18 +29,21 @@ const text = `select ${[
 ]
   .map((name, index) => `set_config('${name}', $${index + 1}, true)`)
   .join(", ")}`;
+const readOnlyText = `${text}, set_config('transaction_read_only', 'on', true)`;
 
 /**
  * The select that sets a transaction's tenant and time limit. Every setting is written every time, empty when absent,
- * and only for this transaction. Throws TypeError when an id that becomes part of an array is no UUID.
+ * and only for this transaction, which is `readOnly` when wanted. Throws TypeError when an id that becomes part of an
+ * array is no UUID.
  */
-export function settingsQuery(who: Who, timeoutMs: number): Query {
+export function settingsQuery(who: Who, timeoutMs: number, readOnly = false): Query {
   const limits = [String(Math.max(1, Math.ceil(timeoutMs))), idleInTransactionMs];
   const { caller } = who;
-  if (!caller) return { text, values: ["", "", "", "", "", "", "", ...limits] };
+  const wanted = readOnly ? readOnlyText : text;
+  if (!caller) return { text: wanted, values: ["", "", "", "", "", "", "", ...limits] };
   const { orgAccess } = caller;
   return {
-    text,
+    text: wanted,
     values: [
       caller.scope,
       uuidOrEmpty(caller.partnerId),

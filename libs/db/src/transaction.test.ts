@@ -2,40 +2,66 @@ import { EventEmitter } from "node:events";
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "@jest/globals";
 import type { PoolClient } from "pg";
+import type { Flight } from "./flight.ts";
 import { sql } from "./statement.ts";
 import { openTransaction } from "./transaction.ts";
 
 const plain = { begin: "BEGIN", prepare: true, silentMs: 12_000, traceparent: null };
 const settings = { text: "select settings", values: [] };
 
-type Asked = { text: string; callback(error: Error | null, result?: object): void };
-
-/** A connection that notes what it is asked and answers at once. */
-function fakeClient(answer: (text: string) => { command: string }): { client: PoolClient; asked: string[] } {
-  const asked: string[] = [];
+/** A connection that notes each flight that it is sent, and answers it at once up to the first error. */
+function fakeClient(answer: (text: string) => { command: string }): { client: PoolClient; flights: string[][] } {
+  const flights: string[][] = [];
+  const fly = async (flight: Flight) => {
+    try {
+      for (const { text } of flight.statements) flight.handleCommandComplete({ text: answer(text).command });
+      flight.handleReadyForQuery();
+    } catch (error) {
+      flight.handleError(error as Error);
+    }
+  };
   const client = Object.assign(new EventEmitter(), {
     connection: { stream: new PassThrough() },
-    query: ({ text, callback }: Asked) => {
-      asked.push(text);
-      const answered = async () => ({ rows: [], rowCount: 0, ...answer(text) });
-      answered().then(
-        (result) => callback(null, result),
-        (error: Error) => callback(error),
-      );
+    query: (flight: Flight) => {
+      flights.push(flight.statements.map(({ text }) => text));
+      void Promise.resolve().then(() => fly(flight));
     },
   });
-  return { client: client as unknown as PoolClient, asked };
+  return { client: client as unknown as PoolClient, flights };
 }
 
 describe("a transaction", () => {
-  it("sends BEGIN, settings and the first statement before any answer, and COMMIT after them", async () => {
-    const { client, asked } = fakeClient((text) => ({ command: text }));
+  it("sends BEGIN, settings and what is asked in the same turn as one flight, and COMMIT behind what follows", async () => {
+    const { client, flights } = fakeClient((text) => ({ command: text }));
     const { tx, commit } = openTransaction(client, settings, plain);
+    await Promise.all([tx.query(sql`select 1`), tx.query(sql`select 2`)]);
+    const last = tx.query(sql`select 3`);
+    await Promise.all([last, commit()]);
+    expect(flights).toEqual([
+      ["BEGIN", "select settings", "select 1", "select 2"],
+      ["select 3", "COMMIT"],
+    ]);
+  });
+
+  it("in one flight has neither BEGIN nor COMMIT, and sends nothing before its end", async () => {
+    const { client, flights } = fakeClient((text) => ({ command: text }));
+    const { tx, commit } = openTransaction(client, settings, { ...plain, begin: null });
     const first = tx.query(sql`select 1`);
-    expect(asked).toEqual(["BEGIN", "select settings", "select 1"]);
-    const committed = commit();
-    expect(asked).toEqual(["BEGIN", "select settings", "select 1", "COMMIT"]);
-    await Promise.all([first, committed]);
+    await new Promise(setImmediate);
+    expect(flights).toEqual([]);
+    await Promise.all([first, commit()]);
+    expect(flights).toEqual([["select settings", "select 1"]]);
+  });
+
+  it("in one flight reports that it may have been committed when its answer is lost", async () => {
+    const { client } = fakeClient(() => {
+      throw new Error("Connection terminated unexpectedly");
+    });
+    const { commit } = openTransaction(client, settings, { ...plain, begin: null });
+    await expect(commit()).rejects.toMatchObject({
+      code: "unavailable",
+      cause: { message: expect.stringMatching(/may have been committed/) },
+    });
   });
 
   it("is an error when COMMIT is answered with anything else", async () => {
@@ -71,6 +97,7 @@ describe("a transaction", () => {
     const before = timers();
     const { commit } = openTransaction(fakeClient(answer).client, settings, plain);
     const committed = commit();
+    await new Promise<void>((resolve) => process.nextTick(resolve));
     expect(timers()).toBe(before + 1);
     await committed.catch(() => undefined);
     expect(timers()).toBe(before);

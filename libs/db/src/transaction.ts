@@ -1,7 +1,8 @@
 import type { Duplex } from "node:stream";
 import { endSpan, SpanKind, startSampledChild } from "@muster/kit";
-import pg, { type PoolClient, type QueryResult } from "pg";
-import { isConnectionFailure, unavailable } from "./failures.ts";
+import type { PoolClient } from "pg";
+import { isConnectionFailure, isReadOnlyRefusal, unavailable } from "./failures.ts";
+import { type Answer, Flight, type FlightStatement } from "./flight.ts";
 import { activeTraceparent, type OutboxMessage, outboxInserts } from "./outbox.ts";
 import { type Query, type Statement, toQuery } from "./statement.ts";
 import { statementName } from "./statement-names.ts";
@@ -32,13 +33,13 @@ export type OpenTransaction = {
 
 /**
  * Sends BEGIN and the settings without waiting for them: their failure is thrown by the first statement or by
- * `commit`.
+ * `commit`. Without `begin`, everything is sent together by `commit`, and the flight is the transaction.
  */
 export function openTransaction(
   client: PoolClient,
   settings: Query,
   options: {
-    begin: string;
+    begin: string | null;
     prepare: boolean;
     /** The connection is closed after this many milliseconds without an answer to a statement. */
     silentMs: number;
@@ -48,7 +49,7 @@ export function openTransaction(
   const { begin, prepare, traceparent } = options;
   const messages: OutboxMessage[] = [];
   const silence = watchSilence(client, options.silentMs);
-  const send = sender(client, prepare, silence);
+  const { send, flush } = sender(client, { prepare, isHeld: begin === null }, silence);
   let firstError: { error: unknown } | undefined;
   let unanswered = 0;
   let over = false;
@@ -60,7 +61,7 @@ export function openTransaction(
   };
   const sendAhead = (query: Query) => void send(query).catch(noteError);
 
-  const ask = async (statement: Statement): Promise<QueryResult> => {
+  const ask = async (statement: Statement): Promise<Answer> => {
     if (over) throw new Error("a statement was sent after the end of its transaction");
     unanswered += 1;
     try {
@@ -79,7 +80,7 @@ export function openTransaction(
     return result?.command === "ROLLBACK" && firstError === undefined;
   };
 
-  sendAhead({ text: begin, values: [] });
+  if (begin !== null) sendAhead({ text: begin, values: [] });
   sendAhead(settings);
 
   return {
@@ -96,58 +97,80 @@ export function openTransaction(
     async commit() {
       over = true;
       for (const insert of outboxInserts(messages)) sendAhead(insert);
-      const result = await send({ text: "COMMIT", values: [] }).catch(noteLostCommit).finally(silence.end);
+      const commit = begin === null ? flush() : send({ text: "COMMIT", values: [] });
+      const answer = await commit.catch(noteLostCommit).finally(silence.end);
       if (firstError) throw firstError.error;
       // COMMIT of a failed transaction succeeds, and answers ROLLBACK.
-      if (result.command !== "COMMIT") throw new Error(`COMMIT was answered with ${result.command}`);
+      if (answer && answer.command !== "COMMIT") throw new Error(`COMMIT was answered with ${answer.command}`);
     },
     undo() {
       const isClean = !over && unanswered === 0 && firstError === undefined;
       over = true;
-      if (isClean) return rollback();
+      if (isClean && begin !== null) return rollback();
       silence.end();
-      return null;
+      // A flight that was not sent leaves nothing behind.
+      return isClean ? Promise.resolve(true) : null;
     },
     emitted: () => messages.length,
   };
 }
 
 function noteLostCommit(cause: unknown): never {
-  if (!isConnectionFailure(cause)) throw cause;
+  if (!isConnectionFailure(cause) || isReadOnlyRefusal(cause)) throw cause;
   throw unavailable(new Error("the answer to COMMIT was lost: the transaction may have been committed", { cause }));
 }
 
-/** Sends statements, those of one turn of the event loop in one write. */
-function sender(client: PoolClient, prepare: boolean, silence: Silence): (query: Query) => Promise<QueryResult> {
-  const { stream } = (client as unknown as { connection: { stream: Duplex } }).connection;
-  let corked = false;
-  return ({ text, values }) => {
-    if (!corked) {
-      corked = true;
-      stream.cork();
-      process.nextTick(() => {
-        corked = false;
-        stream.uncork();
-      });
-    }
+type Waiting = FlightStatement & { resolve: (answer: Answer) => void; reject: (error: Error) => void };
+
+/**
+ * Sends statements, those of one turn of the event loop in one flight; when `isHeld`, all together with `flush`, which
+ * rejects unless all of them succeeded.
+ */
+function sender(
+  client: PoolClient,
+  { prepare, isHeld }: { prepare: boolean; isHeld: boolean },
+  silence: Silence,
+): { send: (query: Query) => Promise<Answer>; flush: () => Promise<null> } {
+  let waiting: Waiting[] = [];
+  const flush = async (): Promise<null> => {
+    const sent = waiting;
+    waiting = [];
+    const flown = new Promise<null>((resolve, reject) => {
+      const answered = (error: Error | null, answers: readonly Answer[]) => {
+        for (const [index, each] of sent.entries()) {
+          const answer = answers[index];
+          // The first without an answer is the one that failed, or whose answer was lost.
+          if (answer) each.resolve(answer);
+          else each.reject(error ?? new Error("a statement was not answered"));
+        }
+        if (error) reject(error);
+        else resolve(null);
+      };
+      try {
+        client.query(new Flight(sent, answered));
+      } catch (error) {
+        answered(error as Error, []);
+      }
+    });
+    silence.asked(flown);
+    return await flown;
+  };
+  // Each statement learns of it by itself.
+  const sendWaiting = () => void flush().catch(() => undefined);
+  const send = ({ text, values }: Query) => {
+    if (waiting.length === 0 && !isHeld) process.nextTick(sendWaiting);
     const span = startSampledChild(operationOf(text), SpanKind.CLIENT, {
       "db.system.name": "postgresql",
       "db.query.text": text,
     });
     const name = prepare ? statementName(text) : undefined;
-    const answer = new Promise<QueryResult>((resolve, reject) => {
-      const query = new pg.Query(text, values as unknown[], (error, result) => {
-        if (error) reject(error);
-        else resolve(result);
-      });
-      // Extended, so that a text is always one statement. Set here: pg would copy a configuration by its descriptors.
-      Object.assign(query, { name, queryMode: "extended" });
-      client.query(query);
+    const answer = new Promise<Answer>((resolve, reject) => {
+      waiting.push({ text, values, name, resolve, reject });
     }).catch(rethrowFromHere);
     if (span) traceAnswer(span, answer);
-    silence.asked(answer);
     return answer;
   };
+  return { send, flush };
 }
 
 /** With the caller's stack instead of the socket's. */
@@ -166,6 +189,7 @@ function watchSilence(client: PoolClient, silentMs: number): Silence {
   let open = 0;
   let sinceMs = 0;
   let timer: NodeJS.Timeout | undefined;
+  let isOver = false;
   const answered = () => {
     open -= 1;
     sinceMs = performance.now();
@@ -183,10 +207,13 @@ function watchSilence(client: PoolClient, silentMs: number): Silence {
     asked(answer) {
       if (open === 0) sinceMs = performance.now();
       open += 1;
-      timer ??= setTimeout(look, silentMs);
+      if (!isOver) timer ??= setTimeout(look, silentMs);
       answer.then(answered, answered);
     },
-    end: () => clearTimeout(timer),
+    end() {
+      isOver = true;
+      clearTimeout(timer);
+    },
   };
 }
 
@@ -195,7 +222,7 @@ function operationOf(text: string): string {
   return /[a-z]+/i.exec(text)?.[0].toUpperCase() ?? "SQL";
 }
 
-function traceAnswer(span: NonNullable<ReturnType<typeof startSampledChild>>, answer: Promise<QueryResult>): void {
+function traceAnswer(span: NonNullable<ReturnType<typeof startSampledChild>>, answer: Promise<Answer>): void {
   answer.then(
     () => endSpan(span, "ok"),
     (error: { code?: string }) => endSpan(span, error.code ?? "error"),

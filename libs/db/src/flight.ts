@@ -1,0 +1,116 @@
+import pg from "pg";
+import type { Query } from "./statement.ts";
+import { valueTypes } from "./value-types.ts";
+
+/** A statement of a flight: under its `name` it is prepared on each connection; without one it is parsed each time. */
+export type FlightStatement = Query & { name?: string | undefined };
+export type Answer = { command: string; rows: Record<string, unknown>[]; rowCount: number };
+
+type Column = { name: string; read: (text: string) => unknown };
+/** The columns of a prepared statement; PostgreSQL refuses to run one whose columns have changed. */
+type Shape = { columns: Column[] };
+
+/** What is used of pg's connection: a message of the protocol each. */
+type Wire = {
+  stream: { cork(): void; uncork(): void };
+  parse(message: { text: string; name: string }): void;
+  bind(message: object): void;
+  describe(message: { type: "P"; name: string }): void;
+  execute(message: { portal: string; rows: number }): void;
+  sync(): void;
+};
+
+const { prepareValue } = (pg as unknown as { utils: { prepareValue(value: unknown): unknown } }).utils;
+const shapes = new WeakMap<object, Map<string, Shape>>();
+const empty: Answer = { command: "", rows: [], rowCount: 0 };
+
+/**
+ * Statements that are sent with one Sync behind them, so that the server answers all of them at once. Outside of a
+ * transaction they are one: committed when `done` is called without an error. After the first that fails the server
+ * skips the rest; the connection must not be used again then, since statements may count as prepared that are not.
+ */
+export class Flight extends pg.Query {
+  readonly statements: readonly FlightStatement[];
+  readonly #done: (error: Error | null, answers: readonly Answer[]) => void;
+  readonly #answers: Answer[] = [];
+  readonly #shapes: Shape[] = [];
+  #rows: Record<string, unknown>[] = [];
+  #unreadable: { error: Error; answers: Answer[] } | null = null;
+
+  /** `done` receives the answers of the statements that succeeded, in their order. */
+  constructor(statements: readonly FlightStatement[], done: (error: Error | null, answers: readonly Answer[]) => void) {
+    // The callback is pg's sign that nobody listens to events.
+    super("", undefined, () => undefined);
+    this.statements = statements;
+    this.#done = done;
+    this.submit = (connection) => this.#submit(connection as unknown as Wire);
+  }
+
+  #submit(wire: Wire): void {
+    const prepared = shapesOf(wire);
+    // Before anything is written: what precedes a value that cannot be sent would be committed.
+    const values = this.statements.map((statement) => statement.values.map(prepareValue));
+    wire.stream.cork();
+    for (const [index, { text, name = "" }] of this.statements.entries()) {
+      const known = name === "" ? undefined : prepared.get(name);
+      const shape = known ?? { columns: [] };
+      this.#shapes.push(shape);
+      if (!known) {
+        wire.parse({ text, name });
+        if (name !== "") prepared.set(name, shape);
+      }
+      wire.bind({ statement: name, values: values[index] });
+      if (!known) wire.describe({ type: "P", name: "" });
+      wire.execute({ portal: "", rows: 0 });
+    }
+    wire.sync();
+    wire.stream.uncork();
+  }
+
+  handleRowDescription({ fields }: { fields: { name: string; dataTypeID: number }[] }): void {
+    const shape = this.#shapes[this.#answers.length];
+    if (!shape) return;
+    shape.columns = fields.map(({ name, dataTypeID }) => ({ name, read: valueTypes.getTypeParser(dataTypeID) }));
+  }
+
+  handleDataRow({ fields }: { fields: (string | null)[] }): void {
+    const { columns } = this.#shapes[this.#answers.length] as Shape;
+    const row: Record<string, unknown> = {};
+    try {
+      for (const [index, { name, read }] of columns.entries()) {
+        const text = fields[index] ?? null;
+        row[name] = text === null ? null : read(text);
+      }
+      this.#rows.push(row);
+    } catch (error) {
+      this.#unreadable ??= { error: error as Error, answers: [...this.#answers] };
+    }
+  }
+
+  handleCommandComplete({ text }: { text: string }): void {
+    const [command = "", ...counts] = text.split(" ");
+    this.#answers.push({ command, rows: this.#rows, rowCount: Number(counts.at(-1) ?? 0) });
+    this.#rows = [];
+  }
+
+  handleEmptyQuery(): void {
+    this.#answers.push(empty);
+  }
+
+  handleError(error: Error): void {
+    this.#done(error, this.#answers);
+  }
+
+  handleReadyForQuery(): void {
+    if (this.#unreadable) this.#done(this.#unreadable.error, this.#unreadable.answers);
+    else this.#done(null, this.#answers);
+  }
+}
+
+function shapesOf(wire: Wire): Map<string, Shape> {
+  const known = shapes.get(wire);
+  if (known) return known;
+  const made = new Map<string, Shape>();
+  shapes.set(wire, made);
+  return made;
+}
