@@ -10,6 +10,7 @@ import { askPurge, encryptionKeys, runService, startPurges } from "@muster/servi
 import { createDoorbell } from "./clients/doorbell.ts";
 import type { DirectSends } from "./commands/direct.ts";
 import { createIntake } from "./commands/intake.ts";
+import { createKnownOrganizations } from "./commands/known-organizations.ts";
 import { healthLimits, migrations, settings, version } from "./config.ts";
 import { startMatcher } from "./events/matcher.ts";
 import { startPressure } from "./jobs/pressure.ts";
@@ -87,6 +88,7 @@ await runService({
       proc.onStop("replayer", () => replayer.stop());
       proc.onStop("sender", () => sender.stop());
     }
+    const known = createKnownOrganizations();
     const bell = createDoorbell(() => wakeHere());
     const wake = () => bell.ring();
     onBus(async (bus) => bell.connect(bus));
@@ -94,13 +96,14 @@ await runService({
       if (config.DISPATCHER_ROLE === "sender") return undefined;
       const { MATCH_BATCH_EVENTS: batchEvents, WEBHOOK_RETENTION_DAYS: retentionDays } = config;
       const { endpointSlots } = slots;
-      return startMatcher(bus, { db, log, now, wake, batchEvents, retentionDays, endpointSlots, sends: () => sends });
+      const limits = { batchEvents, retentionDays, endpointSlots };
+      return startMatcher(bus, { db, log, known, now, wake, sends: () => sends, ...limits });
     });
 
     const reach = { db, now, learnTenants };
     const { SECRET_OVERLAP_HOURS: secretOverlapHours, WEBHOOKS_PER_ORGANIZATION: perOrganization } = config;
     const { ENDPOINT_SLOTS: endpointSlots, MATCH_BATCH_EVENTS: batchEvents } = config;
-    const intake = createIntake({ db, log, sends: () => sends, wake, endpointSlots, batchEvents });
+    const intake = createIntake({ db, log, known, sends: () => sends, wake, endpointSlots, batchEvents });
     const pressure = startPressure({ db, log, limits: { ...slots, olderMs: config.INTAKE_OLDEST_DUE_MS } });
     proc.onStop("pressure", () => pressure.stop());
     const testsPerMinute = config.WEBHOOK_TESTS_PER_MINUTE;

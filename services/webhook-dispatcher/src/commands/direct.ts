@@ -15,6 +15,8 @@ export type DirectSends = {
   underWay(key: string): number;
   /** Runs after the other leasing work of this process: both count the same free places. */
   inTurn<T>(lease: () => Promise<T>): Promise<T>;
+  /** Whether the endpoints of these deliveries are known in the claimed generation: `open` would read nothing. */
+  isOpen(claims: readonly Claimed[]): boolean;
   /** Reads the endpoints of deliveries that are to be leased, within the transaction that leases them. */
   open(tx: Tx, claims: readonly Claimed[]): Promise<void>;
   /**

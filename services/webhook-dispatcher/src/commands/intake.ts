@@ -2,14 +2,16 @@ import type { Database, Tx } from "@muster/db";
 import { AppError, counter, type EventType, type Logger, systemCaller } from "@muster/kit";
 import { platformEvent } from "@muster/service";
 import { dataOf } from "../rules/envelope.ts";
-import { type IntakeDelivery, type IntakeEvent, type IntakePlan, planIntake } from "../rules/intake.ts";
+import type { IntakeEvent, IntakePlan } from "../rules/intake.ts";
 import { type IntakeState, readIntake, type StoredDelivery, storeIntake } from "../store/intake.ts";
-import { deliveriesPerOrganization, perOrganization } from "./backlog.ts";
-import type { DirectLease, DirectSends } from "./direct.ts";
+import type { DirectSends } from "./direct.ts";
+import { beginLeased, leasesOf, planOf } from "./direct-plan.ts";
+import { type KnownOrganizations, storeAtOnce } from "./known-organizations.ts";
 
 export type IntakeDeps = {
   db: Database;
   log: Logger;
+  known: KnownOrganizations;
   /** Null in a process that sends nothing: everything is queued. */
   sends: () => DirectSends | null;
   /** Called after deliveries were queued that others may send. */
@@ -32,8 +34,6 @@ export type Intake = {
   accept(event: Accepted): Promise<boolean>;
 };
 
-/** Deliveries of one partner in a transaction, but for the last event's: others' posts wait for it. */
-const deliveriesPerPartner = 1_000;
 /** Timeout of a transaction; the post is answered with 503 then. */
 const storeMs = 5_000;
 const service = "webhook-dispatcher";
@@ -65,36 +65,51 @@ export function createIntake(deps: IntakeDeps): Intake {
 
   /** Never throws: each of them receives its own outcome. */
   const handle = async (batch: readonly Waiting[], sends: DirectSends | null): Promise<void> => {
+    let left = batch;
     try {
-      const events = batch.map(({ event }) => event);
-      const accepted = await store(events, sends);
-      const answer = () => {
-        for (const { event, resolve } of batch) resolve(accepted.has(event));
-      };
-      if (sends) afterRequests(answer);
-      else answer();
+      if (sends) left = await handleKnown(batch, sends);
+      if (left.length > 0) answer(left, await store(eventsOf(left), sends), sends);
     } catch (error) {
-      if (batch.length === 1 || error instanceof AppError) {
-        for (const { reject } of batch) reject(error);
+      if (left.length === 1 || error instanceof AppError) {
+        for (const { reject } of left) reject(error);
         return;
       }
-      deps.log.warn({ err: error, events: batch.length }, "posted events cannot be stored together, one by one");
-      for (const each of batch) await handle([each], sends);
+      deps.log.warn({ err: error, events: left.length }, "posted events cannot be stored together, one by one");
+      for (const each of left) await handle([each], sends);
     }
   };
 
+  /** Stores the events of organizations that are as this process knows them; returns the others. */
+  const handleKnown = async (batch: readonly Waiting[], sends: DirectSends): Promise<readonly Waiting[]> => {
+    const { left } = await storeAtOnce(deps, who(), eventsOf(batch), sends);
+    const isLeft = new Set(left);
+    const stored = batch.filter(({ event }) => !isLeft.has(event));
+    if (stored.length > 0) batchesCounter.inc();
+    eventsCounter.inc({ way: "direct" }, stored.length);
+    answer(stored, new Set(eventsOf(stored)), sends);
+    return batch.filter(({ event }) => isLeft.has(event));
+  };
+
+  const answer = (batch: readonly Waiting[], accepted: ReadonlySet<Accepted>, sends: DirectSends | null) => {
+    const resolveAll = () => {
+      for (const { event, resolve } of batch) resolve(accepted.has(event));
+    };
+    if (sends) afterRequests(resolveAll);
+    else resolveAll();
+  };
+
   const store = async (events: readonly Accepted[], sends: DirectSends | null): Promise<Set<Accepted>> => {
-    const who = { caller: systemCaller(service), deadlineMs: performance.now() + storeMs };
-    const { plan, accepted, storedMs, stored } = await db.tx(who, (tx) => write(tx, events, sends));
+    const { plan, accepted, storedMs, stored } = await db.tx(who(), (tx) => write(tx, events, sends));
     batchesCounter.inc();
     eventsCounter.inc({ way: "stream" }, plan.streamed.length);
     eventsCounter.inc({ way: "direct" }, accepted.length - plan.streamed.length);
-    if (beginLeased(plan, await stored, sends, storedMs)) deps.wake();
+    if (beginLeased(plan, { stored: await stored, storedMs }, sends)) deps.wake();
     return new Set(accepted);
   };
 
   const write = async (tx: Tx, events: readonly Accepted[], sends: DirectSends | null): Promise<Written> => {
     const state = await readIntake(tx, [...new Set(events.map(({ orgId }) => orgId))], deps.endpointSlots);
+    deps.known.learn(state);
     const accepted = events.filter(({ orgId, mayReach }) => {
       const place = state.places.get(orgId);
       return place !== undefined && mayReach(place.partnerId);
@@ -122,6 +137,9 @@ export function createIntake(deps: IntakeDeps): Intake {
   };
 }
 
+const eventsOf = (batch: readonly Waiting[]) => batch.map(({ event }) => event);
+const who = () => ({ caller: systemCaller(service), deadlineMs: performance.now() + storeMs });
+
 /**
  * Runs `run` after the requests that have begun are written, unless they need a lookup or a new connection: undici
  * writes to an idle connection in the next check phase, after it has read what the receiver sent unasked.
@@ -131,61 +149,9 @@ function afterRequests(run: () => void): void {
   process.nextTick(() => setImmediate(run));
 }
 
-/** Plans each event by the number of requests that this process and the webhooks may have under way. */
-export function planOf(events: readonly IntakeEvent[], state: IntakeState, sends: DirectSends | null): IntakePlan {
-  const { places, hooks } = state;
-  const room = sends?.room() ?? 0;
-  // A process that sends nothing leases nothing; other processes count what they may send.
-  const { organizationSlots = Number.MAX_SAFE_INTEGER, hostSlots = 0, openRequests = 0 } = sends?.limits ?? {};
-  const shares = { perOrganization, deliveriesPerOrganization, deliveriesPerPartner };
-  const limits = { room, organizationSlots, hostSlots, openRequests, ...shares };
-  return planIntake(events, places, hooks, limits, (key) => sends?.underWay(key) ?? 0);
-}
-
 function emit(tx: Tx, { traceparent, ...event }: Accepted, { places }: IntakeState): void {
   const { id, orgId, type, occurredAt, body } = event;
   const partnerId = places.get(orgId)?.partnerId ?? "";
   const data = JSON.parse(dataOf(body)) as Record<string, unknown>;
   tx.emit(platformEvent(service, { type: type as EventType, orgId, partnerId, data, id }, traceparent, occurredAt));
-}
-
-/** Has the requests of all deliveries begin that were leased; true when further ones wait for any sender. */
-export function beginLeased(
-  plan: IntakePlan,
-  stored: readonly StoredDelivery[],
-  sends: DirectSends | null,
-  storedMs: number,
-): boolean {
-  const isLeased = new Map(stored.map((row) => [row.delivery_id, row.leased]));
-  const planned = leasesOf(plan.deliveries);
-  sends?.begin(
-    planned.filter(({ claim }) => isLeased.get(claim.delivery_id)),
-    storedMs,
-  );
-  if (plan.blocked.size > 0) sends?.noteBlocked(plan.blocked);
-  // Another process took slots of the webhook meanwhile.
-  return plan.waiting || planned.some(({ claim }) => isLeased.get(claim.delivery_id) === false);
-}
-
-/** The deliveries that are to be leased to this process, with their payloads. */
-export function leasesOf(deliveries: readonly IntakeDelivery[]): DirectLease[] {
-  return deliveries
-    .filter(({ lease }) => lease)
-    .map(({ id, event, hook }) => ({
-      claim: {
-        delivery_id: id,
-        created_at: event.occurredAt,
-        webhook_id: hook.id,
-        org_id: hook.org_id,
-        partner_id: hook.partner_id,
-        event_id: event.id,
-        host: hook.host,
-        attempt: 1,
-        failures: 0,
-        interruptions: 0,
-        was_leased: false,
-        generation: hook.generation,
-      },
-      payload: { type: event.type, body: event.body, traceparent: event.traceparent ?? null },
-    }));
 }

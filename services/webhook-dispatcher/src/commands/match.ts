@@ -5,10 +5,12 @@ import { readIntake, storeIntake } from "../store/intake.ts";
 import { type MatchedEvent, type Subscriber, storeMatches, subscribersOf, wantedBy } from "../store/matches.ts";
 import { deliveriesPerOrganization, perOrganization } from "./backlog.ts";
 import type { DirectSends } from "./direct.ts";
-import { beginLeased, leasesOf, planOf } from "./intake.ts";
+import { beginLeased, leasesOf, planOf } from "./direct-plan.ts";
+import { type KnownOrganizations, storeAtOnce } from "./known-organizations.ts";
 
 export type MatchDeps = {
   db: Database;
+  known: KnownOrganizations;
   /** Null in a process that sends nothing: everything is queued. */
   sends: () => DirectSends | null;
   /** Called after deliveries were queued that others may send. */
@@ -41,16 +43,25 @@ export async function matchDirectly(
   const isDirect = sends?.isResting() && events.length > 0 && events.length <= directEvents && sends.room() > 0;
   if (!sends || !isDirect) return { left: events, queued: 0, now: 0, aside: 0 };
   return await sends.inTurn(async () => {
-    const result = await deps.db.tx(who, (tx) => write(tx, deps, events, sends));
-    const { plan, storedMs, stored, ...counts } = result;
-    const rows = await stored;
-    if (beginLeased(plan, rows, sends, storedMs) || counts.queued > 0) deps.wake();
-    return { ...counts, queued: counts.queued + rows.length };
+    const atOnce = await storeAtOnce(deps, who, events, sends);
+    const stored = { now: events.length - atOnce.left.length, queued: atOnce.deliveries };
+    if (atOnce.left.length === 0) return { ...stored, left: [], aside: 0 };
+    const read = await storeRead(deps, atOnce.left, sends);
+    return { ...read, now: stored.now + read.now, queued: stored.queued + read.queued };
   });
+}
+
+/** Reads the organizations first, in the transaction that stores their events. */
+async function storeRead(deps: MatchDeps, events: readonly MatchedEvent[], sends: DirectSends) {
+  const { plan, storedMs, stored, ...counts } = await deps.db.tx(who, (tx) => write(tx, deps, events, sends));
+  const rows = await stored;
+  if (beginLeased(plan, { stored: rows, storedMs }, sends) || counts.queued > 0) deps.wake();
+  return { ...counts, queued: counts.queued + rows.length };
 }
 
 async function write(tx: Tx, deps: MatchDeps, events: readonly MatchedEvent[], sends: DirectSends) {
   const state = await readIntake(tx, [...new Set(events.map(({ orgId }) => orgId))], deps.endpointSlots);
+  deps.known.learn(state);
   const plan = planOf(events, state, sends);
   // An organization that is not known here has no webhooks, or its first ones are just being created.
   const streamed = new Set<unknown>(plan.streamed);

@@ -4,6 +4,7 @@ import { openDatabase } from "@muster/db";
 import { createLogger, sleep, uuidv7 } from "@muster/kit";
 import { type TestNats, testNats, until } from "@muster/testing";
 import type { DirectSends } from "../commands/direct.ts";
+import { createKnownOrganizations } from "../commands/known-organizations.ts";
 import { eventMessage, startDispatcher, type TestDispatcher } from "../testing/dispatcher.ts";
 import { startMatcher } from "./matcher.ts";
 
@@ -45,7 +46,8 @@ async function matcher(random: (() => number) | null, direct: DirectSends | null
   const db = openDatabase({ url: dispatcher.database.appUrl, max: 5, name: "matcher", log });
   const bus = await open("webhook-dispatcher");
   const limits = { batchEvents: 7, retentionDays: 30, endpointSlots: 8 };
-  const deps = { db, log, now: () => new Date(), wake: () => undefined, sends: () => direct, ...limits };
+  const known = createKnownOrganizations();
+  const deps = { db, log, known, now: () => new Date(), wake: () => undefined, sends: () => direct, ...limits };
   const running = startMatcher(random ? slow(bus, random) : bus, deps);
   closing.push(() => db.close());
   closing.push(() => running.stop());

@@ -20,6 +20,7 @@ const free: IntakeHook = {
   events: ["*"],
   ordered: false,
   generation: 1,
+  version: "1",
   leased: 0,
   slots: 8,
   closed: true,

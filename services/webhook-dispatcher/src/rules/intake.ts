@@ -30,6 +30,8 @@ export type IntakeHook = {
   events: string[];
   ordered: boolean;
   generation: number;
+  /** Differs after any change of its row. */
+  version: string;
   /** Requests that are leased now, and how many may be. */
   leased: number;
   slots: number;

@@ -23,16 +23,16 @@ const kept = 5_000;
 /** Opened webhooks by id; one of an older generation than a claim's is read and opened again. */
 export function endpointCache(box: SecretBox) {
   const known = new Map<string, Endpoint>();
+  const isStale = ({ webhook_id: id, generation }: Claimed) => known.get(id)?.generation !== generation;
   return {
+    /** Whether all of them are cached in the claimed generation. */
+    has: (claims: readonly Claimed[]): boolean => !claims.some(isStale),
     /**
      * Reads the webhooks that are not cached in the claimed generation, in the transaction of the claim or after it, so
      * that none is older than the claim.
      */
     async load(read: (statement: Statement) => Promise<WebhookRow[]>, claims: readonly Claimed[]): Promise<void> {
-      const stale = new Set<string>();
-      for (const { webhook_id: id, generation } of claims) {
-        if (known.get(id)?.generation !== generation) stale.add(id);
-      }
+      const stale = new Set(claims.filter(isStale).map(({ webhook_id: id }) => id));
       if (stale.size === 0) return;
       const rows = await read(sql`
         SELECT id, org_id, partner_id, name, url_sealed, url_shown, secret_sealed, previous_secret_sealed,

@@ -278,6 +278,7 @@ export function startSender(deps: SenderDeps): Sender {
       isResting: () => isResting && !rung,
       inTurn,
       underWay: underWay.of,
+      isOpen: endpoints.has,
       open: (tx, claims) => endpoints.load((statement) => tx.query(statement), claims),
       begin(leases, committedMs) {
         const opened = leases.map((lease) => ({ ...lease, endpoint: endpoints.get(lease.claim.webhook_id) }));

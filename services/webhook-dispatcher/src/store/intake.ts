@@ -20,7 +20,7 @@ export async function readIntake(tx: Tx, orgIds: readonly string[], endpointSlot
                    WHERE pg_try_advisory_xact_lock_shared(hashtextextended(o::text, ${webhooksOfOrganization}::bigint))) AS held,
              set_config('enable_bitmapscan', 'off', true), set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)`),
     tx.query<IntakeHook>(sql`
-      SELECT w.id, w.org_id, w.partner_id, w.host, w.events, w.ordered, w.generation, l.leased,
+      SELECT w.id, w.org_id, w.partner_id, w.host, w.events, w.ordered, w.generation, w.xmin::text AS version, l.leased,
              least(s.slots, ${endpointSlots}::int) AS slots,
              s.open_until IS NULL OR s.open_until <= statement_timestamp() AS closed,
              EXISTS (SELECT FROM webhook_queue q
@@ -47,7 +47,48 @@ export async function readIntake(tx: Tx, orgIds: readonly string[], endpointSlot
 export type StoredDelivery = { delivery_id: string; leased: boolean };
 
 /** Second key of the advisory locks under which deliveries of an organization are leased as they are stored. */
-const leasesOfOrganization = 7_166_340_219;
+export const leasesOfOrganization = 7_166_340_219;
+
+/** The organizations of which deliveries are to be leased, in the order in which they are locked. */
+export const leasingOf = (deliveries: readonly IntakeDelivery[]): string[] =>
+  [...new Set(deliveries.filter(({ lease }) => lease).map(({ hook }) => hook.org_id))].sort();
+
+/** Rows of unnest for the events of deliveries, and for the deliveries, which name the place of their event. */
+export function columnsOf(deliveries: readonly IntakeDelivery[]) {
+  const events = [...new Map(deliveries.map(({ event, hook }) => [event, hook.partner_id])).entries()]
+    // A fixed lock order: two processes with the same events never deadlock.
+    .sort(([a], [b]) => (keyOf(a) < keyOf(b) ? -1 : 1));
+  const placeOf = new Map(events.map(([event], index) => [event, index + 1]));
+  return {
+    event: <T>(of: (event: IntakeEvent, partnerId: string) => T) => events.map(([event, id]) => of(event, id)),
+    delivery: <T>(of: (delivery: IntakeDelivery, place: number) => T) =>
+      deliveries.map((delivery) => of(delivery, placeOf.get(delivery.event) ?? 0)),
+  };
+}
+
+/** For WITH: of the events `given`, the keys and payloads of those that were not seen before (`new`). */
+export const newEvents = sql`
+    fresh AS (
+      INSERT INTO webhook_event_keys (org_id, event_id, occurred_at) SELECT org_id, id, at FROM given ORDER BY place
+      ON CONFLICT DO NOTHING RETURNING org_id, event_id
+    ), new AS MATERIALIZED (
+      SELECT g.* FROM given g WHERE (g.org_id, g.id) IN (SELECT f.org_id, f.event_id FROM fresh f)
+    ), payloads AS (
+      INSERT INTO webhook_events (org_id, id, occurred_at, partner_id, type, body, traceparent)
+      SELECT org_id, id, at, partner_id, type, body, traceparent FROM new
+    )`;
+
+/** For WITH: the deliveries `due` with their queue rows, those to be sent at once leased for `lease_ms`. */
+export const dueRows = sql`
+    listed AS (
+      INSERT INTO webhook_deliveries (id, created_at, webhook_id, org_id, partner_id, event_id, event, next_attempt_at)
+      SELECT id, at, webhook_id, org_id, partner_id, event_id, type, statement_timestamp() FROM due
+    ), queued AS (
+      INSERT INTO webhook_queue (delivery_id, created_at, webhook_id, org_id, partner_id, event_id, due_at, leased, attempt)
+      SELECT id, at, webhook_id, org_id, partner_id, event_id,
+             statement_timestamp() + CASE WHEN leased THEN lease_ms ELSE 0 END * interval '1 millisecond', leased, leased::int
+      FROM due
+    )`;
 
 /**
  * Stores events that were not seen before, their deliveries and queue rows, those to be sent at once leased for
@@ -59,13 +100,8 @@ export async function storeIntake(
   deliveries: readonly IntakeDelivery[],
   leaseMs: number,
 ): Promise<StoredDelivery[]> {
-  const events = [...new Map(deliveries.map(({ event, hook }) => [event, hook.partner_id])).entries()]
-    // A fixed lock order: two processes with the same events never deadlock.
-    .sort(([a], [b]) => (keyOf(a) < keyOf(b) ? -1 : 1));
-  const placeOf = new Map(events.map(([event], index) => [event, index + 1]));
-  const given = <T>(of: (event: IntakeEvent, partnerId: string) => T) => events.map(([event, id]) => of(event, id));
-  const column = <T>(of: (delivery: IntakeDelivery) => T) => deliveries.map(of);
-  const leasing = [...new Set(deliveries.filter(({ lease }) => lease).map(({ hook }) => hook.org_id))].sort();
+  const { event, delivery } = columnsOf(deliveries);
+  const leasing = leasingOf(deliveries);
   // Another process may have leased deliveries of the same webhooks since these were read: the next statement counts
   // again what is leased.
   const alone =
@@ -75,39 +111,25 @@ export async function storeIntake(
       FROM unnest(${plainArray(leasing)}::uuid[]) AS o`);
   const stored = tx.query<StoredDelivery>(sql`
     WITH given AS MATERIALIZED (
-      SELECT * FROM unnest(${plainArray(given(({ orgId }) => orgId))}::uuid[], ${plainArray(given(({ id }) => id))}::uuid[],
-                           ${plainArray(given(({ occurredAt }) => occurredAt))}::timestamptz[], ${plainArray(given((_, partnerId) => partnerId))}::uuid[],
-                           ${given(({ type }) => type)}::text[], ${given(({ body }) => body)}::text[],
-                           ${given(({ traceparent }) => traceparent ?? null)}::text[])
+      SELECT * FROM unnest(${plainArray(event(({ orgId }) => orgId))}::uuid[], ${plainArray(event(({ id }) => id))}::uuid[],
+                           ${plainArray(event(({ occurredAt }) => occurredAt))}::timestamptz[], ${plainArray(event((_, partnerId) => partnerId))}::uuid[],
+                           ${event(({ type }) => type)}::text[], ${event(({ body }) => body)}::text[],
+                           ${event(({ traceparent }) => traceparent ?? null)}::text[])
         WITH ORDINALITY AS g (org_id, id, at, partner_id, type, body, traceparent, place)
-    ), fresh AS (
-      INSERT INTO webhook_event_keys (org_id, event_id, occurred_at) SELECT org_id, id, at FROM given ORDER BY place
-      ON CONFLICT DO NOTHING RETURNING org_id, event_id
-    ), new AS MATERIALIZED (
-      SELECT g.* FROM given g WHERE (g.org_id, g.id) IN (SELECT f.org_id, f.event_id FROM fresh f)
-    ), payloads AS (
-      INSERT INTO webhook_events (org_id, id, occurred_at, partner_id, type, body, traceparent)
-      SELECT org_id, id, at, partner_id, type, body, traceparent FROM new
-    ), due AS MATERIALIZED (
-      SELECT d.id, d.webhook_id, n.id AS event_id, n.org_id, n.at, n.partner_id, n.type,
+    ), ${newEvents}, due AS MATERIALIZED (
+      SELECT d.id, d.webhook_id, n.id AS event_id, n.org_id, n.at, n.partner_id, n.type, ${leaseMs}::int AS lease_ms,
              d.lease AND row_number() OVER (PARTITION BY d.webhook_id, d.lease ORDER BY d.place) <= d.slots - busy.n AS leased
-      FROM unnest(${plainArray(column(({ id }) => id))}::uuid[],
-                  ${plainArray(column(({ event }) => placeOf.get(event) ?? 0))}::bigint[], ${plainArray(column(({ hook }) => hook.id))}::uuid[],
-                  ${plainArray(column(({ lease }) => lease))}::boolean[], ${plainArray(column(({ hook }) => hook.slots))}::int[])
+      FROM unnest(${plainArray(delivery(({ id }) => id))}::uuid[],
+                  ${plainArray(delivery((_, place) => place))}::bigint[], ${plainArray(delivery(({ hook }) => hook.id))}::uuid[],
+                  ${plainArray(delivery(({ lease }) => lease))}::boolean[], ${plainArray(delivery(({ hook }) => hook.slots))}::int[])
         AS d (id, place, webhook_id, lease, slots)
       JOIN new n ON n.place = d.place
       CROSS JOIN LATERAL (
         SELECT count(*)::int AS n FROM webhook_queue q
         WHERE d.lease AND q.webhook_id = d.webhook_id AND q.leased AND q.due_at > statement_timestamp()
       ) AS busy
-    ), listed AS (
-      INSERT INTO webhook_deliveries (id, created_at, webhook_id, org_id, partner_id, event_id, event, next_attempt_at)
-      SELECT id, at, webhook_id, org_id, partner_id, event_id, type, statement_timestamp() FROM due
-    )
-    INSERT INTO webhook_queue (delivery_id, created_at, webhook_id, org_id, partner_id, event_id, due_at, leased, attempt)
-    SELECT id, at, webhook_id, org_id, partner_id, event_id,
-           statement_timestamp() + CASE WHEN leased THEN ${leaseMs}::int ELSE 0 END * interval '1 millisecond', leased, leased::int
-    FROM due RETURNING delivery_id, leased`);
+    ), ${dueRows}
+    SELECT id AS delivery_id, leased FROM due`);
   const [, rows] = await Promise.all([alone, stored]);
   return rows;
 }

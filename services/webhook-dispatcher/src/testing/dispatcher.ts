@@ -18,6 +18,7 @@ import { z } from "zod";
 import { takeUpBacklog } from "../commands/backlog.ts";
 import type { DirectSends } from "../commands/direct.ts";
 import { createIntake } from "../commands/intake.ts";
+import { createKnownOrganizations, type KnownOrganizations } from "../commands/known-organizations.ts";
 import { healthLimits, settings } from "../config.ts";
 import { matchMessages } from "../events/matcher.ts";
 import { startPressure } from "../jobs/pressure.ts";
@@ -74,9 +75,10 @@ export async function startDispatcher() {
     const last = sending.at(-1);
     return last ? { ...last, ...change } : null;
   };
-  const intakeBy = (db: Database, change: Partial<DirectSends> = {}) =>
-    createIntake({ db, log, sends: lastSender(change), wake, endpointSlots: 8, batchEvents: 500 });
-  const intake = intakeBy(database.db);
+  const known = createKnownOrganizations();
+  const intakeBy = (db: Database, knows: KnownOrganizations, change: Partial<DirectSends> = {}) =>
+    createIntake({ db, log, known: knows, sends: lastSender(change), wake, endpointSlots: 8, batchEvents: 500 });
+  const intake = intakeBy(database.db, known);
   const pressure = startPressure({
     db: database.db,
     log,
@@ -108,17 +110,20 @@ export async function startDispatcher() {
 
     pressure,
 
-    /** Publishes an event of the caller's organization through another pool, or to a sender that behaves otherwise. */
+    /**
+     * Publishes an event of the caller's organization by another process, which knows no organization unless it is told,
+     * through another pool, or to a sender that behaves otherwise.
+     */
     publishBy: (
       caller: Caller,
       { type, id }: { type: string; id: string },
-      { db = database.db, ...change }: Partial<DirectSends> & { db?: Database },
+      { db = database.db, knows = createKnownOrganizations(), ...change }: OtherProcess,
     ) => {
       const orgId = caller.orgId ?? "";
       const occurredAt = now();
       const body = envelopeBody({ id, type, timestamp: occurredAt, orgId, dataJson: "{}" });
       const event = { id, orgId, type, occurredAt, body, traceparent: null, mayReach: () => true };
-      return intakeBy(db, change).accept(event);
+      return intakeBy(db, knows, change).accept(event);
     },
 
     /** Works on replays until it is stopped. */
@@ -189,10 +194,10 @@ export async function startDispatcher() {
      */
     matchBatch: (
       messages: readonly BusMessage[],
-      { db = database.db, ...change }: Partial<DirectSends> & { db?: Database } = {},
+      { db = database.db, knows = known, ...change }: OtherProcess = {},
     ) => {
       const limits = { batchEvents: 500, retentionDays: 30, endpointSlots: 8 };
-      return matchMessages({ db, log, now, wake, sends: lastSender(change), ...limits }, messages);
+      return matchMessages({ db, log, known: knows, now, wake, sends: lastSender(change), ...limits }, messages);
     },
 
     /** As matchBatch, and processes at once the backlog that it made. */
@@ -250,6 +255,8 @@ export async function startDispatcher() {
   };
   return dispatcher;
 }
+
+type OtherProcess = Partial<DirectSends> & { db?: Database; knows?: KnownOrganizations };
 
 type DeliveryRow = {
   id: string;

@@ -1,0 +1,120 @@
+import { plainArray, sql, type Tx } from "@muster/db";
+import type { IntakeDelivery } from "../rules/intake.ts";
+import { columnsOf, dueRows, leasesOfOrganization, leasingOf, newEvents, type StoredDelivery } from "./intake.ts";
+import { webhooksOfOrganization } from "./webhooks.ts";
+
+/** An organization and its webhooks as they were when they were last read (`versionOf`). */
+export type KnownOrganization = { orgId: string; version: string };
+
+export type KnownIntake = {
+  organizations: readonly KnownOrganization[];
+  deliveries: readonly IntakeDelivery[];
+  leaseMs: number;
+  endpointSlots: number;
+  organizationSlots: number;
+};
+
+export type KnownStored = {
+  stored: StoredDelivery[];
+  /** Webhooks that had no free slot for a delivery that was to be leased. */
+  full: Set<string>;
+  /** Organizations of which nothing was stored: something about them is not as it was. */
+  changed: Set<string>;
+};
+
+type Row = { org_id: string; is_known: boolean } & (
+  | { delivery_id: string; webhook_id: string; leased: boolean; is_full: boolean }
+  | { delivery_id: null }
+);
+
+/** The webhooks of an organization, each with the version of its row. */
+export function versionOf(hooks: readonly { id: string; version: string }[]): string {
+  return hooks
+    .map(({ id, version }) => `${id}/${version}`)
+    .sort()
+    .join();
+}
+
+/**
+ * As readIntake and storeIntake in one flight: stores the events of the organizations that are as they were when they
+ * were last read, and nothing of the others: deleted ones, those whose webhooks have changed or are being changed, and
+ * those with a backlog or their whole share of requests under way. Deliveries are leased as far as their webhooks have
+ * free slots, a closed breaker and nothing due. Its statements leave together with COMMIT.
+ */
+export async function storeKnown(tx: Tx, known: KnownIntake): Promise<KnownStored> {
+  const { organizations, deliveries, leaseMs, endpointSlots, organizationSlots } = known;
+  const orgs = plainArray(organizations.map(({ orgId }) => orgId));
+  const { event, delivery } = columnsOf(deliveries);
+  // The next statement sees whatever was committed before these locks were there.
+  const locked = tx.execute(sql`
+    SELECT set_config('app.held', (
+             SELECT coalesce(string_agg(o::text, ','), '') FROM unnest(${orgs}::uuid[]) AS o
+             WHERE pg_try_advisory_xact_lock_shared(hashtextextended(o::text, ${webhooksOfOrganization}::bigint))), true),
+           (SELECT count(pg_advisory_xact_lock(hashtextextended(o::text, ${leasesOfOrganization}::bigint)))
+            FROM unnest(${plainArray(leasingOf(deliveries))}::uuid[]) AS o),
+           set_config('enable_bitmapscan', 'off', true), set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true),
+           set_config('plan_cache_mode', 'force_generic_plan', true)`);
+  const answered = tx.query<Row>(sql`
+    WITH hooks AS MATERIALIZED (
+      SELECT w.id, w.org_id, w.id::text || '/' || w.version AS version, l.leased,
+             least(s.slots, ${endpointSlots}::int) AS slots,
+             s.open_until IS NULL OR s.open_until <= statement_timestamp() AS closed,
+             EXISTS (SELECT FROM webhook_queue q
+                     WHERE q.webhook_id = w.id AND NOT q.is_retry AND q.due_at <= statement_timestamp())
+             OR EXISTS (SELECT FROM webhook_queue q
+                        WHERE q.webhook_id = w.id AND q.is_retry AND q.due_at <= statement_timestamp()) AS waits
+      FROM (
+        SELECT id, org_id, xmin::text AS version FROM webhooks
+        WHERE org_id = ANY (${orgs}::uuid[]) AND status = 'active' AND deleted_at IS NULL AND stopped_at IS NULL
+      ) AS w
+      JOIN webhook_endpoint_state s ON s.webhook_id = w.id
+      CROSS JOIN LATERAL (
+        SELECT count(*)::int AS leased FROM webhook_queue q
+        WHERE q.webhook_id = w.id AND q.leased AND q.due_at > statement_timestamp()
+      ) AS l
+    ), standing AS MATERIALIZED (
+      SELECT o.org_id, coalesce(h.leased, 0) AS leased,
+             o.org_id::text = ANY (string_to_array(current_setting('app.held'), ','))
+             AND o.version = coalesce(h.version, '') AND coalesce(h.leased, 0) < ${organizationSlots}::int
+             AND EXISTS (SELECT FROM tenant t WHERE t.kind = 'organization' AND t.id = o.org_id AND NOT t.deleted)
+             AND NOT EXISTS (SELECT FROM webhook_backlog b WHERE b.org_id = o.org_id) AS is_known
+      FROM unnest(${orgs}::uuid[], ${organizations.map(({ version }) => version)}::text[]) AS o (org_id, version)
+      LEFT JOIN (SELECT org_id, sum(leased)::int AS leased, string_agg(version, ',' ORDER BY id) AS version FROM hooks GROUP BY org_id) AS h
+        ON h.org_id = o.org_id
+    ), given AS MATERIALIZED (
+      SELECT g.* FROM unnest(${plainArray(event(({ orgId }) => orgId))}::uuid[], ${plainArray(event(({ id }) => id))}::uuid[],
+                             ${plainArray(event(({ occurredAt }) => occurredAt))}::timestamptz[], ${plainArray(event((_, partnerId) => partnerId))}::uuid[],
+                             ${event(({ type }) => type)}::text[], ${event(({ body }) => body)}::text[],
+                             ${event(({ traceparent }) => traceparent ?? null)}::text[])
+        WITH ORDINALITY AS g (org_id, id, at, partner_id, type, body, traceparent, place)
+      WHERE g.org_id IN (SELECT org_id FROM standing WHERE is_known)
+    ), ${newEvents}, ranked AS MATERIALIZED (
+      SELECT d.id, d.webhook_id, n.id AS event_id, n.org_id, n.at, n.partner_id, n.type, h.closed, h.waits, d.lease,
+             row_number() OVER (PARTITION BY d.webhook_id, d.lease ORDER BY d.place) + h.leased <= h.slots AS has_slot,
+             row_number() OVER (PARTITION BY n.org_id, d.lease ORDER BY d.place) + s.leased <= ${organizationSlots}::int AS has_share
+      FROM unnest(${plainArray(delivery(({ id }) => id))}::uuid[],
+                  ${plainArray(delivery((_, place) => place))}::bigint[], ${plainArray(delivery(({ hook }) => hook.id))}::uuid[],
+                  ${plainArray(delivery(({ lease }) => lease))}::boolean[])
+        AS d (id, place, webhook_id, lease)
+      JOIN new n ON n.place = d.place
+      JOIN hooks h ON h.id = d.webhook_id
+      JOIN standing s ON s.org_id = n.org_id
+    ), due AS MATERIALIZED (
+      SELECT *, lease AND closed AND NOT waits AND has_slot AND has_share AS leased, ${leaseMs}::int AS lease_ms FROM ranked
+    ), ${dueRows}
+    SELECT s.org_id, s.is_known, d.id AS delivery_id, d.webhook_id, d.leased, d.lease AND d.closed AND NOT d.has_slot AS is_full
+    FROM standing s LEFT JOIN due d ON d.org_id = s.org_id`);
+  const [, rows] = await Promise.all([locked, answered]);
+  return answerOf(rows);
+}
+
+function answerOf(rows: readonly Row[]): KnownStored {
+  const answer: KnownStored = { stored: [], full: new Set(), changed: new Set() };
+  for (const row of rows) {
+    if (!row.is_known) answer.changed.add(row.org_id);
+    if (row.delivery_id === null) continue;
+    answer.stored.push({ delivery_id: row.delivery_id, leased: row.leased });
+    if (row.is_full) answer.full.add(row.webhook_id);
+  }
+  return answer;
+}
