@@ -2,7 +2,7 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { afterAll, describe, expect, it } from "@jest/globals";
 import { type Database, openDatabase, sql } from "@muster/db";
 import { createLogger, systemCaller, uuidv7 } from "@muster/kit";
-import { outcome, until } from "@muster/testing";
+import { callers, outcome, until } from "@muster/testing";
 import { claimLock } from "../store/queue.ts";
 import { eventMessage } from "../testing/dispatcher.ts";
 import { createEgressStub } from "../testing/egress-stub.ts";
@@ -128,6 +128,20 @@ describe("a posted event", () => {
       "organization_not_found",
       "organization_not_found",
     ]);
+  });
+
+  it("of another partner's organization is refused and stores nothing, though its process knows the organization", async () => {
+    start();
+    const { orgId, webhook, publish } = await tenant();
+    for (let n = 0; n < 2; n++) await publish();
+    const stranger = callers.partnerAdmin(uuidv7(), { permissions: ["events:write"] });
+    const refused = await Promise.all([
+      publish(),
+      outcome(dispatcher.events(stranger).publish({ type, orgId })),
+      publish(),
+    ]);
+    expect(refused[1]).toBe("organization_not_found");
+    expect(await dispatcher.deliveriesOf(webhook.id)).toHaveLength(4);
   });
 
   it("reaches each webhook that was made before its answer", async () => {

@@ -81,7 +81,9 @@ export function createIntake(deps: IntakeDeps): Intake {
 
   /** Stores the events of organizations that are as this process knows them; returns the others. */
   const handleKnown = async (batch: readonly Waiting[], sends: DirectSends): Promise<readonly Waiting[]> => {
-    const { left } = await storeAtOnce(deps, who(), eventsOf(batch), sends);
+    const { left } = await storeAtOnce(deps, who(), eventsOf(batch), sends, (event, partnerId) =>
+      event.mayReach(partnerId),
+    );
     const isLeft = new Set(left);
     const stored = batch.filter(({ event }) => !isLeft.has(event));
     if (stored.length > 0) batchesCounter.inc();

@@ -86,19 +86,24 @@ type Deps = { db: Database; known: KnownOrganizations; wake: () => void; endpoin
 
 /**
  * Stores the events in one flight with their deliveries, and has the requests begin when COMMIT returns. Returns the
- * number of deliveries and the events that are left: those of organizations that have changed, or all of them, unless
- * every organization is known and its events are not to go over the stream. Throws as `db.tx` does.
+ * number of deliveries and the events that are left: those that `mayTake` refuses for the partner of their organization,
+ * those of organizations that have changed, or all of them, unless every organization is known and its events are not to
+ * go over the stream. Throws as `db.tx` does.
  */
 export async function storeAtOnce<E extends IntakeEvent>(
   { db, known, wake, endpointSlots }: Deps,
   who: Who,
   events: readonly E[],
   sends: DirectSends,
+  mayTake: (event: E, partnerId: string) => boolean,
 ): Promise<{ left: readonly E[]; deliveries: number }> {
   const nothing = { left: events, deliveries: 0 };
   const remembered = known.of(new Set(events.map(({ orgId }) => orgId)));
   if (!remembered) return nothing;
-  const plan = planOf(events, remembered.state, sends);
+  const { places } = remembered.state;
+  const taken = new Set(events.filter((event) => mayTake(event, places.get(event.orgId)?.partnerId ?? "")));
+  if (taken.size === 0) return nothing;
+  const plan = planOf([...taken], remembered.state, sends);
   const leases = leasesOf(plan.deliveries);
   if (plan.streamed.length > 0 || !sends.isOpen(leases.map(({ claim }) => claim))) return nothing;
   const { leaseMs, organizationSlots } = sends.limits;
@@ -115,5 +120,6 @@ export async function storeAtOnce<E extends IntakeEvent>(
   // What held up a lease is found out by the next event of its organization.
   const waiting = new Set(answer.stored.filter(({ leased }) => !leased).map((each) => each.delivery_id));
   for (const { claim } of leases) if (waiting.has(claim.delivery_id)) known.forget(claim.org_id);
-  return { left: events.filter(({ orgId }) => changed.has(orgId)), deliveries: answer.stored.length };
+  const left = events.filter((event) => !taken.has(event) || changed.has(event.orgId));
+  return { left, deliveries: answer.stored.length };
 }

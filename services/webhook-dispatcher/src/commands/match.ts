@@ -43,7 +43,7 @@ export async function matchDirectly(
   const isDirect = sends?.isResting() && events.length > 0 && events.length <= directEvents && sends.room() > 0;
   if (!sends || !isDirect) return { left: events, queued: 0, now: 0, aside: 0 };
   return await sends.inTurn(async () => {
-    const atOnce = await storeAtOnce(deps, who, events, sends);
+    const atOnce = await storeAtOnce(deps, who, events, sends, () => true);
     const stored = { now: events.length - atOnce.left.length, queued: atOnce.deliveries };
     if (atOnce.left.length === 0) return { ...stored, left: [], aside: 0 };
     const read = await storeRead(deps, atOnce.left, sends);
