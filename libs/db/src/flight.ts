@@ -8,7 +8,7 @@ export type Answer = { command: string; rows: Record<string, unknown>[]; rowCoun
 
 type Column = { name: string; read: (text: string) => unknown };
 /** The columns of a prepared statement; PostgreSQL refuses to run one whose columns have changed. */
-type Shape = { columns: Column[] };
+type Shape = { columns: Column[]; empty: Record<string, null> };
 
 /** What is used of pg's connection: a message of the protocol each. */
 type Wire = {
@@ -22,7 +22,7 @@ type Wire = {
 
 const { prepareValue } = (pg as unknown as { utils: { prepareValue(value: unknown): unknown } }).utils;
 const shapes = new WeakMap<object, Map<string, Shape>>();
-const empty: Answer = { command: "", rows: [], rowCount: 0 };
+const noAnswer: Answer = { command: "", rows: [], rowCount: 0 };
 
 /**
  * Statements that are sent with one Sync behind them, so that the server answers all of them at once. Outside of a
@@ -53,7 +53,7 @@ export class Flight extends pg.Query {
     wire.stream.cork();
     for (const [index, { text, name = "" }] of this.statements.entries()) {
       const known = name === "" ? undefined : prepared.get(name);
-      const shape = known ?? { columns: [] };
+      const shape = known ?? { columns: [], empty: {} };
       this.#shapes.push(shape);
       if (!known) {
         wire.parse({ text, name });
@@ -71,15 +71,18 @@ export class Flight extends pg.Query {
     const shape = this.#shapes[this.#answers.length];
     if (!shape) return;
     shape.columns = fields.map(({ name, dataTypeID }) => ({ name, read: valueTypes.getTypeParser(dataTypeID) }));
+    shape.empty = Object.fromEntries(fields.map(({ name }) => [name, null]));
   }
 
   handleDataRow({ fields }: { fields: (string | null)[] }): void {
-    const { columns } = this.#shapes[this.#answers.length] as Shape;
-    const row: Record<string, unknown> = {};
+    const { columns, empty } = this.#shapes[this.#answers.length] as Shape;
+    // A copy has its columns at once: V8 gives all rows of a statement one layout.
+    const row: Record<string, unknown> = { ...empty };
     try {
-      for (const [index, { name, read }] of columns.entries()) {
+      for (let index = 0; index < columns.length; index++) {
+        const { name, read } = columns[index] as Column;
         const text = fields[index] ?? null;
-        row[name] = text === null ? null : read(text);
+        if (text !== null) row[name] = read(text);
       }
       this.#rows.push(row);
     } catch (error) {
@@ -94,7 +97,7 @@ export class Flight extends pg.Query {
   }
 
   handleEmptyQuery(): void {
-    this.#answers.push(empty);
+    this.#answers.push(noAnswer);
   }
 
   handleError(error: Error): void {
