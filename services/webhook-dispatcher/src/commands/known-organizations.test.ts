@@ -4,6 +4,7 @@ import { type Caller, systemCaller, uuidv7 } from "@muster/kit";
 import type { IntakeHook } from "../rules/intake.ts";
 import { claimLock } from "../store/queue.ts";
 import { webhooksOfOrganization } from "../store/webhooks.ts";
+import { freeHook } from "../testing/free-hook.ts";
 import { ownDispatcher } from "../testing/own-dispatcher.ts";
 import { ownSenders } from "../testing/own-senders.ts";
 import { createKnownOrganizations, type KnownOrganizations } from "./known-organizations.ts";
@@ -142,21 +143,6 @@ describe("an event of an organization that its process knows", () => {
 });
 
 describe("what a process knows of organizations", () => {
-  const hook = (orgId: string, change: Partial<IntakeHook> = {}): IntakeHook => ({
-    id: orgId,
-    org_id: orgId,
-    partner_id: "p",
-    host: "one.example",
-    events: ["*"],
-    ordered: false,
-    generation: 1,
-    version: "1",
-    leased: 0,
-    slots: 8,
-    closed: true,
-    waits: false,
-    ...change,
-  });
   const state = (orgId: string, hooks: IntakeHook[]) => ({
     places: new Map([[orgId, { orgId, partnerId: "p", held: true, behind: false }]]),
     hooks,
@@ -164,9 +150,9 @@ describe("what a process knows of organizations", () => {
 
   it("is bounded: the organization that was used longest ago is forgotten first", () => {
     const known = createKnownOrganizations(4);
-    for (const orgId of ["a", "b"]) known.learn(state(orgId, [hook(orgId)]));
+    for (const orgId of ["a", "b"]) known.learn(state(orgId, [freeHook(orgId)]));
     known.of(["a"]);
-    known.learn(state("c", [hook("c")]));
+    known.learn(state("c", [freeHook("c")]));
     expect(["a", "b", "c"].map((orgId) => known.of([orgId]) !== null)).toEqual([true, false, true]);
   });
 
@@ -177,7 +163,7 @@ describe("what a process knows of organizations", () => {
     ["waiting", { waits: true }],
   ])("leaves out one with a webhook that is %s", (_what, change) => {
     const known = createKnownOrganizations();
-    known.learn(state("a", [hook("a", change)]));
+    known.learn(state("a", [freeHook("a", change)]));
     expect(known.of(["a"])).toBeNull();
   });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
+import { freeHook } from "../testing/free-hook.ts";
 import { type IntakeEvent, type IntakeHook, type IntakeLimits, type IntakePlace, planIntake } from "./intake.ts";
 
 const orgId = "0190a000-0000-7000-8000-000000000001";
@@ -12,20 +13,7 @@ const limits: IntakeLimits = {
   deliveriesPerPartner: 1_000,
 };
 const place: IntakePlace = { orgId, partnerId: "p", held: true, behind: false };
-const free: IntakeHook = {
-  id: "0190a000-0000-7000-8000-0000000000aa",
-  org_id: orgId,
-  partner_id: "p",
-  host: "one.example",
-  events: ["*"],
-  ordered: false,
-  generation: 1,
-  version: "1",
-  leased: 0,
-  slots: 8,
-  closed: true,
-  waits: false,
-};
+const free = freeHook(orgId);
 const event = (id: string): IntakeEvent => ({ id, orgId, type: "device.online", occurredAt: new Date(0), body: "{}" });
 
 type Change = {

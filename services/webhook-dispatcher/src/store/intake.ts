@@ -7,6 +7,14 @@ export type IntakeState = {
   hooks: IntakeHook[];
 };
 
+/** Columns of a webhook `w` and its state `s`: its breaker lets requests through; a delivery of it is due. */
+export const closedAndWaits = sql`
+             s.open_until IS NULL OR s.open_until <= statement_timestamp() AS closed,
+             EXISTS (SELECT FROM webhook_queue q
+                     WHERE q.webhook_id = w.id AND NOT q.is_retry AND q.due_at <= statement_timestamp())
+             OR EXISTS (SELECT FROM webhook_queue q
+                        WHERE q.webhook_id = w.id AND q.is_retry AND q.due_at <= statement_timestamp()) AS waits`;
+
 /**
  * Organizations, their active webhooks and leased places. The webhooks of organizations that are `held` are locked
  * until the end of this transaction: a concurrent change waits for it, or was first, in which case the lock is skipped.
@@ -22,11 +30,7 @@ export async function readIntake(tx: Tx, orgIds: readonly string[], endpointSlot
     tx.query<IntakeHook>(sql`
       SELECT w.id, w.org_id, w.partner_id, w.host, w.events, w.ordered, w.generation, w.xmin::text AS version, l.leased,
              least(s.slots, ${endpointSlots}::int) AS slots,
-             s.open_until IS NULL OR s.open_until <= statement_timestamp() AS closed,
-             EXISTS (SELECT FROM webhook_queue q
-                     WHERE q.webhook_id = w.id AND NOT q.is_retry AND q.due_at <= statement_timestamp())
-             OR EXISTS (SELECT FROM webhook_queue q
-                        WHERE q.webhook_id = w.id AND q.is_retry AND q.due_at <= statement_timestamp()) AS waits
+             ${closedAndWaits}
       FROM webhooks w
       JOIN webhook_endpoint_state s ON s.webhook_id = w.id
       CROSS JOIN LATERAL (

@@ -1,6 +1,14 @@
 import { plainArray, sql, type Tx } from "@muster/db";
 import type { IntakeDelivery } from "../rules/intake.ts";
-import { columnsOf, dueRows, leasesOfOrganization, leasingOf, newEvents, type StoredDelivery } from "./intake.ts";
+import {
+  closedAndWaits,
+  columnsOf,
+  dueRows,
+  leasesOfOrganization,
+  leasingOf,
+  newEvents,
+  type StoredDelivery,
+} from "./intake.ts";
 import { webhooksOfOrganization } from "./webhooks.ts";
 
 /** An organization and its webhooks as they were when they were last read (`versionOf`). */
@@ -58,11 +66,7 @@ export async function storeKnown(tx: Tx, known: KnownIntake): Promise<KnownStore
     WITH hooks AS MATERIALIZED (
       SELECT w.id, w.org_id, w.id::text || '/' || w.version AS version, l.leased,
              least(s.slots, ${endpointSlots}::int) AS slots,
-             s.open_until IS NULL OR s.open_until <= statement_timestamp() AS closed,
-             EXISTS (SELECT FROM webhook_queue q
-                     WHERE q.webhook_id = w.id AND NOT q.is_retry AND q.due_at <= statement_timestamp())
-             OR EXISTS (SELECT FROM webhook_queue q
-                        WHERE q.webhook_id = w.id AND q.is_retry AND q.due_at <= statement_timestamp()) AS waits
+             ${closedAndWaits}
       FROM (
         SELECT id, org_id, xmin::text AS version FROM webhooks
         WHERE org_id = ANY (${orgs}::uuid[]) AND status = 'active' AND deleted_at IS NULL AND stopped_at IS NULL
