@@ -17,6 +17,8 @@ export type TxOptions = {
   retry?: boolean;
 };
 
+type RunOptions = TxOptions & { inOneFlight?: boolean };
+
 export type Database = {
   name: string;
   /**
@@ -28,8 +30,8 @@ export type Database = {
    */
   tx<T>(who: Who, fn: (t: Tx) => Promise<T>, options?: TxOptions): Promise<T>;
   /**
-   * As `tx`, but COMMIT is sent together with the statements that `fn` issues before its first await, and answered with
-   * them. That saves half of the round trips, and other transactions wait for its locks only while the server works,
+   * As `tx`, but the statements that `fn` issues before its first await are the transaction: they are sent and answered
+   * together. That saves half of the round trips, and other transactions wait for its locks only while the server works,
    * never for this process. A statement that is issued later is an error.
    */
   inOneFlight<T>(who: Who, fn: (t: Tx) => Promise<T>, options?: TxOptions): Promise<T>;
@@ -86,7 +88,7 @@ export function openDatabase({ url, max, name, log, prepare = "auto", standby }:
   async function once<T>(
     who: Who,
     fn: (t: Tx) => Promise<T>,
-    options: TxOptions & { inOneFlight?: boolean },
+    options: RunOptions,
   ): Promise<{ result: T; emitted: number }> {
     if (remainingMs(who) <= 0) throw deadlineExceeded();
     // Of an owner's transactions those that write are short: they take turns, too, and leave one connection to others.
@@ -130,11 +132,7 @@ export function openDatabase({ url, max, name, log, prepare = "auto", standby }:
     else void undone.then((isUndone) => pool.release(client, isUndone ? undefined : error));
   }
 
-  async function tx<T>(
-    who: Who,
-    fn: (t: Tx) => Promise<T>,
-    options: TxOptions & { inOneFlight?: boolean } = {},
-  ): Promise<T> {
+  async function tx<T>(who: Who, fn: (t: Tx) => Promise<T>, options: RunOptions = {}): Promise<T> {
     const startedMs = performance.now();
     const done = (outcome: "commit" | "rollback") =>
       txSeconds.observe({ database: name, outcome }, (performance.now() - startedMs) / 1000);
@@ -159,7 +157,7 @@ export function openDatabase({ url, max, name, log, prepare = "auto", standby }:
   }
 
   async function inOneFlight<T>(who: Who, fn: (t: Tx) => Promise<T>, options?: TxOptions): Promise<T> {
-    // Not awaited inside; its failure is reported by COMMIT.
+    // Not awaited inside: its statements are sent only after it, and their failure is reported by the flight.
     const { asked } = await tx(who, async (t) => ({ asked: observed(fn(t)) }), { ...options, inOneFlight: true });
     return await asked;
   }
@@ -197,7 +195,7 @@ export function openDatabase({ url, max, name, log, prepare = "auto", standby }:
 }
 
 /** Null for a transaction that is one flight; the isolation level cannot be set within it. */
-function beginOf({ snapshot, readOnly, inOneFlight }: TxOptions & { inOneFlight?: boolean }): string | null {
+function beginOf({ snapshot, readOnly, inOneFlight }: RunOptions): string | null {
   if (snapshot) return "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
   if (inOneFlight) return null;
   return readOnly ? "BEGIN READ ONLY" : "BEGIN";

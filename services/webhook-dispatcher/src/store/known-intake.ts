@@ -47,7 +47,7 @@ export function versionOf(hooks: readonly { id: string; version: string }[]): st
  * As readIntake and storeIntake in one flight: stores the events of the organizations that are as they were when they
  * were last read, and nothing of the others: deleted ones, those whose webhooks have changed or are being changed, and
  * those with a backlog or their whole share of requests under way. Deliveries are leased as far as their webhooks have
- * free slots, a closed breaker and nothing due. Its statements leave together with COMMIT.
+ * free slots, a closed breaker and nothing due.
  */
 export async function storeKnown(tx: Tx, known: KnownIntake): Promise<KnownStored> {
   const { organizations, deliveries, leaseMs, endpointSlots, organizationSlots } = known;
