@@ -5,6 +5,7 @@ import "./check-node.mjs";
 
 const { spawn } = await import("node:child_process");
 const { join } = await import("node:path");
+const { jestFlags } = await import("./jest/flags.mjs");
 const { prepare, root } = await import("./prepare.mjs");
 prepare({ client: true });
 
@@ -24,7 +25,7 @@ try {
 const given = process.argv.slice(2);
 const jest = join(root, "node_modules", "jest", "bin", "jest.js");
 const suites = given.length > 0 ? given : ["gateway/e2e"];
-const child = spawn(process.execPath, ["--experimental-vm-modules", "--no-warnings", jest, ...suites], {
+const child = spawn(process.execPath, [...jestFlags, jest, ...suites], {
   cwd: root,
   stdio: "inherit",
   env: { ...process.env, MUSTER_TLS: "true", MUSTER_PGBOUNCER: "true", PGBOUNCER_BIN: binary },

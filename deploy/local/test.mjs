@@ -3,10 +3,11 @@ import "./check-node.mjs";
 
 const { spawn } = await import("node:child_process");
 const { join } = await import("node:path");
+const { jestFlags } = await import("./jest/flags.mjs");
 const { prepare, root } = await import("./prepare.mjs");
 prepare({ client: true });
 const jest = join(root, "node_modules", "jest", "bin", "jest.js");
-const args = ["--experimental-vm-modules", "--no-warnings", jest, ...process.argv.slice(2)];
+const args = [...jestFlags, jest, ...process.argv.slice(2)];
 const child = spawn(process.execPath, args, { cwd: root, stdio: "inherit" });
 // jest stops its database on these; this process must outlive it to pass its status on.
 for (const name of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(name, () => child.kill(name));

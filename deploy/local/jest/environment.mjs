@@ -1,10 +1,13 @@
-// jest's `testEnvironment`: that of jest-environment-node with two changes, for which jest has no settings. They are
-// made at the module `node:vm`, which jest shares with this file, in the workers alone.
+// jest's `testEnvironment`: that of jest-environment-node with three changes, for which jest has no settings. They are
+// made at the modules `node:vm` and `node:async_hooks`, which jest shares with this file, in the workers alone.
 //
 // 1. The global object of a suite's context is an ordinary one. jest makes a proxy behind interceptors, which each use
 //    of `Math`, `Buffer` or `Promise` asks anew: 0.3 µs, 30 times the whole of a loop over bytes.
 // 2. What V8 compiled of a file is kept for the suites that follow in this worker. Each has a context of its own, into
 //    which the same hundreds of files of packages are loaded.
+// 3. What a suite keeps in an AsyncLocalStorage, jest-circus one of its own in each, ends with the suite. Node passes
+//    the stores of all that were ever used on to each promise that is made in the worker.
+import asyncHooks from "node:async_hooks";
 import vm from "node:vm";
 import { TestEnvironment } from "jest-environment-node";
 
@@ -51,6 +54,18 @@ vm.compileFunction = (source, parameters, options) => {
   return made;
 };
 
+const { AsyncLocalStorage } = asyncHooks;
+/** Those of the suite that runs now. */
+const storages = new Set();
+
+asyncHooks.AsyncLocalStorage = new Proxy(AsyncLocalStorage, {
+  construct(target, given, newTarget) {
+    const made = Reflect.construct(target, given, newTarget);
+    storages.add(made);
+    return made;
+  },
+});
+
 export default class extends TestEnvironment {
   constructor(config, context) {
     vm.createContext = () => createContext(vm.constants.DONT_CONTEXTIFY);
@@ -59,5 +74,11 @@ export default class extends TestEnvironment {
     } finally {
       vm.createContext = createContext;
     }
+  }
+
+  async teardown() {
+    await super.teardown();
+    for (const storage of storages) storage.disable();
+    storages.clear();
   }
 }

@@ -370,8 +370,9 @@ describe("one endpoint that hangs", () => {
       await until("the request", () => receiver.of(id).length === 1);
     }
     await until("the outcomes", async () => (await dispatcher.queuedOf(webhook.id)) === 0);
-    // Polls of a queue with due rows are 250 ms apart.
-    expect(claims - claimsBefore).toBeLessThanOrEqual(Math.ceil((performance.now() - startedMs) / 250) + 2);
+    // Polls of a queue with due rows are 250 ms apart; a new webhook causes claims of its own. Each outcome caused one
+    // when any outcome was taken for one that frees a slot: 17 here.
+    expect(claims - claimsBefore).toBeLessThanOrEqual(Math.ceil((performance.now() - startedMs) / 250) + 4);
     open[0]?.();
     await until("the ninth request", () => open.length === 9);
     for (const answer of open) answer();
