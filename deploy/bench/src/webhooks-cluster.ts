@@ -20,7 +20,8 @@ const migrations = fileURLToPath(new URL("../../../services/webhook-dispatcher/m
 const program = fileURLToPath(new URL("../../../services/webhook-dispatcher/dist/main.js", import.meta.url));
 const receiverProgram = fileURLToPath(new URL("./webhooks-receiver.js", import.meta.url));
 const encryptionKey = `bench:${Buffer.alloc(32, 1).toString("base64")}`;
-const name = "bench.example.test";
+/** Each origin has a name: all webhooks of one name share its HOST_SLOTS. */
+const nameOf = (port: number) => `origin-${port}.example.test`;
 const readyMs = 60_000;
 const log = createLogger("bench", "fatal");
 
@@ -118,7 +119,7 @@ export async function withWebhooks(
       receiver,
       hooks,
       async start(role, env = {}, begun = () => undefined) {
-        const exceptions = receiver.ports.map((port) => `${scheme}://${name}:${port}=127.0.0.1`).join(",");
+        const exceptions = receiver.ports.map((port) => `${scheme}://${nameOf(port)}:${port}=127.0.0.1`).join(",");
         const settings = { DISPATCHER_ROLE: role, EGRESS_TEST_EXCEPTIONS: exceptions, ...env };
         const dispatcher = await startDispatcher(database, nats, keys, settings, begun);
         started.push(dispatcher);
@@ -208,7 +209,7 @@ async function insertHooks(database: TestDatabase, ports: number[], count: numbe
   });
   await asOwner(database, async (owner) => {
     for (const { id, orgId, port, type } of hooks) {
-      const url = `${scheme}://${name}:${port}/hook`;
+      const url = `${scheme}://${nameOf(port)}:${port}/hook`;
       await owner.query(
         `INSERT INTO webhooks (id, org_id, partner_id, name, url_sealed, url_shown, secret_sealed, headers_sealed, events,
                                created_by, created_at, updated_at)

@@ -12,21 +12,21 @@ import { loadAverage, usageOf } from "./process-usage.ts";
 import { percentiles } from "./webhooks-cluster.ts";
 
 const perSecond = 5;
-const warmSeconds = 5;
 const types = ["device.enrolled", "device.online", "user.login"] as const;
 
 /** `subject`: id of the device, or of the session. */
 type Arrival = { id: string; type: string; subject: string; atMs: number; eventMs: number };
 
 /**
- * `npm run bench -- webhooks-services [seconds]`: events that services emit by themselves. Five times a second (for
- * 20 seconds) a device enrolls and sends its first heartbeat, then a person signs in; a webhook gets `device.enrolled`,
- * `device.online` and `user.login`. Prints the time to the request at the receiver, from COMMIT and from the event's
- * own timestamp, which is taken before. COMMIT is PostgreSQL's commit timestamp, which the server takes before the WAL
- * is on the disk, on the clock of the same machine. CPU is that of webhook-dispatcher and of PostgreSQL, whose part
- * holds enrollments and sign-ins, too. Ends with status 1 when an event did not come within 10 seconds.
+ * `npm run bench -- webhooks-services [seconds] [warm]`: events that services emit by themselves. Five times a second,
+ * for 20 seconds after 5 that are not measured, a device enrolls and sends its first heartbeat, then a person signs in;
+ * a webhook gets `device.enrolled`, `device.online` and `user.login`. Prints the time to the request at the receiver,
+ * from COMMIT and from the event's own timestamp, which is taken before. COMMIT is PostgreSQL's commit timestamp, which
+ * the server takes before the WAL is on the disk, on the clock of the same machine. CPU is that of webhook-dispatcher
+ * and of PostgreSQL, whose part holds enrollments and sign-ins, too. Ends with status 1 when an event did not come
+ * within 10 seconds.
  */
-export async function run([seconds = "20"]: string[] = []): Promise<void> {
+export async function run([seconds = "20", warm = "5"]: string[] = []): Promise<void> {
   const receiver = await startReceiver();
   const name = "receiver.test";
   const dataDir = mkdtempSync(join(tmpdir(), "muster-stack-"));
@@ -44,7 +44,8 @@ export async function run([seconds = "20"]: string[] = []): Promise<void> {
     const url = running.stack.gateways[0]?.url ?? "";
     const root = await administrator(url);
     const { orgId } = await newOrganization(root);
-    const total = (warmSeconds + Number(seconds)) * perSecond;
+    const notMeasured = Number(warm) * perSecond;
+    const total = notMeasured + Number(seconds) * perSecond;
     const hook = {
       orgId,
       name: "Bench",
@@ -74,7 +75,7 @@ export async function run([seconds = "20"]: string[] = []): Promise<void> {
       const beat = { agentVersion: "1.0.0" };
       await must(200, callAt(url, String(token), "POST", `/agents/${agentId}/heartbeat`, beat));
       const { accessToken } = await must(200, callAt(url, null, "POST", "/auth/login", { email, password }));
-      if (number < warmSeconds * perSecond) return;
+      if (number < notMeasured) return;
       measured.devices.add(String(agentId));
       measured.sessions.add(sessionOf(String(accessToken)));
     };
@@ -84,7 +85,7 @@ export async function run([seconds = "20"]: string[] = []): Promise<void> {
     const groups = { dispatcher: [services["webhook-dispatcher"]?.pid ?? 0], postgres: [postgres?.pid ?? 0] };
     let before = usageOf(groups);
     for (let number = 0; number < total; number++) {
-      if (number === warmSeconds * perSecond) before = usageOf(groups);
+      if (number === notMeasured) before = usageOf(groups);
       under.push(act(number));
       await sleep(1_000 / perSecond);
     }
