@@ -25,5 +25,5 @@ export default {
   testTimeout: 60_000,
   maxWorkers: 2,
   // A worker that holds as much after a file is started anew.
-  workerIdleMemoryLimit: "1200MB",
+  workerIdleMemoryLimit: "1000MB",
 };
