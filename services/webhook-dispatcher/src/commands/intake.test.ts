@@ -365,14 +365,14 @@ describe("one endpoint that hangs", () => {
     await until("eight requests", () => open.length === 8);
     const { webhook, publish } = await tenant();
     const [claimsBefore, startedMs] = [claims, performance.now()];
-    for (let n = 0; n < 20; n++) {
+    for (let n = 1; n <= 20; n++) {
       const id = await publish();
       await until("the request", () => receiver.of(id).length === 1);
+      // Outcomes that are not stored yet keep slots: with all eight of its own, this webhook would wait for claims, too.
+      if (n % 4 === 0) await until("the outcomes", async () => (await dispatcher.queuedOf(webhook.id)) === 0);
     }
-    await until("the outcomes", async () => (await dispatcher.queuedOf(webhook.id)) === 0);
-    // Polls of a queue with due rows are 250 ms apart; a new webhook causes claims of its own. Each outcome caused one
-    // when any outcome was taken for one that frees a slot: 17 here.
-    expect(claims - claimsBefore).toBeLessThanOrEqual(Math.ceil((performance.now() - startedMs) / 250) + 4);
+    // Polls of a queue with due rows are 250 ms apart.
+    expect(claims - claimsBefore).toBeLessThanOrEqual(Math.ceil((performance.now() - startedMs) / 250) + 2);
     open[0]?.();
     await until("the ninth request", () => open.length === 9);
     for (const answer of open) answer();
