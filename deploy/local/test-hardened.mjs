@@ -3,10 +3,9 @@
 // it says so, which fails under CI=true.
 import "./check-node.mjs";
 
-const { spawn } = await import("node:child_process");
 const { join } = await import("node:path");
-const { jestFlags } = await import("./jest/flags.mjs");
 const { prepare, root } = await import("./prepare.mjs");
+const { runJest } = await import("./jest/run.mjs");
 prepare({ client: true });
 
 const { pgbouncer } = await import("./dist/pgbouncer-binary.js");
@@ -23,13 +22,5 @@ try {
 }
 
 const given = process.argv.slice(2);
-const jest = join(root, "node_modules", "jest", "bin", "jest.js");
-const suites = given.length > 0 ? given : ["gateway/e2e"];
-const child = spawn(process.execPath, [...jestFlags, jest, ...suites], {
-  cwd: root,
-  stdio: "inherit",
-  env: { ...process.env, MUSTER_TLS: "true", MUSTER_PGBOUNCER: "true", PGBOUNCER_BIN: binary },
-});
-// jest stops its database on these; this process must outlive it to pass its status on.
-for (const name of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(name, () => child.kill(name));
-child.once("exit", (code, signal) => process.exit(code ?? (signal === "SIGINT" ? 130 : 1)));
+const env = { ...process.env, MUSTER_TLS: "true", MUSTER_PGBOUNCER: "true", PGBOUNCER_BIN: binary };
+runJest(given.length > 0 ? given : ["gateway/e2e"], env);

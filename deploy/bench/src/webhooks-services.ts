@@ -44,8 +44,8 @@ export async function run([seconds = "20", warm = "5"]: string[] = []): Promise<
     const url = running.stack.gateways[0]?.url ?? "";
     const root = await administrator(url);
     const { orgId } = await newOrganization(root);
-    const notMeasured = Number(warm) * perSecond;
-    const total = notMeasured + Number(seconds) * perSecond;
+    const unmeasured = Number(warm) * perSecond;
+    const total = unmeasured + Number(seconds) * perSecond;
     const hook = {
       orgId,
       name: "Bench",
@@ -75,7 +75,7 @@ export async function run([seconds = "20", warm = "5"]: string[] = []): Promise<
       const beat = { agentVersion: "1.0.0" };
       await must(200, callAt(url, String(token), "POST", `/agents/${agentId}/heartbeat`, beat));
       const { accessToken } = await must(200, callAt(url, null, "POST", "/auth/login", { email, password }));
-      if (number < notMeasured) return;
+      if (number < unmeasured) return;
       measured.devices.add(String(agentId));
       measured.sessions.add(sessionOf(String(accessToken)));
     };
@@ -85,7 +85,7 @@ export async function run([seconds = "20", warm = "5"]: string[] = []): Promise<
     const groups = { dispatcher: [services["webhook-dispatcher"]?.pid ?? 0], postgres: [postgres?.pid ?? 0] };
     let before = usageOf(groups);
     for (let number = 0; number < total; number++) {
-      if (number === notMeasured) before = usageOf(groups);
+      if (number === unmeasured) before = usageOf(groups);
       under.push(act(number));
       await sleep(1_000 / perSecond);
     }

@@ -58,13 +58,12 @@ const { AsyncLocalStorage } = asyncHooks;
 /** Those of the suite that runs now. */
 const storages = new Set();
 
-asyncHooks.AsyncLocalStorage = new Proxy(AsyncLocalStorage, {
-  construct(target, given, newTarget) {
-    const made = Reflect.construct(target, given, newTarget);
-    storages.add(made);
-    return made;
-  },
-});
+asyncHooks.AsyncLocalStorage = class extends AsyncLocalStorage {
+  constructor(...given) {
+    super(...given);
+    storages.add(this);
+  }
+};
 
 export default class extends TestEnvironment {
   constructor(config, context) {
