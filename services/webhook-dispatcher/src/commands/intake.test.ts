@@ -4,7 +4,7 @@ import { type Database, openDatabase, sql } from "@muster/db";
 import { createLogger, systemCaller, uuidv7 } from "@muster/kit";
 import { callers, outcome, until } from "@muster/testing";
 import { claimLock } from "../store/queue.ts";
-import { eventMessage } from "../testing/dispatcher.ts";
+import { eventMessage, lateDatabase } from "../testing/dispatcher.ts";
 import { createEgressStub } from "../testing/egress-stub.ts";
 import { ownDispatcher } from "../testing/own-dispatcher.ts";
 import { ownSenders } from "../testing/own-senders.ts";
@@ -30,20 +30,14 @@ const statusOf = async (webhookId: string) => (await dispatcher.deliveriesOf(web
 const streamed = async (orgId: string) =>
   (await dispatcher.rows("SELECT FROM outbox WHERE subject LIKE $1", [`events.webhook-dispatcher.${orgId}.%`])).length;
 
-/**
- * A pool whose transactions that lease deliveries end `late` after their COMMIT, as in a process that was suspended
- * meanwhile.
- */
-function lateDatabase(db: Database, late: () => Promise<unknown>): Database {
-  return {
-    ...db,
-    async tx(who, run, options) {
-      const result = await db.tx(who, run, options);
-      await late();
-      return result;
-    },
-  };
-}
+type Tenant = Awaited<ReturnType<typeof tenant>>;
+const moment = () => {
+  let resolve: () => void = () => undefined;
+  const promise = new Promise<void>((done) => {
+    resolve = done;
+  });
+  return { promise, resolve };
+};
 
 describe("a posted event", () => {
   it("is delivered by the process that stored it, without a claim, and shows as any other", async () => {
@@ -176,6 +170,68 @@ describe("a posted event", () => {
   }, 30_000);
 });
 
+describe("a webhook that is made or changed while a post of its organization is under way", () => {
+  const answers = (posted: Promise<unknown>, made: Promise<unknown>) => {
+    const order: string[] = [];
+    return Promise.all([posted.then(() => order.push("post")), made.then(() => order.push("webhook"))]).then(
+      () => order,
+    );
+  };
+  const changes = {
+    made: ({ admin }: Tenant) => dispatcher.webhook(admin, receiver),
+    changed: ({ admin, webhook: { id } }: Tenant) =>
+      dispatcher.webhooks(admin).updateWebhook({ id, updateMask: { paths: ["events"] }, change: { events: ["*"] } }),
+  };
+
+  it.each(["made", "changed"] as const)(
+    "%s after COMMIT is answered after the post, however late that is",
+    async (way) => {
+      const own = await tenant();
+      const stored = moment();
+      const late = moment();
+      dispatcher.stallIntake(() => {
+        stored.resolve();
+        return late.promise;
+      });
+      try {
+        const posted = own.publish();
+        await stored.promise;
+        const changed = changes[way](own);
+        const order = answers(posted, changed);
+        await until("the change", async () => {
+          const rows = await dispatcher.rows<{ n: number }>(
+            "SELECT sum(generation)::int AS n FROM webhooks WHERE org_id = $1",
+            [own.orgId],
+          );
+          return rows[0]?.n === 2;
+        });
+        // By now, an answer that does not wait would be here.
+        for (let n = 0; n < 20; n++) await dispatcher.webhooks(own.admin).getWebhook({ id: own.webhook.id });
+        late.resolve();
+        expect(await order).toEqual(["post", "webhook"]);
+      } finally {
+        dispatcher.stallIntake(async () => undefined);
+        late.resolve();
+      }
+    },
+  );
+
+  it.each(["made", "changed"] as const)(
+    "%s after the COMMIT of another process is answered after its post",
+    async (way) => {
+      const own = await tenant();
+      const stored = moment();
+      const db = lateDatabase(ownDatabase("other"), async () => {
+        stored.resolve();
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      });
+      const posted = dispatcher.publishBy(own.admin, { type, id: uuidv7() }, { db });
+      await stored.promise;
+      expect(await answers(posted, changes[way](own))).toEqual(["post", "webhook"]);
+    },
+  );
+});
+
 describe("an event that one of several processes stores", () => {
   const leasedOf = async (webhookId: string) =>
     (
@@ -187,13 +243,6 @@ describe("an event that one of several processes stores", () => {
   const unsent = { begin: () => undefined };
   /** As another process stores it, which takes turns with nobody here. */
   const apart = (name: string) => ({ ...unsent, inTurn: <T>(run: () => Promise<T>) => run(), db: ownDatabase(name) });
-  const moment = () => {
-    let resolve: () => void = () => undefined;
-    const promise = new Promise<void>((done) => {
-      resolve = done;
-    });
-    return { promise, resolve };
-  };
 
   it("is leased while another process claims, and while another one stores events of other organizations", async () => {
     start();

@@ -32,6 +32,8 @@ export type Intake = {
    * known here or out of reach, and nothing is stored. Throws as `db.tx` does.
    */
   accept(event: Accepted): Promise<boolean>;
+  /** Resolves when the events that are being stored now are answered. */
+  answered(): Promise<void>;
 };
 
 /** Timeout of a transaction; the post is answered with 503 then. */
@@ -41,7 +43,12 @@ const service = "webhook-dispatcher";
 const eventsCounter = counter("muster_webhook_intake_events_total", "Posted events, by path.", ["way"]);
 const batchesCounter = counter("muster_webhook_intake_batches_total", "Transactions that stored posted events.");
 
-type Waiting = { event: Accepted; resolve: (stored: boolean) => void; reject: (error: unknown) => void };
+type Waiting = {
+  event: Accepted;
+  outcome: Promise<boolean>;
+  resolve: (stored: boolean) => void;
+  reject: (error: unknown) => void;
+};
 type Written = { plan: IntakePlan; accepted: Accepted[]; storedMs: number; stored: Promise<StoredDelivery[]> };
 
 /**
@@ -52,11 +59,13 @@ export function createIntake(deps: IntakeDeps): Intake {
   const { db } = deps;
   const pending: Waiting[] = [];
   let isRunning = false;
+  let underWay: readonly Promise<boolean>[] = [];
 
   const run = async () => {
     isRunning = true;
     while (pending.length > 0) {
       const batch = pending.splice(0, deps.batchEvents);
+      underWay = batch.map(({ outcome }) => outcome);
       const sends = deps.sends();
       await (sends ? sends.inTurn(() => handle(batch, sends)) : handle(batch, null));
     }
@@ -131,12 +140,21 @@ export function createIntake(deps: IntakeDeps): Intake {
 
   return {
     accept(event) {
-      return new Promise((resolve, reject) => {
-        pending.push({ event, resolve, reject });
-        if (!isRunning) void run();
-      });
+      const waiting = waitingOf(event);
+      pending.push(waiting);
+      if (!isRunning) void run();
+      return waiting.outcome;
+    },
+    async answered() {
+      await Promise.allSettled(underWay);
     },
   };
+}
+
+function waitingOf(event: Accepted): Waiting {
+  const settle = {} as Pick<Waiting, "resolve" | "reject">;
+  const outcome = new Promise<boolean>((resolve, reject) => Object.assign(settle, { resolve, reject }));
+  return { event, outcome, ...settle };
 }
 
 const eventsOf = (batch: readonly Waiting[]) => batch.map(({ event }) => event);

@@ -39,6 +39,8 @@ export type WebhookDeps = TenantReader & {
   secretOverlapHours: number;
   /** Called after a change: what waits for the webhook may be due now. */
   wake: () => void;
+  /** Awaited before a webhook is answered that gets events which it did not get before (commands/earlier-posts.ts). */
+  earlierPosts: () => Promise<void>;
   /** Webhooks of one organization at most. */
   perOrganization: number;
 };
@@ -60,7 +62,7 @@ export function webhookService(deps: WebhookDeps): ServiceImpl<typeof WebhookSer
       if (repeated) return repeated;
       const shown = await judgedUrl(deps, fields.url);
       const at = now();
-      return idempotentTx(db, context, createWebhook, request, reachedBefore, async (tx) => {
+      const reply = await idempotentTx(db, context, createWebhook, request, reachedBefore, async (tx) => {
         const owner = { ...place, createdBy: context.caller.actor.id };
         await holdOrganization(tx, place.orgId);
         if ((await countWebhooks(tx, place.orgId)) >= deps.perOrganization) {
@@ -71,6 +73,8 @@ export function webhookService(deps: WebhookDeps): ServiceImpl<typeof WebhookSer
         record(tx, context, row, "webhook.create", { changes: { before: {}, after: auditedFields(row) } }, at);
         return { webhook: webhookMessage(row) };
       });
+      await deps.earlierPosts();
+      return reply;
     },
 
     async listWebhooks(request, handler) {
@@ -136,6 +140,7 @@ export function webhookService(deps: WebhookDeps): ServiceImpl<typeof WebhookSer
       });
       if (!updated) throw webhookNotFound();
       deps.wake();
+      await deps.earlierPosts();
       return { webhook: webhookMessage(updated, known) };
     },
 

@@ -17,6 +17,7 @@ import { callers, type TestDatabase, testDatabase, testPort } from "@muster/test
 import { z } from "zod";
 import { takeUpBacklog } from "../commands/backlog.ts";
 import type { DirectSends } from "../commands/direct.ts";
+import { earlierPosts } from "../commands/earlier-posts.ts";
 import { createIntake } from "../commands/intake.ts";
 import { createKnownOrganizations, type KnownOrganizations } from "../commands/known-organizations.ts";
 import { healthLimits, settings } from "../config.ts";
@@ -78,14 +79,29 @@ export async function startDispatcher() {
   const known = createKnownOrganizations();
   const intakeBy = (db: Database, knows: KnownOrganizations, change: Partial<DirectSends> = {}) =>
     createIntake({ db, log, known: knows, sends: lastSender(change), wake, endpointSlots: 8, batchEvents: 500 });
-  const intake = intakeBy(database.db, known);
+  let stall: () => Promise<unknown> = async () => undefined;
+  const intake = intakeBy(
+    lateDatabase(database.db, () => stall()),
+    known,
+  );
   const pressure = startPressure({
     db: database.db,
     log,
     limits: { endpointSlots: 8, organizationSlots: 64, hostSlots: 64, olderMs: 1_000 },
   });
   const port = await testPort("webhook-dispatcher", [
-    register(WebhookService, webhookService({ ...reach, wake, box, replyBox, egress, ...webhookLimits })),
+    register(
+      WebhookService,
+      webhookService({
+        ...reach,
+        wake,
+        earlierPosts: () => earlierPosts(intake),
+        box,
+        replyBox,
+        egress,
+        ...webhookLimits,
+      }),
+    ),
     register(DeliveryService, deliveryService({ ...reach, wake, testsPerMinute: 5 })),
     register(EventService, eventService({ ...reach, intake, pressure })),
     register(ReplayService, replayService({ ...reach, wake })),
@@ -109,6 +125,11 @@ export async function startDispatcher() {
     pushes: (caller: Caller) => port.client(PushService, caller),
 
     pressure,
+
+    /** The process that serves `events` is suspended after each COMMIT until `run` resolves. */
+    stallIntake(run: () => Promise<unknown>): void {
+      stall = run;
+    },
 
     /**
      * Publishes an event of the caller's organization by another process, which knows no organization unless it is told,
@@ -254,6 +275,23 @@ export async function startDispatcher() {
     },
   };
   return dispatcher;
+}
+
+/** A pool whose transactions end `late` after their COMMIT, as in a process that was suspended meanwhile. */
+export function lateDatabase(db: Database, late: () => Promise<unknown>): Database {
+  return {
+    ...db,
+    async tx(who, run, options) {
+      const result = await db.tx(who, run, options);
+      await late();
+      return result;
+    },
+    async inOneFlight(who, run, options) {
+      const result = await db.inOneFlight(who, run, options);
+      await late();
+      return result;
+    },
+  };
 }
 
 type OtherProcess = Partial<DirectSends> & { db?: Database; knows?: KnownOrganizations };
