@@ -5,6 +5,8 @@ import { type Repeating, repeatEvery } from "./repeat.ts";
 
 /** Interval in milliseconds at which a process checks whether it is idle. */
 const lookMs = 10_000;
+/** Longest wait between two collections, in milliseconds. */
+const longestWaitMs = 3_600_000;
 /** Share of the time that an idle event loop works at most. */
 const restingShare = 0.05;
 /** Bytes of the young generation that are not worth a collection. */
@@ -38,20 +40,37 @@ export async function shrinkHeap(): Promise<void> {
   }
 }
 
+export type RestingHeap = { utilization: number; youngBytes: number; usedBytes: number };
+
+/**
+ * Whether a process is to collect now: its event loop works less than a twentieth of the time, its young generation is
+ * not small, and its heap is under 64 MB. The wait after a collection is twice the one before, an hour at most: a
+ * process that fills its young generation while it rests does so again, and loses compiled code in each collection.
+ */
+export function createCollections(): (nowMs: number, heap: RestingHeap) => boolean {
+  let waitMs = lookMs;
+  let nextMs = Number.NEGATIVE_INFINITY;
+  return (nowMs, { utilization, youngBytes, usedBytes }) => {
+    if (nowMs < nextMs || utilization > restingShare) return false;
+    if (youngBytes <= smallBytes || usedBytes >= largeHeapBytes) return false;
+    waitMs = Math.min(2 * waitMs, longestWaitMs);
+    nextMs = nowMs + waitMs;
+    return true;
+  };
+}
+
 /**
  * Gives back what a start or a burst of requests left of the young generation, three times `--max-semi-space-size` at
- * most, which V8 keeps for ever otherwise. Only while the event loop works less than a twentieth of the time, and
- * never of a heap over 64 MB.
+ * most, which V8 keeps for ever otherwise.
  */
 export function shrinkAtRest(onFailure: (error: unknown) => void): Repeating {
+  const isDue = createCollections();
   let before = performance.eventLoopUtilization();
   const look = async () => {
     const now = performance.eventLoopUtilization();
     const { utilization } = performance.eventLoopUtilization(now, before);
     before = now;
-    if (utilization > restingShare) return;
-    const { youngBytes, usedBytes } = heapNow();
-    if (youngBytes > smallBytes && usedBytes < largeHeapBytes) await shrinkHeap();
+    if (isDue(performance.now(), { utilization, ...heapNow() })) await shrinkHeap();
   };
   return repeatEvery(lookMs, look, onFailure);
 }
