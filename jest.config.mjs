@@ -23,7 +23,8 @@ export default {
   testSequencer: "./deploy/local/jest/sequencer.mjs",
   reporters: ["default", "./deploy/local/jest/end-clusters.mjs"],
   testTimeout: 60_000,
-  maxWorkers: 2,
+  // Two use four fifths of two processors, three all of them and 7 GB with the clusters of the end-to-end suites.
+  maxWorkers: process.availableMemory() > 10 * 2 ** 30 ? 3 : 2,
   // A worker that holds as much after a file is started anew.
-  workerIdleMemoryLimit: "1000MB",
+  workerIdleMemoryLimit: "900MB",
 };
