@@ -2,7 +2,7 @@ import { sleep } from "@muster/kit";
 import type { Intake } from "./intake.ts";
 
 /** From COMMIT to the answer of a post in another process, unless that process is held up, in ms. */
-const elsewhereMs = 25;
+const elsewhereMs = 50;
 
 /**
  * Waits for the posts whose events were stored too early for a change of webhooks that has just been committed: a caller
