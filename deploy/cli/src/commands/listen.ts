@@ -35,6 +35,8 @@ export async function listen(io: Io, options: ListenOptions): Promise<void> {
   const end = untilInterrupted();
   let count = 0;
   const shown = (seen: Seen) => {
+    // Further ones arrive until the webhook is removed.
+    if (count >= most) return;
     io.stdout.write(options.json ? `${JSON.stringify(seen)}\n` : lineOf(seen));
     count += 1;
     if (count >= most) end.resolve();
