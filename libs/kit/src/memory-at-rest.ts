@@ -40,7 +40,7 @@ export async function shrinkHeap(): Promise<void> {
   }
 }
 
-export type RestingHeap = { utilization: number; youngBytes: number; usedBytes: number };
+type RestingHeap = { utilization: number; youngBytes: number; usedBytes: number };
 
 /**
  * Whether a process is to collect now: its event loop works less than a twentieth of the time, its young generation is

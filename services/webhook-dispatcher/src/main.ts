@@ -9,7 +9,6 @@ import { register } from "@muster/rpc";
 import { askPurge, encryptionKeys, runService, startPurges } from "@muster/service";
 import { createDoorbell } from "./clients/doorbell.ts";
 import type { DirectSends } from "./commands/direct.ts";
-import { earlierPosts } from "./commands/earlier-posts.ts";
 import { createIntake } from "./commands/intake.ts";
 import { createKnownOrganizations } from "./commands/known-organizations.ts";
 import { healthLimits, migrations, settings, version } from "./config.ts";
@@ -111,16 +110,7 @@ await runService({
     return [
       register(
         WebhookService,
-        webhookService({
-          ...reach,
-          wake,
-          earlierPosts: () => earlierPosts(intake),
-          box,
-          replyBox,
-          egress,
-          secretOverlapHours,
-          perOrganization,
-        }),
+        webhookService({ ...reach, wake, intake, box, replyBox, egress, secretOverlapHours, perOrganization }),
       ),
       register(DeliveryService, deliveryService({ ...reach, wake, testsPerMinute })),
       register(EventService, eventService({ ...reach, intake, pressure })),

@@ -9,6 +9,8 @@ import { AppError, type CallContext, clampPage, isUuid, type SecretBox, uuidv7, 
 import { WebhookChangeSchema, WebhookService } from "@muster/proto/muster/webhook/v1/webhook_pb";
 import { callContext } from "@muster/rpc";
 import { auditEvent, idempotentTx, reachedBefore, repeatedReply, type TenantReader } from "@muster/service";
+import { earlierPosts } from "../commands/earlier-posts.ts";
+import type { Intake } from "../commands/intake.ts";
 import { changeWebhook, newWebhook, originChanges, type StoredStatus, statuses } from "../rules/webhook.ts";
 import { endpointHealth } from "../store/health.ts";
 import {
@@ -39,8 +41,7 @@ export type WebhookDeps = TenantReader & {
   secretOverlapHours: number;
   /** Called after a change: what waits for the webhook may be due now. */
   wake: () => void;
-  /** Awaited before a webhook is answered that gets events which it did not get before (commands/earlier-posts.ts). */
-  earlierPosts: () => Promise<void>;
+  intake: Pick<Intake, "answered">;
   /** Webhooks of one organization at most. */
   perOrganization: number;
 };
@@ -73,7 +74,7 @@ export function webhookService(deps: WebhookDeps): ServiceImpl<typeof WebhookSer
         record(tx, context, row, "webhook.create", { changes: { before: {}, after: auditedFields(row) } }, at);
         return { webhook: webhookMessage(row) };
       });
-      await deps.earlierPosts();
+      await earlierPosts(deps.intake);
       return reply;
     },
 
@@ -140,7 +141,7 @@ export function webhookService(deps: WebhookDeps): ServiceImpl<typeof WebhookSer
       });
       if (!updated) throw webhookNotFound();
       deps.wake();
-      await deps.earlierPosts();
+      await earlierPosts(deps.intake);
       return { webhook: webhookMessage(updated, known) };
     },
 

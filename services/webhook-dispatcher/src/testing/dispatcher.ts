@@ -17,7 +17,6 @@ import { callers, type TestDatabase, testDatabase, testPort } from "@muster/test
 import { z } from "zod";
 import { takeUpBacklog } from "../commands/backlog.ts";
 import type { DirectSends } from "../commands/direct.ts";
-import { earlierPosts } from "../commands/earlier-posts.ts";
 import { createIntake } from "../commands/intake.ts";
 import { createKnownOrganizations, type KnownOrganizations } from "../commands/known-organizations.ts";
 import { healthLimits, settings } from "../config.ts";
@@ -90,18 +89,7 @@ export async function startDispatcher() {
     limits: { endpointSlots: 8, organizationSlots: 64, hostSlots: 64, olderMs: 1_000 },
   });
   const port = await testPort("webhook-dispatcher", [
-    register(
-      WebhookService,
-      webhookService({
-        ...reach,
-        wake,
-        earlierPosts: () => earlierPosts(intake),
-        box,
-        replyBox,
-        egress,
-        ...webhookLimits,
-      }),
-    ),
+    register(WebhookService, webhookService({ ...reach, wake, intake, box, replyBox, egress, ...webhookLimits })),
     register(DeliveryService, deliveryService({ ...reach, wake, testsPerMinute: 5 })),
     register(EventService, eventService({ ...reach, intake, pressure })),
     register(ReplayService, replayService({ ...reach, wake })),
