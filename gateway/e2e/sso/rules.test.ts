@@ -152,6 +152,15 @@ describe("a partner's provider", () => {
     expect(await clientOf()).toBe(idp.clientId(1));
   });
 
+  it.each(["https://a;sandbox/x.png", "https://a,b/x.png", "https://'self'/x.png", "https://*/x.png"])(
+    "refuses the logo %s, whose host would change the sign-in page's policy",
+    async (url) => {
+      const put = await tenant.partnerAdmin.api.call("PUT", "/partners/me/login-branding", { logo_url: url });
+      expect([put.status, put.body.code]).toEqual([400, "validation_failed"]);
+      expect(put.body.details).toMatchObject({ fieldErrors: { logo_url: [expect.any(String)] } });
+    },
+  );
+
   it("shows no button and no branding where several partners share a deployment", async () => {
     const branding = { headline: "Welcome", accentColor: "#0a7c66", logoUrl: null };
     const put = await tenant.partnerAdmin.api.call("PUT", "/partners/me/login-branding", branding);

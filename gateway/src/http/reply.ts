@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import { locationLine } from "@muster/kit";
 import { compressed } from "./compression.ts";
 
 /** JSON that was rendered before: cheap to send again. */
@@ -55,9 +56,9 @@ export class Answered {
   }
 }
 
-/** A redirect to an absolute URL, or to a path of this origin. */
+/** A redirect to an absolute URL. */
 export function redirect(status: 302 | 303, location: string, lines: readonly string[] = []): Answered {
-  return new Answered(status, ["Location", location, ...lines]);
+  return new Answered(status, [...locationLine(location), ...lines]);
 }
 
 /**

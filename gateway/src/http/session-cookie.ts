@@ -1,3 +1,4 @@
+import { cookieLine, cookiePair } from "@muster/kit";
 import { z } from "zod";
 import type { Deps } from "../deps.ts";
 import { EdgeError } from "../errors.ts";
@@ -20,13 +21,13 @@ const isSecure = ({ publicUrl }: Place) => publicUrl.startsWith("https:");
 export const sessionCookie = (place: Place) => (isSecure(place) ? "__Host-service_session" : "service_session");
 
 const lineOf = (place: Place, value: string, seconds: number) =>
-  `${sessionCookie(place)}=${value}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${seconds}${isSecure(place) ? "; Secure" : ""}`;
+  `${cookiePair(sessionCookie(place), value)}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${seconds}${isSecure(place) ? "; Secure" : ""}`;
 
 /** Header lines that keep a refresh token in the browser. */
-const keepSession = (place: Place, refreshToken: string) => ["Set-Cookie", lineOf(place, refreshToken, maxAgeSeconds)];
+const keepSession = (place: Place, refreshToken: string) => cookieLine(lineOf(place, refreshToken, maxAgeSeconds));
 
 /** Header lines that remove it. */
-export const dropSession = (place: Place) => ["Set-Cookie", lineOf(place, "", 0)];
+export const dropSession = (place: Place) => cookieLine(lineOf(place, "", 0));
 
 /** Where a completed sign-in returns its refresh token. */
 export const sessionIn = z.enum(["cookie"]).optional().meta({

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
-import { AppError, type Logger, uuidv7 } from "@muster/kit";
+import { AppError, cspLine, type Logger, uuidv7 } from "@muster/kit";
 import type { ErrorRequestHandler, Express } from "express";
 import { errorReply } from "../errors.ts";
 import type { Pages } from "../pages/console.ts";
@@ -30,16 +30,16 @@ const page = `<!doctype html>
 const start = `SwaggerUIBundle({ url: "/api/v1/openapi.json", dom_id: "#api", deepLinking: true, validatorUrl: null });\n`;
 
 /** Nothing from elsewhere, and no script that is not a file of ours. */
-const policy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self' 'unsafe-inline'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join("; ");
+const policy = cspLine({
+  "default-src": ["'none'"],
+  "script-src": ["'self'"],
+  "style-src": ["'self'", "'unsafe-inline'"],
+  "img-src": ["'self'", "data:"],
+  "connect-src": ["'self'"],
+  "base-uri": ["'none'"],
+  "form-action": ["'none'"],
+  "frame-ancestors": ["'none'"],
+});
 
 /**
  * The docs page, with all its assets served from here. Express, 4 MB of a gateway, is loaded with the first request.
@@ -68,7 +68,7 @@ async function docsApp(log: Logger): Promise<Express> {
   app.disable("etag");
   app.use((_request, response, next) => {
     response.set({
-      "Content-Security-Policy": policy,
+      ...Object.fromEntries([policy]),
       "X-Content-Type-Options": "nosniff",
       "Referrer-Policy": "no-referrer",
     });

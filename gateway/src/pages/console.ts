@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { AppError, type Logger, uuidv7 } from "@muster/kit";
+import { AppError, type Logger, locationLine, uuidv7 } from "@muster/kit";
 import sirv from "sirv";
 import { z } from "zod";
 import { errorReply } from "../errors.ts";
@@ -64,7 +64,8 @@ export function createConsole(options: ConsoleOptions): Pages | null {
         return;
       }
       if (isElsewhere) {
-        response.writeHead(302, { Location: `${appUrl}${target}`, "Cache-Control": "no-store", ...fileHeaders }).end();
+        const location = Object.fromEntries([locationLine(`${appUrl}${target}`)]);
+        response.writeHead(302, { ...location, "Cache-Control": "no-store", ...fileHeaders }).end();
         return;
       }
       if (!signIn.has(segment)) {

@@ -1,11 +1,11 @@
-import type { Logger } from "@muster/kit";
+import { cspOrigin, type Logger } from "@muster/kit";
 
 /** For how long an answer counts, in milliseconds: a new logo shows within that time. */
 const rememberedMs = 30_000;
 
 /**
- * The origin of the sign-in page's logo, for the content security policy; null for no logo and for data: URLs. While
- * identity is unavailable the page has no logo.
+ * The origin of the sign-in page's logo, for the content security policy; null for no logo, for data: URLs and for a
+ * host that a policy cannot name. While identity is unavailable the page has no logo.
  */
 export function createLogoOrigin(options: {
   logoUrl(): Promise<string>;
@@ -15,7 +15,7 @@ export function createLogoOrigin(options: {
   let known: { at: number; origin: Promise<string | null> } | null = null;
   const ask = async () => {
     try {
-      return originOf(await options.logoUrl());
+      return cspOrigin(await options.logoUrl());
     } catch (err) {
       options.log.info({ err }, "branding of the sign-in page not known");
       return null;
@@ -26,11 +26,4 @@ export function createLogoOrigin(options: {
     if (known === null || at - known.at > rememberedMs) known = { at, origin: ask() };
     return known.origin;
   };
-}
-
-/** Of an https: URL. */
-export function originOf(url: string): string | null {
-  if (!URL.canParse(url)) return null;
-  const { protocol, origin } = new URL(url);
-  return protocol === "https:" ? origin : null;
 }

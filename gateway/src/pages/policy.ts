@@ -1,22 +1,24 @@
+import { cspLine } from "@muster/kit";
+
 /**
  * Header lines of the console's HTML: nothing from elsewhere, no inline script or style, no text that becomes script.
  */
 export function pageHeaders(imageOrigin: string | null): Readonly<Record<string, string>> {
-  const policy = [
-    "default-src 'none'",
-    "script-src 'self'",
-    "style-src 'self'",
-    `img-src 'self' data:${imageOrigin === null ? "" : ` ${imageOrigin}`}`,
-    "connect-src 'self'",
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-    "require-trusted-types-for 'script'",
-    "trusted-types 'none'",
-  ];
+  const policy = cspLine({
+    "default-src": ["'none'"],
+    "script-src": ["'self'"],
+    "style-src": ["'self'"],
+    "img-src": ["'self'", "data:", ...(imageOrigin === null ? [] : [imageOrigin])],
+    "connect-src": ["'self'"],
+    "base-uri": ["'none'"],
+    "form-action": ["'none'"],
+    "frame-ancestors": ["'none'"],
+    "require-trusted-types-for": ["'script'"],
+    "trusted-types": ["'none'"],
+  });
   return {
     ...fileHeaders,
-    "Content-Security-Policy": policy.join("; "),
+    ...Object.fromEntries([policy]),
     "Cross-Origin-Opener-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-cache",

@@ -1,4 +1,4 @@
-import { AppError } from "@muster/kit";
+import { AppError, attachmentLine, entityTag } from "@muster/kit";
 import { z } from "zod";
 import { byteRange } from "../http/byte-range.ts";
 import { Answered, redirect, Streamed } from "../http/reply.ts";
@@ -40,7 +40,7 @@ const download = route({
     const { sha256, size: bytes, name, location } = await services.downloads.locate(wanted, call);
     if (location !== "") return redirect(302, location, ["Cache-Control", "no-store"]);
     const size = Number(bytes);
-    const etag = `"${sha256}"`;
+    const etag = entityTag(sha256);
     const { range, ifRange, ifNoneMatch } = conditions();
     // The file of a version never changes; the promoted version may.
     const caching = query.version === undefined ? "no-cache" : "public, max-age=31536000, immutable";
@@ -51,7 +51,7 @@ const download = route({
     const { start, end } = part === "all" ? { start: 0, end: size } : part;
     const read = () => services.downloads.read({ sha256, start: BigInt(start), end: BigInt(end) }, call);
     const body = piecesOf(read, end - start);
-    const length = ["Content-Length", String(end - start), "Content-Disposition", `attachment; filename="${name}"`];
+    const length = ["Content-Length", String(end - start), ...attachmentLine(name)];
     if (part === "all") return new Streamed(fileType, [...about, ...length], body);
     const lines = [...about, ...length, "Content-Range", `bytes ${start}-${end - 1}/${size}`];
     return new Answered(206, lines, new Streamed(fileType, [], body));

@@ -1,3 +1,4 @@
+import { attachmentLine } from "@muster/kit";
 import { ExportFormat, type ExportLogsResponse } from "@muster/proto/muster/audit/v1/export_pb";
 import { z } from "zod";
 import { Streamed } from "../http/reply.ts";
@@ -55,8 +56,7 @@ const exportLogs = route({
       "X-Export-Rows",
       String(rows),
       ...(asOf ? ["X-Export-As-Of", timeOf(asOf)] : []),
-      "Content-Disposition",
-      `attachment; filename="audit-logs.${suffix}"`,
+      ...attachmentLine(`audit-logs.${suffix}`),
     ];
     return new Streamed(contentType, lines, chunksOf(parts));
   },

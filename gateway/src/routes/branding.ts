@@ -7,7 +7,10 @@ const tag = "Single sign-on";
 /** A partner's sign-in page. */
 export const branding = z
   .object({
-    logo_url: z.string().nullable().meta({ description: "HTTPS URL, or a base64 data: URL of PNG, JPEG or WebP." }),
+    logo_url: z.string().nullable().meta({
+      description:
+        "HTTPS URL of a host of letters, digits, hyphens and dots, or a base64 data: URL of PNG, JPEG or WebP.",
+    }),
     accent_color: z.string().nullable().meta({ description: "#rrggbb" }),
     headline: z.string().nullable(),
   })

@@ -1,3 +1,4 @@
+import { cookieLine } from "@muster/kit";
 import { z } from "zod";
 import { Answered, Rendered } from "../http/reply.ts";
 import { type Route, route } from "../route.ts";
@@ -42,7 +43,7 @@ const start = route({
   errors: ["sso_provider_not_found", "sso_incomplete_provider", "sso_discovery_failed", "mfa_required", "rate_limited"],
   async handle({ params: { providerId }, rpc }, { services }) {
     const { location, setCookie } = await services.ssoLinks.startSsoLink({ providerId }, await rpc());
-    return new Answered(200, ["Set-Cookie", setCookie], new Rendered(JSON.stringify({ authUrl: location })));
+    return new Answered(200, cookieLine(setCookie), new Rendered(JSON.stringify({ authUrl: location })));
   },
 });
 

@@ -1,3 +1,4 @@
+import { cookieLine } from "@muster/kit";
 import { z } from "zod";
 import { Rendered, redirect } from "../http/reply.ts";
 import { checkOrigin, cookieAnswer, sessionIn, withTokens } from "../http/session-cookie.ts";
@@ -105,7 +106,7 @@ const loginOrganization = route({
   async handle({ params, query, rpc }, { services }) {
     const wanted = { orgId: params.orgId, redirect: query.redirect };
     const begun = await services.ssoLogins.beginSsoLogin(wanted, await rpc());
-    return redirect(302, begun.location, ["Set-Cookie", begun.setCookie]);
+    return redirect(302, begun.location, cookieLine(begun.setCookie));
   },
 });
 
@@ -117,7 +118,7 @@ const loginPartner = route({
   async handle({ params, query, rpc }, { services }) {
     const wanted = { partnerId: params.partnerId, redirect: query.redirect };
     const begun = await services.ssoLogins.beginSsoLogin(wanted, await rpc());
-    return redirect(302, begun.location, ["Set-Cookie", begun.setCookie]);
+    return redirect(302, begun.location, cookieLine(begun.setCookie));
   },
 });
 
@@ -149,7 +150,7 @@ const callback = route({
     const wanted = { ...rest, errorDescription, cookie: cookie ?? "" };
     try {
       const done = await services.ssoLogins.finishSsoLogin(wanted, await rpc());
-      return redirect(302, done.location, ["Set-Cookie", done.setCookie]);
+      return redirect(302, done.location, cookieLine(done.setCookie));
     } catch {
       // Identity is unavailable: the browser gets a redirect, not JSON. The failure is in identity's log and in the
       // RPC's metrics.

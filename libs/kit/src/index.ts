@@ -49,6 +49,18 @@ export { type Counts, createCounts, shareIn, shareOf } from "./counts.ts";
 export { decodeCursor, encodeCursor, foreignCursor } from "./cursor.ts";
 export { type EventType, eventTypes, isEventType, testEventType } from "./event-types.ts";
 export { type FairPlaces, fairPlaces, type Wanted } from "./fair-places.ts";
+export {
+  attachment,
+  attachmentLine,
+  cookieLine,
+  cookiePair,
+  cspLine,
+  cspOrigin,
+  entityTag,
+  HeaderFault,
+  isLocation,
+  locationLine,
+} from "./header-values.ts";
 export { createLanes, type Lanes } from "./lanes.ts";
 export { onLeftByNpm } from "./left-by-npm.ts";
 export { type Process, runProcess, type Stop } from "./lifecycle.ts";

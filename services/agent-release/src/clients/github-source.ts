@@ -1,5 +1,5 @@
 import { type Egress, guardedRequest } from "@muster/egress";
-import { withoutTrailing } from "@muster/kit";
+import { isLocation, withoutTrailing } from "@muster/kit";
 import { z } from "zod";
 import { compareVersions, isPrerelease, parseVersion } from "../rules/version.ts";
 import { type ReleaseSource, SourceBusy, type SourceFile, type SourceRelease } from "./release-source.ts";
@@ -8,7 +8,7 @@ const asset = z.object({
   name: z.string(),
   size: z.int().nonnegative().optional(),
   url: z.string(),
-  browser_download_url: z.string(),
+  browser_download_url: z.string().refine(isLocation),
   /** `sha256:<hex>`, where the host knows it. */
   digest: z.string().nullish(),
 });

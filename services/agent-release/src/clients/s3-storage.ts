@@ -9,6 +9,7 @@ import {
   S3Client,
 } from "@aws-sdk/client-s3";
 import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
+import { attachment } from "@muster/kit";
 import { type Storage, storeKey } from "./storage.ts";
 
 export type S3Options = {
@@ -92,7 +93,7 @@ export function s3Storage(options: S3Options): Storage {
       const command = new GetObjectCommand({
         Bucket: bucket,
         Key: keyOf(sha256),
-        ResponseContentDisposition: `attachment; filename="${name}"`,
+        ResponseContentDisposition: attachment(name),
       });
       return getSignedUrl(client, command, { expiresIn: urlSeconds });
     },

@@ -1,6 +1,6 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import { type Database, sql } from "@muster/db";
-import { AppError, systemCaller, validationError } from "@muster/kit";
+import { AppError, isLocation, systemCaller, validationError } from "@muster/kit";
 import type { DownloadService } from "@muster/proto/muster/release/v1/download_pb";
 import { callContext } from "@muster/rpc";
 import { requirePerson } from "@muster/service";
@@ -38,6 +38,7 @@ export function downloadService({ db, storage, preferStore }: DownloadDeps): Ser
   /** Whether the bytes come from this platform's store; otherwise they are at another URL, or unavailable. */
   const isServedHere = ({ stored, source_url: url }: FileRow) =>
     stored && storage !== null && (preferStore || url === null);
+  const isElsewhere = ({ source_url: url }: FileRow) => url !== null && isLocation(url);
   return {
     async locate({ os, arch, component, version }, handler) {
       requireGateway(callContext(handler));
@@ -54,7 +55,7 @@ export function downloadService({ db, storage, preferStore }: DownloadDeps): Ser
       if (!row) throw versionNotFound();
       const isServed = isServedHere(row);
       const location = isServed ? await storage?.urlOf(row.sha256, row.name) : row.source_url;
-      if (!isServed && row.source_url === null) throw versionNotFound();
+      if (!isServed && !isElsewhere(row)) throw versionNotFound();
       const { name, sha256 } = row;
       return { component, version: row.version, name, sha256, size: BigInt(row.size), location: location ?? "" };
     },
@@ -68,7 +69,7 @@ export function downloadService({ db, storage, preferStore }: DownloadDeps): Ser
       );
       return {
         downloads: rows
-          .filter((row) => isServedHere(row) || row.source_url !== null)
+          .filter((row) => isServedHere(row) || isElsewhere(row))
           .map(({ os, arch, version, name, size, sha256 }) => ({
             os,
             arch,

@@ -1,4 +1,5 @@
 import { createHmac, hkdfSync, timingSafeEqual } from "node:crypto";
+import { cookiePair } from "@muster/kit";
 
 export const stateCookieName = "service_sso_state";
 
@@ -26,9 +27,11 @@ export function stateCookies(
   const macOf = (key: Buffer, state: string) => createHmac("sha256", key).update(state).digest();
   const attributes = `Path=${path}; HttpOnly; SameSite=Lax${secure ? "; Secure" : ""}`;
   return {
-    set: (state) =>
-      `${stateCookieName}=${macOf(ring[0] as Buffer, state).toString("base64url")}; Max-Age=${maxAgeSeconds}; ${attributes}`,
-    end: `${stateCookieName}=; Max-Age=0; ${attributes}`,
+    set(state) {
+      const mac = macOf(ring[0] as Buffer, state).toString("base64url");
+      return `${cookiePair(stateCookieName, mac)}; Max-Age=${maxAgeSeconds}; ${attributes}`;
+    },
+    end: `${cookiePair(stateCookieName, "")}; Max-Age=0; ${attributes}`,
     matches(cookie, state) {
       const given = Buffer.from(cookie, "base64url");
       // Every key is tried, so that the time does not reveal which one matches.

@@ -1,4 +1,4 @@
-import { type FieldErrors, validationError } from "@muster/kit";
+import { cspOrigin, type FieldErrors, validationError } from "@muster/kit";
 
 export type Branding = { logo_url: string | null; accent_color: string | null; headline: string | null };
 
@@ -45,5 +45,7 @@ function logoFault(text: string): string | null {
   if (text.length > maxUrl) return `At most ${maxUrl} characters`;
   const url = URL.canParse(text) ? new URL(text) : null;
   const isPlain = url?.protocol === "https:" && url.username === "" && url.password === "";
-  return isPlain ? null : "Must be an https URL, or a data: URL of an image";
+  if (!isPlain) return "Must be an https URL, or a data: URL of an image";
+  // The host becomes a part of the sign-in page's content security policy.
+  return cspOrigin(text) === null ? "The host must be a name of letters, digits, hyphens and dots" : null;
 }
