@@ -88,7 +88,9 @@ function print(report) {
     lines.push(`chain  ${chainId}${isSelection ? " (selected rows: missing ones cannot be detected)" : ""}`);
     for (const finding of findings) lines.push(`       ${textOf(finding)}`);
   }
-  lines.push(report.ok ? "OK" : "NOT OK");
+  if (report.isUnverified)
+    lines.push("NOT VERIFIED: the file has formats that this version does not know; use the newest muster-audit");
+  else lines.push(report.ok ? "OK" : "NOT OK");
   process.stdout.write(`${lines.join("\n")}\n`);
 }
 
@@ -96,8 +98,8 @@ function signature({ signedAt }) {
   return signedAt ? `signed ${signedAt}` : "not signed as a whole";
 }
 
-function textOf({ verdict, seq, lastSeq, expected, have, rows, reason }) {
-  const parts = [verdict];
+function textOf({ verdict, seq, lastSeq, expected, have, rows, format, reason }) {
+  const parts = [format === undefined ? verdict : `${verdict}(${format})`];
   if (seq !== undefined) parts.push(lastSeq === undefined ? `row ${seq}` : `rows ${seq}-${lastSeq}`);
   if (expected !== undefined) parts.push(`expected ${expected}, have ${have}`);
   if (rows !== undefined) parts.push(`${rows} rows`);

@@ -81,7 +81,10 @@ describe("POST /audit-logs/verify", () => {
     expect([platform.orgId, platform.verdicts[0]?.verdict]).toEqual([null, "OK"]);
   });
 
-  it("reports one altered row among others, and then no OK", async () => {
+  it.each([
+    ["an altered row", "actor_name = 'Nobody'", { verdict: "ALTERED", seq: 1, format: null }],
+    ["a row of an unknown format", "format = 2", { verdict: "UNKNOWN_FORMAT", seq: 1, format: 2 }],
+  ])("reports %s among others, and then no OK", async (_name, change, wanted) => {
     await verified(root, { orgId: other });
     await asSuperuserOfAudit(async (client) => {
       const { rows } = await client.query<{ part: string }>(
@@ -90,11 +93,11 @@ describe("POST /audit-logs/verify", () => {
       );
       const part = rows[0]?.part.replace(/^(audit\.)?/, "audit.");
       await client.query(`ALTER TABLE ${part} DISABLE TRIGGER append_only`);
-      await client.query("UPDATE audit.audit_log SET actor_name = 'Nobody' WHERE chain_id = $1 AND seq = 1", [other]);
+      await client.query(`UPDATE audit.audit_log SET ${change} WHERE chain_id = $1 AND seq = 1`, [other]);
       await client.query(`ALTER TABLE ${part} ENABLE ALWAYS TRIGGER append_only`);
     });
     const done = await verified(root, { orgId: other });
-    expect(done.verdicts).toContainEqual(expect.objectContaining({ verdict: "ALTERED", seq: 1 }));
+    expect(done.verdicts).toContainEqual(expect.objectContaining(wanted));
     expect(done.verdicts.map(({ verdict }) => verdict)).not.toContain("OK");
   });
 

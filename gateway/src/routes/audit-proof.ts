@@ -29,6 +29,7 @@ const verdict = z
       "ERASED",
       "UNPROTECTED_TAIL",
       "ALTERED",
+      "UNKNOWN_FORMAT",
       "DELETED",
       "INSERTED",
       "REORDERED",
@@ -43,6 +44,10 @@ const verdict = z
     expected: seqOut.meta({ description: "Last row that the chain should have." }),
     have: seqOut.meta({ description: "Last row that the chain has." }),
     rows: seqOut.meta({ description: "Number of rows." }),
+    format: seqOut.meta({
+      description:
+        "Format that the rows were sealed in. Only UNKNOWN_FORMAT has it: this version cannot verify their content, and verified their links.",
+    }),
     reason: z.string().nullable(),
   })
   .meta({ id: "AuditVerdict" });
@@ -202,6 +207,7 @@ function verdictOf(found: Finding): z.input<typeof verdict> {
     expected: number(found.expected),
     have: number(found.have),
     rows: number(found.rows),
+    format: number(found.format),
     reason: found.reason || null,
   };
 }

@@ -4,5 +4,5 @@ export type { components, operations, paths } from "./generated/schema.ts";
 export { linesOf } from "./lines.ts";
 export { type ItemOf, type ListPath, type Pages, pagesOf } from "./pages.ts";
 export type { Exchanged, RefreshWith, Tokens } from "./session.ts";
-export { type AuditVerdict, isProblem, verdictText } from "./verdicts.ts";
+export { type AuditVerdict, isProblem, isUnverified, verdictName, verdictText } from "./verdicts.ts";
 export { type VerifyOptions, verifyWebhook } from "./webhook.ts";

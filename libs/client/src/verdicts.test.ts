@@ -8,6 +8,7 @@ const found = (change: Partial<AuditVerdict>): AuditVerdict => ({
   expected: null,
   have: null,
   rows: null,
+  format: null,
   reason: null,
   ...change,
 });
@@ -24,6 +25,11 @@ describe("a finding of a verification", () => {
     [{ verdict: "RESTORED", seq: 5, lastSeq: 5 }, "row 5: taken by a declared restore of the database", false],
     [{ verdict: "UNPROTECTED_TAIL", rows: 3 }, "3 rows: younger than the last checkpoint", false],
     [{ verdict: "ALTERED", seq: 7 }, "row 7: not what was sealed", true],
+    [
+      { verdict: "UNKNOWN_FORMAT", seq: 7, lastSeq: 8, format: 2 },
+      "rows 7-8: sealed in a format that this version does not know; linked, content not verified (format 2)",
+      true,
+    ],
     [
       { verdict: "TRUNCATED", expected: 9, have: 7 },
       "chain: the chain ends before a row that a checkpoint knows (expected 9, have 7)",

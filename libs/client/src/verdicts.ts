@@ -9,6 +9,7 @@ const sentences: Readonly<Record<AuditVerdict["verdict"], string>> = {
   ERASED: "personal fields were erased on request; the row still verifies",
   UNPROTECTED_TAIL: "younger than the last checkpoint",
   ALTERED: "not what was sealed",
+  UNKNOWN_FORMAT: "sealed in a format that this version does not know; linked, content not verified",
   DELETED: "missing",
   INSERTED: "never sealed into this chain",
   REORDERED: "sealed under another number",
@@ -21,17 +22,25 @@ const sentences: Readonly<Record<AuditVerdict["verdict"], string>> = {
 
 const harmless: readonly AuditVerdict["verdict"][] = ["OK", "RESTORED", "ERASED", "UNPROTECTED_TAIL"];
 
-/** Whether a finding of a verification is a fault of the chain. */
+/** Whether a finding of a verification keeps its chain from being intact. */
 export function isProblem({ verdict, reason }: Pick<AuditVerdict, "verdict" | "reason">): boolean {
   if (verdict === "PRUNED_PREFIX") return reason !== null;
   return !harmless.includes(verdict);
 }
 
+/** Whether a finding is only that the deployment cannot verify it: nothing speaks against the chain. */
+export const isUnverified = ({ verdict }: Pick<AuditVerdict, "verdict">): boolean => verdict === "UNKNOWN_FORMAT";
+
+/** The verdict's name; that of an unknown format with the format: `UNKNOWN_FORMAT(2)`. */
+export const verdictName = ({ verdict, format }: Pick<AuditVerdict, "verdict" | "format">): string =>
+  format === null ? verdict : `${verdict}(${format})`;
+
 /** A finding as a line for people: `rows 3-5: missing`. */
-export function verdictText({ verdict, seq, lastSeq, expected, have, rows, reason }: AuditVerdict): string {
+export function verdictText({ verdict, seq, lastSeq, expected, have, rows, format, reason }: AuditVerdict): string {
   const isOne = lastSeq === null || lastSeq === seq;
   const place =
     seq !== null ? (isOne ? `row ${seq}` : `rows ${seq}-${lastSeq}`) : rows !== null ? `${rows} rows` : "chain";
   const heads = expected === null ? "" : ` (expected ${expected}, have ${have})`;
-  return `${place}: ${sentences[verdict]}${heads}${reason ? ` (${reason})` : ""}`;
+  const sealedIn = format === null ? "" : ` (format ${format})`;
+  return `${place}: ${sentences[verdict]}${heads}${sealedIn}${reason ? ` (${reason})` : ""}`;
 }

@@ -2,7 +2,15 @@ import { createWriteStream } from "node:fs";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type ApiError, type AuditVerdict, type components, isProblem, verdictText } from "@muster/client";
+import {
+  type ApiError,
+  type AuditVerdict,
+  type components,
+  isProblem,
+  isUnverified,
+  verdictName,
+  verdictText,
+} from "@muster/client";
 import { connect } from "../connection.ts";
 import { done, exits, Failure, refusal } from "../failure.ts";
 import type { Globals, Io } from "../io.ts";
@@ -24,21 +32,23 @@ export async function verifyChain(io: Io, options: Globals & { org?: string; fro
     await sleep(pollMs);
     job = await done(muster.GET("/api/v1/audit-logs/verify/{id}", { params: { path: { id: job.id } } }));
   }
-  const isSound = job.status === "done" && !job.verdicts.some(isProblem);
+  const problems = job.verdicts.filter(isProblem);
+  const isSound = job.status === "done" && problems.length === 0;
+  const isUnknown = !isSound && job.more === 0 && problems.every(isUnverified);
+  const result = isSound ? "OK" : isUnknown ? "NOT VERIFIED" : "NOT OK";
   if (options.json) io.stdout.write(`${JSON.stringify(job, null, 2)}\n`);
   else {
     const lines = job.verdicts.map(lineOf);
     const more = job.more > 0 ? [`and ${job.more} more`] : [];
-    io.stdout.write(
-      `${[`chain ${job.chainId}, ${job.rows} rows`, ...lines, ...more, isSound ? "OK" : "NOT OK"].join("\n")}\n`,
-    );
+    io.stdout.write(`${[`chain ${job.chainId}, ${job.rows} rows`, ...lines, ...more, result].join("\n")}\n`);
   }
   if (job.status === "failed") throw new Failure(exits.unavailable, "the verification could not be finished");
+  if (isUnknown) throw new Failure(exits.failed, "the chain has rows of a format that the deployment does not know");
   if (!isSound) throw new Failure(exits.failed, "the chain does not verify");
 }
 
 /** docs/operations/audit-verify.md, "Verdicts". */
-const lineOf = (verdict: AuditVerdict) => `  ${verdict.verdict} ${visible(verdictText(verdict))}`;
+const lineOf = (verdict: AuditVerdict) => `  ${verdictName(verdict)} ${visible(verdictText(verdict))}`;
 
 export type ExportOptions = Globals & { org?: string; output?: string; format: string };
 

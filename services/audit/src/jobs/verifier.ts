@@ -1,7 +1,7 @@
 import { type Database, type Job, jobs } from "@muster/db";
 import { counter, type Logger, sleep } from "@muster/kit";
 import { type VerifyInput, type VerifyResult, verifyKind } from "../rules/verification-job.ts";
-import { isProblem } from "../rules/verify.ts";
+import { type Finding, isProblem, isUnverified } from "../rules/verify.ts";
 import { startVerifying, type VerifyCursor, type VerifyDeps, verifyPage } from "../store/verify-chain.ts";
 
 /** Times in milliseconds: between looks for jobs, until a silent holder has lost its job, between two saved places. */
@@ -70,9 +70,12 @@ export async function runVerification(deps: Deps, job: Job, signal: AbortSignal)
       const result: VerifyResult = { rows: cursor.v.rows, verdicts: findings, more: cursor.v.findings.more };
       await work.finish(job, result);
       const problems = findings.filter(isProblem);
-      finished.inc({ outcome: problems.length === 0 ? "ok" : "problems" });
+      const outcome = outcomeOf(problems);
+      finished.inc({ outcome });
       const facts = { jobId: job.id, chainId, rows: result.rows, problems: problems.slice(0, 10) };
-      if (problems.length > 0) deps.log.error(facts, "audit chain does not verify");
+      if (outcome === "problems") deps.log.error(facts, "audit chain does not verify");
+      else if (outcome === "unverified")
+        deps.log.warn(facts, "audit chain has rows of a format unknown to this version");
       else deps.log.info(facts, "audit chain verified");
       return;
     }
@@ -84,4 +87,9 @@ export async function runVerification(deps: Deps, job: Job, signal: AbortSignal)
     // Left for the next process that claims it.
     if (signal.aborted) return;
   }
+}
+
+function outcomeOf(problems: readonly Finding[]): "ok" | "unverified" | "problems" {
+  if (problems.length === 0) return "ok";
+  return problems.every(isUnverified) ? "unverified" : "problems";
 }

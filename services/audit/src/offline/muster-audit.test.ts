@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { generateNoteKey, noteKeys, signNote } from "@muster/kit";
+import type { ChainRow } from "../rules/chain-row.ts";
 import { checkpointText } from "../rules/checkpoint.ts";
 import { exportText, renderChain, renderEnd, renderRow } from "../rules/export-line.ts";
 import { sealChain } from "../rules/seal.ts";
@@ -27,7 +28,7 @@ afterAll(async () => {
 });
 
 /** An export of five rows with a checkpoint at the third. */
-function exported(): string[] {
+function exported(change: (row: ChainRow) => ChainRow = (row) => row, more: string[] = []): string[] {
   const nothing = { actorName: null, actorRole: null, actorDepartment: null, sessionId: null, resourceName: null };
   const entries = Array.from({ length: 5 }, (_, n) => ({
     ...nothing,
@@ -54,8 +55,9 @@ function exported(): string[] {
   const headChecksum = rows[4]?.checksum ?? null;
   const text = [
     ...rows.map(({ detailsJson: _, time: _time, personalSalt, ...row }) =>
-      renderRow({ ...row, personalSalt: Buffer.from(personalSalt, "hex"), personalDigest: null }),
+      renderRow(change({ ...row, personalSalt: Buffer.from(personalSalt, "hex"), personalDigest: null })),
     ),
+    ...more,
     renderChain({ chainId, headSeq: 5, headChecksum, from: 1, checkpoint, copies: [], receipts: [] }),
   ];
   const sha256 = createHash("sha256").update(text.join("")).digest("hex");
@@ -109,6 +111,27 @@ describe("muster-audit verify", () => {
     const stranger = await run(lines.join(""), ["--key", noteKeys(generateNoteKey("muster-audit-test")).signer.text]);
     expect([stranger.status, stranger.output]).toEqual([1, expect.stringContaining("BAD_SIGNATURE")]);
     expect((await run("", key)).status).toBe(1);
+  });
+
+  it("prints UNKNOWN_FORMAT of rows and lines that a later version wrote, and that the rest is not verified", async () => {
+    const later = (row: ChainRow) => (row.seq === 2 ? { ...row, format: 2 } : row);
+    const args = ["--key", signer.text, "--deployment", "muster.test"];
+    const { status, output } = await run(exported(later, ['{"type":"notice","text":"x"}\n']).join(""), args);
+    expect([status, output]).toEqual([
+      1,
+      [
+        `key    ${signer.text}`,
+        "export 5 rows, signed 2026-03-01T10:00:00.000Z",
+        'file   UNKNOWN_FORMAT (line 6 is of the kind "notice")',
+        `chain  ${chainId}`,
+        "       UNKNOWN_FORMAT(2) row 2 (its checksum is of format 1)",
+        "       UNPROTECTED_TAIL 2 rows",
+        "NOT VERIFIED: the file has formats that this version does not know; use the newest muster-audit\n",
+      ].join("\n"),
+    ]);
+    const changed = exported((row) => (row.seq === 3 ? { ...row, checksum: "0" } : later(row)));
+    const wrong = await run(changed.join(""), args);
+    expect([wrong.status, wrong.output]).toEqual([1, expect.stringMatching(/ALTERED row 3[\s\S]*NOT OK\n$/)]);
   });
 
   it("exits with 1 when the signature was removed from the file and the rest is declared a selection", async () => {

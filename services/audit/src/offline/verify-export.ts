@@ -7,8 +7,9 @@ import {
   type ExportLine,
   parseExportText,
   parseLine,
+  type UnknownLine,
 } from "../rules/export-line.ts";
-import { type Finding, isProblem } from "../rules/finding.ts";
+import { type Finding, isProblem, isUnverified } from "../rules/finding.ts";
 import { endVerification, newVerification, takeCheckpoints, takeReceipts, takeRow, unsigned } from "../rules/verify.ts";
 
 export type ChainReport = {
@@ -19,7 +20,10 @@ export type ChainReport = {
 };
 
 export type ExportReport = {
+  /** Everything verifies. */
   ok: boolean;
+  /** Not everything could be verified, and nothing else is wrong: the file has formats of a later version. */
+  isUnverified: boolean;
   rows: number;
   truncated: boolean;
   /**
@@ -74,6 +78,7 @@ export function exportVerifier(options: { keys: readonly string[]; deployment: s
     else sha256.update(`${text}\n`);
     if (parsed?.type === "chain") takeChain(parsed);
     if (parsed?.type === "row") takeExported(parsed);
+    if (parsed?.type === "unknown") takeUnknown(parsed);
   }
 
   function parsedLine(text: string): ExportLine | null {
@@ -88,6 +93,12 @@ export function exportVerifier(options: { keys: readonly string[]; deployment: s
   function takeChain(chain: ExportedChain): void {
     if (chains.has(chain.chainId)) changed(`line ${lines}: chain ${chain.chainId} is said twice`);
     chains.set(chain.chainId, chain);
+  }
+
+  // The note of the file covers the line, so that it is what was exported.
+  function takeUnknown({ kind }: UnknownLine): void {
+    const reason = `line ${lines} is of the kind "${kind.slice(0, 40)}"`;
+    if (file.length < 100) file.push({ verdict: "UNKNOWN_FORMAT", reason });
   }
 
   function takeExported(row: ChainRow): void {
@@ -134,6 +145,7 @@ export function exportVerifier(options: { keys: readonly string[]; deployment: s
       const problems = [...file, ...reports.flatMap(({ findings }) => findings)].filter(isProblem);
       return {
         ok: problems.length === 0,
+        isUnverified: problems.length > 0 && problems.every(isUnverified),
         rows: count,
         truncated: end?.truncated ?? false,
         keys: verifiers.map(({ text }) => text),

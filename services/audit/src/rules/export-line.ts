@@ -7,7 +7,11 @@ import type { ChainRow } from "./chain-row.ts";
 export type ExportLine =
   | ({ type: "row" } & ChainRow)
   | ({ type: "chain" } & ExportedChain)
-  | ({ type: "end" } & ExportEnd);
+  | ({ type: "end" } & ExportEnd)
+  | UnknownLine;
+
+/** A line of a kind that only later versions write. */
+export type UnknownLine = { type: "unknown"; kind: string };
 
 export type ExportedChain = {
   chainId: string;
@@ -110,14 +114,16 @@ export function parseLine(line: string): ExportLine {
       return { type: "end", rows, truncated: truncated === true, keys, note };
     }
     default:
-      throw new Error("not a line of an export");
+      if (typeof object?.type !== "string") throw new Error("not a line of an export");
+      return { type: "unknown", kind: object.type };
   }
 }
 
 function rowOf(object: Record<string, unknown>): ChainRow {
   const { type: _, seq, format, personalSalt, personalDigest, checksum, prevChecksum, timestamp, ...fields } = object;
-  const isRow = Number.isSafeInteger(seq) && typeof checksum === "string" && typeof fields.chainId === "string";
-  if (!isRow) throw new Error("a row has no seq, checksum or chain");
+  const isPlaced = Number.isSafeInteger(seq) && typeof fields.chainId === "string";
+  const isSealed = Number.isSafeInteger(format) && typeof checksum === "string";
+  if (!isPlaced || !isSealed) throw new Error("a row has no seq, chain, format or checksum");
   return {
     entry: {
       ...fields,

@@ -6,6 +6,7 @@ export const verdicts = [
   "ERASED",
   "UNPROTECTED_TAIL",
   "ALTERED",
+  "UNKNOWN_FORMAT",
   "DELETED",
   "INSERTED",
   "REORDERED",
@@ -30,13 +31,18 @@ export type Finding = {
   have?: number;
   /** Number of rows. */
   rows?: number;
+  /** Format that the rows were sealed in. */
+  format?: number;
   /** Details beyond the verdict, as text. */
   reason?: string;
 };
 
 const maxFindings = 1_000;
 
-/** Whether the finding is a fault: an intact chain has findings of the other kinds, too. */
+/**
+ * Whether the finding keeps the chain from being reported as intact. UNKNOWN_FORMAT does: whoever can change a row can
+ * change its format, too.
+ */
 export function isProblem({ verdict, reason }: Finding): boolean {
   switch (verdict) {
     case "OK":
@@ -51,7 +57,13 @@ export function isProblem({ verdict, reason }: Finding): boolean {
   }
 }
 
-/** Findings in the order they were made, neighbours of one kind joined; beyond 1,000 they are only counted. */
+/** Whether the finding is only that this version cannot verify it: nothing speaks against what was found. */
+export const isUnverified = ({ verdict }: Finding): boolean => verdict === "UNKNOWN_FORMAT";
+
+/**
+ * Findings in the order they were made, neighbours of one kind joined; beyond 1,000 they are only counted. Rows that
+ * cannot be verified leave half of the list to the others: they never hide what is wrong.
+ */
 export type Findings = { list: Finding[]; more: number; problems: number };
 
 export const noFindings = (): Findings => ({ list: [], more: 0, problems: 0 });
@@ -64,8 +76,9 @@ export function addFinding(findings: Findings, finding: Finding): void {
     last?.seq !== undefined &&
     last.verdict === finding.verdict &&
     last.reason === finding.reason &&
+    last.format === finding.format &&
     finding.seq === (last.lastSeq ?? last.seq) + 1;
   if (last && isNext) last.lastSeq = finding.lastSeq ?? (finding.seq as number);
-  else if (findings.list.length < maxFindings) findings.list.push(finding);
+  else if (findings.list.length < (isUnverified(finding) ? maxFindings / 2 : maxFindings)) findings.list.push(finding);
   else findings.more += 1;
 }

@@ -70,7 +70,8 @@ function added(v: Verification, end: Place, headSeq: number, covered: number): v
     return;
   }
   const { findings } = v;
-  const isDoubt = ({ verdict, seq = 0 }: Finding) => seq > headSeq && ["ALTERED", "FORK", "INSERTED"].includes(verdict);
+  const doubts: Finding["verdict"][] = ["ALTERED", "UNKNOWN_FORMAT", "FORK", "INSERTED"];
+  const isDoubt = ({ verdict, seq = 0 }: Finding) => seq > headSeq && doubts.includes(verdict);
   findings.list = findings.list.filter((finding) => !isDoubt(finding));
   if (v.last) v.last.doubt = null;
   addFinding(findings, rangeOf("INSERTED", headSeq + 1, end.seq));

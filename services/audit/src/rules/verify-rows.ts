@@ -1,7 +1,7 @@
 import type { ChainRow } from "./chain-row.ts";
 import { renderRow } from "./export-line.ts";
 import { addFinding } from "./finding.ts";
-import { foundChecksum } from "./seal.ts";
+import { format, foundChecksum, isKnownFormat } from "./seal.ts";
 import { compareCheckpoints, unsigned } from "./verify-notes.ts";
 import type { Place, Verification } from "./verify-state.ts";
 
@@ -15,7 +15,8 @@ const maxWanted = 10_000;
  */
 export function takeRow(v: Verification, row: ChainRow, headSeq: number | null): void {
   v.rows += 1;
-  if (row.personalDigest !== null) addFinding(v.findings, { verdict: "ERASED", seq: row.seq });
+  if (!isKnownFormat(row)) unknownFormat(v, row);
+  else if (row.personalDigest !== null) addFinding(v.findings, { verdict: "ERASED", seq: row.seq });
   const end = v.last?.seq ?? v.prunedTo;
   const isBeyond = row.seq > end + 1 && headSeq !== null && row.seq > headSeq && !v.isSelection;
   if (row.seq >= 1 && row.seq <= v.prunedTo) {
@@ -31,7 +32,8 @@ function place(v: Verification, row: ChainRow): void {
     seq: row.seq,
     trueSeq: row.seq,
     checksums: computed === null || isSelf ? [row.checksum] : [row.checksum, computed],
-    doubt: isSelf ? null : "",
+    // Of an unknown format only the links are compared: from the previous row, to the next one and to checkpoints.
+    doubt: isSelf || !isKnownFormat(row) ? null : "",
     isLoose: false,
     isSwapped: false,
   };
@@ -45,6 +47,17 @@ function place(v: Verification, row: ChainRow): void {
     advance(v, here, [row.prevChecksum]);
   } else if (isLinked) linked(v, row, here);
   else unlinked(v, row, here);
+}
+
+/** A row that a later version sealed; its values cannot be compared with its checksum. */
+function unknownFormat(v: Verification, row: ChainRow): void {
+  const isRelabelled = foundChecksum({ ...row, format }, row.seq, row.prevChecksum) === row.checksum;
+  addFinding(v.findings, {
+    verdict: "UNKNOWN_FORMAT",
+    seq: row.seq,
+    format: row.format,
+    ...(isRelabelled ? { reason: `its checksum is of format ${format}` } : {}),
+  });
 }
 
 /** The last row's doubt is now certain. Also compares it with its checkpoint. */

@@ -93,7 +93,8 @@ function verify(given: Given): string[] {
   return endVerification(v, given.head).map(short);
 }
 
-function short({ verdict, seq, lastSeq, expected, have, rows }: Finding): string {
+function short({ verdict: name, seq, lastSeq, expected, have, rows, format }: Finding): string {
+  const verdict = format === undefined ? name : `${name}(${format})`;
   if (verdict === "OK" || verdict === "UNPROTECTED_TAIL") return `${verdict} ${rows}`;
   if (expected !== undefined) return `${verdict} ${expected} ${have}`;
   if (seq === undefined) return verdict;
@@ -133,7 +134,6 @@ describe("verification", () => {
           row.entry = { ...row.entry, [name]: next };
         },
       ]),
-    ["format", (row) => Object.assign(row, { format: 2 })],
     ["personalSalt", (row) => Object.assign(row, { personalSalt: Buffer.alloc(16, 1) })],
     ["checksum", (row) => Object.assign(row, { checksum: `${row.checksum.slice(0, -1)}x` })],
     ["prevChecksum", (row) => Object.assign(row, { prevChecksum: "ab".repeat(32) })],
@@ -149,6 +149,77 @@ describe("verification", () => {
       expect(verify(given)).toEqual([`ALTERED ${seq}`, tail]);
     });
   }
+
+  describe("of rows sealed by a later version", () => {
+    /** Rows 5 and 6 of 10 are of format 2, which has longer checksums. */
+    function later(): Given {
+      const sealed = chainOf(4);
+      for (const seq of [5, 6]) {
+        const last = sealed.at(-1) as ChainRow;
+        const checksum = createHash("sha512").update(`${seq}${last.checksum}`).digest("hex");
+        sealed.push({ ...last, entry: entry(seq), seq, format: 2, checksum, prevChecksum: last.checksum });
+      }
+      const rows = [...sealed, ...chainOf(4, chainId, 7, sealed.at(-1))];
+      const head = { seq: 10, checksum: rows[9]?.checksum ?? null };
+      return { ...whole(), rows, head, checkpoints: [noteAt(rows[3]), noteAt(rows[7])] };
+    }
+
+    it("reports UNKNOWN_FORMAT, and neither OK nor ALTERED", () => {
+      expect(verify(later())).toEqual(["UNKNOWN_FORMAT(2) 5-6", tail]);
+      const erased = later();
+      rowAt(erased, 5).personalDigest = "ab".repeat(32);
+      expect(verify(erased)).toEqual(["UNKNOWN_FORMAT(2) 5-6", tail]);
+      const first = later();
+      expect(verify({ ...first, from: 6, rows: first.rows.slice(5), checkpoints: first.checkpoints.slice(1) })).toEqual(
+        ["UNKNOWN_FORMAT(2) 6", tail],
+      );
+    });
+
+    it("still finds what the links and the rows around them show", () => {
+      const given = later();
+      const without = (seq: number) => verify({ ...given, rows: given.rows.filter((row) => row.seq !== seq) });
+      expect(without(5)).toEqual(["UNKNOWN_FORMAT(2) 6", "DELETED 5", tail]);
+      expect(without(10)).toEqual(["UNKNOWN_FORMAT(2) 5-6", "HEAD_MISMATCH 10 9", "UNPROTECTED_TAIL 1"]);
+      const changed = later();
+      rowAt(changed, 9).entry = entry(99);
+      expect(verify(changed)).toEqual(["UNKNOWN_FORMAT(2) 5-6", "ALTERED 9", tail]);
+      const exchanged = later();
+      rowAt(exchanged, 6).checksum = "cd".repeat(64);
+      expect(verify(exchanged)).toEqual(["UNKNOWN_FORMAT(2) 5-6", "FORK 6", tail]);
+      const relinked = later();
+      rowAt(relinked, 5).prevChecksum = "cd".repeat(32);
+      expect(verify(relinked)).toEqual(["UNKNOWN_FORMAT(2) 5", "FORK 4", "UNKNOWN_FORMAT(2) 6", tail]);
+      const added: ChainRow = { ...rowAt(given, 6), seq: 11, prevChecksum: rowAt(given, 10).checksum };
+      expect(verify({ ...given, rows: [...given.rows, added] })).toEqual([
+        "UNKNOWN_FORMAT(2) 5-6",
+        "INSERTED 11",
+        "UNPROTECTED_TAIL 3",
+      ]);
+    });
+
+    it("compares their checksums with checkpoints", () => {
+      const given = later();
+      const head = createHash("sha256").update("another").digest("hex");
+      const note = signNote(checkpointText("d", { chainId, seq: 6, head, at }), signer);
+      expect(verify({ ...given, checkpoints: [{ seq: 6, note }] })).toContain("CHECKPOINT_MISMATCH 6");
+    });
+
+    it.each([1, 2, 4, 9, 10])("never reports OK for row %d when only its format was changed", (seq) => {
+      const given = whole();
+      rowAt(given, seq).format = 3;
+      expect(verify(given)).toEqual([`UNKNOWN_FORMAT(3) ${seq}`, tail]);
+      const v = newVerification({ chainId, isSelection: true });
+      takeRow(v, rowAt(given, seq), null);
+      expect(v.findings.list[0]?.reason).toBe("its checksum is of format 1");
+    });
+
+    it("leaves room for what is wrong among any number of them", () => {
+      const given = whole(2_402, []);
+      for (const row of given.rows) if (row.seq % 2 === 0) row.format = 2;
+      rowAt(given, 2_401).entry = entry(1);
+      expect(verify(given)).toContain("ALTERED 2401");
+    });
+  });
 
   it.each([
     [3, 4],

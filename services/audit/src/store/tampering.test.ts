@@ -101,9 +101,18 @@ async function chain(): Promise<string> {
   return orgId;
 }
 
-type Shown = { verdict: string; seq?: unknown; lastSeq?: unknown; expected?: unknown; have?: unknown; rows?: unknown };
+type Shown = {
+  format?: unknown;
+  verdict: string;
+  seq?: unknown;
+  lastSeq?: unknown;
+  expected?: unknown;
+  have?: unknown;
+  rows?: unknown;
+};
 
-function short({ verdict, seq, lastSeq, expected, have, rows }: Shown): string {
+function short({ verdict: name, seq, lastSeq, expected, have, rows, format }: Shown): string {
+  const verdict = format === undefined ? name : `${name}(${format})`;
   if (verdict === "OK" || verdict === "UNPROTECTED_TAIL") return `${verdict} ${rows}`;
   if (expected !== undefined) return `${verdict} ${expected} ${have}`;
   if (seq === undefined) return verdict;
@@ -289,11 +298,15 @@ describe("a row that the owner changed", () => {
     expect(rows.map((row: { column_name: string }) => row.column_name).sort()).toEqual([...everyColumn].sort());
   });
 
-  it.each(everyColumn)("is ALTERED by a byte of %s", async (column) => {
+  it.each(everyColumn)("is ALTERED by a byte of %s, or of an unknown format", async (column) => {
     const orgId = await chain();
     await owner(`UPDATE audit_log SET ${column} = ${flipped(column)} WHERE chain_id = '${orgId}' AND seq = 6`);
     // Row-level security excludes another partner's row from this one's export.
-    const wanted: Record<string, RegExp> = { seq: /^ALTERED 1006$/, partner_id: /^(ALTERED|DELETED) 6$/ };
+    const wanted: Record<string, RegExp> = {
+      seq: /^ALTERED 1006$/,
+      partner_id: /^(ALTERED|DELETED) 6$/,
+      format: /^UNKNOWN_FORMAT\(2\) 6$/,
+    };
     const never = column === "partner_id" ? /^(OK|INSERTED|FORK)/ : /^(OK|DELETED|INSERTED|FORK|CHECKPOINT|HEAD)/;
     await expectBoth(orgId, wanted[column] ?? /^ALTERED 6$/, never);
   });

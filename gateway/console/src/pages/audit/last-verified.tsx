@@ -1,7 +1,7 @@
-import { isProblem, verdictText } from "@muster/client";
 import { useGet } from "../../api/queries.ts";
 import { FailureState, Loading } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
+import { soundness } from "../../rules/soundness.ts";
 
 /** What the newest finished verification of an organization's chain found; nothing is started by looking. */
 export function LastVerified({ orgId }: { orgId: string }) {
@@ -11,12 +11,10 @@ export function LastVerified({ orgId }: { orgId: string }) {
   if (error) return <FailureState failure={error.failure} onRetry={() => void refetch()} />;
   if (!data) return <Loading what="Loading verifications" />;
   if (!last?.finishedAt) return <p className="soft">This chain was not verified in the last 30 days.</p>;
-  const faults = last.verdicts.filter(isProblem);
   return (
     <p>
       Last verified <Time at={last.finishedAt} />, {last.rows.toLocaleString()} rows
-      {last.from === null ? "" : ` from #${last.from.toLocaleString()} on`}:{" "}
-      {faults.length > 0 ? `not as sealed: ${faults.map(verdictText).join("; ")}` : "as they were sealed"}.
+      {last.from === null ? "" : ` from #${last.from.toLocaleString()} on`}: {soundness(last.verdicts)}.
     </p>
   );
 }

@@ -1,10 +1,11 @@
-import { isProblem, verdictText } from "@muster/client";
+import { isProblem } from "@muster/client";
 import { useState } from "react";
 import { api } from "../../api/api.ts";
 import type { Failure } from "../../api/call.ts";
 import { dataOf, Failed, useGet } from "../../api/queries.ts";
 import { Operation } from "../../parts/operation.tsx";
 import { FailureState } from "../../parts/states.tsx";
+import { soundness } from "../../rules/soundness.ts";
 import { LastVerified } from "./last-verified.tsx";
 
 /** Verifies the organization's chain from this row on, and shows the result. */
@@ -37,7 +38,7 @@ export function Verification({ orgId, seq }: { orgId: string; seq: number }) {
             : data.status === "failed"
               ? "The verification failed: try again."
               : data.verdicts.some(isProblem)
-                ? `Not as sealed: ${data.verdicts.filter(isProblem).map(verdictText).join("; ")}.`
+                ? `Verified: ${soundness(data.verdicts)}.`
                 : `Verified: ${data.rows.toLocaleString()} rows from #${seq.toLocaleString()} on are as they were sealed.`}
       </p>
       <div>
