@@ -229,6 +229,17 @@ describe("an issuer", () => {
     expect(JSON.stringify(listed.body)).not.toContain(`Bad ${issuer}`);
   });
 
+  it.each([...["issuer", "authorizationUrl", "tokenUrl", "userInfoUrl", "jwksUrl", "samlSsoUrl", "samlMetadataUrl"]])(
+    "or another address is refused with its reason for a port that no web server has: %s",
+    async (field) => {
+      const type = field.startsWith("saml") ? "saml" : "oidc";
+      const wanted = { name: `Port ${field}`, type, [field]: "https://login.example.com:25/x" };
+      const { status, body } = await tenant.admin.api.call("POST", "/sso/providers", wanted);
+      expect([status, body.code, body.reason]).toEqual([400, "validation_failed", "port_not_allowed"]);
+      expect(body.details).toMatchObject({ fieldErrors: { [field]: ["No web server has this port"] } });
+    },
+  );
+
   it("is asked once for a provider that is made again under its Idempotency-Key, also when it is away by then", async () => {
     const path = "/.well-known/openid-configuration";
     const wanted = { name: "Once", type: "oidc", issuer: idp.issuer, clientId: "x", clientSecret: "y" };

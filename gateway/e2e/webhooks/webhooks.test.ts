@@ -213,6 +213,8 @@ describe("a webhook", () => {
       ["https://user:pass@169.254.169.254/latest", "address_not_public"],
       ["https://192.168.0.1./", "address_not_public"],
       ["https://\uff11\uff10.0.0.1/", "address_not_public"],
+      ["https://example.com:25/hook", "port_not_allowed"],
+      ["https://8.8.8.8:6667/hook", "port_not_allowed"],
       ["nonsense", "not_a_url"],
       ["ftp://example.com/hook", "not_https"],
     ];

@@ -30,7 +30,10 @@ export const errorBody = z
     limit: z.number().optional().meta({ description: "With `limit_reached`: the limit." }),
     scopes: z.array(z.string()).optional().meta({ description: "With `unknown_scope`, `delegation_denied`." }),
     types: z.array(z.string()).optional().meta({ description: "With `unknown_event_type`." }),
-    reason: z.string().optional().meta({ description: "With `invalid_webhook_url`: the reason." }),
+    reason: z
+      .string()
+      .optional()
+      .meta({ description: "With `invalid_webhook_url`, and a refused URL of single sign-on: the reason." }),
   })
   .meta({ id: "Error" });
 

@@ -1,5 +1,6 @@
 import { withoutTrailing } from "@muster/kit";
 import { parseAddress } from "./address.ts";
+import { isBadPort } from "./bad-ports.ts";
 import { type Exceptions, noExceptions } from "./exceptions.ts";
 import { EgressRefused } from "./refused.ts";
 import { verdict } from "./verdict.ts";
@@ -26,7 +27,8 @@ const misleading = /[\u0000-\u0020\u007f\\]/;
 
 /**
  * Judges a URL without a look-up: https only, no local host name, no address that is not public, in whatever
- * notation (the URL standard's parser makes decimal, octal, hex, short and full-width forms one). Throws EgressRefused.
+ * notation (the URL standard's parser makes decimal, octal, hex, short and full-width forms one), no port that browsers
+ * refuse. Throws EgressRefused.
  */
 export function judgeUrl(text: string, exceptions: Exceptions = noExceptions): Target {
   if (text.length > maxLength) throw new EgressRefused("too_long");
@@ -41,12 +43,10 @@ export function judgeUrl(text: string, exceptions: Exceptions = noExceptions): T
   if (pinned !== null) return { url, path, origin, host, literal: false, pinned };
   if (url.protocol !== "https:") throw new EgressRefused("not_https");
   const address = parseAddress(host);
-  if (address) {
-    if (!verdict(address).public) throw new EgressRefused("address_not_public");
-    return { url, path, origin, host, literal: true, pinned };
-  }
+  if (address && !verdict(address).public) throw new EgressRefused("address_not_public");
   if (host === "" || /(^|\.)(localhost|local)$/.test(host)) throw new EgressRefused("hostname_not_allowed");
-  return { url, path, origin, host, literal: false, pinned };
+  if (isBadPort(Number(port))) throw new EgressRefused("port_not_allowed");
+  return { url, path, origin, host, literal: address !== null, pinned };
 }
 
 function hostOf({ hostname }: URL): string {

@@ -5,6 +5,7 @@ export const refusals = {
   not_https: "Only https is allowed",
   hostname_not_allowed: "The host name is local",
   address_not_public: "The address is not public",
+  port_not_allowed: "No web server has this port",
   unresolvable: "The host name does not resolve",
   resolves_to_private: "The host name resolves to an address that is not public",
 } as const;

@@ -47,6 +47,7 @@ describe("a push", () => {
       "https://[::ffff:169.254.169.254]/",
       "https://localhost./",
       "https://user@10.0.0.1/",
+      "https://example.com:6667/",
       "nonsense",
     ]) {
       expect([url, await outcome(audit().push(push({ url })))]).toEqual([

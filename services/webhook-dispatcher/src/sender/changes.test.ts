@@ -118,16 +118,19 @@ describe("a change between two attempts", () => {
 });
 
 describe("an URL that turned unsafe after it was stored", () => {
-  it.each(["https://169.254.169.254/latest", "https://localhost/", "http://example.com/", "https://0x7f.1/"])(
-    "%s fails at once and permanently, without a call",
-    async (url) => {
-      const { webhook } = await queued();
-      await dispatcher.reseal(webhook.id, url);
-      start();
-      const failed = await status(webhook.id, "failed");
-      expect(failed).toMatchObject({ attempt: 1, error_code: "unsafe_url", error_message: "Unsafe webhook URL" });
-    },
-  );
+  it.each([
+    "https://169.254.169.254/latest",
+    "https://localhost/",
+    "http://example.com/",
+    "https://0x7f.1/",
+    "https://example.com:25/",
+  ])("%s fails at once and permanently, without a call", async (url) => {
+    const { webhook } = await queued();
+    await dispatcher.reseal(webhook.id, url);
+    start();
+    const failed = await status(webhook.id, "failed");
+    expect(failed).toMatchObject({ attempt: 1, error_code: "unsafe_url", error_message: "Unsafe webhook URL" });
+  });
 });
 
 describe("an answer", () => {

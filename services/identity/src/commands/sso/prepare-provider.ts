@@ -166,8 +166,9 @@ function judgeUrls({ judge }: SsoDeps, fields: Partial<ProviderFields>): void {
     try {
       judge(url);
     } catch (error) {
-      if (error instanceof EgressRefused) throw validationError({ [field]: [error.message] });
-      throw error;
+      if (!(error instanceof EgressRefused)) throw error;
+      const { code, message, facts } = validationError({ [field]: [error.message] });
+      throw new AppError(code, message, { facts: { ...facts, reason: error.reason }, cause: error });
     }
   }
 }
