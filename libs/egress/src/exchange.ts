@@ -1,8 +1,7 @@
-import { HTTPParserError } from "@muster/kit/undici";
 import type { Dispatcher } from "undici";
+import { type Failure, failureOf } from "./failure.ts";
 import type { Target } from "./judge-url.ts";
 import type { OriginPool } from "./pools.ts";
-import { EgressRefused } from "./refused.ts";
 
 export type ExchangeRequest = {
   method: "POST" | "PUT";
@@ -17,19 +16,6 @@ export type ExchangeRequest = {
   signal?: AbortSignal;
 };
 
-export type ExchangeError =
-  | "unsafe_url"
-  | "dns"
-  | "connect_timeout"
-  | "timeout"
-  | "tls"
-  | "connection_refused"
-  | "connection_reset"
-  | "unreachable"
-  | "bad_response"
-  | "aborted"
-  | "network";
-
 export type Exchange = {
   /** Null when no answer came; then `error` is the reason. */
   status: number | null;
@@ -37,7 +23,7 @@ export type Exchange = {
   body: Buffer;
   /** The body was longer than what was kept, or did not end in time. */
   truncated: boolean;
-  error: { code: ExchangeError; message: string } | null;
+  error: Failure | null;
   remoteAddress: string | null;
   /** No connection was opened for it. */
   reused: boolean;
@@ -128,7 +114,7 @@ export function exchange({ origin, path }: Target, to: OriginPool, request: Exch
       },
       // Settled once undici has its connection back: an immediate next request would open another.
       onResponseEnd: () => void setImmediate(() => setImmediate(settle, null, true)),
-      onResponseError: (_given, error) => settle(failure(error), false),
+      onResponseError: (_given, error) => settle(failureOf(error), false),
     };
     try {
       to.pool.dispatch(
@@ -142,7 +128,7 @@ export function exchange({ origin, path }: Target, to: OriginPool, request: Exch
         handler,
       );
     } catch (error) {
-      settle(failure(error as Error), false);
+      settle(failureOf(error as Error), false);
     }
   });
 }
@@ -160,55 +146,4 @@ function ends(signal: AbortSignal): Set<() => void> {
   listening.set(signal, calls);
   signal.addEventListener("abort", () => calls.forEach((call) => void call()), { once: true });
   return calls;
-}
-
-const tls = /^(ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|HOSTNAME_MISMATCH|ERR_OSSL|EPROTO)/;
-
-/** Patterns of OpenSSL's and Node's codes, and their meaning for the receiver's operator. */
-const tlsCauses: [RegExp, string][] = [
-  [/CERT_HAS_EXPIRED/, "the certificate has expired"],
-  [/CERT_NOT_YET_VALID/, "the certificate is not valid yet"],
-  [/SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_(GET_ISSUER|VERIFY)/, "no trusted authority vouches for the certificate"],
-  [/SELF_SIGNED/, "the certificate is self-signed"],
-  [/ALTNAME_INVALID|HOSTNAME_MISMATCH/, "the certificate is for another name"],
-  [/PROTOCOL_VERSION|UNSUPPORTED_PROTOCOL|NO_PROTOCOLS/, "the receiver speaks no TLS 1.2 or newer"],
-  [/WRONG_VERSION_NUMBER|PACKET_LENGTH|HTTP_REQUEST|RECORD_/, "what listens on that port does not speak TLS"],
-];
-
-function tlsWords(code: string): string {
-  const [, words] = tlsCauses.find(([pattern]) => pattern.test(code)) ?? [];
-  return words ? `${words} (${code})` : code;
-}
-
-/** What went wrong, in words for the webhook's owner: never an address of ours, a URL or a stack. */
-function failure(error: Error & { code?: string }): { code: ExchangeError; message: string } {
-  const first = (error as { errors?: (Error & { code?: string })[] }).errors?.[0];
-  if (first) return failure(first);
-  if (error instanceof EgressRefused) {
-    return error.reason === "unresolvable"
-      ? { code: "dns", message: error.message }
-      : { code: "unsafe_url", message: error.message };
-  }
-  const code = error.code ?? "";
-  if (code === "UND_ERR_CONNECT_TIMEOUT") return { code: "connect_timeout", message: "Connecting timed out" };
-  if (error instanceof HTTPParserError || code.startsWith("HPE_")) {
-    return { code: "bad_response", message: "The answer is not HTTP" };
-  }
-  if (code === "UND_ERR_HEADERS_OVERFLOW")
-    return { code: "bad_response", message: "The answer's headers are too large" };
-  if (tls.test(code)) return { code: "tls", message: `TLS failed: ${tlsWords(code)}` };
-  switch (code) {
-    case "ECONNREFUSED":
-      return { code: "connection_refused", message: "Connection refused" };
-    case "ECONNRESET":
-    case "EPIPE":
-    case "UND_ERR_SOCKET":
-      return { code: "connection_reset", message: "The connection ended before an answer came" };
-    case "EHOSTUNREACH":
-    case "ENETUNREACH":
-    case "ETIMEDOUT":
-      return { code: "unreachable", message: "The host cannot be reached" };
-    default:
-      return { code: "network", message: code === "" ? "The request failed" : `The request failed: ${code}` };
-  }
 }

@@ -1,7 +1,8 @@
 export { addressText, parseAddress } from "./address.ts";
 export { type Egress, type EgressOptions, openEgress, type ProfileName, profiles } from "./egress.ts";
 export { type Exceptions, noExceptions, parseExceptions } from "./exceptions.ts";
-export type { Exchange, ExchangeError, ExchangeRequest } from "./exchange.ts";
+export type { Exchange, ExchangeRequest } from "./exchange.ts";
+export { type ExchangeError, failureOf } from "./failure.ts";
 export { EgressLimit, type GuardedReply, type GuardedRequest, guardedFetch, guardedRequest } from "./fetch.ts";
 export { judgeUrl, shownUrl, type Target } from "./judge-url.ts";
 export { EgressRefused, type Refusal, refusals } from "./refused.ts";

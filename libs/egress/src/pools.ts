@@ -6,6 +6,7 @@ import { parseAddress } from "./address.ts";
 import type { Target } from "./judge-url.ts";
 import { EgressRefused } from "./refused.ts";
 import type { Resolver } from "./resolver.ts";
+import { tolerate } from "./tolerant-parser.ts";
 import { verdict } from "./verdict.ts";
 
 /** Connections to one origin. */
@@ -56,7 +57,7 @@ export function openPools({ resolver, connections, maxOrigins, connectTimeoutMs,
       // The sender of a request enforces its total deadline: idle timeouts do not limit a slow drip.
       headersTimeout: 0,
       bodyTimeout: 0,
-      maxHeaderSize: 16_384,
+      maxHeaderSize: 65_536,
       connect: (options, callback) =>
         connect(options, (...result) => {
           const [error, socket] = result;
@@ -67,11 +68,14 @@ export function openPools({ resolver, connections, maxOrigins, connectTimeoutMs,
             socket.destroy();
             return callback(new EgressRefused("address_not_public"), null);
           }
+          // An alert of TLS 1.3 comes after the handshake, right before the end, which would hide it.
+          socket.once("error", (alert) => socket.destroy(alert));
           entry.connects += 1;
           entry.remoteAddress = address;
           return callback(null, socket);
         }),
     });
+    tolerate(entry.pool);
     return entry;
   };
 

@@ -11,5 +11,25 @@ export const Pool = load("undici/lib/dispatcher/pool.js") as typeof HttpPool;
 Pool.prototype.request = load("undici/lib/api/api-request.js") as HttpPool["request"];
 export const buildConnector = load("undici/lib/core/connect.js") as typeof ConnectorBuilder;
 export const { HTTPParserError } = load("undici/lib/core/errors.js") as typeof errors;
+
+/** What is wrapped of the parser that reads a connection's responses. */
+export type ResponseParser = {
+  /** Of the response whose body is read; 0 before and between responses. */
+  readonly statusCode: number;
+  /** Of the response that is read; empty where it has none. */
+  contentLength: string;
+  execute(chunk: Buffer): void;
+  createError(code: number, rest: Buffer): Error;
+  onHeadersComplete(status: number, upgrade: boolean, shouldKeepAlive: boolean): number;
+};
+
+const { kParser, kSocket } = load("undici/lib/core/symbols.js") as { kParser: symbol; kSocket: symbol };
+
+/** The parser of a connected client of HTTP/1.1. */
+export function parserOf(client: object): ResponseParser | null {
+  const socket: { [key: symbol]: ResponseParser | null } | null = Reflect.get(client, kSocket);
+  return socket?.[kParser] ?? null;
+}
+
 export type Client = HttpClient;
 export type Pool = HttpPool;

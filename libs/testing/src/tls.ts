@@ -7,6 +7,6 @@ const fileOf = (name: string) => fileURLToPath(new URL(`../tls/${name}`, import.
 export const testCaFile = fileOf("ca.pem");
 
 /** Key and certificate of `*.example.test`, localhost and 127.0.0.1; or one that is wrong as its name says. */
-export function testCertificate(name: "server" | "expired" | "self-signed" | "other-name" = "server") {
+export function testCertificate(name: "server" | "expired" | "self-signed" | "other-name" | "client-only" = "server") {
   return { key: readFileSync(fileOf(`${name}-key.pem`)), cert: readFileSync(fileOf(`${name}.pem`)) };
 }

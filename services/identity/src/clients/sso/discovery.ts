@@ -1,4 +1,4 @@
-import { type Egress, EgressRefused, guardedFetch } from "@muster/egress";
+import { type Egress, EgressRefused, failureOf, guardedFetch } from "@muster/egress";
 import { AppError } from "@muster/kit";
 import type { Discovered } from "../../rules/sso/provider.ts";
 
@@ -82,10 +82,11 @@ const hostOf = (url: string) => (URL.canParse(url) ? new URL(url).host : "an end
 /** A sentence for administrators: no address, no header of what answered. */
 export function reasonOf(error: unknown): string {
   if (error instanceof EgressRefused) return error.message;
-  const { code, name, message } = error as { code?: string; name?: string; message?: string };
-  if (name === "EgressLimit") return message ?? "the answer was too large or too slow";
+  if (!(error instanceof Error)) return "the connection failed";
+  const { name, message } = error;
+  if (name === "EgressLimit") return message;
   if (name === "TimeoutError" || name === "AbortError") return "no answer in time";
-  return code === undefined ? "the connection failed" : `the connection failed (${code})`;
+  return failureOf(error).message;
 }
 
 function textOf(metadata: Record<string, unknown>, name: string): string {
