@@ -143,11 +143,12 @@ export type RouteDefinition<
   /** The address of this row, or where it sends a browser, holds a secret: `Referrer-Policy: no-referrer`. */
   noReferrer?: true;
   /**
-   * Action of the audit row that the change leaves (docs/behaviour.md#audit-events); the isolation suite looks for it.
+   * Action of the audit row that the change leaves (docs/behaviour.md#audit-events), with result `denied` when a known
+   * caller is refused; the isolation suite looks for both.
    */
   audit?: string;
-  /** The change is also audited, with result `denied`, when the gateway itself refuses an authenticated caller. */
-  auditsRefusals?: true;
+  /** Type of the record in that row; the first word of the action when absent. */
+  auditResource?: string;
   /** 200 when absent; 101 for an upgrade; 302 and 303 have no body, so that `reply` is `noBody`. */
   status?: 101 | 200 | 201 | 202 | 302 | 303;
   /** What each further status means with which the handler may answer, and what its header lines are. */

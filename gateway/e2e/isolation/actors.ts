@@ -114,12 +114,13 @@ export async function agentActor(cluster: Cluster, world: World): Promise<Actor>
 }
 
 /** Keys of the organization `own`, and one that a service principal owns. */
-async function keyActors(makers: Makers, world: World): Promise<Actor[]> {
+export async function keyActors(makers: Makers, world: World): Promise<Actor[]> {
   const { own } = world.spots;
   const spot = { ...own, siteId: null };
-  const actorOf = (name: string, keyScopes: readonly string[], key: string): Actor => ({
+  const actorOf = (name: string, id: string, keyScopes: readonly string[], key: string): Actor => ({
     ...nobody,
     name,
+    id,
     as: "key",
     scope: "organization",
     role: null,
@@ -136,12 +137,12 @@ async function keyActors(makers: Makers, world: World): Promise<Actor[]> {
   ] as const) {
     const { target, key } = await makers.makeKey(spot, scopes);
     world.listed.push(target);
-    actors.push(actorOf(name, scopes, key));
+    actors.push(actorOf(name, target.id, scopes, key));
   }
   const scopes = ["sites:read", "devices:read", "devices:write"];
   const principal = await makers.makePrincipal(spot, scopes);
   world.listed.push(principal.target, principal.keyTarget);
-  actors.push(actorOf("principal", scopes, principal.key));
+  actors.push(actorOf("principal", principal.keyTarget.id, scopes, principal.key));
   return actors;
 }
 

@@ -11,7 +11,7 @@ import { type Actor, ofPlatform } from "./model.ts";
 import { ofPublishedReleases } from "./releases.ts";
 import { type Performed, perform } from "./run.ts";
 import { sessionOperations } from "./session-operations.ts";
-import { knownSubjects, ofSeveralDevices, type Subject, subjectOf } from "./subjects.ts";
+import { knownSubjects, ofSeveralDevices, resourceTypeOf, type Subject, subjectOf } from "./subjects.ts";
 import { makeWorld, type World } from "./targets.ts";
 
 type Row = {
@@ -19,6 +19,7 @@ type Row = {
   actor_type: string;
   actor_email: string | null;
   action: string;
+  resource_type: string;
   resource_id: string;
   org_id: string | null;
   partner_id: string | null;
@@ -125,7 +126,7 @@ describe("an operation", () => {
     ]);
     doneBy.set(key, done);
     const added = (await rowsOf(actor)).slice(before);
-    expect(added.map((r) => r.action)).toEqual([action]);
+    expect(added.map((r) => [r.action, r.resource_type])).toEqual([[action, resourceTypeOf(row)]]);
     const [entry] = added as [Row];
     const resourceId =
       done.target?.id ??
@@ -190,6 +191,8 @@ describe("a session's operation", () => {
     const { done, personId, covered } = await sessionOperations(cluster, world);
     const served = changing.filter(({ path }) => ownSession(path)).map(({ method, path }) => `${method} ${path}`);
     expect(served.filter((key) => !covered.includes(key))).toEqual([]);
+    const stated = changing.flatMap(({ path, audit }) => (ownSession(path) && audit ? [audit] : []));
+    expect(stated.filter((action) => !done.includes(action))).toEqual([]);
     await audited(owner, [String(world.spots.own.orgId)]);
     const rows = await owner.rows<Row>(
       `SELECT * FROM audit.audit_log WHERE chain_id = $2 AND (resource_id = $1 OR (actor_id = $1 AND resource_type = 'session'))

@@ -141,6 +141,9 @@ const documented = new Map(
   [...interfaceRows, ...additionalRows].map((row) => [sameRow(row.method, row.path.replace("{base}", "~")), row]),
 );
 
+/** Type of the record in the audit rows of a route. */
+export const resourceTypeOf = ({ audit = "", auditResource }: Route) => auditResource ?? audit.split(".")[0];
+
 /** Reads a row of the route table; throws with a sentence when the matrix could not judge it. */
 export function subjectOf(route: Route): Subject {
   const key = `${route.method} ${route.path}`;

@@ -1,10 +1,11 @@
 import { describe, expect, it } from "@jest/globals";
 import { AppError, createLogger, systemCaller } from "@muster/kit";
+import { until } from "@muster/testing";
 import type { Credential } from "./credential.ts";
 import { createRefusals } from "./refusals.ts";
 
 const log = createLogger("refusals-test", "fatal");
-const error = new AppError("permission_denied", "Permission denied");
+const rest = { resourceType: "", orgId: "", code: "permission_denied", message: "Permission denied", factsJson: "{}" };
 const credentialOf = (id: string, orgId: string | null) => {
   const caller = { ...systemCaller("gateway"), orgId };
   return { kind: "session", id, caller: { ...caller, actor: { ...caller.actor, id } } } as unknown as Credential;
@@ -26,7 +27,7 @@ function recorder(answer: () => Promise<unknown> = async () => ({})) {
       now += 60_000;
     },
     note: (actor: string, action: string, orgId: string | null = null) =>
-      note({ action, id: actor, credential: credentialOf(actor, orgId), error, rpc: async () => ({}) }),
+      note({ refusal: { action, id: actor, ...rest }, credential: credentialOf(actor, orgId), rpc: async () => ({}) }),
   };
 }
 const settled = () => new Promise((resolve) => setImmediate(resolve));
@@ -63,7 +64,7 @@ describe("refused changes", () => {
     expect(told).toContain("user.create other");
   });
 
-  it("are reported with at most 20 calls in flight", async () => {
+  it("are reported with at most 20 calls in flight, and later ones after those", async () => {
     let release: (value: unknown) => void = () => {};
     const held = new Promise((resolve) => {
       release = resolve;
@@ -72,10 +73,31 @@ describe("refused changes", () => {
     for (let i = 0; i < 50; i++) note(`p${i}`, "user.create");
     await settled();
     expect(told).toHaveLength(20);
+    for (let i = 0; i < 50; i++) note(`p${i}`, "user.create");
     release({});
     await settled();
-    note("p49", "user.create");
+    expect(told).toHaveLength(50);
+    expect(new Set(told).size).toBe(50);
+  });
+
+  it("are dropped beyond what may wait, of one organization half of it, and reported when they are tried again", async () => {
+    let release: (value: unknown) => void = () => {};
+    const held = new Promise((resolve) => {
+      release = resolve;
+    });
+    const { told, note } = recorder(() => held);
+    const tryAll = () => {
+      for (let i = 0; i < 600; i++) note(`p${i}`, "user.create", "busy");
+    };
+    tryAll();
+    note("other", "user.create", "quiet");
     await settled();
-    expect(told).toHaveLength(21);
+    expect(told).toContain("user.create other");
+    release({});
+    await until("those that waited", async () => told.length >= 511);
+    expect(told).toHaveLength(511);
+    tryAll();
+    await until("the others", async () => told.length >= 601);
+    expect(new Set(told).size).toBe(601);
   });
 });

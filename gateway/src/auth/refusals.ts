@@ -1,29 +1,30 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { CallOptions, Client } from "@connectrpc/connect";
-import { type AppError, counter, fairPlaces, type Logger } from "@muster/kit";
-import type { RefusalService } from "@muster/proto/muster/identity/v1/refusal_pb";
+import { counter, createCounts, fairPlaces, type Logger, shareIn } from "@muster/kit";
+import type { NoteRefusalRequestSchema, RefusalService } from "@muster/proto/muster/identity/v1/refusal_pb";
 import type { Credential } from "./credential.ts";
 import { lru } from "./lru.ts";
 
 /** Called after the reply to each refused change of an authenticated caller. */
-export type NoteRefusal = (refusal: {
-  action: string;
-  id: string;
+export type NoteRefusal = (refused: {
   credential: Credential;
-  error: AppError;
+  refusal: Required<Omit<MessageInitShape<typeof NoteRefusalRequestSchema>, `$${string}`>>;
   rpc(): Promise<CallOptions>;
 }) => void;
 
 /** Actors and actions of this minute that were already reported. */
 const knownMax = 10_000;
-/** Reports in flight at most, of one tenant half of what others leave; further ones are dropped and counted. */
-const underWayMax = 20;
+/** Reports in flight at most, of one tenant half of what others leave. */
+const inFlightMax = 20;
+/** Reports that wait for one of those, of one tenant half of what others leave; further ones are dropped and counted. */
+const waitingMax = 1_000;
 
 const untold = counter("gateway_refusals_untold_total", "Refused changes that were not reported to identity.", [
   "reason",
 ]);
 
 /**
- * Reports changes that the gateway refused to identity, once per actor, action and minute: replies do not wait for the
+ * Reports refused changes to identity, once per actor, action and minute: replies do not wait for the
  * report, and refused requests cannot flood the audit trail.
  */
 export function createRefusals({
@@ -36,27 +37,36 @@ export function createRefusals({
   now?: () => number;
 }): NoteRefusal {
   const told = lru<true>(knownMax);
-  const places = fairPlaces(underWayMax);
-  return ({ action, id, credential, error, rpc }) => {
+  const places = fairPlaces(inFlightMax);
+  const waiting = createCounts();
+  return ({ credential, refusal, rpc }) => {
+    const { action } = refusal;
     const { orgId, partnerId, actor } = credential.caller;
-    const wanted = { owner: orgId ?? partnerId ?? actor.id };
+    const owner = orgId ?? partnerId ?? actor.id;
     const once = `${actor.id} ${action} ${Math.floor(now() / 60_000)}`;
     if (told.has(once)) return;
-    if (!places.take(wanted, never)) {
-      places.withdraw(wanted, never);
+    const tell = async () => refusals.noteRefusal(refusal, await rpc());
+    const begin = () => {
+      tell()
+        .catch((err: unknown) => {
+          told.delete(once);
+          untold.inc({ reason: "failed" });
+          log.warn({ err, action }, "refused change not reported to identity");
+        })
+        .finally(() => places.leave({ owner }));
+    };
+    const beginLater = () => {
+      waiting.add(owner, -1);
+      begin();
+    };
+    const hasRoom = waiting.of(owner) < shareIn(waiting, owner, waitingMax);
+    if (places.take({ owner }, beginLater)) begin();
+    else if (hasRoom) waiting.add(owner, 1);
+    else {
+      places.withdraw({ owner }, beginLater);
       untold.inc({ reason: "busy" });
       return;
     }
     told.set(once, true);
-    const tell = async () => refusals.noteRefusal({ action, code: error.code, id }, await rpc());
-    tell()
-      .catch((err: unknown) => {
-        told.delete(once);
-        untold.inc({ reason: "failed" });
-        log.warn({ err, action }, "refused change not reported to identity");
-      })
-      .finally(() => places.leave(wanted));
   };
 }
-
-const never = () => undefined;

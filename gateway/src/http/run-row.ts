@@ -5,6 +5,7 @@ import { cookieOf } from "./cookies.ts";
 import type { Exchange, ExchangeOptions } from "./exchange.ts";
 import { takePlace } from "./places.ts";
 import { publicError } from "./public-error.ts";
+import { noteRefusedChange } from "./refused-change.ts";
 import { isSameOrigin } from "./same-origin.ts";
 import {
   checkCaller,
@@ -35,8 +36,20 @@ const steps: readonly Step[] = [
   readBody,
 ];
 
-/** Runs a row: its steps, then its handler. Resolves with the handler's result; throws AppError and EdgeError. */
+/**
+ * Runs a row: its steps, then its handler. Resolves with the handler's result; throws AppError and EdgeError. A change
+ * that is refused to a known caller is reported, whether a step or the service behind the handler refused it.
+ */
 export async function runRow(options: ExchangeOptions, exchange: Exchange): Promise<unknown> {
+  try {
+    return await stepsAndHandler(options, exchange);
+  } catch (error) {
+    noteRefusedChange(options, exchange, error);
+    throw error;
+  }
+}
+
+async function stepsAndHandler(options: ExchangeOptions, exchange: Exchange): Promise<unknown> {
   for (const step of steps) {
     const waiting = step(options, exchange);
     if (waiting !== undefined) await waiting;

@@ -1,5 +1,4 @@
 import { AppError } from "@muster/kit";
-import { callOptions } from "@muster/rpc";
 import { checkAccess, checkOwnId } from "../auth/authenticate.ts";
 import type { Credential } from "../auth/credential.ts";
 import type { Rate } from "../auth/rate-bucket.ts";
@@ -10,13 +9,11 @@ import type { Exchange, ExchangeOptions } from "./exchange.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
 import { leavePlace, networkOf, ownerOf, takePlace, takeShare, takeShareOf } from "./places.ts";
 import { parseQuery } from "./query.ts";
-import { metaOf } from "./upstream.ts";
 import { validate, validateBody } from "./validate.ts";
 
 /** Judges a request or finds something out about it; throws AppError or EdgeError. Awaited only when it must wait. */
 export type Step = (options: ExchangeOptions, exchange: Exchange) => void | Promise<void>;
 
-const noteTimeoutMs = 5_000;
 const bodyLimitOf = ({ served }: Exchange) => served.row.bodyLimitBytes ?? defaultBodyLimitBytes;
 
 /** 413 for a Content-Length beyond the limit. */
@@ -64,13 +61,7 @@ export const enterShare: Step = (options, exchange) => {
 /** 403 for callers that the route does not permit. */
 export const checkCaller: Step = (options, exchange) => {
   const { session, served } = exchange;
-  if (session === null) return;
-  try {
-    checkAccess(served.row.access, session, options.accessRules, options.now);
-  } catch (refusal) {
-    noteRefusal(options, exchange, session, refusal);
-    throw refusal;
-  }
+  if (session !== null) checkAccess(served.row.access, session, options.accessRules, options.now);
 };
 
 /** 400 for parameters, query and Idempotency-Key; 404 for an agent that names another. */
@@ -155,17 +146,4 @@ function countRequest(options: ExchangeOptions, credential: Credential): Rate | 
     default:
       return credential satisfies never;
   }
-}
-
-/** A refused change of an authenticated caller is audited; the reply does not wait for it. */
-function noteRefusal(options: ExchangeOptions, exchange: Exchange, credential: Credential, error: unknown): void {
-  const { audit, auditsRefusals } = exchange.served.row;
-  if (!auditsRefusals || audit === undefined || !(error instanceof AppError)) return;
-  if (!["permission_denied", "mfa_required", "user_session_required", "scope_not_allowed"].includes(error.code)) return;
-  const id = exchange.rawParams.id ?? "";
-  const meta = { ...metaOf(options, exchange), idempotencyKey: null };
-  const rpc = async () => {
-    return callOptions({ caller: credential.caller, meta, deadlineMs: performance.now() + noteTimeoutMs });
-  };
-  options.noteRefusal({ action: audit, id, credential, error, rpc });
 }

@@ -73,6 +73,7 @@ const reset = route({
 const change = route({
   method: "POST",
   path: "/auth/change-password",
+  audit: "user.password.change",
   access: { auth: "session" },
   tag,
   summary: "Change the caller's own password",
@@ -106,6 +107,7 @@ const list = route({
 const revoke = route({
   method: "DELETE",
   path: "/auth/sessions/:id",
+  audit: "session.revoke",
   load: "vital",
   access: { auth: "session" },
   tag,
@@ -124,6 +126,7 @@ const revoke = route({
 const revokeOthers = route({
   method: "DELETE",
   path: "/auth/sessions",
+  audit: "session.revoke",
   load: "vital",
   access: { auth: "session" },
   tag,

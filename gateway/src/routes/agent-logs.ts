@@ -63,6 +63,7 @@ const submitEvents = route({
   method: "PUT",
   path: "/agents/:id/eventlogs",
   audit: "agent.eventlogs.submit",
+  auditResource: "device",
   access,
   tag,
   summary: "Store events of the device's own logs",

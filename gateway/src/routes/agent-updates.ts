@@ -85,7 +85,7 @@ const putOrganization = route({
   body,
   example,
   audit: "agent_update.settings.update",
-  auditsRefusals: true,
+  auditResource: "organization",
   reply: settings,
   errors: ["organization_not_found", "site_restricted"],
   async handle({ params, body: sent, rpc }, { services, updates }) {
@@ -117,7 +117,7 @@ const putPartner = route({
   body,
   example,
   audit: "agent_update.settings.update",
-  auditsRefusals: true,
+  auditResource: "partner",
   reply: settings,
   errors: ["scope_not_allowed", "site_restricted"],
   async handle({ body: sent, rpc }, { services, updates }) {

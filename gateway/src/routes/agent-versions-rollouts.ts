@@ -127,7 +127,7 @@ const create = route({
   bodyLimitBytes: 4 * 1024 * 1024,
   idempotent: true,
   audit: "agent_update.rollout.create",
-  auditsRefusals: true,
+  auditResource: "rollout",
   status: 201,
   reply: rollout,
   errors: ["agent_version_not_found", "limit_reached"],
@@ -159,7 +159,7 @@ const update = route({
   body: z.object(limits),
   example: { percent: 50 },
   audit: "agent_update.rollout.update",
-  auditsRefusals: true,
+  auditResource: "rollout",
   reply: rollout,
   errors: ["no_updates", "rollout_not_found", "rollout_not_running"],
   async handle({ params, body, rpc }, { services, updates }) {
@@ -179,7 +179,7 @@ const change = (name: "pause" | "resume" | "complete" | "cancel", summary: strin
     description,
     params: idParams,
     audit: `agent_update.rollout.${name}`,
-    auditsRefusals: true,
+    auditResource: "rollout",
     reply: rollout,
     errors: ["rollout_not_found", "rollout_not_running", "agent_version_not_found"],
     async handle({ params, rpc }, { services, updates }) {

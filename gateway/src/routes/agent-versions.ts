@@ -96,7 +96,6 @@ const register = route({
   bodyLimitBytes: 256 * 1024,
   idempotent: true,
   audit: "agent_version.register",
-  auditsRefusals: true,
   status: 201,
   reply: agentVersion,
   errors: ["release_untrusted", "release_exists", "limit_reached"],
@@ -131,7 +130,6 @@ const sync = route({
   deadline: "export",
   load: "export",
   audit: "agent_version.sync",
-  auditsRefusals: true,
   reply: z.object({
     version: z.string(),
     synced: z.array(z.string()).meta({ description: "`<component>:<os>/<arch>`.", example: ["agent:linux/amd64"] }),
@@ -163,7 +161,6 @@ const promote = route({
   body: z.object({ version: versionIn, component: component.nullish() }),
   example: { version: "1.4.0" },
   audit: "agent_version.promote",
-  auditsRefusals: true,
   reply: z.object({
     version: z.string(),
     component: component.meta({ description: "The first of the promoted components." }),
@@ -195,7 +192,6 @@ const yank = route({
   description: "A promoted version is refused: promote another one first.",
   params: idParams,
   audit: "agent_version.yank",
-  auditsRefusals: true,
   reply: agentVersion,
   errors: ["agent_version_not_found", "release_in_use"],
   async handle({ params, rpc }, { services, updates }) {
@@ -214,7 +210,6 @@ const remove = route({
   description: "Refused while it is promoted, pinned, rolling out or being installed.",
   params: idParams,
   audit: "agent_version.delete",
-  auditsRefusals: true,
   reply: success,
   errors: ["agent_version_not_found", "release_in_use"],
   async handle({ params, rpc }, { services, updates }) {

@@ -201,6 +201,7 @@ const rotateToken = route({
   method: "POST",
   path: "/agents/:id/rotate-token",
   audit: "agent.token.rotate",
+  auditResource: "device",
   access: { auth: "agent", whileQuarantined: true },
   tag,
   summary: "Get a new token",

@@ -86,7 +86,6 @@ const create = route({
   path: "/api-keys",
   access: write,
   audit: "api_key.create",
-  auditsRefusals: true,
   tag,
   summary: "Create an API key",
   description: "A caller can only grant scopes whose permission they hold.",
@@ -203,7 +202,6 @@ const update = route({
   path: "/api-keys/:id",
   access: write,
   audit: "api_key.update",
-  auditsRefusals: true,
   tag,
   summary: "Change an active API key",
   description:
@@ -233,7 +231,6 @@ const revoke = route({
   load: "vital",
   access: write,
   audit: "api_key.revoke",
-  auditsRefusals: true,
   tag,
   summary: "Revoke an API key permanently",
   description:
@@ -252,7 +249,6 @@ const rotate = route({
   path: "/api-keys/:id/rotate",
   access: write,
   audit: "api_key.rotate",
-  auditsRefusals: true,
   tag,
   summary: "Replace the secret of an active API key",
   description:

@@ -71,6 +71,7 @@ const start = route({
   method: "POST",
   path: "/audit-logs/verify",
   audit: "data.access",
+  auditResource: "audit_verification",
   access,
   tag,
   summary: "Verify an audit chain",

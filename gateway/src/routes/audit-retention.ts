@@ -41,6 +41,7 @@ const update = route({
   method: "PATCH",
   path,
   audit: "audit.retention.update",
+  auditResource: "audit_retention",
   access: { auth: "session", permission: "audit:write", mfa: true },
   tag,
   summary: "Change the retention of an organization's audit rows",

@@ -160,6 +160,7 @@ const acceptInvite = route({
 const logout = route({
   method: "POST",
   path: "/auth/logout",
+  audit: "user.logout",
   load: "vital",
   access: { auth: "session", whileInactive: true },
   tag,
@@ -200,6 +201,7 @@ const getMe = route({
 const rename = route({
   method: "PATCH",
   path: "/auth/me",
+  audit: "user.update",
   access: { auth: "session" },
   tag,
   summary: "Change the caller's own name",

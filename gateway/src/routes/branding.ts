@@ -37,7 +37,7 @@ const put = route({
   path: "/partners/me/login-branding",
   access: { auth: "session", permission: "partner:policy", scopes: ["partner"] },
   audit: "sso.branding.update",
-  auditsRefusals: true,
+  auditResource: "login_branding",
   tag,
   summary: "Replace the branding; omitted fields are cleared",
   description: "Also accepts `logoUrl` and `accentColor`.",

@@ -50,7 +50,6 @@ const create = route({
   path: "/enrollment-keys",
   access: write,
   audit: "enrollment_key.create",
-  auditsRefusals: true,
   tag,
   summary: "Create an enrollment key",
   body: z.object({
@@ -116,7 +115,6 @@ const rotate = route({
   path: "/enrollment-keys/:id/rotate",
   access: write,
   audit: "enrollment_key.rotate",
-  auditsRefusals: true,
   tag,
   summary: "Replace the secret of an enrollment key",
   description: "`usageCount` restarts at 0; omitted fields stay unchanged.",
@@ -143,7 +141,6 @@ const remove = route({
   load: "vital",
   access: write,
   audit: "enrollment_key.delete",
-  auditsRefusals: true,
   tag,
   summary: "Delete an enrollment key permanently",
   params: idParams,

@@ -14,6 +14,7 @@ const anyCode = z.string().min(1).max(64).meta({ description: "TOTP or recovery 
 const verify = route({
   method: "POST",
   path: "/auth/mfa/verify",
+  audit: "user.mfa.verify",
   load: "vital",
   access: { auth: "optional" },
   tag,
@@ -54,6 +55,7 @@ const ownPassword = z.string().max(1_024).meta({
 const setup = route({
   method: "POST",
   path: "/auth/mfa/totp/setup",
+  audit: "user.mfa.setup",
   access: { auth: "session" },
   tag,
   summary: "Begin TOTP enrollment",
@@ -76,6 +78,7 @@ const setup = route({
 const enable = route({
   method: "POST",
   path: "/auth/mfa/totp/enable",
+  audit: "user.mfa.enable",
   access: { auth: "session" },
   tag,
   summary: "Confirm TOTP enrollment with a first code",
@@ -96,6 +99,7 @@ const enable = route({
 const disable = route({
   method: "POST",
   path: "/auth/mfa/totp/disable",
+  audit: "user.mfa.disable",
   access: { auth: "session" },
   tag,
   summary: "Remove TOTP; the recovery codes go with the last factor",
@@ -134,6 +138,7 @@ const factors = route({
 const rotateCodes = route({
   method: "POST",
   path: "/auth/mfa/recovery-codes",
+  audit: "user.recovery_codes.rotate",
   access: { auth: "session", mfa: true },
   tag,
   summary: "Create new recovery codes",

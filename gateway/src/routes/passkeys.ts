@@ -56,6 +56,7 @@ const registerOptions = route({
 const registerVerify = route({
   method: "POST",
   path: "/auth/mfa/passkeys/register/verify",
+  audit: "user.passkey.create",
   access: { auth: "session" },
   tag,
   summary: "Register the created passkey",
@@ -97,6 +98,7 @@ const authenticateOptions = route({
 const authenticateVerify = route({
   method: "POST",
   path: "/auth/mfa/passkeys/authenticate/verify",
+  audit: "user.mfa.verify",
   access: { auth: "optional" },
   tag,
   load: "vital",
@@ -140,6 +142,7 @@ const list = route({
 const rename = route({
   method: "PATCH",
   path: "/auth/mfa/passkeys/:id",
+  audit: "user.passkey.update",
   access: { auth: "session" },
   tag,
   summary: "Rename one of the caller's own passkeys",
@@ -156,6 +159,7 @@ const rename = route({
 const remove = route({
   method: "DELETE",
   path: "/auth/mfa/passkeys/:id",
+  audit: "user.passkey.delete",
   access: { auth: "session", mfa: true },
   tag,
   summary: "Remove one of the caller's own passkeys",

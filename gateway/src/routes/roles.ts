@@ -80,7 +80,6 @@ const create = route({
   path: "/roles",
   access: write,
   audit: "role.create",
-  auditsRefusals: true,
   tag,
   summary: "Make a role",
   description:
@@ -126,7 +125,6 @@ const update = route({
   path: "/roles/:id",
   access: write,
   audit: "role.update",
-  auditsRefusals: true,
   tag,
   summary: "Change a role",
   description: "In force for every user with the role before the reply is sent.",
@@ -162,7 +160,6 @@ const remove = route({
   path: "/roles/:id",
   access: write,
   audit: "role.delete",
-  auditsRefusals: true,
   tag,
   summary: "Delete a role without users",
   params: idParams,

@@ -29,6 +29,8 @@ const options = route({
 const start = route({
   method: "POST",
   path: "/sso/link/start/:providerId",
+  audit: "sso.identity.link",
+  auditResource: "user",
   access: { auth: "session" },
   deadline: "report",
   tag,
@@ -50,6 +52,8 @@ const start = route({
 const remove = route({
   method: "DELETE",
   path: "/sso/link/:providerId",
+  audit: "sso.identity.unlink",
+  auditResource: "user",
   access: { auth: "session" },
   tag,
   summary: "Remove the link of the caller's own account to a provider",

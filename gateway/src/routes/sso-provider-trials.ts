@@ -12,7 +12,7 @@ const test = route({
   path: "/sso/providers/:id/test",
   access: write,
   audit: "sso.provider.test",
-  auditsRefusals: true,
+  auditResource: "sso_provider",
   deadline: "report",
   tag,
   summary: "Test a provider's endpoints as a sign-in would; nothing changes",

@@ -44,6 +44,21 @@ describe("the route table", () => {
     }
   });
 
+  it("names the audit row of every change that an authenticated caller makes, and so of its refusal", () => {
+    const without = routes.filter(({ method, access, audit }) => method !== "GET" && access.auth !== "none" && !audit);
+    expect(without.map(keyOfRoute).sort()).toEqual(
+      [
+        // The second requests of these change something; the row is theirs.
+        "POST /api/v1/auth/mfa/passkeys/authenticate/options",
+        "POST /api/v1/auth/mfa/passkeys/register/options",
+        // Records by themselves, thousands a second.
+        "POST /api/v1/agents/:/heartbeat",
+        "POST /api/v1/agents/:/logs",
+        "POST /api/v1/events",
+      ].sort(),
+    );
+  });
+
   it("accepts an Idempotency-Key on POST only, and of authenticated callers only: stored replies belong to a caller", () => {
     for (const row of routes.filter(({ idempotent }) => idempotent)) {
       expect(row.method).toBe("POST");

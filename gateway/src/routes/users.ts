@@ -63,7 +63,6 @@ const invite = route({
   path: "/users",
   access: write,
   audit: "user.create",
-  auditsRefusals: true,
   tag,
   summary: "Invite a person",
   description:
@@ -156,7 +155,6 @@ const update = route({
   path: "/users/:id",
   access: write,
   audit: "user.update",
-  auditsRefusals: true,
   tag,
   summary: "Change a person's name, role, organizations or sites",
   description:
@@ -195,7 +193,6 @@ const disable = route({
   load: "vital",
   access: write,
   audit: "user.disable",
-  auditsRefusals: true,
   tag,
   summary: "Disable a person",
   description: "Each of their sessions is refused everywhere before the reply is sent.",
@@ -213,7 +210,6 @@ const endSessions = route({
   load: "vital",
   access: write,
   audit: "user.sessions.end",
-  auditsRefusals: true,
   tag,
   summary: "End every session of a person",
   description: "Each is refused everywhere before the reply is sent. The person may sign in again.",
@@ -232,7 +228,6 @@ const resetFactors = route({
   load: "vital",
   access: write,
   audit: "user.factors.reset",
-  auditsRefusals: true,
   tag,
   summary: "Remove every second factor of a person",
   description:
@@ -256,7 +251,6 @@ const enable = route({
   path: "/users/:id/enable",
   access: write,
   audit: "user.enable",
-  auditsRefusals: true,
   tag,
   summary: "Enable a disabled person",
   description: "The user signs in again; a user who never accepted the invitation is invited again.",
@@ -273,7 +267,6 @@ const inviteAgain = route({
   path: "/users/:id/invite",
   access: write,
   audit: "user.invite",
-  auditsRefusals: true,
   tag,
   summary: "Resend the invitation of a user who has not accepted yet",
   description: "Earlier invitations stop working.",
@@ -294,7 +287,6 @@ const remove = route({
   load: "vital",
   access: write,
   audit: "user.delete",
-  auditsRefusals: true,
   tag,
   summary: "Remove a person",
   description:

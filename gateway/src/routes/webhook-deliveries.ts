@@ -252,6 +252,7 @@ const requeue = route({
   method: "POST",
   path: "/webhooks/dead-letters/:id/requeue",
   audit: "webhook.requeue",
+  auditResource: "webhook_dead_letter",
   access: write,
   tag,
   summary: "Queue a dead letter's delivery again, once",

@@ -14,12 +14,18 @@ import {
   type KeyRecord,
   KeyRecordSchema,
 } from "@muster/proto/muster/identity/v1/edge_pb";
+import { RefusalService } from "@muster/proto/muster/identity/v1/refusal_pb";
 import { type Principal, PrincipalSchema, SessionService } from "@muster/proto/muster/identity/v1/session_pb";
 import { PartnerService } from "@muster/proto/muster/tenancy/v1/partner_pb";
 import { createVerifier, generateCallerKey, register, servePort, type Verifier } from "@muster/rpc";
 import { exportJWK, SignJWT } from "jose";
 
-type Fake = typeof SessionService | typeof EdgeService | typeof PartnerService | typeof AuditLogService;
+type Fake =
+  | typeof SessionService
+  | typeof EdgeService
+  | typeof RefusalService
+  | typeof PartnerService
+  | typeof AuditLogService;
 type Impl<S extends Fake> = Partial<ServiceImpl<S>>;
 
 export type FakeServices = {
@@ -30,6 +36,7 @@ export type FakeServices = {
   identity: Impl<typeof SessionService>;
   /** Grants leases and requests without end, and knows the keys below. */
   edge: Impl<typeof EdgeService>;
+  refusals: Impl<typeof RefusalService>;
   tenancy: Impl<typeof PartnerService>;
   audit: Impl<typeof AuditLogService>;
   /** People by session id, as ResolveSession knows them. */
@@ -118,6 +125,7 @@ export async function startFakeServices(): Promise<FakeServices> {
       return { agent: found[1] };
     },
   };
+  const refusals: Impl<typeof RefusalService> = { noteRefusal: () => ({}) };
   const tenancy: Impl<typeof PartnerService> = {};
   const audit: Impl<typeof AuditLogService> = {};
   const log = createLogger("fake-services", "error");
@@ -139,6 +147,7 @@ export async function startFakeServices(): Promise<FakeServices> {
     services: [
       register(SessionService, delegate(SessionService, identity)),
       register(EdgeService, delegate(EdgeService, edge)),
+      register(RefusalService, delegate(RefusalService, refusals)),
       register(PartnerService, delegate(PartnerService, tenancy)),
       register(AuditLogService, delegate(AuditLogService, audit)),
     ],
@@ -166,6 +175,7 @@ export async function startFakeServices(): Promise<FakeServices> {
     callerKeys: callerKey.privateKey,
     identity,
     edge,
+    refusals,
     tenancy,
     audit,
     people,

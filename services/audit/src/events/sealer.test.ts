@@ -129,8 +129,10 @@ describe("sealing", () => {
     const partnerId = uuidv7();
     const at = (action: string) => auditMessage({ partnerId, action });
     await sealMessages(deps(), [at("site.create")]);
-    await sealMessages(deps(), [at("device_group.update"), at("partner.update"), at("organization.create")]);
-    expect((await expectIntact(partnerId, 2)).map((r) => r.action)).toEqual(["partner.update", "organization.create"]);
+    const refused = auditMessage({ partnerId, action: "site.delete", result: "denied" });
+    await sealMessages(deps(), [at("device_group.update"), at("partner.update"), at("organization.create"), refused]);
+    const actions = ["partner.update", "organization.create", "site.delete"];
+    expect((await expectIntact(partnerId, 3)).map((r) => r.action)).toEqual(actions);
   });
 
   it("seals a message that exceeded its deliveries as a notice with the reason", async () => {

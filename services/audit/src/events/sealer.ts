@@ -75,7 +75,7 @@ export async function sealMessages(deps: Deps, batch: readonly BusMessage[], poi
       service = subject.split(".")[1] ?? "";
     }
     const { entry, event, reason } = poison ? refuse(message, poison) : read(message, service, now);
-    if (entry && entry.orgId === null && needsOrganization(entry.action)) {
+    if (entry && entry.orgId === null && needsOrganization(entry)) {
       droppedRows.inc({ action: entry.action });
       deps.log.warn({ subject: message.subject, msgId: message.msgId, action: entry.action }, "audit event dropped");
     } else if (entry) entries.push(entry);
@@ -99,7 +99,7 @@ function read(message: BusMessage, service: string, now: Date): Reading {
   let event: AuditEvent | null = null;
   try {
     event = decode(AuditEventSchema, message.body);
-    if (!mayEmit(service, event.action)) return { entry: null, event, reason: `${service} may not emit this action` };
+    if (!mayEmit(service, event)) return { entry: null, event, reason: `${service} may not emit this action` };
     return { entry: entryOf(event, now), event, reason: "" };
   } catch (error) {
     const reason = error instanceof UnsealableError ? error.message : `not decodable: ${(error as Error).message}`;

@@ -30,10 +30,19 @@ describe("categories and emitters", () => {
     ["gateway", "user.login", false],
     ["nobody", "user.login", false],
   ])("%s may emit %s: %s", (service, action, allowed) => {
-    expect(mayEmit(service, action)).toBe(allowed);
+    expect(mayEmit(service, { action, result: "success" })).toBe(allowed);
+  });
+
+  it("identity alone may emit refusals of the actions of other services", () => {
+    const refused = { action: "webhook.create", result: "denied" };
+    expect(["identity", "tenancy", "gateway"].map((service) => mayEmit(service, refused))).toEqual([
+      true,
+      false,
+      false,
+    ]);
   });
 
   it.each(["__proto__", "constructor", "toString", "nobody"])("a service called %s emits nothing", (service) => {
-    expect(mayEmit(service, "user.login")).toBe(false);
+    expect(mayEmit(service, { action: "user.login", result: "denied" })).toBe(false);
   });
 });

@@ -22,7 +22,11 @@ const emitters = new Map<string, readonly string[]>(
   }),
 );
 
-/** Whether `service` may emit `action`. */
-export function mayEmit(service: string, action: string): boolean {
+/** Records the changes that anybody was refused, of whichever service they are. */
+const refusalsFrom = "identity";
+
+/** Whether `service` may emit a row of this action and result. */
+export function mayEmit(service: string, { action, result }: { action: string; result: string }): boolean {
+  if (service === refusalsFrom && result === "denied") return true;
   return (emitters.get(service) ?? []).some((name) => (name.endsWith(".") ? action.startsWith(name) : action === name));
 }

@@ -18,7 +18,7 @@ export function noticeOf(
   now: Date,
 ): Entry {
   const [chain = "", id = ""] = refused.msgId.split("/");
-  const tenant = event && mayEmit(service, event.action) ? event : null;
+  const tenant = event && mayEmit(service, event) ? event : null;
   const orgId = tenant && isUuid(tenant.orgId) ? tenant.orgId.toLowerCase() : null;
   const partnerId = tenant && isUuid(tenant.partnerId) ? tenant.partnerId.toLowerCase() : null;
   return {

@@ -14,8 +14,9 @@ const prefixes: readonly string[] = [
 ];
 
 /**
- * Whether a row of this action without its organization is meaningless and dropped (docs/behaviour.md#audit-events).
+ * Whether a row of this action without its organization is meaningless and dropped (docs/behaviour.md#audit-events). A
+ * refused change is about its actor: it is in the actor's chain where the organization is not known.
  */
-export function needsOrganization(action: string): boolean {
-  return prefixes.some((prefix) => action.startsWith(prefix));
+export function needsOrganization({ action, result }: { action: string; result: string }): boolean {
+  return result !== "denied" && prefixes.some((prefix) => action.startsWith(prefix));
 }

@@ -27,7 +27,6 @@ import {
 } from "../store/api-keys.ts";
 import { readPrincipal } from "../store/service-principals.ts";
 import { apiKeyMessage, timeOrNull } from "./api-key-message.ts";
-import { auditRefusals } from "./audit-refusals.ts";
 import { apiKeyNotFound, heldNow, requireManager, requireReader, wordOrNull } from "./guards.ts";
 import { organizationFilter } from "./list-filters.ts";
 
@@ -45,7 +44,7 @@ export function apiKeyService(deps: KeyDeps): ServiceImpl<typeof ApiKeyService> 
     requireWholeOrganization(context);
   };
 
-  const handlers: ServiceImpl<typeof ApiKeyService> = {
+  return {
     async createApiKey(request, handler) {
       const context = callContext(handler);
       requireWriter(context);
@@ -171,13 +170,6 @@ export function apiKeyService(deps: KeyDeps): ServiceImpl<typeof ApiKeyService> 
       return revokeTenantCredentials(deps, context, request);
     },
   };
-  const find = (context: CallContext, id: string) => findApiKey(db, context, id);
-  return auditRefusals(deps, handlers, {
-    createApiKey: { action: "api_key.create" },
-    updateApiKey: { action: "api_key.update", find },
-    revokeApiKey: { action: "api_key.revoke", find },
-    rotateApiKey: { action: "api_key.rotate", find },
-  });
 }
 
 async function lock(tx: Tx, context: CallContext, id: string): Promise<ApiKeyRow> {

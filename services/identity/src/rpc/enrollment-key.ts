@@ -25,14 +25,13 @@ import {
 } from "../store/enrollment-keys.ts";
 import { findTenants } from "../store/tenants.ts";
 import { timeOrNull } from "./api-key-message.ts";
-import { auditRefusals } from "./audit-refusals.ts";
 import { requireManager, requireReader } from "./guards.ts";
 import { idOrNull, organizationFilter } from "./list-filters.ts";
 
 /** Short-lived tokens that bring agents into an organization (docs/behaviour.md#enrollment-keys). */
 export function enrollmentKeyService(deps: EnrollmentKeyDeps): ServiceImpl<typeof EnrollmentKeyService> {
   const { db, now, pepper } = deps;
-  const handlers: ServiceImpl<typeof EnrollmentKeyService> = {
+  return {
     async createEnrollmentKey(request, handler) {
       const context = callContext(handler);
       requireManager(context, deps);
@@ -124,12 +123,6 @@ export function enrollmentKeyService(deps: EnrollmentKeyDeps): ServiceImpl<typeo
       return {};
     },
   };
-  const find = (context: CallContext, id: string) => findEnrollmentKey(db, context, id);
-  return auditRefusals(deps, handlers, {
-    createEnrollmentKey: { action: "enrollment_key.create" },
-    rotateEnrollmentKey: { action: "enrollment_key.rotate", find },
-    deleteEnrollmentKey: { action: "enrollment_key.delete", find },
-  });
 }
 
 async function lock(tx: Tx, context: CallContext, id: string): Promise<EnrollmentKeyRow> {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { uuidv7 } from "@muster/kit";
+import { type Caller, uuidv7, zeroUuid } from "@muster/kit";
 import { RefusalService } from "@muster/proto/muster/identity/v1/refusal_pb";
 import { callers } from "@muster/testing";
 import { codeOf, startTestIdentity, type TestIdentity } from "../testing/identity.ts";
@@ -10,34 +10,93 @@ beforeAll(async () => {
 });
 afterAll(() => identity?.close());
 
-describe("a refusal reported by a gateway", () => {
-  it("is audited about a record that the refused user can see, once a minute", async () => {
-    const partnerId = await identity.addPartner();
-    const orgId = await identity.addOrganization(partnerId);
+const tell = (by: Caller, refused: { action: string; code?: string; [field: string]: string | undefined }) =>
+  identity.port.client(RefusalService, by).noteRefusal({ code: "permission_denied", message: "Refused", ...refused });
+
+/** Denied rows of an actor: action, chain, type and id of the record. */
+const deniedOf = async ({ actor }: Caller) =>
+  (await identity.auditBy(actor.id))
+    .filter(({ result }) => result === "denied")
+    .map((row) => [row.action, row.chainId, row.resourceType, row.resourceId]);
+
+async function tenant() {
+  const partnerId = await identity.addPartner();
+  const orgId = await identity.addOrganization(partnerId);
+  return { partnerId, orgId };
+}
+
+describe("a refused change that a gateway reports", () => {
+  it("is audited once per actor, action and minute, with its code, text and facts", async () => {
+    const { partnerId, orgId } = await tenant();
     const person = await identity.person(callers.orgAdmin(partnerId, orgId));
+    const { id } = person.actor;
+    const refused = {
+      action: "user.update",
+      code: "delegation_denied",
+      id,
+      message: "You cannot",
+      factsJson: '{"permissions":["devices:read"]}',
+    };
+    await Promise.all(Array.from({ length: 5 }, () => tell(person, refused)));
+    await tell(person, { action: "user.delete", id });
+    expect((await deniedOf(person)).map(([action]) => action)).toEqual(["user.update", "user.delete"]);
+    const [row] = await identity.auditBy(id);
+    expect(row).toMatchObject({ resourceName: person.actor.name, errorMessage: "You cannot", result: "denied" });
+    expect(JSON.parse(row?.detailsJson ?? "")).toEqual({ code: "delegation_denied", permissions: ["devices:read"] });
+    identity.clock.now = new Date(identity.clock.now.getTime() + 60_000);
+    await tell(person, refused);
+    expect(await deniedOf(person)).toHaveLength(3);
+  });
+
+  it("is in the chain of the record, where identity knows it and the caller sees it, else in the caller's", async () => {
+    const { partnerId, orgId } = await tenant();
     const stranger = await identity.person(callers.orgAdmin(partnerId, await identity.addOrganization(partnerId)));
-    const told = { action: "user.disable", code: "mfa_required", id: person.actor.id };
-    const tell = (by: typeof person) => identity.port.client(RefusalService, by).noteRefusal(told);
-    await Promise.all(Array.from({ length: 5 }, () => tell(person)));
-    await tell(stranger);
-    const rows = await identity.auditOf(person.actor.id);
+    const admin = await identity.person(callers.partnerAdmin(partnerId));
+    const some = await identity.person(callers.partnerWithList(partnerId, []));
+    const platform = await identity.person(callers.platformAdmin());
+    const person = await identity.person(callers.orgAdmin(partnerId, orgId));
+    const { id } = person.actor;
+    const webhook = uuidv7();
+
+    await tell(stranger, { action: "user.disable", id });
     // The row of an unrelated caller reveals nothing of a user whom they cannot see.
-    expect(rows.map((row) => [row.action, row.result, row.chainId, row.actorId])).toEqual([
-      ["user.disable", "denied", orgId, person.actor.id],
+    expect(await deniedOf(stranger)).toEqual([["user.disable", stranger.orgId, "user", zeroUuid]]);
+
+    await tell(admin, { action: "user.disable", id });
+    await tell(admin, { action: "user.create", orgId });
+    await tell(admin, { action: "organization.update", id: orgId });
+    await tell(admin, { action: "webhook.delete", id: webhook });
+    await tell(admin, { action: "agent_update.rollout.pause", resourceType: "rollout", id: webhook });
+    expect(await deniedOf(admin)).toEqual([
+      ["user.disable", orgId, "user", id],
+      ["user.create", orgId, "user", zeroUuid],
+      ["organization.update", orgId, "organization", orgId],
+      ["webhook.delete", partnerId, "webhook", webhook],
+      ["agent_update.rollout.pause", partnerId, "rollout", webhook],
+    ]);
+
+    await tell(some, { action: "organization.update", id: orgId });
+    await tell(some, { action: "webhook.create", orgId });
+    expect((await deniedOf(some)).map(([, chain]) => chain)).toEqual([partnerId, partnerId]);
+
+    await tell(platform, { action: "partner.update", id: partnerId });
+    await tell(platform, { action: "site.create", id: "not-an-id" });
+    expect(await deniedOf(platform)).toEqual([
+      ["partner.update", partnerId, "partner", partnerId],
+      ["site.create", zeroUuid, "site", zeroUuid],
     ]);
   });
 
-  it("is rejected for any other content", async () => {
+  it("is rejected for any other content, and from a service in its own name", async () => {
     const person = await identity.person(callers.platformAdmin());
-    const client = identity.port.client(RefusalService, person);
     for (const bad of [
-      { action: "organization.delete", code: "mfa_required" },
-      { action: "user.x y", code: "mfa_required" },
-      { action: "constructor", code: "mfa_required" },
-      { action: "user.disable", code: "user_not_found" },
+      { action: "organization" },
+      { action: "user.x y" },
       { action: "user.disable", code: "nonsense" },
+      { action: "user.disable", factsJson: "1" },
     ]) {
-      expect([bad, await codeOf(client.noteRefusal({ ...bad, id: uuidv7() }))]).toEqual([bad, "validation_failed"]);
+      expect([bad, await codeOf(tell(person, bad))]).toEqual([bad, "validation_failed"]);
     }
+    expect(await codeOf(tell(identity.system.caller, { action: "user.disable" }))).toBe("permission_denied");
   });
 });

@@ -27,7 +27,6 @@ import {
   updateRole,
 } from "../store/roles.ts";
 import { findTenants, type KnownTenants } from "../store/tenants.ts";
-import { auditRefusals } from "./audit-refusals.ts";
 import { wordOrNull } from "./guards.ts";
 import { organizationFilter, partnerFilter } from "./list-filters.ts";
 
@@ -55,7 +54,7 @@ export function roleService(deps: RoleDeps): ServiceImpl<typeof RoleService> {
     return row;
   };
 
-  const handlers: ServiceImpl<typeof RoleService> = {
+  return {
     async listRoles(request, handler) {
       const context = callContext(handler);
       requireReader(context);
@@ -156,12 +155,6 @@ export function roleService(deps: RoleDeps): ServiceImpl<typeof RoleService> {
       return {};
     },
   };
-  const find = (context: CallContext, id: string) => findRole(db, context, id);
-  return auditRefusals(deps, handlers, {
-    createRole: { action: "role.create" },
-    updateRole: { action: "role.update", find },
-    deleteRole: { action: "role.delete", find },
-  });
 }
 
 /** The tenants that a new role names. */

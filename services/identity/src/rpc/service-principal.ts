@@ -31,7 +31,6 @@ import {
   touchPrincipal,
 } from "../store/service-principals.ts";
 import { apiKeyMessage } from "./api-key-message.ts";
-import { auditRefusals } from "./audit-refusals.ts";
 import { apiKeyNotFound, heldNow, requireManager, requireReader, wordOrNull } from "./guards.ts";
 import { organizationFilter } from "./list-filters.ts";
 
@@ -53,7 +52,7 @@ export function servicePrincipalService(deps: KeyDeps): ServiceImpl<typeof Servi
     requireWholeOrganization(context);
   };
 
-  const handlers: ServiceImpl<typeof ServicePrincipalService> = {
+  return {
     async createServicePrincipal(request, handler) {
       const context = callContext(handler);
       requireWriter(context);
@@ -198,13 +197,6 @@ export function servicePrincipalService(deps: KeyDeps): ServiceImpl<typeof Servi
       return reply;
     },
   };
-  const find = (context: CallContext, id: string) => findServicePrincipal(db, context, id);
-  return auditRefusals(deps, handlers, {
-    createServicePrincipal: { action: "service_principal.create" },
-    rotatePrincipalKey: { action: "service_principal.rotate_key", find },
-    disableServicePrincipal: { action: "service_principal.disable", find },
-    migrateKey: { action: "service_principal.migrate_key", find },
-  });
 }
 
 async function lock(tx: Tx, context: CallContext, id: string): Promise<PrincipalRecord> {

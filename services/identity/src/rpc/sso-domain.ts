@@ -22,7 +22,6 @@ import {
   lockDomain,
   noteCheck,
 } from "../store/sso/domains.ts";
-import { auditRefusals } from "./audit-refusals.ts";
 import { requireManager, requireReader } from "./guards.ts";
 import { ownerFilter } from "./list-filters.ts";
 
@@ -43,7 +42,7 @@ export function ssoDomainService(deps: SsoDeps): ServiceImpl<typeof SsoDomainSer
     return row;
   };
 
-  const handlers: ServiceImpl<typeof SsoDomainService> = {
+  return {
     async listSsoDomains(request, handler) {
       const context = callContext(handler);
       requireReader(context);
@@ -111,15 +110,6 @@ export function ssoDomainService(deps: SsoDeps): ServiceImpl<typeof SsoDomainSer
       return {};
     },
   };
-  const find = async (context: CallContext, id: string) => {
-    const row = await findDomain(db, context, id);
-    return row && { ...row, name: row.domain };
-  };
-  return auditRefusals(deps, handlers, {
-    createSsoDomain: { action: "sso.domain.create" },
-    verifySsoDomain: { action: "sso.domain.verify", find },
-    deleteSsoDomain: { action: "sso.domain.delete", find },
-  });
 }
 
 function domainMessage(row: DomainRow): SsoDomain {

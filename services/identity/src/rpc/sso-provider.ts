@@ -26,7 +26,6 @@ import {
   setProviderStatus,
   writeProvider,
 } from "../store/sso/providers.ts";
-import { auditRefusals } from "./audit-refusals.ts";
 import { requireManager, requireReader } from "./guards.ts";
 import { ownerFilter } from "./list-filters.ts";
 import { attemptMessage, certificateMessage, mappingMessage, providerMessage } from "./sso-provider-message.ts";
@@ -60,7 +59,7 @@ export function ssoProviderService(deps: SsoDeps): ServiceImpl<typeof SsoProvide
     return row;
   };
 
-  const handlers: ServiceImpl<typeof SsoProviderService> = {
+  return {
     async listSsoPresets(_request, handler) {
       requireReader(callContext(handler));
       return {
@@ -212,14 +211,6 @@ export function ssoProviderService(deps: SsoDeps): ServiceImpl<typeof SsoProvide
       return { attempts: rows.map(attemptMessage), page: info };
     },
   };
-  const find = (context: CallContext, id: string) => findProvider(db, context, id);
-  return auditRefusals(deps, handlers, {
-    createSsoProvider: { action: "sso.provider.create" },
-    updateSsoProvider: { action: "sso.provider.update", find },
-    deleteSsoProvider: { action: "sso.provider.delete", find },
-    setSsoProviderStatus: { action: "sso.provider.status.update", find },
-    testSsoProvider: { action: "sso.provider.test", find },
-  });
 }
 
 /** The fields of a provider that people set, under the names that they set them by. */

@@ -13,7 +13,6 @@ import type { UserDeps } from "../deps.ts";
 import { userChange } from "../rules/changed-user.ts";
 import { seededRoleId } from "../store/roles.ts";
 import { findUser, findUserNames, listUsers, type UserRow } from "../store/users.ts";
-import { auditRefusals } from "./audit-refusals.ts";
 import { wordOrNull } from "./guards.ts";
 import { organizationFilter, partnerFilter } from "./list-filters.ts";
 
@@ -37,7 +36,7 @@ export function userService(deps: UserDeps): ServiceImpl<typeof UserService> {
     requireWholeOrganization(context);
   };
 
-  const handlers: ServiceImpl<typeof UserService> = {
+  return {
     async inviteUser(request, handler) {
       const context = callContext(handler);
       requireWriter(context);
@@ -130,17 +129,6 @@ export function userService(deps: UserDeps): ServiceImpl<typeof UserService> {
       return {};
     },
   };
-  const find = (context: CallContext, id: string) => findUser(db, context, id);
-  return auditRefusals(deps, handlers, {
-    inviteUser: { action: "user.create" },
-    updateUser: { action: "user.update", find },
-    disableUser: { action: "user.disable", find },
-    endUserSessions: { action: "user.sessions.end", find },
-    resetUserFactors: { action: "user.factors.reset", find },
-    enableUser: { action: "user.enable", find },
-    resendInvite: { action: "user.invite", find },
-    deleteUser: { action: "user.delete", find },
-  });
 }
 
 /** A role by id, or a seeded one by its key. Throws `validation_failed`. */

@@ -112,6 +112,14 @@ export async function startTestIdentity(limits: Partial<LoginLimits> = {}) {
       status: kind === "site" ? "" : "active",
     });
 
+  const auditEvents = async (): Promise<AuditEvent[]> => {
+    const rows = await db.read<{ body: Buffer }>(
+      system,
+      sql`SELECT body FROM outbox WHERE subject LIKE 'audit.identity.%' ORDER BY id`,
+    );
+    return rows.map((row) => fromBinary(AuditEventSchema, row.body));
+  };
+
   return {
     database,
     db,
@@ -182,14 +190,10 @@ export async function startTestIdentity(limits: Partial<LoginLimits> = {}) {
     mfaAs: (caller: Caller) => port.client(MfaService, caller),
     usersAs: (caller: Caller, address = "192.0.2.7") => port.client(UserService, caller, { clientAddress: address }),
     rolesAs: (caller: Caller) => port.client(RoleService, caller),
-    /** Audit rows about a person, oldest first. */
-    async auditOf(userId: string): Promise<AuditEvent[]> {
-      const rows = await db.read<{ body: Buffer }>(
-        system,
-        sql`SELECT body FROM outbox WHERE subject LIKE 'audit.identity.%' ORDER BY id`,
-      );
-      return rows.map((row) => fromBinary(AuditEventSchema, row.body)).filter((e) => e.resourceId === userId);
-    },
+    /** Audit rows about a record, oldest first. */
+    auditOf: async (resourceId: string) => (await auditEvents()).filter((event) => event.resourceId === resourceId),
+    /** Audit rows of an actor, oldest first. */
+    auditBy: async (actorId: string) => (await auditEvents()).filter((event) => event.actorId === actorId),
     async close() {
       await port.close();
       await database.drop();
