@@ -66,6 +66,45 @@ describe("an API key", () => {
     expect(rateOf(reply).limit).toBe(1_000);
   });
 
+  it("decides alone beside a session or an agent's token: rights, audit rows and rate headers are the key's", async () => {
+    const { orgId } = await newTenant(root);
+    await known(orgId);
+    const { id, key } = await newKey(root, orgId, { scopes: ["sites:write"], rateLimit: 777 });
+    const headers = { "x-api-key": key };
+    const leftOf = async () => rateOf(await root.call("GET", "/auth/me")).remaining;
+    const before = await leftOf();
+
+    const made = await root.call("POST", "/orgs/sites", { orgId, name: "By whom" }, headers);
+    expect(made.status).toBe(201);
+    // The session could do both: nothing but the key is asked.
+    const ofUsers = await root.call("POST", "/users", {}, headers);
+    expect(seen(ofUsers)).toEqual([403, "user_session_required"]);
+    const elsewhere = await root.call("POST", "/orgs/sites", { orgId: tenant.orgId, name: "Not the key's" }, headers);
+    expect(seen(elsewhere)).toEqual([403, "organization_access_denied"]);
+    const unreadable = await Promise.all(
+      ["Bearer expired", "Bearer agt_unknown", "Basic eDp5"].map((authorization) =>
+        withKey(key, { authorization }).call("GET", "/auth/me"),
+      ),
+    );
+    expect(unreadable.map(({ status, body }) => [status, body.id])).toEqual(Array(3).fill([200, id]));
+
+    const replies = [made, ofUsers, elsewhere, ...unreadable];
+    expect(new Set(replies.map((reply) => rateOf(reply).limit))).toEqual(new Set([777]));
+    expect(Math.min(...replies.map((reply) => rateOf(reply).remaining))).toBe(777 - replies.length);
+    expect(before - (await leftOf())).toBe(1);
+
+    type Row = { actorType: string; user: { id: string }; action: string; result: string };
+    const rows = await until("the audit rows", async () => {
+      const { body } = await root.call("GET", `/audit-logs/logs?orgId=${orgId}&limit=100`);
+      const found = (body.data as Row[]).filter(({ user }) => user.id === id);
+      return found.length >= 2 ? found : null;
+    });
+    expect(rows.map(({ actorType, action, result }) => `${actorType} ${action} ${result}`).sort()).toEqual([
+      "api_key site.create success",
+      "api_key user.create denied",
+    ]);
+  });
+
   it("acts inside its organization, by its scopes", async () => {
     const { key } = await newKey(root, tenant.orgId, { scopes: ["sites:read", "sites:write", "organizations:read"] });
     const program = withKey(key);

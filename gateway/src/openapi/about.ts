@@ -18,7 +18,8 @@ passkey. Operations whose \`x-access.mfa\` is true answer 403 \`mfa_required\` u
 
 ## Use an API key
 \`POST /api/v1/api-keys\` returns the key once, in \`key\`. Send it as \`X-API-Key: svc_…\`. A key may call the operations that list \`x-access.keyScopes\`, if it
-holds one of these scopes. When a key and an access token are both present, the key decides.
+holds one of these scopes. When a key and an access token are both present, the key decides, also when
+it is refused: the audit row and the rate headers are the key's.
 
 ## Access
 \`x-access\` of each operation lists what the caller needs: \`auth\` (\`none\`, \`optional\`, \`session\`, \`any\`, \`agent\`), \`permission\` of the person's role, \`mfa\`,
@@ -51,7 +52,8 @@ export const securitySchemes = {
     type: "apiKey",
     in: "header",
     name: "X-API-Key",
-    description: "API key of a program: `svc_` and 32 characters, from `POST /api/v1/api-keys`.",
+    description:
+      "API key of a program: `svc_` and 32 characters, from `POST /api/v1/api-keys`. `Authorization` is not read beside it.",
   },
   agent: {
     type: "http",
