@@ -62,7 +62,8 @@ function notHttp(error: InstanceType<typeof HTTPParserError>): Failure {
   if (isHttp2(String(Reflect.get(error, "data") ?? ""))) {
     return { code: "bad_response", message: "The receiver speaks HTTP/2 only, and requests are HTTP/1.1" };
   }
-  const reason = /\((.*)\)$/.exec(error.message)?.[1] ?? error.message;
+  const { message } = error;
+  const reason = message.endsWith(")") ? message.slice(message.indexOf("(") + 1, -1) : message;
   const words = httpCauses.find(([pattern]) => pattern.test(reason))?.[1] ?? "The answer breaks HTTP";
   return { code: "bad_response", message: `${words} (${reason})` };
 }
