@@ -27,6 +27,7 @@ const access = Object.fromEntries(
         ...(mfa ? { mfa } : {}),
         ...(scopes ? { scopes } : {}),
         ...(allSites ? { allSites } : {}),
+        ...(operation["x-effects"] ? { effects: operation["x-effects"] } : {}),
       };
       return [`${method.toUpperCase()} ${path}`, needs];
     }),
@@ -45,9 +46,16 @@ writeFileSync(
   `${folder}access.ts`,
   `${note}/**
  * What an operation needs of a person: a permission, a second factor, one of these places in the hierarchy, every site
- * of their organization.
+ * of their organization. And what it does that is better confirmed first: it destroys something, or its reply shows a
+ * secret.
  */
-export type OperationAccess = { permission?: string; mfa?: true; scopes?: readonly string[]; allSites?: true };
+export type OperationAccess = {
+  permission?: string;
+  mfa?: true;
+  scopes?: readonly string[];
+  allSites?: true;
+  effects?: readonly ("destroys" | "reveals")[];
+};
 /** By \`METHOD path\`. */
 export const access: Readonly<Record<string, OperationAccess>> = ${JSON.stringify(access)};
 `,

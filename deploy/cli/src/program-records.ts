@@ -4,7 +4,6 @@ import {
   create,
   type GetOptions,
   get,
-  type RemoveOptions,
   type RotateOptions,
   remove,
   rotate,
@@ -53,10 +52,7 @@ export function addRecords(parent: Command, io: Io) {
   add(parent, "delete", "delete a record; an API key is revoked, a device decommissioned", "muster delete webhooks ID")
     .argument("<resource>", known(namesFor("delete")))
     .argument("<id>")
-    .option("--yes", "do not ask, at a terminal either")
-    .action((resource: string, id: string, _options, command: Command) =>
-      remove(io, resource, id, all<RemoveOptions>(command)),
-    );
+    .action((resource: string, id: string, _options, command: Command) => remove(io, resource, id, all(command)));
 }
 
 /** `keys rotate` and `keys check`. */

@@ -18,6 +18,7 @@ export function programOf(io: Io): Command {
       "the deployment; default MUSTER_URL, else that of the newest sign-in, else http://localhost:3000",
     )
     .option("--json", "results as JSON, for pipes")
+    .option("--yes", "do not ask; without a terminal, what destroys something or shows a secret needs it")
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
       writeOut: (text) => io.stdout.write(text),

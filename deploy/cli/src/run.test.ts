@@ -3,7 +3,8 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
-import { afterEach, describe, expect, it } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
+import { access } from "@muster/client/access";
 import type { Command } from "commander";
 import { candidates } from "./completion.ts";
 import { exitCodeOf } from "./failure.ts";
@@ -81,11 +82,72 @@ describe("deleting", () => {
     ["asks at a terminal and does nothing without a yes", [], "no", 1],
     ["does it after a yes", [], "YES", 6],
     ["does not ask with --yes", ["--yes"], "", 6],
-    ["does not ask in a pipe", [], null, 6],
+    ["is refused in a pipe", [], null, 2],
+    ["is done in a pipe with --yes", ["--yes"], null, 6],
   ])("%s", async (_what, more, typed, code) => {
     const ran = await muster(["delete", "sites", "some-id", ...more], env, typed);
     expect(ran.code).toBe(code);
     expect(ran.stderr.includes("Delete some-id of sites?")).toBe(more.length === 0 && typed !== null);
+  });
+});
+
+describe("without a terminal", () => {
+  // Every call that arrives is refused: a command that continues exits with 1.
+  let server: Server;
+  const calls: string[] = [];
+  const env = { MUSTER_API_KEY: "svc_x", MUSTER_URL: "" };
+  beforeAll(async () => {
+    server = createServer((request, response) => {
+      calls.push(request.method ?? "");
+      response.writeHead(409, { "content-type": "application/json" }).end('{"error":"Refused","code":"conflict"}');
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    env.MUSTER_URL = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+  afterAll(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  afterEach(() => void calls.splice(0));
+
+  /** Each command that changes something, by its operation. */
+  const commands: [operation: string, args: string[]][] = [
+    ...resources.flatMap(({ name, path, verbs }): [string, string[]][] => [
+      ...(verbs.includes("create") ? [[`POST ${path}`, ["create", name]] as [string, string[]]] : []),
+      ...(verbs.includes("update") ? [[`PATCH ${path}/{id}`, ["update", name, "some-id"]] as [string, string[]]] : []),
+      ...(verbs.includes("delete") ? [[`DELETE ${path}/{id}`, ["delete", name, "some-id"]] as [string, string[]]] : []),
+    ]),
+    ["POST /api/v1/api-keys/{id}/rotate", ["keys", "rotate", "some-id"]],
+    ["POST /api/v1/service-principals/{id}/rotate", ["keys", "rotate", "some-id", "--kind", "principal"]],
+    ["POST /api/v1/enrollment-keys/{id}/rotate", ["keys", "rotate", "some-id", "--kind", "enrollment"]],
+  ];
+  const isGuarded = (operation: string) => (access[operation]?.effects ?? []).length > 0;
+
+  it.each(commands.filter(([operation]) => isGuarded(operation)))("%s is refused, unless --yes", async (name, args) => {
+    const refused = await muster(args, env);
+    expect([refused.code, refused.stdout]).toEqual([2, ""]);
+    expect(refused.stderr).toContain(`muster: ${name} `);
+    expect(refused.stderr).toContain("without a terminal it needs --yes");
+    expect(calls).toEqual([]);
+    expect([(await muster([...args, "--yes"], env)).code, calls.length]).toEqual([1, 1]);
+  });
+
+  it.each(commands.filter(([operation]) => !isGuarded(operation)))("%s is done", async (_name, args) => {
+    expect([(await muster(args, env)).code, calls.length]).toEqual([1, 1]);
+  });
+
+  it("the guarded ones are those that delete, and those that show a secret", () => {
+    const names = commands.filter(([operation]) => isGuarded(operation)).map(([, args]) => args.slice(0, 2).join(" "));
+    for (const name of ["create api-keys", "create users", "create audit-streams", "keys rotate", "delete sessions"]) {
+      expect(names).toContain(name);
+    }
+    for (const { name, verbs } of resources) if (verbs.includes("delete")) expect(names).toContain(`delete ${name}`);
+    expect(names.filter((name) => name.startsWith("update"))).toEqual([]);
+  });
+
+  it("every operation of the table is one of the API", () => {
+    for (const [operation] of commands)
+      expect([operation, Object.hasOwn(access, operation)]).toEqual([operation, true]);
   });
 });
 

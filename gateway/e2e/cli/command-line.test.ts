@@ -79,12 +79,12 @@ describe("muster login", () => {
     expect(wrong).toMatchObject({ code: 3, stderr: expect.stringContaining("invalid_credentials") });
     expect(await login(ada.password)).toMatchObject({ code: 0, stdout: "" });
     expect((await stat(stored())).mode & 0o777).toBe(0o600);
-    const early = await muster(["create", "api-keys", "--org", orgId, "name=Early"]);
+    const early = await muster(["create", "api-keys", "--org", orgId, "name=Early", "--yes"]);
     expect(early).toMatchObject({ code: 4, stderr: expect.stringMatching(/mfa_required[\s\S]*muster mfa enroll/) });
   });
 
   it("asks for the code of an app that muster mfa enroll made known", async () => {
-    const { child, output, ended } = start(["mfa", "enroll"]);
+    const { child, output, ended } = start(["mfa", "enroll", "--yes"]);
     child.stdin.write(`${ada.password}\n`);
     secret = await until("the secret", () => /secret +([A-Z2-7]+)\n/.exec(output.stderr)?.[1] ?? null);
     child.stdin.end(`${totpCode(secret)}\n`);
@@ -143,7 +143,9 @@ describe("records", () => {
     expect(await json<unknown[]>(["get", "sites", "--all", "--org", orgId])).toHaveLength(101);
     expect(await json(["update", "site", id, "name=Bonn"])).toMatchObject({ id, name: "Bonn" });
     expect(await json(["get", "sites", id])).toMatchObject({ id, name: "Bonn" });
-    expect(await muster(["delete", "sites", id])).toMatchObject({ code: 0, stdout: "" });
+    expect(await muster(["delete", "sites", id])).toMatchObject({ code: 2, stderr: expect.stringContaining("--yes") });
+    expect(await json(["get", "sites", id])).toMatchObject({ id, name: "Bonn" });
+    expect(await muster(["delete", "sites", id, "--yes"])).toMatchObject({ code: 0, stdout: "" });
     expect(await muster(["get", "sites", randomUUID()])).toMatchObject({
       code: expect.any(Number),
       stderr: expect.stringMatching(/\([a-z_]+, request /),
@@ -162,8 +164,8 @@ describe("records", () => {
 });
 
 it("muster keys rotate replaces a key: the old one is refused, the new one is shown once", async () => {
-  const made = await json(["create", "api-keys", "--org", orgId, "name=Inventory", "scopes[]=sites:read"]);
-  const { key } = await json(["keys", "rotate", String(made.id)]);
+  const made = await json(["create", "api-keys", "--org", orgId, "name=Inventory", "scopes[]=sites:read", "--yes"]);
+  const { key } = await json(["keys", "rotate", String(made.id), "--yes"]);
   const as = (value: unknown) => ({ MUSTER_API_KEY: String(value) });
   expect(await muster(["whoami"], { env: as(made.key) })).toMatchObject({
     code: 3,

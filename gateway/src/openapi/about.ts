@@ -24,7 +24,8 @@ it is refused: the audit row and the rate headers are the key's.
 ## Access
 \`x-access\` of each operation lists what the caller needs: \`auth\` (\`none\`, \`optional\`, \`session\`, \`any\`, \`agent\`), \`permission\` of the person's role, \`mfa\`,
 \`scopes\` (\`system\`, \`partner\`, \`organization\`: the caller's place), \`keyScopes\` (null: API keys are refused) and
-\`allSites\` (people who are limited to some sites are refused).
+\`allSites\` (people who are limited to some sites are refused). \`x-effects\` lists what is better confirmed first: \`destroys\` (it ends, replaces or
+withdraws something), \`reveals\` (the reply shows a secret, this once).
 
 ## Errors
 Every error has the body \`{"error", "code", "requestId"}\`: \`code\` is stable, for programs; \`error\` is a text for people. The codes of an operation are listed per status. Code

@@ -4,6 +4,7 @@ import type { AnsweredStatus } from "../http/reply.ts";
 import { takesOrgInQuery } from "../http/validate.ts";
 import { fullPath, noBody, type Route } from "../route.ts";
 import { description, securitySchemes } from "./about.ts";
+import { effectsOf } from "./effects.ts";
 import { errorBody, errorReplies } from "./errors.ts";
 import { exampleOf, exampleOfParameter } from "./examples.ts";
 import { type JsonSchema, jsonSchemaOf } from "./json-schema.ts";
@@ -60,6 +61,7 @@ function operationOf(row: Route, components: Map<string, JsonSchema>, errorSchem
     ...(takesOrgInQuery(row) ? [orgIdParameter] : []),
     ...(row.idempotent ? [idempotencyKeyParameter] : []),
   ];
+  const effects = effectsOf(row, jsonSchemaOf(row.reply, "output", components), components);
   return {
     operationId: operationId(row),
     tags: [row.tag],
@@ -67,6 +69,7 @@ function operationOf(row: Route, components: Map<string, JsonSchema>, errorSchem
     ...descriptionOf(row),
     security: securityOf(row),
     "x-access": accessOf(row),
+    ...(effects.length > 0 ? { "x-effects": effects } : {}),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(row.body
       ? {

@@ -29,7 +29,7 @@ export const listenerHost = "muster-listen.test";
  * deliveries came, and removes the webhook.
  */
 export async function listen(io: Io, options: ListenOptions): Promise<void> {
-  const { muster } = connect(io, options);
+  const { muster } = connect(io, options, ["DELETE /api/v1/webhooks/{id}"]);
   const secret = `whsec_${randomBytes(24).toString("base64")}`;
   const most = options.count === undefined ? Number.POSITIVE_INFINITY : wholeNumber("--count", options.count);
   const end = untilInterrupted();

@@ -121,10 +121,8 @@ export async function update(io: Io, typed: string, id: string, fields: readonly
   show(io, options, await call(connect(io, options).muster, "PATCH", `${resource.path}/{id}`, init));
 }
 
-export type RemoveOptions = Globals & { yes?: boolean };
-
 /** Deletes a record; at a terminal it prompts first, unless the option suppresses that. */
-export async function remove(io: Io, typed: string, id: string, options: RemoveOptions): Promise<void> {
+export async function remove(io: Io, typed: string, id: string, options: Globals): Promise<void> {
   const resource = resourceOf(typed, "delete");
   const { muster } = connect(io, options);
   if (io.stdin.isTTY === true && !options.yes && !(await isConfirmed(io, `Delete ${id} of ${resource.name}? (yes)`))) {
