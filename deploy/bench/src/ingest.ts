@@ -74,7 +74,7 @@ async function measure(one: One, forMs: number): Promise<Round> {
 
 const text = "connection to the control plane re-established after 3 attempts, resuming the work queue";
 
-/** The body of one request; all agents send the same. */
+/** The entries of each request. */
 function body(): string {
   const logs = Array.from({ length: rowsPerRequest }, (_, i) => ({
     timestamp: new Date(Date.UTC(2026, 0, 1) + i * 1_000).toISOString(),
@@ -98,7 +98,7 @@ function throughGateway(url: string, agents: readonly BenchAgent[]): { one: One;
         method: "POST",
         path: `/api/v1/agents/${id}/logs`,
         headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-        body: json,
+        body: json.replace("{", `{"request":${next},`),
       });
       const answer = await reply.body.text();
       if (reply.statusCode !== 201) throw new Error(`POST /agents/:id/logs answered ${reply.statusCode}: ${answer}`);

@@ -71,6 +71,40 @@ describe("diagnostic logs", () => {
     });
   });
 
+  it("are stored once when a request is repeated, with and without an Idempotency-Key", async () => {
+    const agent = await newAgent(await newTenant(root));
+    const send = (logs: unknown, headers = {}) =>
+      agent.api.call("POST", `/agents/${agent.deviceId}/logs`, { logs }, headers);
+    const key = { "idempotency-key": "batch-1" };
+    const answers = [
+      await send([aLog(), aLog()]),
+      await send([aLog(), aLog()]),
+      await send([aLog({ message: "a" })], key),
+      await send([aLog({ message: "a" })], key),
+    ];
+    expect(answers.map(({ status, body }) => [status, body.received])).toEqual([
+      [201, 2],
+      [201, 2],
+      [201, 1],
+      [201, 1],
+    ]);
+    const other = await send([aLog({ message: "b" })], key);
+    expect([other.status, other.body.code]).toEqual([409, "idempotency_conflict"]);
+    expect(totalOf((await root.call("GET", `/devices/${agent.deviceId}/diagnostic-logs`)).body)).toBe(3);
+  });
+
+  it("dated more than a day ahead are shown with their own time, behind what came later", async () => {
+    const agent = await newAgent(await newTenant(root));
+    const send = (timestamp: string) =>
+      agent.api.call("POST", `/agents/${agent.deviceId}/logs`, { logs: [aLog({ timestamp })] });
+    await send("2099-01-01T00:00:00.000Z");
+    await send(new Date(Date.now() + 60_000).toISOString());
+    const { body } = await root.call("GET", `/devices/${agent.deviceId}/diagnostic-logs`);
+    const times = (body.data as { timestamp: string }[]).map(({ timestamp }) => timestamp);
+    expect(times).toHaveLength(2);
+    expect(times.at(1)).toBe("2099-01-01T00:00:00.000Z");
+  });
+
   it("are filtered by a list of levels, component, since, until and search", async () => {
     const agent = await newAgent(await newTenant(root));
     const logs = many(8, (i) =>

@@ -18,6 +18,7 @@ const withoutPlace: Record<string, string> = {
   "POST /orgs/partners": "for system callers alone",
   "POST /orgs/organizations": "for callers of all organizations of a partner",
   "POST /agents/:id/rotate-token": "of the agent itself",
+  "POST /agents/:id/logs": "of the agent itself",
   "POST /agent-versions": "for the platform's administrators alone",
   "POST /agent-versions/rollouts": "for the platform's administrators alone",
 };

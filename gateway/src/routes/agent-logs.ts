@@ -45,12 +45,14 @@ const appendLogs = route({
   access,
   tag,
   summary: "Store diagnostic logs of the agent",
-  description: "All entries are stored, or none. Takes gzip.",
+  description:
+    "All entries are stored, or none. A repeat is stored once and answered as the first: under the same Idempotency-Key, or without one the same body from the same device within 10 minutes. Takes gzip.",
   params: idParams,
   body: z.object({ logs: z.array(logEntry).max(500) }),
   example: { logs: [{ timestamp: exampleTime, level: "info", component: "ws", message: "Connected" }] },
   bodyLimitBytes,
   load: "ingest",
+  idempotent: true,
   status: 201,
   reply: z.object({ received: z.int() }),
   async handle({ params, bodyBytes: bodyJson, rpc }, { services }) {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { createLogger } from "@muster/kit";
 import { asOwner } from "@muster/testing";
-import { startDeviceLogs, type TestDevice, type TestDeviceLogs } from "../testing/device-logs.ts";
+import { aLog, startDeviceLogs, type TestDevice, type TestDeviceLogs } from "../testing/device-logs.ts";
 import { startUpkeep } from "./retention.ts";
 
 const log = createLogger("test", "error");
@@ -40,6 +40,29 @@ const weeks = () =>
 const options = () => ({ db: service.database.db, log, agentLogDays: 30, eventLogDays: 90, now: () => new Date() });
 
 describe("the partition upkeep", () => {
+  it("removes requests whose repeats are no longer recognised, and no others", async () => {
+    const device = service.device();
+    const agent = service.logs(service.agentOf(device));
+    for (const message of ["old", "young"]) {
+      await agent.appendAgentLogs({ deviceId: device.deviceId, logs: [aLog({ message })], key: message });
+      await asOwner(service.database, (owner) =>
+        owner.query("UPDATE agent_log_request SET expires_at = expires_at - interval '23 hours' WHERE device_id = $1", [
+          device.deviceId,
+        ]),
+      );
+    }
+    const kept = () =>
+      asOwner(service.database, async (owner) => {
+        const { rows } = await owner.query("SELECT FROM agent_log_request WHERE device_id = $1", [device.deviceId]);
+        return rows.length;
+      });
+    expect(await kept()).toBe(2);
+    const upkeep = startUpkeep(options());
+    await upkeep.run();
+    await upkeep.stop();
+    expect(await kept()).toBe(1);
+  });
+
   it("creates the partitions of the coming weeks, each under row-level security, also after gaps", async () => {
     const before = await weeks();
     expect(before.length).toBe(10);

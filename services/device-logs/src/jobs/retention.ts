@@ -1,9 +1,11 @@
 import type { Database } from "@muster/db";
 import { counter, gauge, type Logger } from "@muster/kit";
+import { removeExpiredRequests } from "../store/log-requests.ts";
 import { makeWeeks, prune } from "../store/logs.ts";
 
 const weeksAhead = 8;
 const everyMs = 3_600_000;
+const requestsEveryMs = 60_000;
 const dayMs = 86_400_000;
 
 const pruned = counter("muster_device_logs_pruned_total", "Rows that retention removed.", ["kind"]);
@@ -16,8 +18,9 @@ const lastRun = gauge("muster_device_logs_upkeep_timestamp_seconds", "Unix time 
 export type Upkeep = { stop(): Promise<void>; run(): Promise<void> };
 
 /**
- * At start and every hour: creates partitions for the coming weeks, and drops data past its retention. Every replica
- * runs it; the database ensures that each step takes effect once.
+ * At start and every hour: creates partitions for the coming weeks, and drops data past its retention. Every minute:
+ * drops requests whose repeats are no longer recognised. Every replica runs it; the database ensures that each step
+ * takes effect once.
  */
 export function startUpkeep(options: {
   db: Database;
@@ -47,13 +50,25 @@ export function startUpkeep(options: {
     });
   };
   begin();
-  const timer = setInterval(begin, everyMs);
-  timer.unref();
+  const requests = async () => {
+    pruned.inc({ kind: "agent_log_request" }, await removeExpiredRequests(db, () => !stopped));
+  };
+  const beginRequests = () => {
+    running = running.then(requests).catch((err: unknown) => {
+      failures.inc();
+      log.warn({ err }, "expired requests not removed, tried again in a minute");
+    });
+  };
+  const timers = [setInterval(begin, everyMs), setInterval(beginRequests, requestsEveryMs)];
+  for (const timer of timers) timer.unref();
   return {
-    run: once,
+    async run() {
+      await once();
+      await requests();
+    },
     async stop() {
       stopped = true;
-      clearInterval(timer);
+      for (const timer of timers) clearInterval(timer);
       await running;
     },
   };

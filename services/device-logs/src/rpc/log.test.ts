@@ -1,11 +1,14 @@
 import { create } from "@bufbuild/protobuf";
-import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { systemCaller } from "@muster/kit";
 import { TenantChangedSchema } from "@muster/proto/muster/events/v1/tenancy_pb";
 import { toAppError } from "@muster/rpc";
 import { applyTenants } from "@muster/service";
-import { callers, outcome } from "@muster/testing";
+import { asOwner, callers, outcome } from "@muster/testing";
+import { readAgentLogs } from "../rules/entries.ts";
+import { logRequestOf } from "../rules/log-request.ts";
+import { logAppender } from "../store/appender.ts";
 import { aLog, anEvent, startDeviceLogs, type TestDeviceLogs } from "../testing/device-logs.ts";
 
 let service: TestDeviceLogs;
@@ -125,6 +128,137 @@ describe("diagnostic logs", () => {
     expect(await outcome(reader.listAgentLogs({ deviceId, page: { cursor: "nonsense" } }))).toBe(
       "validation_failed cursor",
     );
+  });
+});
+
+describe("a repeated request with diagnostic logs", () => {
+  const start = () => {
+    const device = service.device();
+    const { deviceId } = device;
+    const agent = service.logs(service.agentOf(device));
+    const send = (logs: unknown, key?: string) =>
+      agent.appendAgentLogs({ deviceId, logs, ...(key === undefined ? {} : { key }) });
+    return { device, deviceId, send, stored: () => service.count("agent_log", deviceId) };
+  };
+  /** Lets the repeats of all earlier requests of a device be forgotten, as time would. */
+  const later = (deviceId: string, minutes: number) =>
+    asOwner(service.database, (owner) =>
+      owner.query(
+        "UPDATE agent_log_request SET expires_at = expires_at - $1 * interval '1 minute' WHERE device_id = $2",
+        [minutes, deviceId],
+      ),
+    );
+
+  it("is stored once and answered as the first, also ten times concurrently", async () => {
+    const { send, stored } = start();
+    const logs = many(3, (i) => aLog({ message: `line ${i}` }));
+    for (const _ of many(2, () => 0)) expect(await send(logs)).toMatchObject({ received: 3 });
+    expect(await stored()).toBe(3);
+    const others = many(7, (i) => aLog({ message: `other ${i}` }));
+    const answers = await Promise.all(many(10, () => send(others)));
+    expect(answers.map(({ received }) => received)).toEqual(many(10, () => 7));
+    expect(await stored()).toBe(10);
+  });
+
+  it("is recognised by every process, also while the first is being stored", async () => {
+    const device = service.device();
+    const entries = readAgentLogs(Buffer.from(JSON.stringify({ logs: many(5, () => aLog()) })));
+    const logs = { owner: device, entries, request: logRequestOf(Buffer.from("one body"), null) };
+    const appenders = many(4, () => logAppender(service.database.db));
+    await Promise.all(many(20, (i) => appenders[i % 4]?.append(logs)));
+    expect(await service.count("agent_log", device.deviceId)).toBe(5);
+  });
+
+  it("without a key is another request after 10 minutes, and from another device", async () => {
+    const [one, two] = [start(), start()];
+    const logs = [aLog()];
+    for (const { send } of [one, two, one, two]) await send(logs);
+    expect([await one.stored(), await two.stored()]).toEqual([1, 1]);
+    await later(one.deviceId, 9);
+    await one.send(logs);
+    expect(await one.stored()).toBe(1);
+    await later(one.deviceId, 1);
+    await one.send(logs);
+    expect(await one.stored()).toBe(2);
+  });
+
+  it("counts equal lines inside one body", async () => {
+    const { send, stored } = start();
+    expect(await send(many(4, () => aLog({ timestamp: "2026-01-01T00:00:00.000Z" })))).toMatchObject({ received: 4 });
+    expect(await stored()).toBe(4);
+  });
+
+  it("under an Idempotency-Key is stored once a day; another key stores again, another body is refused", async () => {
+    const { deviceId, send, stored } = start();
+    const logs = [aLog(), aLog({ message: "more" })];
+    for (const _ of many(2, () => 0)) expect(await send(logs, "k1")).toMatchObject({ received: 2 });
+    await later(deviceId, 23 * 60);
+    await send(logs, "k1");
+    expect(await stored()).toBe(2);
+    expect(await outcome(send([aLog({ message: "other" })], "k1"))).toBe("idempotency_conflict");
+    await send(logs, "k2");
+    expect(await stored()).toBe(4);
+    await later(deviceId, 60);
+    await send([aLog({ message: "other" })], "k1");
+    expect(await stored()).toBe(5);
+    const both = await Promise.all(["one", "two"].map((message) => outcome(send([aLog({ message })], "k3"))));
+    expect(both.sort()).toEqual(["idempotency_conflict", "ok"]);
+  });
+
+  it("that was refused is stored when it is sent again", async () => {
+    const { send, stored } = start();
+    expect(await outcome(send([aLog({ level: "fatal" })], "k1"))).toBe("validation_failed logs.0.level");
+    await send([aLog()], "k1");
+    expect(await stored()).toBe(1);
+  });
+});
+
+describe("rows dated more than a day ahead", () => {
+  const ahead = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();
+
+  it("are kept with their own time and sorted by their arrival, diagnostic logs and events", async () => {
+    const device = service.device();
+    const { deviceId } = device;
+    const agent = service.logs(service.agentOf(device));
+    const reader = service.logs(service.readerOf(device));
+    const times = { old: ahead(-1), far: "2099-01-01T00:00:00.000Z", near: ahead(23), now: ahead(0.01) };
+    for (const [message, timestamp] of Object.entries(times)) {
+      await agent.appendAgentLogs({ deviceId, logs: [aLog({ message, timestamp })] });
+      await agent.appendEvents({ deviceId, events: [anEvent({ message, timestamp, eventId: message })] });
+    }
+    const listed = async (range: { since?: Date; until?: Date } = {}) => {
+      const [from, to] = [range.since, range.until].map((time) => (time ? timestampFromDate(time) : undefined));
+      const pages: string[][] = [[], []];
+      const own: string[] = [];
+      for (const [at, page] of pages.entries()) {
+        let cursor = "";
+        do {
+          const wanted = { limit: 1, cursor };
+          const answer =
+            at === 0
+              ? await reader.listAgentLogs({
+                  deviceId,
+                  page: wanted,
+                  ...(from ? { since: from } : {}),
+                  ...(to ? { until: to } : {}),
+                })
+              : await reader.listEvents({ deviceId, page: wanted, ...(from ? { from } : {}), ...(to ? { to } : {}) });
+          const [row] = "logs" in answer ? answer.logs : answer.events;
+          if (row) page.push(row.message);
+          if (row?.message === "far" && row.timestamp) own.push(timestampDate(row.timestamp).toISOString());
+          cursor = answer.page?.nextCursor ?? "";
+        } while (cursor !== "");
+      }
+      return { pages, own };
+    };
+    const order = ["near", "now", "far", "old"];
+    expect(await listed()).toEqual({ pages: [order, order], own: [times.far, times.far] });
+    // A range is one of arrivals for them.
+    expect((await listed({ since: new Date(times.near) })).pages).toEqual([["near"], ["near"]]);
+    expect((await listed({ since: new Date(times.old), until: new Date() })).pages).toEqual([
+      ["far", "old"],
+      ["far", "old"],
+    ]);
   });
 });
 

@@ -15,6 +15,7 @@ import { callContext } from "@muster/rpc";
 import { auditEvent, requirePermission } from "@muster/service";
 import { agentLogLevels, eventCategories, eventLevels, readAgentLogs, readEvents } from "../rules/entries.ts";
 import type { FloodControl } from "../rules/flood.ts";
+import { logRequestOf } from "../rules/log-request.ts";
 import type { Appender } from "../store/appender.ts";
 import type { DeviceCopy } from "../store/device-copy.ts";
 import {
@@ -47,10 +48,12 @@ export function deviceLogService(deps: LogDeps): ServiceImpl<typeof DeviceLogSer
   const { db, devices, appender, flood, now } = deps;
   return {
     async appendAgentLogs({ deviceId, bodyJson }, handler) {
-      const owner = ownDevice(callContext(handler), deviceId);
+      const context = callContext(handler);
+      const owner = ownDevice(context, deviceId);
       const entries = readAgentLogs(bodyJson);
       flood.admit(deviceId, entries.length, bodyJson.length);
-      await appender.append({ owner, entries });
+      const request = logRequestOf(bodyJson, context.meta.idempotencyKey ?? null);
+      await appender.append({ owner, entries, request });
       return { received: entries.length };
     },
 
@@ -142,7 +145,7 @@ function agentLogMessage(row: AgentLogRow): AgentLog {
     id: row.id,
     deviceId: row.device_id,
     orgId: row.org_id,
-    timestamp: timestampFromDate(row.timestamp),
+    timestamp: timestampFromDate(row.claimed_timestamp ?? row.timestamp),
     level: row.level,
     component: row.component,
     message: row.message,
@@ -157,7 +160,7 @@ function eventMessage(row: EventRow): DeviceEvent {
     id: row.id,
     deviceId: row.device_id,
     orgId: row.org_id,
-    timestamp: timestampFromDate(row.timestamp),
+    timestamp: timestampFromDate(row.claimed_timestamp ?? row.timestamp),
     level: row.level,
     category: row.category,
     source: row.source,

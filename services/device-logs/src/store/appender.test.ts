@@ -5,6 +5,7 @@ import { systemCaller, uuidv7 } from "@muster/kit";
 import { tenantMigrations } from "@muster/service";
 import { outcome, type TestDatabase, testDatabase } from "@muster/testing";
 import { readAgentLogs } from "../rules/entries.ts";
+import { logRequestOf } from "../rules/log-request.ts";
 import { aLog } from "../testing/device-logs.ts";
 import { logAppender } from "./appender.ts";
 
@@ -22,8 +23,9 @@ afterAll(() => database?.drop());
 function appending() {
   const appender = logAppender(database.db, { flushRows: 1_000, waitingRows: 10_000 });
   const entries = readAgentLogs(Buffer.from(JSON.stringify({ logs: Array.from({ length: 500 }, () => aLog()) })));
+  const request = logRequestOf(Buffer.from("x"), null);
   return (orgId: string) =>
-    outcome(appender.append({ owner: { deviceId: uuidv7(), orgId, partnerId: uuidv7() }, entries }));
+    outcome(appender.append({ owner: { deviceId: uuidv7(), orgId, partnerId: uuidv7() }, entries, request }));
 }
 
 describe("log entries of a flooding organization", () => {

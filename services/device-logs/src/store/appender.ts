@@ -1,6 +1,8 @@
-import type { Database } from "@muster/db";
+import type { Database, Tx } from "@muster/db";
 import { AppError, counter, createCounts, createLanes, gauge, histogram, shareIn, systemCaller } from "@muster/kit";
 import { type AgentLogEntry, maxAgentLogs } from "../rules/entries.ts";
+import type { LogRequest } from "../rules/log-request.ts";
+import { type Taken, takeRequests } from "./log-requests.ts";
 import { appendAgentLogs, type Batch } from "./logs.ts";
 
 /** Rows of one statement, and rows that may wait; beyond it requests are refused. */
@@ -15,14 +17,18 @@ const flushRows = histogram(
   [],
   [1, 10, 50, 100, 500, 1_000, 2_000, 4_000],
 );
+const repeats = counter("muster_agent_log_repeats_total", "Requests with diagnostic logs that were stored before.");
 const waitingGauge = gauge("muster_agent_log_waiting_rows", "Rows that wait for the next insert.");
 
-type Logs = Batch<AgentLogEntry>;
+const conflict = () => new AppError("idempotency_conflict", "The Idempotency-Key was used for another request");
+
+type Logs = Batch<AgentLogEntry> & { request: LogRequest };
 type Waiting = { logs: Logs; done(): void; failed(error: unknown): void };
 
 export type Appender = {
   /**
-   * Resolves when all of these rows are committed. Throws `overloaded` when too many wait, also of their organization:
+   * Resolves when all of these rows are committed, by this request or by the one that it repeats. Throws
+   * `idempotency_conflict` when its key is another body's, `overloaded` when too many wait, also of their organization:
    * at most half of what others leave; and the database's errors.
    */
   append(logs: Logs): Promise<void>;
@@ -40,18 +46,26 @@ export function logAppender(
   /** Rows by organization. */
   const waiting = createCounts();
   let flights = 0;
-  const write = async (logs: readonly Logs[]): Promise<void> => {
-    const rows = await db.tx({ caller: systemCaller("device-logs") }, (tx) => appendAgentLogs(tx, logs), {
-      retry: true,
-    });
+  const write = async (logs: readonly Logs[]): Promise<Taken[]> => {
+    const store = async (tx: Tx) => {
+      const taken = await takeRequests(tx, logs);
+      const fresh = logs.filter((_, at) => taken[at] === "new");
+      return { taken, rows: fresh.length === 0 ? 0 : await appendAgentLogs(tx, fresh) };
+    };
+    const { taken, rows } = await db.tx({ caller: systemCaller("device-logs") }, store, { retry: true });
     rowsCounter.inc(rows);
     flushRows.observe(rows);
+    repeats.inc(taken.filter((each) => each === "repeat").length);
+    return taken;
   };
 
   const flush = async (batch: Waiting[]): Promise<void> => {
     try {
-      await write(batch.map(({ logs }) => logs));
-      for (const { done } of batch) done();
+      const taken = await write(batch.map(({ logs }) => logs));
+      for (const [at, { done, failed }] of batch.entries()) {
+        if (taken[at] === "conflict") failed(conflict());
+        else done();
+      }
     } catch (error) {
       const [only] = batch;
       if (batch.length === 1 && only) return only.failed(error);

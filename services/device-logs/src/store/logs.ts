@@ -13,6 +13,7 @@ export type AgentLogRow = {
   id: string;
   device_id: string;
   org_id: string;
+  /** By which lists sort and filter: the arrival, where the device's time is more than a day ahead of it. */
   timestamp: Date;
   level: string;
   component: string;
@@ -20,6 +21,7 @@ export type AgentLogRow = {
   fields: string | null;
   agent_version: string | null;
   created_at: Date;
+  claimed_timestamp: Date | null;
 };
 
 export type EventRow = {
@@ -34,6 +36,7 @@ export type EventRow = {
   message: string;
   details: string | null;
   created_at: Date;
+  claimed_timestamp: Date | null;
 };
 
 export type Filter = {
@@ -53,6 +56,11 @@ export type LogPage<R> = { rows: R[]; total: number | null; totalIsEstimate: boo
 const exactCount = 50_000;
 const pruneRows = 5_000;
 
+/** The first column holds what lists sort by, the second the device's time where that is another. */
+const sortedTime = (row: Query): Query => sql`
+  CASE WHEN ${row}."timestamp" > now() + interval '24 hours' THEN now() ELSE ${row}."timestamp" END,
+  CASE WHEN ${row}."timestamp" > now() + interval '24 hours' THEN ${row}."timestamp" END`;
+
 /** Stores entries of any devices in one statement. */
 export function appendAgentLogs(tx: Tx, batches: readonly Batch<AgentLogEntry>[]): Promise<number> {
   const owners = batches.map(({ owner }) => owner);
@@ -60,9 +68,9 @@ export function appendAgentLogs(tx: Tx, batches: readonly Batch<AgentLogEntry>[]
   const nth = batches.flatMap(({ entries }, at) => new Array<number>(entries.length).fill(at + 1));
   // The owner once for each device: three ids less for each row to be written as text and read again.
   return tx.execute(sql`
-    INSERT INTO agent_log (id, device_id, org_id, partner_id, "timestamp", level, component, message, fields, agent_version)
+    INSERT INTO agent_log (id, device_id, org_id, partner_id, "timestamp", claimed_timestamp, level, component, message, fields, agent_version)
     SELECT l.id, (${owners.map((o) => o.deviceId)}::uuid[])[l.nth], (${owners.map((o) => o.orgId)}::uuid[])[l.nth],
-           (${owners.map((o) => o.partnerId)}::uuid[])[l.nth], l."timestamp", l.level, l.component, l.message, l.fields,
+           (${owners.map((o) => o.partnerId)}::uuid[])[l.nth], ${sortedTime(sql`l`)}, l.level, l.component, l.message, l.fields,
            l.agent_version
     FROM unnest(
       ${logs.map(() => uuidv7())}::uuid[], ${nth}::int[], ${logs.map((l) => l.timestamp)}::timestamptz[],
@@ -78,8 +86,8 @@ export function appendAgentLogs(tx: Tx, batches: readonly Batch<AgentLogEntry>[]
  */
 export function appendEvents(tx: Tx, { owner, entries: events }: Batch<EventEntry>): Promise<number> {
   return tx.execute(sql`
-    INSERT INTO event_log (id, device_id, org_id, partner_id, "timestamp", level, category, source, event_id, message, details)
-    SELECT e.id, ${owner.deviceId}::uuid, ${owner.orgId}::uuid, ${owner.partnerId}::uuid, e."timestamp", e.level, e.category,
+    INSERT INTO event_log (id, device_id, org_id, partner_id, "timestamp", claimed_timestamp, level, category, source, event_id, message, details)
+    SELECT e.id, ${owner.deviceId}::uuid, ${owner.orgId}::uuid, ${owner.partnerId}::uuid, ${sortedTime(sql`e`)}, e.level, e.category,
            e.source, e.event_id, e.message, e.details
     FROM unnest(
       ${events.map(() => uuidv7())}::uuid[], ${events.map((e) => e.timestamp)}::timestamptz[],
@@ -98,13 +106,13 @@ export function queryAgentLogs(
   filter: Filter,
   page: Page,
 ): Promise<LogPage<AgentLogRow>> {
-  const columns = sql`id, device_id, org_id, "timestamp", level, component, message, fields::text AS fields, agent_version, created_at`;
+  const columns = sql`id, device_id, org_id, "timestamp", level, component, message, fields::text AS fields, agent_version, created_at, claimed_timestamp`;
   return query(db, who, { table: sql`agent_log`, columns, where: whereOf(filter) }, page);
 }
 
 /** A page of a device's stored events, newest first (index event_log_of_device). */
 export function queryEvents(db: Database, who: CallContext, filter: Filter, page: Page): Promise<LogPage<EventRow>> {
-  const columns = sql`id, device_id, org_id, "timestamp", level, category, source, event_id, message, details::text AS details, created_at`;
+  const columns = sql`id, device_id, org_id, "timestamp", level, category, source, event_id, message, details::text AS details, created_at, claimed_timestamp`;
   return query(db, who, { table: sql`event_log`, columns, where: whereOf(filter) }, page);
 }
 

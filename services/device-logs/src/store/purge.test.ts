@@ -26,14 +26,21 @@ async function filled(device: TestDevice, rows = 20): Promise<TestDevice> {
         SELECT gen_random_uuid(), ${ids}, 'ws', repeat('x', 500), now() + (n % 5) * interval '7 days' - interval '14 days'
         FROM generate_series(1, ${rows}) n;
       INSERT INTO event_log (id, device_id, org_id, partner_id, "timestamp", level, category, source, message)
-        SELECT gen_random_uuid(), ${ids}, 'system', 's', repeat('x', 500) FROM generate_series(1, ${rows})`),
+        SELECT gen_random_uuid(), ${ids}, 'system', 's', repeat('x', 500) FROM generate_series(1, ${rows});
+      INSERT INTO agent_log_request (device_id, org_id, partner_id, request, body_sha256, expires_at)
+        VALUES ('${device.deviceId}', '${device.orgId}', '${device.partnerId}', 'x', 'x', now() + interval '1 day')`),
   );
   await service.hear(device, 1n);
   return device;
 }
 
 async function left({ deviceId }: TestDevice): Promise<[number, number, number]> {
-  const known = await service.database.db.read(system, sql`SELECT FROM device WHERE id = ${deviceId}::uuid`);
+  const known = await service.database.db.read(
+    system,
+    sql`
+      SELECT id FROM device WHERE id = ${deviceId}::uuid
+      UNION SELECT device_id FROM agent_log_request WHERE device_id = ${deviceId}::uuid`,
+  );
   return [await service.count("agent_log", deviceId), await service.count("event_log", deviceId), known.length];
 }
 

@@ -12,7 +12,9 @@ const rows = `
   INSERT INTO agent_log (id, device_id, org_id, partner_id, "timestamp", level, component, message)
     VALUES ('${id}', '${id}', '${id}', '${id}', now(), 'info', 'ws', 'x');
   INSERT INTO event_log (id, device_id, org_id, partner_id, "timestamp", level, category, source, message)
-    VALUES ('${id}', '${id}', '${id}', '${id}', now(), 'info', 'system', 's', 'x')`;
+    VALUES ('${id}', '${id}', '${id}', '${id}', now(), 'info', 'system', 's', 'x');
+  INSERT INTO agent_log_request (device_id, org_id, partner_id, request, body_sha256, expires_at)
+    VALUES ('${id}', '${id}', '${id}', 'x', 'x', now())`;
 
 describe("the database", () => {
   it("returns no row of any table, and permits no change, without a caller", async () => {

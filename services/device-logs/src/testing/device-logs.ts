@@ -86,8 +86,10 @@ export async function startDeviceLogs(
       return {
         listAgentLogs: client.listAgentLogs,
         listEvents: client.listEvents,
-        appendAgentLogs: ({ deviceId, logs }: { deviceId: string; logs: unknown }) =>
-          client.appendAgentLogs({ deviceId, bodyJson: Buffer.from(JSON.stringify({ logs })) }),
+        appendAgentLogs: ({ deviceId, logs, key }: { deviceId: string; logs: unknown; key?: string }) =>
+          port
+            .client(DeviceLogService, caller, key === undefined ? {} : { idempotencyKey: key })
+            .appendAgentLogs({ deviceId, bodyJson: Buffer.from(JSON.stringify({ logs })) }),
         appendEvents: ({ deviceId, events }: { deviceId: string; events: unknown }) =>
           client.appendEvents({ deviceId, bodyJson: Buffer.from(JSON.stringify({ events })) }),
       };
