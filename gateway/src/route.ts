@@ -90,6 +90,11 @@ export type RouteRequest<A extends Access = Access, P = unknown, Q = unknown, B 
    * stops, too. For replies that take minutes.
    */
   isStillWelcome(): Promise<boolean>;
+  /**
+   * Calls `end` once when the caller is no longer admitted, within a second of a revocation, or when that cannot be
+   * verified. Until stopped.
+   */
+  whileWelcome(end: () => void): { stop(): void };
 };
 
 /** An answer of a row besides its usual one, for the OpenAPI document. */

@@ -7,6 +7,7 @@ import { createEdgeClient } from "../auth/edge-client.ts";
 import { createKeySet, type KeySet } from "../auth/key-set.ts";
 import { startLease } from "../auth/lease.ts";
 import { createRateLimiter, type RateLimiter } from "../auth/rate-limit.ts";
+import { createWatches, type Watches } from "../auth/watches.ts";
 import type { Services } from "../calls/services.ts";
 import { type ChannelHub, createChannelHub } from "../channel/hub.ts";
 import { recheckedAgents } from "../channel/rechecked-agents.ts";
@@ -22,6 +23,10 @@ export type Admission = Caches &
     keys: KeySet;
     rates: RateLimiter;
     channels: ChannelHub;
+    /** Replies that end with the admission of their caller. */
+    watches: Watches;
+    /** Whether identity holds back a revocation until this gateway has applied it. */
+    hasLease(): boolean;
     changes: AuthChanges;
     /** Refuses the sessions that identity revoked lately, whatever the caches hold. */
     loadRevoked(): Promise<void>;
@@ -54,11 +59,17 @@ export function startAdmission(options: {
       changes.take(heartbeat.changes);
     },
     leave: edge.leave,
-    // A channel of an agent is closed before the call that ends the agent is answered.
-    mayRest: () => channels.size === 0,
+    // A long reply ends before the call that ends its caller is answered.
+    mayRest: () => channels.size === 0 && watches.size === 0,
+    onLost() {
+      if (channels.size + watches.size > 0) log.warn("lease at identity lost: streams and agents' channels are ended");
+      watches.endAll();
+      channels.closeAll();
+    },
     log,
   });
-  const caches = createCaches({ config, services, edge, lease, signer, log });
+  const watches = createWatches({ log });
+  const caches = createCaches({ config, services, edge, lease, signer, watches, log });
   const { sessions, apiKeys, agents } = caches;
   const rates = createRateLimiter({ reserve: edge.reserve, settle: edge.settle, log });
   const entrance = createEntrance(config, keys, caches);
@@ -82,11 +93,14 @@ export function startAdmission(options: {
     keys,
     rates,
     channels,
+    watches,
+    hasLease: lease.isHeld,
     changes,
     async loadRevoked() {
       for (const sessionId of await edge.revokedSessions()) sessions.revoked(sessionId);
     },
     async stop() {
+      watches.close();
       await keys.close();
       // Without identity the lease and the unspent grants expire.
       const goodbye = (err: unknown) => log.info({ err }, "stop of this gateway not reported to identity");

@@ -5,6 +5,7 @@ import type { EdgeClient } from "../auth/edge-client.ts";
 import { createKeyCache, type KeyCache } from "../auth/key-cache.ts";
 import type { Lease } from "../auth/lease.ts";
 import { createSessionCache, type SessionCache } from "../auth/session-cache.ts";
+import { credentialName, type Watches } from "../auth/watches.ts";
 import type { Services } from "../calls/services.ts";
 import type { Config } from "../config.ts";
 import { ownCall, rethrow } from "./own-calls.ts";
@@ -21,11 +22,13 @@ export type CacheOptions = {
   lease: Pick<Lease, "covers" | "awake">;
   /** Its caller tokens of a credential are dropped together with the cached credential. */
   signer: Pick<Signer, "forget">;
+  /** Long replies to a credential are verified when the cached credential is dropped. */
+  watches: Pick<Watches, "changed">;
   log: Logger;
 };
 
 /** The credentials that this gateway remembers, each kind for as long as the lease covers it. */
-export function createCaches({ config, services, edge, lease, signer, log }: CacheOptions): Caches {
+export function createCaches({ config, services, edge, lease, signer, watches, log }: CacheOptions): Caches {
   const sessions = createSessionCache({
     async resolve(sessionId, userId) {
       const call = await ownCall(resolveTimeoutMs);
@@ -35,21 +38,30 @@ export function createCaches({ config, services, edge, lease, signer, log }: Cac
     },
     lease,
     max: config.SESSION_CACHE_MAX,
-    onDrop: (sessionId) => signer.forget((caller) => caller.sessionId === sessionId),
+    onDrop(sessionId) {
+      signer.forget((caller) => caller.sessionId === sessionId);
+      watches.changed(credentialName("session", sessionId));
+    },
     log,
   });
   const apiKeys = createKeyCache({
     resolve: edge.resolveKey,
     lease,
     max: config.KEY_CACHE_MAX,
-    onDrop: (keyId) => signer.forget((caller) => caller.keyId === keyId),
+    onDrop(keyId) {
+      signer.forget((caller) => caller.keyId === keyId);
+      watches.changed(credentialName("key", keyId));
+    },
     log,
   });
   const agents = createAgentCache({
     resolve: edge.resolveAgent,
     lease,
     max: config.AGENT_CACHE_MAX,
-    onDrop: (deviceId) => signer.forget(({ actor }) => actor.type === "agent" && actor.id === deviceId),
+    onDrop(deviceId) {
+      signer.forget(({ actor }) => actor.type === "agent" && actor.id === deviceId);
+      watches.changed(credentialName("agent", deviceId));
+    },
     log,
   });
   return { sessions, apiKeys, agents };

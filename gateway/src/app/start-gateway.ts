@@ -59,6 +59,7 @@ export async function startGateway(options: AppOptions): Promise<App> {
     routes,
     deps: createDeps({ config, version, routes, services, admission, updates, changes: feed }),
     noteRefusal: createRefusals({ refusals: services.refusals, log }),
+    watches: admission.watches,
     rates: admission.rates,
     sessionRateLimit: config.SESSION_RATE_LIMIT,
     pages: createPages({ config, services, log }),
@@ -71,6 +72,7 @@ export async function startGateway(options: AppOptions): Promise<App> {
   acceptChannels(gateway.server, {
     ...checks,
     hub: channels,
+    hasLease: admission.hasLease,
     answers: gateway.answers,
     find: buildRouteTable(routes),
     readHeaders: createHeaderReader(edgeAddressHeader),

@@ -45,7 +45,7 @@ export type FreshCacheOptions<T> = {
   isRefusal(error: unknown): boolean;
   /** The value to keep when an answer changed nothing: the one from before. */
   merge(before: T, after: T): T;
-  /** Called with each value that is no longer used. */
+  /** Called with each value that is no longer used, once a look-up no longer finds it. */
   onDrop(value: T): void;
   log: Logger;
   lookups: ReturnType<typeof counter<"result">>;
@@ -184,9 +184,10 @@ export function createFreshCache<T extends object>(options: FreshCacheOptions<T>
     },
     dropAll() {
       for (const flight of flights.values()) flight.void = true;
-      for (const { value } of [...entries.values()]) if (value) onDrop(value);
+      const dropped = [...entries.values()];
       entries.clear();
       options.entries.set(0);
+      for (const { value } of dropped) if (value) onDrop(value);
     },
     get size() {
       return entries.size;

@@ -31,6 +31,7 @@ function start(): Lease {
       left++;
     },
     mayRest: () => mayRest,
+    onLost: () => undefined,
     log: createLogger("test", "fatal"),
     nowMs: () => nowMs,
     everyMs: 20,
@@ -180,5 +181,59 @@ describe("a lease of an idle gateway", () => {
       await until(`heartbeat ${number + 1}`, () => beats.length > number);
     }
     expect(left).toBe(0);
+  });
+});
+
+describe("the loss of a lease", () => {
+  /** On this process's own clock: timers follow no other. */
+  const startShort = (answers: (number: number) => boolean, rests = false) => {
+    const events: string[] = [];
+    let sent = 0;
+    let startedMs = 0;
+    lease = startLease<string>({
+      heartbeat: async () => {
+        sent += 1;
+        if (!answers(sent)) throw new Error("away");
+        startedMs = performance.now();
+        return { leaseMs: 200, changes: [], tooMany: false };
+      },
+      apply: () => undefined,
+      leave: async () => void events.push("left"),
+      mayRest: () => rests,
+      onLost: () =>
+        void events.push(`lost after ${performance.now() - startedMs < 200 ? "less than" : "at least"} 200 ms`),
+      log: createLogger("test", "fatal"),
+      everyMs: 20,
+    });
+    return { events, lease, sent: () => sent };
+  };
+
+  it("is reported once, when no heartbeat was answered for the lease's life and the grace", async () => {
+    const { events, lease, sent } = startShort((number) => number === 1);
+    await until("the lease", () => lease.isHeld());
+    await until("its loss", () => events.length > 0);
+    expect([lease.isHeld(), events]).toEqual([false, ["lost after at least 200 ms"]]);
+    const before = sent();
+    await until("further heartbeats", () => sent() > before + 5);
+    expect(events).toHaveLength(1);
+  });
+
+  it("is not reported while heartbeats are answered, nor when the lease is returned", async () => {
+    const { events, lease, sent } = startShort(() => true);
+    await until("ten lives of the lease", () => sent() > 100, 20_000);
+    await lease.stop();
+    expect(events).toEqual(["left"]);
+  });
+
+  it("is not reported of a process that stood still and renews at once", async () => {
+    const { events, lease, sent } = startShort(() => true);
+    await until("the lease", () => lease.isHeld());
+    const endMs = performance.now() + 400;
+    while (performance.now() < endMs) {
+      // Nothing else runs in this process meanwhile.
+    }
+    const before = sent();
+    await until("it to be renewed", () => sent() > before + 10 && lease.isHeld());
+    expect(events).toEqual([]);
   });
 });

@@ -15,6 +15,8 @@ export type Lease = {
    * lease is held.
    */
   awake(): Promise<void> | null;
+  /** Whether the lease is valid now. */
+  isHeld(): boolean;
   stop(): Promise<void>;
 };
 
@@ -26,11 +28,19 @@ export type LeaseOptions<C> = {
   leave(): Promise<void>;
   /** Whether nothing but what the lease covers depends on changes being applied before they are answered. */
   mayRest(): boolean;
+  /** Called when the lease ran out and was not renewed within `graceMs`; not when it is returned. */
+  onLost(): void;
   log: Logger;
   nowMs?: () => number;
   /** Milliseconds between heartbeats. */
   everyMs?: number;
 };
+
+/**
+ * For a heartbeat after the lease ran out, before `onLost`: a process that was suspended or busy for two seconds renews
+ * first, and the heartbeat brings what was revoked meanwhile.
+ */
+export const graceMs = 100;
 
 /** Between heartbeats. */
 export const heartbeatMs = 500;
@@ -45,13 +55,23 @@ const lost = counter("gateway_lease_lost_total", "Times the lease ran out before
  * (docs/decisions/0005-leases.md).
  */
 export function startLease<C>(options: LeaseOptions<C>): Lease {
-  const { heartbeat, apply, leave, mayRest, log, nowMs = () => performance.now(), everyMs = heartbeatMs } = options;
+  const {
+    heartbeat,
+    apply,
+    leave,
+    mayRest,
+    onLost,
+    log,
+    nowMs = () => performance.now(),
+    everyMs = heartbeatMs,
+  } = options;
   let sinceMs = Number.POSITIVE_INFINITY;
   let validUntilMs = Number.NEGATIVE_INFINITY;
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
   let failing = false;
   let usedMs = nowMs();
+  let loss: NodeJS.Timeout | undefined;
   let resting: { end(): void; renewed: Promise<void> } | null = null;
 
   const beat = async (): Promise<void> => {
@@ -66,6 +86,21 @@ export function startLease<C>(options: LeaseOptions<C>): Lease {
       sinceMs = nowIs;
     }
     validUntilMs = Math.max(validUntilMs, sentMs + reply.leaseMs);
+    watchForLoss(validUntilMs - nowIs);
+  };
+
+  /** The grace is counted from when this process can act, not from when the lease ended. */
+  const watchForLoss = (inMs: number): void => {
+    clearTimeout(loss);
+    loss = setTimeout(() => {
+      // Timers may fire a little early.
+      if (nowMs() < validUntilMs) return watchForLoss(validUntilMs - nowMs());
+      loss = setTimeout(() => {
+        if (nowMs() >= validUntilMs) onLost();
+      }, graceMs);
+      loss.unref();
+    }, inMs);
+    loss.unref();
   };
 
   /**
@@ -75,6 +110,7 @@ export function startLease<C>(options: LeaseOptions<C>): Lease {
   const rest = async (): Promise<(() => void) | null> => {
     // First here, then at identity: nothing cached counts any more.
     validUntilMs = Number.NEGATIVE_INFINITY;
+    clearTimeout(loss);
     let renewed: () => void = () => undefined;
     const ended = new Promise<void>((end) => {
       const waiting = new Promise<void>((resolve) => {
@@ -130,9 +166,11 @@ export function startLease<C>(options: LeaseOptions<C>): Lease {
       resting?.end();
       return resting?.renewed ?? null;
     },
+    isHeld: () => nowMs() < validUntilMs,
     async stop() {
       stopped = true;
       clearTimeout(timer);
+      clearTimeout(loss);
       wake();
       await ended;
       validUntilMs = Number.NEGATIVE_INFINITY;

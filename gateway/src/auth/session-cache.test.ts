@@ -55,6 +55,34 @@ function codeOf(run: () => unknown): string {
   return "none";
 }
 
+describe("a session that left the cache", () => {
+  it.each<[string, (cache: SessionCache) => void]>([
+    ["revoked", (cache) => cache.revoked("s1")],
+    ["forgotten", (cache) => cache.forget(() => true)],
+    ["dropped with all others", (cache) => cache.dropAll()],
+  ])("because it was %s is reported when a look-up no longer finds it", async (_how, drop) => {
+    const found: string[] = [];
+    sessions = createSessionCache({
+      resolve: async () => person(),
+      lease: { covers: () => true, awake: () => null },
+      max: 100,
+      log: createLogger("test", "fatal"),
+      onDrop() {
+        try {
+          found.push(sessions.get(token) instanceof Promise ? "nothing" : "the session");
+        } catch (error) {
+          found.push((error as AppError).code);
+        }
+      },
+    });
+    await sessions.get(token);
+    drop(sessions);
+    await settle();
+    expect(found).toHaveLength(1);
+    expect(found).not.toContain("the session");
+  });
+});
+
 describe("a session in the cache", () => {
   it("is resolved once, however many requests wait for it", async () => {
     const all = [sessions.get(token), sessions.get(token), sessions.get(token)];

@@ -15,6 +15,8 @@ export const closeCodes = {
   replaced: 4000,
   /** The token, the device or its tenant is no longer admitted. */
   refused: 4001,
+  /** Identity did not confirm in time that the agent is still admitted. */
+  unverified: 1013,
   /** What the agent sent could not be read. */
   protocol: 1008,
 } as const;

@@ -317,6 +317,36 @@ describe("the hub", () => {
     expect(asked.slice(before)).toEqual([ids[1]]);
   });
 
+  it.each<[string, () => Agent | Promise<Agent>]>([
+    [
+      "is unavailable",
+      () => {
+        throw new AppError("unavailable", "away");
+      },
+    ],
+    ["does not answer", () => new Promise(() => {})],
+  ])("closes the channel of a device that changed while identity %s, and no other", async (_what, answer) => {
+    let isAway = false;
+    const { hub, connect } = await hubOn(first, {
+      waitMs: 50,
+      admit: (digest) => (isAway ? answer() : agentOf(digest)),
+    });
+    const [changed, other] = [uuidv7(), uuidv7()];
+    const channels = [await connect(changed), await connect(other)];
+    isAway = true;
+    hub.recheckDevice(changed);
+    await until("it to be closed", () => channels[0]?.closed.includes(1013));
+    expect([channels[1]?.closed, hub.size]).toEqual([[], 1]);
+  });
+
+  it("closes all channels when revocations no longer wait for this gateway", async () => {
+    const { hub, connect } = await hubOn(first);
+    const channels = [await connect(uuidv7()), await connect(uuidv7())];
+    hub.closeAll();
+    await until("both to be closed", () => channels.every(({ closed }) => closed.includes(1013)));
+    expect(hub.size).toBe(0);
+  });
+
   it("closes a channel whose token was revoked while the channel was being opened", async () => {
     let revoked = false;
     const { hub, connect } = await hubOn(first, {

@@ -3,6 +3,7 @@ import type { Relay } from "@muster/bus";
 import { AppError, agentChunkBytes, counter, gauge, type Logger, uuidv7 } from "@muster/kit";
 import WebSocket, { WebSocketServer } from "ws";
 import type { Agent } from "../auth/credential.ts";
+import { patienceMs } from "../auth/watches.ts";
 import { AgentChannel, closeCodes } from "./agent-channel.ts";
 
 export type HubOptions = {
@@ -11,6 +12,8 @@ export type HubOptions = {
   log: Logger;
   pingMs?: number;
   deadMs?: number;
+  /** For identity's answer about a device that changed. */
+  waitMs?: number;
   nowMs?: () => number;
 };
 
@@ -22,8 +25,13 @@ export type ChannelHub = {
   attach(relay: Relay): void;
   /** Checks again whether these agents are admitted, and closes the channels of those that are not. */
   recheck(matches: (channel: { agent: Agent; digest: string }) => boolean): void;
-  /** As recheck, for one device, whatever the number of channels. */
+  /**
+   * Checks one device now, whatever waits to be checked: its token may have been revoked. Closes its channel, too, when
+   * identity does not answer in time.
+   */
   recheckDevice(deviceId: string): void;
+  /** Closes all channels: revocations no longer wait for this gateway. */
+  closeAll(): void;
   /**
    * Sends each agent a reconnect within `spreadMs`, and resolves when all have disconnected; the remaining ones are
    * closed.
@@ -54,7 +62,8 @@ const closed = counter("gateway_agent_channels_closed_total", "Channels closed, 
  * it that of several connections of one device, here or at other gateways, the newest stays (docs/agent-channel.md).
  */
 export function createChannelHub(options: HubOptions): ChannelHub {
-  const { admit, log, pingMs = pingEveryMs, deadMs = deadAfterMs, nowMs = () => performance.now() } = options;
+  const { admit, log, pingMs = pingEveryMs, deadMs = deadAfterMs, waitMs = patienceMs } = options;
+  const { nowMs = () => performance.now() } = options;
   const gatewayId = uuidv7();
   const channels = new Map<string, AgentChannel>();
   const server = new WebSocketServer({
@@ -159,18 +168,33 @@ export function createChannelHub(options: HubOptions): ChannelHub {
     }
   };
 
-  const check = async (channel: AgentChannel): Promise<void> => {
+  /** Whether the agent is still admitted; null while identity cannot be asked. */
+  const isAdmitted = async (channel: AgentChannel): Promise<boolean | null> => {
     try {
       channel.agent = await admit(channel.digest);
+      return true;
     } catch (error) {
-      // Identity may be unavailable: channels stay open then, and the next tick checks again.
-      const unknown = !(error instanceof AppError) || error.code === "unavailable" || error.code === "overloaded";
-      if (unknown) setTimeout(() => isCurrent(channel) && later(channel), 5_000).unref();
-      else if (channel.socket.readyState === WebSocket.OPEN) {
-        log.info({ deviceId: channel.agent.id, code: error.code }, "agent channel closed");
-        close(channel, "refused");
-      }
+      if (!(error instanceof AppError) || error.code === "unavailable" || error.code === "overloaded") return null;
+      log.info({ deviceId: channel.agent.id, code: error.code }, "agent no longer admitted to its channel");
+      return false;
     }
+  };
+  const closeIfOpen = (channel: AgentChannel, code: keyof typeof closeCodes) => {
+    if (isCurrent(channel) && channel.socket.readyState === WebSocket.OPEN) close(channel, code);
+  };
+
+  const check = async (channel: AgentChannel): Promise<void> => {
+    const answer = await isAdmitted(channel);
+    if (answer === false) closeIfOpen(channel, "refused");
+    // Identity is unavailable: the channel stays open for as long as the lease is held.
+    if (answer === null) setTimeout(() => isCurrent(channel) && later(channel), 5_000).unref();
+  };
+  /** What changed may be a revocation: without an answer the channel does not stay open. */
+  const checkNow = async (channel: AgentChannel): Promise<void> => {
+    const late = setTimeout(() => closeIfOpen(channel, "unverified"), waitMs);
+    const answer = await isAdmitted(channel);
+    clearTimeout(late);
+    if (answer !== true) closeIfOpen(channel, answer === false ? "refused" : "unverified");
   };
   const later = (channel: AgentChannel) => {
     stale.add(channel);
@@ -242,7 +266,10 @@ export function createChannelHub(options: HubOptions): ChannelHub {
     },
     recheckDevice(deviceId) {
       const channel = channels.get(deviceId);
-      if (channel) later(channel);
+      if (channel) void checkNow(channel);
+    },
+    closeAll() {
+      for (const channel of [...channels.values()]) closeIfOpen(channel, "unverified");
     },
     recheck(matches) {
       for (const channel of channels.values()) if (matches(channel)) stale.add(channel);

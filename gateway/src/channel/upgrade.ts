@@ -26,6 +26,8 @@ export type UpgradeOptions = {
   readHeaders: HeaderReader;
   authenticate: Authenticate;
   accessRules: AccessRules;
+  /** Whether revocations wait for this gateway: without that a channel would end at once. */
+  hasLease(): boolean;
   agentRates: AgentRates;
   shedder: Pick<Shedder, "enter" | "enterShare" | "leave">;
   clientAddress: ClientAddressRule;
@@ -95,6 +97,9 @@ async function admitAgent(
   checkAccess(agentChannel.access, agent, options.accessRules, options.now);
   if (agent.kind !== "agent" || !agentChannel.params) throw new Error("a caller other than an agent was admitted");
   checkOwnId(agent, validate(agentChannel.params, params));
+  if (!options.hasLease()) {
+    throw new AppError("unavailable", "Service is temporarily unavailable", { retryAfterSeconds: 1 });
+  }
   return { agent, digest: agentDigestOf(bearerToken(inbound.authorization) ?? "") };
 }
 

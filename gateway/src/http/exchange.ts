@@ -5,6 +5,7 @@ import type { Credential } from "../auth/credential.ts";
 import type { Rate } from "../auth/rate-bucket.ts";
 import type { RateLimiter } from "../auth/rate-limit.ts";
 import type { NoteRefusal } from "../auth/refusals.ts";
+import type { Watches } from "../auth/watches.ts";
 import type { Deps } from "../deps.ts";
 import type { ClientAddressRule } from "../inbound/client-address.ts";
 import type { Inbound } from "../inbound/headers.ts";
@@ -27,6 +28,7 @@ export type ExchangeOptions = {
   addressRates: AddressRates;
   accessRules: AccessRules;
   noteRefusal: NoteRefusal;
+  watches: Pick<Watches, "watch">;
   /** While true, long-running work is not continued. */
   draining: () => boolean;
   clientAddress: ClientAddressRule;

@@ -1,5 +1,6 @@
 import { AppError } from "@muster/kit";
 import { checkAccess } from "../auth/authenticate.ts";
+import { credentialName } from "../auth/watches.ts";
 import type { RouteRequest } from "../route.ts";
 import { cookieOf } from "./cookies.ts";
 import type { Exchange, ExchangeOptions } from "./exchange.ts";
@@ -78,6 +79,7 @@ function requestOf(options: ExchangeOptions, exchange: Exchange): RouteRequest {
     rpc: rpcOf(options, exchange),
     meta: () => metaOf(options, exchange),
     isStillWelcome: () => isStillWelcome(options, exchange),
+    whileWelcome: (end) => whileWelcome(options, exchange, end),
   };
 }
 
@@ -100,4 +102,11 @@ async function isStillWelcome(options: ExchangeOptions, exchange: Exchange): Pro
     if (refusal instanceof AppError) return false;
     throw refusal;
   }
+}
+
+function whileWelcome(options: ExchangeOptions, exchange: Exchange, end: () => void): { stop(): void } {
+  const { session } = exchange;
+  if (session === null) throw new Error("a reply without a caller ends with nobody's admission");
+  const credential = credentialName(session.kind, session.id);
+  return options.watches.watch({ credential, isAdmitted: () => isStillWelcome(options, exchange), end });
 }

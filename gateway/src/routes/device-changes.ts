@@ -40,7 +40,7 @@ const changes = route({
     'JSON lines. `{"kind": "current"}` first, and again whenever changes may have been missed: the client then reads the devices again. Later changes are ' +
     'delivered at most once. `{"kind": "device", "change", "id", "orgId", "siteId", "status"}` with `change` one of created, updated, decommissioned: a field of ' +
     'the device has changed, presence included; a heartbeat alone is no change. `{"kind": "alive"}` after 15 s of silence. No line is sent when a device leaves the set that ' +
-    "the caller can read. The stream ends after `seconds`, and within two seconds when the caller's session ends or their rights change.",
+    "the caller can read. The stream ends after `seconds`, and within a second when the caller's session ends or their rights change.",
   query: z.object({
     orgId: id.optional().meta({ description: "Only this organization's." }),
     siteId: id.optional().meta({ description: "Only this site's." }),

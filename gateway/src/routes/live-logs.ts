@@ -160,7 +160,7 @@ const follow = route({
     'JSON lines. The first line is `{"kind": "following"}`, once the device has answered. ' +
     '`{"kind": "event", "event"}` for each event, oldest first; `{"kind": "skipped"}` where more events occurred between two queries than one query ' +
     'returns. `{"kind": "alive"}` after 15 s of silence. `{"kind": "error", "code", "error"}` when the device no longer answers. The device is ' +
-    "queried every two seconds; the stream is one audit row, `data.access`. It ends after `seconds`, and within two seconds when the caller's session " +
+    "queried every two seconds; the stream is one audit row, `data.access`. It ends after `seconds`, and within a second when the caller's session " +
     "ends or their rights change.",
   params: z.object({ id, name }),
   query: eventsQuery.pick({ level: true, source: true, eventId: true }).extend({
