@@ -70,6 +70,7 @@
 {{- $env := dict -}}
 {{- with $r.source }}{{ $_ := set $env "RELEASE_SOURCE" . }}{{ end -}}
 {{- with $r.manifestKeys }}{{ $_ := set $env "RELEASE_MANIFEST_KEYS" (join "," .) }}{{ end -}}
+{{- if $r.allowUnsigned }}{{ $_ := set $env "ALLOW_UNSIGNED_RELEASES" "true" }}{{ end -}}
 {{- with $r.store.bucket -}}
 {{- $_ := set $env "BINARY_SOURCE" "local" -}}
 {{- $_ := set $env "RELEASE_S3_BUCKET" . -}}

@@ -26,6 +26,7 @@ TRUST_PROXY_HEADERS: services.gateway.trustedProxyCidrs
 TRUSTED_PROXY_CIDRS: services.gateway.trustedProxyCidrs
 RELEASE_SOURCE: releases.source
 RELEASE_MANIFEST_KEYS: releases.manifestKeys
+ALLOW_UNSIGNED_RELEASES: releases.allowUnsigned
 RELEASE_S3_BUCKET: releases.store.bucket
 RELEASE_S3_REGION: releases.store.region
 RELEASE_S3_ENDPOINT: releases.store.endpoint

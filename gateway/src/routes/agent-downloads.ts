@@ -33,7 +33,7 @@ const download = route({
     416: { description: "The range is beyond the file", headers: { "Content-Range": "How many bytes there are." } },
   },
   reply: z.string(),
-  errors: ["agent_version_not_found"],
+  errors: ["agent_version_not_found", "release_untrusted"],
   async handle({ params, query, conditions, rpc }, { services }) {
     const wanted = { ...params, component: query.component ?? "agent", version: query.version ?? "" };
     const call = await rpc();

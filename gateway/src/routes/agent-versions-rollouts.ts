@@ -130,7 +130,7 @@ const create = route({
   auditResource: "rollout",
   status: 201,
   reply: rollout,
-  errors: ["agent_version_not_found", "limit_reached"],
+  errors: ["agent_version_not_found", "release_untrusted", "limit_reached"],
   async handle({ body, rpc }, { services, updates }) {
     const rings = (body.rings ?? []).map(({ name, ...places }) => ({
       name,
@@ -181,7 +181,7 @@ const change = (name: "pause" | "resume" | "complete" | "cancel", summary: strin
     audit: `agent_update.rollout.${name}`,
     auditResource: "rollout",
     reply: rollout,
-    errors: ["rollout_not_found", "rollout_not_running", "agent_version_not_found"],
+    errors: ["rollout_not_found", "rollout_not_running", "agent_version_not_found", "release_untrusted"],
     async handle({ params, rpc }, { services, updates }) {
       const reply = await services.rollouts.changeState({ id: params.id, change: name }, await rpc());
       await updates.refresh();

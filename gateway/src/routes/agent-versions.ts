@@ -168,7 +168,7 @@ const promote = route({
     promotedAt: timeOut,
     promoted: z.array(z.object({ component, previousVersion: z.string().nullable() })),
   }),
-  errors: ["agent_version_not_found"],
+  errors: ["agent_version_not_found", "release_untrusted"],
   async handle({ body, rpc }, { services, updates }) {
     const wanted = { version: body.version, component: body.component ?? "" };
     const reply = await services.releases.promoteRelease(wanted, await rpc());

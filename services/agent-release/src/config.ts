@@ -32,8 +32,11 @@ export const settings = {
     .string()
     .default("")
     .describe(
-      "Verifier keys of signed manifests, name+hash+base64, comma-separated. When set, a release without a manifest signed by one of them is refused; when empty, unsigned releases are accepted.",
+      "Verifier keys of signed manifests, name+hash+base64, comma-separated. A release without a manifest signed by one of them is not registered; when empty, ALLOW_UNSIGNED_RELEASES decides.",
     ),
+  ALLOW_UNSIGNED_RELEASES: flag(false).describe(
+    "Whether unsigned releases are offered to agents, and registered where RELEASE_MANIFEST_KEYS is empty. Outside of production and without keys they are anyway.",
+  ),
   RELEASE_STORE_DIR: optional().describe(
     "Folder that binaries are stored in; without folder and bucket nothing is stored.",
   ),

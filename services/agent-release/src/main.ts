@@ -19,6 +19,7 @@ import { rolloutService } from "./rpc/rollout.ts";
 import { settingsService } from "./rpc/settings.ts";
 import { updateService } from "./rpc/update.ts";
 import { manifestKeys } from "./rules/manifest.ts";
+import { mayBeUnsigned, trustState } from "./rules/trust.ts";
 import { purgePlan } from "./store/purge.ts";
 
 await runService({
@@ -31,6 +32,15 @@ await runService({
     const { log } = proc;
     const now = () => new Date();
     const keys = manifestKeys(config.RELEASE_MANIFEST_KEYS);
+    const trust = {
+      keys: keys.length,
+      nodeEnv: config.NODE_ENV,
+      allowUnsigned: config.ALLOW_UNSIGNED_RELEASES,
+    };
+    const unsigned = mayBeUnsigned(trust);
+    const state = trustState(trust);
+    proc.readiness.addCheck("releases", () => state);
+    if (keys.length === 0 && !unsigned) log.warn({ setting: "RELEASE_MANIFEST_KEYS" }, state);
     const exceptions = parseExceptions(config.EGRESS_TEST_EXCEPTIONS, config.NODE_ENV);
     const egress = openEgress({ profile: "release", exceptions });
     proc.onStop("connections to the release source", () => egress.close());
@@ -45,7 +55,7 @@ await runService({
     const mfaMaxAgeMinutes = config.MFA_MAX_AGE_MINUTES;
     const autoPromote = config.AGENT_AUTO_PROMOTE;
     const storeAll = config.BINARY_SOURCE === "local";
-    const syncing = startSyncing({ db, log, now, keys, sources, storage, storeAll, autoPromote });
+    const syncing = startSyncing({ db, log, now, keys, unsigned, sources, storage, storeAll, autoPromote });
     proc.onStop("syncs", () => syncing.stop());
     const ending = startEndingAttempts({ db, log, now });
     proc.onStop("ends of updates", () => ending.stop());
@@ -56,7 +66,7 @@ await runService({
       db,
       log,
       now,
-      plan: createPlanMemory(),
+      plan: createPlanMemory({ unsigned }),
       begin: tenancy.begin,
       timeoutSeconds: config.UPDATE_TIMEOUT_SECONDS,
       heartbeatIntervalSeconds: config.HEARTBEAT_INTERVAL_SECONDS,
@@ -64,12 +74,26 @@ await runService({
     return [
       register(
         ReleaseService,
-        releaseService({ db, log, now, keys, sources, storage, autoPromote, mfaMaxAgeMinutes, wakeSync: syncing.wake }),
+        releaseService({
+          db,
+          log,
+          now,
+          keys,
+          unsigned,
+          sources,
+          storage,
+          autoPromote,
+          mfaMaxAgeMinutes,
+          wakeSync: syncing.wake,
+        }),
       ),
       register(UpdateService, updateService({ ...deciding, tenancy })),
-      register(DownloadService, downloadService({ db, storage, preferStore: storeAll })),
+      register(DownloadService, downloadService({ db, storage, unsigned, preferStore: storeAll })),
       register(SettingsService, settingsService({ db, learnTenants, now, mfaMaxAgeMinutes })),
-      register(RolloutService, rolloutService({ db, now, stagedMax: config.STAGED_ROLLOUTS_MAX, mfaMaxAgeMinutes })),
+      register(
+        RolloutService,
+        rolloutService({ db, now, unsigned, stagedMax: config.STAGED_ROLLOUTS_MAX, mfaMaxAgeMinutes }),
+      ),
     ];
   },
 });

@@ -11,7 +11,14 @@ import { SourceBusy, type SourceFile, type SourceRelease } from "../clients/rele
 import type { Storage } from "../clients/storage.ts";
 import { checksumsName, manifestName, parseChecksums } from "../rules/checksums.ts";
 import { components } from "../rules/component.ts";
-import { artifactBytesMax, type Manifest, ManifestError, manifestMax, openManifest } from "../rules/manifest.ts";
+import {
+  artifactBytesMax,
+  type Manifest,
+  ManifestError,
+  manifestMax,
+  noKeys,
+  openManifest,
+} from "../rules/manifest.ts";
 import { type NewRoot, newRoot, rootNoteName } from "../rules/manifest-root.ts";
 import type { Prepared } from "./register-release.ts";
 
@@ -32,6 +39,8 @@ export class SyncFailed extends Error {
 export type CheckDeps = {
   /** Keys that manifests are read with. */
   root: TrustedRoot;
+  /** Whether a release may be unsigned where there are no keys. */
+  unsigned: boolean;
   storage: Storage | null;
   /** Files are stored even where the source has an address for them. */
   storeAll: boolean;
@@ -117,7 +126,7 @@ async function plansOf(deps: CheckDeps, release: SourceRelease): Promise<Planned
     if (!file) continue;
     const text = await textOf(file, manifestMax);
     const { manifest, signed } = trusting(name, () => {
-      const opened = openManifest(text, deps.root.keys, deps.now());
+      const opened = openManifest(text, deps.root.keys, deps.now(), deps.unsigned);
       const { component: of, version } = opened.manifest;
       if (of !== component || version !== release.version) throw new ManifestError(`is for ${of} ${version}`, true);
       return opened;
@@ -126,6 +135,7 @@ async function plansOf(deps: CheckDeps, release: SourceRelease): Promise<Planned
   }
   if (planned.length > 0) return planned;
   if (deps.root.keys.length > 0) throw new SyncFailed([{ asset: manifestName("agent"), reason: "missing" }], true);
+  if (!deps.unsigned) throw new SyncFailed([{ asset: checksumsName, reason: noKeys }], true);
   const checksums = byName.get(checksumsName);
   if (!checksums) throw new SyncFailed([{ asset: checksumsName, reason: "missing" }]);
   const found = parseChecksums(await textOf(checksums, 1024 * 1024));

@@ -183,7 +183,7 @@ function offerOf(
   const isOn = rollout
     ? rollout.state === "running"
     : plan.catalogue[attempt.component as "agent"].promotedId === release?.id;
-  const stopped = !release || release.yanked || !isOn;
+  const stopped = !release || release.yanked || !release.trusted || !isOn;
   const artifact = plan.offered.get(attempt.release_id)?.artifacts.get(`${device.os}/${device.arch}`);
   if (stopped || !artifact) return null;
   const { component, version } = attempt;

@@ -38,15 +38,16 @@ const changesMax = 1_000;
 
 /**
  * Keeps catalogue and settings in memory by the plan's epoch: a decision reads what has changed since the one before.
+ * Releases without a signature are trusted only where `unsigned`.
  */
-export function createPlanMemory(): PlanMemory {
+export function createPlanMemory({ unsigned }: { unsigned: boolean }): PlanMemory {
   let newest: Held | null = null;
 
   return {
     async read(tx, partnerIds) {
       const epoch = await readEpoch(tx);
       const before = newest;
-      const held = before?.epoch === epoch ? before : await heldAt(tx, epoch, before);
+      const held = before?.epoch === epoch ? before : await heldAt(tx, epoch, before, unsigned);
       // Else another transaction was faster: what it stored may be newer, and is never replaced by older data.
       if (newest === before) newest = held;
       const partners = await partnersOf(tx, held, partnerIds);
@@ -59,15 +60,16 @@ export function createPlanMemory(): PlanMemory {
  * The plan at an epoch: the cached one without the entries that have changed since; fully read again when the cached
  * one is too old.
  */
-async function heldAt(tx: Tx, epoch: number, before: Held | null): Promise<Held> {
+async function heldAt(tx: Tx, epoch: number, before: Held | null, unsigned: boolean): Promise<Held> {
   const changes = before && before.epoch < epoch ? await changesSince(tx, before.epoch, epoch, changesMax) : null;
-  if (before === null || changes === null) return { epoch, catalogue: await readCatalogue(tx), partners: new Map() };
+  if (before === null || changes === null)
+    return { epoch, catalogue: await readCatalogue(tx, unsigned), partners: new Map() };
   const partners = new Map(before.partners);
   const ids = (of: PlanScope["scope"]) => changes.flatMap(({ scope, id }) => (scope === of && id !== null ? [id] : []));
   for (const id of ids("partner")) partners.delete(id);
   await forgetOrganizations(tx, partners, ids("organization"));
   const isAnother = changes.some(({ scope }) => scope === "all");
-  return { epoch, catalogue: isAnother ? await readCatalogue(tx) : before.catalogue, partners };
+  return { epoch, catalogue: isAnother ? await readCatalogue(tx, unsigned) : before.catalogue, partners };
 }
 
 /** The settings of these partners: those that are not known yet are read. */
@@ -139,13 +141,15 @@ type CatalogueRow = {
   manifest: string | null;
   expires_at: Date | null;
   yanked: boolean;
+  trusted: boolean;
   promoted: boolean;
   artifacts: PlannedArtifact[];
 };
 
-async function readCatalogue(tx: Tx): Promise<CatalogueAt> {
+async function readCatalogue(tx: Tx, unsigned: boolean): Promise<CatalogueAt> {
   const rows = await tx.query<CatalogueRow>(sql`
     SELECT r.id, r.component, r.version, r.minimum_version, r.manifest, r.expires_at, r.yanked_at IS NOT NULL AS yanked,
+           r.signed OR ${unsigned} AS trusted,
            EXISTS (SELECT FROM promotion p WHERE p.release_id = r.id) AS promoted,
            coalesce((SELECT jsonb_agg(jsonb_build_object('os', a.os, 'arch', a.arch, 'size', a.size, 'sha256', a.sha256))
                      FROM artifact a WHERE a.release_id = r.id), '[]') AS artifacts
@@ -181,6 +185,7 @@ function plannedOf(row: CatalogueRow, rollouts: readonly RolloutRow[]): PlannedR
       version: row.version,
       minimumVersion: row.minimum_version,
       yanked: row.yanked,
+      trusted: row.trusted,
       expiresAt: row.expires_at,
       platforms: new Set(row.artifacts.map(({ os, arch }) => `${os}/${arch}`)),
       guard: plannedRollout(guard),

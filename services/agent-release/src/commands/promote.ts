@@ -1,6 +1,7 @@
 import type { Tx } from "@muster/db";
 import { AppError, type CallContext } from "@muster/kit";
 import { auditRelease } from "../emits/audit.ts";
+import { notSigned } from "../rules/trust.ts";
 import { compareVersions, isPrerelease } from "../rules/version.ts";
 import { bumpPlan } from "../store/plan.ts";
 import { lockPromotion, setPromotion } from "../store/promotions.ts";
@@ -11,16 +12,17 @@ export type PromotedComponent = { component: string; previousVersion: string | n
 
 /**
  * Makes a version the target of its components, or of one; agent first. An older version is accepted, too. Throws
- * `agent_version_not_found` for an unknown or yanked one.
+ * `agent_version_not_found` for an unknown or yanked one, `release_untrusted` for an unsigned one unless `unsigned`.
  */
 export async function promoteVersion(
   tx: Tx,
   who: Who,
-  { version, component }: { version: string; component: string | null },
+  { version, component, unsigned }: { version: string; component: string | null; unsigned: boolean },
   at: Date,
 ): Promise<PromotedComponent[]> {
   const releases = (await lockReleasesOf(tx, version, component)).filter(({ yanked_at: yanked }) => yanked === null);
   if (releases.length === 0) throw versionNotFound();
+  if (!unsigned && releases.some(({ signed }) => !signed)) throw notSigned(`${version} was registered unsigned`);
   const promoted: PromotedComponent[] = [];
   for (const release of releases) {
     const before = await lockPromotion(tx, release.component);

@@ -28,7 +28,17 @@ beforeAll(async () => {
   const { egress, apiUrl } = host;
   const source = githubSource({ egress, apiUrl, repository: "o/r", token });
   const { db, log, now } = service.deps;
-  deps = { db, log, now, keys: [signer], sources: [source], storage: null, storeAll: false, autoPromote: true };
+  deps = {
+    db,
+    log,
+    now,
+    keys: [signer],
+    unsigned: false,
+    sources: [source],
+    storage: null,
+    storeAll: false,
+    autoPromote: true,
+  };
 });
 afterAll(async () => {
   await host?.close();
@@ -238,6 +248,28 @@ describe("stored files", () => {
     await expect(store.sync()).rejects.toMatchObject({ code: "release_sync_failed" });
     expect(await store.storage.has(digestOf(files))).toBe(false);
     await store.end();
+  });
+});
+
+describe("without keys of manifests", () => {
+  it("a sync registers nothing, with manifests and without, unless releases may be unsigned", async () => {
+    const files = releaseFiles("4.8.0", signer);
+    const { "agent.manifest": _, ...unsigned } = files;
+    const sums = Object.entries(unsigned).map(
+      ([name, bytes]) => `${createHash("sha256").update(bytes).digest("hex")}  ${name}\n`,
+    );
+    publish("v4.8.0", { files });
+    publish("v4.9.0", { files: { ...unsigned, "checksums.txt": Buffer.from(sums.join("")) } });
+    const without = (mayBe: boolean) => ({ ...deps, keys: [], unsigned: mayBe });
+    for (const version of ["4.8.0", "4.9.0"]) {
+      await expect(sync(version, () => void syncOnce(without(false)))).rejects.toMatchObject({
+        code: "release_untrusted",
+        facts: { failed: [{ reason: "cannot be verified: RELEASE_MANIFEST_KEYS is empty" }] },
+      });
+      expect(await rows(version)).toEqual([]);
+      expect(await sync(version, () => void syncOnce(without(true)))).toMatchObject({ version });
+      expect(await rows(version)).toMatchObject([{ signed: false }]);
+    }
   });
 });
 

@@ -8,10 +8,17 @@ import { pieceBytes, type Storage } from "../clients/storage.ts";
 import { versionNotFound } from "../commands/promote.ts";
 import { service } from "../config.ts";
 import { type Component, isComponent } from "../rules/component.ts";
+import { notSigned } from "../rules/trust.ts";
 import { parseVersion } from "../rules/version.ts";
 import { requireGateway } from "./guards.ts";
 
-export type DownloadDeps = { db: Database; storage: Storage | null; preferStore: boolean };
+export type DownloadDeps = {
+  db: Database;
+  storage: Storage | null;
+  preferStore: boolean;
+  /** Whether files of unsigned releases may be downloaded. */
+  unsigned: boolean;
+};
 
 type FileRow = {
   os: string;
@@ -22,10 +29,11 @@ type FileRow = {
   sha256: string;
   source_url: string | null;
   stored: boolean;
+  signed: boolean;
 };
 
 const filesOf = (component: Component) =>
-  sql`SELECT a.os, a.arch, r.version, a.name, a.size, a.sha256, a.source_url, a.stored
+  sql`SELECT a.os, a.arch, r.version, a.name, a.size, a.sha256, a.source_url, a.stored, r.signed
       FROM release r JOIN artifact a ON a.release_id = r.id
       WHERE r.component = ${component} AND r.yanked_at IS NULL`;
 const isPromoted = (component: Component) =>
@@ -33,7 +41,12 @@ const isPromoted = (component: Component) =>
 const noComponent = () => validationError({ component: ["Must be agent, watchdog or helper"] });
 
 /** Files of releases, public: an installer has no credential yet. */
-export function downloadService({ db, storage, preferStore }: DownloadDeps): ServiceImpl<typeof DownloadService> {
+export function downloadService({
+  db,
+  storage,
+  preferStore,
+  unsigned,
+}: DownloadDeps): ServiceImpl<typeof DownloadService> {
   const who = { caller: systemCaller(service) };
   /** Whether the bytes come from this platform's store; otherwise they are at another URL, or unavailable. */
   const isServedHere = ({ stored, source_url: url }: FileRow) =>
@@ -53,6 +66,7 @@ export function downloadService({ db, storage, preferStore }: DownloadDeps): Ser
                     ELSE r.version = ${wanted}::text END`,
       );
       if (!row) throw versionNotFound();
+      if (!row.signed && !unsigned) throw notSigned(`${row.version} was registered unsigned`);
       const isServed = isServedHere(row);
       const location = isServed ? await storage?.urlOf(row.sha256, row.name) : row.source_url;
       if (!isServed && !isElsewhere(row)) throw versionNotFound();
@@ -69,7 +83,7 @@ export function downloadService({ db, storage, preferStore }: DownloadDeps): Ser
       );
       return {
         downloads: rows
-          .filter((row) => isServedHere(row) || isElsewhere(row))
+          .filter((row) => (row.signed || unsigned) && (isServedHere(row) || isElsewhere(row)))
           .map(({ os, arch, version, name, size, sha256 }) => ({
             os,
             arch,

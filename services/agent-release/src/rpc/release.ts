@@ -16,6 +16,7 @@ import { auditRelease } from "../emits/audit.ts";
 import { isComponent } from "../rules/component.ts";
 import { ManifestError, openManifest } from "../rules/manifest.ts";
 import { newRoot } from "../rules/manifest-root.ts";
+import { notSigned } from "../rules/trust.ts";
 import { parseVersion } from "../rules/version.ts";
 import { bumpPlan } from "../store/plan.ts";
 import { promotedVersions } from "../store/promotions.ts";
@@ -37,6 +38,8 @@ export type ReleaseDeps = {
   log: Logger;
   now: () => Date;
   keys: readonly NoteVerifier[];
+  /** Whether releases may be unsigned. */
+  unsigned: boolean;
   sources: readonly ReleaseSource[];
   storage: Storage | null;
   autoPromote: boolean;
@@ -80,7 +83,7 @@ export function releaseService(deps: ReleaseDeps): ServiceImpl<typeof ReleaseSer
       const { rootNote } = request;
       const root = rootNote === "" ? null : trusted("rootNote", () => newRoot(before, rootNote));
       const { keys } = root ?? before;
-      const { manifest, signed } = trusted("manifest", () => openManifest(request.manifest, keys, at));
+      const { manifest, signed } = trusted("manifest", () => openManifest(request.manifest, keys, at, deps.unsigned));
       const files = filesOf(manifest.artifacts, request.urls);
       if (request.notesUrl.length > notesUrlMax)
         throw validationError({ notesUrl: [`At most ${notesUrlMax} characters`] });
@@ -120,9 +123,13 @@ export function releaseService(deps: ReleaseDeps): ServiceImpl<typeof ReleaseSer
         throw validationError({ component: ["Must be agent, watchdog or helper"] });
       const wanted = { version: wantedVersion(version), component: component || null };
       const at = now();
-      const promoted = await db.tx(asService(context), (tx) => promoteVersion(tx, context, wanted, at), {
-        retry: true,
-      });
+      const promoted = await db.tx(
+        asService(context),
+        (tx) => promoteVersion(tx, context, { ...wanted, unsigned: deps.unsigned }, at),
+        {
+          retry: true,
+        },
+      );
       return {
         version: wanted.version,
         promotedAt: timestampFromDate(at),
@@ -188,9 +195,7 @@ function trusted<T>(field: "manifest" | "rootNote", read: () => T): T {
   } catch (error) {
     if (!(error instanceof ManifestError)) throw error;
     if (error.untrusted) {
-      throw new AppError("release_untrusted", "The release is not signed by a known key", {
-        facts: { reason: error.message },
-      });
+      throw notSigned(error.message);
     }
     throw validationError({ [field]: [`The ${field === "manifest" ? "manifest" : "root note"} ${error.message}`] });
   }

@@ -10,6 +10,7 @@ import { promoteVersion, versionNotFound } from "../commands/promote.ts";
 import { auditRelease } from "../emits/audit.ts";
 import { isComponent } from "../rules/component.ts";
 import { budgetOf, guardLimits, type Ring, type RolloutState } from "../rules/rollout.ts";
+import { notSigned } from "../rules/trust.ts";
 import { parseVersion } from "../rules/version.ts";
 import { bumpPlan } from "../store/plan.ts";
 import { bucketSecondsOf, expectedEnd, listAttempts, progressOf } from "../store/progress.ts";
@@ -29,7 +30,14 @@ import {
 import { asService, requirePlatform } from "./guards.ts";
 import { attemptMessage } from "./update.ts";
 
-export type RolloutDeps = { db: Database; now: () => Date; stagedMax: number; mfaMaxAgeMinutes: number };
+export type RolloutDeps = {
+  db: Database;
+  now: () => Date;
+  stagedMax: number;
+  mfaMaxAgeMinutes: number;
+  /** Whether releases may be unsigned. */
+  unsigned: boolean;
+};
 
 const ringsMax = 20;
 const ringIdsMax = 1_000;
@@ -116,6 +124,7 @@ export function rolloutService(deps: RolloutDeps): ServiceImpl<typeof RolloutSer
       return idempotentTx(db, context, RolloutService.method.createRollout, request, reachedBefore, async (tx) => {
         const [release] = await lockReleasesOf(tx, version, request.component);
         if (!release || release.yanked_at !== null) throw versionNotFound();
+        if (!deps.unsigned && !release.signed) throw notSigned(`${version} was registered unsigned`);
         if ((await countStaged(tx)) >= deps.stagedMax) {
           const text = `At most ${deps.stagedMax} staged rollouts at a time`;
           throw new AppError("limit_reached", text, { facts: { limit: deps.stagedMax } });
@@ -191,7 +200,12 @@ export function rolloutService(deps: RolloutDeps): ServiceImpl<typeof RolloutSer
         row.state = wanted.to;
         if (change !== "pause") row.reason = null;
         if (change === "complete") {
-          await promoteVersion(tx, context, { version: row.version, component: row.component }, now());
+          await promoteVersion(
+            tx,
+            context,
+            { version: row.version, component: row.component, unsigned: deps.unsigned },
+            now(),
+          );
         }
         return { action: change };
       });

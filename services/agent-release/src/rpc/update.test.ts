@@ -101,6 +101,10 @@ const cases: Record<string, Case> = {
     after: () => service.change(sql`UPDATE rollout SET max_in_flight = 1000 WHERE ${guard}`),
   },
   offered: {},
+  release_untrusted: {
+    before: () => service.change(sql`UPDATE release SET signed = false WHERE version = '1.1.0'`),
+    after: () => service.change(sql`UPDATE release SET signed = true WHERE version = '1.1.0'`),
+  },
 };
 
 describe("the decision about a device", () => {

@@ -31,6 +31,8 @@ export type PlannedRelease = {
   version: string;
   minimumVersion: string | null;
   yanked: boolean;
+  /** It is signed, or need not be. */
+  trusted: boolean;
   /** Time from which agents refuse its manifest. */
   expiresAt: Date | null;
   /** `os/arch` of its files. */
@@ -129,6 +131,9 @@ function decideComponent(input: GateInput, component: Component, taken: boolean)
     const isNewer = exclusion !== null && compareVersions(running, exclusion.release.version) < 0;
     return (isNewer ? excluded() : null) ?? said("up_to_date", `Runs ${running}`, found);
   }
+  if (!found.release.trusted) {
+    return said("release_untrusted", `${found.release.version} is not signed by a known key`, found);
+  }
   const platform = `${device.os}/${device.arch}`;
   if (!found.release.platforms.has(platform)) {
     return said("no_artifact", `${found.release.version} has no file for ${platform}`, found);
@@ -182,7 +187,7 @@ function findTarget(
   let exclusion: Exclusion | null = null;
   for (const release of releases) {
     if (promoted && compareVersions(release.version, promoted.version) <= 0) break;
-    if (release.yanked || hasExpired(release, now)) continue;
+    if (release.yanked || !release.trusted || hasExpired(release, now)) continue;
     for (const rollout of release.staged) {
       if (rollout.state === "completed" || rollout.state === "cancelled") continue;
       const rule = refusalOf(rollout, device);
@@ -225,6 +230,7 @@ function stepBefore(
       compareVersions(release.version, found.release.version) < 0 &&
       compareVersions(release.version, running) > 0 &&
       !release.yanked &&
+      release.trusted &&
       !hasExpired(release, now) &&
       !isPrerelease(release.version) &&
       release.platforms.has(platform) &&

@@ -12,7 +12,7 @@ const line = (change: object = {}) =>
 
 describe("a manifest", () => {
   it("is accepted when a known key signed it", () => {
-    expect(openManifest(signNote(line(), signer), [signer], now)).toMatchObject({
+    expect(openManifest(signNote(line(), signer), [signer], now, false)).toMatchObject({
       signed: true,
       manifest: { version: "1.2.0", component: "agent", counter: 4 },
     });
@@ -33,13 +33,21 @@ describe("a manifest", () => {
       false,
     ],
   ])("that %s is refused", (_name, text, untrusted) => {
-    expect(() => openManifest(text, [signer], now)).toThrow(
+    expect(() => openManifest(text, [signer], now, false)).toThrow(
       expect.objectContaining({ name: "ManifestError", untrusted }),
     );
   });
 
-  it("is accepted unsigned where no keys are set", () => {
-    expect(openManifest(line(), [], now)).toMatchObject({ signed: false });
+  it("is refused where there is no key to check it with, signed or not, unless releases may be unsigned", () => {
+    for (const text of [line(), signNote(line(), signer)]) {
+      expect(() => openManifest(text, [], now, false)).toThrow(
+        expect.objectContaining({ name: "ManifestError", untrusted: true }),
+      );
+    }
+  });
+
+  it("is accepted unsigned where no keys are set and releases may be unsigned", () => {
+    expect(openManifest(line(), [], now, true)).toMatchObject({ signed: false });
   });
 });
 

@@ -38,6 +38,9 @@ const shape = z.object({
 export type Manifest = z.output<typeof shape>;
 export type ManifestArtifact = Manifest["artifacts"][number];
 
+/** Why nothing is registered in production without keys. */
+export const noKeys = "cannot be verified: RELEASE_MANIFEST_KEYS is empty";
+
 /** Why a manifest registers nothing. `untrusted`: its signature is missing or not of a known key. */
 export class ManifestError extends Error {
   readonly untrusted: boolean;
@@ -61,14 +64,16 @@ export function manifestKeys(setting: string): NoteVerifier[] {
 
 /**
  * Reads a manifest: a C2SP signed note over one JSON line. With keys one of them must have signed it, and it must not
- * have expired; without keys the line counts, signed or not. Throws ManifestError.
+ * have expired; without keys the line counts, signed or not, where releases may be unsigned. Throws ManifestError.
  */
 export function openManifest(
   text: string,
   keys: readonly NoteVerifier[],
   now: Date,
+  unsigned: boolean,
 ): { manifest: Manifest; signed: boolean } {
   if (text.length > manifestMax) throw new ManifestError(`longer than ${manifestMax} characters`);
+  if (keys.length === 0 && !unsigned) throw new ManifestError(noKeys, true);
   const line = keys.length > 0 ? verifiedText(text, keys) : (text.split("\n\n")[0] ?? "");
   let json: unknown;
   try {

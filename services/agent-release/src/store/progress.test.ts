@@ -12,7 +12,7 @@ let port: TestPort;
 beforeAll(async () => {
   release = await startRelease();
   const { db, now } = release.deps;
-  const rollouts = rolloutService({ db, now, stagedMax: 10, mfaMaxAgeMinutes: 10 });
+  const rollouts = rolloutService({ db, now, unsigned: false, stagedMax: 10, mfaMaxAgeMinutes: 10 });
   port = await testPort("agent-release", [register(RolloutService, rollouts)]);
 });
 afterAll(async () => {

@@ -20,7 +20,7 @@ export type TestRelease = Awaited<ReturnType<typeof startRelease>>;
 function registered(tx: Tx, version: string, autoPromote: boolean) {
   const artifacts = [{ os: "linux" as const, arch: "amd64" as const, size: 1, sha256: "a".repeat(64), name: "agent" }];
   const manifest = { version, component: "agent" as const, counter: 0, artifacts };
-  const prepared = { manifest, signed: false, note: null, source: "api", notesUrl: null, files: new Map() };
+  const prepared = { manifest, signed: true, note: null, source: "api", notesUrl: null, files: new Map() };
   const options = { autoPromote, action: "agent_version.register" as const };
   return registerRelease(tx, asItself(), prepared, options, new Date());
 }
@@ -37,7 +37,7 @@ export async function startRelease(change: Partial<DecideDeps> = {}) {
     db,
     log: createLogger("test", "fatal"),
     now: () => new Date(),
-    plan: createPlanMemory(),
+    plan: createPlanMemory({ unsigned: false }),
     begin: async (updates) => new Set(updates.map(({ deviceId }) => deviceId)),
     timeoutSeconds: 300,
     heartbeatIntervalSeconds: 60,
