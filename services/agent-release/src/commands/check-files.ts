@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { EgressRefused } from "@muster/egress";
+import { EgressRefused, failureOf } from "@muster/egress";
 import type { TrustedRoot } from "@muster/kit";
 import { SourceBusy, type SourceFile, type SourceRelease } from "../clients/release-source.ts";
 import type { Storage } from "../clients/storage.ts";
@@ -184,7 +184,10 @@ async function readWhole(
         }
       });
   } catch (error) {
-    return size > wanted.size ? "wrong size" : `cut after ${size} bytes: ${reasonOf(error)}`;
+    if (size > wanted.size) return "wrong size";
+    // An answer had come: of a broken connection only the code says more.
+    const code = error instanceof Error && "code" in error ? String(error.code) : null;
+    return `cut after ${size} bytes${code === null ? `: ${reasonOf(error)}` : ` (${code})`}`;
   }
   if (size !== wanted.size) return `cut after ${size} bytes`;
   return hash.digest("hex") === wanted.sha256 ? null : "wrong digest";
@@ -192,7 +195,9 @@ async function readWhole(
 
 function reasonOf(error: unknown): string {
   if (error instanceof EgressRefused) return "its address is not allowed";
-  return (error as Error).message || "failed";
+  if (!(error instanceof Error)) return "failed";
+  // Messages of Node's own errors name addresses.
+  return Object.hasOwn(error, "code") ? failureOf(error).message : error.message || "failed";
 }
 
 async function textOf(file: SourceFile, maxBytes: number): Promise<string> {

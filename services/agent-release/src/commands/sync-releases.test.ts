@@ -97,6 +97,7 @@ describe("a sync from a GitHub-style host", () => {
   it.each<[Fault, string]>([
     ["cut", "cut after 5 bytes"],
     ["gone", "answered 404"],
+    ["reset", "The connection ended before an answer came (UND_ERR_SOCKET)"],
     ["other bytes", "wrong digest"],
     ["other digest", "wrong digest"],
     ["redirect to a private address", "its address is not allowed"],

@@ -7,6 +7,7 @@ import { listening, testCaFile, testCertificate } from "@muster/testing";
 
 /** How a file is served otherwise than it should be. */
 export type Fault =
+  | "reset"
   | "cut"
   | "gone"
   | "other bytes"
@@ -67,6 +68,7 @@ export async function startReleaseHost() {
     const bytes = releases.find(({ tag_name: each }) => each === tag)?.files[name];
     const fault = faults.get(name);
     if (!bytes || fault === "gone") return json(404, { message: "Not Found" });
+    if (fault === "reset") return void request.socket.destroy();
     if (fault === "busy") return json(429, { message: "slow down" }, { "retry-after": "9" });
     if (host !== "files.example.test" || fault === "redirect loop") {
       const elsewhere =
