@@ -13,7 +13,7 @@ const dashboards = {
       [
         "Requests per second by status",
         "reqps",
-        { "{{status}}": "sum by (status) (rate(gateway_http_requests_total[$__rate_interval]))" },
+        { "{{status}}": "sum by (status) (rate(muster_gateway_http_requests_total[$__rate_interval]))" },
       ],
       [
         "Share of requests that fail (5xx)",
@@ -23,29 +23,40 @@ const dashboards = {
       [
         "Slowest routes, p99",
         "s",
-        { "{{route}}": `topk(8, ${by(0.99, "gateway_http_request_duration_seconds", "route")})` },
+        { "{{route}}": `topk(8, ${by(0.99, "muster_gateway_http_request_duration_seconds", "route")})` },
       ],
       [
         "Requests refused because of load",
         "reqps",
-        { "{{class}} {{reason}}": "sum by (class, reason) (rate(gateway_shed_total[$__rate_interval]))" },
+        {
+          "{{class}} {{reason}}":
+            "sum by (class, reason) (rate(muster_gateway_overload_rejected_total[$__rate_interval]))",
+        },
       ],
-      ["RPCs, p99 by service", "s", { "{{service}}": by(0.99, "muster_rpc_server_duration_seconds", "service") }],
-      ["Transactions, p99 by database", "s", { "{{database}}": by(0.99, "muster_db_tx_seconds", "database") }],
+      [
+        "RPCs, p99 by service",
+        "s",
+        { "{{service}}": by(0.99, "muster_rpc_server_request_duration_seconds", "service") },
+      ],
+      [
+        "Transactions, p99 by database",
+        "s",
+        { "{{database}}": by(0.99, "muster_db_transaction_duration_seconds", "database") },
+      ],
       [
         "Transactions that wait for a connection",
         "short",
-        { "{{service}}": "max by (service) (muster_db_pool_waiting)" },
+        { "{{service}}": "max by (service) (muster_db_pool_waiting_transactions)" },
       ],
       [
         "Oldest event in an outbox",
         "s",
-        { "{{database}}": "max by (database) (muster_outbox_oldest_unpublished_seconds)" },
+        { "{{database}}": "max by (database) (muster_outbox_oldest_unpublished_age_seconds)" },
       ],
       [
         "Messages that wait for a consumer",
         "short",
-        { "{{stream}} {{durable}}": "max by (stream, durable) (muster_bus_consumer_pending)" },
+        { "{{stream}} {{durable}}": "max by (stream, durable) (muster_bus_consumer_pending_messages)" },
       ],
       ["Memory", "bytes", { "{{service}}": "max by (service) (process_resident_memory_bytes)" }],
       ["CPU", "short", { "{{service}}": "sum by (service) (rate(process_cpu_seconds_total[$__rate_interval]))" }],
@@ -55,35 +66,63 @@ const dashboards = {
   "muster-webhooks": {
     title: "Muster / Webhooks",
     panels: [
-      ["Lateness of the oldest due delivery", "s", { late: "max(muster_webhook_oldest_due_seconds)" }],
-      ["Deliveries that wait", "short", { waiting: "max(muster_webhook_queue_rows)" }],
+      ["Lateness of the oldest due delivery", "s", { late: "max(muster_webhook_dispatcher_oldest_due_age_seconds)" }],
+      ["Deliveries that wait", "short", { waiting: "max(muster_webhook_dispatcher_queued_deliveries)" }],
       [
         "Attempts per second by outcome",
         "ops",
-        { "{{outcome}}": "sum by (outcome) (rate(muster_webhook_attempts_total[$__rate_interval]))" },
+        { "{{outcome}}": "sum by (outcome) (rate(muster_webhook_dispatcher_attempts_total[$__rate_interval]))" },
       ],
-      ["Requests under way", "short", { "{{pod}}": "sum by (pod) (muster_webhook_in_flight)" }],
-      ["Events matched per second", "ops", { events: "sum(rate(muster_webhook_events_total[$__rate_interval]))" }],
-      ["Events that wait to be matched", "short", { pending: 'max(muster_bus_consumer_pending{stream="EVENTS"})' }],
-      ["Dead letters per hour", "short", { "dead letters": "sum(increase(muster_webhook_dead_letters_total[1h]))" }],
-      ["Breakers that opened per hour", "short", { opened: "sum(increase(muster_webhook_breaker_opened_total[1h]))" }],
+      ["Requests under way", "short", { "{{pod}}": "sum by (pod) (muster_webhook_dispatcher_requests_in_flight)" }],
+      [
+        "Events matched per second",
+        "ops",
+        { events: "sum(rate(muster_webhook_dispatcher_events_matched_total[$__rate_interval]))" },
+      ],
+      [
+        "Events that wait to be matched",
+        "short",
+        { pending: 'max(muster_bus_consumer_pending_messages{stream="EVENTS"})' },
+      ],
+      [
+        "Dead letters per hour",
+        "short",
+        { "dead letters": "sum(increase(muster_webhook_dispatcher_dead_letters_total[1h]))" },
+      ],
+      [
+        "Breakers that opened per hour",
+        "short",
+        { opened: "sum(increase(muster_webhook_dispatcher_breaker_opened_total[1h]))" },
+      ],
     ],
   },
   "muster-audit": {
     title: "Muster / Audit trail and logs",
     panels: [
-      ["Rows sealed per second", "ops", { sealed: "sum(rate(audit_sealed_total[$__rate_interval]))" }],
+      ["Rows sealed per second", "ops", { sealed: "sum(rate(muster_audit_rows_sealed_total[$__rate_interval]))" }],
       [
         "Events that wait to be sealed",
         "short",
-        { "{{durable}}": 'max by (durable) (muster_bus_consumer_pending{stream="AUDIT"})' },
+        { "{{durable}}": 'max by (durable) (muster_bus_consumer_pending_messages{stream="AUDIT"})' },
       ],
-      ["Age of the last checkpoint round", "s", { age: "time() - max(audit_checkpointer_last_success_seconds)" }],
-      ["Rejected events per hour", "short", { "{{service}}": "sum by (service) (increase(audit_rejected_total[1h]))" }],
+      [
+        "Age of the last checkpoint round",
+        "s",
+        { age: "time() - max(muster_audit_checkpointer_last_success_timestamp_seconds)" },
+      ],
+      [
+        "Rejected events per hour",
+        "short",
+        { "{{service}}": "sum by (service) (increase(muster_audit_events_rejected_total[1h]))" },
+      ],
       ["Streams: rows behind", "short", { rows: "max(muster_audit_stream_lag_rows)" }],
-      ["Rows pruned per hour", "short", { rows: "sum(increase(audit_retention_pruned_rows_total[1h]))" }],
-      ["Device log rows per second", "ops", { rows: "sum(rate(muster_agent_log_rows_total[$__rate_interval]))" }],
-      ["Live queries under way", "short", { queries: "sum(muster_live_queries_in_flight)" }],
+      ["Rows pruned per hour", "short", { rows: "sum(increase(muster_audit_retention_rows_pruned_total[1h]))" }],
+      [
+        "Device log rows per second",
+        "ops",
+        { rows: "sum(rate(muster_device_logs_rows_stored_total[$__rate_interval]))" },
+      ],
+      ["Live queries under way", "short", { queries: "sum(muster_device_logs_live_queries_in_flight)" }],
     ],
   },
 };

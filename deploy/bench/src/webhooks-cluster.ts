@@ -317,11 +317,11 @@ async function startDispatcher(
     async passed() {
       const value = await metrics();
       return {
-        matched: value('muster_webhook_events_total{outcome="taken"}', 0),
-        queued: value("muster_webhook_deliveries_queued_total", 0),
-        claimed: value("muster_webhook_claimed_total", 0),
-        stored: value('muster_webhook_attempts_total{outcome="delivered"}', 0),
-        aside: value("muster_webhook_events_put_aside_total", 0),
+        matched: value('muster_webhook_dispatcher_events_matched_total{outcome="taken"}', 0),
+        queued: value("muster_webhook_dispatcher_deliveries_queued_total", 0),
+        claimed: value("muster_webhook_dispatcher_deliveries_claimed_total", 0),
+        stored: value('muster_webhook_dispatcher_attempts_total{outcome="delivered"}', 0),
+        aside: value("muster_webhook_dispatcher_events_backlogged_total", 0),
       };
     },
     async usage() {

@@ -174,10 +174,10 @@ export function watchGateways() {
   let going = true;
   const look = async (address) => {
     const text = await (await fetch(`http://${address}:9090/metrics`, { signal: AbortSignal.timeout(900) })).text();
-    const [, lag = "0"] = /^gateway_event_loop_lag_p99_seconds ([0-9.e+-]+)/m.exec(text) ?? [];
+    const [, lag = "0"] = /^muster_gateway_event_loop_lag_p99_seconds ([0-9.e+-]+)/m.exec(text) ?? [];
     lagMs = Math.max(lagMs, Number(lag) * 1000);
     let shed = 0;
-    for (const [, labels, count] of text.matchAll(/^gateway_shed_total\{([^}]*)\} (\d+)/gm)) {
+    for (const [, labels, count] of text.matchAll(/^muster_gateway_overload_rejected_total\{([^}]*)\} (\d+)/gm)) {
       shed += Number(count);
       if (Number(count) > 0) reasons.add(labels);
     }

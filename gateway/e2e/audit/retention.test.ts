@@ -83,9 +83,9 @@ describe("the local stack", () => {
     expect(worker.pid).not.toBe(stack.services.audit.pid);
     const state = await until("a pass", async () => {
       const text = await (await fetch(`${worker.ops}/metrics`)).text();
-      const [, time] = /^audit_retention_last_pass_timestamp_seconds (\S+)$/m.exec(text) ?? [];
+      const [, time] = /^muster_audit_retention_last_success_timestamp_seconds (\S+)$/m.exec(text) ?? [];
       return Number(time) > 0 ? text : null;
     });
-    expect(state).toMatch(/^audit_retention_blocked_chains 0$/m);
+    expect(state).toMatch(/^muster_audit_retention_blocked_chains 0$/m);
   });
 });

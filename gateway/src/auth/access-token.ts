@@ -20,7 +20,10 @@ export type AccessTokens = {
   readonly size: number;
 };
 
-const entriesGauge = gauge("gateway_access_token_cache_entries", "Verified access tokens cached by this gateway.");
+const entriesGauge = gauge(
+  "muster_gateway_access_token_cache_entries",
+  "Verified access tokens cached by this gateway.",
+);
 
 /** Longer than any token identity mints; anything longer is not looked at. */
 const maxTokenCharacters = 4_096;

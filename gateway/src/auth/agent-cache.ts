@@ -44,8 +44,10 @@ export type AgentCacheOptions = {
 export const agentLife = { freshMs: 5 * 60_000, hardMs: 15 * 60_000 };
 
 const refusals: readonly string[] = ["agent_token_invalid", "agent_token_revoked"];
-const lookups = counter("gateway_agent_lookups_total", "Agent token look-ups by what answered them.", ["result"]);
-const entries = gauge("gateway_agent_cache_entries", "Agents, and refusals of tokens, cached by this gateway.");
+const lookups = counter("muster_gateway_agent_lookups_total", "Agent token look-ups by what answered them.", [
+  "result",
+]);
+const entries = gauge("muster_gateway_agent_cache_entries", "Agents, and refusals of tokens, cached by this gateway.");
 
 const noAddress = () => null;
 

@@ -38,7 +38,7 @@ export type AuthChangesOptions = {
 const knownMax = 20_000;
 const acknowledgedMax = 1_000;
 
-const messages = counter("gateway_auth_messages_total", "Messages of the AUTH stream by subject.", ["subject"]);
+const messages = counter("muster_gateway_auth_messages_total", "Messages of the AUTH stream by subject.", ["subject"]);
 
 /** What revocations and other changes do here, and their acknowledgement. */
 export function createAuthChanges(options: AuthChangesOptions): AuthChanges {

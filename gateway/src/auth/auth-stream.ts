@@ -3,7 +3,7 @@ import { counter } from "@muster/kit";
 import type { AuthChanges } from "./auth-changes.ts";
 
 const gaps = counter(
-  "gateway_auth_gaps_total",
+  "muster_gateway_auth_gaps_total",
   "Times the AUTH stream may have been missed and the caches were dropped.",
 );
 

@@ -47,8 +47,8 @@ export type KeyCacheOptions = {
 };
 
 const refusals: readonly string[] = ["api_key_invalid", "api_key_revoked", "api_key_expired"];
-const lookups = counter("gateway_key_lookups_total", "API key look-ups by what answered them.", ["result"]);
-const entries = gauge("gateway_key_cache_entries", "API keys, and refusals of keys, cached by this gateway.");
+const lookups = counter("muster_gateway_key_lookups_total", "API key look-ups by what answered them.", ["result"]);
+const entries = gauge("muster_gateway_key_cache_entries", "API keys, and refusals of keys, cached by this gateway.");
 
 /** Keys in steady use are refreshed together, and from then on become due together. */
 const gatherMs = 500;

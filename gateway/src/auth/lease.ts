@@ -47,8 +47,11 @@ export const heartbeatMs = 500;
 /** Idle time after which the lease is returned: an idle gateway costs identity nothing. */
 export const restAfterMs = 10_000;
 
-const validGauge = gauge("gateway_lease_valid", "1 while this gateway holds a lease at identity or is idle, else 0.");
-const lost = counter("gateway_lease_lost_total", "Times the lease ran out before it was renewed.");
+const validGauge = gauge(
+  "muster_gateway_lease_valid",
+  "1 while this gateway holds a lease at identity or is idle, else 0.",
+);
+const lost = counter("muster_gateway_lease_lost_total", "Times the lease ran out before it was renewed.");
 
 /**
  * Holds a lease at identity by heartbeats until stopped, except while the gateway is idle

@@ -72,11 +72,13 @@ const companionShare = 0.5;
 const gatherMs = 100;
 const idleMs = 10_000;
 
-const counted = counter("gateway_rate_requests_total", "Authenticated requests by verdict.", ["verdict"]);
+const counted = counter("muster_gateway_rate_limit_requests_total", "Authenticated requests by verdict.", ["verdict"]);
 const admitted = counted.labels("admitted");
 const refused = counted.labels("refused");
-const asks = counter("gateway_rate_reserves_total", "Calls that reserved requests, by outcome.", ["outcome"]);
-const bucketsGauge = gauge("gateway_rate_credentials", "Credentials whose requests this gateway counts.");
+const asks = counter("muster_gateway_rate_limit_reservations_total", "Calls that reserved requests, by outcome.", [
+  "outcome",
+]);
+const bucketsGauge = gauge("muster_gateway_rate_limit_credentials", "Credentials whose requests this gateway counts.");
 
 /** Exact hourly limits by short grants from identity (docs/decisions/0067-an-hour-in-slots-of-two-seconds.md). */
 export function createRateLimiter(options: RateLimiterOptions): RateLimiter {

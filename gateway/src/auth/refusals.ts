@@ -19,9 +19,11 @@ const inFlightMax = 20;
 /** Reports that wait for one of those, of one tenant half of what others leave; further ones are dropped and counted. */
 const waitingMax = 1_000;
 
-const untold = counter("gateway_refusals_untold_total", "Refused changes that were not reported to identity.", [
-  "reason",
-]);
+const untold = counter(
+  "muster_gateway_denials_unreported_total",
+  "Refused changes that were not reported to identity.",
+  ["reason"],
+);
 
 /**
  * Reports refused changes to identity, once per actor, action and minute: replies do not wait for the

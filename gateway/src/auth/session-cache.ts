@@ -38,8 +38,8 @@ export type SessionCacheOptions = {
   nowMs?: () => number;
 };
 
-const lookups = counter("gateway_session_lookups_total", "Session look-ups by what answered them.", ["result"]);
-const entries = gauge("gateway_session_cache_entries", "Sessions cached by this gateway.");
+const lookups = counter("muster_gateway_session_lookups_total", "Session look-ups by what answered them.", ["result"]);
+const entries = gauge("muster_gateway_session_cache_entries", "Sessions cached by this gateway.");
 
 /** Sessions as identity last described them, for as long as the lease covers that. */
 export function createSessionCache(options: SessionCacheOptions): SessionCache {

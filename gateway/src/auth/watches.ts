@@ -27,7 +27,10 @@ export const verifyEveryMs = 400;
 /** How long identity may take to confirm a caller: with the interval, less than a second. */
 export const patienceMs = 500;
 
-const watchedGauge = gauge("gateway_watched_replies", "Replies that end when their caller is no longer admitted.");
+const watchedGauge = gauge(
+  "muster_gateway_watched_replies",
+  "Replies that end when their caller is no longer admitted.",
+);
 
 /** Ends long replies of callers who are no longer admitted (docs/decisions/0107-long-replies-end-with-the-lease.md). */
 export function createWatches(options: { log: Logger; everyMs?: number; waitMs?: number }): Watches {

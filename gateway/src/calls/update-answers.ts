@@ -36,9 +36,11 @@ const quietMaxMs = 30_000;
 const batches = { max: 500, callsMax: 2 };
 const scopesMax = 50_000;
 
-const answers = counter("gateway_update_answers_total", "Answers to heartbeats about updates, by their source.", [
-  "how",
-]);
+const answers = counter(
+  "muster_gateway_update_answers_total",
+  "Answers to heartbeats about updates, by their source.",
+  ["source"],
+);
 
 /** Calls agent-release for devices without a cached answer, and follows its changes. */
 export function createUpdateAnswers(options: {
@@ -59,7 +61,7 @@ export function createUpdateAnswers(options: {
 
   const isQuiet = () => probing || nowMs() < quietUntilMs;
   const notAsked = () => {
-    answers.inc({ how: "skipped" });
+    answers.inc({ source: "skipped" });
     return -1n;
   };
   const failed = (err: unknown) => {
@@ -122,7 +124,7 @@ export function createUpdateAnswers(options: {
         nothing.delete(deviceId);
         return isQuiet() ? notAsked() : 0n;
       }
-      answers.inc({ how: "known" });
+      answers.inc({ source: "cache" });
       return known.version;
     },
     async ask(device, report) {
@@ -130,7 +132,7 @@ export function createUpdateAnswers(options: {
         notAsked();
         return null;
       }
-      answers.inc({ how: "asked" });
+      answers.inc({ source: "service" });
       const isProbe = quietMs > 0;
       probing = isProbe;
       try {

@@ -23,7 +23,7 @@ export type ChangeFeed = {
 };
 
 const subjects = "changes.device.*";
-const listening = gauge("gateway_change_listeners", "Streams of changes that this gateway serves.");
+const listening = gauge("muster_gateway_change_streams", "Streams of changes that this gateway serves.");
 
 /** Changes of devices that tenancy publishes on core NATS; subscribed only while there are listeners. */
 export function createChangeFeed(log: Logger): ChangeFeed {

@@ -54,8 +54,8 @@ const announceMax = 500;
 const epochSubject = "agent.epoch";
 const headBytes = 16 * 1024;
 
-const channelsGauge = gauge("gateway_agent_channels", "Agents connected to this gateway.");
-const closed = counter("gateway_agent_channels_closed_total", "Channels closed, by reason.", ["reason"]);
+const channelsGauge = gauge("muster_gateway_agent_channels", "Agents connected to this gateway.");
+const closed = counter("muster_gateway_agent_channels_closed_total", "Channels closed, by reason.", ["reason"]);
 
 /**
  * All agent channels of this gateway: keeps them alive, connects each with its device's subject on the bus, and sees to

@@ -14,9 +14,11 @@ export type AddressRates = {
 
 type Bucket = { left: number; atMs: number };
 
-const refused = counter("gateway_address_limited_total", "Requests refused because one address sent too many.", [
-  "route",
-]);
+const refused = counter(
+  "muster_gateway_address_limit_rejected_total",
+  "Requests refused because one address sent too many.",
+  ["route"],
+);
 
 /**
  * Per address (IPv6: per /64), route and gateway: a minute's requests at once, then refilled over time (token bucket).

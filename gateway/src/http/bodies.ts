@@ -43,9 +43,9 @@ const answerEveryMs = 50;
 /** Younger bodies are not compared by their speed. */
 const comparedAfterMs = 1_000;
 
-const underWay = gauge("gateway_bodies_under_way", "Request bodies being received.");
-const keptBytes = gauge("gateway_bodies_bytes", "Bytes in memory of request bodies being received.");
-const cuts = counter("gateway_bodies_cut_total", "Request bodies cut, by reason.", ["reason"]);
+const underWay = gauge("muster_gateway_bodies_in_flight", "Request bodies being received.");
+const keptBytes = gauge("muster_gateway_bodies_in_flight_bytes", "Bytes in memory of request bodies being received.");
+const cuts = counter("muster_gateway_bodies_aborted_total", "Request bodies cut, by reason.", ["reason"]);
 
 type Receiving = {
   owner: Owner;

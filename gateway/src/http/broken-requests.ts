@@ -6,7 +6,7 @@ import { EdgeError, errorReply } from "../errors.ts";
 import type { Answers } from "./answers.ts";
 import { jsonType } from "./reply.ts";
 
-const broken = counter("gateway_broken_requests_total", "Requests the HTTP parser refused, by its code.", ["code"]);
+const broken = counter("muster_gateway_parse_errors_total", "Requests the HTTP parser refused, by its code.", ["code"]);
 
 const timedOut = "ERR_HTTP_REQUEST_TIMEOUT";
 

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { counter } from "@muster/kit";
 
 const dropped = counter(
-  "gateway_connections_dropped_total",
+  "muster_gateway_connections_rejected_total",
   "Connections closed on arrival because there were too many.",
 );
 

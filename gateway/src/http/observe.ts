@@ -9,9 +9,9 @@ export type Observer = {
 /** Slower than this a request is logged at info. */
 const slowMs = 1_000;
 
-const requests = counter("gateway_http_requests_total", "Requests by route and status.", ["route", "status"]);
-const durations = histogram("gateway_http_request_duration_seconds", "Time to the reply, by route.", ["route"]);
-const inFlight = gauge("gateway_http_in_flight", "Requests being served.");
+const requests = counter("muster_gateway_http_requests_total", "Requests by route and status.", ["route", "status"]);
+const durations = histogram("muster_gateway_http_request_duration_seconds", "Time to the reply, by route.", ["route"]);
+const inFlight = gauge("muster_gateway_http_requests_in_flight", "Requests being served.");
 
 /** Metrics of every request; a log line at debug, at info when slow or 4xx worth a look, at error for 5xx. */
 export function createObserver(log: Logger): Observer {

@@ -65,7 +65,7 @@ afterAll(async () => {
 });
 
 const shedBecause = async (load: LoadClass, reason: string) => {
-  const { values } = await counter("gateway_shed_total", "", ["class", "reason"]).get();
+  const { values } = await counter("muster_gateway_overload_rejected_total", "", ["class", "reason"]).get();
   return values.find(({ labels }) => labels.class === load && labels.reason === reason)?.value ?? 0;
 };
 const get = (path: string, ...lines: string[]) =>

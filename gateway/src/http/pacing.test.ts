@@ -160,7 +160,7 @@ describe("a gateway with many concurrent sign-ins", () => {
       expect((await rawRequest(port, lines, body)).status).toBe(200);
       const sockets = await Promise.all(Array.from({ length: 6 }, () => openSocket(port)));
       for (const socket of sockets) socket.write(`${lines.join("\r\n")}\r\n\r\n${body}`);
-      const waiting = async () => (await gauge("gateway_paced_waiting", "").get()).values[0]?.value ?? 0;
+      const waiting = async () => (await gauge("muster_gateway_login_queue_requests", "").get()).values[0]?.value ?? 0;
       await until("sign-ins to wait", async () => (await waiting()) > 0);
       for (const socket of sockets) socket.destroy();
       await until("no sign-in to wait", async () => (await waiting()) === 0);

@@ -19,9 +19,9 @@ export type Pacer = {
 
 type Job = { begin(): void };
 
-const waiting = gauge("gateway_paced_waiting", "Queued sign-ins and similar requests.");
+const waiting = gauge("muster_gateway_login_queue_requests", "Queued sign-ins and similar requests.");
 const refused = counter(
-  "gateway_paced_refused_total",
+  "muster_gateway_login_queue_rejected_total",
   "Sign-ins and similar requests refused because too many were queued.",
 );
 

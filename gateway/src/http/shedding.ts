@@ -53,10 +53,15 @@ type Place = {
   byOwner: Map<string, { held: number }>;
 };
 
-const shed = counter("gateway_shed_total", "Requests refused because of load.", ["class", "reason"]);
-const inFlight = gauge("gateway_class_in_flight", "Requests in flight by class, each second.", ["class"]);
-const lag = gauge("gateway_event_loop_lag_p99_seconds", "Event-loop lag, p99 of the last second.");
-const levels = gauge("gateway_shed_classes", "Classes that are shed because of event-loop lag.");
+const shed = counter("muster_gateway_overload_rejected_total", "Requests refused because of load.", [
+  "class",
+  "reason",
+]);
+const inFlight = gauge("muster_gateway_class_requests_in_flight", "Requests in flight by class, each second.", [
+  "class",
+]);
+const lag = gauge("muster_gateway_event_loop_lag_p99_seconds", "Event-loop lag, p99 of the last second.");
+const levels = gauge("muster_gateway_overload_classes", "Classes that are shed because of event-loop lag.");
 
 /**
  * Refuses early the requests that this process could only serve late, so that essential ones proceed: `vital` is never

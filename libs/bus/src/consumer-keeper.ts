@@ -12,7 +12,9 @@ const lookEveryMs = 30_000;
 const replayMs = 10 * 60_000;
 
 const labels: ["stream", "durable"] = ["stream", "durable"];
-const pendingGauge = gauge("muster_bus_consumer_pending", "Messages that wait for a durable consumer", [...labels]);
+const pendingGauge = gauge("muster_bus_consumer_pending_messages", "Messages that wait for a durable consumer", [
+  ...labels,
+]);
 const resetCounter = counter("muster_bus_consumer_resets_total", "Durables re-created behind a restored stream", [
   ...labels,
 ]);

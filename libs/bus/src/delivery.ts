@@ -15,10 +15,11 @@ const suspectDeliveries = 3;
 const poisonFailures = 3;
 const ack = new TextEncoder().encode("+ACK");
 
-const poisonCounter = counter("muster_bus_consumer_poison_total", "Messages given up and stored as dead letters", [
-  "stream",
-  "durable",
-]);
+const poisonCounter = counter(
+  "muster_bus_consumer_dead_letters_total",
+  "Messages given up and stored as dead letters",
+  ["stream", "durable"],
+);
 
 export type Delivery = { handle(batch: Held[]): Promise<void> };
 

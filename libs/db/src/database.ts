@@ -79,10 +79,11 @@ export function openDatabase({ url, max, name, log, prepare = "auto", standby }:
   const pool = openPool({ url, max, name, log, ...(standby === undefined ? {} : { standby }) });
   const listeners: (() => void)[] = [];
   const pace = createEmissionPace();
-  const txSeconds = histogram("muster_db_tx_seconds", "Duration of transactions, waiting for a connection included.", [
-    "database",
-    "outcome",
-  ]);
+  const txSeconds = histogram(
+    "muster_db_transaction_duration_seconds",
+    "Duration of transactions, waiting for a connection included.",
+    ["database", "outcome"],
+  );
   let prepared = prepare;
 
   async function once<T>(

@@ -170,7 +170,9 @@ async function isStandby(client: pg.PoolClient, discard: (client: pg.PoolClient)
 
 function poolMetrics(database: string, pool: pg.Pool, places: FairPlaces): () => void {
   const connections = gauge("muster_db_pool_connections", "Connections of the pool, by use.", ["database", "use"]);
-  const waiting = gauge("muster_db_pool_waiting", "Transactions that wait for a connection.", ["database"]);
+  const waiting = gauge("muster_db_pool_waiting_transactions", "Transactions that wait for a connection.", [
+    "database",
+  ]);
   return () => {
     connections.set({ database, use: "busy" }, pool.totalCount - pool.idleCount);
     connections.set({ database, use: "idle" }, pool.idleCount);

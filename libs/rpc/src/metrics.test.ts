@@ -38,7 +38,7 @@ it("counts calls by method and code, and times them, on both sides", async () =>
   };
   expect(await counted("server")).toEqual(wanted);
   expect(await counted("client")).toEqual(wanted);
-  const { values } = await histogram("muster_rpc_server_duration_seconds", "").get();
+  const { values } = await histogram("muster_rpc_server_request_duration_seconds", "").get();
   const echoes = values.find(({ metricName, labels }) => {
     return metricName?.endsWith("_count") && (labels as { method?: string }).method?.endsWith("/Echo");
   });

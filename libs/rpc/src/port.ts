@@ -248,7 +248,7 @@ function listenSecurely(tls: TlsFiles, socketOptions: object, limits: PortLimits
     server.setSecureContext(tls.material());
   });
   const refused = counter(
-    "muster_rpc_server_tls_refused_total",
+    "muster_rpc_server_tls_rejected_total",
     "Connections of the RPC port whose TLS handshake failed.",
   );
   server.on("tlsClientError", (err, socket) => {

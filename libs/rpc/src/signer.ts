@@ -25,7 +25,10 @@ export function createSigner(options: { issuer: string; privateKeys: string; now
   const now = options.now ?? Date.now;
   const [signing] = parsePrivateKeys(options.privateKeys);
   if (!signing) throw new Error("No caller private key is given");
-  const remembered = gauge("muster_rpc_minted_callers", "Caller tokens kept for reuse, one per principal and service.");
+  const remembered = gauge(
+    "muster_rpc_issued_caller_tokens",
+    "Caller tokens kept for reuse, one per principal and service.",
+  );
   const byContent = new BoundedMap<string, Minted>(maxTokens);
   // Callers are mostly the same object again (a cached session): this spares writing them out on every call.
   const byObject = new WeakMap<Caller, Map<string, Minted>>();

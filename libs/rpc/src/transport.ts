@@ -91,7 +91,10 @@ export function createTransport(options: TransportOptions): RpcTransport {
   });
   const shortCalls = pools(connections);
   const longCalls = pools(longConnections);
-  const inFlightGauge = gauge("muster_rpc_client_in_flight", "Unary RPCs of this process that wait for an answer.");
+  const inFlightGauge = gauge(
+    "muster_rpc_client_requests_in_flight",
+    "Unary RPCs of this process that wait for an answer.",
+  );
   let inFlight = 0;
 
   const unary = (

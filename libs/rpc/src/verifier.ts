@@ -40,7 +40,7 @@ export function createVerifier(options: {
   const now = options.now ?? Date.now;
   const audience = callerAudience(options.service);
   const verified = new BoundedMap<string, Verified>(maxTokens, maxTokenCharacters);
-  const remembered = gauge("muster_rpc_verified_tokens", "Caller tokens remembered as verified.");
+  const remembered = gauge("muster_rpc_verified_caller_tokens", "Caller tokens remembered as verified.");
   let keys: PublicKeys = readPublicKeys(options.directory);
   let readAtMs = now();
 

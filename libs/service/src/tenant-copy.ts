@@ -49,11 +49,11 @@ const checkEveryMs = 86_400_000;
 const batchMax = 100;
 const settledAfterMs = 2_000;
 
-const eventsCounter = counter("muster_tenant_copy_events_total", "Events of stream TENANCY taken into the copy.", [
+const eventsCounter = counter("muster_bus_tenant_copy_events_total", "Events of stream TENANCY taken into the copy.", [
   "kind",
 ]);
 const rebuildCounter = counter(
-  "muster_tenant_copy_rebuilds_total",
+  "muster_bus_tenant_copy_rebuilds_total",
   "Times the copy was filled from tenancy's snapshot.",
 );
 

@@ -10,7 +10,7 @@ const pauseMs = 5;
 const sliceBlocks = 256;
 const sliceRows = 500;
 
-const deletedRows = counter("muster_purged_rows_total", "Rows deleted since their tenant was, by table family.", [
+const deletedRows = counter("muster_db_purged_rows_total", "Rows deleted since their tenant was, by table family.", [
   "table",
 ]);
 

@@ -6,8 +6,11 @@ import { type AttemptRow, type AttemptState, failuresByOrganization } from "../s
 import { bumpPlan } from "../store/plan.ts";
 import { countersOf, limitsOf, lockRollouts, type RolloutRow, updateRollout } from "../store/rollouts.ts";
 
-const outcomes = counter("agent_release_attempts_total", "Ended update attempts by outcome.", ["component", "outcome"]);
-const haltedCounter = counter("agent_release_halted_total", "Rollouts that halted themselves.");
+const outcomes = counter("muster_agent_release_update_attempts_total", "Ended update attempts by outcome.", [
+  "component",
+  "outcome",
+]);
+const haltedCounter = counter("muster_agent_release_rollouts_halted_total", "Rollouts that halted themselves.");
 
 /** Organizations that a halt's audit row names, those with the most failures first. */
 const namedOrganizations = 10;

@@ -44,10 +44,11 @@ export type DecideDeps = {
   heartbeatIntervalSeconds: number;
 };
 
-const decisions = counter("agent_release_decisions_total", "Decisions of the gate, by component and rule.", [
-  "component",
-  "rule",
-]);
+const decisions = counter(
+  "muster_agent_release_update_decisions_total",
+  "Decisions of the gate, by component and rule.",
+  ["component", "rule"],
+);
 
 const heardEveryMs = 5_000;
 let heardAtMs = Number.NEGATIVE_INFINITY;

@@ -5,7 +5,9 @@ import { service } from "../config.ts";
 import { lockFiles, unusedFiles } from "../store/files.ts";
 import type { Prepared } from "./register-release.ts";
 
-const removals = counter("agent_release_file_removals_total", "Files removed from the store, by outcome.", ["outcome"]);
+const removals = counter("muster_agent_release_file_removals_total", "Files removed from the store, by outcome.", [
+  "outcome",
+]);
 const removingMs = 30_000;
 
 /**

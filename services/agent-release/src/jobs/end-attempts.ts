@@ -15,7 +15,7 @@ const countEveryMs = 15_000;
 const cleanEveryMs = 600_000;
 const batchRows = 500;
 
-const inFlight = gauge("agent_release_in_flight", "Updates in flight, by rollout.", ["rollout"]);
+const inFlight = gauge("muster_agent_release_updates_in_flight", "Updates in flight, by rollout.", ["rollout"]);
 
 /**
  * Ends the attempts past their deadline as failures of their rollouts; returns their number. Ends none while no gateway

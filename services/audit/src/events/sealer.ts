@@ -15,13 +15,17 @@ type Deps = { db: Database; log: Logger; now: () => Date; batchRows: number; bat
 // Enough that a batch is ready when a turn is free.
 const ahead = 2;
 
-const sealedRows = counter("audit_sealed_total", "Rows sealed into their chains");
-const rejectedRows = counter("audit_rejected_total", "Audit events that could not be sealed", ["service"]);
-const droppedRows = counter("audit_dropped_total", "Events without the organization that their action needs", [
-  "action",
+const sealedRows = counter("muster_audit_rows_sealed_total", "Rows sealed into their chains");
+const rejectedRows = counter("muster_audit_events_rejected_total", "Audit events that could not be sealed", [
+  "service",
 ]);
+const droppedRows = counter(
+  "muster_audit_events_dropped_total",
+  "Events without the organization that their action needs",
+  ["action"],
+);
 const batchRows = histogram(
-  "audit_seal_batch_rows",
+  "muster_audit_seal_batch_rows",
   "Messages in a sealed batch",
   [],
   [1, 2, 5, 10, 50, 100, 250, 500],

@@ -53,14 +53,19 @@ const fullScanMs = 10 * 60_000;
 const dayMs = 86_400_000;
 const thinMs = dayMs / 24;
 
-const made = counter("audit_checkpoints_total", "Checkpoints signed");
-const anchors = counter("audit_anchors_total", "Deployment anchors signed");
-const failures = counter("audit_checkpointer_failures_total", "Rounds of the checkpointer that failed", ["step"]);
+const made = counter("muster_audit_checkpoints_signed_total", "Checkpoints signed");
+const anchors = counter("muster_audit_anchors_signed_total", "Deployment anchors signed");
+const failures = counter("muster_audit_checkpointer_failures_total", "Rounds of the checkpointer that failed", [
+  "step",
+]);
 const contradictions = counter(
-  "audit_chain_contradictions_total",
+  "muster_audit_chain_contradictions_total",
   "Chains whose rows contradicted their newest external checkpoint: cut, restored or rebuilt",
 );
-const lastRound = gauge("audit_checkpointer_last_success_seconds", "Unix time of the last round without a failure");
+const lastRound = gauge(
+  "muster_audit_checkpointer_last_success_timestamp_seconds",
+  "Unix time of the last round without a failure",
+);
 
 /**
  * Signs checkpoints of chains that moved, hourly anchors, and copies both: one active over all replicas, by a lease.

@@ -44,15 +44,23 @@ type Chains = Awaited<ReturnType<typeof chainsFrom>>;
 
 export type Pass = { pruned: number; blocked: number };
 
-const prunedRows = counter("audit_retention_pruned_rows_total", "Rows deleted after their window, receipts written.");
-const archivedBytes = counter("audit_retention_archived_bytes_total", "Compressed bytes archived before deletion.");
-const failures = counter("audit_retention_failures_total", "Chunks that could not be pruned, by step.", ["step"]);
+const prunedRows = counter(
+  "muster_audit_retention_rows_pruned_total",
+  "Rows deleted after their window, receipts written.",
+);
+const archivedBytes = counter(
+  "muster_audit_retention_archived_bytes_total",
+  "Compressed bytes archived before deletion.",
+);
+const failures = counter("muster_audit_retention_failures_total", "Chunks that could not be pruned, by step.", [
+  "step",
+]);
 const blockedChains = gauge(
-  "audit_retention_blocked_chains",
+  "muster_audit_retention_blocked_chains",
   "Chains that are due and could not be pruned in the last pass.",
 );
 const lastPass = gauge(
-  "audit_retention_last_pass_timestamp_seconds",
+  "muster_audit_retention_last_success_timestamp_seconds",
   "Unix time at which the last pass over all chains ended.",
 );
 

@@ -62,9 +62,9 @@ const who = { caller: systemCaller("audit") };
 const leaseMs = pushTimeoutMs + 15_000;
 /** Shortest pause between checks while there is no active stream. */
 const idleMs = 5_000;
-const rowsCounter = counter("muster_audit_stream_rows_total", "Rows that streams' receivers accepted.");
+const rowsCounter = counter("muster_audit_stream_rows_sent_total", "Rows that streams' receivers accepted.");
 const refusedCounter = counter(
-  "muster_audit_stream_refusals_total",
+  "muster_audit_stream_batches_rejected_total",
   "Batches of streams that the receiver did not accept.",
 );
 const lagRows = gauge("muster_audit_stream_lag_rows", "Rows that the stream with the largest lag has yet to send.");

@@ -7,8 +7,8 @@ import { startVerifying, type VerifyCursor, type VerifyDeps, verifyPage } from "
 /** Times in milliseconds: between looks for jobs, until a silent holder has lost its job, between two saved places. */
 type Deps = VerifyDeps & { db: Database; log: Logger; pollMs?: number; staleMs?: number; saveMs?: number };
 
-const finished = counter("audit_verifications_total", "Verifications that ended", ["outcome"]);
-const verified = counter("audit_verified_rows_total", "Rows verified");
+const finished = counter("muster_audit_verifications_total", "Verifications that ended", ["outcome"]);
+const verified = counter("muster_audit_rows_verified_total", "Rows verified");
 
 /**
  * Works through verification jobs, one at a time in this process. A job whose process died continues in another from

@@ -270,8 +270,8 @@ describe("a reader", () => {
 /** Reads of rows so far, as this process counts its transactions. */
 async function reads(): Promise<number> {
   const { register: metrics } = await import("prom-client");
-  const { values } = (await metrics.getSingleMetric("muster_db_tx_seconds")?.get()) ?? { values: [] };
-  const name = "muster_db_tx_seconds_count";
+  const { values } = (await metrics.getSingleMetric("muster_db_transaction_duration_seconds")?.get()) ?? { values: [] };
+  const name = "muster_db_transaction_duration_seconds_count";
   return values.filter((v) => "metricName" in v && v.metricName === name).reduce((sum, { value }) => sum + value, 0);
 }
 

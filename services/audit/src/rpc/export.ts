@@ -26,7 +26,7 @@ type Deps = TenantReader & {
   copies(chainId: string): Promise<string[]>;
 };
 
-const exportedRows = counter("audit_exported_rows_total", "Rows sent in exports.", ["format"]);
+const exportedRows = counter("muster_audit_rows_exported_total", "Rows sent in exports.", ["format"]);
 const partBytes = 65_536;
 /** Milliseconds that an export waits for its turn. */
 const waitMs = 10_000;

@@ -1,7 +1,7 @@
 import { connectionOwner, type Who } from "@muster/db";
 import { AppError, fairPlaces, gauge } from "@muster/kit";
 
-const waitingBy = gauge("audit_searches_waiting", "Searches that wait for one of the slots", ["kind"]);
+const waitingBy = gauge("muster_audit_searches_queued", "Searches that wait for one of the slots", ["kind"]);
 
 export type SearchSlots = { run<T>(who: Who, search: () => Promise<T>): Promise<T> };
 

@@ -37,8 +37,11 @@ const acceptMs = 2_000;
 const reserveMs = 2_000;
 const retryDelaysMs = [200, 300, 400];
 
-const outcomes = counter("muster_live_queries_total", "Live queries by outcome.", ["outcome"]);
-const seconds = histogram("muster_live_query_seconds", "Duration of live queries that were answered.");
+const outcomes = counter("muster_device_logs_live_queries_total", "Live queries by outcome.", ["outcome"]);
+const seconds = histogram(
+  "muster_device_logs_live_query_duration_seconds",
+  "Duration of live queries that were answered.",
+);
 
 /**
  * Queries a device's agent through the gateway that holds its channel and returns the bytes of its answer. Throws

@@ -8,12 +8,15 @@ const everyMs = 3_600_000;
 const requestsEveryMs = 60_000;
 const dayMs = 86_400_000;
 
-const pruned = counter("muster_device_logs_pruned_total", "Rows that retention removed.", ["kind"]);
+const pruned = counter("muster_device_logs_rows_pruned_total", "Rows that retention removed.", ["kind"]);
 const failures = counter(
-  "muster_device_logs_upkeep_failures_total",
+  "muster_device_logs_maintenance_failures_total",
   "Runs of the partition and retention job that failed.",
 );
-const lastRun = gauge("muster_device_logs_upkeep_timestamp_seconds", "Unix time at which the job last succeeded.");
+const lastRun = gauge(
+  "muster_device_logs_maintenance_last_success_timestamp_seconds",
+  "Unix time at which the job last succeeded.",
+);
 
 export type Upkeep = { stop(): Promise<void>; run(): Promise<void> };
 

@@ -1,7 +1,7 @@
 import { AppError, counter } from "@muster/kit";
 
 const refusedCounter = counter(
-  "muster_device_log_flood_total",
+  "muster_device_logs_requests_rejected_total",
   "Requests refused because their device sends too much.",
 );
 

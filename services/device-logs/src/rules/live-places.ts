@@ -8,10 +8,12 @@ export type LivePlaces = {
   enter(deviceId: string, orgId: string): () => void;
 };
 
-const refused = counter("muster_live_queries_refused_total", "Live queries refused because too many were in flight.", [
-  "whose",
-]);
-const underWay = gauge("muster_live_queries_in_flight", "Live queries in flight.");
+const refused = counter(
+  "muster_device_logs_live_queries_rejected_total",
+  "Live queries refused because too many were in flight.",
+  ["limit"],
+);
+const underWay = gauge("muster_device_logs_live_queries_in_flight", "Live queries in flight.");
 
 /**
  * Limits of live queries in flight: a silent device holds one for 30 s, here and at the calling gateway, and many
@@ -25,8 +27,8 @@ export function livePlaces({ perOrganization, all }: { perOrganization: number; 
     organizations.add(orgId, change);
     underWay.set(devices.total);
   };
-  const refuse = (whose: string, error: AppError) => {
-    refused.inc({ whose });
+  const refuse = (limit: string, error: AppError) => {
+    refused.inc({ limit });
     return error;
   };
   return {

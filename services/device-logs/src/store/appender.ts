@@ -10,15 +10,15 @@ const defaults = { flushRows: 4_000, waitingRows: 100_000 };
 /** One flush is written while the next one gathers. */
 const maxFlights = 2;
 
-const rowsCounter = counter("muster_agent_log_rows_total", "Diagnostic log rows stored.");
+const rowsCounter = counter("muster_device_logs_rows_stored_total", "Diagnostic log rows stored.");
 const flushRows = histogram(
-  "muster_agent_log_flush_rows",
+  "muster_device_logs_insert_batch_rows",
   "Rows of one insert.",
   [],
   [1, 10, 50, 100, 500, 1_000, 2_000, 4_000],
 );
-const repeats = counter("muster_agent_log_repeats_total", "Requests with diagnostic logs that were stored before.");
-const waitingGauge = gauge("muster_agent_log_waiting_rows", "Rows that wait for the next insert.");
+const repeats = counter("muster_device_logs_repeats_total", "Requests with diagnostic logs that were stored before.");
+const waitingGauge = gauge("muster_device_logs_rows_queued", "Rows that wait for the next insert.");
 
 const conflict = () => new AppError("idempotency_conflict", "The Idempotency-Key was used for another request");
 

@@ -10,7 +10,7 @@ import { confirm, granted, type Refusal, type ReservedUse, release, reserve } fr
 
 export type Enrolled = CreatedDevice & { token: string };
 
-const enrollments = counter("identity_enrollments_total", "Enrollments by outcome.", ["outcome"]);
+const enrollments = counter("muster_identity_enrollments_total", "Enrollments by outcome.", ["outcome"]);
 const caller = systemCaller("identity");
 /** Failures after which it is unknown whether the device exists: the sweeper resolves them. */
 const unsure: readonly string[] = ["unavailable", "overloaded", "deadline_exceeded", "cancelled", "internal"];

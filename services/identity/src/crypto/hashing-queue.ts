@@ -31,8 +31,11 @@ export function hashingQueue({
   expectedMs?: number;
 }): HashingQueue {
   const lanes = createLanes<Job>();
-  const queued = gauge("identity_password_queue", "Password checks waiting or running");
-  const wait = gauge("identity_password_queue_seconds", "Estimated wait of a new password check, in seconds");
+  const queued = gauge("muster_identity_password_queue_checks", "Password checks waiting or running");
+  const wait = gauge(
+    "muster_identity_password_queue_wait_seconds",
+    "Estimated wait of a new password check, in seconds",
+  );
   let running = 0;
   let averageMs = expectedMs;
 

@@ -9,12 +9,12 @@ const pollMs = 50;
 const marginMs = 100;
 
 const waits = histogram(
-  "identity_revocation_wait_seconds",
+  "muster_identity_revocation_duration_seconds",
   "Time until every gateway had applied a change, or had lost its lease.",
   ["outcome"],
 );
 const unread = counter(
-  "identity_revocation_unread_total",
+  "muster_identity_revocation_ack_read_failures_total",
   "Times acknowledgements could not be read, so that a change waited for leases to end.",
 );
 

@@ -9,7 +9,7 @@ import type { DomainRow } from "../store/sso/domains.ts";
 
 type Who = { caller: Caller; meta: RequestMeta };
 
-const signIns = counter("identity_sso_sign_ins_total", "Round trips through identity providers by outcome.", [
+const signIns = counter("muster_identity_sso_logins_total", "Round trips through identity providers by outcome.", [
   "type",
   "outcome",
   "reason",

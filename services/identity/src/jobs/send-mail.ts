@@ -52,9 +52,9 @@ const cleanPolls = 60;
 const keepFinishedMs = 7 * 86_400_000;
 const system = { caller: systemCaller("identity") };
 
-const sent = counter("identity_mail_total", "Attempts to send mails, by outcome.", ["kind", "outcome"]);
-const waiting = gauge("identity_mail_waiting", "Mails that wait to be sent.");
-const poison = gauge("identity_mail_poison", "Mails of the last week that were dropped.");
+const sent = counter("muster_identity_mail_attempts_total", "Attempts to send mails, by outcome.", ["kind", "outcome"]);
+const waiting = gauge("muster_identity_mails_queued", "Mails that wait to be sent.");
+const poison = gauge("muster_identity_mails_dropped", "Mails of the last week that were dropped.");
 
 /** Milliseconds until the next try after this many: 5 s, doubled each time, at most an hour. */
 export const backOffMs = (attempts: number) => Math.min(3_600_000, 5_000 * 2 ** (attempts - 1));

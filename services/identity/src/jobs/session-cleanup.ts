@@ -9,7 +9,7 @@ const dayMs = 86_400_000;
 type Deps = { db: Database; retentionDays: number; log: Logger; now: () => Date };
 
 const removed = counter(
-  "identity_sessions_removed_total",
+  "muster_identity_sessions_removed_total",
   "Rows of ended sessions that were removed after their retention.",
 );
 

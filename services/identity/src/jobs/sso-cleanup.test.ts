@@ -253,8 +253,8 @@ describe("certificates of a SAML provider that expire", () => {
       ),
     );
     await warnOfExpiry(deps);
-    const { values } = await gauge("identity_sso_certificate_days", "").get();
-    expect(values.map(({ value }) => value)).toEqual([12]);
+    const { values } = await gauge("muster_identity_sso_certificate_expiry_seconds", "").get();
+    expect(values.map(({ value }) => value)).toEqual([12 * 86_400]);
   });
 });
 

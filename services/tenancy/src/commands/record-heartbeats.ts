@@ -19,14 +19,14 @@ const noFacts = -1;
 export type ToldHeartbeat = Heartbeat & { meta: RequestMeta };
 
 const batchSize = histogram(
-  "tenancy_heartbeats_per_batch",
+  "muster_tenancy_heartbeats_per_batch",
   "Heartbeats written in one transaction.",
   [],
   [1, 2, 5, 10, 25, 50, 100, 250, 500],
 );
 
 const lockedCounter = counter(
-  "tenancy_heartbeats_locked_total",
+  "muster_tenancy_heartbeats_dropped_total",
   "Heartbeats not written because another transaction held their device.",
 );
 

@@ -14,7 +14,7 @@ const emptyRestMs = 5_000;
 const batchRows = 1_000;
 const cleanEveryMs = 3_600_000;
 
-const offline = counter("tenancy_devices_gone_offline_total", "Devices that missed three heartbeats.");
+const offline = counter("muster_tenancy_devices_gone_offline_total", "Devices that missed three heartbeats.");
 
 /**
  * Finds devices that missed their heartbeats and emits their events; returns their number. Does nothing while another

@@ -7,7 +7,7 @@ const everyMs = 3_600_000;
 const dayMs = 86_400_000;
 const most = 100;
 
-const purged = counter("tenancy_tenants_purged_total", "Deleted tenants for which a purge event was emitted.");
+const purged = counter("muster_tenancy_tenants_purged_total", "Deleted tenants for which a purge event was emitted.");
 
 /**
  * Emits `tenancy.<organization|partner>.purged`, once, for each tenant that was deleted more than `days` ago; returns

@@ -23,7 +23,10 @@ export const nothingSettled: Floor = { settled: 0, delivered: Number.MAX_SAFE_IN
 
 const who = { caller: systemCaller("webhook-dispatcher") };
 
-export const deliveriesCounter = counter("muster_webhook_deliveries_queued_total", "Deliveries queued for events.");
+export const deliveriesCounter = counter(
+  "muster_webhook_dispatcher_deliveries_queued_total",
+  "Deliveries queued for events.",
+);
 
 /** Interval between checks when there is no backlog: a process that creates one notifies, unless it is killed. */
 const pollMs = 5_000;

@@ -40,8 +40,11 @@ export type Intake = {
 const storeMs = 5_000;
 const service = "webhook-dispatcher";
 
-const eventsCounter = counter("muster_webhook_intake_events_total", "Posted events, by path.", ["way"]);
-const batchesCounter = counter("muster_webhook_intake_batches_total", "Transactions that stored posted events.");
+const eventsCounter = counter("muster_webhook_dispatcher_intake_events_total", "Posted events, by path.", ["path"]);
+const batchesCounter = counter(
+  "muster_webhook_dispatcher_intake_batches_total",
+  "Transactions that stored posted events.",
+);
 
 type Waiting = {
   event: Accepted;
@@ -96,7 +99,7 @@ export function createIntake(deps: IntakeDeps): Intake {
     const isLeft = new Set(left);
     const stored = batch.filter(({ event }) => !isLeft.has(event));
     if (stored.length > 0) batchesCounter.inc();
-    eventsCounter.inc({ way: "direct" }, stored.length);
+    eventsCounter.inc({ path: "inline" }, stored.length);
     answer(stored, new Set(eventsOf(stored)), sends);
     return batch.filter(({ event }) => isLeft.has(event));
   };
@@ -112,8 +115,8 @@ export function createIntake(deps: IntakeDeps): Intake {
   const store = async (events: readonly Accepted[], sends: DirectSends | null): Promise<Set<Accepted>> => {
     const { plan, accepted, storedMs, stored } = await db.tx(who(), (tx) => write(tx, events, sends));
     batchesCounter.inc();
-    eventsCounter.inc({ way: "stream" }, plan.streamed.length);
-    eventsCounter.inc({ way: "direct" }, accepted.length - plan.streamed.length);
+    eventsCounter.inc({ path: "stream" }, plan.streamed.length);
+    eventsCounter.inc({ path: "inline" }, accepted.length - plan.streamed.length);
     if (beginLeased(plan, { stored: await stored, storedMs }, sends)) deps.wake();
     return new Set(accepted);
   };

@@ -22,9 +22,12 @@ export type KnownOrganizations = {
 /** Organizations and webhooks that a process remembers, together. */
 const mostKnown = 20_000;
 
-const knownGauge = gauge("muster_webhook_known_organizations", "Organizations at rest that this process remembers.");
+const knownGauge = gauge(
+  "muster_webhook_dispatcher_cached_organizations",
+  "Organizations at rest that this process remembers.",
+);
 const changedCounter = counter(
-  "muster_webhook_known_changed_total",
+  "muster_webhook_dispatcher_cached_organizations_stale_total",
   "Organizations that were not as this process remembered them when an event came.",
 );
 

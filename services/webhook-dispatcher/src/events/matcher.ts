@@ -19,14 +19,16 @@ export type MatcherDeps = BacklogDeps &
 
 const service = "webhook-dispatcher";
 const nothing: Counts = { queued: 0, now: 0, aside: 0 };
-const eventsCounter = counter("muster_webhook_events_total", "Events consumed from the stream, by outcome.", [
-  "outcome",
-]);
+const eventsCounter = counter(
+  "muster_webhook_dispatcher_events_matched_total",
+  "Events consumed from the stream, by outcome.",
+  ["outcome"],
+);
 const asideCounter = counter(
-  "muster_webhook_events_put_aside_total",
+  "muster_webhook_dispatcher_events_backlogged_total",
   "Events put in the backlog: of organizations with very many at once, a backlog or an ordered webhook.",
 );
-const batchSeconds = histogram("muster_webhook_match_seconds", "Duration of one batch of events.");
+const batchSeconds = histogram("muster_webhook_dispatcher_match_duration_seconds", "Duration of one batch of events.");
 
 /** Turns events of the stream into deliveries of the webhooks that subscribed to them; repeats change nothing. */
 export function startMatcher(bus: Pick<Bus, "consume">, deps: MatcherDeps): { stop(): Promise<void> } {

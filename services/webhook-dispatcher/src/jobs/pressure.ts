@@ -10,10 +10,15 @@ const lookMs = 500;
 const idleMs = 5_000;
 const waitMs = 250;
 
-const behindGauge = gauge("muster_webhook_organizations_behind", "Organizations whose events are refused at present.");
-const refusedCounter = counter("muster_webhook_intake_refused_total", "Posted events refused because others wait.", [
-  "code",
-]);
+const behindGauge = gauge(
+  "muster_webhook_dispatcher_organizations_throttled",
+  "Organizations whose events are refused at present.",
+);
+const refusedCounter = counter(
+  "muster_webhook_dispatcher_intake_events_rejected_total",
+  "Posted events refused because others wait.",
+  ["code"],
+);
 
 /**
  * Refuses events while deliveries that could be sent are not, so that no accepted event waits for long; until stopped.

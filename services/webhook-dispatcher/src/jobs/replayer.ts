@@ -14,7 +14,10 @@ const who = () => ({ caller: systemCaller("webhook-dispatcher") });
 /** Shortest and longest pause between checks while no replay is open; a notification ends the pause. */
 const leastMs = 1_000;
 const idleMs = 5_000;
-const replayedCounter = counter("muster_webhook_replayed_total", "Deliveries that replays queued.");
+const replayedCounter = counter(
+  "muster_webhook_dispatcher_deliveries_replayed_total",
+  "Deliveries that replays queued.",
+);
 
 /** Works on replays in chunks until stopped; of several replayers only one works on a replay at a time. */
 export function startReplayer(deps: ReplayerDeps): {

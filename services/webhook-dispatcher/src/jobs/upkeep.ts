@@ -23,10 +23,13 @@ const chunk = 1_000;
 const everyMs = { days: 3_600_000, deleted: 10_000, metrics: 15_000 };
 
 const oldestGauge = gauge(
-  "muster_webhook_oldest_due_seconds",
+  "muster_webhook_dispatcher_oldest_due_age_seconds",
   "Seconds since the oldest delivery that a sender may start fell due; one held up by its own receiver, organization or host does not count.",
 );
-const rowsGauge = gauge("muster_webhook_queue_rows", "Deliveries that must still be sent, as the planner estimates.");
+const rowsGauge = gauge(
+  "muster_webhook_dispatcher_queued_deliveries",
+  "Deliveries that must still be sent, as the planner estimates.",
+);
 
 /**
  * Creates partitions of coming days and drops old ones, removes deleted webhooks in steps, and keeps the queue's

@@ -66,9 +66,12 @@ const besideMin = 128;
 const service = "webhook-dispatcher";
 const who = () => ({ caller: systemCaller(service) });
 
-const attemptsCounter = counter("muster_webhook_attempts_total", "Attempts, by outcome.", ["outcome"]);
-const deadCounter = counter("muster_webhook_dead_letters_total", "Deliveries whose retries were exhausted.");
-const breakerCounter = counter("muster_webhook_breaker_opened_total", "Times that a webhook's breaker opened.");
+const attemptsCounter = counter("muster_webhook_dispatcher_attempts_total", "Attempts, by outcome.", ["outcome"]);
+const deadCounter = counter("muster_webhook_dispatcher_dead_letters_total", "Deliveries whose retries were exhausted.");
+const breakerCounter = counter(
+  "muster_webhook_dispatcher_breaker_opened_total",
+  "Times that a webhook's breaker opened.",
+);
 
 /** Stores outcomes in batches, again until the database takes them: an outcome is never dropped. */
 export function createFinisher(deps: FinisherDeps): Finisher {

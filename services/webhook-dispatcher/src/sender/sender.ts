@@ -55,11 +55,17 @@ const openPerPlace = 4;
 const lateMs = 100;
 const who = () => ({ caller: systemCaller("webhook-dispatcher") });
 
-const inFlightGauge = gauge("muster_webhook_in_flight", "Requests of this process in flight.");
-const claimedCounter = counter("muster_webhook_claimed_total", "Deliveries taken for an attempt.");
-const directCounter = counter("muster_webhook_direct_total", "Deliveries sent by the process that stored them.");
+const inFlightGauge = gauge("muster_webhook_dispatcher_requests_in_flight", "Requests of this process in flight.");
+const claimedCounter = counter(
+  "muster_webhook_dispatcher_deliveries_claimed_total",
+  "Deliveries taken for an attempt.",
+);
+const directCounter = counter(
+  "muster_webhook_dispatcher_deliveries_inline_total",
+  "Deliveries sent by the process that stored them.",
+);
 const releasedCounter = counter(
-  "muster_webhook_released_total",
+  "muster_webhook_dispatcher_deliveries_requeued_total",
   "Deliveries returned to the queue because their webhook changed before they were sent.",
 );
 

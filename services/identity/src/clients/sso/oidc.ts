@@ -47,7 +47,9 @@ const skewSeconds = 30;
 /** Deadline that all calls of one callback to a provider share. */
 const totalMs = 12_000;
 
-const asked = histogram("identity_sso_idp_seconds", "Time of a call to an identity provider.", ["call"]);
+const asked = histogram("muster_identity_sso_idp_request_duration_seconds", "Time of a call to an identity provider.", [
+  "call",
+]);
 
 /** The URL to which the browser is redirected for sign-in, and the values that the callback needs (RFC 7636, S256). */
 export async function authorizationRequest(

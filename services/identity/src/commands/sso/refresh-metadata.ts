@@ -13,9 +13,9 @@ const dayMs = 24 * hourMs;
 const batch = 20;
 const perPartner = 4;
 
-const leastDays = gauge(
-  "identity_sso_certificate_days",
-  "Days until the first active SAML provider has no valid certificate left; 31 when that is further away.",
+const leastSeconds = gauge(
+  "muster_identity_sso_certificate_expiry_seconds",
+  "Seconds until the first active SAML provider has no valid certificate left, in whole days; 31 days at most.",
 );
 
 type Deps = Pick<SsoDeps, "db" | "egress" | "judge" | "log" | "now">;
@@ -98,7 +98,8 @@ const fingerprints = (certificates: readonly StoredCertificate[]) =>
 export async function warnOfExpiry({ db, log, now }: Deps): Promise<void> {
   const at = now();
   const expiring = await expiringProviders(db, new Date(at.getTime() + 31 * dayMs));
-  leastDays.set(Math.min(31, ...expiring.map(({ saml_certificates }) => daysLeft(saml_certificates, at))));
+  const leastDays = Math.min(31, ...expiring.map(({ saml_certificates }) => daysLeft(saml_certificates, at)));
+  leastSeconds.set((leastDays * dayMs) / 1000);
   for (const row of expiring) {
     const days = daysLeft(row.saml_certificates, at);
     const due = warningAt(days);

@@ -29,9 +29,11 @@ const reading = { limits: responseLimits, validate: false };
 /** Characters of the base64 of as many bytes as are accepted, with line breaks. */
 const maxText = Math.ceil(responseLimits.bytes / 3) * 4 + 4_096;
 
-const took = histogram("identity_saml_verify_seconds", "Duration of the verification of a SAML response, by outcome.", [
-  "outcome",
-]);
+const took = histogram(
+  "muster_identity_saml_verification_duration_seconds",
+  "Duration of the verification of a SAML response, by outcome.",
+  ["outcome"],
+);
 
 /** The provider's response reports a failed authentication. */
 export class SamlStatus extends Error {
