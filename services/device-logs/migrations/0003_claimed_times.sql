@@ -3,8 +3,3 @@
 -- here. Null: the device's time is "timestamp".
 ALTER TABLE agent_log ADD COLUMN claimed_timestamp timestamptz(3);
 ALTER TABLE event_log ADD COLUMN claimed_timestamp timestamptz(3);
-
-UPDATE agent_log SET claimed_timestamp = "timestamp", "timestamp" = created_at
-WHERE "timestamp" > created_at + interval '24 hours';
-UPDATE event_log SET claimed_timestamp = "timestamp", "timestamp" = created_at
-WHERE "timestamp" > created_at + interval '24 hours';

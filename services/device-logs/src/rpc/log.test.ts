@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { create } from "@bufbuild/protobuf";
 import { timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
@@ -6,6 +7,7 @@ import { TenantChangedSchema } from "@muster/proto/muster/events/v1/tenancy_pb";
 import { toAppError } from "@muster/rpc";
 import { applyTenants } from "@muster/service";
 import { asOwner, callers, outcome } from "@muster/testing";
+import { migrations } from "../config.ts";
 import { readAgentLogs } from "../rules/entries.ts";
 import { logRequestOf } from "../rules/log-request.ts";
 import { logAppender } from "../store/appender.ts";
@@ -215,6 +217,27 @@ describe("a repeated request with diagnostic logs", () => {
 
 describe("rows dated more than a day ahead", () => {
   const ahead = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();
+
+  it("that an earlier version stored are sorted by their arrival, too", async () => {
+    const device = service.device();
+    const { deviceId } = device;
+    const agent = service.logs(service.agentOf(device));
+    for (const message of ["far", "right"]) await agent.appendAgentLogs({ deviceId, logs: [aLog({ message })] });
+    const far = "2099-01-01T00:00:00.000Z";
+    const migration = await readFile(new URL("0004_claimed_times_of_stored_rows.sql", migrations), "utf8");
+    await asOwner(service.database, async (owner) => {
+      await owner.query(
+        `UPDATE agent_log SET "timestamp" = '${far}' WHERE message = 'far' AND device_id = '${deviceId}'`,
+      );
+      await owner.query(migration);
+    });
+    const { logs } = await service.logs(service.readerOf(device)).listAgentLogs({ deviceId });
+    const shown = logs.map(({ message, timestamp }) => [message, timestamp && timestampDate(timestamp).toISOString()]);
+    expect(shown).toEqual([
+      ["right", expect.any(String)],
+      ["far", far],
+    ]);
+  });
 
   it("are kept with their own time and sorted by their arrival, diagnostic logs and events", async () => {
     const device = service.device();
