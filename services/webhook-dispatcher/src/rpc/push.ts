@@ -42,7 +42,17 @@ export function pushService({ egress, now, timeoutMs, slots }: PushDeps): Servic
         const body = Buffer.from(request.body);
         const { deliveryId, eventId, eventType, attempt, possibleDuplicate, secret } = request;
         const secrets = secret === "" ? [] : [secret];
-        const facts = { deliveryId, eventId, eventType, body, attempt, possibleDuplicate, secrets, userinfo };
+        const facts = {
+          messageId: eventId,
+          deliveryId,
+          eventId,
+          eventType,
+          body,
+          attempt,
+          possibleDuplicate,
+          secrets,
+          userinfo,
+        };
         const headers = requestHeaders({ ...facts, customHeaders: [] }, now());
         const { signal } = handler;
         const limits = { timeoutMs, keepBytes: 0, drainBytes: 65_536, signal };

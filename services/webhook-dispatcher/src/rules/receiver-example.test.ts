@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { uuidv7 } from "@muster/kit";
-import { requestHeaders } from "./request.ts";
+import { messageIdOf, requestHeaders } from "./request.ts";
 
 const example = fileURLToPath(new URL("../../../../docs/examples/webhook-receiver.mjs", import.meta.url));
 const page = fileURLToPath(new URL("../../../../docs/webhooks.md", import.meta.url));
@@ -35,6 +35,7 @@ async function post(given: string[], change: (name: string) => boolean = () => t
 const signed = (secrets: string[], now = new Date()) =>
   requestHeaders(
     {
+      messageId: messageIdOf(uuidv7(), uuidv7()),
       deliveryId: uuidv7(),
       eventId: uuidv7(),
       eventType: "device.online",

@@ -1,8 +1,10 @@
-import { createHmac } from "node:crypto";
+import { createHash, createHmac } from "node:crypto";
 import type { Header } from "./webhook.ts";
 import { isReservedHeader, maskedValue } from "./webhook.ts";
 
 export type SignedRequest = {
+  /** `webhook-id`: the same whenever this event is sent to this receiver. */
+  messageId: string;
   deliveryId: string;
   eventId: string;
   eventType: string;
@@ -17,6 +19,15 @@ export type SignedRequest = {
   userinfo: string | null;
 };
 
+/**
+ * `webhook-id` of an event at a webhook: the same over retries, replays and requeued deliveries, so that a receiver
+ * that ignores ids it has seen handles the event once. Made of both ids: organizations choose the ids of their own
+ * events, and one receiver may serve several of them.
+ */
+export function messageIdOf(webhookId: string, eventId: string): string {
+  return `msg_${createHash("sha256").update(`${webhookId}/${eventId}`).digest().subarray(0, 16).toString("base64url")}`;
+}
+
 /** Headers of stored attempts are rebuilt with this constant, too: another value needs a new constant. */
 const userAgent = "Service-Webhooks/1.0";
 
@@ -25,7 +36,7 @@ const userAgent = "Service-Webhooks/1.0";
  * which replace none of ours but `User-Agent`.
  */
 export function requestHeaders(request: SignedRequest, now: Date): string[] {
-  const { deliveryId, eventId, eventType, body, attempt, secrets } = request;
+  const { messageId, deliveryId, eventId, eventType, body, attempt, secrets } = request;
   const seconds = Math.floor(now.getTime() / 1_000);
   const own = request.customHeaders.filter(({ key }) => !isReservedHeader(key));
   const has = (name: string) => own.some(({ key }) => key.toLowerCase() === name);
@@ -43,7 +54,7 @@ export function requestHeaders(request: SignedRequest, now: Date): string[] {
     "X-Service-Attempt",
     String(attempt),
     "webhook-id",
-    deliveryId,
+    messageId,
     "webhook-timestamp",
     String(seconds),
   );
@@ -51,7 +62,7 @@ export function requestHeaders(request: SignedRequest, now: Date): string[] {
   if (secrets.length > 0) {
     const hmacs = secrets.map((secret) => `sha256=${hmac(secret, [`${seconds}.`, body]).toString("hex")}`);
     const standard = secrets.map((secret) => {
-      const input = [`${deliveryId}.${seconds}.`, body] as const;
+      const input = [`${messageId}.${seconds}.`, body] as const;
       return `v1,${hmac(standardKey(secret), input).toString("base64")}`;
     });
     headers.push("X-Service-Signature", hmacs[0] ?? "", "X-Service-Signature-Timestamp", String(seconds));
@@ -98,10 +109,17 @@ export function headersBeside({ sent, custom }: SentHeaders): string | null {
   return [...values, masked.join(" ")].join(";");
 }
 
-export type FirstAttempt = { deliveryId: string; eventId: string; eventType: string; startedAt: Date; beside: string };
+export type FirstAttempt = {
+  messageId: string;
+  deliveryId: string;
+  eventId: string;
+  eventType: string;
+  startedAt: Date;
+  beside: string;
+};
 
 /** `maskedHeaders` of a first attempt that was no possible duplicate, in the order in which jsonb keeps names. */
-export function headersOfFirst({ deliveryId, eventId, eventType, startedAt, beside }: FirstAttempt) {
+export function headersOfFirst({ messageId, deliveryId, eventId, eventType, startedAt, beside }: FirstAttempt) {
   const [ours = "", previous = "", standard = "", names = ""] = beside.split(";");
   const masked = names === "" ? [] : names.split(" ");
   const now = startedAt.getTime();
@@ -113,7 +131,7 @@ export function headersOfFirst({ deliveryId, eventId, eventType, startedAt, besi
     ["X-Service-Event-Type", eventType],
     ["X-Service-Timestamp", String(now)],
     ["X-Service-Attempt", "1"],
-    ["webhook-id", deliveryId],
+    ["webhook-id", messageId],
     ["webhook-timestamp", seconds],
     ...masked.map((name): [string, string] => [name, maskedValue]),
   ];

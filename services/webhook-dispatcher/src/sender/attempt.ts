@@ -1,6 +1,6 @@
 import { type Egress, EgressRefused, type Exchange } from "@muster/egress";
 import { answerText, unsafeMessage } from "../rules/answer.ts";
-import { requestHeaders } from "../rules/request.ts";
+import { messageIdOf, requestHeaders } from "../rules/request.ts";
 import { retryAfterMs, retryDelayMs } from "../rules/schedule.ts";
 import type { Outcome } from "../store/outcomes.ts";
 import type { Claimed, Payload } from "../store/queue.ts";
@@ -47,6 +47,7 @@ export async function attempt(
     const body = Buffer.from(payload.body);
     headers = requestHeaders(
       {
+        messageId: messageIdOf(claim.webhook_id, claim.event_id),
         deliveryId: claim.delivery_id,
         eventId: claim.event_id,
         eventType: payload.type,

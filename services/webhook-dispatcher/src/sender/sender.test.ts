@@ -2,6 +2,7 @@ import { createHmac } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import { uuidv7 } from "@muster/kit";
 import { until } from "@muster/testing";
+import { messageIdOf } from "../rules/request.ts";
 import { eventMessage } from "../testing/dispatcher.ts";
 import { ownDispatcher } from "../testing/own-dispatcher.ts";
 
@@ -43,13 +44,15 @@ describe("the sender", () => {
       "x-service-timestamp": expect.stringMatching(/^\d{13}$/),
       "x-service-attempt": "1",
       "x-own": "mine",
-      "webhook-id": delivery?.id,
+      "webhook-id": messageIdOf(webhook.id, id),
       "webhook-timestamp": seconds,
     });
     expect(got["x-service-possible-duplicate"]).toBeUndefined();
     const hex = createHmac("sha256", secret).update(`${seconds}.${body}`).digest("hex");
     expect(got["x-service-signature"]).toBe(`sha256=${hex}`);
-    const base64 = createHmac("sha256", secret).update(`${delivery?.id}.${seconds}.${body}`).digest("base64");
+    const base64 = createHmac("sha256", secret)
+      .update(`${messageIdOf(webhook.id, id)}.${seconds}.${body}`)
+      .digest("base64");
     expect(got["webhook-signature"]).toBe(`v1,${base64}`);
     expect(delivery).toMatchObject({ attempt: 1, response_status: 200, error_message: null });
     const { attempts } = await dispatcher

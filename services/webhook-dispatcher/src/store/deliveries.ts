@@ -2,7 +2,7 @@ import { type Database, type Query, sql, type Tx } from "@muster/db";
 import type { CallContext, Page } from "@muster/kit";
 import { inSight, type ListPage, readNewestPage } from "@muster/service";
 import type { Answer } from "../rules/delivery-filter.ts";
-import { headersOfFirst } from "../rules/request.ts";
+import { headersOfFirst, messageIdOf } from "../rules/request.ts";
 import { undelivered } from "./undelivered.ts";
 
 export type DeliveryStatus = "pending" | "delivered" | "failed" | "retrying";
@@ -136,7 +136,8 @@ export async function listAttempts(db: Database, who: CallContext, delivery: Del
           AND NOT EXISTS (SELECT FROM webhook_attempts WHERE delivery_id = ${id} AND created_at = ${createdAt})
         ORDER BY number`,
   );
-  const about = { deliveryId: id, eventId: delivery.event_id, eventType: delivery.event };
+  const { webhook_id: webhookId, event_id: eventId, event: eventType } = delivery;
+  const about = { messageId: messageIdOf(webhookId, eventId), deliveryId: id, eventId, eventType };
   return rows.map(({ headers: beside, ...row }) =>
     beside === null
       ? row

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { uuidv7 } from "@muster/kit";
 import { until } from "@muster/testing";
-import { headersBeside, headersOfFirst, maskedHeaders, requestHeaders } from "../rules/request.ts";
+import { headersBeside, headersOfFirst, maskedHeaders, messageIdOf, requestHeaders } from "../rules/request.ts";
 import type { Header } from "../rules/webhook.ts";
 import { eventMessage } from "../testing/dispatcher.ts";
 import { ownDispatcher } from "../testing/own-dispatcher.ts";
@@ -10,7 +10,12 @@ import { type Outcome, soleHeaders } from "./outcomes.ts";
 const { dispatcher, receiver } = ownDispatcher();
 
 const startedAt = new Date("2026-03-01T12:00:00.987Z");
-const ids = { deliveryId: uuidv7(), eventId: uuidv7(), eventType: "device.online" };
+const ids = {
+  messageId: messageIdOf(uuidv7(), uuidv7()),
+  deliveryId: uuidv7(),
+  eventId: uuidv7(),
+  eventType: "device.online",
+};
 
 function sent({ secrets = [], custom = [], userinfo = null }: Partial<Sent>) {
   const request = { ...ids, body: Buffer.from("{}"), attempt: 1, possibleDuplicate: false, secrets, userinfo };
