@@ -294,9 +294,13 @@ describe("the hub", () => {
     const channels = [await connect(a), await connect(b), await connect(c)];
     refused.add(a);
     away.add(b);
-    hub.recheck(() => true);
+    hub.recheckAll();
     await until("the revoked one to be closed", () => channels[0]?.closed.includes(4001));
     expect([channels[1]?.closed, channels[2]?.closed, hub.size]).toEqual([[], [], 2]);
+    // A change of the tenant may be what refuses them.
+    hub.recheck(({ agent }) => agent.id === b || agent.id === c);
+    await until("the one without an answer to be closed", () => channels[1]?.closed.includes(1013));
+    expect([channels[2]?.closed, hub.size]).toEqual([[], 1]);
   });
 
   it("asks again for the one device that changed, and for no other", async () => {

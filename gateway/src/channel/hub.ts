@@ -23,8 +23,13 @@ export type ChannelHub = {
   open(socket: WebSocket, agent: Agent, digest: string): void;
   /** Connects the channels to the bus once it is available. */
   attach(relay: Relay): void;
-  /** Checks again whether these agents are admitted, and closes the channels of those that are not. */
+  /**
+   * Checks again whether these agents are admitted, whose tenant changed, and closes the channels of those that are not,
+   * or of which identity cannot say.
+   */
   recheck(matches: (channel: { agent: Agent; digest: string }) => boolean): void;
+  /** Checks all agents again: a change may have been missed. While identity is unavailable their channels stay open. */
+  recheckAll(): void;
   /**
    * Checks one device now, whatever waits to be checked: its token may have been revoked. Closes its channel, too, when
    * identity does not answer in time.
@@ -79,6 +84,8 @@ export function createChannelHub(options: HubOptions): ChannelHub {
   let ticks = 0;
   let allGone: (() => void) | null = null;
   const stale = new Set<AgentChannel>();
+  /** Those whose agent may have been refused: without an answer they do not stay open. */
+  const changed = new Set<AgentChannel>();
   /** By device, not by channel: a new connection is no fresh start. */
   const unasked = new Map<string, number>();
   let rechecking = 0;
@@ -97,6 +104,7 @@ export function createChannelHub(options: HubOptions): ChannelHub {
     channel.leave();
     channel.abandon("connection_lost");
     stale.delete(channel);
+    changed.delete(channel);
     if (!isCurrent(channel)) return;
     channels.delete(channel.agent.id);
     channelsGauge.set(channels.size);
@@ -184,10 +192,12 @@ export function createChannelHub(options: HubOptions): ChannelHub {
   };
 
   const check = async (channel: AgentChannel): Promise<void> => {
+    const isChanged = changed.delete(channel);
     const answer = await isAdmitted(channel);
     if (answer === false) closeIfOpen(channel, "refused");
+    else if (answer === null && isChanged) closeIfOpen(channel, "unverified");
     // Identity is unavailable: the channel stays open for as long as the lease is held.
-    if (answer === null) setTimeout(() => isCurrent(channel) && later(channel), 5_000).unref();
+    else if (answer === null) setTimeout(() => isCurrent(channel) && later(channel), 5_000).unref();
   };
   /** What changed may be a revocation: without an answer the channel does not stay open. */
   const checkNow = async (channel: AgentChannel): Promise<void> => {
@@ -272,7 +282,15 @@ export function createChannelHub(options: HubOptions): ChannelHub {
       for (const channel of [...channels.values()]) closeIfOpen(channel, "unverified");
     },
     recheck(matches) {
-      for (const channel of channels.values()) if (matches(channel)) stale.add(channel);
+      for (const channel of channels.values()) {
+        if (!matches(channel)) continue;
+        changed.add(channel);
+        stale.add(channel);
+      }
+      checkNext();
+    },
+    recheckAll() {
+      for (const channel of channels.values()) stale.add(channel);
       checkNext();
     },
     async drain(spreadMs) {

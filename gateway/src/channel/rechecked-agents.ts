@@ -4,7 +4,7 @@ import type { ChannelHub } from "./hub.ts";
 /** An AgentCache that also rechecks the channels of the agents that it marks as stale. */
 export function recheckedAgents(
   agents: AgentCache,
-  channels: Pick<ChannelHub, "recheck" | "recheckDevice">,
+  channels: Pick<ChannelHub, "recheck" | "recheckAll" | "recheckDevice">,
 ): AgentCache {
   return {
     get: agents.get,
@@ -18,7 +18,7 @@ export function recheckedAgents(
     },
     dropAll() {
       agents.dropAll();
-      channels.recheck(() => true);
+      channels.recheckAll();
     },
     get size() {
       return agents.size;
