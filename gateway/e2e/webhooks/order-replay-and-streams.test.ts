@@ -168,6 +168,10 @@ describe("people limited to some sites", () => {
 describe("a stream of audit rows", () => {
   it("brings the rows of the organization to a webhook, signed and in order, and is paused and ended", async () => {
     const wanted = { name: "SIEM", type: "webhook", url: receiver.url, from: "start" };
+    for (const unusable of ["", "whsec_", "whsec_MDEyMzQ1Njc4OQ=="]) {
+      const { status, body } = await admin.call("POST", "/audit-logs/streams", { ...wanted, secret: unusable });
+      expect([status, body.details]).toMatchObject([400, { fieldErrors: { secret: [expect.any(String)] } }]);
+    }
     const created = await admin.call("POST", "/audit-logs/streams", wanted);
     expect([created.status, created.headers.get("cache-control")]).toEqual([201, "private, no-store"]);
     const { id, secret, ...shown } = created.body as { id: string; secret: string; orgId: string };
@@ -176,6 +180,7 @@ describe("a stream of audit rows", () => {
       name: "SIEM",
       type: "webhook",
       url: receiver.url,
+      secretStrength: "strong",
       status: "active",
     });
     const stream = async () => (await admin.call("GET", `/audit-logs/streams/${id}`)).body;

@@ -62,6 +62,7 @@ describe("a webhook", () => {
       name: "To the ticket desk",
       url: receiver.url,
       hasSecret: true,
+      secretStrength: "strong",
       events: ["device.online", "device.offline"],
       headers: [{ key: "X-Team", value: "***" }],
       status: "active",
@@ -325,6 +326,32 @@ describe("a webhook", () => {
     expect(await found("/webhooks?search=/two")).toEqual([pager]);
     expect(await found("/webhooks/all?search=page")).toEqual([pager]);
     expect(await found("/webhooks?search=%25")).toEqual([]);
+  });
+
+  it("shows a weak secret as such, and refuses one with which no library could verify", async () => {
+    const id = await newWebhook({ secret: "old" });
+    const strength = async () => (await admin.call("GET", `/webhooks/${id}`)).body.secretStrength;
+    expect(await strength()).toBe("weak");
+    const unusable = ["whsec_", "whsec_MDEyMzQ1Njc4OQ==", "whsec_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_"];
+    const asked = [
+      ["POST", "/webhooks", { name: "x", url: receiver.url, events: ["*"] }, unusable],
+      ["PATCH", `/webhooks/${id}`, {}, unusable],
+      ["POST", `/webhooks/${id}/rotate-secret`, {}, [...unusable, ""]],
+    ] as const;
+    for (const [method, path, body, secrets] of asked) {
+      for (const secret of secrets) {
+        const { status, body: answer } = await admin.call(method, path, { ...body, secret });
+        expect([status, path, answer.details]).toMatchObject([
+          400,
+          path,
+          { fieldErrors: { secret: [expect.any(String)] } },
+        ]);
+      }
+    }
+    await admin.call("POST", `/webhooks/${id}/rotate-secret`, {});
+    expect(await strength()).toBe("strong");
+    await admin.call("PATCH", `/webhooks/${id}`, { secret: null });
+    expect(await strength()).toBeNull();
   });
 
   it("signs with both secrets after a rotation", async () => {

@@ -16,6 +16,7 @@ import {
   timeOrNull,
   timeOut,
 } from "./schemas.ts";
+import { secretIn, secretStrength, strengthOf } from "./signing-secret.ts";
 
 const type = z.enum(["webhook", "archive"]);
 const status = z.enum(["active", "paused", "failed"]);
@@ -28,6 +29,7 @@ const stream = z
     type,
     url: z.string().nullable().meta({ description: "Userinfo and tokens in the query are omitted." }),
     status,
+    secretStrength,
     cursorSeq: z.int().meta({ description: "The last row that the receiver accepted." }),
     headSeq: z.int().meta({ description: "The last row of the chain." }),
     lagRows: z.int(),
@@ -81,7 +83,7 @@ const create = route({
     name: nameIn,
     type,
     url: z.string().min(1).max(4_096).optional().meta({ description: "For a webhook: HTTPS, to a public host." }),
-    secret: z.string().min(1).max(512).optional().meta({ description: "For a webhook; default: a generated one." }),
+    secret: secretIn.min(1).optional().meta({ description: "For a webhook; default: a generated one." }),
     from: z.enum(["now", "start"]).optional().meta({ description: "`start`: the first retained row. Default `now`." }),
   }),
   example: { orgId: exampleId, name: "Archive", type: "archive" },
@@ -158,6 +160,7 @@ function streamOf(message: Stream | undefined): z.input<typeof stream> {
     type: type.parse(message.type),
     url: message.url || null,
     status: status.parse(message.status),
+    secretStrength: strengthOf(message.secretStrength),
     cursorSeq,
     headSeq,
     lagRows: Math.max(0, headSeq - cursorSeq),

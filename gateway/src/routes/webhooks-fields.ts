@@ -2,6 +2,7 @@ import { isEventType } from "@muster/kit";
 import { z } from "zod";
 import type { CodedFault } from "../http/validate.ts";
 import { id, idOut, nameIn, objectOut, timeOut } from "./schemas.ts";
+import { secretIn, secretStrength } from "./signing-secret.ts";
 
 export const status = z.enum(["active", "paused", "failed"]);
 
@@ -20,6 +21,7 @@ export const webhook = z
     name: z.string(),
     url: z.string().meta({ description: "Userinfo and tokens in the query are omitted." }),
     hasSecret: z.boolean(),
+    secretStrength,
     events: z.array(z.string()),
     headers: z.array(headerOut),
     status,
@@ -105,11 +107,6 @@ export const url = z
   });
 /** Characters that a header's value may hold (RFC 9110, section 5.5). */
 const headerText = /^[\t\x20-\x7e]*$/;
-export const secret = z
-  .string()
-  .max(512)
-  .regex(headerText, "At most 512 ASCII characters")
-  .meta({ description: "Signs each request; visible ASCII." });
 export const events = z
   .array(z.string().max(100))
   .min(1)
@@ -138,7 +135,7 @@ export const newWebhook = z.object({
   orgId: id.optional().meta({ description: "Required unless the caller belongs to one organization." }),
   name: nameIn,
   url,
-  secret: secret.nullish(),
+  secret: secretIn.nullish(),
   events,
   headers: headers.optional(),
   ordered: z.boolean().optional(),
@@ -147,7 +144,7 @@ export const newWebhook = z.object({
 export const patch = z.object({
   name: nameIn.optional(),
   url: url.optional(),
-  secret: secret.nullish().meta({ description: "Null removes it: requests are no longer signed." }),
+  secret: secretIn.nullish().meta({ description: "Null removes it: requests are no longer signed." }),
   events: events.optional(),
   headers: headers.optional(),
   status: status.optional(),

@@ -1,6 +1,7 @@
 import type { EndpointHealth, RetryPolicy, Webhook } from "@muster/proto/muster/webhook/v1/webhook_pb";
 import type { z } from "zod";
 import { timeOf, timeOrNull } from "./schemas.ts";
+import { strengthOf } from "./signing-secret.ts";
 import { health, type retryPolicy, status, type webhook } from "./webhooks-fields.ts";
 
 export function webhookOf(message: Webhook | undefined): z.input<typeof webhook> {
@@ -11,6 +12,7 @@ export function webhookOf(message: Webhook | undefined): z.input<typeof webhook>
     name: message.name,
     url: message.url,
     hasSecret: message.hasSecret,
+    secretStrength: strengthOf(message.secretStrength),
     events: message.events,
     headers: message.headers.map(({ key, value }) => ({ key, value })),
     status: status.parse(message.status),

@@ -16,18 +16,9 @@ import {
   timeOrNull,
   timeOut,
 } from "./schemas.ts";
+import { secretIn } from "./signing-secret.ts";
 
-import {
-  deliveryStats,
-  eventType,
-  health,
-  newWebhook,
-  patch,
-  paths,
-  secret,
-  status,
-  webhook,
-} from "./webhooks-fields.ts";
+import { deliveryStats, eventType, health, newWebhook, patch, paths, status, webhook } from "./webhooks-fields.ts";
 import { healthOf, webhookOf } from "./webhooks-replies.ts";
 
 const tag = "Webhooks";
@@ -207,7 +198,7 @@ const rotate = route({
     "The previous secret signs beside the new one until `previousSecretUntil`: in `webhook-signature`, and as `X-Service-Signature-Previous`. A second rotation ends the first one's overlap.",
   params: idParams,
   body: z.object({
-    secret: secret.min(1).optional().meta({ description: "Default: a generated one." }),
+    secret: secretIn.min(1).optional().meta({ description: "Default: a generated one." }),
     graceSeconds: z
       .int()
       .min(0)

@@ -96,6 +96,7 @@ export {
   parseVerifier,
   signNote,
 } from "./signed-note.ts";
+export { type SecretStrength, signingSecretFault, strengthOfSealed } from "./signing-secret.ts";
 export { isTimezone } from "./timezone.ts";
 export { busTls, type TlsFiles, type TlsMaterial, type TlsPaths, tlsFiles } from "./tls-files.ts";
 export {

@@ -25,6 +25,8 @@ export const isSealed = (bytes: Buffer): boolean => bytes[0] === bareKey || byte
 /** Envelope forms: 1 used the key itself, 2 uses a key derived from it for one purpose. Both open, 2 is made. */
 const bareKey = 1;
 const derivedKey = 2;
+const nonceBytes = 12;
+const tagBytes = 16;
 
 /**
  * Secrets at rest. Envelope: form (1 byte) ‖ key id length (1) ‖ key id ‖ nonce (12) ‖ tag (16) ‖ ciphertext. `keys` is
@@ -46,7 +48,7 @@ export function secretBox(keys: string, purpose: string): SecretBox {
   return {
     keyId: first.id,
     seal(plain, place) {
-      const nonce = randomBytes(12);
+      const nonce = randomBytes(nonceBytes);
       const cipher = createCipheriv("aes-256-gcm", first.derived, nonce);
       cipher.setAAD(Buffer.from(place));
       const body = Buffer.concat([cipher.update(plain), cipher.final()]);
@@ -60,10 +62,10 @@ export function secretBox(keys: string, purpose: string): SecretBox {
         throw new Error(`secret in ${place} is sealed under an unknown key`);
       }
       const key = form === bareKey ? entry.bare : entry.derived;
-      const decipher = createDecipheriv("aes-256-gcm", key, rest.subarray(0, 12));
+      const decipher = createDecipheriv("aes-256-gcm", key, rest.subarray(0, nonceBytes));
       decipher.setAAD(Buffer.from(place));
-      decipher.setAuthTag(rest.subarray(12, 28));
-      return Buffer.concat([decipher.update(rest.subarray(28)), decipher.final()]);
+      decipher.setAuthTag(rest.subarray(nonceBytes, nonceBytes + tagBytes));
+      return Buffer.concat([decipher.update(rest.subarray(nonceBytes + tagBytes)), decipher.final()]);
     },
     isCurrent(envelope) {
       const { form, id } = parts(envelope);
@@ -71,6 +73,9 @@ export function secretBox(keys: string, purpose: string): SecretBox {
     },
   };
 }
+
+/** Length of what an envelope holds; nothing is opened. */
+export const sealedBytes = (envelope: Buffer): number => parts(envelope).rest.length - nonceBytes - tagBytes;
 
 function parts(envelope: Buffer): { form: number; id: string; rest: Buffer } {
   const idLength = envelope[1] ?? 0;

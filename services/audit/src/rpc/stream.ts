@@ -3,7 +3,7 @@ import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { Tx } from "@muster/db";
-import { AppError, type CallContext, isUuid, type SecretBox, uuidv7 } from "@muster/kit";
+import { AppError, type CallContext, isUuid, type SecretBox, strengthOfSealed, uuidv7 } from "@muster/kit";
 import { StreamSchema, StreamService } from "@muster/proto/muster/audit/v1/stream_pb";
 import { callContext } from "@muster/rpc";
 import {
@@ -200,5 +200,6 @@ function toMessage(row: StreamRow & StreamLag) {
     ...(row.status === "active" && row.failures > 0 ? { nextAttemptAt: timestampFromDate(row.next_attempt_at) } : {}),
     createdBy: row.created_by,
     createdAt: timestampFromDate(row.created_at),
+    secretStrength: row.secret_sealed === null ? "" : strengthOfSealed(row.secret_sealed),
   });
 }

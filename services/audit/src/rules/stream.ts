@@ -1,5 +1,13 @@
 import { createHash } from "node:crypto";
-import { AppError, type Counts, type FieldErrors, nameFault, shareIn, validationError } from "@muster/kit";
+import {
+  AppError,
+  type Counts,
+  type FieldErrors,
+  nameFault,
+  shareIn,
+  signingSecretFault,
+  validationError,
+} from "@muster/kit";
 import type { ChainRow } from "./chain-row.ts";
 import { renderRow } from "./export-line.ts";
 
@@ -14,8 +22,6 @@ export type StreamFields = { name: string; type: StreamType; url: string; secret
 export const batchRows = 100;
 const batchBytes = 262_144;
 
-const visibleText = /^[\x20-\x7e]*$/;
-
 /** The fields of a new stream. Throws `validation_failed` naming each bad field; the URL is judged elsewhere. */
 export function newStream(input: StreamInput, hasArchive: boolean): StreamFields {
   const errors: FieldErrors = {};
@@ -28,7 +34,8 @@ export function newStream(input: StreamInput, hasArchive: boolean): StreamFields
   if (type === "archive" && input.url !== "") errors.url = ["Only for a webhook"];
   if (type === "archive" && input.secret !== "") errors.secret = ["Only for a webhook"];
   if (type === "webhook" && input.url === "") errors.url = ["Required"];
-  if (input.secret.length > 512 || !visibleText.test(input.secret)) errors.secret = ["At most 512 ASCII characters"];
+  const secretFault = signingSecretFault(input.secret);
+  if (secretFault) errors.secret = [secretFault];
   if (Object.keys(errors).length > 0 || !type) throw validationError(errors);
   return { name, type, url: input.url, secret: input.secret };
 }

@@ -1,5 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { strengthOfSealed } from "@muster/kit";
 import { type Webhook, WebhookSchema } from "@muster/proto/muster/webhook/v1/webhook_pb";
 import { maskedValue, shownStatus } from "../rules/webhook.ts";
 import type { EndpointCounters, WebhookRow } from "../store/webhooks.ts";
@@ -19,6 +20,7 @@ export function webhookMessage(row: WebhookRow, counters: EndpointCounters = noC
     name: row.name,
     url: row.url_shown,
     hasSecret: row.secret_sealed !== null,
+    secretStrength: row.secret_sealed === null ? "" : strengthOfSealed(row.secret_sealed),
     events: row.events,
     headers: row.header_names.map((key) => ({ key, value: maskedValue })),
     status: shownStatus(row.status),

@@ -61,6 +61,7 @@ describe("a new webhook", () => {
       "validation_failed headers",
     ],
     ["with a secret of 513 characters", { secret: "s".repeat(513) }, "validation_failed secret"],
+    ["with a secret that no library can use", { secret: "whsec_no-base64" }, "validation_failed secret"],
   ])("%s: %s", (_what, change, expected) => {
     expect(refusal(() => newWebhook({ ...good, ...change }))).toBe(expected);
   });

@@ -1,4 +1,4 @@
-import { AppError, type FieldErrors, isEventType, nameFault, validationError } from "@muster/kit";
+import { AppError, type FieldErrors, isEventType, nameFault, signingSecretFault, validationError } from "@muster/kit";
 
 export type Header = { key: string; value: string };
 
@@ -39,7 +39,6 @@ export const anyEvent = "*";
 
 const maxHeaders = 20;
 const maxHeaderValue = 2_000;
-const maxSecret = 512;
 // RFC 9110, 5.6.2.
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/;
 const headerText = /^[\t\x20-\x7e]*$/;
@@ -146,7 +145,8 @@ function nameOf(text: string, errors: FieldErrors): string {
 
 function secretOf(text: string, errors: FieldErrors): string | null {
   if (text === "") return null;
-  if (text.length > maxSecret || !headerText.test(text)) errors.secret = [`At most ${maxSecret} ASCII characters`];
+  const fault = signingSecretFault(text);
+  if (fault) errors.secret = [fault];
   return text;
 }
 

@@ -43,7 +43,7 @@ export function ChangeWebhook({ of: webhook, onClose, onDone }: ChangeWebhookPro
           </Field>
           <Field
             label="Secret"
-            hint="Empty: it stays. Required again for an address on another host."
+            hint="Empty: it stays. Required again for an address on another host. Rotating generates a strong one."
             faults={faultsOf("secret")}
           >
             <input name="secret" type="password" maxLength={512} autoComplete="off" />

@@ -20,6 +20,17 @@ import { DeliveryChart } from "./delivery-chart.tsx";
 import { EventExamples } from "./event-examples.tsx";
 import { Replays } from "./replays.tsx";
 
+const signedText = ({
+  hasSecret,
+  secretStrength,
+}: {
+  hasSecret: boolean;
+  secretStrength: "weak" | "strong" | null;
+}) => {
+  if (!hasSecret) return "no: rotate the secret to get one";
+  return secretStrength === "weak" ? "yes, by a weak secret: rotate it to get a generated one" : "yes";
+};
+
 /** One webhook: its endpoint's health, its deliveries, and what can be done with it. */
 export function WebhookPage() {
   const { id } = useParams({ strict: false }) as { id: string };
@@ -101,7 +112,7 @@ export function WebhookPage() {
             ["Delivered", stats.delivered.toLocaleString()],
             ["Waiting", (stats.pending + stats.retrying).toLocaleString()],
             ["Failed permanently", stats.failed.toLocaleString()],
-            ["Signed", data.hasSecret ? "yes" : "no: set a secret"],
+            ["Signed", signedText(data)],
             ["Order", data.ordered ? "one at a time" : "as they come"],
             ["Events", data.events.join(", ")],
           ]}
