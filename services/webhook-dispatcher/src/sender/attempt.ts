@@ -104,7 +104,8 @@ function nextOf(
   delivered: boolean,
 ): Outcome["next"] {
   if (delivered) return { status: "delivered" };
-  if (final) return { status: "failed" };
+  // 410 Gone: the webhook fails with it, so that no retry would be sent.
+  if (final || exchange?.status === 410) return { status: "failed" };
   const asked = exchange?.status ? retryAfterMs(exchange.status, exchange.headers["retry-after"], deps.now()) : null;
   const jitter = (deps.random() * deps.jitterPercent) / 100;
   const delayMs = retryDelayMs(endpoint?.retryPolicy ?? null, failures, asked, jitter);

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import { uuidv7 } from "@muster/kit";
-import { until } from "@muster/testing";
+import { outcome, until } from "@muster/testing";
 import { eventMessage } from "../testing/dispatcher.ts";
 import { ownDispatcher } from "../testing/own-dispatcher.ts";
 import { ownSenders } from "../testing/own-senders.ts";
@@ -117,6 +117,39 @@ describe("a change between two attempts", () => {
   }, 90_000);
 });
 
+describe("an open delivery", () => {
+  it.each(["disabled", "error"])("of a webhook that is %s keeps its state, without a next attempt", async (stored) => {
+    receiver.answer((_request, response) => void response.writeHead(503).end());
+    const { webhook, admin, patch } = await queued();
+    start();
+    const { id } = await status(webhook.id, "retrying");
+    const shown = async () => {
+      const { delivery } = await dispatcher.deliveries(admin).getDelivery({ webhookId: webhook.id, id });
+      const listed = await dispatcher.deliveries(admin).listDeliveries({ webhookId: webhook.id });
+      expect(listed.deliveries[0]?.nextAttemptAt).toEqual(delivery?.nextAttemptAt);
+      return [delivery?.status, delivery?.nextAttemptAt !== undefined];
+    };
+    await dispatcher.change("UPDATE webhooks SET status = $2, generation = generation + 1 WHERE id = $1", [
+      webhook.id,
+      stored,
+    ]);
+    expect(await shown()).toEqual(["retrying", false]);
+    receiver.answer((_request, response) => void response.end());
+    await patch({ status: "active" });
+    await status(webhook.id, "delivered");
+  });
+
+  it("of a deleted webhook is gone with it", async () => {
+    receiver.answer((_request, response) => void response.writeHead(503).end());
+    const { webhook, admin } = await queued();
+    start();
+    const { id } = await status(webhook.id, "retrying");
+    await dispatcher.webhooks(admin).deleteWebhook({ id: webhook.id });
+    const found = dispatcher.deliveries(admin).getDelivery({ webhookId: webhook.id, id });
+    expect(await outcome(found)).toMatch(/_not_found/);
+  });
+});
+
 describe("an URL that turned unsafe after it was stored", () => {
   it.each([
     "https://169.254.169.254/latest",
@@ -150,7 +183,8 @@ describe("an answer", () => {
     receiver.answer((_request, response) => void response.writeHead(410).end());
     const { webhook, admin, patch } = await queued();
     start();
-    await status(webhook.id, "retrying");
+    const gone = await status(webhook.id, "failed");
+    expect(gone).toMatchObject({ attempt: 1, error_message: "The receiver answered 410" });
     expect((await dispatcher.webhooks(admin).getWebhook({ id: webhook.id })).webhook?.status).toBe("failed");
     const rows = await dispatcher.rows<{ n: number }>(
       // Webhooks of the tests before may still have retries to be answered with 410, too.
@@ -161,7 +195,10 @@ describe("an answer", () => {
     expect(rows[0]?.n).toBe(1);
     receiver.answer((_request, response) => void response.end());
     await patch({ status: "active" });
-    await status(webhook.id, "delivered");
+    await dispatcher.deliveries(admin).retryDelivery({ webhookId: webhook.id, id: gone.id });
+    await until("the retry to be delivered", async () =>
+      (await dispatcher.deliveriesOf(webhook.id)).some((row) => row.status === "delivered"),
+    );
   });
 
   it("3xx is a failure, and its target gets no request", async () => {

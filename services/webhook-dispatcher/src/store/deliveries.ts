@@ -46,8 +46,14 @@ export type AttemptRow = {
   error_message: string | null;
 };
 
+/** Null while the webhook is paused, failed or stopped: its deliveries wait, and go on when it is active. */
+const nextAttemptAt = sql`CASE WHEN t.next_attempt_at IS NOT NULL AND EXISTS (
+    SELECT FROM webhooks w
+    WHERE w.id = t.webhook_id AND w.status = 'active' AND w.stopped_at IS NULL AND w.deleted_at IS NULL
+  ) THEN t.next_attempt_at END AS next_attempt_at`;
+
 const columns = sql`t.id, t.created_at, t.webhook_id, t.org_id, t.partner_id, t.event_id, t.event, t.origin, t.status,
-  t.attempt, t.next_attempt_at, t.delivered_at, t.response_status, t.response_body, t.response_time_ms, t.error_code,
+  t.attempt, ${nextAttemptAt}, t.delivered_at, t.response_status, t.response_body, t.response_time_ms, t.error_code,
   t.error_message`;
 
 const body = sql`(SELECT e.body FROM webhook_events e
