@@ -32,6 +32,9 @@ const byNpm: Start = {
   signal: "SIGTERM",
 };
 
+/** What a person types; npm passes Ctrl-C's signal on to what it started. */
+const typed: Start = { program: "npm", args: ["start"], signal: "SIGINT" };
+
 async function killedOnce(
   isTime: (said: string, processes: readonly string[]) => boolean,
   { program, args, env, signal, first }: Start = alone,
@@ -77,6 +80,11 @@ describe("nothing of a cluster outlives its killed launcher", () => {
 
   it("that npm left running after a stop signal", async () => {
     const dataDir = await killedOnce((said) => said.includes("Muster is ready"), byNpm);
+    await until("all of it to end", () => processesOf(dataDir).length === 0, 60_000);
+  }, 240_000);
+
+  it("whose npm got an interrupt of its own, not from a terminal", async () => {
+    const dataDir = await killedOnce((said) => said.includes("Muster is ready"), typed);
     await until("all of it to end", () => processesOf(dataDir).length === 0, 60_000);
   }, 240_000);
 });

@@ -1,3 +1,4 @@
+import { getPriority } from "node:os";
 import { describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
 import { hashingWorker } from "./hashing-worker.ts";
@@ -20,7 +21,7 @@ describe("the hashing process", () => {
     await until("the process has ended", () => worker.pid() === null && !isAlive(first));
     expect(await worker.scrypt(derivation)).toEqual(key);
     expect(worker.pid()).not.toBe(first);
-    worker.close();
+    await worker.close();
   });
 
   it("stays alive while derivations arrive", async () => {
@@ -29,6 +30,23 @@ describe("the hashing process", () => {
     const first = worker.pid();
     await Promise.all([worker.scrypt(derivation), worker.scrypt(derivation)]);
     expect(worker.pid()).toBe(first);
-    worker.close();
+    await worker.close();
+  });
+
+  it("has the service's priority: sign-in starves no sooner than other requests", async () => {
+    const worker = hashingWorker(1, 60_000);
+    await worker.scrypt(derivation);
+    expect(getPriority(worker.pid() ?? 0)).toBe(getPriority());
+    await worker.close();
+  });
+
+  it("is gone when closed, also within a derivation", async () => {
+    const worker = hashingWorker(1, 60_000);
+    const lost = worker.scrypt({ ...derivation, logN: 20 });
+    const refused = expect(lost).rejects.toThrow("Service is temporarily unavailable");
+    const pid = worker.pid() ?? 0;
+    await worker.close();
+    expect(isAlive(pid)).toBe(false);
+    await refused;
   });
 });

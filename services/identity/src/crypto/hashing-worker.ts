@@ -1,4 +1,5 @@
 import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { AppError } from "@muster/kit";
 
@@ -9,7 +10,8 @@ export type HashingWorker = {
   scrypt(derivation: Derivation): Promise<Buffer>;
   /** Process id; null while there is no process. */
   pid(): number | null;
-  close(): void;
+  /** Ends the process at once, also within a derivation, and resolves when it is gone. */
+  close(): Promise<void>;
 };
 
 type Pending = { resolve(key: Buffer): void; reject(error: Error): void };
@@ -18,7 +20,7 @@ type Answer = { id: number; key: Uint8Array } | { id: number; error: string };
 const script = fileURLToPath(new URL("../../hashing-child.mjs", import.meta.url));
 
 /**
- * scrypt in a process of its own (`docs/decisions/0016-password-hashing-in-a-process-of-its-own.md`), started by a
+ * scrypt in a process of its own (`docs/decisions/0016-password-hashing-in-a-child-process.md`), started by a
  * derivation when there is none, and ended after `idleMs` without one: its 45 MB are used only while users sign in. It
  * does not keep its parent process alive.
  */
@@ -35,7 +37,6 @@ export function hashingWorker(threads: number, idleMs = 60_000): HashingWorker {
 
   const start = (): ChildProcess => {
     const started = fork(script, [], {
-      detached: true,
       serialization: "advanced",
       execArgv: [],
       // The process inherits neither the service's settings nor the tests' loader.
@@ -83,9 +84,13 @@ export function hashingWorker(threads: number, idleMs = 60_000): HashingWorker {
       });
     },
     pid: () => child?.pid ?? null,
-    close() {
+    async close() {
       clearTimeout(resting);
-      if (child?.connected) child.disconnect();
+      const ending = child;
+      if (!ending || ending.exitCode !== null || ending.signalCode !== null) return;
+      ending.ref();
+      ending.kill("SIGKILL");
+      await once(ending, "exit");
     },
   };
 }

@@ -18,7 +18,7 @@ export type Passwords = {
   verify(password: string, stored: StoredHash | (() => Promise<StoredHash>), waiting?: Waiting): Promise<boolean>;
   /** Whether a stored hash has weaker parameters than today's. */
   isStale(stored: string): boolean;
-  close(): void;
+  close(): Promise<void>;
 };
 
 const r = 8;
@@ -28,8 +28,8 @@ const keyBytes = 32;
 const expectedMs = 400;
 
 /**
- * scrypt (RFC 7914) in a bounded queue: one check costs 0.4 s of a core at log N 17, so few run at a time, in a process
- * of lower priority than those that answer requests.
+ * scrypt (RFC 7914) in a bounded queue: one check costs 0.4 s of a core at log N 17, so few run at a time, in a child
+ * process of the service's own priority: one of a lower priority starves on a busy machine.
  */
 export function passwords(options: { logN: number; queueMax: number; concurrency?: number }): Passwords {
   const concurrency = options.concurrency || Math.max(1, availableParallelism() - 1);
