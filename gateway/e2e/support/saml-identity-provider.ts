@@ -18,6 +18,7 @@ export async function startSamlIdp(cluster: Cluster) {
   const entityId = `${origin}/metadata`;
   let current: SamlAccount = { nameId: "", email: "", name: "" };
   let signing = await newSigningKey();
+  let served: string | Buffer | null = null;
   let change: (options: Record<string, unknown>) => Record<string, unknown> = (options) => options;
 
   /** A signed response to a request, as another library makes it. */
@@ -60,7 +61,7 @@ export async function startSamlIdp(cluster: Cluster) {
     const answer = async () => {
       if (incoming.url === "/metadata") {
         response.setHeader("content-type", "application/samlmetadata+xml");
-        response.end(metadata());
+        response.end(served ?? metadata());
         return;
       }
       const { request, relayState } = await parsed(incoming.url ?? "");
@@ -92,6 +93,10 @@ export async function startSamlIdp(cluster: Cluster) {
     /** Changes the library's options from now on; no argument restores them. */
     alter(next: typeof change = (options) => options) {
       change = next;
+    },
+    /** Serves this in place of the metadata from now on; no argument restores it. */
+    publish(document: string | Buffer | null = null) {
+      served = document;
     },
     async rotate() {
       signing = await newSigningKey();

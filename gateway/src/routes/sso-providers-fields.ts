@@ -79,6 +79,8 @@ export const ssoProvider = z
   .meta({ id: "SsoProvider" });
 
 const url = () => z.string().trim().max(500).nullish();
+/** Of metadata of 1 MiB, its quotes and line breaks escaped. */
+export const providerBodyLimitBytes = 2.5 * 1024 * 1024;
 const claim = () => z.string().trim().min(1).max(255);
 
 export const fields = {
@@ -118,7 +120,7 @@ export const fields = {
   samlMetadataUrl: url().meta({ description: "Read before anything is written, and daily from then on." }),
   samlMetadataXml: z
     .string()
-    .max(262_144)
+    .max(1_048_576)
     .nullish()
     .meta({ description: "Fills in entity id, SSO URL and certificates where the body does not name them." }),
   samlWantEncrypted: z

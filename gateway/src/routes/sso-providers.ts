@@ -2,7 +2,17 @@ import { z } from "zod";
 import { type Route, route } from "../route.ts";
 import { maskOf } from "./field-mask.ts";
 import { exampleId, id, idParams, listQuery, nameIn, pageOf, pagination, paginationOf, success } from "./schemas.ts";
-import { changes, fields, inputOf, mapping, paths, ssoProvider, status, type } from "./sso-providers-fields.ts";
+import {
+  changes,
+  fields,
+  inputOf,
+  mapping,
+  paths,
+  providerBodyLimitBytes,
+  ssoProvider,
+  status,
+  type,
+} from "./sso-providers-fields.ts";
 import { presetOf, providerOf } from "./sso-providers-replies.ts";
 
 const tag = "Single sign-on";
@@ -104,7 +114,7 @@ const create = route({
     clientSecret: "as the provider gave it",
     defaultRoleId: exampleId,
   },
-  bodyLimitBytes: 512 * 1024,
+  bodyLimitBytes: providerBodyLimitBytes,
   idempotent: true,
   status: 201,
   reply: ssoProvider,
@@ -137,7 +147,7 @@ const update = route({
   params: idParams,
   body: changes,
   example: { allowedDomains: "acme.example", enforceSSO: true },
-  bodyLimitBytes: 512 * 1024,
+  bodyLimitBytes: providerBodyLimitBytes,
   reply: ssoProvider,
   errors: [...judged, "no_updates", "sso_provider_not_found", "sso_incomplete_provider"],
   async handle({ params, body, rpc }, { services }) {

@@ -157,7 +157,7 @@ describe("metadata of a SAML provider", () => {
       ({ entityId }) => metadataOf(entityId, [next]).replace(`${origin}/sso`, "https://10.0.0.1/sso"),
       /not public/,
     ],
-    ["is larger than 256 KiB", () => "x".repeat(300 * 1024), /262144/],
+    ["is larger than 1 MiB", () => "x".repeat(1_024 * 1_024 + 1), /1048576/],
   ])("that %s changes nothing, records the reason, and is read again hourly", async (_what, page, why) => {
     const own = await provider([key]);
     const good = pages.get(own.path);

@@ -46,7 +46,7 @@ export const ProviderAddress = ({ type, template = null, provider, faultsOf }: P
         />
       </Field>
       <Field label="Or the metadata itself" hint="XML, as the provider gave it." faults={faultsOf("samlMetadataXml")}>
-        <textarea name="samlMetadataXml" rows={4} maxLength={262144} spellCheck={false} />
+        <textarea name="samlMetadataXml" rows={4} maxLength={1048576} spellCheck={false} />
       </Field>
     </>
   );

@@ -24,7 +24,9 @@ export function readCertificate(text: string, source: StoredCertificate["source"
 }
 
 function parsed(text: string): X509Certificate | null {
-  const base64 = text.replaceAll(/-----(?:BEGIN|END) CERTIFICATE-----/g, "").replaceAll(/\s/g, "");
+  // Tools write lines about the certificate before and after it.
+  const [, ofPem] = /-----BEGIN CERTIFICATE-----([^-]*)-----END CERTIFICATE-----/.exec(text) ?? [];
+  const base64 = (ofPem ?? text).replaceAll(/\s/g, "");
   try {
     return new X509Certificate(Buffer.from(base64, "base64"));
   } catch {

@@ -58,10 +58,50 @@ describe("metadata of an identity provider", () => {
     ["a certificate that is none", () => metadata({ keys: descriptor("AAAA") }), /X\.509/],
     ["a DOCTYPE", () => metadata().replace("?>", '?><!DOCTYPE a SYSTEM "http://evil.test">'), /unread/],
     ["text", () => "hello", /unread/],
-    ["more than 256 KiB", () => `<a>${"x".repeat(256 * 1024)}</a>`, /unread/],
+    ["more than 1 MiB", () => `<a>${"x".repeat(1_024 * 1_024)}</a>`, /1048583 bytes, at most 1048576/],
+    ["an encoding that is not accepted", () => `<?xml version="1.0" encoding="UTF-7"?>${metadata()}`, /encoding utf-7/],
   ])("%s is refused with the reason", (_case, make, fault) => {
     expect(() => read(make())).toThrow(SamlRefused);
     expect(() => read(make())).toThrow(fault);
+  });
+});
+
+describe("metadata in another form", () => {
+  const declared = (encoding: string, xml = metadata()) =>
+    xml.replace('<?xml version="1.0"?>', `<?xml version='1.0' encoding='${encoding}'?>`);
+  const swapped = (text: string) => Buffer.from(text, "utf16le").swap16();
+  const umlaut = "https://idp.example/m\u00fcller";
+
+  it.each<[string, () => Buffer | string]>([
+    ["with a byte order mark", () => `\ufeff${metadata()}`],
+    ["with a byte order mark and a line break", () => `\ufeff\r\n${metadata()}`],
+    ["with line breaks around it", () => `\n\r\n\t ${metadata()}\r\n\n`],
+    ["without a declaration", () => metadata().replace(/^<\?xml[^>]*>/, "")],
+    ["with CRLF between its elements", () => metadata().replaceAll("><", ">\r\n<")],
+    ["declared as UTF-8 in capitals", () => declared("UTF-8")],
+    ["declared as standalone", () => metadata().replace("?>", ' encoding="utf-8" standalone="no" ?>')],
+    ["in UTF-16 with a byte order mark", () => Buffer.from(`\ufeff${declared("utf-16")}`, "utf16le")],
+    ["in big-endian UTF-16", () => swapped(`\ufeff${declared("UTF-16")}`)],
+    ["in UTF-16 without a byte order mark", () => Buffer.from(declared("utf-16"), "utf16le")],
+    ["pasted from a file in UTF-16", () => declared("utf-16")],
+    ["with blanks around its identifiers", () => metadata({ entityId: " https://idp.example/metadata\n" })],
+  ])("is read %s", (_case, make) => {
+    const bytes = Buffer.from(make());
+    expect(readMetadata(bytes, now)).toMatchObject({
+      entityId: "https://idp.example/metadata",
+      ssoUrl: "https://idp.example/sso",
+    });
+  });
+
+  it("keeps its characters, whatever the encoding", () => {
+    const latin = Buffer.from(declared("ISO-8859-1", metadata({ entityId: umlaut })), "latin1");
+    const utf8 = Buffer.from(declared("utf-8", metadata({ entityId: umlaut })));
+    for (const bytes of [latin, utf8]) expect(readMetadata(bytes, now).entityId).toBe(umlaut);
+  });
+
+  it("is refused when its bytes are not of its encoding, and when there is nothing", () => {
+    expect(() => readMetadata(Buffer.from([0x3c, 0x61, 0xff]), now)).toThrow(/unread: not UTF-8/);
+    for (const text of ["", " ", "\ufeff", "<"]) expect(() => read(text)).toThrow(SamlRefused);
   });
 });
 
@@ -69,6 +109,8 @@ describe("a certificate", () => {
   it("is accepted as PEM, and as bare base64", () => {
     expect(readCertificate(key.certificate.pem, "manual")).toEqual(key.certificate);
     expect(readCertificate(bare(key), "manual")).toEqual(key.certificate);
+    const printed = `\ufeffBag Attributes\r\n  friendlyName: idp\r\n${key.certificate.pem.replaceAll("\n", "\r\n")}\r\n`;
+    expect(readCertificate(printed, "manual")).toEqual(key.certificate);
   });
 
   it.each(["", "x", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----"])(

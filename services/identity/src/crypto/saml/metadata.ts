@@ -1,5 +1,6 @@
 import type { StoredCertificate } from "../../rules/sso/provider.ts";
 import { metadataLimits } from "../../rules/sso/saml/byte-limits.ts";
+import { plainDocument } from "../../rules/sso/saml/plain-document.ts";
 import { SamlRefused } from "../../rules/sso/saml/refused.ts";
 import { distinct, readCertificate } from "./certificates.ts";
 import { attribute, childrenNamed, isElement, ns, onlyChild, textOf, withXml, type XmlElement } from "./xml.ts";
@@ -16,16 +17,20 @@ export type IdpMetadata = {
 };
 
 /**
- * Reads metadata of one identity provider (SAML 2.0 Metadata). Throws SamlRefused with a sentence for administrators.
+ * Reads metadata of one identity provider (SAML 2.0 Metadata), whichever way it came. Throws SamlRefused with a sentence
+ * for administrators.
  */
 export function readMetadata(bytes: Buffer, now: Date): IdpMetadata {
-  return withXml(bytes, { limits: metadataLimits, validate: false }, (root) => {
+  if (bytes.length > metadataLimits.bytes) {
+    throw new SamlRefused(`the metadata has ${bytes.length} bytes, at most ${metadataLimits.bytes} are accepted`);
+  }
+  return withXml(plainDocument(bytes), { limits: metadataLimits, validate: false }, (root) => {
     if (!isElement(root, "metadata", "EntityDescriptor"))
       throw new SamlRefused("the root must be one EntityDescriptor");
     const validUntil = attribute(root, "validUntil");
     if (validUntil !== null && !(Date.parse(validUntil) > now.getTime()))
       throw new SamlRefused("the metadata has expired");
-    const entityId = attribute(root, "entityID") ?? "";
+    const entityId = attribute(root, "entityID")?.trim() ?? "";
     if (entityId === "" || entityId.length > 1_024) throw new SamlRefused("entityID must have 1 to 1024 characters");
     const role = onlyChild(root, "metadata", "IDPSSODescriptor");
     if (!(attribute(role, "protocolSupportEnumeration") ?? "").split(/\s+/).includes(ns.protocol)) {
@@ -33,7 +38,7 @@ export function readMetadata(bytes: Buffer, now: Date): IdpMetadata {
     }
     const ssoUrl = childrenNamed(role, "metadata", "SingleSignOnService")
       .filter((service) => attribute(service, "Binding") === redirect)
-      .map((service) => attribute(service, "Location") ?? "")
+      .map((service) => attribute(service, "Location")?.trim() ?? "")
       .find((url) => url !== "" && url.length <= 500);
     if (ssoUrl === undefined) throw new SamlRefused("there is no SingleSignOnService with the HTTP-Redirect binding");
     const certificates = distinct(signingCertificates(role));

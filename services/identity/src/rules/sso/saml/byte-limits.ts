@@ -20,11 +20,11 @@ export const responseLimits: ByteLimits = {
 
 /** Metadata of large providers lists hundreds of claims; only administrators send it. */
 export const metadataLimits: ByteLimits = {
-  bytes: 256 * 1024,
-  elements: 4_000,
+  bytes: 1024 * 1024,
+  elements: 20_000,
   depth: 32,
   attributes: 64,
-  attributesInAll: 12_000,
+  attributesInAll: 60_000,
 };
 
 const declaration =
