@@ -49,4 +49,4 @@ if sed 's/expr: max(muster_outbox/expr: max(muster_outbx/' "$chart/files/rules.y
   echo "the tests of the alert rules pass with a misspelt metric" >&2
   exit 1
 fi
-node "$root/deploy/observability/check-metrics.mjs"
+node "$root/deploy/reference/generate.mjs" --check

@@ -109,7 +109,6 @@ const table: Record<PublicCode, HttpError> = {
   role_immutable: { status: 409 },
   invitation_accepted: { status: 409 },
   name_taken: { status: 409 },
-  verification_not_found: { status: 404 },
   agent_token_invalid: { status: 401, challenge: invalidToken },
   agent_token_revoked: { status: 401, challenge: invalidToken },
   agent_token_required: { status: 403 },

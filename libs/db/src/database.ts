@@ -8,6 +8,12 @@ import { connectionOwner, remainingMs, settingsQuery, type Who } from "./setting
 import { type Statement, sql } from "./statement.ts";
 import { type OpenTransaction, openTransaction, type Tx } from "./transaction.ts";
 
+const txSeconds = histogram(
+  "muster_db_transaction_duration_seconds",
+  "Duration of transactions, waiting for a connection included.",
+  ["database", "outcome"],
+);
+
 export type TxOptions = {
   /** The database refuses every write. */
   readOnly?: boolean;
@@ -79,11 +85,6 @@ export function openDatabase({ url, max, name, log, prepare = "auto", standby }:
   const pool = openPool({ url, max, name, log, ...(standby === undefined ? {} : { standby }) });
   const listeners: (() => void)[] = [];
   const pace = createEmissionPace();
-  const txSeconds = histogram(
-    "muster_db_transaction_duration_seconds",
-    "Duration of transactions, waiting for a connection included.",
-    ["database", "outcome"],
-  );
   let prepared = prepare;
 
   async function once<T>(

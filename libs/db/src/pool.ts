@@ -4,6 +4,11 @@ import { endpointOf } from "./endpoint.ts";
 import { isServerGone } from "./failures.ts";
 import { valueTypes } from "./value-types.ts";
 
+const poolConnections = gauge("muster_db_pool_connections", "Connections of the pool, by use.", ["database", "use"]);
+const waitingTransactions = gauge("muster_db_pool_waiting_transactions", "Transactions that wait for a connection.", [
+  "database",
+]);
+
 export type PoolOptions = {
   url: string;
   max: number;
@@ -169,13 +174,9 @@ async function isStandby(client: pg.PoolClient, discard: (client: pg.PoolClient)
 }
 
 function poolMetrics(database: string, pool: pg.Pool, places: FairPlaces): () => void {
-  const connections = gauge("muster_db_pool_connections", "Connections of the pool, by use.", ["database", "use"]);
-  const waiting = gauge("muster_db_pool_waiting_transactions", "Transactions that wait for a connection.", [
-    "database",
-  ]);
   return () => {
-    connections.set({ database, use: "busy" }, pool.totalCount - pool.idleCount);
-    connections.set({ database, use: "idle" }, pool.idleCount);
-    waiting.set({ database }, pool.waitingCount + places.waiting);
+    poolConnections.set({ database, use: "busy" }, pool.totalCount - pool.idleCount);
+    poolConnections.set({ database, use: "idle" }, pool.idleCount);
+    waitingTransactions.set({ database }, pool.waitingCount + places.waiting);
   };
 }

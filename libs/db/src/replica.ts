@@ -2,6 +2,12 @@ import { gauge, keepWorking, type Logger, systemCaller } from "@muster/kit";
 import { type Database, openDatabase } from "./database.ts";
 import { sql } from "./statement.ts";
 
+const lagSeconds = gauge(
+  "muster_db_replica_lag_seconds",
+  "How far the read replica is behind; -1 when it is not read.",
+  ["database"],
+);
+
 /** Where long reads go that may be a little behind. */
 export type Reader = {
   /**
@@ -43,9 +49,6 @@ export function openReplica({ url, primary, max, log, maxLagMs, pollMs = 1_000 }
   const { name } = primary;
   const db = openDatabase({ url, max, name: `${name}-read`, log, standby: true });
   const who = { caller: systemCaller(name) };
-  const lag = gauge("muster_db_replica_lag_seconds", "How far the read replica is behind; -1 when it is not read.", [
-    "database",
-  ]);
   let marks: Mark[] = [];
   let holds: Mark | null = null;
   let trouble: string | null = "not compared with the primary yet";
@@ -76,7 +79,7 @@ export function openReplica({ url, primary, max, log, maxLagMs, pollMs = 1_000 }
       holds = null;
       trouble = error instanceof Error ? error.message : String(error);
     } finally {
-      lag.set({ database: name }, fresh() === null ? -1 : behindMs() / 1_000);
+      lagSeconds.set({ database: name }, fresh() === null ? -1 : behindMs() / 1_000);
     }
   };
   const behindMs = () => performance.now() - (holds?.atMs ?? Number.NEGATIVE_INFINITY);

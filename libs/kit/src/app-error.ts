@@ -67,7 +67,6 @@ export const errorCodes = [
   "role_immutable",
   "invitation_accepted",
   "name_taken",
-  "verification_not_found",
   "agent_token_invalid",
   "agent_token_revoked",
   "agent_token_required",

@@ -75,7 +75,6 @@ const connectCodes: Record<ErrorCode, Code> = {
   role_immutable: Code.FailedPrecondition,
   invitation_accepted: Code.FailedPrecondition,
   name_taken: Code.AlreadyExists,
-  verification_not_found: Code.NotFound,
   agent_token_invalid: Code.Unauthenticated,
   agent_token_revoked: Code.Unauthenticated,
   agent_token_required: Code.PermissionDenied,

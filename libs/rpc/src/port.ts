@@ -15,6 +15,12 @@ import { stockOnDemand } from "./stock-on-demand.ts";
 import { processTls } from "./tls.ts";
 import type { Verifier } from "./verifier.ts";
 
+const openConnections = gauge("muster_rpc_server_connections", "Open connections of the RPC port.");
+const tlsRejected = counter(
+  "muster_rpc_server_tls_rejected_total",
+  "Connections of the RPC port whose TLS handshake failed.",
+);
+
 export type PortOptions = {
   host: string;
   /** 0 takes a free one. */
@@ -120,7 +126,6 @@ export async function servePort(options: PortOptions): Promise<RpcPort> {
   const sockets = new Set<Socket>();
   const h1Sockets = new Set<Socket>();
   const undecided = new Set<Socket>();
-  const open = gauge("muster_rpc_server_connections", "Open connections of the RPC port.");
   const serve = (socket: Socket, protocol: "http1" | "http2") => {
     if (protocol === "http2") {
       // http1 ends its side when the client did; http2 leaves that to the socket.
@@ -134,12 +139,12 @@ export async function servePort(options: PortOptions): Promise<RpcPort> {
   const accept = (socket: Socket) => {
     taken += 1;
     sockets.add(socket);
-    open.set(sockets.size);
+    openConnections.set(sockets.size);
     socket.on("close", () => {
       sockets.delete(socket);
       undecided.delete(socket);
       h1Sockets.delete(socket);
-      open.set(sockets.size);
+      openConnections.set(sockets.size);
     });
     if (leaving) {
       socket.on("error", () => socket.destroy());
@@ -247,12 +252,8 @@ function listenSecurely(tls: TlsFiles, socketOptions: object, limits: PortLimits
     version = tls.version();
     server.setSecureContext(tls.material());
   });
-  const refused = counter(
-    "muster_rpc_server_tls_rejected_total",
-    "Connections of the RPC port whose TLS handshake failed.",
-  );
   server.on("tlsClientError", (err, socket) => {
-    refused.inc();
+    tlsRejected.inc();
     log.warn({ err, address: socket.remoteAddress }, "rpc connection refused: no TLS with a certificate of ours");
     socket.destroy();
   });

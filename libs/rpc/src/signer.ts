@@ -4,6 +4,11 @@ import { BoundedMap } from "./bounded-map.ts";
 import { callerAudience, maxTokenSeconds, toClaims } from "./caller-claims.ts";
 import { parsePrivateKeys } from "./caller-keys.ts";
 
+const issuedTokens = gauge(
+  "muster_rpc_issued_caller_tokens",
+  "Caller tokens kept for reuse, one per principal and service.",
+);
+
 /** Tokens with less remaining life are minted again: the receiver's clock may be ahead, the call may queue. */
 const freshForMs = 15_000;
 const maxTokens = 30_000;
@@ -25,10 +30,6 @@ export function createSigner(options: { issuer: string; privateKeys: string; now
   const now = options.now ?? Date.now;
   const [signing] = parsePrivateKeys(options.privateKeys);
   if (!signing) throw new Error("No caller private key is given");
-  const remembered = gauge(
-    "muster_rpc_issued_caller_tokens",
-    "Caller tokens kept for reuse, one per principal and service.",
-  );
   const byContent = new BoundedMap<string, Minted>(maxTokens);
   // Callers are mostly the same object again (a cached session): this spares writing them out on every call.
   const byObject = new WeakMap<Caller, Map<string, Minted>>();
@@ -62,7 +63,7 @@ export function createSigner(options: { issuer: string; privateKeys: string; now
           fresh.freshUntilMs = 0;
         });
         byContent.set(content, fresh);
-        remembered.set(byContent.size);
+        issuedTokens.set(byContent.size);
         minted = fresh;
       }
       tokens ??= new Map();

@@ -35,6 +35,11 @@ import { createTargets, type Target } from "./targets.ts";
 import { processTls } from "./tls.ts";
 import { type Answer, UnaryCall } from "./unary-call.ts";
 
+const inFlightRequests = gauge(
+  "muster_rpc_client_requests_in_flight",
+  "Unary RPCs of this process that wait for an answer.",
+);
+
 /** A call that may last longer than this uses separate connections: waiting for an agent must not delay other calls. */
 const longCallMs = 15_000;
 
@@ -91,10 +96,6 @@ export function createTransport(options: TransportOptions): RpcTransport {
   });
   const shortCalls = pools(connections);
   const longCalls = pools(longConnections);
-  const inFlightGauge = gauge(
-    "muster_rpc_client_requests_in_flight",
-    "Unary RPCs of this process that wait for an answer.",
-  );
   let inFlight = 0;
 
   const unary = (
@@ -160,7 +161,7 @@ export function createTransport(options: TransportOptions): RpcTransport {
           clearTimeout(waiting);
           signal?.removeEventListener("abort", onAbort);
           inFlight--;
-          inFlightGauge.dec();
+          inFlightRequests.dec();
           if (target !== undefined) places?.leave(place);
           else places?.withdraw(place, begin);
           const code = error ? toAppError(error).code : "ok";
@@ -174,7 +175,7 @@ export function createTransport(options: TransportOptions): RpcTransport {
       const timer = setTimeout(() => call.expire(), allowedMs);
       signal?.addEventListener("abort", onAbort, { once: true });
       inFlight++;
-      inFlightGauge.inc();
+      inFlightRequests.inc();
       const begin = () => {
         target = targets.next();
         target.pool.dispatch(request, call);

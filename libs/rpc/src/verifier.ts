@@ -5,6 +5,8 @@ import { callerAudience, fromClaims, maxTokenSeconds } from "./caller-claims.ts"
 import { type PublicKeys, readPublicKeys, sameKeys } from "./caller-keys.ts";
 import { mayMint, systemOpens } from "./issuers.ts";
 
+const verifiedTokens = gauge("muster_rpc_verified_caller_tokens", "Caller tokens remembered as verified.");
+
 const rereadMs = 30_000;
 /** At most one extra reading per this time, however many tokens name unknown keys. */
 const rereadUnknownMs = 1_000;
@@ -40,7 +42,6 @@ export function createVerifier(options: {
   const now = options.now ?? Date.now;
   const audience = callerAudience(options.service);
   const verified = new BoundedMap<string, Verified>(maxTokens, maxTokenCharacters);
-  const remembered = gauge("muster_rpc_verified_caller_tokens", "Caller tokens remembered as verified.");
   let keys: PublicKeys = readPublicKeys(options.directory);
   let readAtMs = now();
 
@@ -70,7 +71,7 @@ export function createVerifier(options: {
     if (exp - iat > maxTokenSeconds) throw new Error("token lives too long");
     const result = { caller, issuer, expiresAtMs: (exp + clockToleranceSeconds) * 1000 };
     if (keysUsed === keys) verified.set(token, result, token.length);
-    remembered.set(verified.size);
+    verifiedTokens.set(verified.size);
     return result;
   };
 

@@ -1,5 +1,11 @@
 import { AppError, type CallContext, clientNetwork, createLanes, gauge } from "@muster/kit";
 
+const queuedChecks = gauge("muster_identity_password_queue_checks", "Password checks waiting or running");
+const queueWait = gauge(
+  "muster_identity_password_queue_wait_seconds",
+  "Estimated wait of a new password check, in seconds",
+);
+
 /** The call that waits: until when, whether its caller is still there, and from where it came. */
 export type Waiting = Pick<CallContext, "deadlineMs" | "signal"> & { meta: Pick<CallContext["meta"], "clientAddress"> };
 
@@ -31,18 +37,13 @@ export function hashingQueue({
   expectedMs?: number;
 }): HashingQueue {
   const lanes = createLanes<Job>();
-  const queued = gauge("muster_identity_password_queue_checks", "Password checks waiting or running");
-  const wait = gauge(
-    "muster_identity_password_queue_wait_seconds",
-    "Estimated wait of a new password check, in seconds",
-  );
   let running = 0;
   let averageMs = expectedMs;
 
   const waitMs = (ahead: number) => ((ahead + running) * averageMs) / concurrency;
   const told = () => {
-    queued.set(running + lanes.size);
-    wait.set(waitMs(lanes.size) / 1_000);
+    queuedChecks.set(running + lanes.size);
+    queueWait.set(waitMs(lanes.size) / 1_000);
   };
   // Spread over twice the wait: clients that were refused together must not return together.
   const full = () =>

@@ -1,0 +1,52 @@
+// node generate.mjs [--check]: docs/operations/metrics.md, docs/errors.md and docs/events.md from the compiled code.
+// --check: the pages are as the code is. Either way: no error code is left over from code that went, every metric that
+// something queries exists, every alert has its runbook.
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { errorsPage } from "./errors.mjs";
+import { eventsPage } from "./events.mjs";
+import { metricFaults, metricsPage } from "./metrics.mjs";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const fault = (text) => {
+  process.stderr.write(`${text}\n`);
+  process.exitCode = 1;
+};
+
+/** Sources that may throw an error; the tables of all codes are not among them. */
+function sources() {
+  const tables = ["app-error.ts", "errors.ts", "error-guide.ts"];
+  return ["libs", "services", "gateway/src"]
+    .flatMap((folder) => readdirSync(join(root, folder), { withFileTypes: true, recursive: true }))
+    .filter((entry) => entry.isFile() && /(?<!\.test)\.ts$/.test(entry.name))
+    .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
+    .filter((path) => !/\/(node_modules|dist|generated)\//.test(path))
+    .filter((path) => !tables.some((table) => path.endsWith(`/src/${table}`)))
+    .map((path) => readFileSync(path, "utf8"))
+    .join("\n");
+}
+
+async function unusedCodes() {
+  const { errorGuide } = await import(join(root, "gateway/dist/error-guide.js"));
+  const code = sources();
+  return Object.keys(errorGuide).filter((each) => !code.includes(`"${each}"`));
+}
+
+const pages = Object.assign({}, await errorsPage(root), await eventsPage(root), await metricsPage(root));
+const read = (path) => {
+  try {
+    return readFileSync(join(root, path), "utf8");
+  } catch (error) {
+    if (error.code === "ENOENT") return "";
+    throw error;
+  }
+};
+for (const [path, text] of Object.entries(pages)) {
+  if (!process.argv.includes("--check")) writeFileSync(join(root, path), text);
+  else if (read(path) !== text) fault(`${path} is not as the code is: node deploy/reference/generate.mjs`);
+}
+for (const code of await unusedCodes()) fault(`no code throws ${code}: remove it`);
+for (const text of await metricFaults(root)) fault(text);
+// Imported modules may hold timers of their own.
+process.exit();
