@@ -1,9 +1,11 @@
-// node generate.mjs [--check]: docs/operations/metrics.md, docs/errors.md and docs/events.md from the compiled code.
+// node generate.mjs [--check]: docs/operations/metrics.md, docs/errors.md and docs/events.md from the compiled code, and
+// the index of docs/decisions.
 // --check: the pages are as the code is. Either way: no error code is left over from code that went, every metric that
 // something queries exists, every alert has its runbook.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { decisionsPage } from "./decisions.mjs";
 import { errorsPage } from "./errors.mjs";
 import { eventsPage } from "./events.mjs";
 import { metricFaults, metricsPage } from "./metrics.mjs";
@@ -33,7 +35,12 @@ async function unusedCodes() {
   return Object.keys(errorGuide).filter((each) => !code.includes(`"${each}"`));
 }
 
-const pages = Object.assign({}, await errorsPage(root), await eventsPage(root), await metricsPage(root));
+const pages = Object.assign(
+  decisionsPage(root),
+  await errorsPage(root),
+  await eventsPage(root),
+  await metricsPage(root),
+);
 const read = (path) => {
   try {
     return readFileSync(join(root, path), "utf8");

@@ -9,7 +9,10 @@ import { codeOf } from "./problem.ts";
 const lowest = 20_000;
 const highest = 32_000;
 
-/** This process's claims (docs/decisions/0055-ports-are-claimed.md). */
+/**
+ * This process's claims: UDP sockets on the ports' numbers. The kernel makes a claim atomic and releases it however the
+ * process ends; a lock file would outlive it, and port 0 is another one after a restart.
+ */
 const claims = new Map<number, Socket>();
 
 /** Whether this address can be listened on now; otherwise why not (`EADDRINUSE`, `EACCES` …). */

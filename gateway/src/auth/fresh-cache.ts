@@ -60,7 +60,7 @@ export type FreshCacheOptions<T> = {
 
 /**
  * Credentials as identity last described them. What a lease covers is used for up to 30 s; anything else for 1 s from
- * when it was asked for (docs/decisions/0005-leases.md). At most one lookup per credential is in flight.
+ * when it was asked for (docs/decisions/0005-gateways-answer-from-memory-under-a-lease.md). At most one lookup per credential is in flight.
  */
 export function createFreshCache<T extends object>(options: FreshCacheOptions<T>): FreshCache<T> {
   const { lease, max, isRefusal, merge, onDrop, log, nowMs, life = { freshMs, hardMs }, gatherMs = 0 } = options;

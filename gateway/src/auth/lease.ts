@@ -55,7 +55,7 @@ const lost = counter("muster_gateway_lease_lost_total", "Times the lease ran out
 
 /**
  * Holds a lease at identity by heartbeats until stopped, except while the gateway is idle
- * (docs/decisions/0005-leases.md).
+ * (docs/decisions/0005-gateways-answer-from-memory-under-a-lease.md).
  */
 export function startLease<C>(options: LeaseOptions<C>): Lease {
   const {

@@ -27,7 +27,7 @@ const refused = counter(
 
 /**
  * Starts requests one at a time with a pause in between, in which the event loop serves other requests. Queued requests
- * take turns by address (IPv6: by /64) (docs/decisions/0060-sign-ins-are-begun-one-by-one.md).
+ * take turns by address (IPv6: by /64) (docs/decisions/0016-sign-ins-start-one-by-one-and-hash-in-a-child-process.md).
  */
 export function createPacer({ perSecond, waitingMax }: PacingOptions): Pacer {
   const everyMs = 1_000 / perSecond;

@@ -7,7 +7,7 @@ const maxInterim = 32;
 /**
  * Makes a pool's connections accept what HTTP allows and undici's parser refuses: a 100 Continue that was not asked for,
  * and a length that is stated twice. The parser stays undici's; three methods of each connection's are wrapped, so
- * that calls among our own services keep the strict one (docs/decisions/0112-three-methods-of-undicis-parser-are-wrapped.md).
+ * that calls among our own services keep the strict one (docs/decisions/0027-egress-validates-the-address-that-it-connects-to.md).
  */
 export function tolerate(pool: Pool): void {
   pool.on("connect", (_origin, targets) => {

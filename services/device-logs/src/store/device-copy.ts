@@ -16,7 +16,7 @@ const staleMs = 86_400_000;
 
 /**
  * Devices from the copy; a missing one, for example one that enrolled just now, is fetched from tenancy
- * (docs/decisions/0023-device-copy.md).
+ * (docs/decisions/0007-copies-of-tenants-and-devices-are-compared-with-tenancy.md).
  */
 export function deviceCopy(deps: { db: Database; ask: AskTenancy; log: Logger; now: () => Date }): DeviceCopy {
   const { db, ask, log, now } = deps;

@@ -25,7 +25,7 @@ export function inTurnOf<T>(db: Database, partnerId: string | null, work: () => 
   return turn(partnerId ?? "platform", work);
 }
 
-/** Changes of people and roles, each judged under the lock of its partner (docs/decisions/0012-administration.md). */
+/** Changes of people and roles, each judged under the lock of its partner (docs/decisions/0012-people-and-roles-change-one-at-a-time-per-partner.md). */
 export function administration(db: Database): Administer {
   return (context, { partnerId, permission }, judge, apply) =>
     inTurnOf(db, partnerId, async () => {

@@ -11,7 +11,7 @@ const stranger = { caller: null };
 export async function findLogin(db: Database, email: string): Promise<LoginCandidate | null> {
   const [row] = await db.read<LoginCandidate>(
     stranger,
-    // Invitations of the same address exist beside the account (docs/decisions/0011-invited-addresses.md).
+    // Invitations of the same address exist beside the account (docs/decisions/0011-inviting-an-address-reveals-no-account-of-another-tenant.md).
     sql`SELECT user_id, password_hash, status FROM find_login(${email})
         ORDER BY status = 'active' DESC, password_hash IS NOT NULL DESC LIMIT 1`,
   );

@@ -10,7 +10,7 @@ type Deps = { db: Database; now: () => Date };
 
 /**
  * Ends a device's quarantine; with `replace` the device that had its hardware id is decommissioned
- * (docs/decisions/0021-agents.md). Throws `device_not_found` and `device_decommissioned`.
+ * (docs/decisions/0021-identity-leads-enrollment-one-trusted-device-per-machine.md). Throws `device_not_found` and `device_decommissioned`.
  */
 export async function approveDevice(
   { db, now }: Deps,

@@ -46,7 +46,7 @@ const busyPollMs = 250;
 const retryGridMs = 20;
 /**
  * Milliseconds after which a request without an answer gives up its place among `concurrency`: receivers that hang
- * keep none from others (docs/decisions/0090-a-request-without-an-answer-keeps-its-place-for-two-seconds.md).
+ * keep none from others (docs/decisions/0090-requests-without-an-answer-free-their-slot-after-two-seconds.md).
  */
 const placeMs = 2_000;
 /** Most requests in flight of a process, for each of its places. */
