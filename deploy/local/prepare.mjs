@@ -61,6 +61,7 @@ function makeClient() {
     "src/generated/schema.ts",
     "src/generated/operations.ts",
     "src/generated/access.ts",
+    "src/generated/fields.ts",
     "dist/index.js",
     "../../deploy/cli/dist/main.js",
   ];

@@ -92,6 +92,10 @@ export const errorGuide: Record<PublicCode, Guide> = {
   service_principal_not_found: { cause: "No service principal has this id in your scope.", remedy: listFirst },
   key_not_active: { cause: "The key is revoked, expired or replaced.", remedy: "Create a new key." },
   principal_disabled: { cause: "The service principal is disabled.", remedy: "Enable it first." },
+  unknown_parameter: {
+    cause: "The operation has no query parameter of this name, and none is ignored.",
+    remedy: "`parameters` names them, `details` says what is known.",
+  },
   unknown_scope: { cause: "No scope has this name.", remedy: "`GET /api-keys/scopes` lists them." },
   enrollment_key_invalid: { cause: "No enrollment key has this value.", remedy: "Copy it again, or create one." },
   enrollment_key_expired: { cause: "The enrollment key's time is over.", remedy: "Create another." },

@@ -34,6 +34,32 @@ const access = Object.fromEntries(
   ),
 );
 
+/** Each part of a schema that describes a value by itself. */
+function partsOf(schema) {
+  if (schema.$ref) return partsOf(document.components.schemas[schema.$ref.split("/").at(-1)]);
+  const alternatives = [...(schema.anyOf ?? []), ...(schema.oneOf ?? []), ...(schema.allOf ?? [])];
+  if (schema.items) return partsOf(schema.items);
+  return alternatives.length > 0 ? alternatives.flatMap(partsOf) : [schema];
+}
+
+/** The fields of an object, or of the objects of a list, by name; null for any other value, also an object with free names. */
+function fieldsOf(schema) {
+  const objects = partsOf(schema).filter(({ type }) => type === "object");
+  if (objects.length === 0 || objects.some((object) => !object.properties || object.additionalProperties)) return null;
+  const properties = objects.flatMap((object) => Object.entries(object.properties));
+  return Object.fromEntries(properties.map(([name, property]) => [name, fieldsOf(property)]));
+}
+
+/** The fields that the body of each operation has, as `METHOD path`. */
+const fields = Object.fromEntries(
+  Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).flatMap(([method, { requestBody }]) => {
+      const [content] = Object.values(requestBody?.content ?? {});
+      return content ? [[`${method.toUpperCase()} ${path}`, fieldsOf(content.schema)]] : [];
+    }),
+  ),
+);
+
 mkdirSync(folder, { recursive: true });
 writeFileSync(`${folder}schema.ts`, note + astToString(await openapiTS(document)));
 writeFileSync(
@@ -58,5 +84,13 @@ export type OperationAccess = {
 };
 /** By \`METHOD path\`. */
 export const access: Readonly<Record<string, OperationAccess>> = ${JSON.stringify(access)};
+`,
+);
+writeFileSync(
+  `${folder}fields.ts`,
+  `${note}/** Fields by name, each with its own where it is an object, or a list of objects, of closed names; else null. */
+export type Fields = { readonly [name: string]: Fields | null };
+/** What the body of each operation may hold, by \`METHOD path\`; null for any object. */
+export const fields: Readonly<Record<string, Fields | null>> = ${JSON.stringify(fields)};
 `,
 );

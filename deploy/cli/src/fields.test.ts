@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { bodyOf, idAndFilters, type JsonObject } from "./fields.ts";
+import { bodyOf, checkKnown, idAndFilters, type JsonObject } from "./fields.ts";
 
 describe("the body that arguments spell", () => {
   it.each<[string[], JsonObject]>([
@@ -48,5 +48,25 @@ describe("arguments of get", () => {
     [["staus=offline"], 'no filter "staus": known are status'],
   ])("%j: %s", (args, message) => {
     expect(() => idAndFilters(args as string[], ["status"])).toThrow(message as string);
+  });
+});
+
+describe("fields that an operation has", () => {
+  const known = { name: null, contact: null, headers: { key: null, value: null } };
+  it.each<JsonObject>([
+    {},
+    { name: "a", contact: { anything: { at: "all" } } },
+    { headers: [{ key: "a", value: "b" }] },
+    { headers: "judged by the API" },
+  ])("%j is within them", (body) => {
+    expect(() => checkKnown(body, known)).not.toThrow();
+  });
+
+  it.each<[JsonObject, string]>([
+    [{ Name: "a" }, 'no field "Name"; did you mean "name"?'],
+    [{ constructor: "a" }, 'no field "constructor"'],
+    [{ headers: [{ key: "a" }, { val: "b" }] }, 'no field "headers.val"; did you mean "value"?'],
+  ])("%j is not", (body, message) => {
+    expect(() => checkKnown(body, known)).toThrow(message);
   });
 });

@@ -1,4 +1,6 @@
+import type { Fields } from "@muster/client/fields";
 import { wrongUsage } from "./failure.ts";
+import { nearest } from "./suggest.ts";
 
 export type JsonObject = { [name: string]: unknown };
 
@@ -35,6 +37,28 @@ function nested(object: JsonObject, name: string, arg: string): JsonObject {
 function listOf(place: JsonObject, name: string): unknown[] {
   const list = Object.hasOwn(place, name) ? place[name] : [];
   return Array.isArray(list) ? list : [];
+}
+
+/**
+ * Throws a Failure that names the first field of a body which its operation does not have: the API ignores it, and a
+ * record without what was meant would be made.
+ */
+export function checkKnown(body: unknown, known: Fields | null, path: readonly string[] = []): void {
+  if (known === null || typeof body !== "object" || body === null) return;
+  if (Array.isArray(body)) {
+    for (const item of body) checkKnown(item, known, path);
+    return;
+  }
+  for (const [name, value] of Object.entries(body)) {
+    if (!Object.hasOwn(known, name)) throw unknownField([...path, name].join("."), name, Object.keys(known));
+    checkKnown(value, known[name] ?? null, [...path, name]);
+  }
+}
+
+function unknownField(path: string, name: string, known: readonly string[]) {
+  const near = nearest(name, known);
+  const offer = known.length > 0 ? `Known: ${known.join(", ")}` : "It takes none";
+  return wrongUsage(`no field "${path}"${near ? `; did you mean "${near}"?` : ""}\n${offer}`);
 }
 
 export function jsonOf(text: string, where: string): unknown {

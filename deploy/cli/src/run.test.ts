@@ -62,6 +62,10 @@ describe("wrong usage exits with 2 and suggests what was meant", () => {
     [["get", "deliveries"], "name it with --of ID"],
     [["create", "devices"], "cannot create one of devices"],
     [["create", "sites", "Berlin"], '"Berlin" is not name=text'],
+    [["create", "sites", "nmae=Berlin"], 'no field "nmae"; did you mean "name"?'],
+    [["create", "partners", "--org", "some-id"], 'no field "orgId"'],
+    [["update", "webhooks", "some-id", 'headers:=[{"kye":"a"}]'], 'no field "headers.kye"; did you mean "key"?'],
+    [["get", "sites", "some-id", "search=a"], "an id takes no filters"],
     [["keys"], "rotate"],
     [["keys", "rotate"], "missing required argument 'id'"],
     [["keys", "rotate", "id", "--kind", "door"], "--kind is one of api, principal, enrollment"],
@@ -72,6 +76,18 @@ describe("wrong usage exits with 2 and suggests what was meant", () => {
     const { code, stdout, stderr } = await muster(args, { MUSTER_API_KEY: "svc_x", MUSTER_URL: "http://127.0.0.1:1" });
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toContain(message);
+  });
+});
+
+describe("a field that the operation does not have", () => {
+  const writing = resources.flatMap(({ name, verbs }) => [
+    ...(verbs.includes("create") ? [["create", name]] : []),
+    ...(verbs.includes("update") ? [["update", name, "some-id"]] : []),
+  ]);
+  it.each(writing.map((args) => [args.join(" "), args] as const))("is refused by %s", async (_name, args) => {
+    const env = { MUSTER_API_KEY: "svc_x", MUSTER_URL: "http://127.0.0.1:1" };
+    const { code, stdout, stderr } = await muster([...args, "noSuchField=1", "--yes"], env);
+    expect([code, stdout, stderr]).toEqual([2, "", expect.stringContaining('no field "noSuchField"')]);
   });
 });
 

@@ -109,7 +109,7 @@ describe("bad input", () => {
       ...(takesBody
         ? badBodies(row.body, row.body ? validBody(subject, actor) : {}, row.bodyLimitBytes ?? defaultBodyLimitBytes)
         : []),
-      ...badQueries(row.query),
+      ...badQueries(row),
     ];
     const prefix = fullPath(row).split(":")[0] ?? "";
     const paths = prefix === fullPath(row) ? [] : badIds.map((id) => path.replace(/(.*?)[0-9a-f-]{36}/, `$1${id}`));
@@ -132,7 +132,8 @@ describe("bad input", () => {
       // A browser that comes back from elsewhere is sent to the sign-in page, which says why.
       if (subject.key === "GET /sso/callback" && answer.status === 302) return null;
       if (subject.key === "POST /sso/saml/acs" && answer.status === 303) return null;
-      const found = problem(answer, request.mayBeTaken);
+      const isOther = request.code !== undefined && answer.body.code !== request.code;
+      const found = isOther ? `answered ${answer.body.code}` : problem(answer, request.mayBeTaken);
       return found ? `${request.what}: ${found}` : null;
     });
     expect(wrong.filter(Boolean)).toEqual([]);

@@ -1,4 +1,5 @@
 import { toJSONSchema, type z } from "zod";
+import type { Route } from "../../src/route.ts";
 import { nameSentence } from "../../src/routes/schemas.ts";
 
 type Property = {
@@ -19,6 +20,8 @@ export type BadInput = {
   body?: string;
   query?: string;
   headers?: Record<string, string>;
+  /** Code of the refusal; any when absent. */
+  code?: string;
   /** Some routes take it: they answer, but not with a 5xx. */
   mayBeTaken?: boolean;
 };
@@ -122,9 +125,21 @@ export function badBodies(
 /** Fields of a list that are clamped or fall back to a default. */
 const lenient = ["page", "limit"];
 
-/** Queries that a row must refuse. */
-export function badQueries(schema: z.ZodType | undefined): BadInput[] {
-  const { properties = {} } = schemaOf(schema);
+/** Names that no row knows; some are members of every object. */
+const unknownParameters = ["unknown", "ORGID", "constructor", "__proto__", "limit[]", "%C3%A9"];
+
+/** Queries that a row must refuse; a row without a caller ignores what it does not know. */
+export function badQueries({ query, access }: Pick<Route, "query" | "access">): BadInput[] {
+  const { properties = {} } = schemaOf(query);
+  const unknown = access.auth === "none" ? [] : unknownParameters;
+  const code = "unknown_parameter";
+  return [
+    ...unknown.map((name) => ({ what: `unknown parameter ${name}`, query: `${name}=x`, code })),
+    ...badValuesOf(properties),
+  ];
+}
+
+function badValuesOf(properties: Record<string, Property>): BadInput[] {
   return Object.entries(properties).flatMap(([field, property]) => {
     const isBound = limitOf(property, "maxLength") !== undefined;
     const checks =

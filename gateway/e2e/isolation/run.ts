@@ -129,7 +129,7 @@ export async function perform(runner: Runner, cell: Cell): Promise<Performed> {
     }),
   );
   if (several.length > 0) body = { ...body, deviceIds: several.map(({ id }) => id) };
-  if (subject.shape === "list") query.set("limit", "100");
+  if (subject.shape === "list" && route.query && "limit" in route.query.shape) query.set("limit", "100");
   // Only a disabled user can be enabled.
   if (changes && key === "POST /users/:id/enable") await disable(makers, target?.id ?? "");
   const leaving = String(named?.id ?? from.deviceId);

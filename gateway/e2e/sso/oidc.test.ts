@@ -96,6 +96,22 @@ describe("a sign-in through an organization's provider", () => {
     ]);
   });
 
+  it.each(["session_state=3f1c", "authuser=0&hd=acme.example&prompt=consent&scope=openid", "client_info=e30"])(
+    "goes on with parameters that providers add of their own: %s",
+    async (theirs) => {
+      idp.become(newAccount());
+      const { visitor, callback } = await upToAnswer(cluster, tenant.orgId);
+      expect(codeOf(await visitor.get(`${callback}&${theirs}`))).toBeTruthy();
+    },
+  );
+
+  it("begins with parameters of the page that links to it", async () => {
+    const begun = await newVisitor().get(
+      `${cluster.url}/api/v1/sso/login/${tenant.orgId}?utm_source=mail&hd=acme.example`,
+    );
+    expect([begun.status, begun.location]).toEqual([302, expect.stringContaining("state=")]);
+  });
+
   it("sets a cookie for the callback alone, and asks with state, nonce and S256", async () => {
     const visitor = newVisitor();
     const begun = await visitor.get(`${cluster.url}/api/v1/sso/login/${tenant.orgId}`);

@@ -9,6 +9,9 @@ import { parseQuery } from "./query.ts";
 /** Nesting that a JSON body may have. */
 export const maxJsonDepth = 32;
 
+/** Pairs of a form that are read. */
+const maxFormPairs = 100;
+
 /** In Unicode mode only an unpaired half matches. */
 const loneSurrogate = /\p{Surrogate}/u;
 const utf8 = new TextDecoder("utf-8", { fatal: true });
@@ -65,7 +68,7 @@ export function readJson(bytes: Buffer): Body {
  * no store could keep.
  */
 export function readForm(bytes: Buffer): Body {
-  const value = { ...parseQuery(bytes.toString("latin1")) };
+  const value = { ...parseQuery(bytes.toString("latin1"), maxFormPairs) };
   checkStorable(value, "", 1);
   return { value, bytes };
 }

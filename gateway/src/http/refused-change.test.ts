@@ -72,9 +72,7 @@ describe("a refused change", () => {
     const { token } = await services.signIn();
     const start = reported.length;
     const body = { name: "Acme", slug: "acme", orgId: id };
-    expect(await call("POST", `/api/v1/orgs/partners?orgId=${id}`, { authorization: `Bearer ${token}` }, body)).toBe(
-      403,
-    );
+    expect(await call("POST", "/api/v1/orgs/partners", { authorization: `Bearer ${token}` }, body)).toBe(403);
     const [report] = await reportsSince(start, 1);
     expect(report).toMatchObject({ action: "partner.create", code: "delegation_denied" });
     expect(JSON.parse(report?.factsJson ?? "")).toEqual(facts);

@@ -9,7 +9,7 @@ import type { Exchange, ExchangeOptions } from "./exchange.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
 import { leavePlace, networkOf, ownerOf, takePlace, takeShare, takeShareOf } from "./places.ts";
 import { parseQuery } from "./query.ts";
-import { validate, validateBody } from "./validate.ts";
+import { validate, validateBody, validateQuery } from "./validate.ts";
 
 /** Judges a request or finds something out about it; throws AppError or EdgeError. Awaited only when it must wait. */
 export type Step = (options: ExchangeOptions, exchange: Exchange) => void | Promise<void>;
@@ -71,7 +71,7 @@ export const readAddress: Step = (_options, exchange) => {
   exchange.idempotencyKey = idempotencyKeyOf(row, inbound);
   if (row.params) exchange.params = validate(row.params, exchange.rawParams);
   if (session?.kind === "agent") checkOwnId(session, exchange.params);
-  if (row.query) exchange.queryValues = validate(row.query, parseQuery(exchange.query));
+  if (row.query || exchange.query !== "") exchange.queryValues = validateQuery(row, parseQuery(exchange.query));
 };
 
 /** Receives and inflates the body; meanwhile the request holds no place. */

@@ -1,9 +1,10 @@
 import { describe, expect, it } from "@jest/globals";
 import { AppError } from "@muster/kit";
 import { z } from "zod";
+import type { Route } from "../route.ts";
 import { routes } from "../routes/index.ts";
 import { nameIn } from "../routes/schemas.ts";
-import { validate, validateBody, withField } from "./validate.ts";
+import { validate, validateBody, validateQuery, withField } from "./validate.ts";
 
 const body = z.object({
   name: z.string().min(1).max(255),
@@ -119,6 +120,50 @@ describe("a code that concerns one field", () => {
     expect(Object.keys(fieldErrors(withField(new AppError(code, "Text"), row)))).toEqual([field]);
   });
 });
+
+describe("a query parameter that its route does not know", () => {
+  const named = routes.map((row) => [`${row.method} ${row.path}`, row] as const);
+  const withCaller = named.filter(([, { access }]) => access.auth !== "none");
+  const withoutCaller = named.filter(([, { access }]) => access.auth === "none");
+
+  it.each(withCaller)("is refused by name, as many as there are: %s", (_name, row) => {
+    const error = faultOf(() => validateQuery(row, { eventId: "1", ipAddresses: "2", constructor: "3" }));
+    const isMissing = row.query?.safeParse({}).success === false;
+    const unknown = ["eventId", "ipAddresses", "constructor"].filter(
+      (name) => !Object.hasOwn(row.query?.shape ?? {}, name),
+    );
+    expect(error.code).toBe(isMissing ? "validation_failed" : "unknown_parameter");
+    for (const name of unknown) expect(Object.hasOwn(fieldErrors(error), name)).toBe(true);
+    if (!isMissing) expect(error.facts.parameters).toEqual(unknown);
+  });
+
+  it.each(withoutCaller)("is ignored, since browsers and foreign programs send their own: %s", (_name, row) => {
+    // Of Keycloak, Google and Entra ID.
+    const theirs = { session_state: "a", authuser: "0", hd: "acme.example", prompt: "consent", client_info: "b" };
+    expect(validateQuery(row, theirs)).toEqual(row.query?.parse({}) ?? {});
+  });
+
+  it("is told with what is known, and beside the other faults of the query", () => {
+    const list = routes.find(({ method, path }) => method === "GET" && path === "/api-keys") as (typeof routes)[number];
+    const error = faultOf(() => validateQuery(list, { state: "active", orgId: "x" }));
+    expect(fieldErrors(error)).toEqual({
+      orgId: ["Must be a UUID"],
+      state: ["Unknown parameter; known: cursor, expiresBefore, limit, orgId, page, search, skipCount, status"],
+    });
+  });
+
+  it("is none of those of every list; a device that is asked live has pages, but no cursors", () => {
+    const lists = routes.filter(({ reply }) => Object.hasOwn(shapeOf(shapeOf(reply).pagination), "nextCursor"));
+    const takes = (row: Route, name: string) => Object.hasOwn(row.query?.shape ?? {}, name);
+    expect(lists.filter((row) => !takes(row, "page") || !takes(row, "limit"))).toEqual([]);
+    const withoutCursor = lists.filter((row) => !takes(row, "cursor") || !takes(row, "skipCount"));
+    const live = routes.filter(({ path }) => path.endsWith("/eventlogs/:name/events"));
+    expect(withoutCursor.map(({ path }) => path)).toEqual(live.map(({ path }) => path));
+  });
+});
+
+const shapeOf = (schema: unknown): Record<string, unknown> =>
+  (schema as { shape?: Record<string, unknown> } | undefined)?.shape ?? {};
 
 describe("a PATCH without a known field", () => {
   it.each(routes.filter(({ method }) => method === "PATCH").map((row) => [row.path, row] as const))(

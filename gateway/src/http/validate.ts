@@ -6,29 +6,76 @@ import { finalText, textOf } from "./words.ts";
 /** What a schema's own check may report of its fault: a code other than `validation_failed`, and public facts. */
 export type CodedFault = { code: ErrorCode; text: string; facts: Record<string, unknown> };
 
+/** One thing wrong with the input: its dotted path (empty for the whole), a text, and the code it has by itself. */
+type Fault = { path: string; text: string; coded?: CodedFault | undefined };
+
 /**
  * Parsed input. Throws AppError `validation_failed` with one text per fault, all of them, by dotted field path; the
  * fault's own code when a check names one and nothing else is wrong (docs/behaviour.md#errors).
  */
 export function validate<S extends z.ZodType>(schema: S, input: unknown): z.output<S> {
+  const { data, faults } = parse(schema, input);
+  if (faults.length > 0) throw refusalOf(faults);
+  return data as z.output<S>;
+}
+
+function parse(schema: z.ZodType, input: unknown): { data: unknown; faults: readonly Fault[] } {
   const parsed = schema.safeParse(input, { error: textOf });
-  if (parsed.success) return parsed.data;
-  const formErrors: string[] = [];
-  const fieldErrors: FieldErrors = {};
-  const { issues } = parsed.error;
-  for (const issue of issues) {
-    const text = finalText(issue, schema);
-    const path = issue.path.map(String).join(".");
-    const texts = path === "" ? formErrors : (fieldErrors[path] ?? []);
-    if (path !== "") fieldErrors[path] = texts;
-    if (!texts.includes(text)) texts.push(text);
+  if (parsed.success) return { data: parsed.data, faults: [] };
+  const faults = parsed.error.issues.map((issue) => ({
+    path: issue.path.map(String).join("."),
+    text: finalText(issue, schema),
+    coded: issue.code === "custom" ? (issue.params as CodedFault | undefined) : undefined,
+  }));
+  return { data: undefined, faults };
+}
+
+function refusalOf(faults: readonly Fault[]): AppError {
+  // A map: a field may have a name that every object has.
+  const texts = new Map<string, string[]>();
+  for (const { path, text } of faults) {
+    const known = texts.get(path) ?? [];
+    if (!known.includes(text)) texts.set(path, [...known, text]);
   }
-  const coded = issues.map((issue) => (issue.code === "custom" ? (issue.params as CodedFault | undefined) : undefined));
-  const [first] = coded;
-  if (first?.code === undefined || coded.some((fault) => fault?.code !== first.code)) {
-    throw validationError(fieldErrors, formErrors);
+  const formErrors = texts.get("") ?? [];
+  texts.delete("");
+  const fieldErrors: FieldErrors = Object.fromEntries(texts);
+  const first = faults[0]?.coded;
+  if (first?.code === undefined || faults.some(({ coded }) => coded?.code !== first.code)) {
+    return validationError(fieldErrors, formErrors);
   }
-  throw new AppError(first.code, first.text, { facts: { ...first.facts, details: { formErrors, fieldErrors } } });
+  return new AppError(first.code, first.text, { facts: { ...first.facts, details: { formErrors, fieldErrors } } });
+}
+
+type Parameterised = Pick<Route, "access" | "body" | "query">;
+
+/** Unknown parameters that one answer names. */
+const maxNamed = 20;
+
+/**
+ * The query as its route accepts it. Throws as `validate` does, and `unknown_parameter` for names that a route with a
+ * caller does not know: a filter that is dropped shows more than was wanted. Routes without a caller ignore them: browsers
+ * and foreign programs open these with parameters of their own (RFC 6749 section 4.1.2).
+ */
+export function validateQuery(row: Parameterised, query: Readonly<Record<string, unknown>>): unknown {
+  const { data, faults } = row.query ? parse(row.query, query) : { data: {}, faults: [] };
+  const all = [...unknownParameters(row, query), ...faults];
+  if (all.length > 0) throw refusalOf(all);
+  return data;
+}
+
+function unknownParameters(row: Parameterised, query: Readonly<Record<string, unknown>>): Fault[] {
+  if (row.access.auth === "none") return [];
+  const shape = row.query?.shape ?? {};
+  const isKnown = (name: string) => Object.hasOwn(shape, name) || (name === "orgId" && takesOrgInQuery(row));
+  const parameters = Object.keys(query)
+    .filter((name) => !isKnown(name))
+    .slice(0, maxNamed);
+  if (parameters.length === 0) return [];
+  const known = [...Object.keys(shape), ...(takesOrgInQuery(row) ? ["orgId"] : [])].sort();
+  const text = `Unknown parameter; ${known.length === 0 ? "none is known" : `known: ${known.join(", ")}`}`;
+  const coded: CodedFault = { code: "unknown_parameter", text: "Unknown parameter", facts: { parameters } };
+  return parameters.map((path) => ({ path, text, coded }));
 }
 
 /** Whether a row's body has a field of that name. */

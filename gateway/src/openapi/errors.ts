@@ -29,6 +29,7 @@ export const errorBody = z
       .meta({ description: "With `partner_inactive`, `organization_inactive`: the status." }),
     limit: z.number().optional().meta({ description: "With `limit_reached`: the limit." }),
     scopes: z.array(z.string()).optional().meta({ description: "With `unknown_scope`, `delegation_denied`." }),
+    parameters: z.array(z.string()).optional().meta({ description: "With `unknown_parameter`: the first 20 of them." }),
     types: z.array(z.string()).optional().meta({ description: "With `unknown_event_type`." }),
     reason: z
       .string()
@@ -77,6 +78,7 @@ export function errorCodesOf(row: Route): PublicCode[] {
   if (row.method === "PATCH") codes.push("no_updates");
   if (row.idempotent) codes.push("idempotency_conflict");
   if (row.perAddressPerMinute !== undefined) codes.push("rate_limited");
+  if (row.access.auth !== "none") codes.push("unknown_parameter");
   if (row.params || row.query || row.method !== "GET") codes.push("validation_failed");
   if (row.method !== "GET")
     codes.push("invalid_json", "payload_too_large", "unsupported_media_type", "request_timeout");

@@ -8,9 +8,17 @@ type Replied<P extends keyof paths> = paths[P] extends {
   ? Body
   : never;
 
-/** Paths of lists: what they answer has `data` and `pagination`. */
+type Queried<P extends keyof paths> = paths[P] extends { get: { parameters: { query?: infer Query } } }
+  ? keyof NonNullable<Query>
+  : never;
+
+/** Paths of lists: what they answer has `data` and `pagination`, and they take the cursor of the page before. */
 export type ListPath = {
-  [P in keyof paths]: Replied<P> extends { data: unknown[]; pagination: unknown } ? P : never;
+  [P in keyof paths]: Replied<P> extends { data: unknown[]; pagination: unknown }
+    ? "cursor" extends Queried<P>
+      ? P
+      : never
+    : never;
 }[keyof paths];
 
 /** What a list holds. */

@@ -34,6 +34,7 @@ export const errorCodes = [
   "service_principal_not_found",
   "key_not_active",
   "principal_disabled",
+  "unknown_parameter",
   "unknown_scope",
   "enrollment_key_invalid",
   "enrollment_key_expired",

@@ -42,6 +42,7 @@ const connectCodes: Record<ErrorCode, Code> = {
   service_principal_not_found: Code.NotFound,
   key_not_active: Code.FailedPrecondition,
   principal_disabled: Code.FailedPrecondition,
+  unknown_parameter: Code.InvalidArgument,
   unknown_scope: Code.InvalidArgument,
   enrollment_key_invalid: Code.Unauthenticated,
   enrollment_key_expired: Code.Unauthenticated,

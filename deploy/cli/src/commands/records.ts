@@ -1,9 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import type { ApiError, MusterClient } from "@muster/client";
-import { connect } from "../connection.ts";
+import { fields as fieldsOfBodies } from "@muster/client/fields";
+import { connect, type Operation } from "../connection.ts";
 import { done, exits, Failure, wrongUsage } from "../failure.ts";
-import { bodyOf, idAndFilters, type JsonObject, jsonOf } from "../fields.ts";
+import { bodyOf, checkKnown, idAndFilters, type JsonObject, jsonOf } from "../fields.ts";
 import type { Globals, Io } from "../io.ts";
 import { promptOf } from "../prompt.ts";
 import { type Resource, resourceOf } from "../resources.ts";
@@ -24,6 +25,7 @@ export async function get(io: Io, typed: string, args: readonly string[], option
   const { muster } = connect(io, options);
   if (id !== null) {
     resourceOf(typed, "get");
+    if (Object.keys(filters).length > 0 || options.org || options.of) throw wrongUsage("an id takes no filters");
     return show(io, options, await call(muster, "GET", `${resource.path}/{id}`, { params: { path: { id } } }));
   }
   const query = { ...(options.org ? withOrg(resource, options.org) : {}), ...filters };
@@ -100,23 +102,31 @@ export function show(io: Io, { json }: Globals, record: object): void {
 
 export type BodyOptions = Globals & { org?: string; file?: string };
 
-async function bodyFrom(io: Io, fields: readonly string[], { org, file }: BodyOptions): Promise<JsonObject> {
+/** The body that arguments and file spell, with fields of the operation only. */
+async function bodyFrom(
+  io: Io,
+  operation: Operation,
+  fields: readonly string[],
+  { org, file }: BodyOptions,
+): Promise<JsonObject> {
   const content = file === undefined ? "{}" : file === "-" ? await text(io.stdin) : await readFile(file, "utf8");
   const start = jsonOf(content, file ?? "");
   if (typeof start !== "object" || start === null || Array.isArray(start))
     throw wrongUsage(`${file} holds no JSON object`);
-  return bodyOf(fields, { ...(org ? { orgId: org } : {}), ...start });
+  const body = bodyOf(fields, { ...(org ? { orgId: org } : {}), ...start });
+  checkKnown(body, fieldsOfBodies[operation] ?? null);
+  return body;
 }
 
 export async function create(io: Io, typed: string, fields: readonly string[], options: BodyOptions): Promise<void> {
   const resource = resourceOf(typed, "create");
-  const body = await bodyFrom(io, fields, options);
+  const body = await bodyFrom(io, `POST ${resource.path}`, fields, options);
   show(io, options, await call(connect(io, options).muster, "POST", resource.path, { body }));
 }
 
 export async function update(io: Io, typed: string, id: string, fields: readonly string[], options: BodyOptions) {
   const resource = resourceOf(typed, "update");
-  const body = await bodyFrom(io, fields, options);
+  const body = await bodyFrom(io, `PATCH ${resource.path}/{id}`, fields, options);
   const init = { params: { path: { id } }, body };
   show(io, options, await call(connect(io, options).muster, "PATCH", `${resource.path}/{id}`, init));
 }

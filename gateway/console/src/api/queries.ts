@@ -12,7 +12,13 @@ import { withNewest } from "../rules/newest.ts";
 import { api } from "./api.ts";
 import type { Failure } from "./call.ts";
 
-type Init = { params?: { path?: Record<string, string>; query?: Record<string, string | undefined> } };
+type QueryOf<P extends keyof paths> = paths[P] extends { get: { parameters: { query?: infer Query } } }
+  ? NonNullable<Query>
+  : never;
+/** Query parameters that the API knows at a path: another one is refused there, and does not compile here. */
+export type FilterOf<P extends keyof paths> = P extends unknown ? keyof QueryOf<P> & string : never;
+export type FiltersOf<P extends keyof paths> = { readonly [Name in FilterOf<P>]?: string | undefined };
+type Init<P extends keyof paths> = { params?: { path?: Record<string, string>; query?: FiltersOf<P> } };
 type Reply = { data?: unknown; error?: ApiError; response: Response };
 type Get = (path: string, init: object) => Promise<Reply>;
 
@@ -59,7 +65,7 @@ type GetBody<P extends keyof paths> = paths[P] extends {
   ? Body
   : never;
 
-const without = (query: Record<string, string | undefined>) =>
+const without = (query: Readonly<Record<string, string | undefined>>) =>
   Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined && value !== ""));
 
 type GetOptions<Body> = {
@@ -75,7 +81,7 @@ type GetOptions<Body> = {
 /** One record or report of the API. */
 export function useGet<P extends keyof paths>(
   path: P,
-  init: Init = {},
+  init: Init<P> = {},
   { everyMs, enabled = true, known, freshMs }: GetOptions<GetBody<P>> = {},
 ): UseQueryResult<GetBody<P>, Failed> {
   return useQuery<GetBody<P>, Failed>({
@@ -117,7 +123,7 @@ type ListOptions = {
  */
 export function useList<P extends ListPath>(
   path: P,
-  init: Init = {},
+  init: Init<P> = {},
   { everyMs, enabled = true, isStill = false }: ListOptions = {},
 ) {
   const client = useQueryClient();
@@ -194,7 +200,7 @@ const countAfterMs = 300;
  */
 export function useCount<P extends ListPath>(
   path: P,
-  init: Init,
+  init: Init<P>,
   { readCount, hasMore }: { readCount: number | null; hasMore: boolean },
 ) {
   const query = without(init.params?.query ?? {});
@@ -208,7 +214,7 @@ export function useCount<P extends ListPath>(
   }, [isWanted, wanted]);
   const count = useGet(
     path,
-    { params: { ...init.params, query: { ...query, limit: "1" } } },
+    { params: { ...init.params, query: { ...query, limit: "1" } as FiltersOf<P> } },
     { enabled: isWanted && settled === wanted, freshMs: 60_000 },
   );
   const counted = (count.data as ListBody | undefined)?.pagination;

@@ -2,17 +2,19 @@ import { Download } from "lucide-react";
 import { useState } from "react";
 import { failureOf } from "../api/call.ts";
 import { useWhyNot } from "../api/me.tsx";
+import type { FiltersOf } from "../api/queries.ts";
 import { accessToken } from "../api/session.ts";
 import { failureSentence } from "../rules/failure-sentence.ts";
 import { stringifySearch } from "../rules/search-params.ts";
 import type { Shown } from "./list-page.tsx";
-import type { Filters } from "./use-filters.ts";
 
 /** Rows of one export. */
 const rowsMax = 10_000;
 
+type ExportButtonProps = { filters: FiltersOf<"/api/v1/audit-logs/export">; shown: Shown };
+
 /** Exports the newest audit rows of the filters on screen as a CSV file, with the columns that were chosen. */
-export function ExportButton({ filters, shown: { columns, total } }: { filters: Filters; shown: Shown }) {
+export function ExportButton({ filters, shown: { columns, total } }: ExportButtonProps) {
   const why = useWhyNot("GET /api/v1/audit-logs/export");
   const [state, setState] = useState<"idle" | "running">("idle");
   const [problem, setProblem] = useState<string | null>(null);

@@ -1,7 +1,7 @@
 import type { ItemOf, ListPath } from "@muster/client";
 import { type ReactNode, useEffect, useMemo, useState } from "react";
 import { useWhyNot } from "../api/me.tsx";
-import { useCount, useList } from "../api/queries.ts";
+import { type FilterOf, type FiltersOf, useCount, useList } from "../api/queries.ts";
 import { areChosen, chosenColumns, usualColumns } from "../rules/column-choice.ts";
 import { BulkBar } from "./bulk-bar.tsx";
 import { ColumnMenu, useColumnChoice } from "./column-menu.tsx";
@@ -15,7 +15,7 @@ import { EmptyState, FailureState, Loading, NotAllowed } from "./states.tsx";
 import { type Column, Table } from "./table.tsx";
 import { Tabs } from "./tabs.tsx";
 import { Instant } from "./time.tsx";
-import { useFilters } from "./use-filters.ts";
+import { type Filters, pickFilters, useFilters } from "./use-filters.ts";
 
 type ListPageProps<P extends ListPath> = {
   title: string;
@@ -23,7 +23,7 @@ type ListPageProps<P extends ListPath> = {
   /** The path's own parameters, where it has some. */
   at?: Record<string, string>;
   /** Names of the API's filters that the address may hold. */
-  filters: readonly string[];
+  filters: readonly FilterOf<P>[];
   text?: { name: string; label: string };
   choices?: readonly Choice[];
   labels?: Readonly<Record<string, string>>;
@@ -60,7 +60,7 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
   } = props;
   const notAllowed = useWhyNot(`GET ${path}`);
   const [filters, change] = useFilters();
-  const query = Object.fromEntries(names.map((name) => [name, filters[name]]));
+  const query: Filters & FiltersOf<P> = pickFilters(filters, names) as FiltersOf<P>;
   const params = { ...(at ? { path: at } : {}), query };
   const isAsked = notAllowed === null;
   // In another order than newest first, new rows cannot be identified.
@@ -87,7 +87,7 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
     );
   }
   const inForce = names.filter((name) => name !== "orgId" && name !== "sort" && filters[name]);
-  const order = names.includes("sort")
+  const order = names.some((name) => name === "sort")
     ? { order: { inForce: filters.sort, change: (sort: string | undefined) => change({ sort }) } }
     : {};
   return (

@@ -11,3 +11,8 @@ export function useFilters(): [Filters, (change: Record<string, string | undefin
   };
   return [filters, change];
 }
+
+/** The filters of these names: an address may hold others, which the API refuses. */
+export function pickFilters<Name extends string>(filters: Filters, names: readonly Name[]) {
+  return Object.fromEntries(names.map((name) => [name, filters[name]])) as { [Each in Name]?: string | undefined };
+}

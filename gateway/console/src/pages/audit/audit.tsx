@@ -6,7 +6,7 @@ import { ListPage } from "../../parts/list-page.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Instant } from "../../parts/time.tsx";
-import { useFilters } from "../../parts/use-filters.ts";
+import { pickFilters, useFilters } from "../../parts/use-filters.ts";
 
 const categories = [
   "authentication",
@@ -19,6 +19,21 @@ const categories = [
   "system",
 ] as const;
 
+/** Filters that list, search and export know; the text is one of the search alone. */
+const commonFilters = [
+  "orgId",
+  "user",
+  "actorId",
+  "action",
+  "actions",
+  "category",
+  "result",
+  "resource",
+  "resourceId",
+  "from",
+  "to",
+] as const;
+
 /** The audit trail: who did what, newest first. */
 export function Audit() {
   const [filters, change] = useFilters();
@@ -29,20 +44,7 @@ export function Audit() {
       section="audit"
       {...(q ? {} : { everyMs: 10_000 })}
       path={q ? "/api/v1/audit-logs/search" : "/api/v1/audit-logs/logs"}
-      filters={[
-        "orgId",
-        "q",
-        "user",
-        "actorId",
-        "action",
-        "actions",
-        "category",
-        "result",
-        "resource",
-        "resourceId",
-        "from",
-        "to",
-      ]}
+      filters={["q", ...commonFilters]}
       choices={[
         { name: "category", label: "Category", options: asOptions(categories) },
         { name: "result", label: "Result", options: asOptions(["success", "failure", "denied"]) },
@@ -62,7 +64,7 @@ export function Audit() {
         <>
           <DayField name="from" label="From" />
           <DayField name="to" label="To" isLast />
-          {q ? null : <ExportButton filters={filters} shown={shown} />}
+          {q ? null : <ExportButton filters={pickFilters(filters, commonFilters)} shown={shown} />}
         </>
       )}
       columns={[
