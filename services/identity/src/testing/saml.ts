@@ -151,22 +151,34 @@ export const verification = (key: TestKey, change: Partial<Verification> = {}): 
 const xenc = "http://www.w3.org/2001/04/xmlenc#";
 const xenc11 = "http://www.w3.org/2009/xmlenc11#";
 
+/** How an assertion is encrypted; URIs as the document names them, hashes as Node does. */
+export type Encrypting = Partial<{
+  content: string;
+  transport: string;
+  digest: string;
+  mask: string;
+  hash: string;
+  isPkcs1: boolean;
+}>;
+
 /** An EncryptedAssertion of any content, by default RSA-OAEP and AES-256-GCM. */
-export function encrypted(
-  xml: string,
-  certificate: string,
-  { content = `${xenc11}aes256-gcm`, transport = `${xenc}rsa-oaep-mgf1p`, isPkcs1 = false } = {},
-): string {
-  const isGcm = content.endsWith("gcm");
-  const contentKey = randomBytes(32);
-  const nonce = randomBytes(isGcm ? 12 : 16);
-  const cipher = createCipheriv(isGcm ? "aes-256-gcm" : "aes-256-cbc", contentKey, nonce);
+export function encrypted(xml: string, certificate: string, encrypting: Encrypting = {}): string {
+  const { content = `${xenc11}aes256-gcm`, transport = `${xenc}rsa-oaep-mgf1p`, isPkcs1 = false } = encrypting;
+  const [, bits = "256", mode] = /aes(\d{3})-(gcm|cbc)$/.exec(content) ?? [];
+  const contentKey = randomBytes(Number(bits) / 8);
+  const nonce = randomBytes(mode === "cbc" ? 16 : 12);
+  const cipher = createCipheriv(`aes-${bits}-${mode ?? "gcm"}`, contentKey, nonce);
   const sealed = Buffer.concat([nonce, cipher.update(xml), cipher.final()]);
-  const bytes = isGcm ? Buffer.concat([sealed, (cipher as import("node:crypto").CipherGCM).getAuthTag()]) : sealed;
+  const bytes =
+    mode === "cbc" ? sealed : Buffer.concat([sealed, (cipher as import("node:crypto").CipherGCM).getAuthTag()]);
   const key = createPublicKey(new X509Certificate(certificate).publicKey.export({ type: "spki", format: "pem" }));
   // 1: RSA_PKCS1_PADDING; 4: RSA_PKCS1_OAEP_PADDING.
-  const wrapped = publicEncrypt({ key, padding: isPkcs1 ? 1 : 4, oaepHash: "sha1" }, contentKey);
+  const wrapped = publicEncrypt({ key, padding: isPkcs1 ? 1 : 4, oaepHash: encrypting.hash ?? "sha1" }, contentKey);
   const value = (each: Buffer) =>
     `<xenc:CipherData><xenc:CipherValue>${each.toString("base64")}</xenc:CipherValue></xenc:CipherData>`;
-  return `<saml:EncryptedAssertion xmlns:saml="${assertionNs}"><xenc:EncryptedData xmlns:xenc="${xenc}" Type="${xenc}Element"><xenc:EncryptionMethod Algorithm="${content}"/><ds:KeyInfo xmlns:ds="http://www.w3.org/2000/09/xmldsig#"><xenc:EncryptedKey><xenc:EncryptionMethod Algorithm="${transport}"/>${value(wrapped)}</xenc:EncryptedKey></ds:KeyInfo>${value(bytes)}</xenc:EncryptedData></saml:EncryptedAssertion>`;
+  const digest = encrypting.digest
+    ? `<ds:DigestMethod xmlns:ds="http://www.w3.org/2000/09/xmldsig#" Algorithm="${encrypting.digest}"/>`
+    : "";
+  const mask = encrypting.mask ? `<xenc11:MGF xmlns:xenc11="${xenc11}" Algorithm="${encrypting.mask}"/>` : "";
+  return `<saml:EncryptedAssertion xmlns:saml="${assertionNs}"><xenc:EncryptedData xmlns:xenc="${xenc}" Type="${xenc}Element"><xenc:EncryptionMethod Algorithm="${content}"/><ds:KeyInfo xmlns:ds="http://www.w3.org/2000/09/xmldsig#"><xenc:EncryptedKey><xenc:EncryptionMethod Algorithm="${transport}">${digest}${mask}</xenc:EncryptionMethod>${value(wrapped)}</xenc:EncryptedKey></ds:KeyInfo>${value(bytes)}</xenc:EncryptedData></saml:EncryptedAssertion>`;
 }

@@ -3,6 +3,7 @@ import type { OwnEntity } from "../../crypto/saml/service-provider.ts";
 import type { Verification } from "../../crypto/saml/verify-response.ts";
 import type { SsoDeps } from "../../deps.ts";
 import type { ProviderRow } from "../../rules/sso/provider.ts";
+import { emailFormat } from "../../rules/sso/saml/saml-person.ts";
 import { samlKeyPlace } from "../../store/sealed-columns.ts";
 import { incomplete } from "./prepare-provider.ts";
 
@@ -19,6 +20,7 @@ function ownEntity({ own }: Deps, row: ProviderRow): OwnEntity {
     certificate: row.saml_sp_certificate ?? "",
     signsRequests: row.saml_sign_requests,
     wantsEncrypted: row.saml_want_encrypted,
+    nameIdFormat: emailFormat,
   };
 }
 
@@ -31,7 +33,7 @@ function privateKeyOf({ sealing }: Deps, row: ProviderRow): string {
 const serviceProvider = () => import("../../crypto/saml/service-provider.ts");
 
 export async function samlMetadata(deps: Deps, row: ProviderRow): Promise<string> {
-  const { ownMetadata } = await serviceProvider();
+  const { ownMetadata } = await import("../../crypto/saml/own-metadata.ts");
   return ownMetadata(ownEntity(deps, row));
 }
 

@@ -11,6 +11,7 @@ import {
   testKey,
   verification,
 } from "../../testing/saml.ts";
+import { contentCiphers, oaep, oaepDigests, offeredMethods } from "./encryption-methods.ts";
 import { verifyResponse } from "./verify-response.ts";
 
 let idp: TestKey;
@@ -37,6 +38,30 @@ function resultOf(content: string, key: KeyObject | null = decryption): string {
 describe("an encrypted assertion", () => {
   it("is read when it was encrypted for us and signed before encryption", () => {
     expect(resultOf(encrypted(assertion(), ours.certificate.pem))).toBe("ada@acme.example");
+  });
+
+  it.each(
+    Object.keys(contentCiphers).flatMap((content) =>
+      offeredMethods
+        .filter(({ algorithm }) => algorithm !== content && !(algorithm in contentCiphers))
+        .map((transport) => ({ content, transport })),
+    ),
+  )("is read by every pair of methods that our metadata offers: $content, $transport", ({ content, transport }) => {
+    const { algorithm, digest = "", mask } = transport;
+    const xml = encrypted(assertion(), ours.certificate.pem, {
+      content,
+      transport: algorithm,
+      digest,
+      ...(mask ? { mask } : {}),
+      hash: oaepDigests[digest] ?? "sha1",
+    });
+    expect(resultOf(xml)).toBe("ada@acme.example");
+  });
+
+  it("is read when the methods have no parameters", () => {
+    for (const transport of Object.values(oaep).filter((uri) => uri.includes("rsa-oaep"))) {
+      expect(resultOf(encrypted(assertion(), ours.certificate.pem, { transport }))).toBe("ada@acme.example");
+    }
   });
 
   it.each<[string, () => string]>([

@@ -2,8 +2,11 @@ import { createVerify } from "node:crypto";
 import { inflateRawSync } from "node:zlib";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { responseLimits } from "../../rules/sso/saml/byte-limits.ts";
+import { emailFormat } from "../../rules/sso/saml/saml-person.ts";
 import { type TestKey, testKey } from "../../testing/saml.ts";
-import { authnRequest, type OwnEntity, ownMetadata } from "./service-provider.ts";
+import { contentCiphers } from "./encryption-methods.ts";
+import { ownMetadata } from "./own-metadata.ts";
+import { authnRequest, type OwnEntity } from "./service-provider.ts";
 import { attribute, childrenNamed, onlyChild, textOf, withXml } from "./xml.ts";
 
 let key: TestKey;
@@ -16,6 +19,7 @@ beforeAll(async () => {
     certificate: key.certificate.pem,
     signsRequests: false,
     wantsEncrypted: false,
+    nameIdFormat: emailFormat,
   };
 });
 
@@ -94,5 +98,21 @@ it("our metadata has entity, address and requested attributes, and the certifica
     ...plain,
     signs: "true",
     keys: ["signing", "encryption"],
+  });
+});
+
+it("our metadata names the methods by which assertions may be encrypted, and escapes our addresses", () => {
+  const entityId = 'https://muster.example/?a=1&b="<2>"';
+  const xml = ownMetadata({ ...own, entityId, wantsEncrypted: true });
+  withXml(Buffer.from(xml), { limits: responseLimits, validate: false }, (root) => {
+    expect(attribute(root, "entityID")).toBe(entityId);
+    const role = onlyChild(root, "metadata", "SPSSODescriptor");
+    const methods = childrenNamed(onlyChild(role, "metadata", "KeyDescriptor"), "metadata", "EncryptionMethod");
+    const named = methods.map((method) => attribute(method, "Algorithm") ?? "");
+    expect(named.slice(0, 3)).toEqual(Object.keys(contentCiphers));
+    expect(new Set(named.slice(3).map((uri) => uri.split("#").at(-1)))).toEqual(
+      new Set(["rsa-oaep", "rsa-oaep-mgf1p"]),
+    );
+    expect(xml).not.toMatch(/cbc|rsa-1_5/);
   });
 });

@@ -2,7 +2,6 @@ import { BoundedMap } from "@muster/rpc";
 import { IdentityProvider, ServiceProvider } from "samlify";
 
 const binding = "urn:oasis:names:tc:SAML:2.0:bindings";
-const emailFormat = "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress";
 
 /** We as one identity provider knows us. */
 export type OwnEntity = {
@@ -13,26 +12,24 @@ export type OwnEntity = {
   certificate: string;
   signsRequests: boolean;
   wantsEncrypted: boolean;
+  /** Format of the NameIDs that we ask for. */
+  nameIdFormat: string;
 };
 
 const serviceProvider = (
-  { entityId, acsUrl, certificate, signsRequests, wantsEncrypted }: OwnEntity,
+  { entityId, acsUrl, certificate, signsRequests, nameIdFormat }: OwnEntity,
   privateKey?: string,
 ) =>
   ServiceProvider({
     entityID: entityId,
     authnRequestsSigned: signsRequests,
     wantAssertionsSigned: true,
-    nameIDFormat: [emailFormat],
+    nameIDFormat: [nameIdFormat],
     assertionConsumerService: [{ Binding: `${binding}:HTTP-POST`, Location: acsUrl, isDefault: true }],
     ...(signsRequests ? { signingCert: certificate } : {}),
-    ...(wantsEncrypted ? { encryptCert: certificate } : {}),
     ...(privateKey === undefined ? {} : { privateKey }),
     requestSignatureAlgorithm: "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256",
   });
-
-/** Our metadata, for one identity provider to import. */
-export const ownMetadata = (own: OwnEntity): string => serviceProvider(own).getMetadata();
 
 type Idp = { entityId: string; ssoUrl: string };
 type Pair = { provider: ReturnType<typeof IdentityProvider>; us: ReturnType<typeof ServiceProvider> };

@@ -140,6 +140,40 @@ describe("a valid response", () => {
   });
 });
 
+describe("an attribute's value, which SAML leaves to others, is accepted", () => {
+  const xsi = 'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"';
+  const value = (attributes: string, content: string) =>
+    responseWith({
+      attributes: `<saml:AttributeStatement ${xsi} xmlns:xs="http://www.w3.org/2001/XMLSchema"><saml:Attribute Name="email"><saml:AttributeValue ${attributes}>${content}</saml:AttributeValue></saml:Attribute></saml:AttributeStatement>`,
+    });
+
+  it.each<[string, string, string]>([
+    ["a string", 'xsi:type="xs:string"', "x"],
+    ["any type", 'xsi:type="xs:anyType"', "x"],
+    ["a boolean as C# writes it", 'xsi:type="xs:boolean"', "True"],
+    ["a local date", 'xsi:type="xs:date"', "1.1.2026"],
+    ["an empty number", 'xsi:type="xs:integer"', ""],
+    ["nothing", 'xsi:nil="true"', ""],
+    ["a type of the provider's own", 'xmlns:t="urn:t" xsi:type="t:mine"', "x"],
+    ["a type without a prefix", 'xsi:type="string"', "x"],
+    ["a type of SAML", 'xsi:type="saml:NameIDType"', "x"],
+    ["a place of a schema", 'xsi:schemaLocation="urn:t https://idp.example/t.xsd"', "x"],
+    ["an element of the provider's own", "", '<t:x xmlns:t="urn:t" xsi:type="t:y">x</t:x>'],
+    ["a NameID", "", '<saml:NameID Format="urn:x">x</saml:NameID>'],
+  ])("of %s", (_case, attributes, content) => {
+    expect(faultOf(value(attributes, content))).toBeNull();
+  });
+
+  it.each<[string, string, RegExp]>([
+    ["an assertion", evil, /none elsewhere/],
+    ["a signature", '<ds:Signature xmlns:ds="http://www.w3.org/2000/09/xmldsig#"/>', /right in the response/],
+    ["an ID that stands twice", '<t:x xmlns:t="urn:t" ID="_assertion-1"/>', /twice/],
+    ["advice", "<saml:Advice/>", /Advice is refused/],
+  ])("but not with %s in it", (_case, content, fault) => {
+    expect(faultOf(value("", content))).toMatch(fault);
+  });
+});
+
 describe("a wrapped signature is refused", () => {
   const object = (content: string) => `<ds:Object>${content}</ds:Object></ds:Signature>`;
   const bare = (xml: string) => xml.replace(signatureIn(xml), "");

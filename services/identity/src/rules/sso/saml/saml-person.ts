@@ -2,7 +2,7 @@ import { type Claimed, type ClaimSource, displayName, emailOf, groupsOf } from "
 import { type AttributeMapping, defaultMapping, samlOids } from "../presets.ts";
 import type { AssertionFacts } from "./assertion-fault.ts";
 
-const emailFormat = "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress";
+export const emailFormat = "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress";
 
 /** Contexts by which a provider states that more than one factor was part of the sign-in. */
 const manyFactors: ReadonlySet<string> = new Set([
