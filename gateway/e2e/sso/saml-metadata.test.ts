@@ -56,3 +56,33 @@ describe("a document of metadata ends alike by URL and as text", () => {
     idp.publish();
   });
 });
+
+describe("metadata as products write it", () => {
+  const good = () => idp.metadata().replace(/.*(<IDPSSODescriptor.*<\/IDPSSODescriptor>).*/s, "$1");
+  const broken = '<KeyDescriptor use="signing"/>';
+
+  it("is accepted, and the reply says what was left out, until other metadata takes its place", async () => {
+    const xml = `<!-- by hand -->${idp.metadata().replace("<KeyDescriptor", `${broken}<KeyDescriptor`)}`;
+    const { status, body } = await create({ samlMetadataXml: xml });
+    expect([status, body.samlMetadataOmitted]).toEqual([201, ["Signing key 1: Has no X509Certificate"]]);
+    expect((await call("GET", `/sso/providers/${body.id}`)).body.samlMetadataOmitted).toEqual(body.samlMetadataOmitted);
+    const changed = await call("PATCH", `/sso/providers/${body.id}`, { samlMetadataXml: idp.metadata() });
+    expect([changed.status, changed.body.samlMetadataOmitted]).toEqual([200, []]);
+    await call("DELETE", `/sso/providers/${body.id}`);
+  });
+
+  it("of several identity providers is read for the one that `samlEntityId` names", async () => {
+    const entity = (id: string) =>
+      `<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="${id}">${good()}</EntityDescriptor>`;
+    const xml = `<EntitiesDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata">${entity("urn:a")}${entity("urn:b")}</EntitiesDescriptor>`;
+    expect(await outcomeOf({ samlMetadataXml: xml })).toMatchObject({
+      status: 400,
+      reason: expect.stringMatching(/urn:a, urn:b/),
+    });
+    expect(await outcomeOf({ samlMetadataXml: xml, samlEntityId: "urn:b" })).toMatchObject({
+      status: 201,
+      samlEntityId: "urn:b",
+      samlSsoUrl: idp.ssoUrl,
+    });
+  });
+});

@@ -64,6 +64,9 @@ export const ssoProvider = z
       .nullable()
       .meta({ description: "Time at which the URL's metadata was last read; it is read daily." }),
     samlMetadataError: z.string().nullable().meta({ description: "Reason why the last read failed." }),
+    samlMetadataOmitted: z.array(z.string()).meta({
+      description: "What the metadata holds and sign-in does not use, such as a certificate that cannot be read.",
+    }),
     samlWantEncrypted: z.boolean(),
     samlSignRequests: z.boolean(),
     callbackUrl: z.string().nullable().meta({ description: "To register at the identity provider (OpenID Connect)." }),

@@ -84,6 +84,7 @@ export function providerOf(message: SsoProvider | undefined): z.input<typeof sso
     samlMetadataUrl: message.samlMetadataUrl || null,
     samlMetadataAt: timeOrNull(message.samlMetadataAt),
     samlMetadataError: message.samlMetadataError || null,
+    samlMetadataOmitted: message.samlMetadataOmitted,
     samlWantEncrypted: message.samlWantEncrypted,
     samlSignRequests: message.samlSignRequests,
     callbackUrl: message.callbackUrl || null,

@@ -126,6 +126,7 @@ const empty = (type: ProviderType): ProviderValues => ({
   saml_metadata_url: null,
   saml_metadata_at: null,
   saml_metadata_error: null,
+  saml_metadata_omitted: [],
   saml_want_encrypted: false,
   saml_sign_requests: false,
   saml_key_sealed: null,

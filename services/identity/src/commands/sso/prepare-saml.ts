@@ -48,10 +48,13 @@ async function putMetadata(deps: SsoDeps, fields: Partial<ProviderFields>, value
     values.saml_metadata_url = url;
     values.saml_metadata_at = url === null ? null : deps.now();
     values.saml_metadata_error = null;
+    values.saml_metadata_omitted = [];
   }
   if (url && xml) throw validationError({ samlMetadataXml: ["Set it or samlMetadataUrl, not both"] });
   if (!url && !xml) return;
-  const found = await metadataIn(deps, url ? await fetchMetadata(deps.egress, url) : Buffer.from(xml ?? ""));
+  const bytes = url ? await fetchMetadata(deps.egress, url) : Buffer.from(xml ?? "");
+  const found = await metadataIn(deps, bytes, values.saml_entity_id);
+  values.saml_metadata_omitted = found.omitted;
   values.saml_entity_id = fields.samlEntityId ?? found.entityId;
   values.saml_sso_url = fields.samlSsoUrl ?? found.ssoUrl;
   values.saml_sign_requests ||= found.wantsSignedRequests;
@@ -59,11 +62,18 @@ async function putMetadata(deps: SsoDeps, fields: Partial<ProviderFields>, value
   values.saml_certificates = distinct([...manual, ...found.certificates]);
 }
 
-/** Metadata whose sign-in address may be used. Throws `saml_metadata_invalid` with the reason. */
-export async function metadataIn({ now, judge }: Pick<SsoDeps, "now" | "judge">, bytes: Buffer): Promise<IdpMetadata> {
+/**
+ * Metadata whose sign-in address may be used; of several identity providers in it that with the id `wanted`. Throws
+ * `saml_metadata_invalid` with the reason.
+ */
+export async function metadataIn(
+  { now, judge }: Pick<SsoDeps, "now" | "judge">,
+  bytes: Buffer,
+  wanted: string | null,
+): Promise<IdpMetadata> {
   const { readMetadata } = await import("../../crypto/saml/metadata.ts");
   try {
-    const found = readMetadata(bytes, now());
+    const found = readMetadata(bytes, now(), wanted);
     judge(found.ssoUrl);
     return found;
   } catch (error) {

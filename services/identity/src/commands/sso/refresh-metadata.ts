@@ -1,5 +1,6 @@
 import { AppError, gauge, type RequestMeta, systemCaller, uuidv7 } from "@muster/kit";
 import { fetchMetadata } from "../../clients/sso/saml-metadata.ts";
+import type { IdpMetadata } from "../../crypto/saml/metadata.ts";
 import type { SsoDeps } from "../../deps.ts";
 import { recordProvider } from "../../emits/sso-facts.ts";
 import type { ProviderRow, StoredCertificate } from "../../rules/sso/provider.ts";
@@ -55,18 +56,19 @@ export async function refreshOutOfTurn(deps: Deps, row: ProviderRow): Promise<vo
 }
 
 async function refreshOne(deps: Deps, row: ProviderRow): Promise<void> {
-  const found = await certificatesAt(deps, row);
+  const found = await metadataOf(deps, row);
   const who = asService();
   await deps.db.tx(who, async (tx) => {
     const now = deps.now();
     if (typeof found === "string") {
-      await noteMetadata(tx, row, { certificates: null, error: found }, now);
+      await noteMetadata(tx, row, { found: null, error: found }, now);
       return;
     }
-    const certificates = overlapped(row.saml_certificates, found, now);
+    const certificates = overlapped(row.saml_certificates, found.certificates, now);
     const [before, after] = [row.saml_certificates, certificates].map(fingerprints);
     const isChanged = String(before) !== String(after);
-    const isNoted = await noteMetadata(tx, row, { certificates, error: null, isChanged }, now);
+    const outcome = { found: { certificates, omitted: found.omitted }, error: null, isChanged };
+    const isNoted = await noteMetadata(tx, row, outcome, now);
     if (!isNoted || !isChanged) return;
     const changes = { before: { samlCertificates: before }, after: { samlCertificates: after } };
     recordProvider(tx, who, row, "sso.provider.update", { changedFields: ["samlCertificates"], changes }, now);
@@ -74,10 +76,11 @@ async function refreshOne(deps: Deps, row: ProviderRow): Promise<void> {
 }
 
 /** What the metadata names now, or why it could not be read. */
-async function certificatesAt(deps: Deps, row: ProviderRow): Promise<StoredCertificate[] | string> {
+async function metadataOf(deps: Deps, row: ProviderRow): Promise<IdpMetadata | string> {
   try {
-    const found = await metadataIn(deps, await fetchMetadata(deps.egress, row.saml_metadata_url ?? ""));
-    return found.entityId === row.saml_entity_id ? found.certificates : "the metadata is of another entity";
+    const bytes = await fetchMetadata(deps.egress, row.saml_metadata_url ?? "");
+    const found = await metadataIn(deps, bytes, row.saml_entity_id);
+    return found.entityId === row.saml_entity_id ? found : "the metadata is of another entity";
   } catch (error) {
     const known = error instanceof AppError;
     deps.log[known ? "warn" : "error"](

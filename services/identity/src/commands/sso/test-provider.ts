@@ -48,7 +48,8 @@ async function testSaml(deps: SsoDeps, row: ProviderRow): Promise<Tested> {
   const missing = missingOf(row, deps.now());
   if (missing.length > 0) throw incomplete(missing);
   if (row.saml_metadata_url !== null) {
-    const found = await metadataIn(deps, await fetchMetadata(deps.egress, row.saml_metadata_url));
+    const bytes = await fetchMetadata(deps.egress, row.saml_metadata_url);
+    const found = await metadataIn(deps, bytes, row.saml_entity_id);
     if (found.entityId !== row.saml_entity_id) throw discoveryFailed("entity", "the metadata is of another entity");
     const isKnown = found.certificates.some((each) =>
       row.saml_certificates.some(({ fingerprint }) => fingerprint === each.fingerprint),

@@ -26,6 +26,12 @@ const metadata = ({
 } = {}) =>
   `<?xml version="1.0"?><${root} xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="${entityId}" ${more}><IDPSSODescriptor ${role} protocolSupportEnumeration="${protocol}">${keys}${services}</IDPSSODescriptor></${root}>`;
 
+const bareEntity = (xml: string) => xml.replace(/^<\?xml[^>]*>/, "");
+const aggregate = (...entities: string[]) =>
+  `<EntitiesDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" Name="urn:federation">${entities.map(bareEntity).join("")}</EntitiesDescriptor>`;
+const serviceProvider = (n: number) =>
+  `<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="urn:sp:${n}"><SPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol"/></EntityDescriptor>`;
+
 const read = (xml: string) => readMetadata(Buffer.from(xml), now);
 
 describe("metadata of an identity provider", () => {
@@ -36,6 +42,7 @@ describe("metadata of an identity provider", () => {
       ssoUrl: "https://idp.example/sso",
       certificates: [key, next].map(({ certificate }) => ({ ...certificate, source: "metadata" })),
       wantsSignedRequests: false,
+      omitted: [],
     });
     expect(read(metadata({ role: 'WantAuthnRequestsSigned="true"' })).wantsSignedRequests).toBe(true);
   });
@@ -49,11 +56,25 @@ describe("metadata of an identity provider", () => {
   });
 
   it.each<[string, () => string, RegExp]>([
-    ["several entities", () => metadata({ root: "EntitiesDescriptor" }), /one EntityDescriptor/],
     ["an expired one", () => metadata({ more: 'validUntil="2026-02-01T00:00:00Z"' }), /expired/],
     ["no entity id", () => metadata({ entityId: "" }), /entityID/],
     ["SAML 1.1", () => metadata({ protocol: "urn:oasis:names:tc:SAML:1.1:protocol" }), /does not speak/],
-    ["no redirect binding", () => metadata({ services: service("https://idp.example", "HTTP-POST") }), /HTTP-Redirect/],
+    ["no binding of browsers", () => metadata({ services: service("https://idp.example", "SOAP") }), /HTTP-Redirect/],
+    ["an SP", () => metadata().replaceAll("IDPSSODescriptor", "SPSSODescriptor"), /no IDPSSODescriptor/],
+    [
+      "several identity providers",
+      () => aggregate(metadata(), metadata({ entityId: "urn:b" })),
+      /2 identity providers.*: https:\/\/idp.example\/metadata, urn:b/,
+    ],
+    ["an aggregate of none", () => aggregate(), /EntitiesDescriptor/],
+    [
+      "an aggregate that has expired",
+      () => aggregate(metadata()).replace(" Name=", ' validUntil="2026-02-01T00:00:00Z" Name='),
+      /expired/,
+    ],
+    ["a role that has expired", () => metadata({ role: 'validUntil="2026-02-01T00:00:00Z"' }), /expired/],
+    ["a comment without an end", () => metadata().replace("<IDPSSO", "<!-- <IDPSSO"), /unread/],
+    ["a CDATA section", () => metadata().replace("<IDPSSO", "<![CDATA[x]]><IDPSSO"), /unread/],
     ["no certificate", () => metadata({ keys: "" }), /no certificate/],
     ["a certificate that is none", () => metadata({ keys: descriptor("AAAA") }), /X\.509/],
     ["a DOCTYPE", () => metadata().replace("?>", '?><!DOCTYPE a SYSTEM "http://evil.test">'), /unread/],
@@ -63,6 +84,113 @@ describe("metadata of an identity provider", () => {
   ])("%s is refused with the reason", (_case, make, fault) => {
     expect(() => read(make())).toThrow(SamlRefused);
     expect(() => read(make())).toThrow(fault);
+  });
+});
+
+describe("metadata as products write it is accepted, with what was left out", () => {
+  const usable = { entityId: "https://idp.example/metadata", ssoUrl: "https://idp.example/sso" };
+  const saml11 = '<IDPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:1.1:protocol"/>';
+  const beside = (more: string) => metadata({ keys: `${more}${descriptor(bare(key))}` });
+
+  it.each<[string, () => string, unknown[]]>([
+    [
+      "comments and instructions",
+      () =>
+        `<?xml version="1.0"?><!-- a --><?xml-stylesheet href="a"?>${bareEntity(metadata().replace("<IDPSSO", "<!-- <b> --><?x y?><IDPSSO"))}<!-- end -->`,
+      [],
+    ],
+    ["a comment in a certificate", () => metadata({ keys: descriptor(`<!-- 2026 -->\n${bare(key)}`) }), []],
+    ["an aggregate of one", () => aggregate(metadata()), []],
+    [
+      "an aggregate with service providers",
+      () => aggregate(serviceProvider(1), metadata(), serviceProvider(2)),
+      ["Other entities: 2"],
+    ],
+    ["an aggregate in an aggregate", () => aggregate(serviceProvider(1), aggregate(metadata())), ["Other entities: 1"]],
+    [
+      "another entity that has expired",
+      () => aggregate(metadata({ entityId: "urn:old", more: 'validUntil="2026-02-01T00:00:00Z"' }), metadata()),
+      [],
+    ],
+    [
+      "a role for SAML 1.1",
+      () => metadata().replace("<IDPSSODescriptor", `${saml11}<IDPSSODescriptor`),
+      ["IDPSSODescriptors that have expired or are for another protocol: 1"],
+    ],
+    [
+      "two roles for SAML 2.0",
+      () => metadata().replace(/<IDPSSODescriptor.*<\/IDPSSODescriptor>/s, "$&$&"),
+      ["Further IDPSSODescriptors for SAML 2.0: 1"],
+    ],
+    ["a certificate that is none", () => beside(descriptor("AAAA")), ["Signing key 1: Must be an X.509 certificate"]],
+    [
+      "a key by its name",
+      () => beside(descriptor("").replace(/<ds:X509Data>.*<\/ds:X509Data>/, "<ds:KeyName>k</ds:KeyName>")),
+      ["Signing key 1: Has no X509Certificate"],
+    ],
+    [
+      "a key without information",
+      () => beside('<KeyDescriptor use="signing"/>'),
+      ["Signing key 1: Has no X509Certificate"],
+    ],
+  ])("%s", (_case, make, omitted) => {
+    expect(read(make())).toMatchObject({
+      ...usable,
+      omitted,
+      certificates: [{ fingerprint: key.certificate.fingerprint }],
+    });
+  });
+
+  it("addresses for HTTP-POST alone", () => {
+    const services = service("https://idp.example/post", "HTTP-POST");
+    expect(read(metadata({ services }))).toMatchObject({
+      ssoUrl: "https://idp.example/post",
+      omitted: [expect.stringMatching(/HTTP-POST/)],
+    });
+  });
+
+  it("several identity providers, of which the provider's entity id names one", () => {
+    const xml = aggregate(
+      metadata({ entityId: "urn:a" }),
+      metadata({ entityId: "urn:b", keys: descriptor(bare(next)) }),
+    );
+    expect(readMetadata(Buffer.from(xml), now, "urn:b")).toMatchObject({
+      entityId: "urn:b",
+      certificates: [{ fingerprint: next.certificate.fingerprint }],
+      omitted: ["Other entities: 1"],
+    });
+    expect(() => readMetadata(Buffer.from(xml), now, "urn:c")).toThrow(/2 identity providers/);
+  });
+
+  it("refuses a document with no certificate that can be used, and says why", () => {
+    const keys = `${descriptor("AAAA")}<KeyDescriptor use="signing"/>`;
+    expect(() => read(metadata({ keys }))).toThrow(
+      /Signing key 1: Must be an X\.509 certificate; Signing key 2: Has no/,
+    );
+  });
+
+  it("tells at most twenty things, and reads the largest documents in time", () => {
+    const many = read(beside(descriptor("AAAA").repeat(99)));
+    expect(many.omitted).toHaveLength(20);
+    const worst = [
+      beside('<KeyDescriptor use="signing"/>'.repeat(19_000)),
+      beside(descriptor("AAAA").repeat(3_900)),
+      aggregate(metadata(), serviceProvider(1).repeat(4_000)),
+      aggregate(metadata(), "<!-- -->".repeat(100_000)),
+      `<a>${"<!--".repeat(200_000)}</a>`,
+      `<a>${"<?".repeat(400_000)}</a>`,
+    ];
+    const slow = worst.flatMap((xml, at) => {
+      const began = process.cpuUsage();
+      try {
+        read(xml);
+      } catch (error) {
+        expect(error).toBeInstanceOf(SamlRefused);
+      }
+      const { user, system } = process.cpuUsage(began);
+      return user + system < 400_000 ? [] : [[at, (user + system) / 1_000]];
+    });
+    expect(slow).toEqual([]);
   });
 });
 

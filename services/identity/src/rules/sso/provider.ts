@@ -54,6 +54,8 @@ export type ProviderRow = {
   saml_metadata_at: Date | null;
   /** Why the metadata could not be read the last time. */
   saml_metadata_error: string | null;
+  /** What the metadata holds and sign-in does not use. */
+  saml_metadata_omitted: string[];
   saml_want_encrypted: boolean;
   saml_sign_requests: boolean;
   saml_key_sealed: Buffer | null;

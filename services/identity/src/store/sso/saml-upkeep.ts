@@ -27,6 +27,13 @@ export function staleMetadata(
   );
 }
 
+/** What a read of the metadata found, or why it failed; `isChanged` when the certificates are others now. */
+export type MetadataOutcome = {
+  found: { certificates: StoredCertificate[]; omitted: string[] } | null;
+  error: string | null;
+  isChanged?: boolean;
+};
+
 /**
  * Stores the outcome of a metadata read; changed certificates increment the generation. False when the provider changed
  * meanwhile: then nothing is written.
@@ -34,17 +41,14 @@ export function staleMetadata(
 export async function noteMetadata(
   tx: Tx,
   { id, generation }: Pick<ProviderRow, "id" | "generation">,
-  {
-    certificates,
-    error,
-    isChanged = false,
-  }: { certificates: StoredCertificate[] | null; error: string | null; isChanged?: boolean },
+  { found, error, isChanged = false }: MetadataOutcome,
   now: Date,
 ): Promise<boolean> {
-  const kept = certificates === null ? null : JSON.stringify(certificates);
+  const kept = found === null ? null : JSON.stringify(found.certificates);
   const noted = await tx.execute(sql`
     UPDATE sso_providers SET saml_metadata_at = ${now}, saml_metadata_error = ${error},
       saml_certificates = coalesce(${kept}::jsonb, saml_certificates),
+      saml_metadata_omitted = coalesce(${found?.omitted ?? null}::text[], saml_metadata_omitted),
       saml_warned_days = CASE WHEN ${isChanged} THEN NULL ELSE saml_warned_days END,
       generation = generation + ${isChanged ? 1 : 0}
     WHERE id = ${id} AND generation = ${generation}`);

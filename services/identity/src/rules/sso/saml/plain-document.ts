@@ -19,8 +19,9 @@ const declaration = /^<\?xml\s[^>]{0,200}\?>\s*/;
 
 /**
  * A document as `byteFault` wants it, from whatever carries it: a URL's body, a file, or pasted text. Accepts byte
- * order marks, UTF-16, the encodings that a declaration commonly names, and white space around the document. Throws
- * SamlRefused with the name of an encoding that is not accepted.
+ * order marks, UTF-16, the encodings that a declaration commonly names, white space around the document, comments and
+ * processing instructions, of which nothing remains. Throws SamlRefused with the name of an encoding that is not
+ * accepted.
  */
 export function plainDocument(bytes: Buffer): Buffer {
   const encoding = encodingOf(bytes);
@@ -30,7 +31,26 @@ export function plainDocument(bytes: Buffer): Buffer {
   } catch (cause) {
     throw new SamlRefused(`the document is refused unread: not ${encoding.toUpperCase()}`, { cause });
   }
-  return Buffer.from(text.trim().replace(declaration, "").trimEnd());
+  return Buffer.from(bare(text.trim().replace(declaration, "")).trim());
+}
+
+/**
+ * The text without comments and processing instructions. What looks like one in an attribute's value cannot be: `<`
+ * does not stand there in XML. One without an end stays, and is refused then.
+ */
+function bare(text: string): string {
+  const kept: string[] = [];
+  let from = 0;
+  for (let at = text.indexOf("<"); at >= 0; at = text.indexOf("<", at + 1)) {
+    const end = text.startsWith("<!--", at) ? "-->" : text.startsWith("<?", at) ? "?>" : null;
+    if (end === null) continue;
+    const until = text.indexOf(end, at + (end === "-->" ? 4 : 2));
+    if (until < 0) break;
+    kept.push(text.slice(from, at));
+    from = until + end.length;
+    at = from - 1;
+  }
+  return kept.concat(text.slice(from)).join("");
 }
 
 /** By the byte order mark, the first two bytes, or the declaration (https://www.w3.org/TR/xml/#sec-guessing). */
