@@ -96,6 +96,10 @@ export const errorGuide: Record<PublicCode, Guide> = {
     cause: "The operation has no query parameter of this name, and none is ignored.",
     remedy: "`parameters` names them, `details` says what is known.",
   },
+  cursor_mismatch: {
+    cause: "The cursor was returned for another list, filter or organization.",
+    remedy: "Read the list from its beginning, without a cursor.",
+  },
   unknown_scope: { cause: "No scope has this name.", remedy: "`GET /api-keys/scopes` lists them." },
   enrollment_key_invalid: { cause: "No enrollment key has this value.", remedy: "Copy it again, or create one." },
   enrollment_key_expired: { cause: "The enrollment key's time is over.", remedy: "Create another." },

@@ -71,6 +71,7 @@ const table: Record<PublicCode, HttpError> = {
   key_not_active: { status: 409, text: "Only active keys can be updated or rotated" },
   principal_disabled: { status: 409 },
   unknown_parameter: { status: 400 },
+  cursor_mismatch: { status: 400 },
   unknown_scope: { status: 400 },
   enrollment_key_invalid: { status: 401, challenge },
   enrollment_key_expired: { status: 401, challenge },

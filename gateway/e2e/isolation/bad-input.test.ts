@@ -96,20 +96,23 @@ describe("bad input", () => {
     const member = world.targets.find((t) => t.kind === "device" && t.place === "own");
     const deliveryId = makers.deliveryOf(target?.id ?? "");
     const replayId = makers.replayOf(target?.id ?? "");
-    const path = pathOf(subject, {
+    const params: Record<string, string> = {
       id: target?.id ?? nobodys,
       deviceId: member?.id ?? "",
       deliveryId,
       replayId,
       ...examples,
-    });
+    };
+    const path = pathOf(subject, params);
+    const named = Object.fromEntries(Object.keys(row.params?.shape ?? {}).map((name) => [name, params[name]]));
+    const list = { row, params: named, query: queryOf(subject.key), caller: actor };
     // A logout takes no body and does what it is for; what it reads before is what every row reads.
     const takesBody = row.method !== "GET" && subject.key !== "POST /auth/logout";
     const inputs: BadInput[] = [
       ...(takesBody
         ? badBodies(row.body, row.body ? validBody(subject, actor) : {}, row.bodyLimitBytes ?? defaultBodyLimitBytes)
         : []),
-      ...badQueries(row),
+      ...badQueries(row, list),
     ];
     const prefix = fullPath(row).split(":")[0] ?? "";
     const paths = prefix === fullPath(row) ? [] : badIds.map((id) => path.replace(/(.*?)[0-9a-f-]{36}/, `$1${id}`));

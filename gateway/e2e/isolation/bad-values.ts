@@ -1,4 +1,6 @@
+import { encodeCursor } from "@muster/kit";
 import { toJSONSchema, type z } from "zod";
+import { bindCursor, type ListOf } from "../../src/http/list-cursor.ts";
 import type { Route } from "../../src/route.ts";
 import { nameSentence } from "../../src/routes/schemas.ts";
 
@@ -129,17 +131,17 @@ const lenient = ["page", "limit"];
 const unknownParameters = ["unknown", "ORGID", "constructor", "__proto__", "limit[]", "%C3%A9"];
 
 /** Queries that a row must refuse; a row without a caller ignores what it does not know. */
-export function badQueries({ query, access }: Pick<Route, "query" | "access">): BadInput[] {
+export function badQueries({ query, access }: Pick<Route, "query" | "access">, list: ListOf): BadInput[] {
   const { properties = {} } = schemaOf(query);
   const unknown = access.auth === "none" ? [] : unknownParameters;
   const code = "unknown_parameter";
   return [
     ...unknown.map((name) => ({ what: `unknown parameter ${name}`, query: `${name}=x`, code })),
-    ...badValuesOf(properties),
+    ...badValuesOf(properties, list),
   ];
 }
 
-function badValuesOf(properties: Record<string, Property>): BadInput[] {
+function badValuesOf(properties: Record<string, Property>, list: ListOf): BadInput[] {
   return Object.entries(properties).flatMap(([field, property]) => {
     const isBound = limitOf(property, "maxLength") !== undefined;
     const checks =
@@ -149,7 +151,8 @@ function badValuesOf(properties: Record<string, Property>): BadInput[] {
     if (checks) inputs.push({ what: `${field} = nonsense`, query: `${field}=nonsense` });
     const takesMany = typesOf(property).includes("array");
     if (!takesMany) inputs.push({ what: `${field} twice`, query: `${field}=1&${field}=2` });
-    if (field === "cursor") inputs.push({ what: "cursor = nonsense", query: "cursor=nonsense" }, ...forgedCursors());
+    if (field === "cursor")
+      inputs.push({ what: "cursor = nonsense", query: "cursor=nonsense" }, ...forgedCursors(list));
     return lenient.includes(field) ? inputs.filter(({ what }) => !what.endsWith("nonsense")) : inputs;
   });
 }
@@ -164,16 +167,31 @@ const laxTimes = [
   "+275760-09-13",
 ];
 
-/** Cursors of every shape that lists have, with a time that is none; a list by names takes it for a name. */
-function forgedCursors(): BadInput[] {
+/**
+ * Cursors of every shape that lists have, with a time that is none; a list by names takes it for a name. And cursors of
+ * another list, filter and organization.
+ */
+function forgedCursors(list: ListOf): BadInput[] {
   const id = "018f6f3e-7a2b-7c4d-9e5f-0123456789ab";
-  return laxTimes
+  const forged = laxTimes
     .flatMap((time) => [[time], [time, id], [time, id, "0"], ["true", time, id]])
     .map((parts) => ({
       what: `cursor of ${parts.join(", ")}`,
-      query: `cursor=${Buffer.from(JSON.stringify(parts)).toString("base64url")}`,
+      query: `cursor=${bindCursor(list, Buffer.from(JSON.stringify(parts)).toString("base64url"))}`,
       mayBeTaken: true,
     }));
+  const others: [string, ListOf][] = [
+    ["another list", { ...list, row: { path: "/another" } }],
+    ["another record's list", { ...list, params: { ...list.params, id: "another" } }],
+    ["another filter", { ...list, query: { ...list.query, filter: "another" } }],
+    ["another organization", { ...list, caller: { ...list.caller, orgId: id } }],
+  ];
+  const foreign = others.map(([what, other]) => ({
+    what: `cursor of ${what}`,
+    query: `cursor=${bindCursor(other, encodeCursor([new Date(), id]))}`,
+    code: "cursor_mismatch",
+  }));
+  return [...forged, ...foreign];
 }
 
 /** Ids that are none. */

@@ -209,6 +209,15 @@ describe("the list of API keys", () => {
     ]);
     const { nextCursor } = first.pagination as { nextCursor: string };
     expect(names(await list(`limit=2&cursor=${encodeURIComponent(nextCursor)}`))).toEqual(["a"]);
+    for (const other of [`orgId=${fresh.orgId}`, "status=active", "search=a"]) {
+      expect((await list(`${other}&cursor=${nextCursor}`)).code).toBe("cursor_mismatch");
+    }
+    const elsewhere = [
+      await fresh.partnerAdmin.api.call("GET", `/enrollment-keys?cursor=${nextCursor}`),
+      await fresh.admin.api.call("GET", `/api-keys?cursor=${nextCursor}`),
+      await (await operator(cluster)).call("GET", `/api-keys?cursor=${nextCursor}`),
+    ];
+    expect(elsewhere.map(({ body }) => body.code)).toEqual(Array(3).fill("cursor_mismatch"));
     expect(names(await list("limit=2&page=2"))).toEqual(["a"]);
     expect((await list("limit=1000")).pagination).toMatchObject({ limit: 100 });
     expect(names(await list("status=revoked"))).toEqual([]);

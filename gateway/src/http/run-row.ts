@@ -4,6 +4,7 @@ import { credentialName } from "../auth/watches.ts";
 import type { RouteRequest } from "../route.ts";
 import { cookieOf } from "./cookies.ts";
 import type { Exchange, ExchangeOptions } from "./exchange.ts";
+import { withBoundCursor } from "./list-cursor.ts";
 import { takePlace } from "./places.ts";
 import { publicError } from "./public-error.ts";
 import { noteRefusedChange } from "./refused-change.ts";
@@ -58,7 +59,7 @@ async function stepsAndHandler(options: ExchangeOptions, exchange: Exchange): Pr
   const { row } = exchange.served;
   try {
     const result = row.handle(requestOf(options, exchange), options.deps);
-    return result instanceof Promise ? await result : result;
+    return withBoundCursor(exchange, result instanceof Promise ? await result : result);
   } catch (thrown) {
     const error = publicError(thrown);
     throw error instanceof AppError ? withField(error, row) : error;

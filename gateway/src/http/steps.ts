@@ -7,6 +7,7 @@ import { type Access, defaultBodyLimitBytes } from "../route.ts";
 import { checkAnnouncedLength, checkBodyHead, emptyBody, hasBody, readForm, readJson } from "./body.ts";
 import type { Exchange, ExchangeOptions } from "./exchange.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
+import { withOwnCursor } from "./list-cursor.ts";
 import { leavePlace, networkOf, ownerOf, takePlace, takeShare, takeShareOf } from "./places.ts";
 import { parseQuery } from "./query.ts";
 import { validate, validateBody, validateQuery } from "./validate.ts";
@@ -64,14 +65,15 @@ export const checkCaller: Step = (options, exchange) => {
   if (session !== null) checkAccess(served.row.access, session, options.accessRules, options.now);
 };
 
-/** 400 for parameters, query and Idempotency-Key; 404 for an agent that names another. */
+/** 400 for parameters, query, cursor and Idempotency-Key; 404 for an agent that names another. */
 export const readAddress: Step = (_options, exchange) => {
   const { session, served, inbound } = exchange;
   const { row } = served;
   exchange.idempotencyKey = idempotencyKeyOf(row, inbound);
   if (row.params) exchange.params = validate(row.params, exchange.rawParams);
   if (session?.kind === "agent") checkOwnId(session, exchange.params);
-  if (row.query || exchange.query !== "") exchange.queryValues = validateQuery(row, parseQuery(exchange.query));
+  if (!row.query && exchange.query === "") return;
+  exchange.queryValues = withOwnCursor(exchange, validateQuery(row, parseQuery(exchange.query)));
 };
 
 /** Receives and inflates the body; meanwhile the request holds no place. */

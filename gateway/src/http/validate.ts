@@ -57,11 +57,11 @@ const maxNamed = 20;
  * caller does not know: a filter that is dropped shows more than was wanted. Routes without a caller ignore them: browsers
  * and foreign programs open these with parameters of their own (RFC 6749 section 4.1.2).
  */
-export function validateQuery(row: Parameterised, query: Readonly<Record<string, unknown>>): unknown {
+export function validateQuery(row: Parameterised, query: Readonly<Record<string, unknown>>): object {
   const { data, faults } = row.query ? parse(row.query, query) : { data: {}, faults: [] };
   const all = [...unknownParameters(row, query), ...faults];
   if (all.length > 0) throw refusalOf(all);
-  return data;
+  return data as object;
 }
 
 function unknownParameters(row: Parameterised, query: Readonly<Record<string, unknown>>): Fault[] {

@@ -33,6 +33,7 @@ Every error has the body \`{"error", "code", "requestId"}\`: \`code\` is stable,
 
 ## Lists
 \`page\` and \`limit\` choose a page. \`pagination.nextCursor\`, sent as \`cursor\`, returns the following page and stays correct while rows are added.
+With another filter, list or organization it is refused: \`cursor_mismatch\`.
 \`skipCount=true\` omits the total and is faster.
 
 ## Repeat safely

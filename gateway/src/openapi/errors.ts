@@ -1,6 +1,7 @@
 import { STATUS_CODES } from "node:http";
 import { z } from "zod";
 import { type PublicCode, statusOf } from "../errors.ts";
+import { hasCursor } from "../http/list-cursor.ts";
 import type { Route } from "../route.ts";
 import type { JsonSchema } from "./json-schema.ts";
 
@@ -79,6 +80,7 @@ export function errorCodesOf(row: Route): PublicCode[] {
   if (row.idempotent) codes.push("idempotency_conflict");
   if (row.perAddressPerMinute !== undefined) codes.push("rate_limited");
   if (row.access.auth !== "none") codes.push("unknown_parameter");
+  if (hasCursor(row)) codes.push("cursor_mismatch");
   if (row.params || row.query || row.method !== "GET") codes.push("validation_failed");
   if (row.method !== "GET")
     codes.push("invalid_json", "payload_too_large", "unsupported_media_type", "request_timeout");

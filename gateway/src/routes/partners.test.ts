@@ -130,7 +130,15 @@ describe("partners", () => {
     const { status, body } = await call("GET", "/orgs/partners?page=-3&limit=1000&skipCount=true");
     expect(status).toBe(200);
     expect(asked).toMatchObject({ page: 1, limit: 100, skipCount: true, cursor: "" });
-    expect(body).toEqual({ data: [shown], pagination: { page: 1, limit: 100, total: null, nextCursor: "c" } });
+    const nextCursor = expect.stringMatching(/^[\w-]{12}\.c$/);
+    expect(body).toEqual({ data: [shown], pagination: { page: 1, limit: 100, total: null, nextCursor } });
+    const cursor = (body.pagination as { nextCursor: string }).nextCursor;
+    expect((await call("GET", `/orgs/partners?limit=2&cursor=${cursor}`)).status).toBe(200);
+    expect(asked).toMatchObject({ limit: 2, cursor: "c" });
+    expect(await call("GET", `/orgs/partners?search=a&cursor=${cursor}`)).toMatchObject({
+      status: 400,
+      body: { code: "cursor_mismatch", details: { fieldErrors: { cursor: [expect.any(String)] } } },
+    });
   });
 
   it.each([

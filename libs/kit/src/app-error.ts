@@ -35,6 +35,7 @@ export const errorCodes = [
   "key_not_active",
   "principal_disabled",
   "unknown_parameter",
+  "cursor_mismatch",
   "unknown_scope",
   "enrollment_key_invalid",
   "enrollment_key_expired",

@@ -43,6 +43,7 @@ const connectCodes: Record<ErrorCode, Code> = {
   key_not_active: Code.FailedPrecondition,
   principal_disabled: Code.FailedPrecondition,
   unknown_parameter: Code.InvalidArgument,
+  cursor_mismatch: Code.InvalidArgument,
   unknown_scope: Code.InvalidArgument,
   enrollment_key_invalid: Code.Unauthenticated,
   enrollment_key_expired: Code.Unauthenticated,
