@@ -225,7 +225,9 @@ function naming(world: World, cell: Cell, reference: Reference, target: Target, 
   if (key === "PATCH /users/:id") return granting(cell, reference, target, otherwise);
   // Ids that are unknown or out of reach are dropped.
   if (key === "PATCH /orgs/organizations/order") return otherwise;
-  if (byPlace[key]?.includes(reference.field)) return outOfReach(actor, target) ?? otherwise;
+  if (byPlace[key]?.includes(reference.field)) {
+    return outOfReach(actor, target) ? refused(404, `${target.kind}_not_found`) : otherwise;
+  }
   if (key === "POST /orgs/organizations" && actor.scope === "partner") {
     if (target.partnerId !== actor.partnerId) return refused(403, "partner_access_denied");
     return actor.orgIds === "all" ? otherwise : refused(403, "scope_not_allowed");

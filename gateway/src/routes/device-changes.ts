@@ -47,7 +47,7 @@ const changes = route({
     seconds: secondsIn,
   }),
   ...streamed,
-  errors: ["organization_not_found", "site_not_found", "site_access_denied"],
+  errors: ["organization_not_found", "site_not_found"],
   async handle(request, { services, changes }) {
     const { session, query, rpc } = request;
     const { orgId = "", siteId = "", seconds } = query;

@@ -59,7 +59,7 @@ const list = route({
     search: searchIn,
   }),
   reply: z.object({ data: z.array(group), pagination }),
-  errors: ["organization_not_found", "site_not_found", "site_access_denied"],
+  errors: ["organization_not_found", "site_not_found"],
   async handle({ query, rpc }, { services }) {
     const wanted = {
       page: pageOf(query),

@@ -104,7 +104,7 @@ const list = route({
   summary: "List devices, newest first unless sorted",
   query: filters,
   reply: z.object({ data: z.array(device), pagination }),
-  errors: ["organization_not_found", "site_not_found", "site_access_denied", "device_group_not_found"],
+  errors: ["organization_not_found", "site_not_found", "device_group_not_found"],
   async handle({ query, rpc }, { services }) {
     const wanted = {
       page: pageOf(query),
@@ -139,7 +139,7 @@ const summary = route({
   summary: "Number of devices by status",
   query: z.object({ orgId: id.optional(), siteId: id.optional(), groupId: id.optional() }),
   reply: z.object({ byStatus: z.array(statusCount) }),
-  errors: ["organization_not_found", "site_not_found", "site_access_denied", "device_group_not_found"],
+  errors: ["organization_not_found", "site_not_found", "device_group_not_found"],
   async handle({ query: { orgId = "", siteId = "", groupId = "" }, rpc }, { services }) {
     const { counts } = await services.devices.countDevices({ orgId, siteId, groupId }, await rpc());
     return {

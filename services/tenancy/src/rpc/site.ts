@@ -2,14 +2,14 @@ import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { Database, Tx } from "@muster/db";
-import { type CallContext, clampPage, isUuid, uuidv7 } from "@muster/kit";
+import { AppError, type CallContext, clampPage, isUuid, uuidv7 } from "@muster/kit";
 import { type Site, SiteSchema, SiteService } from "@muster/proto/muster/tenancy/v1/site_pb";
 import { callContext } from "@muster/rpc";
 import { idempotentTx, requireOrganization, requirePermission } from "@muster/service";
 import { type ChangedTenant, recordChange } from "../emits/record-change.ts";
 import { changesBetween } from "../rules/changes.ts";
 import { checks, searchOf } from "../rules/fields.ts";
-import { organizationOfSiteDenied } from "../rules/refusals.ts";
+import { organizationOfSiteDenied, siteNotFound } from "../rules/refusals.ts";
 import { changeSite, newSite } from "../rules/site.ts";
 import { pageInfo } from "../store/name-page.ts";
 import {
@@ -20,18 +20,22 @@ import {
   lockSite,
   organizationForSite,
   type SiteRow,
+  siteExists,
   siteFields,
   updateSite,
   updateSiteLabels,
 } from "../store/sites.ts";
-import { siteRefusal } from "./filter-places.ts";
 import { requireAllSites } from "./guards.ts";
 
 type Deps = { db: Database; now: () => Date };
 
 /** Sites, for all callers who reach their organization. */
 export function siteService({ db, now }: Deps): ServiceImpl<typeof SiteService> {
-  const noSuchSite = (context: CallContext, id: string) => siteRefusal(db, context, id);
+  /** A missing site differs from one out of reach (docs/behaviour.md#errors). */
+  async function noSuchSite(context: CallContext, id: string): Promise<AppError> {
+    const isThere = isUuid(id) && (await siteExists(db, context, id));
+    return isThere ? new AppError("site_access_denied", "Access to this site denied") : siteNotFound();
+  }
 
   return {
     async createSite(request, handler) {
