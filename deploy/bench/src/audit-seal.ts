@@ -11,6 +11,7 @@ import { type AuditEvent, AuditEventSchema } from "@muster/proto/muster/events/v
 import { auditPartition } from "@muster/service";
 import { type TestDatabase, type TestNats, testNats } from "@muster/testing";
 import { cpuUs, familyCpuUs, postmaster } from "./audit-cpu.ts";
+import { loadAudit } from "./audit-modules.ts";
 import { startAudit, withAuditDatabase } from "./audit-service.ts";
 
 const batchRows = 500;
@@ -105,6 +106,13 @@ export function eventOf(orgId: string, partnerId: string, n: number): AuditEvent
   });
 }
 
+/** As tenancy emits it. */
+export const messageOf = (event: AuditEvent) => ({
+  subject: `audit.tenancy.${auditPartition(event.chainId)}`,
+  msgId: `${event.chainId}/${event.id}`,
+  body: toBinary(AuditEventSchema, event),
+});
+
 /** Puts events into the stream that audit reads, as tenancy's relay does. */
 export async function publish(nats: TestNats, events: readonly AuditEvent[]): Promise<void> {
   const owner = await openBus({ servers: nats.url, seed: nats.seeds.audit, name: "audit", replicas: 1, log });
@@ -112,15 +120,7 @@ export async function publish(nats: TestNats, events: readonly AuditEvent[]): Pr
   await owner.close();
   const emitter = await openBus({ servers: nats.url, seed: nats.seeds.tenancy, name: "tenancy", replicas: 1, log });
   for (let at = 0; at < events.length; at += publishing) {
-    await Promise.all(
-      events.slice(at, at + publishing).map((event) =>
-        emitter.transport.publish({
-          subject: `audit.tenancy.${auditPartition(event.chainId)}`,
-          msgId: `${event.chainId}/${event.id}`,
-          body: toBinary(AuditEventSchema, event),
-        }),
-      ),
-    );
+    await Promise.all(events.slice(at, at + publishing).map((event) => emitter.transport.publish(messageOf(event))));
   }
   await emitter.close();
 }
@@ -216,9 +216,7 @@ function turnByTurn(chains: readonly object[][]): object[] {
 }
 
 async function sealing(): Promise<Sealing> {
-  const load = (path: string) => import(new URL(`../../../services/audit/dist/${path}.js`, import.meta.url).href);
-  const [entry, seal, rows] = await Promise.all([load("rules/entry"), load("rules/seal"), load("store/sealed-rows")]);
-  return { ...entry, ...seal, ...rows } as Sealing;
+  return (await loadAudit("rules/entry", "rules/seal", "store/sealed-rows")) as Sealing;
 }
 
 function print(results: readonly Result[]): void {

@@ -1,17 +1,18 @@
 import { openDatabase } from "@muster/db";
 import { createLogger, uuidv7 } from "@muster/kit";
 import type { TestDatabase } from "@muster/testing";
+import { loadAudit } from "./audit-modules.ts";
+import { eventOf, messageOf } from "./audit-seal.ts";
 import { withAuditDatabase } from "./audit-service.ts";
 
 const sealRows = 2_000;
 const perRowBar = 25_000;
 
-type Message = object;
+type Tenant = { orgId: string; partnerId: string };
 
 /** What the bench borrows from the service: sealing without a bus, and verification as its job runs it. */
 type Service = {
-  auditMessage(change: object): Message;
-  sealMessages(deps: object, batch: readonly Message[]): Promise<void>;
+  sealMessages(deps: object, batch: readonly object[]): Promise<void>;
   startVerifying(deps: object, chainId: string, from: number | null): Promise<{ v: { rows: number } }>;
   verifyPage(deps: object, cursor: object): Promise<{ verdict: string }[] | null>;
 };
@@ -22,7 +23,7 @@ type Service = {
  */
 export async function run(args: string[] = []): Promise<void> {
   const sizes = (args.length > 0 ? args : ["10000", "100000", "1000000"]).map(Number).sort((a, b) => a - b);
-  const service = await load();
+  const service = (await loadAudit("events/sealer", "store/verify-chain")) as Service;
   const table: Record<string, string | number>[] = [];
   await withAuditDatabase(async (database) => {
     const [orgId, partnerId] = [uuidv7(), uuidv7()];
@@ -40,16 +41,15 @@ export async function run(args: string[] = []): Promise<void> {
   console.table(table);
 }
 
-async function seal(service: Service, database: TestDatabase, tenant: object, rows: number): Promise<void> {
+async function seal(service: Service, database: TestDatabase, tenant: Tenant, rows: number): Promise<void> {
   const log = createLogger("bench", "fatal");
   const deps = { db: database.db, log, now: () => new Date(), batchRows: sealRows, batchBytes: 1 << 24 };
   for (let done = 0; done < rows; done += sealRows) {
     const count = Math.min(sealRows, rows - done);
-    const details = (n: number) =>
-      JSON.stringify({ changes: { before: { name: `Site ${n}`, timezone: "UTC" }, after: { name: `Site ${n + 1}` } } });
+    const batch = Array.from({ length: count }, (_, n) => eventOf(tenant.orgId, tenant.partnerId, done + n));
     await service.sealMessages(
       deps,
-      Array.from({ length: count }, (_, n) => service.auditMessage({ ...tenant, detailsJson: details(done + n) })),
+      batch.map((event) => ({ ...messageOf(event), streamSeq: 1, deliveries: 1, traceparent: null })),
     );
   }
 }
@@ -81,10 +81,4 @@ async function verify(service: Service, database: TestDatabase, orgId: string) {
   } finally {
     await db.close();
   }
-}
-
-async function load(): Promise<Service> {
-  const from = (path: string) => import(new URL(`../../../services/audit/dist/${path}.js`, import.meta.url).href);
-  const parts = await Promise.all(["testing", "events/sealer", "store/verify-chain"].map(from));
-  return Object.assign({}, ...parts) as Service;
 }
