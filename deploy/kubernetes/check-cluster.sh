@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The chart on a real one-node Kubernetes in separate Linux namespaces: our images, PostgreSQL and NATS, then
 # cluster/trial.mjs. ONLY=policy,rollout runs only these parts, each of which installs and smokes first; ONLY=images only builds the images.
-# KEDA=1 adds part keda. KEEP=1 leaves the cluster up and prints how to enter it; RATE is the load in requests a second, IMAGES a folder
+# KEDA=1 adds part keda. KEEP=1 leaves the cluster up and prints how to enter it; RATE is the load in requests a second, RECORD=1 appends its figures to docs/performance/results, IMAGES a folder
 # of images that were built earlier.
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"

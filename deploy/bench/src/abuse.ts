@@ -7,6 +7,7 @@ import { startStack } from "@muster/local";
 import type { Abuse } from "./abuse-client.ts";
 import { callAt, newAdministrator, newOrganization, password } from "./administrator.ts";
 import type { ProbeRound } from "./logins-probe.ts";
+import type { Report } from "./report.ts";
 
 /** Requests of the signed-in person per second, sent at their time whether earlier ones were answered or not. */
 const perSecond = 100;
@@ -20,7 +21,7 @@ const buildUpMs = 3_000;
  * Content-Type headers a second and 1,200 bodies of a byte a second, and another tenant asks for 1,000 verifications,
  * in turns.
  */
-export async function run(_args: string[] = []): Promise<void> {
+export async function run(_args: string[], report: Report): Promise<void> {
   const cluster = await startStack({ env: { LOG_LEVEL: "warn" }, adminPassword: password });
   try {
     const url = cluster.stack.gateways[0]?.url ?? "";
@@ -47,7 +48,7 @@ export async function run(_args: string[] = []): Promise<void> {
       abuse.disconnect();
     }
     probe.disconnect();
-    print(alone, abused, seen);
+    print(alone, abused, seen, report);
     const health = await callAt(url, token, "GET", "/auth/me");
     console.log(`afterwards GET /auth/me answers ${health.status}; load average ${loadavg()[0]?.toFixed(1)}`);
   } finally {
@@ -55,7 +56,7 @@ export async function run(_args: string[] = []): Promise<void> {
   }
 }
 
-function print(alone: readonly ProbeRound[], abused: readonly ProbeRound[], seen: Abuse): void {
+function print(alone: readonly ProbeRound[], abused: readonly ProbeRound[], seen: Abuse, report: Report): void {
   const median = (list: readonly ProbeRound[], field: keyof ProbeRound) =>
     list.map((round) => round[field]).sort((a, b) => a - b)[Math.floor(list.length / 2)] ?? 0;
   const row = (name: string, list: readonly ProbeRound[]) => ({
@@ -70,9 +71,12 @@ function print(alone: readonly ProbeRound[], abused: readonly ProbeRound[], seen
     `${perSecond} requests/s, ${availableParallelism()} cores, medians of ${rounds} rounds of ${roundMs / 1_000} s in turns`,
   );
   console.table([row("alone", alone), row("under abuse", abused)]);
-  console.log(
-    `p99 under abuse is ${(median(abused, "p99") / median(alone, "p99")).toFixed(2)} times that alone (bar: 3)`,
-  );
+  report.atMost("p99 under abuse, of that alone", median(abused, "p99") / median(alone, "p99"), "×", 3);
+  report.none({ "refused under abuse": abused.reduce((sum, { refused }) => sum + refused, 0) });
+  report.also("p99 alone", median(alone, "p99"), "ms");
+  report.also("p99 under abuse", median(abused, "p99"), "ms");
+  report.also("p50 alone", median(alone, "p50"), "ms");
+  report.also("p50 under abuse", median(abused, "p50"), "ms");
   console.log(`what the abuse got: ${JSON.stringify(seen)}`);
 }
 

@@ -6,6 +6,7 @@ import { defaultOptions, type Fleet, type SimOptions, startFleet } from "@muster
 import { type RunningStack, startStack } from "@muster/local";
 import pg from "pg";
 import { administrator, type Call, newOrganization, password } from "./administrator.ts";
+import type { Report } from "./report.ts";
 
 const organizations = 4;
 /** Of all agents, those that are cut off. */
@@ -19,7 +20,7 @@ type Plan = { agents: number; intervalSeconds: number; steadySeconds: number };
  * then a tenth of them is cut off and must be offline within three intervals and 5 s, and no other device; then the
  * gateway is killed −9 and all come back. Ends with status 1 otherwise.
  */
-export async function run(args: string[] = []): Promise<void> {
+export async function run(args: string[], report: Report): Promise<void> {
   const plan: Plan = {
     agents: Math.min(Number(args[0] ?? 1_000), 50_000),
     intervalSeconds: Math.max(2, Number(args[1] ?? 10)),
@@ -121,6 +122,19 @@ export async function run(args: string[] = []): Promise<void> {
         "gateway MiB": rssBefore,
       },
     ]);
+    report.atMost("longest gap of heartbeats", heartbeatGap, "s", plan.intervalSeconds);
+    report.atMost("cut off, noticed after", offlineSeconds, "s", limit);
+    report.none({
+      "offline while steady": offlineWhileSteady,
+      "others offline after the cut": others,
+      "offline by the kill": offlineAfterKill,
+    });
+    report.also("agents", total, "");
+    report.also("longest gap in the rush", gapWhileComing, "s");
+    report.also("all online after", enrolledSeconds, "s");
+    report.also("all back after the kill", backSeconds, "s");
+    report.also("most reconnects in a second", Math.max(...perSecond), "");
+    report.also("gateway", rssBefore, "MiB");
     const isMissed = offlineWhileSteady + others + offlineAfterKill > 0;
     if (isMissed || offlineSeconds > limit) process.exitCode = 1;
   } finally {

@@ -9,12 +9,12 @@ import { type DeviceAnswer, UpdateService } from "@muster/proto/muster/release/v
 import { PresenceService } from "@muster/proto/muster/tenancy/v1/presence_pb";
 import { callOptions, createSigner, createTransport } from "@muster/rpc";
 
-export type Report = { component: string; version: string; state: string; error: string };
+export type UpdateReport = { component: string; version: string; state: string; error: string };
 export type Heartbeat = {
   deviceId: string;
   orgId: string;
   agentVersion: string;
-  report: Report | null;
+  report: UpdateReport | null;
   knownVersion: bigint;
 };
 /** The result of a heartbeat: facts of the device when its row has changed, and the decision of agent-release. */
@@ -40,7 +40,7 @@ export function asGateway({ stack, dataDir }: RunningStack) {
       meta: { requestId: randomUUID(), clientAddress: null, userAgent: null, traceparent: null },
       deadlineMs: performance.now() + timeoutMs,
     });
-  const decide = async (devices: readonly { device: DeviceFacts; report?: Report }[]) =>
+  const decide = async (devices: readonly { device: DeviceFacts; report?: UpdateReport }[]) =>
     (await updates.decide({ devices: [...devices] }, await call())).answers;
 
   return {

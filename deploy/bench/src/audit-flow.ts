@@ -5,6 +5,7 @@ import { createLogger, systemCaller, uuidv7 } from "@muster/kit";
 import { auditEvent } from "@muster/service";
 import { testNats } from "@muster/testing";
 import { startAudit, withAuditDatabase } from "./audit-service.ts";
+import type { Report } from "./report.ts";
 
 const organizations = 100;
 const tickMs = 10;
@@ -19,7 +20,7 @@ const meta = { requestId: "bench", clientAddress: null, userAgent: null, tracepa
  * transaction with one audit event each; how long until a row can be read, from the begin of its transaction, through
  * outbox, relay, stream and sealer.
  */
-export async function run([rate = "1000", seconds = "20"]: string[] = []): Promise<void> {
+export async function run([rate = "1000", seconds = "20"]: string[], report: Report): Promise<void> {
   await withAuditDatabase(async (database) => {
     const nats = await testNats();
     try {
@@ -46,9 +47,13 @@ export async function run([rate = "1000", seconds = "20"]: string[] = []): Promi
             "p99 ms": at(0.99),
             "max ms": Math.round(emitted.ms.at(-1) ?? 0),
             "audit CPU µs/row": ((after.cpuUs - before.cpuUs) / emitted.rows).toFixed(0),
-            bar: "p99 < 250",
           },
         ]);
+        report.atMost("row readable after, p99", at(0.99), "ms", 250);
+        report.also("row readable after, p50", at(0.5), "ms");
+        report.also("committed", emitted.perSecond, "rows/s");
+        report.also("COMMIT, p99", emitted.commitMs[Math.floor(emitted.commitMs.length * 0.99)] ?? 0, "ms");
+        report.also("audit's CPU", (after.cpuUs - before.cpuUs) / emitted.rows, "µs a row");
       } finally {
         await audit.stop();
         await relay.stop();

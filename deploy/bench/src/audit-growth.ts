@@ -3,17 +3,21 @@ import { ReportKind } from "@muster/proto/muster/audit/v1/report_pb";
 import { callers } from "@muster/testing";
 import { fillLists } from "./audit-fill.ts";
 import { type AuditProcess, startAudit, withAuditDatabase } from "./audit-service.ts";
+import type { Report } from "./report.ts";
 
 const repeats = 15;
 const patienceMs = 8_000;
 const mostAround = 1_000_000;
+const listMs = 50;
+/** Their time may not depend on the size. */
+const lists = ["list, first page", "list, first page with total", "list, action, every tenth row", "search, frequent"];
 
 /**
  * `npm run bench -- audit-growth [sizes]`: what lists, searches, reports and exports cost as one organization grows
  * (10000,100000,1000000,5000000), as many rows around it, a million at most. The rows are inserted directly, not
  * sealed: `audit-verify` takes sizes, too.
  */
-export async function run([sizes = "10000,100000,1000000,5000000"]: string[] = []): Promise<void> {
+export async function run([sizes = "10000,100000,1000000,5000000"]: string[], report: Report): Promise<void> {
   const columns: Record<string, Record<string, string>> = {};
   for (const size of sizes.split(",").map(Number)) {
     await withAuditDatabase(async (database) => {
@@ -35,6 +39,15 @@ export async function run([sizes = "10000,100000,1000000,5000000"]: string[] = [
     });
   }
   console.table(columns);
+  const slowest = lists.map((label) => Math.max(...Object.values(columns[label] ?? {}).map(Number)));
+  report.atMost("slowest list at any size, p50", Math.max(...slowest), "ms", listMs);
+  for (const [label, column] of Object.entries(columns)) {
+    report.also(
+      `${label}, at most`,
+      Math.max(...Object.values(column).map(Number)),
+      label.startsWith("RSS") ? "MB" : "ms",
+    );
+  }
 }
 
 function callsOf(audit: AuditProcess, partnerId: string, orgId: string): [string, () => Promise<unknown>][] {

@@ -13,6 +13,7 @@ import { type TestDatabase, type TestNats, testNats } from "@muster/testing";
 import { cpuUs, familyCpuUs, postmaster } from "./audit-cpu.ts";
 import { loadAudit } from "./audit-modules.ts";
 import { startAudit, withAuditDatabase } from "./audit-service.ts";
+import type { Report } from "./report.ts";
 
 const batchRows = 500;
 const publishing = 500;
@@ -44,7 +45,7 @@ type Result = { organizations: number; drain: Cost; plain: Record<Plain, Cost> }
  * organizations and then of one; then plain INSERTs of the same rows in batches of the same size on as many
  * connections, batched as the sealer does it and as the rows come.
  */
-export async function run([rows = "300000", counts = "100,1"]: string[] = []): Promise<void> {
+export async function run([rows = "300000", counts = "100,1"]: string[], report: Report): Promise<void> {
   const results: Result[] = [];
   for (const organizations of counts.split(",").map(Number)) {
     const orgIds = Array.from({ length: organizations }, () =>
@@ -74,7 +75,7 @@ export async function run([rows = "300000", counts = "100,1"]: string[] = []): P
       results.push({ organizations, drain: drained, plain: { asDrained, asPublished } });
     }
   }
-  print(results);
+  print(results, report);
 }
 
 export function eventOf(orgId: string, partnerId: string, n: number): AuditEvent {
@@ -219,7 +220,7 @@ async function sealing(): Promise<Sealing> {
   return (await loadAudit("rules/entry", "rules/seal", "store/sealed-rows")) as Sealing;
 }
 
-function print(results: readonly Result[]): void {
+function print(results: readonly Result[], report: Report): void {
   const whole = (value: number) => Math.round(value).toLocaleString("en-US");
   const row = (name: string, { perSecond, client, postgres, nats, rss }: Cost) => ({
     "": name,
@@ -235,10 +236,20 @@ function print(results: readonly Result[]): void {
       ...row(`sealed, ${organizations} organizations`, sealed),
       "of plain, same batches": share(sealed, plain.asDrained),
       "of plain, as published": share(sealed, plain.asPublished),
-      bar: organizations === 1 ? "≥ 5,000, ≥ 50 %" : "≥ 8,000, ≥ 50 %",
     },
     row(`plain INSERT, same batches, ${organizations} organizations`, plain.asDrained),
     row(`plain INSERT, as published, ${organizations} organizations`, plain.asPublished),
   ]);
   console.table(table);
+  for (const { organizations, drain: sealed, plain } of results) {
+    const of = `${organizations} ${organizations === 1 ? "chain" : "chains"}`;
+    const percent = (base: Cost) => (100 * sealed.perSecond) / base.perSecond;
+    report.atLeast(`${of}: sealed`, sealed.perSecond, "rows/s", organizations === 1 ? 5_000 : 8_000);
+    report.atLeast(`${of}: of plain INSERTs, same batches`, percent(plain.asDrained), "%", 50);
+    report.atLeast(`${of}: of plain INSERTs, as published`, percent(plain.asPublished), "%", 50);
+    report.also(`${of}: sealer`, sealed.client, "µs a row");
+    report.also(`${of}: PostgreSQL`, sealed.postgres, "µs a row");
+    report.also(`${of}: NATS`, sealed.nats, "µs a row");
+    report.also(`${of}: plain INSERTs, same batches`, plain.asDrained.perSecond, "rows/s");
+  }
 }

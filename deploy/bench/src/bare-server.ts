@@ -55,3 +55,11 @@ export async function startBare(body: string, token: string, path: string) {
     },
   };
 }
+
+/** What this machine achieves with replies of 400 bytes, as fast as they go, after a round that is not counted. */
+export async function bareRound(): Promise<{ perSecond: number; cpuUs: number }> {
+  const server = await startBare("x".repeat(400), "none", "/");
+  await server.round(2_000);
+  const { requests, seconds } = await server.round(3_000);
+  return { perSecond: requests / seconds, cpuUs: server.stop() / requests };
+}

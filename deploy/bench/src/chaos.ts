@@ -3,6 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { type RunningStack, startStack } from "@muster/local";
 import pg from "pg";
 import { killOne } from "./kill-one.ts";
+import type { Report } from "./report.ts";
 
 const password = "correct horse battery staple";
 const clients = 4;
@@ -12,7 +13,7 @@ const clients = 4;
  * when not said, 200 at most) while clients create partners and make refused calls again. Then counts: every 201 there,
  * one audit row each, every chain gap-free. Ends with status 1 when anything is missing, doubled or broken.
  */
-export async function run(args: string[] = []): Promise<void> {
+export async function run(args: string[], report: Report): Promise<void> {
   const kills = Math.min(Number(args[0] ?? 20), 200);
   const running = await startStack({ adminPassword: password, env: { PASSWORD_SCRYPT_LOG_N: "12" } });
   try {
@@ -39,6 +40,16 @@ export async function run(args: string[] = []): Promise<void> {
         "settled after s": facts.seconds,
       },
     ]);
+    report.none({
+      "missing partners": missing,
+      "without audit row": facts.unaudited,
+      "audited twice": facts.doubled,
+      "broken chains": facts.broken,
+    });
+    report.also("kills", kills, "");
+    report.also("acknowledged", acknowledged.length, "writes");
+    report.also("calls made again", refused, "");
+    report.also("settled after", facts.seconds, "s");
     if (missing + facts.unaudited + facts.doubled + facts.broken > 0) process.exitCode = 1;
   } finally {
     await running.stop();

@@ -8,11 +8,16 @@ import { fileURLToPath } from "node:url";
 import { startStack } from "@muster/local";
 import { administrator, password } from "./administrator.ts";
 import { loadAverage, usageOf } from "./process-usage.ts";
+import type { Report } from "./report.ts";
 
 type Measured = { bytes: number; refused: number; seconds: number };
 
 const mebi = 1024 * 1024;
 const clientsMax = 64;
+/** Of all clients together. */
+const leastMb = 150;
+/** What a process may grow by meanwhile. */
+const mostMib = 64;
 const sampleMs = 50;
 const fileName = "muster-agent-linux-amd64";
 const path = "/api/v1/agents/download/linux/amd64?version=1.0.0";
@@ -22,7 +27,7 @@ const path = "/api/v1/agents/download/linux/amd64?version=1.0.0";
  * store through one gateway, twice each: MB/s, CPU per byte, and how much the memory of gateway and agent-release grows
  * meanwhile. One client before them; and the same file from the least of node:http before and after.
  */
-export async function run(args: string[] = []): Promise<void> {
+export async function run(args: string[], report: Report): Promise<void> {
   const size = Math.min(Number(args[0] ?? 16), 512) * mebi;
   const folder = mkdtempSync(join(tmpdir(), "muster-bench-"));
   publish(folder, size);
@@ -50,7 +55,17 @@ export async function run(args: string[] = []): Promise<void> {
     for (const clients of [1, clientsMax]) rows.push(await measure(port, clients, pids));
     const after = await baseline(join(folder, "1.0.0", fileName));
     console.log(`a binary of ${size / mebi} MiB, load ${loadAverage()}`);
-    console.table(rows);
+    console.table(rows.map(({ processes: _each, ...row }) => row));
+    for (const { clients, processes } of rows) console.table(processes.map((each) => ({ clients, ...each })));
+    report.atLeast(`${clientsMax} clients`, rows.at(-1)?.["MB/s"] ?? 0, "MB/s", leastMb);
+    report.none({ "refused downloads": rows.reduce((sum, { refused }) => sum + refused, 0) });
+    for (const name of Object.keys(pids)) {
+      const used = rows.at(-1)?.processes.find((each) => each.name === name);
+      report.atMost(`${name}, memory more`, used?.["MiB more"] ?? Number.NaN, "MiB", mostMib);
+      report.also(`${name}, CPU`, used?.["CPU ms/MB"] ?? Number.NaN, "ms a MB");
+    }
+    report.also("one client", rows[0]?.["MB/s"] ?? 0, "MB/s");
+    report.also(`node:http alone, ${clientsMax} clients`, (before + after) / 2, "MB/s");
     const share = (100 * (rows.at(-1)?.["MB/s"] ?? 0)) / ((before + after) / 2);
     console.log(`node:http alone ${before} and ${after} MB/s, ${clientsMax} clients; of that ${share.toFixed(0)} %`);
   } finally {
@@ -84,21 +99,20 @@ async function measure(port: string, clients: number, pids: Record<string, numbe
     const used = usageOf(groups);
     const { bytes, refused, seconds } = await round(client, 2);
     clearInterval(sampling);
-    const cpu = [...usageOf(groups)].map(([name, { cpuMs }]) => {
-      const perByte = (cpuMs - (used.get(name)?.cpuMs ?? 0)) / (bytes / 1e6);
-      return [`${name} CPU ms/MB`, perByte.toFixed(2)];
-    });
-    const memory = before.flatMap(({ name, rss, most }) => [
-      [`${name} MiB before`, Math.round(rss / mebi)],
-      [`${name} MiB more`, Math.round((most - rss) / mebi)],
-    ]);
+    const after = usageOf(groups);
+    const cpuMs = (name: string) => (after.get(name)?.cpuMs ?? 0) - (used.get(name)?.cpuMs ?? 0);
+    const processes = before.map(({ name, rss, most }) => ({
+      name,
+      "CPU ms/MB": Number((cpuMs(name) / (bytes / 1e6)).toFixed(2)),
+      "MiB before": Math.round(rss / mebi),
+      "MiB more": Math.round((most - rss) / mebi),
+    }));
     return {
       clients,
       "MB/s": Math.round(bytes / 1e6 / seconds),
       refused,
       seconds: seconds.toFixed(1),
-      ...Object.fromEntries(cpu),
-      ...Object.fromEntries(memory),
+      processes,
     };
   } finally {
     client.kill();

@@ -3,6 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { type RunningStack, startStack } from "@muster/local";
 import pg from "pg";
 import { administrator, type Call, callAt, newOrganization, password } from "./administrator.ts";
+import type { Report } from "./report.ts";
 
 const clients = 8;
 const usesPerKey = 20;
@@ -19,7 +20,7 @@ type Trial = { agentId: string; token: string };
  * one `device.create` audit row of each, and every token that was handed out and not asked for again works. Ends with
  * status 1 otherwise.
  */
-export async function run(args: string[] = []): Promise<void> {
+export async function run(args: string[], report: Report): Promise<void> {
   const kills = Math.min(Number(args[0] ?? 20), 500);
   const running = await startStack({
     adminPassword: password,
@@ -53,6 +54,18 @@ export async function run(args: string[] = []): Promise<void> {
     }
     console.log(`killed: ${JSON.stringify(killed)}`);
     console.table([{ kills, attempts, enrolled: enrolled.length, ...facts, "tokens that do not work": silent }]);
+    report.none({
+      "devices without a token": facts["devices without a token"],
+      "uses burnt": facts["uses burnt"],
+      "usageCount wrong": facts["usageCount wrong"],
+      "not audited once": facts["not audited once"],
+      "tokens that do not work": silent,
+    });
+    report.also("kills", kills, "");
+    report.also("attempts", attempts, "");
+    report.also("enrolled", enrolled.length, "");
+    report.also("devices", facts.devices, "");
+    report.also("devices taken back", facts["taken back"], "");
     const wrong =
       facts["devices without a token"] + facts["uses burnt"] + facts["usageCount wrong"] + facts["not audited once"];
     if (wrong + silent > 0) process.exitCode = 1;

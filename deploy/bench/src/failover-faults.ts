@@ -103,13 +103,13 @@ export const faults: Record<string, Fault> = {
       return { fromMs: performance.now(), withinMs: writeWithinMs.election };
     },
   },
-  "NATS server comes back with an empty store": {
+  "NATS server emptied": {
     async strike({ running }) {
       await emptied(running, 0);
       return { fromMs: performance.now(), withinMs: writeWithinMs.election };
     },
   },
-  "every NATS server comes back with an empty store": {
+  "every NATS server emptied": {
     async strike({ running }) {
       await Promise.all([0, 1, 2].map((n) => emptied(running, n)));
       return { fromMs: performance.now(), withinMs: writeWithinMs.election };

@@ -11,6 +11,7 @@ import { haproxy } from "./failover-proxy.ts";
 import { countedColumns, faultsIn, settled, settleMs } from "./failover-settled.ts";
 import { host } from "./hooked-places.ts";
 import { loadAverage } from "./process-usage.ts";
+import type { Report } from "./report.ts";
 import { canMount, mountSmallDisk } from "./small-disk.ts";
 import { type Receiver, startReceiver } from "./webhooks-cluster.ts";
 
@@ -26,7 +27,7 @@ const natsDiskMb = 64;
  * key admitted, and the first write after. Status 1 when one of them does not hold. With `haproxy` the pair is reached
  * through deploy/ha/haproxy.cfg, else through an address that the bench moves.
  */
-export async function run([rounds = "1", only = "", via = ""]: string[] = []): Promise<void> {
+export async function run([rounds = "1", only = "", via = ""]: string[], report: Report): Promise<void> {
   const bin = pairBinaries();
   if (!bin) {
     console.log("not run: failover. No pg_basebackup: install Debian's postgresql, or give MUSTER_POSTGRES_BIN.");
@@ -40,7 +41,7 @@ export async function run([rounds = "1", only = "", via = ""]: string[] = []): P
     return;
   }
   const chosen = Object.entries(faults).filter(([name]) => name.includes(only));
-  const rows: Record<string, unknown>[] = [];
+  const rows: Strike[] = [];
   for (const where of ["pair", "small disks", "pooled"] as const) {
     const some = chosen.filter(([, { place = "pair" }]) => place === where);
     if (some.length === 0) continue;
@@ -51,7 +52,35 @@ export async function run([rounds = "1", only = "", via = ""]: string[] = []): P
     rows.push(...(await onCluster({ bin, proxy, where }, some, Math.min(Number(rounds), 10))));
   }
   console.log(`load average ${loadAverage()}`);
-  console.table(rows);
+  console.table(rows.map(({ ms: _first, withinMs: _limit, wrong: _all, ...row }) => row));
+  reportTo(report, rows, via);
+}
+
+/** Of all rounds of a fault the longest time to the first write; of all faults together what went wrong. */
+function reportTo(report: Report, rows: readonly Strike[], via: string): void {
+  const through = via === "" ? "" : `, through ${via}`;
+  for (const fault of new Set(rows.map((row) => row.fault))) {
+    const own = rows.filter((row) => row.fault === fault);
+    const longest = Math.max(...own.map(({ ms }) => ms));
+    report.atMost(`${fault}${through}`, longest, "ms", own[0]?.withinMs ?? 0);
+  }
+  if (rows.length === 0) return;
+  const sum = (of: (row: Strike) => number) => rows.reduce((total, row) => total + of(row), 0);
+  report.none({
+    "lost, doubled or repeated": sum(({ wrong }) => wrong),
+    "revoked keys admitted": sum((row) => row["admitted after"]),
+  });
+  report.also("faults", rows.length, "");
+  report.also(
+    "sites and events acknowledged",
+    sum(({ sites, events }) => sites + events),
+    "",
+  );
+  report.also(
+    "keys revoked",
+    sum(({ revoked }) => revoked),
+    "",
+  );
 }
 
 async function onCluster(
@@ -83,7 +112,7 @@ async function onCluster(
     });
     const { token } = await newAdministrator(running.stack.gateways[0]?.url ?? "");
     const at = { pair, running, receiver, token, natsDisk };
-    const rows: Record<string, unknown>[] = [];
+    const rows: Strike[] = [];
     for (const [name, fault] of some) {
       for (let round = 1; round <= rounds; round++) {
         rows.push({ fault: name, round, ...(await strike(fault, at)) });
@@ -101,6 +130,8 @@ async function onCluster(
     rmSync(dataDir, { recursive: true, force: true });
   }
 }
+
+type Strike = Awaited<ReturnType<typeof strike>> & { fault: string; round: number };
 
 async function strike(fault: Fault, at: Struck & { receiver: Receiver; token: string }) {
   const load = await startLoad(at.running.stack.gateways[0]?.url ?? "", at.token, at.receiver);
@@ -122,7 +153,7 @@ async function strike(fault: Fault, at: Struck & { receiver: Receiver; token: st
     events: load.events.length,
     "sent again": load.again,
     "first write after ms": first,
-    "bar ms": withinMs,
+    "limit ms": withinMs,
     "reads meanwhile": readsMeanwhile(load.reads),
     refused: readsMeanwhile(load.refusedReads),
     heartbeats: load.heartbeats,
@@ -130,6 +161,9 @@ async function strike(fault: Fault, at: Struck & { receiver: Receiver; token: st
     revoked: load.revoked,
     "admitted after": load.admitted,
     ...countedColumns(counted),
+    ms: first,
+    withinMs,
+    wrong: faultsIn(counted) + Number(late),
     "settled s": Math.round((performance.now() - began) / 100) / 10,
   };
 }

@@ -10,10 +10,14 @@ import { administrator, newOrganization, password } from "./administrator.ts";
 import { type Agent, insertAgents } from "./agent-rows.ts";
 import { cpuMicros } from "./cpu.ts";
 import { loadAverage } from "./process-usage.ts";
+import type { Report } from "./report.ts";
 
 const organizations = 4;
 const roundMs = 5_000;
 const rounds = 3;
+/** Of heartbeats, and with agent-release, of without. */
+const leastPerSecond = 5_000;
+const leastPercent = 95;
 /** Rounds with and without agent-release: their shares scatter more than the difference to be measured. */
 const turns = 5;
 const turnMs = 4_000;
@@ -30,7 +34,7 @@ type Round = { heartbeats: number; refused: number; seconds: number; p50: number
  * through one gateway, each answered once it is committed. Then the same by turns with agent-release stopped (SIGSTOP:
  * it takes calls and answers none). Beside them, in the same run, the bare UPDATE in batches of 500 and one by one.
  */
-export async function run(args: string[] = []): Promise<void> {
+export async function run(args: string[], report: Report): Promise<void> {
   const count = Math.min(Number(args[0] ?? 10_000), 100_000);
   const connections = Math.min(Number(args[1] ?? 64), 400);
   const running = await startStack({ adminPassword: password, env: { PASSWORD_SCRYPT_LOG_N: "10" } });
@@ -66,9 +70,19 @@ export async function run(args: string[] = []): Promise<void> {
     const results: Round[] = [];
     for (let i = 0; i < rounds; i++) results.push(await round(roundMs));
     const after = cpuMicros(running);
-    await byTurns(running.stack.services["agent-release"]?.pid ?? 0, round);
+    const inTurns = await byTurns(running.stack.services["agent-release"]?.pid ?? 0, round);
     client.kill();
     print(count, connections, { cold, results, before, after }, await raw(running.stack.databaseUrl, agents));
+    report.atLeast("heartbeats", median(results.map(rateOf)), "a second", leastPerSecond);
+    report.atLeast("with agent-release, of without", inTurns.sharePercent, "%", leastPercent);
+    report.also("heartbeat, p99", median(results.map((r) => r.p99)), "ms");
+    report.also("heartbeat, p50", median(results.map((r) => r.p50)), "ms");
+    report.also("first heartbeats", median(cold.map(rateOf)), "a second");
+    const heartbeats = results.reduce((sum, r) => sum + r.heartbeats, 0);
+    for (const [name, micros] of after) {
+      report.also(`${name}, CPU`, (micros - (before.get(name) ?? 0)) / heartbeats, "µs a heartbeat");
+    }
+    for (const [name, perSecond] of inTurns.rates) report.also(`in turns, ${name}`, perSecond, "a second");
   } finally {
     rmSync(folder, { recursive: true, force: true });
     await running.stop();
@@ -76,7 +90,7 @@ export async function run(args: string[] = []): Promise<void> {
 }
 
 /** Rounds with and without agent-release, one after the other; and the one in which it stops. */
-async function byTurns(pid: number, round: (ms: number) => Promise<Round>): Promise<void> {
+async function byTurns(pid: number, round: (ms: number) => Promise<Round>) {
   const rows: { [name: string]: Round[] } = { "with agent-release": [], "the moment it stops": [], "without it": [] };
   try {
     for (let i = 0; i < turns; i++) {
@@ -90,8 +104,8 @@ async function byTurns(pid: number, round: (ms: number) => Promise<Round>): Prom
   } finally {
     process.kill(pid, "SIGCONT");
   }
-  const rate = (r: Round | undefined) => (r ? r.heartbeats / r.seconds : 0);
-  const shares = (rows["with agent-release"] ?? []).map((r, at) => (100 * rate(r)) / rate(rows["without it"]?.[at]));
+  const without = rows["without it"] ?? [];
+  const shares = (rows["with agent-release"] ?? []).map((r, at) => (100 * rateOf(r)) / rateOf(without[at] ?? r));
   const percents = shares.map((share) => share.toFixed(0)).join(", ");
   console.log(
     `with agent-release, in % of the rate without it in the same turn: ${percents}; median ${median(shares).toFixed(1)}`,
@@ -106,7 +120,11 @@ async function byTurns(pid: number, round: (ms: number) => Promise<Round>): Prom
       "p99 ms": median(measured.map((r) => r.p99)).toFixed(1),
     })),
   );
+  const rates = Object.entries(rows).map(([name, measured]) => [name, median(measured.map(rateOf))] as const);
+  return { sharePercent: median(shares), rates };
 }
+
+const rateOf = ({ heartbeats, seconds }: Round) => heartbeats / seconds;
 
 const median = (values: number[]) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { generateNkey } from "@muster/bus";
 import { type BenchIdentity, startBenchIdentity } from "./http-identity.ts";
+import type { Report } from "./report.ts";
 
 const connections = 32;
 const rounds = 5;
@@ -15,7 +16,16 @@ const roundMs = 1_500;
 const answerMs = 30_000;
 
 type Usage = { cpuUs: number; rss: number };
-export type Server = { label: string; child: ChildProcess; client: ChildProcess; usage(): Promise<Usage> };
+/** Of what raw node:http answers, percent. */
+export const leastShare = 40;
+/** `least`: of what the baseline answers, percent; null where there is no limit. */
+export type Server = {
+  least: number | null;
+  label: string;
+  child: ChildProcess;
+  client: ChildProcess;
+  usage(): Promise<Usage>;
+};
 type Round = { requests: number; seconds: number; p50: number; p95: number; p99: number };
 type Measured = Round & { cpuUs: number; rss: number };
 
@@ -24,7 +34,7 @@ type Measured = Round & { cpuUs: number; rss: number };
  * as small as V8 makes it in a small container, and with telemetry (5 % of traces to a collector that takes them), in
  * turns, then one table of medians.
  */
-export async function run(_args: string[] = []): Promise<void> {
+export async function run(_args: string[], report: Report): Promise<void> {
   const identity = await startBenchIdentity();
   const collector = await startCollector();
   const servers: Server[] = [];
@@ -37,11 +47,11 @@ export async function run(_args: string[] = []): Promise<void> {
     const body = await gateway.bodyFor(session);
     // Connections last: one on which no request comes for HEADERS_TIMEOUT_MS is closed.
     servers.push(await startBaseline("node:http", body, session));
-    servers.push(await gateway.serve("gateway GET /auth/me", [session]));
+    servers.push(await gateway.serve("gateway GET /auth/me", [session], leastShare));
     servers.push(await small.serve("gateway, young generation 1 MB", [session]));
     servers.push(await traced.serve("gateway with telemetry", [session]));
     servers.push(await startBaseline("express", body, session));
-    await measureInTurns(servers, body.length);
+    await measureInTurns(servers, body.length, report);
   } finally {
     stopServers(servers);
     await identity.close();
@@ -50,14 +60,27 @@ export async function run(_args: string[] = []): Promise<void> {
 }
 
 /** Warms each server, measures them in turns, prints the medians. The first is the baseline. */
-export async function measureInTurns(servers: readonly Server[], bodyBytes: number): Promise<void> {
+export async function measureInTurns(servers: readonly Server[], bodyBytes: number, report: Report): Promise<void> {
   const measured = new Map<string, Measured[]>(servers.map(({ label }) => [label, []]));
   for (const server of servers) await measure(server, warmMs);
   for (let round = 0; round < rounds; round++) {
     for (const server of servers) measured.get(server.label)?.push(await measure(server, roundMs));
   }
   print(measured, bodyBytes);
+  const of = (label: string) => median((measured.get(label) ?? []).map(rate));
+  const [baseline] = servers;
+  for (const { label, least } of servers.slice(1)) {
+    const share = (100 * of(label)) / of(baseline?.label ?? "");
+    if (least === null) report.also(`${label}, of node:http`, share, "%");
+    else report.atLeast(`${label}, of node:http`, share, "%", least);
+    report.also(label, of(label), "requests/s");
+    report.also(`${label}, CPU`, median((measured.get(label) ?? []).map(({ cpuUs }) => cpuUs)), "µs a request");
+  }
+  report.also(baseline?.label ?? "", of(baseline?.label ?? ""), "requests/s");
 }
+
+const median = (values: readonly number[]) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+const rate = ({ requests, seconds }: Round) => requests / seconds;
 
 export function stopServers(servers: readonly Server[]): void {
   for (const { client, child } of servers) {
@@ -66,11 +89,9 @@ export function stopServers(servers: readonly Server[]): void {
   }
 }
 
-export const http = { name: "http", run };
-
 export type BenchGateway = {
   /** Load on GET /auth/me with these credential header lines: one over and over, or several once each. */
-  serve(label: string, credentials: readonly string[]): Promise<Server>;
+  serve(label: string, credentials: readonly string[], least?: number): Promise<Server>;
   bodyFor(credential: string): Promise<string>;
 };
 
@@ -131,8 +152,9 @@ export async function startGateway(identity: BenchIdentity, options: GatewayOpti
   });
   const { http: port, ops } = await answer<{ http: number; ops: number }>(child);
   return {
-    async serve(label, credentials) {
-      return { label, child, client: await startClient(port, credentials), usage: () => readMetrics(ops) };
+    async serve(label, credentials, least) {
+      const client = await startClient(port, credentials);
+      return { label, least: least ?? null, child, client, usage: () => readMetrics(ops) };
     },
     async bodyFor(credential) {
       const [name = "", value = ""] = credential.split(": ");
@@ -151,7 +173,7 @@ export async function startBaseline(kind: "node:http" | "express", body: string,
     const { cpu, rss } = await ask<{ cpu: NodeJS.CpuUsage; rss: number }>(child, "usage");
     return { cpuUs: cpu.user + cpu.system, rss };
   };
-  return { label: kind, child, client: await startClient(port, [credential]), usage };
+  return { label: kind, least: null, child, client: await startClient(port, [credential]), usage };
 }
 
 async function startClient(port: number, credentials: readonly string[]): Promise<ChildProcess> {
@@ -208,8 +230,6 @@ function answer<T>(child: ChildProcess): Promise<T> {
 }
 
 function print(measured: ReadonlyMap<string, readonly Measured[]>, bodyBytes: number): void {
-  const median = (values: readonly number[]) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
-  const rate = ({ requests, seconds }: Round) => requests / seconds;
   const raw = median((measured.get("node:http") ?? []).map(rate));
   const whole = (value: number) => Math.round(value).toLocaleString("en-US");
   const table = [...measured].map(([label, results]) => ({

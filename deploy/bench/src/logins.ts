@@ -8,6 +8,7 @@ import { startStack } from "@muster/local";
 import { Secret, TOTP } from "otpauth";
 import type { SignIns } from "./logins-client.ts";
 import type { ProbeRound } from "./logins-probe.ts";
+import type { Report } from "./report.ts";
 
 const email = "admin@muster.local";
 const password = "a password of the bench only";
@@ -16,6 +17,7 @@ const loginClients = 100;
 const perSecond = 300;
 const rounds = 3;
 const roundMs = 10_000;
+const mostTimes = 2;
 
 type Body = Record<string, unknown>;
 
@@ -24,7 +26,7 @@ type Body = Record<string, unknown>;
  * limits and tenancy) at a steady rate, alone and while 100 clients sign in over and over with hashes of production
  * cost, in turns.
  */
-export async function run([concurrency = "0"]: string[] = []): Promise<void> {
+export async function run([concurrency = "0"]: string[], report: Report): Promise<void> {
   const env = { PASSWORD_SCRYPT_LOG_N: "17", PASSWORD_CONCURRENCY: concurrency, LOG_LEVEL: "info" };
   const cluster = await startStack({ env, adminPassword: password });
   try {
@@ -53,7 +55,7 @@ export async function run([concurrency = "0"]: string[] = []): Promise<void> {
       logins.busy += busy;
     }
     probe.disconnect();
-    print(results, logins);
+    print(results, logins, report);
   } finally {
     await cluster.stop();
   }
@@ -62,6 +64,7 @@ export async function run([concurrency = "0"]: string[] = []): Promise<void> {
 function print(
   results: Record<string, ProbeRound[]>,
   logins: { answered: number; busy: number; seconds: number; cpuMs: number },
+  report: Report,
 ) {
   const median = (values: number[]) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
   const of = (name: string, field: keyof ProbeRound) => median((results[name] ?? []).map((round) => round[field]));
@@ -79,6 +82,11 @@ function print(
     })),
   );
   const [alone = "", loaded = ""] = Object.keys(results);
+  report.atMost("p99 beside sign-ins, of that alone", of(loaded, "p99") / of(alone, "p99"), "×", mostTimes);
+  report.also("p99 alone", of(alone, "p99"), "ms");
+  report.also("p99 beside sign-ins", of(loaded, "p99"), "ms");
+  report.also("sign-ins", logins.answered / logins.seconds, "a second");
+  report.also("a sign-in's CPU", logins.cpuMs / Math.max(1, logins.answered), "ms");
   console.log(`p99 with sign-ins is ${(of(loaded, "p99") / of(alone, "p99")).toFixed(2)} times that alone`);
   console.log(
     `${logins.answered} sign-ins answered (${(logins.answered / logins.seconds).toFixed(1)}/s), ${logins.busy} refused as too many; ` +

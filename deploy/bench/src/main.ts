@@ -1,51 +1,45 @@
-/** Benches by name; each runs by itself and prints one table. */
-const benches: Record<string, () => Promise<{ run(args: string[]): Promise<void> }>> = {
-  rpc: () => import("./rpc.ts"),
-  http: () => import("./http.ts"),
-  auth: () => import("./auth.ts"),
-  read: () => import("./read.ts"),
-  chaos: () => import("./chaos.ts"),
-  storm: () => import("./storm.ts"),
-  webhooks: () => import("./webhooks.ts"),
-  "webhooks-paced": () => import("./webhooks-paced.ts"),
-  "webhooks-fairness": () => import("./webhooks-fairness.ts"),
-  "webhooks-e2e": () => import("./webhooks-e2e.ts"),
-  "webhooks-services": () => import("./webhooks-services.ts"),
-  "webhooks-chaos": () => import("./webhooks-chaos.ts"),
-  failover: () => import("./failover.ts"),
-  restore: () => import("./restore.ts"),
-  upgrade: () => import("./upgrade.ts"),
-  scaling: () => import("./scaling.ts"),
-  memory: () => import("./memory.ts"),
-  growth: () => import("./growth.ts"),
-  agents: () => import("./agents.ts"),
-  enrollments: () => import("./enrollments.ts"),
-  heartbeat: () => import("./heartbeat.ts"),
-  rollout: () => import("./rollout.ts"),
-  download: () => import("./download.ts"),
-  logins: () => import("./logins.ts"),
-  sso: () => import("./sso.ts"),
-  abuse: () => import("./abuse.ts"),
-  ingest: () => import("./ingest.ts"),
-  live: () => import("./live.ts"),
-  usage: () => import("./usage.ts"),
-  revocations: () => import("./revocations.ts"),
-  "key-lists": () => import("./key-lists.ts"),
-  "user-lists": () => import("./user-lists.ts"),
-  console: () => import("./console.ts"),
-  "login-timing": () => import("./login-timing.ts"),
-  "audit-flow": () => import("./audit-flow.ts"),
-  "audit-growth": () => import("./audit-growth.ts"),
-  "audit-reports": () => import("./audit-reports.ts"),
-  "audit-lists": () => import("./audit-lists.ts"),
-  "audit-verify": () => import("./audit-verify.ts"),
-  "audit-seal": () => import("./audit-seal.ts"),
-};
+import { fileURLToPath } from "node:url";
+import { bareRound } from "./bare-server.ts";
+import { benches } from "./benches.ts";
+import { loadAverage } from "./process-usage.ts";
+import { newReport, shown, shownLimit } from "./report.ts";
+import { appendRun, commitOf, thisMachine } from "./results.ts";
 
-const [name = "", ...args] = process.argv.slice(2);
+const root = fileURLToPath(new URL("../../../", import.meta.url));
+const results = fileURLToPath(new URL("../../../docs/performance/results", import.meta.url));
+
+const [name = "", ...rest] = process.argv.slice(2);
+const args = rest.filter((arg) => arg !== "--record");
 const load = Object.hasOwn(benches, name) ? benches[name] : undefined;
-if (load) await (await load()).run(args);
+if (load) await measured(load);
 else {
-  console.error(`usage: npm run bench -- <${Object.keys(benches).join("|")}>`);
+  console.error(`usage: npm run bench -- <${Object.keys(benches).join("|")}> [--record]`);
   process.exitCode = 2;
+}
+
+/**
+ * Runs a bench and prints its figures against their limits; with --record they are appended to its results, and
+ * `npm run bench:pages` brings them into the pages.
+ */
+async function measured(bench: NonNullable<typeof load>): Promise<void> {
+  const report = newReport();
+  const time = new Date().toISOString();
+  const loadBefore = loadAverage();
+  await (await bench()).run(args, report);
+  const { figures } = report;
+  console.table(
+    figures.map((figure) => ({
+      figure: figure.name,
+      value: shown(figure.value, figure.unit),
+      limit: shownLimit(figure),
+      held: figure.held ?? "",
+    })),
+  );
+  if (!rest.includes("--record")) return;
+  if (figures.length === 0) throw new Error(`${name} measured nothing, so that nothing is recorded`);
+  const loads = [loadBefore, loadAverage()] as const;
+  const command = ["npm run bench --", name, ...args].join(" ");
+  const machine = thisMachine((await bareRound()).cpuUs);
+  appendRun(results, name, { time, commit: commitOf(root), machine, load: loads, command, figures });
+  console.log(`recorded in docs/performance/results/${name}.jsonl`);
 }

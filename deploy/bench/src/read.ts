@@ -2,9 +2,11 @@ import { startStack } from "@muster/local";
 import { type Round, startBare, startClient } from "./bare-server.ts";
 import { cpuMicros } from "./cpu.ts";
 import { loadAverage } from "./process-usage.ts";
+import type { Report } from "./report.ts";
 
 const connections = 32;
 const rounds = 5;
+const leastPerSecond = 2_500;
 const leastShare = 0.04;
 const mostTimes = 40;
 const warmMs = 3_000;
@@ -16,7 +18,7 @@ const password = "correct horse battery staple";
  * by turns with a bare node:http server that answers the same bytes. Status 1 below 4 % of it, or above 40 times its
  * CPU.
  */
-export async function run(): Promise<void> {
+export async function run(_args: string[], report: Report): Promise<void> {
   const running = await startStack({
     adminPassword: password,
     env: { NODE_ENV: "development", SESSION_RATE_LIMIT: "1000000000" },
@@ -43,7 +45,7 @@ export async function run(): Promise<void> {
     }
     client.stop();
     const bareCpuUs = await bare.stop();
-    print(results, used, bareResults, bareCpuUs);
+    print(results, used, bareResults, bareCpuUs, report);
   } finally {
     await running.stop();
   }
@@ -73,7 +75,13 @@ const median = (values: number[]) => values.sort((a, b) => a - b)[Math.floor(val
 const perSecond = (results: readonly Round[]) => median(results.map((r) => r.requests / r.seconds));
 const requestsOf = (results: readonly Round[]) => results.reduce((sum, r) => sum + r.requests, 0);
 
-function print(results: readonly Round[], used: Map<string, number>, bare: readonly Round[], bareCpuUs: number): void {
+function print(
+  results: readonly Round[],
+  used: Map<string, number>,
+  bare: readonly Round[],
+  bareCpuUs: number,
+  report: Report,
+): void {
   const cpu = [...used].map(([name, micros]) => [`${name} CPU µs`, Math.round(micros / requestsOf(results))]);
   const share = perSecond(results) / perSecond(bare);
   const times =
@@ -98,5 +106,12 @@ function print(results: readonly Round[], used: Map<string, number>, bare: reado
       "CPU µs": (bareCpuUs / requestsOf(bare)).toFixed(1),
     },
   ]);
+  report.atLeast("GET /orgs/sites", perSecond(results), "requests/s", leastPerSecond);
+  report.atLeast("of a bare node:http", 100 * share, "%", 100 * leastShare);
+  report.atMost("CPU, of a bare node:http", times, "×", mostTimes);
+  report.also("p50", median(results.map((r) => r.p50)) / 1_000, "ms");
+  report.also("p99", median(results.map((r) => r.p99)) / 1_000, "ms");
+  for (const [name, micros] of used) report.also(`${name}, CPU`, micros / requestsOf(results), "µs a request");
+  report.also("bare node:http", perSecond(bare), "requests/s");
   if (share < leastShare || times > mostTimes) process.exitCode = 1;
 }

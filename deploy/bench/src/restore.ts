@@ -9,6 +9,7 @@ import { testCaFile } from "@muster/testing";
 import pg from "pg";
 import { type Call, callAt, newAdministrator, newOrganization, password, sameAdministrator } from "./administrator.ts";
 import { pairBinaries, startPair } from "./failover-postgres.ts";
+import type { Report } from "./report.ts";
 import { startReceiver } from "./webhooks-cluster.ts";
 
 const command = fileURLToPath(new URL("../../local/dist/command.js", import.meta.url));
@@ -25,7 +26,7 @@ const fine = new Set(["OK", "RESTORED", "UNPROTECTED_TAIL"]);
  * restore is declared. Then verification, the old session, and webhooks are checked. Status 1 when one of them is not
  * as the page says.
  */
-export async function run(): Promise<void> {
+export async function run(_args: string[], report: Report): Promise<void> {
   const bin = pairBinaries();
   if (!bin) {
     console.log("not run: restore. No pg_dump: install Debian's postgresql, or give MUSTER_POSTGRES_BIN.");
@@ -117,6 +118,13 @@ export async function run(): Promise<void> {
       found.includes("RESTORED") &&
       found.every((verdict) => fine.has(verdict)) &&
       silentRepeats === 0;
+    report.none({
+      "verdicts worse than RESTORED": found.filter((verdict) => !fine.has(verdict)).length,
+      "silent repeats": silentRepeats,
+      "old sessions admitted": Number(old.status !== 401),
+    });
+    report.also("events since, delivered", since.length, "");
+    report.also("flagged as possible repeats", flagged, "");
     if (!isRight) process.exitCode = 1;
   } finally {
     await running?.stop();

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { type RunningStack, startStack } from "@muster/local";
 import { administrator, type Call, callAt, newOrganization, password } from "./administrator.ts";
+import type { Report } from "./report.ts";
 
 const clientsPerGateway = 2;
 /** Requests that must have been made after the answer before a trial ends. */
@@ -18,7 +19,7 @@ type Tally = { trials: number; requests: number; "admitted after the answer": nu
  * admitted is a failure. In one of 50 a gateway is stopped (SIGSTOP) during the call and resumed, in one of 100 NATS is
  * killed before it.
  */
-export async function run(args: string[] = []): Promise<void> {
+export async function run(args: string[], report: Report): Promise<void> {
   const trials = Math.min(Number(args[0] ?? 2_000), 10_000);
   const running = await startStack({
     adminPassword: password,
@@ -56,6 +57,19 @@ export async function run(args: string[] = []): Promise<void> {
       tallies.set(name, tally);
     }
     print(tallies);
+    const sum = (of: (tally: Tally) => number) => [...tallies.values()].reduce((total, tally) => total + of(tally), 0);
+    report.none({ "requests admitted after the answer": sum((tally) => tally["admitted after the answer"]) });
+    report.also(
+      "trials",
+      sum((tally) => tally.trials),
+      "",
+    );
+    report.also(
+      "requests",
+      sum((tally) => tally.requests),
+      "",
+    );
+    for (const [kind, { tookMs }] of tallies) report.also(`${kind}, at most`, Math.max(...tookMs), "ms");
     if ([...tallies.values()].some((tally) => tally["admitted after the answer"] > 0)) process.exitCode = 1;
   } finally {
     await running.stop();

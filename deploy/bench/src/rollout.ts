@@ -4,12 +4,13 @@ import type { DeviceFacts } from "@muster/proto/muster/common/v1/device_pb";
 import pg from "pg";
 import { administrator, type Call, newOrganization, password } from "./administrator.ts";
 import { type Agent, insertAgents } from "./agent-rows.ts";
-import { asGateway, type Heard, type Report } from "./as-gateway.ts";
+import { asGateway, type Heard, type UpdateReport } from "./as-gateway.ts";
 import { loadAverage } from "./process-usage.ts";
+import type { Report } from "./report.ts";
 
 type Gateway = ReturnType<typeof asGateway>;
 /** One agent: what it runs, and what it was offered and has not done yet. */
-type Sim = Agent & { version: string; offered: string | null; report: Report | null };
+type Sim = Agent & { version: string; offered: string | null; report: UpdateReport | null };
 type Staged = { id: string; version: string; threshold: number; cap: number };
 
 const batchSize = 500;
@@ -30,7 +31,7 @@ const sayEveryMs = 15_000;
  * threshold, when a device is offered a release that is not for it, or after eight minutes. Then measures how many
  * devices per second agent-release decides about.
  */
-export async function run(args: string[] = []): Promise<void> {
+export async function run(args: string[], report: Report): Promise<void> {
   const count = Math.min(Number(args[0] ?? 50_000), 100_000);
   const env = { AGENT_AUTO_PROMOTE: "false", PASSWORD_SCRYPT_LOG_N: "10", HEARTBEAT_INTERVAL_SECONDS: "3600" };
   const running = await startStack({ adminPassword: password, env });
@@ -96,6 +97,18 @@ export async function run(args: string[] = []): Promise<void> {
     await stage(root, "1.3.0", { maxInFlight: 1 });
     const full = await decisions(gateway, await factsOf(gateway, fleet.slice(0, 5_000)));
     console.table([{ "decisions/s, up to date": upToDate, "decisions/s, budget full": full, load: loadAverage() }]);
+    report.atMost("failures before the halt", badRun.failed, "devices", 2 * bad.threshold - 1);
+    report.none({
+      "offered outside of ring, bucket, window": badRun.outside + goodRun.outside,
+      "offered twice": badRun.doubled + goodRun.doubled,
+      "offered after the halt": badRun["offers after the halt"],
+    });
+    report.atMost("in flight at most", Math.max(badRun["most in flight"], goodRun["most in flight"]), "devices", cap);
+    report.atLeast("reached by the good release", reached, "devices", count);
+    report.atLeast("Decide, up to date", upToDate, "devices/s", 25_000);
+    report.atLeast("Decide, budget full", full, "devices/s", 8_000);
+    report.also("offers before the halt", badRun.offers, "");
+    report.also("good release", goodRun.seconds, "s");
     const isHeld =
       badRun.state === "halted" &&
       badRun.failed < 2 * bad.threshold &&

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { generateCallerKey } from "@muster/rpc";
+import type { Report } from "./report.ts";
 import { type Row, rows } from "./rpc-rows.ts";
 
 const warmMs = 1_000;
@@ -23,7 +24,7 @@ type Result = { row: Row; perSecond: number; serverCpuUs: number; serverRss: num
  * `npm run bench -- rpc [text]`: every row whose label has the text, server and client in a process each, then one
  * table.
  */
-export async function run([filter = ""]: string[]): Promise<void> {
+export async function run([filter = ""]: string[], report: Report): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), "muster-bench-"));
   const key = generateCallerKey();
   mkdirSync(join(directory, "gateway"));
@@ -41,7 +42,7 @@ export async function run([filter = ""]: string[]): Promise<void> {
   } finally {
     rmSync(directory, { recursive: true });
   }
-  print([...best.values()]);
+  print([...best.values()], report);
 }
 
 async function measure(row: Row, keys: string, privateKey: string): Promise<Result> {
@@ -96,7 +97,7 @@ function answer<T>(child: ChildProcess): Promise<T> {
   });
 }
 
-function print(results: readonly Result[]): void {
+function print(results: readonly Result[], report: Report): void {
   const table = results.map((result) => {
     const group = results.filter(({ row }) => row.telemetry === result.row.telemetry);
     const best = (baseline: Row["baseline"]) =>
@@ -120,6 +121,22 @@ function print(results: readonly Result[]): void {
     `200-byte message, ${inFlight} calls in flight, ${measuredMs / 1000} s per row after ${warmMs / 1000} s, best of ${rounds}`,
   );
   console.table(table);
+  reportTo(report, results);
+}
+
+/** Ours against the fastest stock pair of each kind; nothing where the text left them out. */
+function reportTo(report: Report, results: readonly Result[]): void {
+  const off = results.filter(({ row }) => !row.telemetry);
+  const fastest = (some: readonly Result[]) => some.toSorted((a, b) => b.perSecond - a.perSecond)[0];
+  const stock = (baseline: Row["baseline"]) => fastest(off.filter(({ row }) => row.baseline === baseline));
+  const [ours, grpc, connect] = [off.find(({ row }) => row.label === "ours -> ours"), stock("grpc"), stock("connect")];
+  if (!ours || !grpc || !connect) return;
+  report.atLeast("ours, of stock gRPC", ours.perSecond / grpc.perSecond, "×", 5);
+  report.atLeast("ours, of stock Connect", ours.perSecond / connect.perSecond, "×", 3.5);
+  report.atMost("client CPU, of stock Connect's", (100 * ours.client.cpuUs) / connect.client.cpuUs, "%", 33.4);
+  for (const { row, perSecond } of results) {
+    report.also(`${row.label}${row.telemetry ? ", telemetry" : ""}`, perSecond, "calls/s");
+  }
 }
 
 const format = (value = 0): string => Math.round(value).toLocaleString("en-US");

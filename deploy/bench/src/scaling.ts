@@ -1,5 +1,6 @@
 import { cpuShare } from "./cpu-share.ts";
 import { loadAverage } from "./process-usage.ts";
+import type { Report } from "./report.ts";
 import { gateways } from "./scaling-gateways.ts";
 import { sealers } from "./scaling-sealers.ts";
 import { senders, sendersThatCome } from "./scaling-senders.ts";
@@ -13,7 +14,7 @@ const least = 0.85;
  * senders come and go under load. Status 1 when three replicas do less than 0.85 of three times one, or when a delivery
  * is lost.
  */
-export async function run([only = ""]: string[] = []): Promise<void> {
+export async function run([only = ""]: string[], report: Report): Promise<void> {
   const trial = cpuShare("trial", coresEach);
   trial?.remove();
   if (!trial) {
@@ -28,6 +29,8 @@ export async function run([only = ""]: string[] = []): Promise<void> {
     const one = steps[0]?.perSecond ?? Number.NaN;
     for (const { replicas, perSecond } of steps) {
       const share = perSecond / (one * replicas);
+      if (replicas === 3) report.atLeast(`${name}, three of three times one`, share, "×", least);
+      report.also(`${name}, ${replicas}`, perSecond, "a second");
       if (replicas === 3 && !(share >= least)) process.exitCode = 1;
       table.push({
         part: name,
@@ -43,5 +46,9 @@ export async function run([only = ""]: string[] = []): Promise<void> {
   if (!"senders".includes(only)) return;
   const moved = await sendersThatCome();
   console.table([moved]);
+  report.none({
+    "deliveries lost while senders come and go": moved.missing,
+    "silent repeats while senders come and go": moved["silent repeats"],
+  });
   if (moved.missing + moved["silent repeats"] > 0) process.exitCode = 1;
 }

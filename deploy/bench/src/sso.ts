@@ -7,7 +7,8 @@ import { testCaFile } from "@muster/testing";
 import { newSigningKey } from "@muster/testing/signing-key";
 import { Pool } from "undici";
 import { administrator, type Call, newOrganization, password } from "./administrator.ts";
-import { startBare } from "./bare-server.ts";
+import { bareRound } from "./bare-server.ts";
+import type { Report } from "./report.ts";
 import { requestIn, responseTo, worstCases } from "./sso-assertion.ts";
 import { cpuOf } from "./sso-cpu.ts";
 
@@ -22,7 +23,7 @@ const samlIssuer = "https://saml.example.test/metadata";
  * `npm run bench -- sso`: whole OpenID Connect sign-ins, SAML responses of 6 KB, `/sso/check`, and junk of every
  * expensive kind while another client asks `/sso/check`.
  */
-export async function run(): Promise<void> {
+export async function run(_args: string[], report: Report): Promise<void> {
   const port = await freePort();
   const provider = fork(fileURLToPath(new URL("./sso-provider.js", import.meta.url)), [name, String(port)]);
   await once(provider, "message");
@@ -65,6 +66,14 @@ export async function run(): Promise<void> {
         figure: `${mostMs.toFixed(1)} / ${besideMs.toFixed(1)}`,
       })),
     ]);
+    report.atLeast("OpenID Connect sign-ins", oidc.perSecond, "a second", 60);
+    report.atMost("identity's CPU of one", oidc.cpuMs, "ms", 15);
+    report.atMost("SAML response, p99", saml.p99, "ms", 15);
+    report.atLeast("/sso/check", check, "requests/s", 1_500);
+    report.atMost("junk, slowest answer", Math.max(...junk.map(({ mostMs }) => mostMs)), "ms", 100);
+    report.atMost("/sso/check beside junk, p99", Math.max(...junk.map(({ besideMs }) => besideMs)), "ms", 60);
+    report.also("SAML response, p50", saml.p50, "ms");
+    report.also("bare node:http", bare.perSecond, "requests/s");
     console.log(`bare node:http: ${bare.perSecond.toFixed(0)} requests/s, ${bare.cpuUs.toFixed(1)} µs of CPU each`);
     console.log(`load ${loadavg()[0]?.toFixed(1)} at the end`);
     await pool.close();
@@ -72,14 +81,6 @@ export async function run(): Promise<void> {
     provider.kill();
     await cluster.stop();
   }
-}
-
-/** The most that this machine achieves: replies of 400 bytes as fast as possible, after a round that is not counted. */
-async function bareRound(): Promise<{ perSecond: number; cpuUs: number }> {
-  const server = await startBare("x".repeat(400), "none", "/");
-  await server.round(2_000);
-  const { requests, seconds } = await server.round(3_000);
-  return { perSecond: requests / seconds, cpuUs: server.stop() / requests };
 }
 
 async function newOidcProvider(call: Call, orgId: string, issuer: string): Promise<void> {

@@ -3,6 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { startStack } from "@muster/local";
 import { type Call, newAdministrator, password } from "./administrator.ts";
 import { killOne } from "./kill-one.ts";
+import type { Report } from "./report.ts";
 import { whatIsWrong } from "./storm-copies.ts";
 import {
   anyBody,
@@ -30,7 +31,7 @@ type Storm = { url: string; token: string; records: Records; agents: { id: strin
  * `kills` processes (none, 50 at most) are killed −9 meanwhile. Then compares what the services hold. Ends with status
  * 1 after a deadlock, a difference, a lost message, or without kills a 5xx of our own.
  */
-export async function run(args: string[] = []): Promise<void> {
+export async function run(args: string[], report: Report): Promise<void> {
   const seconds = Math.min(Number(args[0] ?? 60), 600);
   const kills = Math.min(Number(args[1] ?? 0), 50);
   const running = await startStack({ adminPassword: password, env: { PASSWORD_SCRYPT_LOG_N: "12" } });
@@ -70,6 +71,16 @@ export async function run(args: string[] = []): Promise<void> {
     if (kills === 0) for (const [name, times] of failures) console.log(`${times} × ${name}`);
     const wrong = await whatIsWrong(running.refresh().databaseUrl, 60_000);
     console.table([wrong]);
+    report.none({
+      ...wrong,
+      ...(kills === 0 ? { "5xx of our own": [...failures.values()].reduce((a, b) => a + b, 0) } : {}),
+    });
+    report.also(
+      "requests",
+      [...statuses.values()].reduce((a, b) => a + b, 0),
+      "",
+    );
+    report.also("kills", kills, "");
     const isWrong = Object.values(wrong).some((n) => n > 0) || (kills === 0 && failures.size > 0);
     if (isWrong) process.exitCode = 1;
   } finally {

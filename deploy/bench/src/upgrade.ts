@@ -9,6 +9,7 @@ import { type Counted, countedColumns, faultsIn, settled } from "./failover-sett
 import { enrollFleet } from "./fleet.ts";
 import { hookedPlaces, host, untilMade } from "./hooked-places.ts";
 import { loadAverage } from "./process-usage.ts";
+import type { Report } from "./report.ts";
 import { type RollingStack, startRollingStack, type Version } from "./rolling-stack.ts";
 import { startUpgradeLoad, type UpgradeLoad } from "./upgrade-load.ts";
 import { type Receiver, startReceiver } from "./webhooks-cluster.ts";
@@ -22,7 +23,7 @@ const shownFailures = 20;
  * from this repository's history, is upgraded to this checkout under load and taken back again. Both run side by side
  * in between, on the newer schema. Status 1 when a request fails, or something acknowledged is missing or doubled.
  */
-export async function run([given]: string[] = []): Promise<void> {
+export async function run([given]: string[], report: Report): Promise<void> {
   const commit = given ?? releasedCommit();
   const old: Version = { name: "old", checkout: await built(commit) };
   const current: Version = { name: "new", checkout: root };
@@ -42,7 +43,7 @@ export async function run([given]: string[] = []): Promise<void> {
     await rolled(stack, load, old, current);
     await load.stop();
     const { databaseUrl } = stack;
-    report(commit, load, await settled(load, { databaseUrl, receiver }));
+    print(commit, load, await settled(load, { databaseUrl, receiver }), report);
   } finally {
     await stack?.stop();
     receiver.stop();
@@ -77,7 +78,7 @@ async function rolled(stack: RollingStack, load: UpgradeLoad, old: Version, curr
   await phase("new leaves", () => stack.remove(current));
 }
 
-function report(commit: string, load: UpgradeLoad, counted: Counted): void {
+function print(commit: string, load: UpgradeLoad, counted: Counted, report: Report): void {
   console.log(`${commit} to this checkout and back, load average ${loadAverage()}`);
   console.table(
     [...load.sent].map(([phase, sent]) => ({
@@ -95,6 +96,16 @@ function report(commit: string, load: UpgradeLoad, counted: Counted): void {
       ...countedColumns(counted),
     },
   ]);
+  report.none({ "requests failed": load.failures.length, "revoked keys admitted": load.admitted });
+  report.none(countedColumns(counted));
+  report.also(
+    "requests",
+    [...load.sent.values()].reduce((a, b) => a + b, 0),
+    "",
+  );
+  report.also("sites", load.sites.length, "");
+  report.also("events", load.events.length, "");
+  report.also("keys revoked", load.revoked, "");
   const kinds = new Map<string, number>();
   for (const { phase, what, status, code } of load.failures) {
     const kind = `${phase}: ${what}: ${status} ${code}`;

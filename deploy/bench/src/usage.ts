@@ -2,6 +2,7 @@ import { randomInt } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { startStack } from "@muster/local";
 import { administrator, type Call, newOrganization, password } from "./administrator.ts";
+import type { Report } from "./report.ts";
 
 const clientsPerGateway = 16;
 const killRounds = 5;
@@ -12,7 +13,7 @@ const killRounds = 5;
  * many admitted requests were never counted, and how many milliseconds of its load that is (a second at most). Ends
  * with status 1 otherwise.
  */
-export async function run(args: string[] = []): Promise<void> {
+export async function run(args: string[], report: Report): Promise<void> {
   const requests = Math.min(Number(args[0] ?? 10_000), 45_000);
   const running = await startStack({
     adminPassword: password,
@@ -33,6 +34,10 @@ export async function run(args: string[] = []): Promise<void> {
     console.table([counted]);
     console.table(killed);
     const lost = Math.max(...killed.map((round) => round["ms lost"]));
+    report.atMost("lost by a kill", lost, "ms of load", 1_000);
+    report.none({ "miscounted through two gateways": Math.abs(counted.usageCount - counted.admitted) });
+    report.also("requests", counted.requests, "");
+    report.also("kills", killRounds, "");
     if (counted.usageCount !== counted.admitted || lost > 1_000) process.exitCode = 1;
   } finally {
     await running.stop();

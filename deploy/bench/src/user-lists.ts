@@ -1,9 +1,10 @@
 import type pg from "pg";
 import { type Call, newOrganization } from "./administrator.ts";
 import { type Fill, timeList, withLists } from "./http-lists.ts";
+import type { Report } from "./report.ts";
 
 const calls = 50;
-const barMs = 100;
+const limitMs = 100;
 
 /**
  * `npm run bench -- user-lists [rows] [folder]`: GET /users over HTTP with `rows` users (1,000,000) in one organization
@@ -11,7 +12,7 @@ const barMs = 100;
  * of one that finds its page is above 100 ms. A folder keeps the cluster's data: filled the first time, only measured
  * the next.
  */
-export async function run([rows = "1000000", folder]: string[] = []): Promise<void> {
+export async function run([rows = "1000000", folder]: string[], report: Report): Promise<void> {
   const filled = async (root: Call, fill: Fill) => {
     const { partnerId, orgId } = await newOrganization(root);
     const { partnerId: otherPartner, orgId: otherOrg } = await newOrganization(root);
@@ -44,7 +45,10 @@ export async function run([rows = "1000000", folder]: string[] = []): Promise<vo
       results.push(await timeList(root, what, path, calls));
     }
     console.table(results);
-    if (results.slice(0, -1).some((result) => result["p99 ms"] > barMs)) process.exitCode = 1;
+    const [last] = results.slice(-1);
+    report.atMost("slowest list, p99", Math.max(...results.slice(0, -1).map((each) => each["p99 ms"])), "ms", limitMs);
+    for (const { list, "p99 ms": p99 } of results) report.also(`${list}, p99`, p99, "ms");
+    if (results.some((result) => result !== last && result["p99 ms"] > limitMs)) process.exitCode = 1;
   };
   await withLists(filled, measured, folder);
 }

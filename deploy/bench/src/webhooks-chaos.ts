@@ -4,6 +4,7 @@ import { type RunningStack, startStack } from "@muster/local";
 import { testCaFile } from "@muster/testing";
 import pg from "pg";
 import { killOne } from "./kill-one.ts";
+import type { Report } from "./report.ts";
 import { type Receiver, startReceiver } from "./webhooks-cluster.ts";
 
 const password = "correct horse battery staple";
@@ -29,7 +30,7 @@ type Hook = { id: string; orgId: string; port: number };
  * marked as possible nor a retry. Then, while the load continues after the last kill, until when a delivery was due for
  * a second or longer. Status 1 when one of them does not hold.
  */
-export async function run([kills = "20", least = "2", most = "6"]: string[] = []): Promise<void> {
+export async function run([kills = "20", least = "2", most = "6"]: string[], report: Report): Promise<void> {
   const receiver = await startReceiver(origins, "https", true);
   const running = await startStack({
     adminPassword: password,
@@ -82,6 +83,17 @@ export async function run([kills = "20", least = "2", most = "6"]: string[] = []
         [`nothing due for a second after s (≤ ${(leaseMs + calmMs) / 1_000})`]: calmAfterMs / 1_000,
       },
     ]);
+    report.none({
+      "lost deliveries": missing,
+      "silent repeats": silentRepeats,
+      "doubled records": stored.doubled,
+    });
+    report.atMost("due for a second after the last kill", calmAfterMs / 1_000, "s", (leaseMs + calmMs) / 1_000);
+    report.also("kills", killed.length, "");
+    report.also("events", emitted.length, "");
+    report.also("deliveries", wanted.size, "");
+    report.also("flagged as possible repeats", flagged, "");
+    report.also("interrupted attempts on record", stored.interrupted, "");
     if (missing + silentRepeats + stored.doubled > 0 || calmAfterMs > leaseMs + calmMs) process.exitCode = 1;
   } finally {
     await running.stop();

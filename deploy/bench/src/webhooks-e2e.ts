@@ -7,7 +7,9 @@ import { fileURLToPath } from "node:url";
 import { type RunningStack, startStack } from "@muster/local";
 import { administrator, type Call, password } from "./administrator.ts";
 import { type Groups, loadAverage, type Usage, usageOf } from "./process-usage.ts";
+import type { Report } from "./report.ts";
 import { percentiles } from "./webhooks-cluster.ts";
+import { type Row, reportTo, type Step, steps } from "./webhooks-e2e-figures.ts";
 import { clockMs, endpointsOfTenant, type Plan, type Posted, post, type Tenant } from "./webhooks-e2e-load.ts";
 // Types alone: the module is the receiver's program, and listens.
 import type { Arrivals, ReceiverAsk } from "./webhooks-e2e-receiver.ts";
@@ -31,10 +33,6 @@ const hotTenant = 17;
 const deadNames = Array.from({ length: deadCount }, (_, n) => `dead${n}.test`);
 const receiverProgram = fileURLToPath(new URL("./webhooks-e2e-receiver.js", import.meta.url));
 
-const steps = ["idle", "rest", "capacity", "neighbour", "hanging", "dead", "kill"] as const;
-type Step = (typeof steps)[number];
-type Row = Record<string, string | number>;
-
 /**
  * `npm run bench -- webhooks-e2e [steps] [seconds] [rounds]`: the whole way of an event, through `POST /events` of a
  * whole cluster to the receiver, 50 organizations with 4 webhooks each, 600 bytes. Steps
@@ -45,7 +43,10 @@ type Row = Record<string, string | number>;
  * times. Before the first step that posts events, 16 connections post for half a minute, which is not measured. Ends
  * with status 1 when an accepted event was lost or repeated without saying so.
  */
-export async function run([wanted = steps.join(","), seconds = "20", rounds = "1"]: string[] = []): Promise<void> {
+export async function run(
+  [wanted = steps.join(","), seconds = "20", rounds = "1"]: string[],
+  report: Report,
+): Promise<void> {
   const unknown = wanted.split(",").filter((each) => !steps.some((step) => step === each));
   if (unknown.length > 0) throw new Error(`Not a step: ${unknown.join(", ")}`);
   const receiver = await startReceiver();
@@ -81,6 +82,7 @@ export async function run([wanted = steps.join(","), seconds = "20", rounds = "1
     receiver.stop();
   }
   console.table(table);
+  reportTo(report, table);
   if (table.some(({ lost, "silent repeats": repeats }) => lost !== 0 || repeats !== 0)) process.exitCode = 1;
 }
 

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Bus } from "@muster/bus";
+import type { Report } from "./report.ts";
 import {
   type BenchWebhooks,
   type Dispatcher,
@@ -15,6 +16,8 @@ const payloadBytes = 600;
 const tickMs = 10;
 const warmUpMs = 3_000;
 const settleMs = 2_000;
+/** p99 of either load. */
+const limitMs = 250;
 /** Rung by every process that queues deliveries. */
 const doorbell = "webhooks.wake";
 
@@ -25,10 +28,11 @@ type Load = (rate: number, ms: number) => Promise<number>;
  * `npm run bench -- webhooks-paced [per second] [seconds] [rounds]`: 3,600 a second, 8 s, medians of 5 rounds; see
  * `paced`.
  */
-export async function run([perSecond = "3600", seconds = "8", rounds = "5"]: string[] = []): Promise<void> {
+export async function run([perSecond = "3600", seconds = "8", rounds = "5"]: string[], report: Report): Promise<void> {
   const table: Row[] = [];
   await withWebhooks({ origins, webhooks, scheme: "http", remember: true }, async (bench) => {
-    table.push(...(await paced(bench, Number(perSecond), Number(seconds) * 1_000, Number(rounds))));
+    const rate = Number(perSecond);
+    table.push(...(await paced(bench, { rate, ms: Number(seconds) * 1_000, rounds: Number(rounds) }, report)));
   });
   console.table(table);
 }
@@ -38,7 +42,11 @@ export async function run([perSecond = "3600", seconds = "8", rounds = "5"]: str
  * (what the sender adds), then as events through publisher, stream and matcher, with the time that each stage took on
  * average.
  */
-export async function paced(bench: BenchWebhooks, rate: number, ms: number, rounds: number): Promise<Row[]> {
+export async function paced(
+  bench: BenchWebhooks,
+  { rate, ms, rounds }: { rate: number; ms: number; rounds: number },
+  report: Report,
+): Promise<Row[]> {
   const first = await bench.start("matcher");
   await first.stop();
   const all = await bench.start("all");
@@ -57,18 +65,36 @@ export async function paced(bench: BenchWebhooks, rate: number, ms: number, roun
   const events: Load = (perSecond, forMs) => everyTick(perSecond, forMs, publishTo(bus, bench));
   const rows = [];
   for (const [what, load] of [
-    [`queued at ${whole(rate)}/s`, queue],
-    [`emitted at ${whole(rate)}/s`, events],
+    ["queued", queue],
+    ["emitted", events],
   ] as const) {
     // Connections, plans and what the runtime compiles are not what is measured.
     await load(rate / 2, warmUpMs);
-    const runs = [];
+    const runs: Run[] = [];
     for (let round = 0; round < rounds; round++) runs.push(await measured(bench, all, load, rate, ms));
-    rows.push(medianOf(what, runs));
+    rows.push(medianOf(what, rate, runs));
+    const median = (of: (run: Run) => number) => medianBy(runs, of);
+    report.atMost(
+      `${what}, p99`,
+      median((run) => run.p99),
+      "ms",
+      limitMs,
+    );
+    report.also(
+      `${what}, p50`,
+      median((run) => run.p50),
+      "ms",
+    );
+    report.also(
+      `${what}, CPU`,
+      median((run) => run.cpu),
+      "µs each",
+    );
   }
+  report.also("rate", rate, "a second");
   const { rss } = await all.usage();
   await all.stop();
-  return rows.map((row) => ({ ...row, "RSS MB": Math.round(rss / 1_048_576), bar: "p99 < 250 ms" }));
+  return rows.map((row) => ({ ...row, "RSS MB": Math.round(rss / 1_048_576) }));
 }
 
 type Run = { perSecond: number; p50: number; p95: number; p99: number; stages: Stages; cpu: number };
@@ -155,12 +181,15 @@ async function everyTick(
   return total;
 }
 
-function medianOf(what: string, runs: readonly Run[]): Row {
-  const median = (of: (run: Run) => number) => runs.map(of).toSorted((a, b) => a - b)[Math.floor(runs.length / 2)] ?? 0;
+const medianBy = (runs: readonly Run[], of: (run: Run) => number) =>
+  runs.map(of).toSorted((a, b) => a - b)[Math.floor(runs.length / 2)] ?? 0;
+
+function medianOf(what: string, rate: number, runs: readonly Run[]): Row {
+  const median = (of: (run: Run) => number) => medianBy(runs, of);
   const ms = (of: (run: Run) => number) => `${Math.round(median(of))} ms`;
-  const emitted = what.startsWith("emitted");
+  const emitted = what === "emitted";
   return {
-    what,
+    what: `${what} at ${whole(rate)}/s`,
     "per second": whole(median((run) => run.perSecond)),
     "CPU µs each": median((run) => run.cpu).toFixed(0),
     p50: ms((run) => run.p50),

@@ -9,6 +9,7 @@ import { type RunningStack, startStack } from "@muster/local";
 import pg from "pg";
 import { administrator, callAt, newOrganization, newPerson, password } from "./administrator.ts";
 import { loadAverage, usageOf } from "./process-usage.ts";
+import type { Report } from "./report.ts";
 import { percentiles } from "./webhooks-cluster.ts";
 
 const perSecond = 5;
@@ -26,7 +27,7 @@ type Arrival = { id: string; type: string; subject: string; atMs: number; eventM
  * and of PostgreSQL, whose part holds enrollments and sign-ins, too. Ends with status 1 when an event did not come
  * within 10 seconds.
  */
-export async function run([seconds = "20", warm = "5"]: string[] = []): Promise<void> {
+export async function run([seconds = "20", warm = "5"]: string[], report: Report): Promise<void> {
   const receiver = await startReceiver();
   const name = "receiver.test";
   const dataDir = mkdtempSync(join(tmpdir(), "muster-stack-"));
@@ -104,6 +105,9 @@ export async function run([seconds = "20", warm = "5"]: string[] = []): Promise<
       const ofEvent = percentiles(own.map(({ atMs, eventMs }) => atMs - eventMs));
       const ofCommit = percentiles(own.map(({ id, atMs }) => atMs - (committed.get(id) ?? Number.NaN)));
       const loads = `${loadBefore.toFixed(1)} → ${loadAverage().toFixed(1)}`;
+      report.atMost(`${type}, COMMIT to arrival, p50`, ofCommit(0.5), "ms", 10);
+      report.also(`${type}, p99`, ofCommit(0.99), "ms");
+      report.also(`${type}, events`, subjectsOf(type).size, "");
       const both = (share: number) => [ofCommit(share), ofEvent(share)].map((ms) => ms.toFixed(1)).join(" · ");
       return {
         type,
@@ -118,6 +122,10 @@ export async function run([seconds = "20", warm = "5"]: string[] = []): Promise<
       };
     });
     console.table(table);
+    report.none({ "missing events": table.reduce((sum, { missing }) => sum + missing, 0) });
+    for (const [at, group] of Object.keys(groups).entries()) {
+      report.also(`${group}, CPU`, (cpu[at] ?? 0) / measured.devices.size / types.length, "ms an event");
+    }
     if (table.some(({ missing }) => missing > 0)) process.exitCode = 1;
   } finally {
     await owner.end();

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "@muster/db";
 import { systemCaller } from "@muster/kit";
 import { Pool } from "undici";
+import type { Report } from "./report.ts";
 import { type BenchWebhooks, type Dispatcher, eventFor, withWebhooks } from "./webhooks-cluster.ts";
 import { paced } from "./webhooks-paced.ts";
 
@@ -20,7 +21,7 @@ type Row = Record<string, string | number>;
  * origins, over HTTP, TLS and with two senders; then events through the matcher; then half the drained rate at its
  * times (`webhooks-paced`). Beside it a bare undici POST loop to the same receiver.
  */
-export async function run([rows = "300000", seconds = "10"]: string[] = []): Promise<void> {
+export async function run([rows = "300000", seconds = "10"]: string[], report: Report): Promise<void> {
   const table: Row[] = [];
   const ms = Number(seconds) * 1_000 || drainMs;
   let http = 0;
@@ -30,21 +31,27 @@ export async function run([rows = "300000", seconds = "10"]: string[] = []): Pro
     await bench.fill(Number(rows), payloadBytes);
     const one = await drain(bench, 1, ms);
     http = one.perSecond;
-    table.push({ what: "drain over HTTP, one sender", ...one.row, "of bare": percent(http / bare), bar: "≥ 4,500" });
+    table.push({ what: "drain over HTTP, one sender", ...one.row, "of bare": percent(http / bare) });
+    report.atLeast("drained over HTTP", http, "a second", 4_500);
+    report.also("drained over HTTP, CPU", one.cpuUs, "µs each");
+    report.also("drained over HTTP, of a bare POST loop", (100 * http) / bare, "%");
     const two = await drain(bench, 2, ms);
-    table.push({ what: "drain over HTTP, two senders", ...two.row, "of bare": percent(two.perSecond / bare), bar: "" });
+    table.push({ what: "drain over HTTP, two senders", ...two.row, "of bare": percent(two.perSecond / bare) });
+    report.also("drained over HTTP, two senders", two.perSecond, "a second");
     await bench.clear();
     const matched = await match(bench, Math.min(Number(rows), 50_000));
-    table.push({ what: "matcher", ...matched, bar: "≥ 5,000" });
+    table.push({ what: "matcher", ...matched.row });
+    report.atLeast("matched", matched.perSecond, "events/s", 5_000);
   });
   await withWebhooks({ origins, webhooks, scheme: "https" }, async (bench) => {
     await bench.fill(Math.min(Number(rows), 100_000), payloadBytes);
     const tls = await drain(bench, 1, ms);
-    table.push({ what: "drain over TLS, one sender", ...tls.row, bar: "≥ 3,000" });
+    table.push({ what: "drain over TLS, one sender", ...tls.row });
+    report.atLeast("drained over TLS", tls.perSecond, "a second", 3_000);
   });
   await withWebhooks({ origins, webhooks, scheme: "http", remember: true }, async (bench) => {
     const rate = Math.max(100, Math.round(http / 2));
-    table.push(...(await paced(bench, rate, ms, 5)));
+    table.push(...(await paced(bench, { rate, ms, rounds: 5 }, report)));
   });
   console.table(table);
 }
@@ -74,7 +81,9 @@ async function bareLoop({ receiver, hooks }: BenchWebhooks, ms: number): Promise
   return sent / (ms / 1_000);
 }
 
-async function drain(bench: BenchWebhooks, senders: number, ms: number): Promise<{ perSecond: number; row: Row }> {
+type Drained = { perSecond: number; cpuUs: number; row: Row };
+
+async function drain(bench: BenchWebhooks, senders: number, ms: number): Promise<Drained> {
   const running = await Promise.all(Array.from({ length: senders }, () => bench.start("sender")));
   // Connections, plans and the first batches are not what is measured.
   await sleep(2_000);
@@ -87,18 +96,20 @@ async function drain(bench: BenchWebhooks, senders: number, ms: number): Promise
   const after = await usageOf(running);
   for (const dispatcher of running) await dispatcher.stop();
   const perSecond = requests / took;
+  const cpuUs = (after.cpuUs - before.cpuUs) / requests;
   return {
     perSecond,
+    cpuUs,
     row: {
       "per second": whole(perSecond),
-      "CPU µs each": ((after.cpuUs - before.cpuUs) / requests).toFixed(0),
+      "CPU µs each": cpuUs.toFixed(0),
       "RSS MB": Math.round(after.rss / senders / 1_048_576),
       reuse: percent(1 - connections / Math.max(1, requests)),
     },
   };
 }
 
-async function match(bench: BenchWebhooks, events: number): Promise<Row> {
+async function match(bench: BenchWebhooks, events: number): Promise<Omit<Drained, "cpuUs">> {
   const bus = await bench.emitter();
   // The stream is its owner's to make.
   const first = await bench.start("matcher");
@@ -126,9 +137,12 @@ async function match(bench: BenchWebhooks, events: number): Promise<Row> {
   const after = await matcher.usage();
   await matcher.stop();
   return {
-    "per second": whole(perSecond),
-    "CPU µs each": ((after.cpuUs - before.cpuUs) / Math.max(1, now - base)).toFixed(0),
-    "RSS MB": Math.round(after.rss / 1_048_576),
+    perSecond,
+    row: {
+      "per second": whole(perSecond),
+      "CPU µs each": ((after.cpuUs - before.cpuUs) / Math.max(1, now - base)).toFixed(0),
+      "RSS MB": Math.round(after.rss / 1_048_576),
+    },
   };
 }
 

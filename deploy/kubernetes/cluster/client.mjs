@@ -6,6 +6,9 @@ import { dirname, join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { bareRound } from "../../bench/dist/bare-server.js";
+import { newReport } from "../../bench/dist/report.js";
+import { appendRun, commitOf, thisMachine } from "../../bench/dist/results.js";
 
 const run = promisify(execFile);
 export const dir = process.argv[2];
@@ -33,6 +36,29 @@ export const say = (line) =>
   console.log(`[${((performance.now() - began) / 1000).toFixed(0)} s, load ${loadavg()[0].toFixed(1)}] ${line}`);
 /** Requests a second of the parts under load. */
 export const rate = Number(process.env.RATE ?? 100);
+/** Figures of the parts that ran, for the results of `bench cluster`. */
+const report = newReport();
+/** What must not have happened, by name, and what explains it: [name, value, unit]. */
+export function figures(counts, ...others) {
+  report.none(counts);
+  for (const other of others) report.also(...other);
+}
+
+/** With RECORD=1 the figures become a line of docs/performance/results/cluster.jsonl; `npm run bench:pages` shows them. */
+export async function record(time, loadBefore) {
+  if (process.env.RECORD !== "1") return;
+  const { cpuUs } = await bareRound();
+  appendRun(join(root, "docs/performance/results"), "cluster", {
+    time,
+    commit: commitOf(root),
+    machine: thisMachine(cpuUs),
+    load: [loadBefore, loadavg()[0]],
+    command: `RATE=${rate} deploy/kubernetes/check cluster${process.env.KEDA === "1" ? " --keda" : ""}`,
+    figures: report.figures,
+  });
+  say("recorded in docs/performance/results/cluster.jsonl");
+}
+
 export function must(condition, sentence) {
   if (!condition) throw new Error(`not so: ${sentence}`);
 }

@@ -1,8 +1,21 @@
 // node trial.mjs DIR [PART…]: installs the chart on the cluster of up.sh and data.sh, and tries what its users rely on.
 // Runs on the node (in.sh), so that Services are reached by name and address.
 import { writeFileSync } from "node:fs";
+import { loadavg } from "node:os";
 import { join } from "node:path";
-import { dir, helm, kubectl, noRestarts, root, say, settled, watchMemory, workloads } from "./client.mjs";
+import {
+  dir,
+  figures,
+  helm,
+  kubectl,
+  noRestarts,
+  record,
+  root,
+  say,
+  settled,
+  watchMemory,
+  workloads,
+} from "./client.mjs";
 import { keepLogs } from "./kept-logs.mjs";
 import { dispatcher } from "./try-dispatcher.mjs";
 import { keda } from "./try-keda.mjs";
@@ -39,6 +52,8 @@ async function install() {
   say(`helm install --wait: ${pods.length} pods ready under Pod Security "restricted"`);
 }
 
+const time = new Date().toISOString();
+const [loadBefore] = loadavg();
 keepLogs();
 if (!wanted.includes("installed")) await install();
 const memory = watchMemory();
@@ -59,4 +74,6 @@ for (const [name, part] of Object.entries(parts)) {
 }
 say(failed.length === 0 ? "all of it passed" : `failed: ${failed.join(", ")}`);
 console.log(`Memory of a pod:\n${(await memory()).join("\n")}`);
+figures({ "parts that failed": failed.length });
+await record(time, loadBefore);
 process.exit(failed.length === 0 ? 0 : 1);

@@ -1,5 +1,5 @@
 import { createServer } from "node:http";
-import { ask, call, kubectl, must, say, sleep, until } from "./client.mjs";
+import { ask, call, figures, kubectl, must, say, sleep, until } from "./client.mjs";
 
 /**
  * Receives webhooks at the address that represents the internet, answers after `delayMs`, and counts how often each
@@ -70,6 +70,10 @@ export async function dispatcher(session) {
   await until("every event delivered", () => accepted.every((n) => seen.has(n)), 120_000);
   const repeated = accepted.filter((n) => seen.get(n) > 1).length;
   close();
+  figures(
+    { "events lost by senders that come and go": 0, "silent repeats of senders that come and go": silentRepeats() },
+    ["events of senders that come and go", accepted.length, ""],
+  );
   must(silentRepeats() === 0, `each repeat says that it may be one (${silentRepeats()} do not)`);
   say(
     `webhook-sender 1 → 3 → 1 under load: ${accepted.length} events accepted, 0 lost, ${repeated} delivered more than once`,

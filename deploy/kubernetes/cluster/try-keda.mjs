@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { ask, dir, helm, kubectl, load, must, root, say, sleep, until } from "./client.mjs";
+import { ask, dir, figures, helm, kubectl, load, must, root, say, sleep, until } from "./client.mjs";
 import { emit, receiver, webhook } from "./try-dispatcher.mjs";
 
 const chart = join(root, "charts/muster");
@@ -84,6 +84,11 @@ export async function keda(session) {
   const oneAfter = seconds();
   const repeated = accepted.filter((each) => seen.get(each) > 1).length;
   close();
+  figures({ "events lost while KEDA scales": 0, "silent repeats while KEDA scales": silentRepeats() }, [
+    "KEDA: three senders ready after",
+    readyAfter,
+    "s",
+  ]);
   must(failed.length === 0, `each of ${sent} events is accepted (${failed.length} are not: ${failed[0]?.kind})`);
   must(silentRepeats() === 0, `each repeat says that it may be one (${silentRepeats()} do not)`);
   say(

@@ -5,6 +5,7 @@ import {
   ask,
   call,
   dir,
+  figures,
   helm,
   kubectl,
   load,
@@ -60,6 +61,11 @@ export async function rollout(session) {
   const { sent, failed, resent } = await running.stop();
   say(
     `nine deployments rolled at ${rate}/s: ${failed.length} of ${sent} failed, ${resent} sent again; ${await gateways()}`,
+  );
+  figures(
+    { "requests failed in rollout": failed.length },
+    ["rate", rate, "requests/s"],
+    ["requests in rollout", sent, ""],
   );
   must(failures.length === 0, `no request fails while deployments are rolled: ${failures.join("; ")}`);
   await until("all agents online", async () => (await online(session)) === 5, 30_000);
@@ -130,6 +136,11 @@ export async function upgrade(session) {
   const { failed, resent } = await running.stop();
   const all = `${counted()}, ${resent} sent again; ${await gateways()}`;
   say(`helm rollback to the older version over the newer schema: ${all}`);
+  figures({ "requests failed in upgrade and rollback": failed.length }, [
+    "requests in upgrade and rollback",
+    running.figures.sent,
+    "",
+  ]);
   must(failed.length === 0, `no request fails in upgrade and rollback: ${kinds(failed)}`);
 }
 
@@ -171,6 +182,12 @@ export async function forced(session) {
     for (const { id } of data) sites.add(id);
     if (data.length < 100) break;
   }
+  const lost = acknowledged.filter((id) => !sites.has(id)).length;
+  figures({ "acknowledged sites lost to pods deleted by force": lost }, [
+    "sites acknowledged before pods were deleted",
+    acknowledged.length,
+    "",
+  ]);
   must(
     acknowledged.every((id) => sites.has(id)),
     "each acknowledged site is there",
@@ -210,6 +227,7 @@ export async function autoscaler(session) {
   running.slower(5);
   await until("fewer gateways without it", async () => (await replicas()) < 3, 120_000);
   const { sent, failed, resent } = await running.stop();
+  figures({ "requests failed while gateways are scaled": failed.length });
   must(failed.length === 0, `no request fails while gateways come and go: ${kinds(failed)}`);
   say(
     `the autoscaler took the gateway to ${most} pods under load, and back after it: 0 of ${sent} failed, ${resent} sent again`,
