@@ -76,6 +76,8 @@ export type RouteRequest<A extends Access = Access, P = unknown, Q = unknown, B 
   body: B;
   /** The JSON text of `body`, inflated, for services that parse it themselves. */
   bodyBytes: Uint8Array;
+  /** JSON text of the member that the row names as `opaque`, exactly as it was posted; empty when it is absent. */
+  opaqueJson: string;
   /** The value of the cookie that the route names; null when it is absent or sent twice. */
   cookie: string | null;
   /** Conditions and range of a download (RFC 9110 sections 13 and 14). */
@@ -126,6 +128,11 @@ export type RouteDefinition<
   body?: B;
   /** A valid body for the OpenAPI document and the isolation matrix; made from the schema when absent. */
   example?: B extends z.ZodType ? z.input<B> : undefined;
+  /**
+   * The member of the body that belongs to others: an object which the handler passes on as `opaqueJson`, since what is
+   * parsed and written anew has other numbers, order and space.
+   */
+  opaque?: B extends z.ZodObject ? Extract<keyof z.output<B>, string> : never;
   /** Bytes of the body; 64 KiB when absent. */
   bodyLimitBytes?: number;
   /** The body is a form (`application/x-www-form-urlencoded`) instead of JSON. */
@@ -174,9 +181,10 @@ export type RouteDefinition<
 /** A row whose own types are checked and done with. */
 export type Route = Omit<
   RouteDefinition<Access, z.ZodObject | undefined, z.ZodObject | undefined, z.ZodType | undefined, z.ZodType>,
-  "handle" | "example"
+  "handle" | "example" | "opaque"
 > & {
   example?: unknown;
+  opaque?: string;
   handle(request: RouteRequest, deps: Deps): Maybe<unknown>;
 };
 

@@ -3,9 +3,11 @@ import { checkDocumented } from "./documented.ts";
 import { noteExchange } from "./handed-out.ts";
 
 export type Reply = { status: number; headers: Headers; body: Record<string, unknown> & { data?: unknown[] } };
+/** A reply, and its body as it came. */
+export type TextReply = Reply & { text: string };
 
 export type Api = {
-  call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Reply>;
+  call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<TextReply>;
 };
 
 /**
@@ -29,7 +31,7 @@ export function api(cluster: Cluster, token?: string): Api {
       const { status, headers: answered } = reply;
       noteExchange(cluster, { method, path, sent: body, repeatable, status, headers: answered, text });
       await checkDocumented(cluster, { method, path: `/api/v1${path}`, status, headers: answered, text });
-      return { status: reply.status, headers: reply.headers, body: text === "" ? {} : JSON.parse(text) };
+      return { status, headers: answered, body: text === "" ? {} : JSON.parse(text), text };
     },
   };
 }

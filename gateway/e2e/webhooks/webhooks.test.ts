@@ -145,6 +145,35 @@ describe("a webhook", () => {
     );
   }, 60_000);
 
+  it("gets data and a test's payload as they were posted, which its list and each record show", async () => {
+    const own = await newOrganization(cluster, partnerId);
+    const by = (await signedInAs(cluster, "org-admin", { partnerId, orgId: own })).api;
+    const id = await newWebhook({ secret: "s3cret of the receiver" }, by);
+    const data = String.raw`{"n": 12345678901234567890, "one":1.0,	"zero":-0, "b":1,"2":2,"1":1, "a":"\u00e9\/é"}`;
+    const eventId = randomUUID();
+    // The last member of a repeated name counts, and names may be written with escapes.
+    const posted = String.raw`{"data":{"n":[{}]}, "type":"alert.triggered","orgId":"${own}","id":"${eventId}","d\u0061ta": ${data} }`;
+    expect((await by.call("POST", "/events", posted)).status).toBe(202);
+    expect((await by.call("POST", `/webhooks/${id}/test`, `{"payload": ${data}}`)).status).toBe(202);
+    const ofWebhook = () => receiver.received.filter(({ body }) => body.endsWith(`,"data":${data}}`));
+    await until("both requests", () => ofWebhook().length === 2, 30_000);
+    for (const { headers, body } of ofWebhook()) {
+      const input = `${headers["x-service-signature-timestamp"]}.${body}`;
+      const hex = createHmac("sha256", "s3cret of the receiver").update(input).digest("hex");
+      expect(headers["x-service-signature"]).toBe(`sha256=${hex}`);
+    }
+    const list = await by.call("GET", `/webhooks/${id}/deliveries`);
+    expect(list.text.split(`"payload":${data}`)).toHaveLength(3);
+    const [delivery] = list.body.data as Delivery[];
+    const one = await by.call("GET", `/webhooks/${id}/deliveries/${delivery?.id}`);
+    expect(one.text).toContain(`"payload":${data}`);
+    const nested = `{"type":"alert.triggered","orgId":"${own}","data":${"[".repeat(40)}${"]".repeat(40)},"data":{}}`;
+    expect(await by.call("POST", "/events", nested)).toMatchObject({
+      status: 400,
+      body: { code: "validation_failed", details: { formErrors: ["Nested deeper than 32 levels"] } },
+    });
+  });
+
   it("is changed, paused with its queue kept, and goes on when it is active again", async () => {
     const id = await newWebhook({ headers: [{ key: "X-Key", value: "kept" }], secret: "one" });
     const paused = await admin.call("PATCH", `/webhooks/${id}`, {

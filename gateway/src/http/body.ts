@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { validationError } from "@muster/kit";
+import { memberText, validationError } from "@muster/kit";
 import { EdgeError } from "../errors.ts";
 import type { Inbound } from "../inbound/headers.ts";
 import { overrunBytes, payloadTooLarge } from "./bodies.ts";
@@ -31,10 +31,10 @@ export function checkAnnouncedLength(request: IncomingMessage, limitBytes: numbe
 /** How a route accepts its body. */
 export type BodyRules = { limitBytes: number; isForm: boolean; takesGzip: boolean };
 
-/** A body, and the bytes that it was read from. */
-export type Body = { value: unknown; bytes: Uint8Array };
+/** A body, the bytes that it was read from, and its text if it is JSON. */
+export type Body = { value: unknown; bytes: Uint8Array; text: string };
 
-export const emptyBody: Body = { value: {}, bytes: Buffer.from("{}") };
+export const emptyBody: Body = { value: {}, bytes: Buffer.from("{}"), text: "{}" };
 
 /**
  * Judges a body by the head of its request, before it is received: type, encoding, announced length. Returns whether it
@@ -60,7 +60,7 @@ export function checkBodyHead(
 
 /** The JSON of a body that has been received; nothing is `{}`. Throws as `parseJson`. */
 export function readJson(bytes: Buffer): Body {
-  return bytes.length === 0 ? emptyBody : { value: parseJson(bytes), bytes };
+  return bytes.length === 0 ? emptyBody : { ...parseJson(bytes), bytes };
 }
 
 /**
@@ -70,7 +70,7 @@ export function readJson(bytes: Buffer): Body {
 export function readForm(bytes: Buffer): Body {
   const value = { ...parseQuery(bytes.toString("latin1"), maxFormPairs) };
   checkStorable(value, "", 1);
-  return { value, bytes };
+  return { value, bytes, text: "" };
 }
 
 /**
@@ -86,8 +86,7 @@ export function isStillSending(request: IncomingMessage): boolean {
 /**
  * Throws EdgeError `invalid_json` on broken UTF-8 or JSON, AppError `validation_failed` on text or nesting we refuse.
  */
-export function parseJson(bytes: Buffer): unknown {
-  if (bytes.length === 0) return {};
+function parseJson(bytes: Buffer): Omit<Body, "bytes"> {
   let value: unknown;
   let text: string;
   try {
@@ -99,7 +98,15 @@ export function parseJson(bytes: Buffer): unknown {
   // Valid UTF-8 and valid JSON: only an escape or a number could still contain a value that no store accepts.
   const plain = !text.includes("\\u") && !text.includes("__proto__");
   if (!plain || !hasDoublesOnly(value, 1)) checkStorable(value, "", 1);
-  return value;
+  return { value, text };
+}
+
+/**
+ * A member of a JSON object that a body is, as it was posted: its numbers, order, names and space; empty when there is
+ * none. Throws AppError `validation_failed` for nesting that the parsed body does not show, behind a repeated name.
+ */
+export function opaqueMember({ text }: Pick<Body, "text">, name: string): string {
+  return memberText(text, name, maxJsonDepth) ?? "";
 }
 
 /** Whether every number fits a double: JSON permits 1e400, which is parsed as Infinity and serialised as null. */

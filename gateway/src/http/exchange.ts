@@ -66,6 +66,8 @@ export type Exchange = Found & {
   sent: Buffer | null;
   body: unknown;
   bodyBytes: Uint8Array;
+  /** The member of the body that its row names as opaque. */
+  opaqueJson: string;
 };
 
 const nothing = Object.freeze({});
@@ -94,5 +96,6 @@ export function beginExchange(found: Found): Exchange {
     sent: null,
     body: undefined,
     bodyBytes: noBytes,
+    opaqueJson: "",
   };
 }

@@ -67,13 +67,14 @@ async function stepsAndHandler(options: ExchangeOptions, exchange: Exchange): Pr
 }
 
 function requestOf(options: ExchangeOptions, exchange: Exchange): RouteRequest {
-  const { session, params, queryValues, body, bodyBytes, inbound } = exchange;
+  const { session, params, queryValues, body, bodyBytes, opaqueJson, inbound } = exchange;
   return {
     session: session as never,
     params,
     query: queryValues,
     body,
     bodyBytes,
+    opaqueJson,
     cookie: cookieFor(options, exchange),
     conditions: () => inbound,
     sameOrigin: () => isSameOrigin(inbound),

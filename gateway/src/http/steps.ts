@@ -4,7 +4,7 @@ import type { Credential } from "../auth/credential.ts";
 import type { Rate } from "../auth/rate-bucket.ts";
 import type { Inbound } from "../inbound/headers.ts";
 import { type Access, defaultBodyLimitBytes } from "../route.ts";
-import { checkAnnouncedLength, checkBodyHead, emptyBody, hasBody, readForm, readJson } from "./body.ts";
+import { checkAnnouncedLength, checkBodyHead, emptyBody, hasBody, opaqueMember, readForm, readJson } from "./body.ts";
 import type { Exchange, ExchangeOptions } from "./exchange.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
 import { withOwnCursor } from "./list-cursor.ts";
@@ -112,6 +112,7 @@ export const readBody: Step = (_options, exchange) => {
   const read = sent === null ? emptyBody : row.form ? readForm(sent) : readJson(sent);
   exchange.bodyBytes = read.bytes;
   exchange.body = validateBody(row, read.value, parseQuery(exchange.query));
+  if (row.opaque !== undefined) exchange.opaqueJson = opaqueMember(read, row.opaque);
 };
 
 /** Until a credential is known its request counts to those of its network that are not known either. */

@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { type Route, route } from "../route.ts";
-import { jsonText } from "./field-mask.ts";
 import { exampleId, id, idOut, objectIn } from "./schemas.ts";
 
 const publish = route({
@@ -20,8 +19,9 @@ const publish = route({
       .meta({ description: "One of `GET /webhooks/event-types`.", example: "alert.triggered" }),
     orgId: id.optional().meta({ description: "Required unless the caller belongs to one organization." }),
     id: id.optional().meta({ description: "Chosen by the emitter; default: a generated one." }),
-    data: objectIn.meta({ description: "At most 64 KiB of JSON." }),
+    data: objectIn.meta({ description: "At most 64 KiB of JSON. Sent to receivers as it was posted." }),
   }),
+  opaque: "data",
   example: { type: "alert.triggered", orgId: exampleId, data: { name: "Disk full" } },
   bodyLimitBytes: 96 * 1024,
   status: 202,
@@ -36,8 +36,8 @@ const publish = route({
     "rate_limited",
     "overloaded",
   ],
-  async handle({ body, rpc }, { services }) {
-    const wanted = { type: body.type, orgId: body.orgId ?? "", id: body.id ?? "", dataJson: jsonText(body.data) };
+  async handle({ body, opaqueJson: dataJson, rpc }, { services }) {
+    const wanted = { type: body.type, orgId: body.orgId ?? "", id: body.id ?? "", dataJson };
     return { id: (await services.events.publish(wanted, await rpc())).id };
   },
 });

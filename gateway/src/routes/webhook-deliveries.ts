@@ -1,7 +1,8 @@
 import type { Attempt, DeadLetter, Delivery } from "@muster/proto/muster/webhook/v1/delivery_pb";
 import { z } from "zod";
+import { Rendered } from "../http/reply.ts";
 import { type Route, route } from "../route.ts";
-import { jsonText } from "./field-mask.ts";
+import { renderedPage, withOpaque } from "./opaque.ts";
 import {
   id,
   idOut,
@@ -32,7 +33,7 @@ const delivery = z
     status,
     event: z.string(),
     eventId: idOut,
-    payload: objectOut.meta({ description: "`data` of the sent event." }),
+    payload: objectOut.meta({ description: "`data` of the sent event, as it was posted." }),
     responseStatus: z.int().nullable(),
     responseBody: z.string().nullable().meta({ description: "The first 1,000 characters." }),
     responseTimeMs: z.int().nullable(),
@@ -117,7 +118,10 @@ const list = route({
       answer: query.answer ?? "",
     };
     const reply = await services.deliveries.listDeliveries(wanted, await rpc());
-    return { data: reply.deliveries.map(deliveryOf), pagination: paginationOf(reply.page) };
+    return renderedPage(
+      reply.deliveries.map((each) => deliveryText(each)),
+      paginationOf(reply.page),
+    );
   },
 });
 
@@ -133,7 +137,7 @@ const get = route({
   async handle({ params, rpc }, { services }) {
     const wanted = { webhookId: params.id, id: params.deliveryId };
     const reply = await services.deliveries.getDelivery(wanted, await rpc());
-    return { ...deliveryOf(reply.delivery), attempts: reply.attempts.map(attemptOf) };
+    return new Rendered(deliveryText(reply.delivery, { attempts: reply.attempts.map(attemptOf) }));
   },
 });
 
@@ -193,6 +197,7 @@ const test = route({
       .optional()
       .meta({ description: "`data` of the event; default a message, the time, the webhook." }),
   }),
+  opaque: "payload",
   bodyLimitBytes: 96 * 1024,
   status: 202,
   idempotent: true,
@@ -201,8 +206,8 @@ const test = route({
     delivery: queued.extend({ webhookId: idOut, event: z.string() }),
   }),
   errors: ["webhook_not_found", "unknown_event_type", "site_restricted"],
-  async handle({ params, body, rpc }, { services }) {
-    const wanted = { webhookId: params.id, event: body.event ?? "", payloadJson: jsonText(body.payload) };
+  async handle({ params, body, opaqueJson: payloadJson, rpc }, { services }) {
+    const wanted = { webhookId: params.id, event: body.event ?? "", payloadJson };
     const made = deliveryOf((await services.deliveries.testWebhook(wanted, await rpc())).delivery);
     const { webhookId, event } = made;
     return { message: "Test delivery queued", delivery: { ...queuedOf(made), webhookId, event } };
@@ -267,7 +272,14 @@ const requeue = route({
   },
 });
 
-function deliveryOf(message: Delivery | undefined): z.input<typeof delivery> {
+/** The JSON of a delivery, with further members. */
+function deliveryText(message: Delivery | undefined, more: object = {}): string {
+  return withOpaque({ ...deliveryOf(message), ...more }, "payload", message?.payloadJson ?? "");
+}
+
+type Shown = Omit<z.input<typeof delivery>, "payload">;
+
+function deliveryOf(message: Delivery | undefined): Shown {
   if (!message) throw new Error("the dispatcher answered without a delivery");
   return {
     id: message.id,
@@ -276,7 +288,6 @@ function deliveryOf(message: Delivery | undefined): z.input<typeof delivery> {
     status: status.parse(message.status),
     event: message.event,
     eventId: message.eventId,
-    payload: objectOf(message.payloadJson),
     responseStatus: message.responseStatus ?? null,
     responseBody: message.responseBody ?? null,
     responseTimeMs: message.responseTimeMs ?? null,
@@ -288,7 +299,7 @@ function deliveryOf(message: Delivery | undefined): z.input<typeof delivery> {
   };
 }
 
-function queuedOf({ id: own, status: state, attempt: made }: z.input<typeof delivery>) {
+function queuedOf({ id: own, status: state, attempt: made }: Shown) {
   return { id: own, status: state, attempt: made };
 }
 

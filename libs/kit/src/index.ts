@@ -61,6 +61,7 @@ export {
   isLocation,
   locationLine,
 } from "./header-values.ts";
+export { memberText } from "./json-text.ts";
 export { createLanes, type Lanes } from "./lanes.ts";
 export { onLeftByNpm } from "./left-by-npm.ts";
 export { type Process, runProcess, type Stop } from "./lifecycle.ts";

@@ -8,8 +8,8 @@ export type PlatformFact = {
   type: EventType;
   orgId: string;
   partnerId: string;
-  /** Sent to the organization's webhooks unchanged. Never a secret. */
-  data: Record<string, unknown>;
+  /** Sent to the organization's webhooks unchanged; the JSON text of an object as it stands. Never a secret. */
+  data: Record<string, unknown> | string;
   /** A UUID of the emitter's own; a new one when absent. Repeats are judged per (orgId, id). */
   id?: string;
 };
@@ -35,7 +35,7 @@ export function platformEvent(
     timestamp: timestampFromDate(now),
     orgId: fact.orgId,
     partnerId: fact.partnerId,
-    dataJson: JSON.stringify(fact.data),
+    dataJson: typeof fact.data === "string" ? fact.data : JSON.stringify(fact.data),
   });
   return {
     subject: eventSubject(service, fact.orgId, fact.type),

@@ -175,6 +175,6 @@ function afterRequests(run: () => void): void {
 function emit(tx: Tx, { traceparent, ...event }: Accepted, { places }: IntakeState): void {
   const { id, orgId, type, occurredAt, body } = event;
   const partnerId = places.get(orgId)?.partnerId ?? "";
-  const data = JSON.parse(dataOf(body)) as Record<string, unknown>;
-  tx.emit(platformEvent(service, { type: type as EventType, orgId, partnerId, data, id }, traceparent, occurredAt));
+  const fact = { type: type as EventType, orgId, partnerId, data: dataOf(body), id };
+  tx.emit(platformEvent(service, fact, traceparent, occurredAt));
 }

@@ -7,7 +7,7 @@ import { decode } from "@muster/rpc";
 import { type BacklogDeps, deliveriesCounter, nothingSettled, startBacklog } from "../commands/backlog.ts";
 import { type Counts, type MatchDeps, matchDirectly, matchQueued } from "../commands/match.ts";
 import { mayEmit } from "../rules/emitters.ts";
-import { envelopeBody, objectText, occurredAt } from "../rules/envelope.ts";
+import { envelopeBody, isObjectText, occurredAt } from "../rules/envelope.ts";
 import type { Floor } from "../store/backlog.ts";
 import type { MatchedEvent } from "../store/matches.ts";
 
@@ -125,8 +125,8 @@ export function readEvent(message: BusMessage, deps: Pick<MatcherDeps, "now" | "
     if (message.subject !== `events.${emitter}.${orgId}.${type}`) return unreadable("subject and body differ");
     if (!isEventType(type)) return { event: null, reason: null };
     if (!mayEmit(emitter, type)) return unreadable(`${emitter} may not emit events of this type`);
-    const dataJson = objectText(event.dataJson || "{}");
-    if (dataJson === null) return unreadable("data is no JSON object of at most 65,536 bytes");
+    const dataJson = event.dataJson || "{}";
+    if (!isObjectText(dataJson)) return unreadable("data is no JSON object of at most 65,536 bytes");
     const claimed = event.timestamp ? timestampDate(event.timestamp) : deps.now();
     const at = occurredAt(claimed, deps.now(), deps.retentionDays);
     const body = envelopeBody({ id, type, timestamp: claimed, orgId, dataJson });

@@ -16,7 +16,7 @@ import { DeliveryService } from "@muster/proto/muster/webhook/v1/delivery_pb";
 import { callContext } from "@muster/rpc";
 import { idempotentTx, type TenantReader } from "@muster/service";
 import { answerOf, bucketsOf, hoursMax } from "../rules/delivery-filter.ts";
-import { envelopeBody, objectText } from "../rules/envelope.ts";
+import { envelopeBody, isObjectText } from "../rules/envelope.ts";
 import {
   type DeliveryRow,
   type DeliveryStatus,
@@ -148,8 +148,8 @@ export function deliveryService(deps: DeliveryDeps): ServiceImpl<typeof Delivery
         throw new AppError("unknown_event_type", "Unknown event type", { facts: { types: [type.slice(0, 100)] } });
       }
       const at = now();
-      const given = request.payloadJson === "" ? null : objectText(request.payloadJson);
-      if (request.payloadJson !== "" && given === null) {
+      const given = request.payloadJson;
+      if (given !== "" && !isObjectText(given)) {
         throw validationError({ payload: ["A JSON object of at most 65,536 bytes"] });
       }
       const reach = (tx: Tx) => locked(tx, context, request.webhookId);
@@ -165,7 +165,7 @@ export function deliveryService(deps: DeliveryDeps): ServiceImpl<typeof Delivery
         const fallback = { message: "This is a test event", timestamp: at.toISOString(), webhookId: webhook.id };
         const eventId = uuidv7(at.getTime());
         const { org_id: orgId, partner_id: partnerId } = webhook;
-        const dataJson = given ?? JSON.stringify(fallback);
+        const dataJson = given || JSON.stringify(fallback);
         const body = envelopeBody({ id: eventId, type, timestamp: at, orgId, dataJson });
         const made = { id: randomUUID(), webhookId: webhook.id, orgId, partnerId, eventId, event: type, body };
         const row = await insertDelivery(tx, { ...made, origin: "test", retryOf: null }, at);

@@ -5,7 +5,7 @@ import { callContext } from "@muster/rpc";
 import { idempotentTx, platformEvent, reachedBefore, type TenantReader } from "@muster/service";
 import type { Intake } from "../commands/intake.ts";
 import type { Pressure } from "../commands/pressure.ts";
-import { envelopeBody, objectText } from "../rules/envelope.ts";
+import { envelopeBody, isObjectText } from "../rules/envelope.ts";
 import { namedOrganization, organizationNotFound, organizationOf, reachesPartner, requireWriter } from "./guards.ts";
 
 export type EventDeps = TenantReader & { now: () => Date; intake: Intake; pressure: Pick<Pressure, "admit"> };
@@ -45,8 +45,8 @@ function readEvent(request: PublishRequest, at: Date): PostedEvent {
   if (!isEventType(type)) {
     throw new AppError("unknown_event_type", "Unknown event type", { facts: { types: [type.slice(0, 100)] } });
   }
-  const dataJson = request.dataJson === "" ? "{}" : objectText(request.dataJson);
-  if (dataJson === null) throw validationError({ data: ["A JSON object of at most 65,536 bytes"] });
+  const dataJson = request.dataJson || "{}";
+  if (!isObjectText(dataJson)) throw validationError({ data: ["A JSON object of at most 65,536 bytes"] });
   if (request.id !== "" && !isUuid(request.id)) throw validationError({ id: ["Must be a UUID"] });
   return { id: request.id.toLowerCase() || uuidv7(at.getTime()), type, dataJson, at };
 }
@@ -55,8 +55,8 @@ async function publishOnce(deps: EventDeps, context: CallContext, request: Publi
   const { orgId, partnerId } = await organizationOf(deps, context, request.orgId);
   const { id, type, dataJson, at } = event;
   return idempotentTx(deps.db, context, EventService.method.publish, request, reachedBefore, async (tx) => {
-    const data = JSON.parse(dataJson) as Record<string, unknown>;
-    tx.emit(platformEvent("webhook-dispatcher", { type, orgId, partnerId, data, id }, context.meta.traceparent, at));
+    const fact = { type, orgId, partnerId, data: dataJson, id };
+    tx.emit(platformEvent("webhook-dispatcher", fact, context.meta.traceparent, at));
     return { id };
   });
 }

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { memberText } from "@muster/kit";
 
 /** The input of every delivery of an event. */
 export type Envelope = { id: string; type: string; timestamp: Date; orgId: string; dataJson: string };
@@ -12,19 +13,19 @@ export function envelopeBody({ id, type, timestamp, orgId, dataJson }: Envelope)
   return `${head.slice(0, -1)},"data":${dataJson}}`;
 }
 
-/** `data` of a stored body. */
+/** `data` of a stored body, as it was posted. */
 export function dataOf(body: string): string {
-  return JSON.stringify((JSON.parse(body) as { data: unknown }).data);
+  return memberText(body, "data") ?? "{}";
 }
 
-/** The text of a JSON object without insignificant space; null when it is none, or too large. */
-export function objectText(json: string): string | null {
-  if (Buffer.byteLength(json) > maxDataBytes) return null;
+/** Whether a text is a JSON object of at most 64 KiB. It is never written anew: that would change numbers and order. */
+export function isObjectText(json: string): boolean {
+  if (Buffer.byteLength(json) > maxDataBytes) return false;
   try {
     const value: unknown = JSON.parse(json);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? JSON.stringify(value) : null;
+    return typeof value === "object" && value !== null && !Array.isArray(value);
   } catch {
-    return null;
+    return false;
   }
 }
 

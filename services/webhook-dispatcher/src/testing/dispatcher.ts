@@ -108,7 +108,7 @@ export async function startDispatcher() {
     egress,
     webhooks: (caller: Caller, meta: { idempotencyKey?: string } = {}) => port.client(WebhookService, caller, meta),
     deliveries: (caller: Caller) => port.client(DeliveryService, caller),
-    events: (caller: Caller) => port.client(EventService, caller),
+    events: (caller: Caller, meta: { idempotencyKey?: string } = {}) => port.client(EventService, caller, meta),
     replays: (caller: Caller) => port.client(ReplayService, caller),
     pushes: (caller: Caller) => port.client(PushService, caller),
 
@@ -213,6 +213,17 @@ export async function startDispatcher() {
     async match(messages: readonly BusMessage[]) {
       await dispatcher.matchBatch(messages);
       while ((await dispatcher.takeUp()).taken > 0);
+    },
+
+    /** Puts the events of an organization that went into the outbox through the matcher, in their order. */
+    async matchStreamed(orgId: string) {
+      const streamed = await rows<Pick<BusMessage, "subject" | "msgId" | "body">>(
+        'SELECT subject, msg_id AS "msgId", body FROM outbox WHERE subject LIKE $1 ORDER BY id',
+        [`events.webhook-dispatcher.${orgId}.%`],
+      );
+      const messages = streamed.map((row, n) => ({ ...row, streamSeq: n + 1, deliveries: 1, traceparent: null }));
+      await dispatcher.match(messages);
+      return messages.length;
     },
 
     /** Processes the backlog once, as if all of the stream were stored. */

@@ -1,0 +1,137 @@
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { describe, expect, it } from "@jest/globals";
+import { uuidv7 } from "@muster/kit";
+import { until } from "@muster/testing";
+import { ownDispatcher } from "../testing/own-dispatcher.ts";
+import { ownSenders } from "../testing/own-senders.ts";
+
+const { dispatcher, receiver } = ownDispatcher();
+const start = ownSenders(dispatcher);
+const type = "alert.triggered";
+/** What JSON.parse and JSON.stringify would write otherwise: numbers, order, names, space, escapes. */
+const dataJson = String.raw`{"n": 12345678901234567890, "one": 1.0,"zero":-0,	"b":1,"2":2,"1":1,"a":"\u00e9\/é","e":1E+2}`;
+
+type Tenant = Awaited<ReturnType<typeof tenant>>;
+
+async function tenant(change: object = {}) {
+  const { orgId, admin } = await dispatcher.organization();
+  const webhook = await dispatcher.webhook(admin, receiver, change);
+  const publish = (request: object, idempotencyKey?: string) =>
+    dispatcher
+      .events(admin, idempotencyKey === undefined ? {} : { idempotencyKey })
+      .publish({ type, dataJson, ...request });
+  return { orgId, admin, webhook, publish, deliveries: dispatcher.deliveries(admin) };
+}
+
+const arrives = async (eventId: string, count = 1) => {
+  await until("the request", () => receiver.of(eventId).length >= count);
+  return receiver.of(eventId).slice(0, count);
+};
+
+/** The ways from a post to its requests; each resolves with the event's id. */
+const ways: Record<string, () => Promise<{ posted: Tenant; id: string }>> = {
+  "sent by the process that stores it": async () => {
+    start();
+    const posted = await tenant();
+    return { posted, id: (await posted.publish({})).id };
+  },
+  "sent by a process that knows its organization": async () => {
+    start();
+    const posted = await tenant();
+    await arrives((await posted.publish({})).id);
+    return { posted, id: (await posted.publish({})).id };
+  },
+  "queued, and claimed later": async () => {
+    const posted = await tenant();
+    const { id } = await posted.publish({});
+    start();
+    return { posted, id };
+  },
+  "under an idempotency key, over the stream": async () => {
+    start();
+    const posted = await tenant();
+    const { id } = await posted.publish({}, "once");
+    expect(await dispatcher.matchStreamed(posted.orgId)).toBe(1);
+    return { posted, id };
+  },
+  "under an idempotency key, over the stream to a process that sends nothing": async () => {
+    const posted = await tenant();
+    const { id } = await posted.publish({}, "once");
+    expect(await dispatcher.matchStreamed(posted.orgId)).toBe(1);
+    start();
+    return { posted, id };
+  },
+  "over the stream and the backlog of an ordered webhook": async () => {
+    start();
+    const posted = await tenant({ ordered: true });
+    const { id } = await posted.publish({});
+    expect(await dispatcher.matchStreamed(posted.orgId)).toBe(1);
+    return { posted, id };
+  },
+};
+
+describe("a posted event", () => {
+  it.each(Object.entries(ways))("%s, reaches its receiver and the list as it was posted", async (_way, post) => {
+    const { posted, id } = await post();
+    const [request] = await arrives(id);
+    expect(request?.body.endsWith(`,"data":${dataJson}}`)).toBe(true);
+    const { webhook, deliveries } = posted;
+    const list = await deliveries.listDeliveries({ webhookId: webhook.id, page: { page: 1, limit: 100 } });
+    expect(list.deliveries.map(({ payloadJson }) => payloadJson)).toEqual(list.deliveries.map(() => dataJson));
+  });
+
+  it("is sent again as it was posted: by a retry, a requeue and a replay", async () => {
+    const { admin, webhook, publish, deliveries } = await tenant();
+    await dispatcher.policy(webhook.id, { maxRetries: 0 });
+    receiver.answer((_request, response) => void response.writeHead(500).end());
+    const sender = start();
+    const { id } = await publish({});
+    const [letter] = await until("the dead letter", async () => {
+      const { deadLetters } = await deliveries.listDeadLetters({});
+      return deadLetters.length > 0 ? deadLetters : null;
+    });
+    receiver.answer((_request, response) => void response.end("ok"));
+    const first = receiver.of(id).length;
+    const again = [
+      () => deliveries.retryDelivery({ webhookId: webhook.id, id: letter?.deliveryId ?? "" }),
+      () => deliveries.requeueDeadLetter({ id: letter?.id ?? "" }),
+      () =>
+        dispatcher.replays(admin).startReplay({
+          webhookId: webhook.id,
+          since: timestampFromDate(new Date(Date.now() - 3_600_000)),
+          status: "all",
+        }),
+    ];
+    const replayer = dispatcher.replayer();
+    for (const [n, run] of again.entries()) {
+      await run();
+      sender.wake();
+      await arrives(id, first + n + 1);
+    }
+    await replayer.stop();
+    expect(new Set(receiver.of(id).map(({ body }) => body)).size).toBe(1);
+    expect(receiver.of(id)[0]?.body.endsWith(`,"data":${dataJson}}`)).toBe(true);
+  });
+
+  it.each([
+    ["no JSON", "{", false],
+    ["no object", " [1]", false],
+    ["too large by its space", `{${" ".repeat(65_536)}}`, false],
+    ["the largest", `{"a":"${"x".repeat(65_528)}"}`, true],
+  ])("with data that is %s", async (_what, given, isTaken) => {
+    const { publish } = await tenant();
+    const posted = publish({ dataJson: given, id: uuidv7() });
+    if (isTaken) await expect(posted).resolves.toBeDefined();
+    else await expect(posted).rejects.toThrow("Validation failed");
+  });
+});
+
+describe("a test event", () => {
+  it("has the payload as it was posted", async () => {
+    const { webhook, deliveries } = await tenant();
+    start();
+    const { delivery } = await deliveries.testWebhook({ webhookId: webhook.id, event: type, payloadJson: dataJson });
+    const [request] = await arrives(delivery?.eventId ?? "");
+    expect([request?.body.endsWith(`,"data":${dataJson}}`), delivery?.payloadJson]).toEqual([true, dataJson]);
+  });
+});
