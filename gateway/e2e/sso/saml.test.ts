@@ -293,6 +293,46 @@ describe("an account of one's own", () => {
     await setStatus(tenant.admin.api, trial.id, "inactive");
   });
 
+  it("is found by the attribute that is set, where the NameID is transient, and a change of it removes the links", async () => {
+    const subjectAttribute = "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/nameidentifier";
+    const trial = await newSamlProvider(tenant.admin.api, idp, { status: "testing" });
+    idp.become(person({ email: tenant.admin.email, nameId: "ada-1" }));
+    const nameIdentifierFormat = "urn:oasis:names:tc:SAML:2.0:nameid-format:transient";
+    idp.alter((options) => ({ ...options, nameIdentifierFormat }));
+    const linked = async () => {
+      const { body } = await call("GET", "/sso/link/options");
+      return (body.data as { id: string; linked: boolean }[]).find(({ id }) => id === trial.id)?.linked;
+    };
+    const attempt = async (fields: object, end: RegExp, detail: unknown) => {
+      expect((await call("PATCH", `/sso/providers/${trial.id}`, fields)).status).toBe(200);
+      expect((await linkThrough(cluster, tenant.admin.api, trial.id)).location).toMatch(end);
+      expect((await lastAttempt(tenant.admin.api, trial.id)).detail).toEqual(detail);
+    };
+    await attempt(
+      { subjectAttribute: null },
+      /=assertion_invalid$/,
+      expect.stringMatching(/transient.*subjectAttribute/),
+    );
+    await attempt(
+      { subjectAttribute: "employeeNumber" },
+      /=assertion_invalid$/,
+      expect.stringMatching(/employeeNumber/),
+    );
+    await attempt({ subjectAttribute }, /ssoLinked=1$/, null);
+    expect(await linked()).toBe(true);
+    await call("PATCH", `/sso/providers/${trial.id}`, { name: "Renamed", subjectAttribute });
+    expect(await linked()).toBe(true);
+    await call("PATCH", `/sso/providers/${trial.id}`, { subjectAttribute: null });
+    expect(await linked()).toBe(false);
+    const oidc = await call("POST", "/sso/providers", { name: "Other", type: "oidc", subjectAttribute });
+    expect([oidc.status, oidc.body.details]).toMatchObject([
+      400,
+      { fieldErrors: { subjectAttribute: expect.anything() } },
+    ]);
+    idp.alter();
+    await setStatus(tenant.admin.api, trial.id, "inactive");
+  });
+
   it("works for a partner's users, too, and a partner's provider creates no account", async () => {
     const by = tenant.partnerAdmin.api;
     await newSamlProvider(by, idp, { ownerScope: "partner" });

@@ -69,6 +69,7 @@ export const ssoProvider = z
     }),
     samlWantEncrypted: z.boolean(),
     samlSignRequests: z.boolean(),
+    subjectAttribute: z.string().nullable(),
     callbackUrl: z.string().nullable().meta({ description: "To register at the identity provider (OpenID Connect)." }),
     samlAcsUrl: z.string().nullable().meta({ description: "To register at the identity provider (SAML)." }),
     samlSpMetadataUrl: z
@@ -131,6 +132,10 @@ export const fields = {
     .optional()
     .meta({ description: "Assertions must be encrypted for our certificate: RSA-OAEP with AES-GCM." }),
   samlSignRequests: z.boolean().optional(),
+  subjectAttribute: z.string().trim().max(255).nullish().meta({
+    description:
+      "Name of an attribute that identifies the user for good, in place of the NameID (SAML), such as `urn:oasis:names:tc:SAML:attribute:subject-id`. A change removes the links of users.",
+  }),
 };
 export const changes = z.object({ name: nameIn.optional(), ...fields });
 
@@ -158,6 +163,7 @@ export const paths = {
   samlMetadataXml: "saml_metadata_xml",
   samlWantEncrypted: "saml_want_encrypted",
   samlSignRequests: "saml_sign_requests",
+  subjectAttribute: "subject_attribute",
 } as const;
 
 /** A body as identity accepts it: absent and null become empty. */

@@ -87,6 +87,7 @@ export function providerOf(message: SsoProvider | undefined): z.input<typeof sso
     samlMetadataOmitted: message.samlMetadataOmitted,
     samlWantEncrypted: message.samlWantEncrypted,
     samlSignRequests: message.samlSignRequests,
+    subjectAttribute: message.subjectAttribute || null,
     callbackUrl: message.callbackUrl || null,
     samlAcsUrl: message.samlAcsUrl || null,
     samlSpMetadataUrl: message.samlSpMetadataUrl || null,

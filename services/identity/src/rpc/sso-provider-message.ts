@@ -59,6 +59,7 @@ export function providerMessage(row: ProviderRow, own: OwnAddresses): SsoProvide
     samlSignRequests: row.saml_sign_requests,
     samlMetadataAt: row.saml_metadata_at ? timestampFromDate(row.saml_metadata_at) : undefined,
     samlMetadataError: row.saml_metadata_error ?? "",
+    subjectAttribute: row.subject_attribute ?? "",
     samlMetadataOmitted: row.saml_metadata_omitted,
     samlSpMetadataUrl: row.type === "saml" ? own.samlMetadataUrl(row.id) : "",
   });

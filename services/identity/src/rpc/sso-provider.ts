@@ -12,7 +12,7 @@ import { changesBetween } from "../emits/key-facts.ts";
 import { recordProvider } from "../emits/sso-facts.ts";
 import { missingOf } from "../rules/sso/endpoints.ts";
 import { ssoPresets } from "../rules/sso/presets.ts";
-import { hasOtherIssuer, type ProviderRow } from "../rules/sso/provider.ts";
+import { hasOtherSubjects, type ProviderRow } from "../rules/sso/provider.ts";
 import { newProviderFields, providerChange, requireChange } from "../rules/sso/provider-fields.ts";
 import { listAttempts } from "../store/sso/attempts.ts";
 import { deleteLinksOf } from "../store/sso/identities.ts";
@@ -141,8 +141,8 @@ export function ssoProviderService(deps: SsoDeps): ServiceImpl<typeof SsoProvide
           const row = await writeProvider(tx, id, values, at);
           const details = changesBetween(visibleFields(before), visibleFields(row));
           if (fields.clientSecret !== undefined) details.changedFields.push("clientSecret");
-          // Linked users are matched by address again; the same external id at the other issuer is another person.
-          const linksRemoved = hasOtherIssuer(before, row) ? await deleteLinksOf(tx, id) : 0;
+          // Linked users are matched by address again; the same external id from elsewhere is another person.
+          const linksRemoved = hasOtherSubjects(before, row) ? await deleteLinksOf(tx, id) : 0;
           recordProvider(tx, context, row, "sso.provider.update", { ...details, linksRemoved }, at);
           return row;
         });
@@ -235,6 +235,7 @@ const visibleFields = (row: ProviderRow) => ({
   samlCertificates: row.saml_certificates.map(({ fingerprint }) => fingerprint),
   samlMetadataUrl: row.saml_metadata_url,
   samlWantEncrypted: row.saml_want_encrypted,
+  subjectAttribute: row.subject_attribute,
   samlSignRequests: row.saml_sign_requests,
 });
 

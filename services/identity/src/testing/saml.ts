@@ -11,6 +11,7 @@ export const expected = {
   audience: "https://muster.example/api/v1/sso/saml/metadata/0198b1de-0000-7000-8000-000000000001",
   recipient: "https://muster.example/api/v1/sso/saml/acs",
   requestId: "_request-1",
+  subjectAttribute: null as string | null,
 };
 
 export const minutes = (count: number) => new Date(now.getTime() + count * 60_000).toISOString();

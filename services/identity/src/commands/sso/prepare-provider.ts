@@ -34,6 +34,7 @@ const connection: readonly Field[] = [
   "samlMetadataUrl",
   "samlMetadataXml",
   "samlWantEncrypted",
+  "subjectAttribute",
 ];
 
 const urls = {
@@ -128,6 +129,7 @@ const empty = (type: ProviderType): ProviderValues => ({
   saml_metadata_error: null,
   saml_metadata_omitted: [],
   saml_want_encrypted: false,
+  subject_attribute: null,
   saml_sign_requests: false,
   saml_key_sealed: null,
   saml_sp_certificate: null,

@@ -24,6 +24,7 @@ export async function putSaml(
   if (fields.samlEntityId !== undefined) values.saml_entity_id = fields.samlEntityId;
   if (fields.samlSsoUrl !== undefined) values.saml_sso_url = fields.samlSsoUrl;
   if (fields.samlWantEncrypted !== undefined) values.saml_want_encrypted = fields.samlWantEncrypted;
+  if (fields.subjectAttribute !== undefined) values.subject_attribute = fields.subjectAttribute;
   if (fields.samlSignRequests !== undefined) values.saml_sign_requests = fields.samlSignRequests;
   if (fields.samlCertificates !== undefined) values.saml_certificates = certificatesOf(fields.samlCertificates);
   await putMetadata(deps, fields, values);

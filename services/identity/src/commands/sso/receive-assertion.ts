@@ -102,7 +102,7 @@ async function keep(
   facts: AssertionFacts,
 ): Promise<string> {
   const kept: KeptAssertion = {
-    claimed: samlPerson(facts, provider.attribute_mapping),
+    claimed: samlPerson(facts, { mapping: provider.attribute_mapping, subjectAttribute: provider.subject_attribute }),
     mfa: provider.trust_idp_mfa && contextSaysMfa(facts),
     profile: profileOf(facts),
   };

@@ -3,7 +3,7 @@ import type { OwnEntity } from "../../crypto/saml/service-provider.ts";
 import type { Verification } from "../../crypto/saml/verify-response.ts";
 import type { SsoDeps } from "../../deps.ts";
 import type { ProviderRow } from "../../rules/sso/provider.ts";
-import { emailFormat } from "../../rules/sso/saml/saml-person.ts";
+import { anyFormat, emailFormat } from "../../rules/sso/saml/saml-person.ts";
 import { samlKeyPlace } from "../../store/sealed-columns.ts";
 import { incomplete } from "./prepare-provider.ts";
 
@@ -20,7 +20,8 @@ function ownEntity({ own }: Deps, row: ProviderRow): OwnEntity {
     certificate: row.saml_sp_certificate ?? "",
     signsRequests: row.saml_sign_requests,
     wantsEncrypted: row.saml_want_encrypted,
-    nameIdFormat: emailFormat,
+    // A provider that has no address in its NameID answers a request for one with an error.
+    nameIdFormat: row.subject_attribute === null ? emailFormat : anyFormat,
   };
 }
 
@@ -53,7 +54,13 @@ export async function samlRequest(
 export function samlVerification(deps: Deps, row: ProviderRow, requestId: string, now: Date): Verification {
   const { entityId: audience, acsUrl: recipient } = ownEntity(deps, row);
   return {
-    expected: { issuer: row.saml_entity_id ?? "", audience, recipient, requestId },
+    expected: {
+      issuer: row.saml_entity_id ?? "",
+      audience,
+      recipient,
+      requestId,
+      subjectAttribute: row.subject_attribute,
+    },
     certificates: row.saml_certificates,
     decryption: row.saml_want_encrypted ? createPrivateKey(privateKeyOf(deps, row)) : null,
     now,

@@ -28,7 +28,7 @@ const one = /^the assertion cannot be decrypted: RSA-OAEP with AES-GCM/;
 
 function resultOf(content: string, key: KeyObject | null = decryption): string {
   try {
-    return verifyResponse(posted(responseXml(content)), verification(idp, { decryption: key })).nameId.value;
+    return verifyResponse(posted(responseXml(content)), verification(idp, { decryption: key })).nameId?.value ?? "";
   } catch (error) {
     if (!(error instanceof SamlRefused)) throw error;
     return error.detail;

@@ -20,8 +20,8 @@ const knownConditions = ["AudienceRestriction", "OneTimeUse", "ProxyRestriction"
 export function readAssertion(assertion: XmlElement): AssertionFacts {
   const subject = onlyChild(assertion, "assertion", "Subject");
   const names = everyElement(subject).filter(({ name }) => ["NameID", "BaseID", "EncryptedID"].includes(name));
-  const nameId = onlyChild(subject, "assertion", "NameID");
-  if (names.length !== 1) throw new SamlRefused("the subject must hold one NameID");
+  const nameId = optionalChild(subject, "assertion", "NameID");
+  if (names.length !== (nameId === null ? 0 : 1)) throw new SamlRefused("the subject must hold one NameID, or none");
   const conditions = onlyChild(assertion, "assertion", "Conditions");
   const isKnown = (each: XmlElement) => knownConditions.some((name) => isElement(each, "assertion", name));
   return {
@@ -29,7 +29,7 @@ export function readAssertion(assertion: XmlElement): AssertionFacts {
     version: attribute(assertion, "Version") ?? "",
     issueInstant: attribute(assertion, "IssueInstant") ?? "",
     issuer: textOf(onlyChild(assertion, "assertion", "Issuer")),
-    nameId: { value: textOf(nameId), format: attribute(nameId, "Format") },
+    nameId: nameId && { value: textOf(nameId), format: attribute(nameId, "Format") },
     confirmations: childrenNamed(subject, "assertion", "SubjectConfirmation").map((each) => {
       const data = optionalChild(each, "assertion", "SubjectConfirmationData");
       const of = (name: string) => (data === null ? null : attribute(data, name));
@@ -62,19 +62,24 @@ export function readAssertion(assertion: XmlElement): AssertionFacts {
 }
 
 /**
- * Values by the attribute's name; a repeated attribute has the values of both. Values that are not plain text are
- * skipped.
+ * Values by the attribute's name; a repeated attribute has the values of both. A value is plain text or one NameID, as
+ * eduPersonTargetedID is written; others are skipped.
  */
 function attributesOf(assertion: XmlElement): Map<string, string[]> {
   const found = new Map<string, string[]>();
   for (const statement of childrenNamed(assertion, "assertion", "AttributeStatement")) {
     for (const each of childrenNamed(statement, "assertion", "Attribute")) {
       const name = attribute(each, "Name") ?? "";
-      const values = childrenNamed(each, "assertion", "AttributeValue").filter(
-        (value) => childrenOf(value).length === 0,
-      );
-      found.set(name, [...(found.get(name) ?? []), ...values.map(textOf)]);
+      const values = childrenNamed(each, "assertion", "AttributeValue").flatMap((value) => textsIn(value));
+      found.set(name, [...(found.get(name) ?? []), ...values]);
     }
   }
   return found;
+}
+
+function textsIn(value: XmlElement): string[] {
+  const [child, ...more] = childrenOf(value);
+  if (!child) return [textOf(value)];
+  if (more.length > 0 || !isElement(child, "assertion", "NameID") || childrenOf(child).length > 0) return [];
+  return [textOf(child)];
 }

@@ -120,7 +120,7 @@ describe("a valid response", () => {
       acceptedClockSkewMs: -1,
     });
     const { profile } = await oracle.validatePostResponseAsync({ SAMLResponse: posted(xml) });
-    expect(profile?.nameID).toBe(facts.nameId.value);
+    expect(profile?.nameID).toBe(facts.nameId?.value);
   });
 
   it("yields the content of the assertion", () => {
@@ -171,6 +171,41 @@ describe("an attribute's value, which SAML leaves to others, is accepted", () =>
     ["advice", "<saml:Advice/>", /Advice is refused/],
   ])("but not with %s in it", (_case, content, fault) => {
     expect(faultOf(value("", content))).toMatch(fault);
+  });
+});
+
+describe("with an attribute that identifies users", () => {
+  const name = "urn:oasis:names:tc:SAML:attribute:subject-id";
+  const by = { expected: { ...expected, subjectAttribute: name } };
+  const transient = '<saml:NameID Format="urn:oasis:names:tc:SAML:2.0:nameid-format:transient">x</saml:NameID>';
+  const attribute = (...values: string[]) =>
+    `<saml:AttributeStatement><saml:Attribute Name="${name}">${values.map((each) => `<saml:AttributeValue>${each}</saml:AttributeValue>`).join("")}</saml:Attribute></saml:AttributeStatement>`;
+
+  it.each<[string, string]>([
+    ["no NameID", ""],
+    ["a transient one", transient],
+    ["an empty one", "<saml:NameID/>"],
+  ])("a response with %s is accepted", (_case, nameId) => {
+    expect(faultOf(responseWith({ nameId, attributes: attribute("ada@acme") }), by)).toBeNull();
+    expect(faultOf(responseWith({ nameId, attributes: attribute("ada@acme") }))).toMatch(/NameID/);
+  });
+
+  it("its NameID is read where it has one", () => {
+    const value = '<saml:NameID NameQualifier="urn:idp">ada-1</saml:NameID>';
+    const xml = responseWith({ nameId: transient, attributes: attribute(value) });
+    const facts = verifyResponse(posted(xml), verification(key, by));
+    expect(facts.attributes.get(name)).toEqual(["ada-1"]);
+  });
+
+  it.each<[string, AssertionChange, RegExp]>([
+    ["lacks it", {}, /lacks the attribute urn:oasis:names:tc:SAML:attribute:subject-id/],
+    ["has two values of it", { attributes: attribute("a", "b") }, /has 2 values/],
+    ["has an empty value of it", { attributes: attribute("  ") }, /1 to 1024/],
+    ["has an overlong value of it", { attributes: attribute("x".repeat(1_025)) }, /1 to 1024/],
+    ["has a value of it that is no text", { attributes: attribute("<saml:Audience>a</saml:Audience>") }, /lacks/],
+    ["has two NameIDs", { nameId: `${transient}<saml:BaseID/>`, attributes: attribute("a") }, /schema|NameID/],
+  ])("a response that %s is refused by name", (_case, change, fault) => {
+    expect(faultOf(responseWith(change), by)).toMatch(fault);
   });
 });
 
@@ -625,7 +660,7 @@ describe("an assertion of another sign-in is refused", () => {
         }),
       /session has ended/,
     ],
-    ["without a NameID", () => responseWith({ nameId: "" }), /one NameID/],
+    ["without a NameID", () => responseWith({ nameId: "" }), /no NameID: .* subjectAttribute/],
     ["with an empty NameID", () => responseWith({ nameId: "<saml:NameID> </saml:NameID>" }), /1 to 1024/],
     [
       "with a NameID that is made up each time",

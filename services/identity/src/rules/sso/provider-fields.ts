@@ -29,6 +29,7 @@ export type ProviderFields = {
   samlMetadataXml: string | null;
   samlWantEncrypted: boolean;
   samlSignRequests: boolean;
+  subjectAttribute: string | null;
 };
 export type Field = keyof ProviderFields;
 
@@ -57,6 +58,7 @@ const byPath: Readonly<Record<string, Field>> = {
   saml_metadata_xml: "samlMetadataXml",
   saml_want_encrypted: "samlWantEncrypted",
   saml_sign_requests: "samlSignRequests",
+  subject_attribute: "subjectAttribute",
 };
 
 /** Fields that one type alone has. */
@@ -70,6 +72,7 @@ const onlyOf: Readonly<Record<ProviderType, readonly Field[]>> = {
     "samlMetadataXml",
     "samlWantEncrypted",
     "samlSignRequests",
+    "subjectAttribute",
   ],
 };
 
@@ -176,6 +179,7 @@ const readers: Readers = {
   samlMetadataXml: ({ samlMetadataXml }) => (samlMetadataXml.trim() === "" ? null : samlMetadataXml),
   samlWantEncrypted: (input) => input.samlWantEncrypted,
   samlSignRequests: (input) => input.samlSignRequests,
+  subjectAttribute: text("subjectAttribute", (input) => input.subjectAttribute, 255),
 };
 
 /** All fields of a new provider; a preset fills in scopes and mapping. Throws `validation_failed`. */

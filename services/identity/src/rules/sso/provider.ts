@@ -57,6 +57,8 @@ export type ProviderRow = {
   /** What the metadata holds and sign-in does not use. */
   saml_metadata_omitted: string[];
   saml_want_encrypted: boolean;
+  /** Attribute that identifies users in place of the NameID. */
+  subject_attribute: string | null;
   saml_sign_requests: boolean;
   saml_key_sealed: Buffer | null;
   saml_sp_certificate: string | null;
@@ -67,10 +69,13 @@ export type ProviderRow = {
 };
 
 /**
- * Whether users' external ids now come from another issuer: a `sub` or a NameID identifies a user at one issuer only.
+ * Whether users' external ids now come from elsewhere: a `sub`, a NameID or a value of one attribute identifies a user
+ * at one issuer only, and none of them stands for another.
  */
-export const hasOtherIssuer = (before: ProviderRow, after: ProviderRow): boolean =>
-  before.issuer !== after.issuer || before.saml_entity_id !== after.saml_entity_id;
+export const hasOtherSubjects = (before: ProviderRow, after: ProviderRow): boolean =>
+  before.issuer !== after.issuer ||
+  before.saml_entity_id !== after.saml_entity_id ||
+  before.subject_attribute !== after.subject_attribute;
 
 /** Where a provider belongs: an organization, or with null its partner. */
 export type Place = { partnerId: string; orgId: string | null };

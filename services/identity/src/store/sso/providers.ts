@@ -8,7 +8,7 @@ const columns = sql`t.id, t.partner_id, t.org_id, t.name, t.type, t.status, t.pr
   t.client_secret_sealed, t.scopes, t.attribute_mapping, t.auto_provision, t.default_role_id, t.default_role_by,
   t.allowed_domains, t.enforce_sso, t.proven_at, t.trust_idp_mfa, t.authorization_url, t.token_url, t.user_info_url,
   t.jwks_url, t.discovered, t.saml_entity_id, t.saml_sso_url, t.saml_certificates, t.saml_metadata_url,
-  t.saml_metadata_at, t.saml_metadata_error, t.saml_metadata_omitted, t.saml_want_encrypted, t.saml_sign_requests,
+  t.saml_metadata_at, t.saml_metadata_error, t.saml_metadata_omitted, t.saml_want_encrypted, t.subject_attribute, t.saml_sign_requests,
   t.saml_key_sealed, t.saml_sp_certificate, t.generation, t.created_by, t.created_at, t.updated_at`;
 
 const system = { caller: systemCaller("identity") };
@@ -57,7 +57,8 @@ export async function writeProvider(tx: Tx, id: string, v: ProviderValues, now: 
       saml_certificates = ${json(v.saml_certificates)}::jsonb, saml_metadata_url = ${v.saml_metadata_url},
       saml_metadata_at = ${v.saml_metadata_at}, saml_metadata_error = ${v.saml_metadata_error},
       saml_metadata_omitted = ${[...v.saml_metadata_omitted]}::text[],
-      saml_want_encrypted = ${v.saml_want_encrypted}, saml_sign_requests = ${v.saml_sign_requests},
+      saml_want_encrypted = ${v.saml_want_encrypted}, subject_attribute = ${v.subject_attribute},
+      saml_sign_requests = ${v.saml_sign_requests},
       saml_warned_days = NULL,
       saml_key_sealed = ${v.saml_key_sealed}, saml_sp_certificate = ${v.saml_sp_certificate},
       generation = generation + 1, updated_at = ${now}

@@ -4,7 +4,8 @@ export type AssertionFacts = {
   version: string;
   issueInstant: string;
   issuer: string;
-  nameId: { value: string; format: string | null };
+  /** Null: the subject has none. */
+  nameId: { value: string; format: string | null } | null;
   confirmations: {
     method: string;
     recipient: string | null;
@@ -33,6 +34,8 @@ export type Expected = {
   recipient: string;
   /** Id of the request that it answers. */
   requestId: string;
+  /** Attribute that identifies the user in place of the NameID, or null. */
+  subjectAttribute: string | null;
 };
 
 /** Milliseconds that clocks may differ. */
@@ -42,7 +45,7 @@ export const assertionLifeMs = 10 * 60_000;
 
 const bearer = "urn:oasis:names:tc:SAML:2.0:cm:bearer";
 const transient = "urn:oasis:names:tc:SAML:2.0:nameid-format:transient";
-const maxNameId = 1_024;
+const maxSubject = 1_024;
 const utc = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?Z$/;
 
 /** Milliseconds since 1970 of an xs:dateTime in UTC, as SAML wants them; NaN for anything else. */
@@ -55,15 +58,15 @@ const timeOf = (text: string | null) => (text !== null && utc.test(text) ? Date.
 export function assertionFault(facts: AssertionFacts, expected: Expected, now: Date): string | null {
   const isBefore = (text: string | null) => timeOf(text) <= now.getTime() + skewMs;
   const isAfter = (text: string | null) => timeOf(text) > now.getTime() - skewMs;
-  const { conditions, nameId } = facts;
+  const { conditions } = facts;
   if (facts.version !== "2.0") return "the assertion is not of SAML 2.0";
   if (facts.issuer !== expected.issuer) return "the assertion is from another identity provider";
   if (!isBefore(facts.issueInstant)) return "the assertion is from the future";
   if (!(timeOf(facts.issueInstant) > now.getTime() - skewMs - assertionLifeMs))
     return "the assertion is older than 10 minutes";
 
-  if (nameId.value.trim() === "" || nameId.value.length > maxNameId) return "the NameID must have 1 to 1024 characters";
-  if (nameId.format === transient) return "the NameID is transient: it does not identify the same user again";
+  const unidentified = subjectFault(facts, expected.subjectAttribute);
+  if (unidentified !== null) return unidentified;
   const ours = facts.confirmations.filter(({ method }) => method === bearer);
   if (ours.length === 0) return "the subject has no bearer confirmation";
   if (!ours.some(({ recipient }) => recipient === expected.recipient)) return "the assertion is for another address";
@@ -87,4 +90,19 @@ export function assertionFault(facts: AssertionFacts, expected: Expected, now: D
   const isOver = ({ sessionNotOnOrAfter: end }: { sessionNotOnOrAfter: string | null }) =>
     end !== null && !isAfter(end);
   return facts.statements.some(isOver) ? "the provider's own session has ended" : null;
+}
+
+/** Why the assertion does not identify one user for good, or null. */
+function subjectFault({ nameId, attributes }: AssertionFacts, name: string | null): string | null {
+  const hasLength = (text: string) => text.trim() !== "" && text.length <= maxSubject;
+  if (name !== null) {
+    const [value, ...more] = attributes.get(name) ?? [];
+    if (value === undefined) return `the assertion lacks the attribute ${name}, which identifies users here`;
+    if (more.length > 0) return `the attribute ${name} has ${more.length + 1} values, and must have one`;
+    return hasLength(value) ? null : `the attribute ${name} must have 1 to 1024 characters`;
+  }
+  if (nameId === null) return "the subject has no NameID: let the provider send one, or set subjectAttribute";
+  if (!hasLength(nameId.value)) return "the NameID must have 1 to 1024 characters";
+  if (nameId.format !== transient) return null;
+  return "the NameID is transient: it does not identify the same user again; let the provider send another, or set subjectAttribute";
 }

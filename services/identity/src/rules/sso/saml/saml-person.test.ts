@@ -20,7 +20,17 @@ const facts = (
   attributes: new Map(Object.entries(attributes)),
 });
 
+const defaults = { mapping: null, subjectAttribute: null };
+
 describe("the user behind an assertion", () => {
+  it("is identified by the attribute that is set, whatever the NameID is", () => {
+    const reading = { mapping: null, subjectAttribute: "subject-id" };
+    const attributes = { "subject-id": [" ada@acme "] };
+    for (const nameId of [{ value: "x", format: null }, null]) {
+      expect(samlPerson(facts(attributes, nameId), reading).externalId).toBe("ada@acme");
+    }
+  });
+
   it.each<[string, Record<string, string[]>, string | null, string | null]>([
     ["claim URIs", { [uri("emailaddress")]: ["a@b.example"], [uri("name")]: ["Ada"] }, "a@b.example", "Ada"],
     [
@@ -33,7 +43,12 @@ describe("the user behind an assertion", () => {
     ["attributes of other names", { email: ["a@b.example"], name: ["Ada"] }, null, null],
     ["empty attributes", { [uri("emailaddress")]: [], [uri("name")]: [""] }, null, null],
   ])("is read from %s", (_case, attributes, email, name) => {
-    expect(samlPerson(facts(attributes), null)).toMatchObject({ externalId: "ada", email, name, emailVerified: null });
+    expect(samlPerson(facts(attributes), defaults)).toMatchObject({
+      externalId: "ada",
+      email,
+      name,
+      emailVerified: null,
+    });
   });
 
   it("is read only from a configured mapping", () => {
@@ -44,24 +59,24 @@ describe("the user behind an assertion", () => {
       member: ["x", "y"],
       [uri("emailaddress")]: ["b@b.example"],
     };
-    expect(samlPerson(facts(attributes), mapping)).toMatchObject({
+    expect(samlPerson(facts(attributes), { mapping, subjectAttribute: null })).toMatchObject({
       email: "a@b.example",
       name: "Ada",
       groups: ["x", "y"],
     });
-    expect(samlPerson(facts({ [uri("emailaddress")]: ["b@b.example"] }), mapping).email).toBeNull();
+    expect(samlPerson(facts({ [uri("emailaddress")]: ["b@b.example"] }), { ...defaults, mapping }).email).toBeNull();
   });
 
   it("has the NameID as address when it is one and no attribute has it", () => {
     const nameId = { value: "a@b.example", format: emailFormat };
-    expect(samlPerson(facts({}, nameId), null).email).toBe("a@b.example");
-    expect(samlPerson(facts({ [uri("emailaddress")]: ["c@b.example"] }, nameId), null).email).toBe("c@b.example");
-    expect(samlPerson(facts({ [uri("emailaddress")]: ["none"] }, nameId), null).email).toBeNull();
-    expect(samlPerson(facts({}, { ...nameId, format: null }), null).email).toBeNull();
+    expect(samlPerson(facts({}, nameId), defaults).email).toBe("a@b.example");
+    expect(samlPerson(facts({ [uri("emailaddress")]: ["c@b.example"] }, nameId), defaults).email).toBe("c@b.example");
+    expect(samlPerson(facts({ [uri("emailaddress")]: ["none"] }, nameId), defaults).email).toBeNull();
+    expect(samlPerson(facts({}, { ...nameId, format: null }), defaults).email).toBeNull();
   });
 
   it("is not read from names of Object.prototype", () => {
-    expect(samlPerson(facts({}), { email: "constructor", name: "__proto__" })).toMatchObject({
+    expect(samlPerson(facts({}), { ...defaults, mapping: { email: "constructor", name: "__proto__" } })).toMatchObject({
       email: null,
       name: null,
     });

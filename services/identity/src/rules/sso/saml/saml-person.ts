@@ -3,6 +3,8 @@ import { type AttributeMapping, defaultMapping, samlOids } from "../presets.ts";
 import type { AssertionFacts } from "./assertion-fault.ts";
 
 export const emailFormat = "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress";
+/** Whichever the provider prefers. */
+export const anyFormat = "urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified";
 
 /** Contexts by which a provider states that more than one factor was part of the sign-in. */
 const manyFactors: ReadonlySet<string> = new Set([
@@ -14,12 +16,15 @@ const manyFactors: ReadonlySet<string> = new Set([
 export const contextSaysMfa = ({ statements }: AssertionFacts) =>
   statements.some(({ context }) => context !== null && manyFactors.has(context));
 
+/** How a provider's attributes are read: null is the default. */
+export type Reading = { mapping: AttributeMapping | null; subjectAttribute: string | null };
+
 /**
- * The user behind an assertion. Without a configured mapping, attributes are read by their URIs and `urn:oid` names; a
- * configured mapping replaces these. A NameID that is an e-mail address stands in for a missing one. SAML cannot
- * express a verified address.
+ * The user behind an assertion without faults. Without a configured mapping, attributes are read by their URIs and
+ * `urn:oid` names; a configured mapping replaces these. A NameID that is an e-mail address stands in for a missing one.
+ * SAML cannot express a verified address.
  */
-export function samlPerson({ nameId, attributes }: AssertionFacts, mapping: AttributeMapping | null): Claimed {
+export function samlPerson({ nameId, attributes }: AssertionFacts, { mapping, subjectAttribute }: Reading): Claimed {
   const valuesOf = (field: keyof AttributeMapping): readonly string[] => {
     const names = mapping ? [mapping[field]] : [defaultMapping.saml[field], samlOids[field]];
     return (
@@ -31,9 +36,10 @@ export function samlPerson({ nameId, attributes }: AssertionFacts, mapping: Attr
     firstName: valuesOf("firstName")[0],
     lastName: valuesOf("lastName")[0],
   };
-  const named = nameId.format === emailFormat ? nameId.value : null;
+  const named = nameId?.format === emailFormat ? nameId.value : null;
+  const subject = subjectAttribute === null ? nameId?.value : attributes.get(subjectAttribute)?.[0];
   return {
-    externalId: nameId.value.trim(),
+    externalId: subject?.trim() ?? "",
     email: emailOf(valuesOf("email")[0] ?? named),
     emailVerified: null,
     name: displayName(plain, { email: "", name: "name", firstName: "firstName", lastName: "lastName" }),
@@ -43,6 +49,6 @@ export function samlPerson({ nameId, attributes }: AssertionFacts, mapping: Attr
 
 /** Attributes as the link keeps them. */
 export const profileOf = ({ nameId, attributes }: AssertionFacts): Record<string, unknown> => ({
-  nameId: nameId.value,
+  nameId: nameId?.value ?? null,
   attributes: Object.fromEntries(attributes),
 });
