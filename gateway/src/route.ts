@@ -126,6 +126,8 @@ export type RouteDefinition<
   slashes?: readonly string[];
   query?: Q;
   body?: B;
+  /** Further spellings of fields of the body, which are read where the documented one is absent; not documented. */
+  aliases?: Readonly<Record<string, string>>;
   /** A valid body for the OpenAPI document and the isolation matrix; made from the schema when absent. */
   example?: B extends z.ZodType ? z.input<B> : undefined;
   /**

@@ -31,6 +31,31 @@ function faultOf(run: () => unknown): AppError {
 
 const fieldErrors = (error: AppError) => (error.facts.details as { fieldErrors: object }).fieldErrors;
 
+describe("a field with a second spelling", () => {
+  const row = {
+    method: "PUT" as const,
+    body: z.object({ logo_url: z.string().max(5).nullish(), headline: z.string().optional() }),
+    query: undefined,
+    aliases: { logoUrl: "logo_url" },
+  };
+
+  it.each([
+    [{ logoUrl: "a" }, { logo_url: "a" }],
+    [{ logo_url: "b", logoUrl: "a" }, { logo_url: "b" }],
+    [{ logo_url: null, logoUrl: "a" }, { logo_url: "a" }],
+    [{ logo_url: null }, { logo_url: null }],
+    [{ headline: "h" }, { headline: "h" }],
+  ])("is read from %j as %j", (given, read) => {
+    expect(validateBody(row, given, {})).toEqual(read);
+  });
+
+  it("is refused under its documented name", () => {
+    expect(fieldErrors(faultOf(() => validateBody(row, { logoUrl: "too long" }, {})))).toEqual({
+      logo_url: ["At most 5 characters"],
+    });
+  });
+});
+
 describe("a body with faults", () => {
   it("is answered with all of them at once, each in this API's own words", () => {
     const input = {

@@ -92,12 +92,12 @@ export const takesOrgInQuery = (row: Pick<Route, "body" | "query">): boolean =>
  * PATCH without a known field.
  */
 export function validateBody(
-  row: Pick<Route, "method" | "body" | "query">,
+  row: Pick<Route, "method" | "body" | "query" | "aliases">,
   value: unknown,
   query: Readonly<Record<string, unknown>>,
 ): unknown {
   if (!row.body) return undefined;
-  const body = validate(row.body, withOrganization(row, value, query)) as object | null;
+  const body = validate(row.body, withOrganization(row, withAliases(row, value), query)) as object | null;
   if (row.method === "PATCH" && !Object.entries(body ?? {}).some(isUpdate)) {
     throw new AppError("no_updates", "No updates provided");
   }
@@ -106,6 +106,12 @@ export function validateBody(
 
 /** The organization locates the change and is not a change itself. */
 const isUpdate = ([name, value]: [string, unknown]) => value !== undefined && name !== "orgId";
+
+function withAliases({ aliases }: Pick<Route, "aliases">, value: unknown): unknown {
+  if (aliases === undefined || !isRecord(value)) return value;
+  const read = Object.entries(aliases).map(([alias, name]) => [name, value[name] ?? value[alias]] as const);
+  return { ...value, ...Object.fromEntries(read.filter(([, given]) => given !== undefined)) };
+}
 
 function withOrganization(
   row: Pick<Route, "body" | "query">,

@@ -43,6 +43,8 @@ Operations with the header \`${idempotencyKeyHeader}\` answer a repeat with the 
 Authenticated replies have \`X-RateLimit-Limit\`, \`X-RateLimit-Remaining\` and \`X-RateLimit-Reset\` (seconds since 1970) for the hourly limit of the caller.
 `.trim();
 
+export const license = { name: "Apache-2.0", identifier: "Apache-2.0" };
+
 export const securitySchemes = {
   session: {
     type: "http",

@@ -3,9 +3,9 @@ import { idempotencyKeyHeader } from "../http/idempotency-key.ts";
 import type { AnsweredStatus } from "../http/reply.ts";
 import { takesOrgInQuery } from "../http/validate.ts";
 import { fullPath, noBody, type Route } from "../route.ts";
-import { description, securitySchemes } from "./about.ts";
+import { description, license, securitySchemes } from "./about.ts";
 import { effectsOf } from "./effects.ts";
-import { errorBody, errorReplies } from "./errors.ts";
+import { errorReplies } from "./errors.ts";
 import { exampleOf, exampleOfParameter } from "./examples.ts";
 import { type JsonSchema, jsonSchemaOf } from "./json-schema.ts";
 import { type Tag, tagSentences } from "./tags.ts";
@@ -33,15 +33,14 @@ const orgIdParameter = {
 /** The OpenAPI 3.1 document of the rows. */
 export function openApiDocument(rows: readonly Route[], about: { version: string }): JsonSchema {
   const components = new Map<string, JsonSchema>();
-  const errorSchema = jsonSchemaOf(errorBody, "output", components);
   const paths: Record<string, JsonSchema> = {};
   for (const row of rows) {
     const path = fullPath(row).replace(/:([A-Za-z]+)/g, "{$1}");
-    paths[path] = { ...paths[path], [row.method.toLowerCase()]: operationOf(row, components, errorSchema) };
+    paths[path] = { ...paths[path], [row.method.toLowerCase()]: operationOf(row, components) };
   }
   return {
     openapi: "3.1.0",
-    info: { title: "Muster", version: about.version, description },
+    info: { title: "Muster", version: about.version, license, description },
     // Relative: the page that shows the document calls the address that served it.
     servers: [{ url: "/" }],
     tags: tagsOf(rows),
@@ -54,7 +53,7 @@ export function openApiDocument(rows: readonly Route[], about: { version: string
   };
 }
 
-function operationOf(row: Route, components: Map<string, JsonSchema>, errorSchema: JsonSchema): JsonSchema {
+function operationOf(row: Route, components: Map<string, JsonSchema>): JsonSchema {
   const parameters = [
     ...parametersOf(row.params, "path", components),
     ...parametersOf(row.query, "query", components),
@@ -82,7 +81,7 @@ function operationOf(row: Route, components: Map<string, JsonSchema>, errorSchem
     responses: {
       [String(row.status ?? 200)]: row.status === 101 ? upgraded : successOf(row, components),
       ...answersOf(row),
-      ...errorReplies(row, errorSchema, requestIdHeader),
+      ...errorReplies(row, components, requestIdHeader),
     },
   };
 }
@@ -189,6 +188,8 @@ function parametersOf(
       in: place,
       required,
       ...(text === undefined ? {} : { description: text }),
+      // Clients that repeat the name instead are understood, too.
+      ...(schema.type === "array" ? { style: "form", explode: false } : {}),
       schema,
       ...(example === undefined ? {} : { example }),
     };

@@ -1,9 +1,10 @@
+import { createHash } from "node:crypto";
 import { STATUS_CODES } from "node:http";
 import { z } from "zod";
 import { type PublicCode, statusOf } from "../errors.ts";
 import { hasCursor } from "../http/list-cursor.ts";
 import type { Route } from "../route.ts";
-import type { JsonSchema } from "./json-schema.ts";
+import { addComponent, type JsonSchema, jsonSchemaOf } from "./json-schema.ts";
 
 const details = z.object({ formErrors: z.array(z.string()), fieldErrors: z.record(z.string(), z.array(z.string())) });
 
@@ -90,14 +91,41 @@ export function errorCodesOf(row: Route): PublicCode[] {
 }
 
 /** The error responses of a row by status, each with its codes as an enum. */
-export function errorReplies(row: Route, errorSchema: JsonSchema, headers: JsonSchema): Record<string, JsonSchema> {
+export function errorReplies(
+  row: Route,
+  components: Map<string, JsonSchema>,
+  headers: JsonSchema,
+): Record<string, JsonSchema> {
   const byStatus = new Map<number, PublicCode[]>();
   for (const code of errorCodesOf(row)) byStatus.set(statusOf(code), [...(byStatus.get(statusOf(code)) ?? []), code]);
   return Object.fromEntries(
     [...byStatus].map(([status, codes]) => {
-      const schema = { allOf: [errorSchema, { type: "object", properties: { code: { enum: codes } } }] };
+      const schema = errorOf(status, codes, components);
       const text = `${STATUS_CODES[status] ?? "Error"}: ${codes.map((code) => `\`${code}\``).join(", ")}`;
       return [String(status), { description: text, headers, content: { "application/json": { schema } } }];
     }),
   );
 }
+
+/** The schema of an error with one of these codes. Equal sets share it: generated clients have a type per schema. */
+function errorOf(status: number, codes: readonly PublicCode[], components: Map<string, JsonSchema>): JsonSchema {
+  const sorted = [...codes].sort();
+  const name = errorName(status, sorted);
+  const base = jsonSchemaOf(errorBody, "output", components);
+  const own = { type: "object", properties: { code: { type: "string", enum: sorted } } };
+  addComponent(components, name, { allOf: [base, own] });
+  return { $ref: `#/components/schemas/${name}` };
+}
+
+/** Three codes make a name; more are told apart by a hash, which stays the same as long as the codes do. */
+function errorName(status: number, codes: readonly PublicCode[]): string {
+  if (codes.length <= 3) return `${codes.map(pascalCase).join("Or")}Error`;
+  const hash = createHash("sha256").update(codes.join()).digest("hex").slice(0, 6);
+  return `${pascalCase(STATUS_CODES[status] ?? String(status))}Error${hash}`;
+}
+
+const pascalCase = (text: string) =>
+  text
+    .split(/[^A-Za-z0-9]+/)
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join("");

@@ -27,7 +27,7 @@ export function jsonSchemaOf(
 }
 
 /** One name means one schema: what is sent and what is answered would otherwise overwrite one another. */
-function addComponent(components: Map<string, JsonSchema>, name: string, schema: JsonSchema): void {
+export function addComponent(components: Map<string, JsonSchema>, name: string, schema: JsonSchema): void {
   const known = components.get(name);
   if (known !== undefined && !isDeepStrictEqual(known, schema)) throw new Error(`two schemas have the id ${name}`);
   components.set(name, schema);

@@ -4,9 +4,8 @@ import { byteRange } from "../http/byte-range.ts";
 import { Answered, redirect, Streamed } from "../http/reply.ts";
 import { apiPrefix, type Route, route } from "../route.ts";
 import { component, versionIn } from "./agent-versions.ts";
+import { arch, os } from "./platforms.ts";
 
-const os = z.enum(["windows", "linux", "darwin"]);
-const arch = z.enum(["amd64", "arm64", "386"]);
 const fileType = "application/octet-stream";
 
 const download = route({

@@ -25,7 +25,7 @@ const logEntry = z
     fields: objectIn.nullish(),
     agentVersion: z.string().max(50).nullish(),
   })
-  .meta({ id: "NewAgentLog" });
+  .meta({ id: "AgentLogInput" });
 
 const eventEntry = z
   .object({
@@ -37,7 +37,7 @@ const eventEntry = z
     message,
     details: objectIn.nullish(),
   })
-  .meta({ id: "NewDeviceEvent" });
+  .meta({ id: "DeviceEventInput" });
 
 const appendLogs = route({
   method: "POST",

@@ -1,7 +1,7 @@
 import type { Rollout } from "@muster/proto/muster/release/v1/rollout_pb";
 import { z } from "zod";
 import { type Route, route } from "../route.ts";
-import { component, operate, read, versionIn } from "./agent-versions.ts";
+import { component, operate, read, rolloutState as states, versionIn } from "./agent-versions.ts";
 import { attempt, attemptOf } from "./device-updates.ts";
 import {
   id,
@@ -17,7 +17,6 @@ import {
 } from "./schemas.ts";
 
 const tag = "Agent releases";
-const states = z.enum(["running", "paused", "halted", "completed", "cancelled"]);
 const ids = z.array(id).max(1_000).optional();
 
 const ringIn = z

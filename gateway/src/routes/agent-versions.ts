@@ -1,9 +1,11 @@
 import type { Release } from "@muster/proto/muster/release/v1/release_pb";
 import { z } from "zod";
 import { type Route, route } from "../route.ts";
+import { arch, os } from "./platforms.ts";
 import {
   idOut,
   idParams,
+  listedIn,
   listQuery,
   pageOf,
   pagination,
@@ -26,12 +28,16 @@ export const versionIn = z
   .max(50)
   .meta({ description: "Semantic version; a leading `v` and build metadata do not count.", example: "1.4.0" });
 
+export const rolloutState = z.enum(["running", "paused", "halted", "completed", "cancelled"]);
+const sources = ["github", "directory"] as const;
+const origins = z.enum([...sources, "api"]);
+
 const agentVersion = z
   .object({
     id: idOut,
     component,
     version: z.string(),
-    source: z.string().meta({ description: "`github`, `directory` or `api`." }),
+    source: origins.meta({ description: "`api`: registered by `POST /agent-versions`." }),
     signed: z.boolean().meta({ description: "Whether a known key signed its manifest." }),
     counter: z.int().meta({
       description: "Counter of the manifest: agents refuse a manifest with a lower counter than one they have seen.",
@@ -42,11 +48,9 @@ const agentVersion = z
     promoted: z.boolean().meta({ description: "Whether it is the fleet's target." }),
     yankedAt: timeOut.nullable(),
     rollout: z
-      .object({ id: idOut, state: z.string(), inFlight: z.int(), succeeded: z.int(), failed: z.int() })
+      .object({ id: idOut, state: rolloutState, inFlight: z.int(), succeeded: z.int(), failed: z.int() })
       .meta({ description: "Its guard, with the counters of all its rollouts." }),
-    artifacts: z.array(
-      z.object({ os: z.string(), arch: z.string(), name: z.string(), size: z.int(), sha256: z.string() }),
-    ),
+    artifacts: z.array(z.object({ os, arch, name: z.string(), size: z.int(), sha256: z.string() })),
     createdAt: timeOut,
   })
   .meta({ id: "AgentVersion" });
@@ -122,7 +126,7 @@ const sync = route({
     "Atomic: every file is read completely. A repeated request meanwhile waits for the same work; a request that takes longer " +
     "than five minutes is answered 504 while the work continues.",
   params: z.object({
-    source: z.string().max(50).meta({ description: "`github` or `directory`, if it is configured." }),
+    source: listedIn(sources).meta({ description: "404 unless it is configured." }),
   }),
   query: z.object({
     version: versionIn.optional().meta({ description: "Default: the latest stable release." }),
@@ -225,7 +229,7 @@ function versionOf(message: Release | undefined): z.input<typeof agentVersion> {
     id: message.id,
     component: component.parse(message.component),
     version: message.version,
-    source: message.source,
+    source: origins.parse(message.source),
     signed: message.signed,
     counter: Number(message.counter),
     expiresAt: timeOrNull(message.expiresAt),
@@ -235,17 +239,17 @@ function versionOf(message: Release | undefined): z.input<typeof agentVersion> {
     yankedAt: timeOrNull(message.yankedAt),
     rollout: {
       id: message.guardRolloutId,
-      state: message.guardState,
+      state: rolloutState.parse(message.guardState),
       inFlight: message.inFlight,
       succeeded: message.succeeded,
       failed: message.failed,
     },
-    artifacts: message.artifacts.map(({ os, arch, name, size, sha256 }) => ({
-      os,
-      arch,
-      name,
-      size: Number(size),
-      sha256,
+    artifacts: message.artifacts.map((file) => ({
+      os: os.parse(file.os),
+      arch: arch.parse(file.arch),
+      name: file.name,
+      size: Number(file.size),
+      sha256: file.sha256,
     })),
     createdAt: timeOf(message.createdAt),
   };

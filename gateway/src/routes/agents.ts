@@ -2,6 +2,8 @@ import { AppError } from "@muster/kit";
 import type { Offer } from "@muster/proto/muster/release/v1/update_pb";
 import { z } from "zod";
 import { apiPrefix, type Route, route } from "../route.ts";
+import { component } from "./agent-versions.ts";
+import { arch, os } from "./platforms.ts";
 import { addressIn, id, idOut, idParams, nameIn, timeOut } from "./schemas.ts";
 
 const tag = "Agents";
@@ -16,8 +18,8 @@ const labels = z
 const enrollment = z.object({
   enrollmentKey: z.string().max(200),
   hostname: nameIn,
-  os: z.enum(["windows", "linux", "darwin"]),
-  arch: z.enum(["amd64", "arm64", "386"]),
+  os,
+  arch,
   agentVersion: versionIn,
   watchdogVersion: optionalVersion,
   hardwareId: optionalText.meta({
@@ -99,7 +101,7 @@ const metrics = z
 const offered = z
   .object({
     attemptId: idOut,
-    component: z.enum(["agent", "watchdog", "helper"]),
+    component,
     version: z.string(),
     url: z.string(),
     size: z.int(),
@@ -113,13 +115,13 @@ const offered = z
   .meta({ id: "OfferedUpdate" });
 
 function offerOf(offer: Offer, publicUrl: string): z.input<typeof offered> {
-  const { attemptId, component, version, os, arch, size, sha256, manifest, rootNotes } = offer;
-  const query = new URLSearchParams({ component, version });
+  const { attemptId, version, size, sha256, manifest, rootNotes } = offer;
+  const query = new URLSearchParams({ component: offer.component, version });
   return {
     attemptId,
-    component: component as "agent",
+    component: component.parse(offer.component),
     version,
-    url: `${publicUrl}${apiPrefix}/agents/download/${os}/${arch}?${query}`,
+    url: `${publicUrl}${apiPrefix}/agents/download/${offer.os}/${offer.arch}?${query}`,
     size: Number(size),
     sha256,
     manifest: manifest || null,
@@ -144,7 +146,7 @@ const heartbeat = route({
     helperVersion: optionalVersion,
     update: z
       .object({
-        component: z.enum(["agent", "watchdog", "helper"]),
+        component,
         version: versionIn,
         state: z.enum(["downloading", "installing", "locked", "failed", "rolled_back"]),
         error: z.string().max(500).nullish(),

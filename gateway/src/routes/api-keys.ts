@@ -10,6 +10,7 @@ import {
   id,
   idOut,
   idParams,
+  listedIn,
   listQuery,
   nameIn,
   pageOf,
@@ -31,7 +32,7 @@ const write = { auth: "session", permission: "organizations:write", mfa: true } 
 const status = z.enum(["active", "expired", "revoked"]);
 
 export const scopesIn = z
-  .array(z.string().min(1).max(100))
+  .array(listedIn([anyScope, ...keyScopes]).min(1))
   .max(100)
   .superRefine((scopes, { addIssue }) => {
     const unknown = [...new Set(scopes)].filter((scope) => scope !== anyScope && !isKeyScope(scope));
@@ -39,7 +40,7 @@ export const scopesIn = z
     const params: CodedFault = { code: "unknown_scope", text: "Unknown scope", facts: { scopes: unknown } };
     addIssue({ code: "custom", message: `Unknown: ${unknown.join(", ")}`, params });
   })
-  .meta({ description: `\`${anyScope}\` for all, or any of ${keyScopes.join(", ")}.` });
+  .meta({ description: `\`${anyScope}\` stands for all.` });
 const rateLimit = z.int().min(1).max(100_000);
 const allowedIps = z
   .array(z.string().min(1).max(100))

@@ -1,10 +1,10 @@
-import { attachmentLine } from "@muster/kit";
+import { attachmentLine, auditCsvColumns } from "@muster/kit";
 import { ExportFormat, type ExportLogsResponse } from "@muster/proto/muster/audit/v1/export_pb";
 import { z } from "zod";
 import { Streamed } from "../http/reply.ts";
 import { type Route, route } from "../route.ts";
 import { auditQuery, listErrors, tag, wantedOf } from "./audit-logs.ts";
-import { timeOf } from "./schemas.ts";
+import { timeOf, valuesIn } from "./schemas.ts";
 
 const formats = {
   csv: { format: ExportFormat.CSV, contentType: "text/csv; charset=utf-8", suffix: "csv" },
@@ -23,11 +23,13 @@ const exportLogs = route({
     "Each export is an audit row of its own, `data.export`.",
   query: auditQuery.omit({ page: true, limit: true, cursor: true, skipCount: true }).extend({
     format: z.enum(["csv", "jsonl"]).default("csv").meta({ description: "Format of the file." }),
-    columns: z.string().max(500).optional().meta({
-      description:
-        "Columns of a CSV file in this order, comma-separated, by their names in its first line; default all.",
-      example: "timestamp,actorEmail,action",
-    }),
+    columns: valuesIn(z.enum(auditCsvColumns), 100)
+      .optional()
+      .meta({
+        description:
+          "Columns of a CSV file in this order, comma-separated, by their names in its first line; default all.",
+        example: ["timestamp", "actorEmail", "action"],
+      }),
   }),
   deadline: "export",
   load: "export",
@@ -45,7 +47,7 @@ const exportLogs = route({
   async handle({ query, rpc }, { services }) {
     const { format, contentType, suffix } = formats[query.format];
     const { page: _, ...filter } = wantedOf(query);
-    const columns = query.columns?.split(",") ?? [];
+    const columns = query.columns ?? [];
     const parts = services.auditExports.exportLogs({ format, filter, columns }, await rpc())[Symbol.asyncIterator]();
     const first = await parts.next();
     if (first.done || first.value.part.case !== "head") throw new Error("audit began an export without its head");

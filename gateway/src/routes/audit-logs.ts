@@ -16,6 +16,7 @@ import {
   timeOrNull,
   timeOut,
   timestampOf,
+  valuesIn,
 } from "./schemas.ts";
 
 export const tag = "Audit logs";
@@ -37,12 +38,10 @@ export const auditQuery = listQuery.extend({
   category: z
     .enum(["authentication", "device", "automation", "policy", "alert", "compliance", "organization", "system"])
     .optional(),
-  actions: z
-    .union([z.string().max(2_000), z.array(z.string().max(100)).max(50)])
+  actions: valuesIn(z.string().max(100), 50)
     .optional()
     .meta({ description: "Exactly one of these actions, comma-separated or repeated." }),
-  excludeActions: z
-    .union([z.string().max(2_000), z.array(z.string().max(100)).max(50)])
+  excludeActions: valuesIn(z.string().max(100), 50)
     .optional()
     .meta({ description: "Excluded actions, comma-separated or repeated." }),
 });
@@ -207,13 +206,13 @@ export function wantedOf(query: z.output<typeof auditQuery>) {
     resource: query.resource ?? "",
     from: timestampOf(query.from),
     to: timestampOf(query.to),
-    excludeActions: actionsOf(query.excludeActions),
+    excludeActions: query.excludeActions ?? [],
     actorId: query.actorId ?? "",
     resourceId: query.resourceId ?? "",
     resourceType: query.resourceType ?? "",
     result: query.result ?? "",
     category: query.category ?? "",
-    actions: actionsOf(query.actions),
+    actions: query.actions ?? [],
   };
 }
 
@@ -252,12 +251,6 @@ function entryOf(log: AuditLog): z.input<typeof entry> {
 
 function asObject(value: unknown): Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
-}
-
-function actionsOf(value: string | string[] | undefined): string[] {
-  if (value === undefined) return [];
-  const texts = typeof value === "string" ? value.split(",") : value;
-  return texts.map((action) => action.trim()).filter((action) => action !== "");
 }
 
 export const auditLogRoutes: readonly Route[] = [listEntries, list, search, get];

@@ -40,12 +40,11 @@ const put = route({
   auditResource: "login_branding",
   tag,
   summary: "Replace the branding; omitted fields are cleared",
-  description: "Also accepts `logoUrl` and `accentColor`.",
+  description: "Also reads `logoUrl` and `accentColor`.",
+  aliases: { logoUrl: "logo_url", accentColor: "accent_color" },
   body: z.object({
     logo_url: text(logoMax),
-    logoUrl: text(logoMax),
     accent_color: text(7),
-    accentColor: text(7),
     headline: text(120),
   }),
   example: { logo_url: "https://acme.example/logo.png", accent_color: "#0a7c66", headline: "Welcome to Acme" },
@@ -54,8 +53,8 @@ const put = route({
   errors: ["scope_not_allowed"],
   async handle({ body, rpc }, { services }) {
     const wanted = {
-      logoUrl: body.logo_url ?? body.logoUrl ?? "",
-      accentColor: body.accent_color ?? body.accentColor ?? "",
+      logoUrl: body.logo_url ?? "",
+      accentColor: body.accent_color ?? "",
       headline: body.headline ?? "",
     };
     return brandingOf((await services.branding.putLoginBranding({ branding: wanted }, await rpc())).branding);

@@ -14,6 +14,7 @@ import {
   timeOf,
   timeOut,
   timestampOf,
+  valuesIn,
 } from "./schemas.ts";
 
 const tag = "Device logs";
@@ -70,11 +71,7 @@ const diagnosticLogs = route({
   params: idParams,
   query: listQuery.extend({
     limit: limitUpTo(1_000),
-    level: z
-      .string()
-      .max(100)
-      .optional()
-      .meta({ description: "One or more of debug, info, warn, error; comma-separated." }),
+    level: valuesIn(logLevel, 20).optional().meta({ description: "One or several, comma-separated." }),
     component: z.string().max(100).optional().meta({ description: "Exact match." }),
     since: timeIn.optional(),
     until: timeIn.optional(),
@@ -86,7 +83,7 @@ const diagnosticLogs = route({
     const wanted = {
       deviceId: params.id,
       page: pageOf(query, 1_000),
-      levels: listOf(query.level),
+      levels: query.level ?? [],
       component: query.component ?? "",
       ...withTime("since", query.since),
       ...withTime("until", query.until),
@@ -132,13 +129,6 @@ const eventLogs = route({
 /** `endDate` may be a day: without a time it means the day's last moment. */
 function endOf(text: string | undefined): string | undefined {
   return text !== undefined && /^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T23:59:59.999Z` : text;
-}
-
-function listOf(text: string | undefined): string[] {
-  return (text ?? "")
-    .split(",")
-    .map((item) => item.trim())
-    .filter((item) => item !== "");
 }
 
 function withTime<N extends string>(name: N, text: string | undefined) {

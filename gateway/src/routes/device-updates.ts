@@ -2,6 +2,7 @@ import { type Attempt, Rule } from "@muster/proto/muster/release/v1/update_pb";
 import { z } from "zod";
 import { type Route, route } from "../route.ts";
 import { settingsFields } from "./agent-updates-fields.ts";
+import { component } from "./agent-versions.ts";
 import { idOut, idParams, timeOf, timeOrNull, timeOut } from "./schemas.ts";
 
 const tag = "Devices";
@@ -11,7 +12,7 @@ export const attempt = z
     id: idOut,
     deviceId: idOut,
     orgId: idOut,
-    component: z.string(),
+    component,
     version: z.string(),
     fromVersion: z.string(),
     state: z.enum(["offered", "returned", "succeeded", "failed", "cancelled", "deferred"]).meta({
@@ -44,7 +45,7 @@ const decision = route({
     .object({
       components: z.array(
         z.object({
-          component: z.enum(["agent", "watchdog", "helper"]),
+          component,
           current: z.string().nullable(),
           target: z.string().nullable(),
           targetSource: z.enum(["organization", "partner", "latest", "rollout", "minimum"]).nullable(),
@@ -67,7 +68,7 @@ const decision = route({
     const reply = await services.updates.getDecision({ deviceId: params.id }, await rpc());
     return {
       components: reply.components.map((each) => ({
-        component: each.component as "agent",
+        component: component.parse(each.component),
         current: each.current || null,
         target: each.target || null,
         targetSource: (each.targetSource || null) as "latest" | null,
@@ -110,7 +111,7 @@ export function attemptOf(message: Attempt): z.input<typeof attempt> {
     id: message.id,
     deviceId: message.deviceId,
     orgId: message.orgId,
-    component: message.component,
+    component: component.parse(message.component),
     version: message.version,
     fromVersion: message.fromVersion,
     state: message.state as "offered",

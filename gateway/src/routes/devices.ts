@@ -2,6 +2,7 @@ import type { Device } from "@muster/proto/muster/tenancy/v1/device_pb";
 import { z } from "zod";
 import { type Route, route } from "../route.ts";
 import { maskOf } from "./field-mask.ts";
+import { arch, os } from "./platforms.ts";
 import {
   id,
   idOut,
@@ -17,14 +18,13 @@ import {
   timeOrNull,
   timeOut,
   timestampOf,
+  valuesIn,
 } from "./schemas.ts";
 
 const tag = "Devices";
 const read = { auth: "session", permission: "devices:read", keyScopes: ["devices:read"] } as const;
 const write = { auth: "session", permission: "devices:write", keyScopes: ["devices:write"] } as const;
 
-const os = z.enum(["windows", "linux", "darwin"]);
-const arch = z.enum(["amd64", "arm64", "386"]);
 const status = z.enum(["online", "offline", "updating", "decommissioned", "quarantined"]);
 
 const device = z
@@ -63,13 +63,9 @@ const filters = listQuery.extend({
   orgId: id.optional().meta({ description: "Only this organization's." }),
   siteId: id.optional().meta({ description: "Only this site's." }),
   groupId: id.optional().meta({ description: "Only members of this device group." }),
-  status: z
-    .string()
-    .max(100)
-    .transform((text) => text.split(","))
-    .pipe(z.array(status))
+  status: valuesIn(status, 20)
     .optional()
-    .meta({ description: `One of ${status.options.join(", ")}, or several, comma-separated.`, example: "offline" }),
+    .meta({ description: "One or several, comma-separated.", example: ["offline"] }),
   os: os.optional(),
   agentVersion: z.string().max(64).optional().meta({ description: "Exact.", example: "1.4.2" }),
   label: z

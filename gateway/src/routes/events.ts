@@ -1,6 +1,7 @@
+import { eventTypes } from "@muster/kit";
 import { z } from "zod";
 import { type Route, route } from "../route.ts";
-import { exampleId, id, idOut, objectIn } from "./schemas.ts";
+import { exampleId, id, idOut, listedIn, objectIn } from "./schemas.ts";
 
 const publish = route({
   method: "POST",
@@ -12,11 +13,9 @@ const publish = route({
     "For other parts of the platform. Stored before the reply is sent; an `id` that the organization has sent before changes nothing. " +
     "While deliveries wait for over two seconds, 503 or 429 with `Retry-After`.",
   body: z.object({
-    type: z
-      .string()
+    type: listedIn(eventTypes)
       .min(1)
-      .max(100)
-      .meta({ description: "One of `GET /webhooks/event-types`.", example: "alert.triggered" }),
+      .meta({ description: "As `GET /webhooks/event-types` describes them.", example: "alert.triggered" }),
     orgId: id.optional().meta({ description: "Required unless the caller belongs to one organization." }),
     id: id.optional().meta({ description: "Chosen by the emitter; default: a generated one." }),
     data: objectIn.meta({ description: "At most 64 KiB of JSON. Sent to receivers as it was posted." }),

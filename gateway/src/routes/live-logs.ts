@@ -61,7 +61,7 @@ const eventsQuery = listQuery.omit({ cursor: true, skipCount: true }).extend({
 const recordId = z
   .string()
   .regex(/^\d{1,15}$/, "Must be a number")
-  .meta({ description: "Number of the record in its log." });
+  .meta({ description: "Number of the record in its log.", example: "4213" });
 
 /** The live routes below one path: under `/system-tools/devices/…` and twice under `/devices/…`. */
 function family(path: string, device: "id" | "deviceId", withList: boolean): Route[] {

@@ -9,6 +9,7 @@ const tag = "Sessions";
 
 const password = z.string().min(1).max(1_024);
 const totpCode = z.string().regex(/^\s*\d{3}\s?\d{3}\s*$/, "A code of six digits");
+const recoveryCodesOut = z.object({ recoveryCodes: z.array(z.string()) }).meta({ id: "IssuedRecoveryCodes" });
 const anyCode = z.string().min(1).max(64).meta({ description: "TOTP or recovery code." });
 
 const verify = route({
@@ -87,7 +88,7 @@ const enable = route({
   body: z.object({ code: totpCode }),
   example: { code: "123456" },
   noStore: true,
-  reply: z.object({ recoveryCodes: z.array(z.string()) }).meta({ id: "RecoveryCodes" }),
+  reply: recoveryCodesOut,
   errors: ["invalid_mfa_code", "mfa_already_enabled", "mfa_not_enabled", "mfa_required", "rate_limited"],
   async handle({ body, session, rpc }, { services, sessions }) {
     const { recoveryCodes } = await services.mfa.enableTotp(body, await rpc());
@@ -144,7 +145,7 @@ const rotateCodes = route({
   summary: "Create new recovery codes",
   description: "Shown only once; earlier codes stop working.",
   noStore: true,
-  reply: z.object({ recoveryCodes: z.array(z.string()) }).meta({ id: "NewRecoveryCodes" }),
+  reply: recoveryCodesOut,
   errors: ["mfa_not_enabled"],
   async handle({ rpc }, { services }) {
     const { recoveryCodes } = await services.mfa.rotateRecoveryCodes({}, await rpc());

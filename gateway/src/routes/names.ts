@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { type Route, route } from "../route.ts";
-import { exampleId, id, idOut } from "./schemas.ts";
+import { exampleId, id, idOut, valuesIn } from "./schemas.ts";
 
 const idsMax = 100;
 
@@ -24,16 +24,13 @@ const list = route({
     "Partners, organizations and sites for callers with `organizations:read`, devices and device groups with `devices:read`, people with `users:read`. " +
     "Records that do not exist or are out of the caller's reach are omitted. Unordered.",
   query: z.object({
-    ids: z
-      .string()
-      .max(idsMax * 37)
-      .transform((text) => [...new Set(text.split(",").filter((each) => each !== ""))])
-      .pipe(z.array(id).max(idsMax, `At most ${idsMax}`))
+    ids: valuesIn(id, idsMax)
       .optional()
-      .meta({ description: `Ids, comma-separated, at most ${idsMax}.`, example: exampleId }),
+      .meta({ description: `Ids, comma-separated, at most ${idsMax}.`, example: [exampleId] }),
   }),
   reply: z.object({ data: z.array(name) }),
-  async handle({ query: { ids = [] }, session, rpc }, { services }) {
+  async handle({ query, session, rpc }, { services }) {
+    const ids = [...new Set(query.ids)];
     if (ids.length === 0) return { data: [] };
     const mayReadPeople = session.caller.permissions.includes("users:read");
     const [records, people] = await Promise.all([

@@ -66,7 +66,7 @@ const registerVerify = route({
   noStore: true,
   reply: passkey
     .extend({ recoveryCodes: z.array(z.string()).optional().meta({ description: "With the first factor only." }) })
-    .meta({ id: "NewPasskey" }),
+    .meta({ id: "RegisteredPasskey" }),
   errors: ["invalid_passkey", "mfa_required"],
   async handle({ body, session, rpc }, { services, sessions }) {
     const wanted = { credentialJson: JSON.stringify(body.credential), name: body.name ?? "" };

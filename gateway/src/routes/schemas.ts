@@ -45,6 +45,31 @@ export const listQuery = z.object({
     .meta({ description: "When true no total is computed; it is null in the reply." }),
 });
 
+/**
+ * A text of a closed list that another check judges, which answers a code of its own: the OpenAPI document shows the
+ * list as an enum.
+ */
+export const listedIn = (values: readonly string[]) =>
+  z
+    .string()
+    .max(100)
+    .meta({ enum: [...values] });
+
+/** Values of a query: comma-separated, as the OpenAPI document describes them, or repeated. Empty ones are left out. */
+export const valuesIn = <T extends z.ZodType>(one: T, most: number) =>
+  z.preprocess(
+    (given) => (typeof given === "string" || Array.isArray(given) ? [given].flat().flatMap(splitValues) : given),
+    z.array(one).max(most),
+  );
+
+function splitValues(text: unknown): unknown[] {
+  if (typeof text !== "string") return [text];
+  return text
+    .split(",")
+    .map((value) => value.trim())
+    .filter((value) => value !== "");
+}
+
 /** A text that names contain, whatever its case. */
 export const searchIn = z
   .string()

@@ -1,3 +1,4 @@
+import { eventTypes, testEventType } from "@muster/kit";
 import type { Attempt, DeadLetter, Delivery } from "@muster/proto/muster/webhook/v1/delivery_pb";
 import { z } from "zod";
 import { Rendered } from "../http/reply.ts";
@@ -7,6 +8,7 @@ import {
   id,
   idOut,
   idParams,
+  listedIn,
   listQuery,
   objectIn,
   objectOf,
@@ -24,6 +26,7 @@ import {
 const tag = "Webhooks";
 
 const status = z.enum(["pending", "delivered", "failed", "retrying"]);
+export const sentType = z.enum([...eventTypes, testEventType]);
 
 const delivery = z
   .object({
@@ -96,7 +99,7 @@ const list = route({
   params: idParams,
   query: listQuery.extend({
     status: status.optional(),
-    event: z.string().max(100).optional().meta({ description: "Exactly this event type.", example: "device.offline" }),
+    event: sentType.optional().meta({ description: "Exactly this event type.", example: "device.offline" }),
     from: timeIn.optional().meta({ description: "Queued at this time or later." }),
     to: timeIn.optional().meta({ description: "Queued before this time." }),
     answer: z
@@ -192,7 +195,7 @@ const test = route({
   summary: "Send a test event to this webhook alone",
   params: idParams,
   body: z.object({
-    event: z.string().min(1).max(100).optional().meta({ description: "Default `webhook.test`." }),
+    event: listedIn(sentType.options).min(1).optional().meta({ description: "Default `webhook.test`." }),
     payload: objectIn
       .optional()
       .meta({ description: "`data` of the event; default a message, the time, the webhook." }),

@@ -5,6 +5,7 @@ import {
   id,
   idOut,
   idParams,
+  listedIn,
   listQuery,
   pageOf,
   pagination,
@@ -16,6 +17,7 @@ import {
   timeOut,
   timestampOf,
 } from "./schemas.ts";
+import { sentType } from "./webhook-deliveries.ts";
 
 const tag = "Webhooks";
 
@@ -67,7 +69,7 @@ const start = route({
     deliveryStatus: wanted
       .optional()
       .meta({ description: "Outcome of the deliveries to send again; default `failed`." }),
-    events: z.array(z.string().max(100)).max(100).optional().meta({ description: "Types; default any." }),
+    events: z.array(listedIn(sentType.options)).max(100).optional().meta({ description: "Types; default any." }),
   }),
   example: { since: "2020-01-01" },
   status: 202,

@@ -1,7 +1,7 @@
-import { isEventType } from "@muster/kit";
+import { eventTypes, isEventType } from "@muster/kit";
 import { z } from "zod";
 import type { CodedFault } from "../http/validate.ts";
-import { id, idOut, nameIn, objectOut, timeOut } from "./schemas.ts";
+import { id, idOut, listedIn, nameIn, objectOut, timeOut } from "./schemas.ts";
 import { secretIn, secretStrength } from "./signing-secret.ts";
 
 export const status = z.enum(["active", "paused", "failed"]);
@@ -73,14 +73,14 @@ export const health = z
 
 export const eventType = z
   .object({
-    type: z.string(),
+    type: z.enum(eventTypes),
     group: z.string(),
     description: z.string().meta({ description: "The event's meaning in one sentence." }),
     source: z.enum(["platform", "posted"]).meta({
       description: "`posted`: only `POST /events` emits it, and its `data` is what was posted there.",
     }),
     example: z
-      .object({ id: idOut, type: z.string(), timestamp: timeOut, orgId: idOut, data: objectOut })
+      .object({ id: idOut, type: z.enum(eventTypes), timestamp: timeOut, orgId: idOut, data: objectOut })
       .meta({ description: "A body as a receiver gets it." }),
   })
   .meta({ id: "EventType" });
@@ -108,7 +108,7 @@ export const url = z
 /** Characters that a header's value may hold (RFC 9110, section 5.5). */
 const headerText = /^[\t\x20-\x7e]*$/;
 export const events = z
-  .array(z.string().max(100))
+  .array(listedIn(["*", ...eventTypes]))
   .min(1)
   .max(100)
   .superRefine((types, { addIssue }) => {
@@ -120,7 +120,7 @@ export const events = z
     const params: CodedFault = { code: "unknown_event_type", text: "Unknown event type", facts: { types: unknown } };
     addIssue({ code: "custom", message: `Unknown: ${unknown.join(", ")}`, params });
   })
-  .meta({ description: 'Known event types, or `["*"]`.' });
+  .meta({ description: '`["*"]` stands for all.' });
 export const headers = z
   .array(
     z.object({

@@ -148,6 +148,22 @@ describe("a session", () => {
   });
 });
 
+describe("values of a closed list", () => {
+  it("compile only when the API knows them", async () => {
+    const { baseUrl, seen } = await serving(() => busy);
+    const muster = createMusterClient({ baseUrl, retries: 0 });
+    // @ts-expect-error: no status of a device
+    await muster.GET("/api/v1/devices", { params: { query: { status: ["onlin"] } } });
+    // @ts-expect-error: no status of a webhook
+    await muster.GET("/api/v1/webhooks", { params: { query: { status: "activ" } } });
+    // @ts-expect-error: no scope
+    await muster.POST("/api/v1/api-keys", { body: { orgId: site.orgId, name: "n", scopes: ["devices:reed"] } });
+    // @ts-expect-error: no event type
+    await muster.POST("/api/v1/events", { body: { type: "alert.triggerd", orgId: site.orgId, data: {} } });
+    expect(seen).toHaveLength(4);
+  });
+});
+
 describe("the pages of a list", () => {
   it("are asked for one after the other, with the filters of the caller", async () => {
     const { baseUrl, seen } = await serving((_call, count) =>
@@ -155,11 +171,13 @@ describe("the pages of a list", () => {
     );
     const ids: string[] = [];
     const muster = createMusterClient({ baseUrl });
-    for await (const device of muster.pages("/api/v1/devices", { params: { query: { status: "online" } } }))
+    for await (const device of muster.pages("/api/v1/devices", {
+      params: { query: { status: ["online", "offline"] } },
+    }))
       ids.push(device.id);
     expect(ids).toEqual(["1", "2", "3"]);
     const queries = seen.map(({ path }) => Object.fromEntries(new URL(path, baseUrl).searchParams));
-    const common = { limit: "100", status: "online", skipCount: "true" };
+    const common = { limit: "100", status: "online,offline", skipCount: "true" };
     expect(queries).toEqual([common, { ...common, cursor: "c2" }]);
   });
 

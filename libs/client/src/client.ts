@@ -43,7 +43,11 @@ export function createMusterClient(options: ClientOptions): MusterClient {
   const { apiKey, tokens, onTokens, refreshWith, retries = 3, maxPauseMs = 30_000 } = options;
   const rules: RetryOptions = { retries, maxPauseMs, sleep };
   const session = tokens ? createSession(tokens, { baseUrl, fetch, onTokens, refreshWith }) : null;
-  const client = createFetchClient<paths>({ baseUrl, fetch: (request) => send(request, { fetch, session, rules }) });
+  const client = createFetchClient<paths>({
+    baseUrl,
+    querySerializer: { array: { style: "form", explode: false } },
+    fetch: (request) => send(request, { fetch, session, rules }),
+  });
   client.use({
     onRequest({ request, schemaPath }) {
       if (request.method === "POST" && repeatable.includes(schemaPath) && !request.headers.has(repeatHeader)) {

@@ -1,4 +1,5 @@
 export { type ClientOptions, createMusterClient, type MusterClient } from "./client.ts";
+export type { EventName, Permission, Scope } from "./closed-lists.ts";
 export { type ApiError, MusterError } from "./errors.ts";
 export type { components, operations, paths } from "./generated/schema.ts";
 export { linesOf } from "./lines.ts";

@@ -17,6 +17,7 @@ export {
   validationError,
 } from "./app-error.ts";
 export { atMostEvery } from "./at-most-every.ts";
+export { type AuditCsvColumn, auditCsvColumns } from "./audit-columns.ts";
 export {
   type Actor,
   type ActorType,

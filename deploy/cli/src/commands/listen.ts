@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { createServer as createPlain, type IncomingMessage, type RequestListener, type Server } from "node:http";
 import { createServer as createSecure } from "node:https";
 import { hostname } from "node:os";
+import type { EventName } from "@muster/client";
 import { connect } from "../connection.ts";
 import { done, exits, Failure, wrongUsage } from "../failure.ts";
 import type { Globals, Io } from "../io.ts";
@@ -48,7 +49,8 @@ export async function listen(io: Io, options: ListenOptions): Promise<void> {
       name: `muster webhooks listen on ${hostname()}`.slice(0, 255),
       url,
       secret,
-      events: options.events.split(","),
+      // As typed: the API names what it does not know.
+      events: options.events.split(",") as EventName[],
     };
     const webhook = await done(
       muster.POST("/api/v1/webhooks", { body: { ...body, ...(options.org ? { orgId: options.org } : {}) } }),

@@ -6,7 +6,7 @@ import { batched } from "../rules/batch.ts";
 const idsMax = 100;
 
 const load = batched(idsMax, async (ids) => {
-  const { data } = await dataOf(api.GET("/api/v1/names", { params: { query: { ids: ids.join(",") } } }));
+  const { data } = await dataOf(api.GET("/api/v1/names", { params: { query: { ids: [...ids] } } }));
   return new Map(data.map(({ id, name }) => [id, name]));
 });
 

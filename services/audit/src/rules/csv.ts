@@ -1,3 +1,4 @@
+import { type AuditCsvColumn, auditCsvColumns } from "@muster/kit";
 import { categoryOf } from "./category.ts";
 import type { ChainRow } from "./chain-row.ts";
 
@@ -13,43 +14,43 @@ export function csvCell(value: string | null): string {
     : harmless;
 }
 
-type Column = [name: string, of: (row: ChainRow) => string | null];
+const cells: Readonly<Record<AuditCsvColumn, (row: ChainRow) => string | null>> = {
+  id: ({ entry }) => entry.id,
+  orgId: ({ entry }) => entry.orgId,
+  timestamp: ({ entry }) => entry.timestamp.toISOString(),
+  actorType: ({ entry }) => entry.actorType,
+  actorId: ({ entry }) => entry.actorId,
+  actorEmail: ({ entry }) => entry.actorEmail,
+  actorName: ({ entry }) => entry.actorName,
+  actorRole: ({ entry }) => entry.actorRole,
+  sessionId: ({ entry }) => entry.sessionId,
+  action: ({ entry }) => entry.action,
+  category: ({ entry }) => categoryOf(entry.action),
+  resourceType: ({ entry }) => entry.resourceType,
+  resourceId: ({ entry }) => entry.resourceId,
+  resourceName: ({ entry }) => entry.resourceName,
+  result: ({ entry }) => entry.result,
+  errorMessage: ({ entry }) => entry.errorMessage,
+  ipAddress: ({ entry }) => entry.ipAddress,
+  userAgent: ({ entry }) => entry.userAgent,
+  details: ({ entry }) => JSON.stringify(entry.details),
+  chainId: ({ entry }) => entry.chainId,
+  seq: ({ seq }) => String(seq),
+  checksum: ({ checksum }) => checksum,
+  prevChecksum: ({ prevChecksum }) => prevChecksum,
+};
 
-const columns: readonly Column[] = [
-  ["id", ({ entry }) => entry.id],
-  ["orgId", ({ entry }) => entry.orgId],
-  ["timestamp", ({ entry }) => entry.timestamp.toISOString()],
-  ["actorType", ({ entry }) => entry.actorType],
-  ["actorId", ({ entry }) => entry.actorId],
-  ["actorEmail", ({ entry }) => entry.actorEmail],
-  ["actorName", ({ entry }) => entry.actorName],
-  ["actorRole", ({ entry }) => entry.actorRole],
-  ["sessionId", ({ entry }) => entry.sessionId],
-  ["action", ({ entry }) => entry.action],
-  ["category", ({ entry }) => categoryOf(entry.action)],
-  ["resourceType", ({ entry }) => entry.resourceType],
-  ["resourceId", ({ entry }) => entry.resourceId],
-  ["resourceName", ({ entry }) => entry.resourceName],
-  ["result", ({ entry }) => entry.result],
-  ["errorMessage", ({ entry }) => entry.errorMessage],
-  ["ipAddress", ({ entry }) => entry.ipAddress],
-  ["userAgent", ({ entry }) => entry.userAgent],
-  ["details", ({ entry }) => JSON.stringify(entry.details)],
-  ["chainId", ({ entry }) => entry.chainId],
-  ["seq", ({ seq }) => String(seq)],
-  ["checksum", ({ checksum }) => checksum],
-  ["prevChecksum", ({ prevChecksum }) => prevChecksum],
-];
+const isColumn = (name: string): name is AuditCsvColumn => Object.hasOwn(cells, name);
 
 export type CsvTable = { header: string; line(row: ChainRow): string };
 
 /** Header and lines of these columns in this order, of all when none is named. Null when one is unknown. */
 export function csvTable(names: readonly string[]): CsvTable | null {
-  const chosen = names.length === 0 ? columns : names.map((name) => columns.find(([known]) => known === name));
-  if (!chosen.every((column) => column !== undefined)) return null;
-  const lineOf = (cells: readonly string[]) => `${cells.join(",")}\r\n`;
+  const chosen = names.length === 0 ? auditCsvColumns : names;
+  if (!chosen.every(isColumn)) return null;
+  const lineOf = (texts: readonly string[]) => `${texts.join(",")}\r\n`;
   return {
-    header: lineOf(chosen.map(([name]) => name)),
-    line: (row) => lineOf(chosen.map(([, of]) => csvCell(of(row)))),
+    header: lineOf(chosen),
+    line: (row) => lineOf(chosen.map((name) => csvCell(cells[name](row)))),
   };
 }

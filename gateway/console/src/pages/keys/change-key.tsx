@@ -1,8 +1,9 @@
-import type { ItemOf } from "@muster/client";
+import type { ItemOf, Scope } from "@muster/client";
 import { api } from "../../api/api.ts";
 import { dataOf, useForget } from "../../api/queries.ts";
 import { Field } from "../../parts/field.tsx";
 import { FormDialog } from "../../parts/form-dialog.tsx";
+import { checkedOf } from "../../rules/checked.ts";
 import { ScopeBoxes } from "./scope-boxes.tsx";
 
 type Key = ItemOf<"/api/v1/api-keys">;
@@ -19,7 +20,7 @@ export function ChangeKey({ of: key, onClose }: { of: Key; onClose(): void }) {
       send={async (form) => {
         const body = {
           name: String(form.get("name")),
-          scopes: form.getAll("scopes").map(String),
+          scopes: checkedOf<Scope>(form, "scopes"),
           rateLimit: Number(form.get("rateLimit")),
           allowedIps: String(form.get("allowedIps"))
             .split(/[\s,]+/)

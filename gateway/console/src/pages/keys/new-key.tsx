@@ -1,7 +1,9 @@
+import type { Scope } from "@muster/client";
 import { api } from "../../api/api.ts";
 import { dataOf, useForget } from "../../api/queries.ts";
 import { Field } from "../../parts/field.tsx";
 import { FormDialog } from "../../parts/form-dialog.tsx";
+import { checkedOf } from "../../rules/checked.ts";
 import { ScopeBoxes } from "./scope-boxes.tsx";
 
 const days = [30, 90, 365] as const;
@@ -20,7 +22,7 @@ export function NewKey({ orgId, onClose, onMade }: { orgId: string; onClose(): v
         const body = {
           orgId,
           name: String(form.get("name")),
-          scopes: form.getAll("scopes").map(String),
+          scopes: checkedOf<Scope>(form, "scopes"),
           ...(life > 0 ? { expiresAt: new Date(Date.now() + life * 86_400_000).toISOString() } : {}),
         };
         const { key } = await dataOf(api.POST("/api/v1/api-keys", { body }));

@@ -1,4 +1,4 @@
-import type { ItemOf } from "@muster/client";
+import type { ItemOf, Scope } from "@muster/client";
 import { useState } from "react";
 import { api } from "../../api/api.ts";
 import { useMe, useWhyNot } from "../../api/me.tsx";
@@ -15,6 +15,7 @@ import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
+import { checkedOf } from "../../rules/checked.ts";
 import { ScopeBoxes } from "./scope-boxes.tsx";
 
 type Principal = ItemOf<"/api/v1/service-principals">;
@@ -101,7 +102,7 @@ export function Principals() {
             const body = {
               orgId: place,
               name: String(form.get("name")),
-              scopes: form.getAll("scopes").map(String),
+              scopes: checkedOf<Scope>(form, "scopes"),
             };
             const { key } = await dataOf(api.POST("/api/v1/service-principals", { body }));
             await changed();

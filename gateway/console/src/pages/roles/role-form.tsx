@@ -1,4 +1,4 @@
-import type { ItemOf } from "@muster/client";
+import type { ItemOf, Permission } from "@muster/client";
 import { api } from "../../api/api.ts";
 import { useMe } from "../../api/me.tsx";
 import { dataOf, useForget, useGet } from "../../api/queries.ts";
@@ -6,6 +6,7 @@ import forms from "../../parts/field.module.css";
 import { Field } from "../../parts/field.tsx";
 import { FormDialog } from "../../parts/form-dialog.tsx";
 import { Loading } from "../../parts/states.tsx";
+import { checkedOf } from "../../rules/checked.ts";
 
 type Role = ItemOf<"/api/v1/roles">;
 
@@ -23,7 +24,7 @@ export function RoleForm({ role, orgId, onClose }: { role?: Role; orgId?: string
       isDisabled={!all.data}
       onClose={onClose}
       send={async (form) => {
-        const permissions = form.getAll("permissions").map(String) as never[];
+        const permissions = checkedOf<Permission>(form, "permissions");
         const body = { name: String(form.get("name")), description: String(form.get("description")), permissions };
         const scope = form.get("scope");
         const at = { ...(place ? { orgId: place } : {}), ...(scope ? { scope: scope as "partner" } : {}) };

@@ -1,8 +1,9 @@
-import type { ItemOf } from "@muster/client";
+import type { EventName, ItemOf } from "@muster/client";
 import { api } from "../../api/api.ts";
 import { dataOf } from "../../api/queries.ts";
 import { Field } from "../../parts/field.tsx";
 import { FormDialog } from "../../parts/form-dialog.tsx";
+import { checkedOf } from "../../rules/checked.ts";
 import { EventBoxes } from "./event-boxes.tsx";
 
 type ChangeWebhookProps = {
@@ -23,7 +24,7 @@ export function ChangeWebhook({ of: webhook, onClose, onDone }: ChangeWebhookPro
         const [url, secret] = [String(form.get("url")), String(form.get("secret"))];
         const body = {
           name: String(form.get("name")),
-          events: form.getAll("events").map(String),
+          events: checkedOf<EventName>(form, "events"),
           ordered: form.has("ordered"),
           // The shown address may lack credentials: it is sent only when the user changed it.
           ...(url === webhook.url ? {} : { url }),

@@ -1,3 +1,4 @@
+import type { EventName } from "@muster/client";
 import { useState } from "react";
 import { api } from "../../api/api.ts";
 import { useMe } from "../../api/me.tsx";
@@ -5,6 +6,7 @@ import { dataOf, useForget } from "../../api/queries.ts";
 import { Field } from "../../parts/field.tsx";
 import { ChooseFirst, FormDialog } from "../../parts/form-dialog.tsx";
 import { SecretOnce } from "../../parts/secret-once.tsx";
+import { checkedOf } from "../../rules/checked.ts";
 import { EventBoxes } from "./event-boxes.tsx";
 
 /** A secret that signs deliveries: 32 random bytes, as the Standard Webhooks write them. */
@@ -43,7 +45,7 @@ export function NewWebhook({ orgId, onClose }: { orgId: string | undefined; onCl
           name: String(form.get("name")),
           url: String(form.get("url")),
           secret: fresh,
-          events: form.getAll("events").map(String),
+          events: checkedOf<EventName>(form, "events"),
         };
         await dataOf(api.POST("/api/v1/webhooks", { body }));
         await forget("/api/v1/webhooks");
