@@ -34,13 +34,14 @@ export async function run([rows = "1000000", ...named]: string[], report: Report
     EGRESS_TEST_EXCEPTIONS: `http://${receiver.host}:${receiver.port}=127.0.0.1`,
   };
   const told = teller();
-  const running = await startStack({ adminPassword: password, env });
-  told("the stack is up");
+  // First: without Chromium no cluster is started.
   const { CHROMIUM_BIN = "/usr/bin/chromium" } = process.env;
   const browser = await chromium.launch({
     executablePath: CHROMIUM_BIN,
     args: ["--no-sandbox", "--disable-dev-shm-usage", "--enable-precise-memory-info"],
   });
+  const running = await startStack({ adminPassword: password, env });
+  told("the stack is up");
   try {
     const [gateway] = running.stack.gateways;
     if (!gateway) throw new Error("the cluster has no gateway");
