@@ -134,7 +134,7 @@ describe("a channel", () => {
       agent.say({ type: "chunk", id: question.id, seq, last }, bytes.subarray(seq * size, (seq + 1) * size));
     }
     await until("the answer", () => question.answers.at(-1)?.head.last === true);
-    // allow_responses of deploy/nats/permissions.conf, with room for the first word.
+    // As docs/agent-channel.md says, with room for the first word.
     expect(question.answers.length).toBeLessThan(64);
     expect(Buffer.concat(question.answers.map(({ body }) => body)).equals(bytes)).toBe(true);
   });
@@ -266,6 +266,42 @@ describe("several connections of one device", () => {
     const question = ask(deviceId);
     await until("the question", () => older.frames.length + newer.frames.length === 1);
     expect(question.nobody()).toBe(false);
+  });
+});
+
+describe("an announced epoch", () => {
+  const dayMs = 86_400_000;
+
+  it.each([
+    ["the largest that is exact", () => Number.MAX_SAFE_INTEGER],
+    ["beyond the clock and a day", () => Date.now() + dayMs + 60_000],
+    ["no whole number", () => 1.5],
+    ["a text", () => "9"],
+  ])("closes no channel, and raises no later epoch: %s", async (_, epoch) => {
+    const deviceId = uuidv7();
+    const { connect } = await hubOn(first);
+    const agent = await connect(deviceId);
+    const tell = (value: unknown) => {
+      const epochs = [[deviceId, value]];
+      second.relay.tell("agent.epoch", Buffer.from(JSON.stringify({ gateway: uuidv7(), epochs })));
+    };
+    tell(epoch());
+    await second.relay.flush();
+    const question = ask(deviceId);
+    await until("the question", () => agent.frames.length > 0);
+    agent.say({ type: "chunk", id: question.id, seq: 0, last: true });
+    const answer = await until("the answer", () => question.answers.find(({ head: { type } }) => type === "chunk"));
+    expect(Number(answer.head.epoch)).toBeLessThan(Date.now() + 60_000);
+    expect(agent.closed).toEqual([]);
+    // One within a day is another gateway whose clock is ahead.
+    tell(Date.now() + dayMs - 60_000);
+    await until("the channel to be replaced", () => agent.closed.includes(4000));
+    const next = await connect(deviceId);
+    const again = ask(deviceId);
+    await until("the question again", () => next.frames.length > 0);
+    next.say({ type: "chunk", id: again.id, seq: 0, last: true });
+    const later = await until("the answer again", () => again.answers.find(({ head: { type } }) => type === "chunk"));
+    expect(Number(later.head.epoch)).toBeLessThan(Date.now() + dayMs);
   });
 });
 

@@ -5,6 +5,7 @@ import WebSocket, { WebSocketServer } from "ws";
 import type { Agent } from "../auth/credential.ts";
 import { patienceMs } from "../auth/watches.ts";
 import { AgentChannel, closeCodes } from "./agent-channel.ts";
+import { readEpochs } from "./epochs.ts";
 
 export type HubOptions = {
   /** The agent behind a digest, still admitted to its channel. Throws AppError. */
@@ -147,10 +148,8 @@ export function createChannelHub(options: HubOptions): ChannelHub {
   };
 
   const hearEpochs = (bytes: Uint8Array) => {
-    const { gateway, epochs } = JSON.parse(Buffer.from(bytes).toString("utf8")) as {
-      gateway: string;
-      epochs: [string, number][];
-    };
+    const { gateway, epochs, ignored } = readEpochs(bytes, Date.now());
+    if (ignored > 0) log.warn({ gateway, ignored }, "epochs ignored that no gateway can have announced");
     if (gateway === gatewayId) return;
     const newer: AgentChannel[] = [];
     for (const [deviceId, epoch] of epochs) {
