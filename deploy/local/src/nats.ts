@@ -6,6 +6,7 @@ import { startChild } from "./child.ts";
 import { root } from "./config.ts";
 import { startGuard } from "./guard.ts";
 import { guarded, type Keeper, keepRunning, type Run, started } from "./keep-running.ts";
+import { moveStreams } from "./move-streams.ts";
 import { Problem } from "./problem.ts";
 import { speakerNames } from "./replicas.ts";
 
@@ -57,6 +58,9 @@ export async function runNats(options: {
   const name = cluster?.name ?? "nats";
   const folder = join(dataDir, name);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
+  // A cluster's servers agree on its streams, which are created again.
+  const moved = cluster ? [] : moveStreams(join(folder, "store"));
+  if (moved.length > 0) options.say(`  NATS: streams moved to their accounts: ${moved.join(", ")}`);
   const logFile = join(dataDir, "logs", `${name}.log`);
   const pidFile = join(folder, "nats.pid");
   rmSync(pidFile, { force: true });

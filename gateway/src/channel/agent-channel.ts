@@ -165,8 +165,7 @@ export class AgentChannel {
   }
 
   /**
-   * Sends merged chunks, however small the agent's are: a caller accepts at most 64 messages
-   * (deploy/nats/permissions.conf).
+   * Sends merged chunks, however small the agent's are: at most 64 messages an answer.
    */
   #forward(query: Query, last: boolean): void {
     const all = Buffer.concat(query.waiting);

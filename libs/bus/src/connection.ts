@@ -16,6 +16,8 @@ export type Connection = {
   js: JetStreamClient;
   jsm: JetStreamManager;
   log: Logger;
+  /** The service's name: its NATS user. */
+  service: string;
   /** Private to this service in the permission file: no other user can subscribe to its replies. */
   inboxPrefix: string;
   /** Aborted when the bus closes. */
@@ -128,6 +130,7 @@ export async function openConnection(options: BusOptions): Promise<Connection> {
     js: nc.jetstream({ timeout: apiTimeoutMs }),
     jsm: await nc.jetstreamManager({ checkAPI: false, timeout: apiTimeoutMs }),
     log,
+    service: options.name,
     inboxPrefix: `_INBOX_${options.name}`,
     closing: closing.signal,
     epoch: () => epoch,

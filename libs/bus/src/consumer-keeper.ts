@@ -1,7 +1,8 @@
 import { counter, gauge } from "@muster/kit";
-import { AckPolicy, type ConsumerInfo, DeliverPolicy, nanos, ReplayPolicy, type StreamInfo } from "nats";
+import { type ConsumerInfo, nanos, type StreamInfo } from "nats";
 import type { Connection } from "./connection.ts";
 import { ackWaitMs } from "./delivery.ts";
+import { type DurableOrder, setDurable } from "./durables.ts";
 import { isMissing } from "./errors.ts";
 import { msgIdHeader } from "./transport.ts";
 import type { BusMessage, ConsumeOptions } from "./types.ts";
@@ -40,9 +41,15 @@ export function resetReason(
   return null;
 }
 
+/** A restarted server reports the creation of a durable up to a millisecond later than it did when it created it. */
+const isSameTime = (one: string, other: string) => Math.abs(Date.parse(one) - Date.parse(other)) < 1_000;
+
 export type ConsumerKeeper = Watch & { saw(message: Seen): void };
 
-/** Keeps the durable existing, configured and in step with its stream; `onReset` after it was re-created. */
+/**
+ * Keeps the durable existing, configured and in step with its stream, through the stream's owner; `onReset` after it
+ * was re-created.
+ */
 export function keepConsumer(connection: Connection, options: ConsumeOptions, onReset: () => void): ConsumerKeeper {
   const { jsm, log } = connection;
   const { stream, durable } = options;
@@ -51,22 +58,11 @@ export function keepConsumer(connection: Connection, options: ConsumeOptions, on
   let knownCreated = "";
   let configured = false;
 
-  const create = async (startTime: Date | null) => {
-    const made = await jsm.consumers.add(stream, {
-      durable_name: durable,
-      ack_policy: AckPolicy.Explicit,
-      ack_wait: nanos(ackWaitMs),
-      max_ack_pending: options.maxAckPending,
-      // Deliveries are counted by us: the server would drop the message silently.
-      max_deliver: -1,
-      replay_policy: ReplayPolicy.Instant,
-      filter_subject: options.filterSubject,
-      ...(startTime
-        ? { deliver_policy: DeliverPolicy.StartTime, opt_start_time: startTime.toISOString() }
-        : { deliver_policy: DeliverPolicy.All }),
-    });
-    knownCreated = made.created;
-    newest = null;
+  const set = async (action: DurableOrder["action"], from: Date | null = null) => {
+    const { filterSubject, maxAckPending } = options;
+    const order = { action, filterSubject, maxAckPending, from: from?.toISOString() ?? null };
+    knownCreated = await setDurable(connection, stream, durable, order);
+    if (action !== "update") newest = null;
   };
 
   const stored = async (seq: number) => {
@@ -87,10 +83,7 @@ export function keepConsumer(connection: Connection, options: ConsumeOptions, on
     const start = oldest && oldest.time < replay ? oldest.time : replay;
     resetCounter.inc(where);
     log.warn({ ...where, reason, from: start.toISOString() }, "durable consumer is re-created");
-    await jsm.consumers.delete(stream, durable).catch((error: unknown) => {
-      if (!isMissing(error, "consumer")) throw error;
-    });
-    await create(start);
+    await set("replace", start);
     onReset();
   };
 
@@ -101,13 +94,13 @@ export function keepConsumer(connection: Connection, options: ConsumeOptions, on
       info = await jsm.consumers.info(stream, durable);
     } catch (error) {
       if (!isMissing(error, "consumer")) throw error;
-      await create(null);
+      await set("create");
       log.info(where, "durable consumer created");
       onReset();
       return;
     }
     // Another replica re-created it: what was seen through the former durable proves nothing.
-    if (info.created !== knownCreated) newest = null;
+    if (!isSameTime(info.created, knownCreated)) newest = null;
     knownCreated = info.created;
     const { state, created } = streamInfo;
     const there = newest && newest.streamSeq <= state.last_seq ? await stored(newest.streamSeq) : null;
@@ -127,7 +120,7 @@ export function keepConsumer(connection: Connection, options: ConsumeOptions, on
     const { ack_wait, max_ack_pending, filter_subject } = info.config;
     // Only once: two versions of a service that differ would overwrite one another during a rollout.
     if (!configured && JSON.stringify({ ack_wait, max_ack_pending, filter_subject }) !== JSON.stringify(wanted)) {
-      await jsm.consumers.update(stream, durable, wanted);
+      await set("update");
     }
     configured = true;
   };

@@ -16,6 +16,11 @@ export function isMissing(error: unknown, what: "stream" | "consumer" | "message
   return error.api_error.err_code === wanted;
 }
 
+/** Nobody answered a request, for which there is a subscriber or not: a server before NATS 2.11 does not tell. */
+export function isUnanswered(error: unknown): boolean {
+  return error instanceof NatsError && (error.code === ErrorCode.NoResponders || error.code === ErrorCode.Timeout);
+}
+
 /** Reason in words that a log line or `/readyz?verbose` can show; the text of NATS errors is only their code. */
 export function describe(error: unknown): string {
   if (isPermissionViolation(error)) return `refused by the permission file (${(error as Error).message})`;

@@ -1,36 +1,41 @@
-import { backoffMs, sleep } from "@muster/kit";
-import { AckPolicy, DeliverPolicy, nanos, nuid, ReplayPolicy, type StreamInfo } from "nats";
+import type { Msg, StoredMsg, StreamInfo } from "nats";
 import type { Connection } from "./connection.ts";
 import { describe, isMissing } from "./errors.ts";
-import { openPull, type Pull } from "./pull.ts";
-import { msgIdHeader } from "./transport.ts";
-import type { Follower, FollowHandlers, FollowOptions } from "./types.ts";
+import { storedSubject } from "./streams.ts";
+import { msgIdHeader, traceHeader } from "./transport.ts";
+import type { BusMessage, Follower, FollowHandlers, FollowOptions } from "./types.ts";
+import { startWatch } from "./watch.ts";
 
-const batchMax = 256;
-const batchBytes = 512 * 1024;
-const inactiveMs = 60_000;
+/** How long a message stays unnoticed that was stored and whose repetition was lost between two servers. */
+const lookEveryMs = 5_000;
 
 /** The last message handled, or the end of the stream when following began (`last` null). */
-type Position = { created: string; seq: number; lastTs: string; last: { subject: string; msgId: string } | null };
-type Session = { pull: Pull; name: string; epoch: number; expected: number };
+type Position = {
+  created: string;
+  seq: number;
+  lastTs: string;
+  last: { subject: string; msgId: string } | null;
+  /** Of the connection in which this was true: within it, no stream is replaced by an older copy. */
+  epoch: number;
+};
 
 /**
- * Reads a stream from now on through its own ephemeral consumer, in order; reports a gap when it cannot prove that
- * nothing was missed.
+ * Reads a stream from now on, in order, without a consumer: the server repeats each message that it has stored, with
+ * its position; what is missing is read from the stream. Reports a gap when it cannot prove that nothing was missed.
  */
 export function startFollower(connection: Connection, options: FollowOptions, handlers: FollowHandlers): Follower {
-  const { jsm, log } = connection;
+  const { jsm, nc, log } = connection;
   const { stream, filterSubject } = options;
-  const part = `follower of ${stream}`;
-  const stopping = new AbortController();
-  let session: Session | null = null;
   let position: Position | null = null;
+  /** The highest position that was repeated since the last look began. */
+  let repeated = 0;
 
   /**
    * Whether everything after the position is still in the stream, and the message at the position is still the same.
    */
-  const isContinuous = async (info: StreamInfo): Promise<boolean> => {
+  const isContinuous = async (info: StreamInfo, epoch: number): Promise<boolean> => {
     if (!position || position.created !== info.created || position.seq > info.state.last_seq) return false;
+    if (position.epoch === epoch) return true;
     if (!position.last) return position.seq === info.state.last_seq && position.lastTs === info.state.last_ts;
     try {
       const stored = await jsm.streams.getMessage(stream, { seq: position.seq });
@@ -38,16 +43,6 @@ export function startFollower(connection: Connection, options: FollowOptions, ha
     } catch (error) {
       if (isMissing(error, "message")) return false;
       throw error;
-    }
-  };
-
-  const leave = () => {
-    session?.pull.close();
-    const name = session?.name;
-    session = null;
-    // The server removes it after a minute; deleting only makes that sooner.
-    if (name && connection.connected()) {
-      jsm.consumers.delete(stream, name).catch((error: unknown) => log.debug({ reason: describe(error) }, part));
     }
   };
 
@@ -61,80 +56,85 @@ export function startFollower(connection: Connection, options: FollowOptions, ha
     }
   };
 
-  const begin = async (): Promise<Session> => {
-    const epoch = connection.epoch();
-    const info = await jsm.streams.info(stream);
-    const continuous = await isContinuous(info);
-    const from: Position =
-      continuous && position
-        ? position
-        : { created: info.created, seq: info.state.last_seq, lastTs: info.state.last_ts, last: null };
-    const name = nuid.next();
-    const pull = openPull(connection, stream, name);
-    try {
-      await jsm.consumers.add(stream, {
-        name,
-        ack_policy: AckPolicy.None,
-        deliver_policy: DeliverPolicy.StartSequence,
-        opt_start_seq: from.seq + 1,
-        replay_policy: ReplayPolicy.Instant,
-        filter_subject: filterSubject,
-        inactive_threshold: nanos(inactiveMs),
-        mem_storage: true,
-        num_replicas: 1,
-      });
-    } catch (error) {
-      pull.close();
-      throw error;
-    }
-    session = { pull, name, epoch, expected: 1 };
-    position = from;
-    if (!continuous) tell(handlers.onGap);
-    return session;
+  /** Hands over a message that follows the position; one that was handled meanwhile is left out. */
+  const take = (message: BusMessage) => {
+    if (!position || message.streamSeq <= position.seq) return;
+    const { subject, msgId, streamSeq: seq } = message;
+    position = { ...position, seq, last: { subject, msgId } };
+    tell(() => handlers.onMessage(message));
   };
 
-  const readOnce = async () => {
-    if (session && session.epoch !== connection.epoch()) leave();
-    session ??= await begin();
-    const { messages, gone } = await session.pull.next(batchMax, batchBytes);
-    for (const message of messages) {
-      if (message.consumerSeq !== session.expected) return leave();
-      session.expected++;
-      const { subject, msgId } = message;
-      if (position) position = { ...position, seq: message.streamSeq, last: { subject, msgId } };
-      tell(() => handlers.onMessage(message));
-    }
-    if (gone) leave();
-  };
-
-  const run = async () => {
-    let failures = 0;
-    while (!stopping.signal.aborted) {
-      await connection.whenConnected();
-      if (stopping.signal.aborted) break;
+  const catchUp = async (end: number) => {
+    while (position && position.seq < end) {
+      const query = { seq: position.seq + 1, next_by_subj: filterSubject };
       try {
-        await readOnce();
-        failures = 0;
-        connection.problems.delete(part);
+        take(toRead(await jsm.streams.getMessage(stream, query)));
       } catch (error) {
-        connection.problems.set(part, `${part}: ${describe(error)}`);
-        log.warn({ stream, reason: describe(error) }, "stream cannot be followed, trying again");
-        leave();
-        await sleep(backoffMs(failures++, 50, 2_000), stopping.signal);
+        if (isMissing(error, "message")) return;
+        throw error;
       }
     }
-    connection.problems.delete(part);
-    leave();
   };
-  const offReconnect = connection.onReconnect(() => session?.pull.interrupt());
-  const ended = run();
+
+  const look = async () => {
+    repeated = 0;
+    const epoch = connection.epoch();
+    const info = await jsm.streams.info(stream);
+    if (await isContinuous(info, epoch)) {
+      if (position) position = { ...position, epoch };
+    } else {
+      const { last_seq: seq, last_ts: lastTs } = info.state;
+      position = { created: info.created, seq, lastTs, last: null, epoch };
+      tell(handlers.onGap);
+    }
+    // A message may have been repeated after the stream's answer, and before there was a position to compare it with.
+    await catchUp(Math.max(info.state.last_seq, repeated));
+  };
+
+  const watch = startWatch(connection, `follower of ${stream}`, lookEveryMs, look);
+  const onRepeated = (message: Msg) => {
+    const read = toBusMessage(message);
+    repeated = Math.max(repeated, read.streamSeq);
+    if (position?.epoch !== connection.epoch() || read.streamSeq !== position.seq + 1) return watch.now();
+    try {
+      take(read);
+    } catch (error) {
+      log.warn({ stream, reason: describe(error) }, "message of a followed stream failed");
+      watch.now();
+    }
+  };
+  const subscription = nc.subscribe(storedSubject(filterSubject), {
+    // A refused subscription is reported by the connection.
+    callback: (error, message) => void (error || onRepeated(message)),
+  });
 
   return {
-    stop: () => {
-      stopping.abort();
-      offReconnect();
-      session?.pull.interrupt();
-      return ended;
+    async stop() {
+      watch.stop();
+      if (!nc.isClosed()) subscription.unsubscribe();
     },
+  };
+}
+
+/** A repeated message: the server puts subject and position of the stored one into its headers. */
+function toBusMessage({ headers, data }: Msg): BusMessage {
+  return {
+    subject: headers?.get("Nats-Subject") ?? "",
+    msgId: headers?.get(msgIdHeader) ?? "",
+    body: data,
+    streamSeq: Number(headers?.get("Nats-Sequence") ?? 0),
+    deliveries: 1,
+    traceparent: headers?.get(traceHeader) || null,
+  };
+}
+
+function toRead({ subject, seq, header, data }: StoredMsg): BusMessage {
+  return {
+    subject,
+    msgId: header?.get(msgIdHeader) ?? "",
+    body: data,
+    streamSeq: seq,
+    deliveries: 1,
+    traceparent: header?.get(traceHeader) || null,
   };
 }

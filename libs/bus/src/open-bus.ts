@@ -19,7 +19,7 @@ export async function openBus(options: BusOptions): Promise<Bus> {
     kept: (stream, subject, most) => keptMessages(connection, stream, subject, most),
     newest: (stream, subject) => newestMessage(connection, stream, subject),
     relay: createRelay(connection),
-    ensureStream: (name) => keepStream(connection, options.name, name, options.replicas),
+    ensureStream: (name) => keepStream(connection, name, options.replicas),
     consume: (settings, handler) => keep(startConsumer(connection, settings, handler)),
     follow: (settings, handlers) => keep(startFollower(connection, settings, handlers)),
     check: connection.check,

@@ -147,7 +147,7 @@ describe("after a restart of NATS", () => {
     const { identity, publish, reconnected, seen } = await setUp();
     await publish(1, 5);
     await nats.stop();
-    const messages = join(nats.storeDir, "jetstream", "$G", "streams", "AUDIT", "msgs");
+    const messages = join(nats.storeDir, "jetstream", "AUDIT", "streams", "AUDIT", "msgs");
     const copy = `${nats.storeDir}-msgs`;
     cpSync(messages, copy, { recursive: true });
     await nats.start();
@@ -212,5 +212,82 @@ describe("following AUTH", () => {
     await publish(identity, 2);
     await until(() => seen.includes("m2"));
     expect(seen).toEqual(["gap", "m1", "gap", "m2"]);
+  });
+});
+
+describe("a durable on another service's stream", () => {
+  const publish = (bus: Bus, n: number) =>
+    insist(bus, { subject: "tenancy.site.created", msgId: `site/${n}`, body: new TextEncoder().encode(`m${n}`) });
+  const consume = (bus: Bus) => {
+    const seen = new Set<string>();
+    const settings = { stream: "TENANCY", durable: "identity", filterSubject: "tenancy.>", maxAckPending: 50 } as const;
+    const limits = { batchMax: 50, batchBytes: 100_000, maxDeliver: 10, onPoison: async () => {} };
+    const consumer = bus.consume({ ...settings, ...limits }, async (batch) => {
+      for (const m of batch) seen.add(text(m));
+    });
+    return { seen, consumer };
+  };
+  const ownerWithStream = async () => {
+    const tenancy = await busOf("tenancy");
+    await tenancy.ensureStream("TENANCY");
+    return tenancy;
+  };
+
+  it("is created by the stream's owner, again when the whole store was deleted", async () => {
+    const tenancy = await ownerWithStream();
+    const identity = await busOf("identity");
+    const { seen } = consume(identity);
+    await publish(tenancy, 1);
+    await until(() => seen.has("m1"));
+    await nats.kill9();
+    rmSync(nats.storeDir, { recursive: true });
+    await nats.start();
+    await publish(tenancy, 2);
+    await until(() => seen.has("m2"));
+    expect(await identity.check()).toBe("ok");
+  });
+
+  it("is asked for until the owner is there, and its absence is reported in words", async () => {
+    const first = await ownerWithStream();
+    await publish(first, 1);
+    await first.close();
+    open.splice(open.indexOf(first), 1);
+    const identity = await busOf("identity");
+    const { seen } = consume(identity);
+    let report = "";
+    for (const end = Date.now() + 20_000; !report.includes("no answer") && Date.now() < end; ) {
+      report = await identity.check();
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    expect(report).toBe("consumer TENANCY/identity: durable identity of TENANCY, which tenancy creates: no answer");
+    await ownerWithStream();
+    await until(() => seen.has("m1"));
+    expect(await identity.check()).toBe("ok");
+  });
+
+  it("is replaced by the owner when only the message files are older", async () => {
+    const tenancy = await ownerWithStream();
+    const { seen, consumer } = consume(await busOf("identity"));
+    const upTo = async (from: number, to: number) => {
+      for (let n = from; n <= to; n++) await publish(tenancy, n);
+      await until(() => range(from, to).every((name) => seen.has(name)));
+    };
+    await upTo(1, 5);
+    await nats.stop();
+    const messages = join(nats.storeDir, "jetstream", "TENANCY", "streams", "TENANCY", "msgs");
+    const copy = `${nats.storeDir}-msgs`;
+    cpSync(messages, copy, { recursive: true });
+    await nats.start();
+    await upTo(6, 10);
+    await nats.stop();
+    rmSync(messages, { recursive: true });
+    cpSync(copy, messages, { recursive: true });
+    await nats.start();
+    let delivered = 10;
+    for (const end = Date.now() + 30_000; delivered > 5 && Date.now() < end; ) {
+      delivered = (await consumer.floor().catch(() => null))?.delivered ?? 10;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    await upTo(11, 16);
   });
 });

@@ -4,10 +4,15 @@ import type { Relay } from "./types.ts";
 
 /** Status of the server's own reply when the subject of a request has no subscriber. */
 const noResponders = 503;
+/**
+ * Where answers go, and nowhere else: a requester names the subject, and the server does not check that the requester
+ * may publish there.
+ */
+const answersTo = "agent.answer";
 
 /** Core NATS for one connection. */
 export function createRelay(connection: Connection): Relay {
-  const { nc, inboxPrefix } = connection;
+  const { nc } = connection;
   const asking = new Set<() => void>();
   // A request whose connection was lost gets no reply: its inbox received nothing meanwhile.
   connection.onReconnect(() => {
@@ -17,7 +22,7 @@ export function createRelay(connection: Connection): Relay {
   return {
     ask(subject, body, on) {
       assertConnected(connection);
-      const inbox = createInbox(inboxPrefix);
+      const inbox = createInbox(answersTo);
       let stopped = false;
       const subscription = nc.subscribe(inbox, {
         callback(error, message) {
@@ -43,7 +48,9 @@ export function createRelay(connection: Connection): Relay {
         callback(error, message) {
           // A refused subscription is reported by the connection.
           if (error) return;
-          handler(message.data, (body) => void (nc.isClosed() || message.respond(body)), message.subject);
+          const canAnswer = message.reply?.startsWith(`${answersTo}.`) ?? false;
+          const answer = (body: Uint8Array) => void (canAnswer && !nc.isClosed() && message.respond(body));
+          handler(message.data, answer, message.subject);
         },
       });
       return {

@@ -1,18 +1,21 @@
 import type { StreamConfig } from "nats";
 import type { Connection } from "./connection.ts";
+import { serveDurables } from "./durables.ts";
 import { busError, isMissing, isPermissionViolation } from "./errors.ts";
-import { type OurStreamConfig, streamConfig, streamOwner } from "./streams.ts";
+import { type OurStreamConfig, sharedStreams, streamConfig, streamOwner } from "./streams.ts";
 import type { StreamName } from "./types.ts";
 import { startWatch } from "./watch.ts";
 
 const lookEveryMs = 10_000;
 
 /**
- * Makes the stream exist; resolves when it does. Watches it until the connection closes. One that exists is not
- * changed.
+ * Makes the stream exist; resolves when it does. Watches it until the connection closes, and creates the durables that
+ * its other readers ask for. One that exists is not changed.
  */
-export async function keepStream(connection: Connection, service: string, name: StreamName, replicas: number) {
+export async function keepStream(connection: Connection, name: StreamName, replicas: number) {
+  const { service } = connection;
   if (streamOwner[name] !== service) throw new Error(`${service} is not the owner of stream ${name}`);
+  if (sharedStreams.has(name)) serveDurables(connection, name);
   const wanted = streamConfig(name, replicas);
   let configured = false;
   const { promise: refused, reject } = withReject();
@@ -20,7 +23,7 @@ export async function keepStream(connection: Connection, service: string, name: 
   const task = async () => {
     try {
       const existing = await connection.jsm.streams.info(name);
-      // Said and left alone: the right to update would be the right to purge (docs/decisions/0008).
+      // Said and left alone: the right to update would be the right to purge (docs/decisions/0105).
       if (!configured && differs(existing.config, wanted)) {
         connection.log.warn(
           { stream: name },

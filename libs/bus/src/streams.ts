@@ -21,6 +21,12 @@ const subjects: Record<StreamName, string[]> = {
   CHECKPOINTS: ["checkpoints.*"],
 };
 
+/** Streams with durables of other services: their owner creates these, and answers `durables.<stream>.<service>`. */
+export const sharedStreams: ReadonlySet<StreamName> = new Set(["TENANCY"]);
+
+/** Where the server repeats a message of AUTH once it is stored, with its position in the headers. */
+export const storedSubject = (subject: string) => `stored.${subject}`;
+
 /** Partitions of AUDIT: subjects are `audit.<service>.<0..15>`. */
 export const auditPartitions = 16;
 
@@ -36,6 +42,7 @@ export type OurStreamConfig = Pick<
   | "max_msg_size"
   | "duplicate_window"
   | "allow_direct"
+  | "republish"
 >;
 
 /** Configuration of a stream. Nothing here needs more than NATS 2.9. */
@@ -52,6 +59,7 @@ export function streamConfig(name: StreamName, replicas: number): OurStreamConfi
     max_msg_size: -1,
     duplicate_window: nanos(2 * minuteMs),
     allow_direct: true,
+    ...(name === "AUTH" ? { republish: { src: subjects.AUTH[0] ?? "", dest: storedSubject("auth.>") } } : {}),
   };
 }
 

@@ -34,7 +34,8 @@ export type BusMessage = {
 export type ConsumeOptions = {
   stream: StreamName;
   /**
-   * On TENANCY the service's own name (the permission file allows no other); free on a stream that the service owns.
+   * On TENANCY the service's own name (the permission file allows no other), and created by tenancy; free on a stream
+   * that the service owns.
    */
   durable: string;
   filterSubject: string;
@@ -86,7 +87,10 @@ export type Relay = {
     body: Uint8Array,
     on: { answer(body: Uint8Array): void; nobody(lost: boolean): void },
   ): { stop(): void };
-  /** Subscribes; `answer` sends one message back to the requester (none when no reply was requested). */
+  /**
+   * Subscribes; `answer` sends one message back to the requester: none when no reply was requested, or one to a subject
+   * that is not for answers (`agent.answer.*`).
+   */
   listen(
     subject: string,
     handler: (body: Uint8Array, answer: (body: Uint8Array) => void, subject: string) => void,

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -28,17 +28,21 @@ export type TestNats = {
 };
 
 const startTimeoutMs = 20_000;
-const configFile = fileURLToPath(new URL("../../../../deploy/nats/nats-server.conf", import.meta.url));
+const configFolder = fileURLToPath(new URL("../../../../deploy/nats/", import.meta.url));
+/** Password of the users `operator-<STREAM>`. */
+export const operatorPassword = "operator";
 
 /**
  * An own nats-server with the real configuration and permission file on a free loopback port, with fresh users and an
- * empty store. `bin` defaults to the one that the test run has prepared.
+ * empty store. `bin` defaults to the one that the test run has prepared. `withOperators` adds a user `operator-<STREAM>`
+ * to the account of each stream, who may do everything there.
  */
-export async function testNats(options: { bin?: string } = {}): Promise<TestNats> {
+export async function testNats(options: { bin?: string; withOperators?: boolean } = {}): Promise<TestNats> {
   const bin = options.bin ?? process.env.MUSTER_TEST_NATS_BIN;
   if (!bin) throw new Error("MUSTER_TEST_NATS_BIN names no nats-server: run the tests through npm test");
   const folder = mkdtempSync(join(tmpdir(), "muster-nats-"));
   const storeDir = join(folder, "store");
+  const configFile = join(options.withOperators ? addOperators(folder) : configFolder, "nats-server.conf");
   const pairs = natsServices.map((service) => [service, generateNkey()] as const);
   const seeds = Object.fromEntries(pairs.map(([name, pair]) => [name, pair.seed])) as Record<NatsService, string>;
   const publicKeys = Object.fromEntries(pairs.map(([name, pair]) => [name, pair.publicKey])) as typeof seeds;
@@ -102,6 +106,23 @@ export async function testNats(options: { bin?: string } = {}): Promise<TestNats
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Copies the configuration with the operators' users; returns its folder. */
+function addOperators(folder: string): string {
+  const copy = join(folder, "configuration");
+  mkdirSync(copy);
+  for (const file of ["nats-server.conf", "permissions.conf"]) {
+    const text = readFileSync(join(configFolder, file), "utf8");
+    const password = operatorPassword;
+    const user = (stream: string) => `users = [{ user: "operator-${stream}", password: "${password}" }]`;
+    const account = /^ {2}([A-Z]+) \{\n {4}jetstream: enabled$/gm;
+    writeFileSync(
+      join(copy, file),
+      text.replace(account, (head, stream: string) => `${head}\n    ${user(stream)}`),
+    );
+  }
+  return copy;
 }
 
 /**
