@@ -5,6 +5,7 @@ import type { Agent, KeyHolder, Session } from "./auth/credential.ts";
 import type { Deps } from "./deps.ts";
 import type { PublicCode } from "./errors.ts";
 import type { AddressLimit } from "./http/address-rates.ts";
+import type { BodyEnds } from "./http/body-ends.ts";
 import type { Answered, AnsweredStatus, Rendered, Streamed } from "./http/reply.ts";
 import type { Inbound } from "./inbound/headers.ts";
 import type { Tag } from "./openapi/tags.ts";
@@ -105,6 +106,14 @@ export type AnswerDescription = { description: string; headers?: Readonly<Record
 type Output<S> = S extends z.ZodType ? z.output<S> : undefined;
 type Maybe<T> = T | Promise<T>;
 
+/** A refused request of a row that answers for itself. */
+export type Refusal = {
+  code: PublicCode;
+  /** Of the body, as far as it was received. */
+  ends: BodyEnds | null;
+  rpc: RouteRequest["rpc"];
+};
+
 /** One endpoint, as data: serving, checks, OpenAPI and the test against e2e/interface-rows all read it. */
 export type RouteDefinition<
   A extends Access,
@@ -172,6 +181,11 @@ export type RouteDefinition<
   /** Content types of a reply that is no JSON, and its further headers; `reply` is then a schema of text. */
   file?: { contentTypes: readonly string[]; headers: Readonly<Record<string, string>> };
   reply: R;
+  /**
+   * What a browser gets in place of the error body when its request is refused or fails: for rows that a browser opens
+   * as a page. Never rejects.
+   */
+  refused?(refusal: Refusal, deps: Deps): Maybe<Answered>;
   /** Codes beyond those that follow from access and schemas. */
   errors?: readonly PublicCode[];
   handle(

@@ -42,9 +42,9 @@ export function responseTo(
 
 /** Documents within the byte limits that cost a parser and a canonicaliser most. */
 export const worstCases: Readonly<Record<string, string>> = {
-  "60 elements of 61 attributes": `<a>${Array.from({ length: 60 }, (_, n) => `<b xmlns:p${n}="urn:p${n}" ${Array.from({ length: 60 }, (_each, at) => `p${n}:a${at}="&lt;"`).join(" ")}/>`).join("")}</a>`,
-  "31 levels, 30 times": `<a>${`${Array.from({ length: 31 }, (_, n) => `<d${n} xmlns:n${n}="urn:${n}">`).join("")}${Array.from({ length: 31 }, (_, n) => `</d${30 - n}>`).join("")}`.repeat(30)}</a>`,
-  "19,000 character references": `<a>${"&#65;".repeat(19_000)}</a>`,
-  "96 KiB of text": `<a>${"x".repeat(96 * 1_024 - 7)}</a>`,
-  "bytes that are no XML": "\u0001".repeat(90 * 1_024),
+  "600 elements of 61 attributes": `<a>${Array.from({ length: 600 }, (_, n) => `<b xmlns:p${n}="urn:p${n}" ${Array.from({ length: 60 }, (_each, at) => `p${n}:a${at}="&lt;"`).join(" ")}/>`).join("")}</a>`,
+  "31 levels, 300 times": `<a>${`${Array.from({ length: 31 }, (_, n) => `<d${n} xmlns:n${n}="urn:${n}">`).join("")}${Array.from({ length: 31 }, (_, n) => `</d${30 - n}>`).join("")}`.repeat(300)}</a>`,
+  "200,000 character references": `<a>${"&#65;".repeat(200_000)}</a>`,
+  "1 MiB of text": `<a>${"x".repeat(1_024 * 1_024 - 7)}</a>`,
+  "bytes that are no XML": "\u0001".repeat(1_000 * 1_024),
 };

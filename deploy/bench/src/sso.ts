@@ -62,7 +62,7 @@ export async function run(_args: string[], report: Report): Promise<void> {
       { what: "/sso/check, requests/s", bar: ">= 1500", figure: check.toFixed(0) },
       ...junk.map(({ what, mostMs, besideMs }) => ({
         what: `${what}: slowest ms / p99 of /sso/check beside it`,
-        bar: "< 100 / < 60",
+        bar: "< 400 / < 60",
         figure: `${mostMs.toFixed(1)} / ${besideMs.toFixed(1)}`,
       })),
     ]);
@@ -191,7 +191,7 @@ async function checkMany(pool: Pool, orgId: string, count: number): Promise<numb
 async function junkBeside(pool: Pool, checkedOrg: string, orgId: string) {
   const kinds = Object.entries(worstCases).map(([what, xml]) => ({ what, text: Buffer.from(xml).toString("base64") }));
   const results: { what: string; mostMs: number; besideMs: number }[] = [];
-  for (const { what, text } of [...kinds, { what: "260 KB of form", text: "A".repeat(260_000) }]) {
+  for (const { what, text } of [...kinds, { what: "3 MB of form", text: "A".repeat(3_000_000) }]) {
     let isOver = false;
     const beside: number[] = [];
     const asking = (async () => {
@@ -201,7 +201,7 @@ async function junkBeside(pool: Pool, checkedOrg: string, orgId: string) {
     for (let n = 0; n < 40; n++) {
       const { state } = await samlTrip(pool, orgId);
       const { status, headers, ms } = await post(pool, text, state);
-      if (status !== 413 && !String(headers.location).includes("assertion_invalid")) {
+      if (!String(headers.location).includes("assertion_invalid")) {
         throw new Error(`junk was answered with ${status} ${headers.location}`);
       }
       times.push(ms);

@@ -62,7 +62,7 @@ export const resources: readonly Resource[] = [
   resource("service-principals", "/api/v1/service-principals", ["id", "name", "keyPrefix", "status", "scopes"], ["orgId", "status", "search"], ["get", "create"]),
   resource("sessions", "/api/v1/auth/sessions", ["id", "device", "ipAddress", "lastUsedAt", "expiresAt", "current"], [], ["delete"]),
   resource("sites", "/api/v1/orgs/sites", ["id", "name", "timezone", "orgId"], ["orgId", "search"], all),
-  resource("sso-attempts", "/api/v1/sso/providers/{id}/attempts", ["createdAt", "kind", "outcome", "step", "reason", "email"]),
+  resource("sso-attempts", "/api/v1/sso/attempts", ["id", "createdAt", "kind", "outcome", "step", "reason", "email"], [], ["get"]),
   resource("sso-domains", "/api/v1/sso/domains", ["id", "domain", "verifiedAt", "lastError"], ["orgId", "scope"], ["create", "delete"]),
   resource("sso-providers", "/api/v1/sso/providers", ["id", "name", "type", "status", "enforceSSO"], ["orgId", "scope"], all),
   resource("users", "/api/v1/users", ["id", "email", "name", "role", "status", "lastLoginAt"], ["partnerId", "orgId", "role", "status", "search"], ["get", "create", "update", "delete"]),

@@ -41,6 +41,8 @@ export const peopleRows: AreaRows = {
       read,
       `
     GET /sso/providers/:id/attempts
+    GET /sso/attempts
+    GET /sso/attempts/:id
     GET /sso/domains`,
     ),
     ...rows(

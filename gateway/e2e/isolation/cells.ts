@@ -146,8 +146,8 @@ function onNothing(actor: Actor, { key, route }: Subject): Outcome | null {
   if (key === "GET /agents/download/:os/:arch") return refused(404, "agent_version_not_found");
   // It reads the browser's cookie, which none of these has.
   if (key === "POST /auth/refresh") return refused(401, "invalid_refresh_token");
-  // It takes a form.
-  if (key === "POST /sso/saml/acs") return refused(415, "unsupported_media_type");
+  // Whatever is wrong, a browser is sent to the sign-in page.
+  if (key === "POST /sso/saml/acs") return { status: 303, code: null };
   if (key === "POST /agent-versions/sync-:source") return refused(404, "release_source_not_found");
   return route.method === "GET" ? null : invalid;
 }

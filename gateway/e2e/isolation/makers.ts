@@ -18,7 +18,7 @@ export type Makers = {
   make(kind: Kind, spot: Spot): Promise<Target>;
   /** A device that is quarantined because another one, made for that, has its hardware id. */
   makeClone(spot: Spot): Promise<Target>;
-  /** Keys that came with service principals, and webhooks that came with dead letters. */
+  /** Keys that came with service principals, webhooks with dead letters, and providers with sign-ins. */
   principalKeys: Target[];
   webhookUrl: string;
   /** The failed delivery that each webhook was made with. */
@@ -107,6 +107,19 @@ export async function makersFor(cluster: Cluster, owner: Owner): Promise<Makers>
     }
   }
 
+  /** A failed sign-in through a provider, as identity stores it. */
+  async function attemptThrough(providerId: string, detail: string): Promise<string> {
+    const [attempt] = await owner.rows<{ id: string }>(
+      `INSERT INTO identity.sso_attempts
+         (id, provider_id, partner_id, org_id, kind, outcome, step, reason, detail, created_at)
+       SELECT gen_random_uuid(), id, partner_id, org_id, 'login', 'failure', 'claims', 'email_missing', $2, now()
+       FROM identity.sso_providers WHERE id = $1 RETURNING id`,
+      [providerId, detail],
+    );
+    if (!attempt) throw new Error("a sign-in was not stored");
+    return attempt.id;
+  }
+
   async function make(kind: Kind, spot: Spot): Promise<Target> {
     const name = `${run}-${spot.place}-${kind.replace("_", "-").slice(0, 13)}-${randomUUID().slice(0, 8)}`;
     if (kind === "device") {
@@ -116,6 +129,11 @@ export async function makersFor(cluster: Cluster, owner: Owner): Promise<Makers>
     if (kind === "webhook") return targetAt(kind, spot, await hooks.webhook(spot, name), name);
     if (kind === "delivery") return targetAt(kind, spot, hooks.deliveryOf(await hooks.webhook(spot, name)), name);
     if (kind === "replay") return targetAt(kind, spot, hooks.replayOf(await hooks.webhook(spot, name)), null);
+    if (kind === "sso_attempt") {
+      const provider = await post(...bodyOf("sso_provider", name, spot));
+      principalKeys.push(targetAt("sso_provider", spot, String(provider.id), name));
+      return targetAt(kind, spot, await attemptThrough(String(provider.id), name), name);
+    }
     if (kind === "dead_letter") {
       const webhookId = await hooks.webhook(spot, name);
       principalKeys.push(targetAt("webhook", spot, webhookId, name));

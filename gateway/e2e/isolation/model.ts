@@ -27,6 +27,7 @@ export type Kind =
   | "role"
   | "sso_provider"
   | "sso_domain"
+  | "sso_attempt"
   | "agent_version"
   | "rollout";
 

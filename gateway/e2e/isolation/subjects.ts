@@ -40,6 +40,7 @@ const collections: Record<string, Kind> = {
   "/events": "event",
   "/sso/providers": "sso_provider",
   "/sso/domains": "sso_domain",
+  "/sso/attempts": "sso_attempt",
   "/agent-versions": "agent_version",
   "/agent-versions/rollouts": "rollout",
 };

@@ -92,7 +92,7 @@ export async function makeWorld(owner: Owner, makers: Makers, kinds: ReadonlySet
     if (!kinds.has(kind)) continue;
     for (const place of ["own", "sibling", "other"] as const) add(living, kind, { ...spots[place], siteId: null });
   }
-  for (const kind of ["sso_provider", "sso_domain"] as const) {
+  for (const kind of ["sso_provider", "sso_domain", "sso_attempt"] as const) {
     if (!kinds.has(kind)) continue;
     for (const place of ["own", "sibling", "other"] as const) add(living, kind, { ...spots[place], siteId: null });
   }

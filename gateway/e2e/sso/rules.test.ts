@@ -67,10 +67,14 @@ describe("links of one's own account", () => {
     expect((await signInThrough(cluster, orgId)).user.id).toBe(admin.id);
 
     idp.become(newAccount());
-    expect((await linkThrough(cluster, admin.api, provider.id)).location).toMatch(/ssoLinkError=email_mismatch$/);
+    expect((await linkThrough(cluster, admin.api, provider.id)).location).toMatch(
+      /ssoLinkError=email_mismatch&attempt=/,
+    );
     const second = await enrolledAs(cluster, "org-admin", { orgId });
     idp.become(newAccount({ email: second.email, sub: linked.sub }));
-    expect((await linkThrough(cluster, second.api, provider.id)).location).toMatch(/ssoLinkError=identity_in_use$/);
+    expect((await linkThrough(cluster, second.api, provider.id)).location).toMatch(
+      /ssoLinkError=identity_in_use&attempt=/,
+    );
 
     idp.become(newAccount());
     const guest = await signInThrough(cluster, orgId);
@@ -116,7 +120,7 @@ describe("links of one's own account", () => {
     const visitor = newVisitor();
     visitor.keep(`localhost:${new URL(cluster.url).port}`, start.headers.getSetCookie());
     const end = await visitor.follow(String(start.body.authUrl));
-    expect(end.location).toMatch(/ssoLinkError=user_gone$/);
+    expect(end.location).toMatch(/ssoLinkError=user_gone&attempt=/);
   });
 });
 

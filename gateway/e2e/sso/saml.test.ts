@@ -225,8 +225,6 @@ describe("a sign-in by SAML", () => {
       const visit = await post(visitor, fields);
       expect([visit.status, reasonOf(visit)]).toEqual([303, "invalid_callback"]);
     }
-    const large = await post(visitor, { SAMLResponse: "A".repeat(260_000) });
-    expect(large.status).toBe(413);
     const after = await asDatabaseOwner(cluster, "SELECT count(*)::int AS n FROM identity.users WHERE org_id = $1", [
       tenant.orgId,
     ]);
@@ -284,10 +282,12 @@ describe("an account of one's own", () => {
       step: "link",
     });
     idp.become(person());
-    expect((await linkThrough(cluster, tenant.admin.api, trial.id)).location).toMatch(/ssoLinkError=email_mismatch$/);
+    expect((await linkThrough(cluster, tenant.admin.api, trial.id)).location).toMatch(
+      /ssoLinkError=email_mismatch&attempt=[-\da-f]{36}$/,
+    );
     idp.alter((options) => ({ ...options, signAssertion: false }));
     expect((await linkThrough(cluster, tenant.admin.api, trial.id)).location).toMatch(
-      /ssoLinkError=assertion_invalid$/,
+      /ssoLinkError=assertion_invalid&attempt=/,
     );
     idp.alter();
     await setStatus(tenant.admin.api, trial.id, "inactive");

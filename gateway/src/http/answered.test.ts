@@ -3,7 +3,7 @@ import { z } from "zod";
 import { openApiDocument } from "../openapi/document.ts";
 import { noBody, type Route, route } from "../route.ts";
 import { type FakeServices, startFakeServices } from "../testing/fake-services.ts";
-import { rawRequest } from "../testing/raw-http.ts";
+import { type RawReply, rawRequest } from "../testing/raw-http.ts";
 import { startTestGateway, type TestGateway } from "../testing/test-gateway.ts";
 import { Answered, Rendered, redirect, Streamed } from "./reply.ts";
 
@@ -52,6 +52,25 @@ const form = route({
   reply: z.object({ text: z.string() }),
   handle: ({ body }) => new Answered(200, ["Set-Cookie", "a=b"], new Rendered(JSON.stringify(body))),
 });
+const page = route({
+  ...about,
+  method: "POST",
+  path: "/test/page",
+  form: true,
+  bodyLimitBytes: 1_000,
+  perAddressPerMinute: "sso",
+  body: z.object({ state: z.string() }),
+  query: z.object({ fault: z.enum(["none", "ours"]).default("none") }),
+  status: 303,
+  answers: { 303: { description: "To another page", headers: { Location: "Where to." } } },
+  reply: noBody,
+  refused: ({ code, ends }) =>
+    redirect(303, `https://app.test/failed?code=${code}&bytes=${ends?.bytes}&state=${ends?.formField("state", /\w+/)}`),
+  handle({ query }) {
+    if (query.fault === "ours") throw new TypeError("a fault of the handler");
+    return redirect(303, "https://app.test/done");
+  },
+});
 const unnamed = route({
   ...about,
   method: "GET",
@@ -59,7 +78,7 @@ const unnamed = route({
   reply: noBody,
   handle: () => redirect(303, "/"),
 });
-const rows: readonly Route[] = [away, file, form, unnamed];
+const rows: readonly Route[] = [away, file, form, page, unnamed];
 
 let services: FakeServices;
 let gateway: TestGateway;
@@ -153,6 +172,64 @@ describe("a form", () => {
     expect(replies.map(({ status }) => status)).toEqual([...Array(20).fill(200), 429]);
     expect([replies[20]?.json.code, replies[20]?.headers.get("retry-after")]).toEqual(["rate_limited", "3"]);
     expect((await from("203.0.113.10")).status).toBe(200);
+  });
+});
+
+describe("a page that a browser of another site opens", () => {
+  const type = "Content-Type: application/x-www-form-urlencoded";
+  const open = (body: string, { lines = [type], query = "" }: { lines?: string[]; query?: string } = {}) =>
+    rawRequest(
+      gateway.port,
+      [`POST /api/v1/test/page${query} HTTP/1.1`, "Host: a", `Content-Length: ${Buffer.byteLength(body)}`, ...lines],
+      body,
+    );
+  const fill = (bytes: number) => `state=abc&text=${"a".repeat(bytes - 15)}`;
+
+  it.each<[string, () => Promise<RawReply>, string]>([
+    ["nothing wrong", () => open("state=abc"), "https://app.test/done"],
+    ["a field missing", () => open("a=b"), "https://app.test/failed?code=validation_failed&bytes=3&state=null"],
+    ["NUL", () => open("state=%00"), "https://app.test/failed?code=validation_failed&bytes=9&state=null"],
+    [
+      "another type",
+      () => open("{}", { lines: [] }),
+      "https://app.test/failed?code=unsupported_media_type&bytes=undefined&state=undefined",
+    ],
+    [
+      "a query that is wrong",
+      () => open("a", { query: "?fault=x" }),
+      "https://app.test/failed?code=validation_failed&bytes=undefined&state=undefined",
+    ],
+    [
+      "a fault of ours",
+      () => open("state=a", { query: "?fault=ours" }),
+      "https://app.test/failed?code=internal&bytes=7&state=null",
+    ],
+    ["too much", () => open(fill(1_001)), "https://app.test/failed?code=payload_too_large&bytes=1001&state=abc"],
+    [
+      "far too much",
+      () => open(fill(5_000_000)),
+      "https://app.test/failed?code=payload_too_large&bytes=5000000&state=abc",
+    ],
+  ])("is answered with a redirect for %s", async (_case, send, location) => {
+    const reply = await send();
+    expect([reply.status, reply.text, reply.headers.get("location")]).toEqual([303, "", location]);
+    expect(reply.headers.has("x-request-id")).toBe(true);
+  });
+
+  it("is answered with a redirect, too, beyond the limit of its address", async () => {
+    const from = () => open("state=abc", { lines: [type, "X-Forwarded-For: 203.0.113.20"] });
+    const replies = [];
+    for (let i = 0; i < 21; i++) replies.push(await from());
+    expect(replies.at(-1)?.headers.get("location")).toBe(
+      "https://app.test/failed?code=rate_limited&bytes=undefined&state=undefined",
+    );
+  });
+
+  it("is documented without the errors that nobody gets", () => {
+    const { paths } = openApiDocument([page], { version: "1" }) as {
+      paths: Record<string, Record<string, { responses: object }>>;
+    };
+    expect(Object.keys(paths["/api/v1/test/page"]?.post?.responses ?? {}).sort()).toEqual(["303", "400", "431"]);
   });
 });
 

@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { createGunzip } from "node:zlib";
 import { AppError, counter, gauge } from "@muster/kit";
 import { EdgeError } from "../errors.ts";
+import type { BodyEnds } from "./body-ends.ts";
 
 export type BodiesOptions = {
   /** Bodies received at once. */
@@ -21,9 +22,10 @@ export type Bodies = {
   /**
    * The bytes of a request's body. `owner` names the share that they count towards. Rejects with EdgeError
    * `payload_too_large` beyond `limitBytes`, `request_timeout` when the body is too slow or is displaced by faster
-   * ones, `bad_request` when the client disconnects, and AppError `overloaded` when too many bytes are in memory.
+   * ones, `bad_request` when the client disconnects, and AppError `overloaded` when too many bytes are in memory. `ends`
+   * is given all that comes, also beyond the limit.
    */
-  receive(request: IncomingMessage, owner: string, limitBytes: number): Promise<Buffer>;
+  receive(request: IncomingMessage, owner: string, limitBytes: number, ends?: BodyEnds | null): Promise<Buffer>;
   /**
    * The inflated bytes of a gzip body, which count towards `owner` as received bytes do. Inflation stops when they
    * exceed `limitBytes` or the bytes allowed in memory. Rejects as `receive` does, and with `bad_request` for invalid
@@ -175,7 +177,7 @@ export function createBodies(options: BodiesOptions): Bodies {
   };
 
   return {
-    receive: (request, ownerKey, limitBytes) =>
+    receive: (request, ownerKey, limitBytes, ends) =>
       new Promise((resolve, reject) => {
         const { body, settle, drop, isSettled, isOver, take } = collect(ownerKey, { resolve, reject });
         const tooLarge = () => settle(payloadTooLarge(limitBytes));
@@ -183,6 +185,7 @@ export function createBodies(options: BodiesOptions): Bodies {
         request.on("data", (chunk: Buffer) => {
           if (isOver()) return;
           body.received += chunk.length;
+          ends?.add(chunk);
           if (body.received <= limitBytes) return take(chunk);
           drop();
           if (body.received > limitBytes + overrunBytes) tooLarge();

@@ -22,10 +22,13 @@ export function hasBody(request: IncomingMessage): boolean {
   return request.headers["transfer-encoding"] !== undefined || (length !== undefined && length !== "0");
 }
 
-/** Refuses by the announced length alone; nothing has been read. Throws EdgeError `payload_too_large`. */
-export function checkAnnouncedLength(request: IncomingMessage, limitBytes: number): void {
+/**
+ * Refuses by the announced length alone, `overrun` bytes beyond the limit; nothing has been read. Throws EdgeError
+ * `payload_too_large`.
+ */
+export function checkAnnouncedLength(request: IncomingMessage, limitBytes: number, overrun: number): void {
   const length = request.headers["content-length"];
-  if (length !== undefined && Number(length) > limitBytes) throw payloadTooLarge(limitBytes);
+  if (length !== undefined && Number(length) > limitBytes + overrun) throw payloadTooLarge(limitBytes);
 }
 
 /** How a route accepts its body. */

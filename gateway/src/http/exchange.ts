@@ -11,6 +11,7 @@ import type { ClientAddressRule } from "../inbound/client-address.ts";
 import type { Inbound } from "../inbound/headers.ts";
 import type { AddressRates } from "./address-rates.ts";
 import type { Bodies } from "./bodies.ts";
+import type { BodyEnds } from "./body-ends.ts";
 import type { Pacer } from "./pacing.ts";
 import type { Served } from "./route-table.ts";
 import type { Shedder } from "./shedding.ts";
@@ -64,6 +65,8 @@ export type Exchange = Found & {
   queryValues: unknown;
   /** The body as it came, inflated; null when there is none. */
   sent: Buffer | null;
+  /** Of a body that its row answers for itself when it is too large. */
+  ends: BodyEnds | null;
   body: unknown;
   bodyBytes: Uint8Array;
   /** The member of the body that its row names as opaque. */
@@ -94,6 +97,7 @@ export function beginExchange(found: Found): Exchange {
     params: nothing,
     queryValues: nothing,
     sent: null,
+    ends: null,
     body: undefined,
     bodyBytes: noBytes,
     opaqueJson: "",

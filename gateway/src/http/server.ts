@@ -14,7 +14,9 @@ import { boundConnections } from "./connections.ts";
 import { createCors } from "./cors.ts";
 import { beginExchange, type Exchange, type ExchangeOptions } from "./exchange.ts";
 import { createObserver } from "./observe.ts";
+import { ownRefusal } from "./own-refusal.ts";
 import { leavePlaces, networkOf } from "./places.ts";
+import { publicError } from "./public-error.ts";
 import { rateLines } from "./rate-headers.ts";
 import { Answered, jsonType, Rendered, Streamed, sendBare, sendStream, sendText } from "./reply.ts";
 import { cachingOf, joined, privacyOf } from "./reply-lines.ts";
@@ -163,7 +165,11 @@ export function createGateway(options: GatewayOptions): Gateway {
           await options.bodies.receive(request, networkOf(options, exchange), 0).catch(() => undefined);
         }
       }
-      status = sendError(request, response, served, requestId, thrown, lines);
+      const own = exchange === null ? null : await ownRefusal(options, exchange, thrown);
+      status =
+        exchange === null || own === null
+          ? sendError(request, response, served, requestId, thrown, lines)
+          : sendOwnRefusal(exchange, own, thrown, lines);
     } finally {
       if (exchange !== null) leavePlaces(options, exchange);
       observer.ended({ route, status, startedMs, requestId: requestId ?? "", error });
@@ -188,6 +194,24 @@ export function createGateway(options: GatewayOptions): Gateway {
     sendText(response, status, requestId, body, contentType, joined(lines, coding, moreLines, closing()));
   };
 
+  /** A redirect in place of an error body; a failure of ours is logged, since the status does not show it. */
+  const sendOwnRefusal = (
+    { request, response, requestId, served: { row, route } }: Exchange,
+    { status, lines }: Answered,
+    thrown: unknown,
+    moreLines: readonly string[] | null,
+  ): number => {
+    const { code } = publicError(thrown);
+    if (code === "internal") log.error({ requestId, route, err: thrown }, "request failed");
+    sendBare(
+      response,
+      status,
+      requestId,
+      joined(privacyOf(row, null), lines, moreLines, connectionLines(request, code)),
+    );
+    return status;
+  };
+
   const sendError = (
     request: IncomingMessage,
     response: ServerResponse,
@@ -200,16 +224,8 @@ export function createGateway(options: GatewayOptions): Gateway {
     const reply = errorReply(whileStopping(thrown, options.draining()), requestId);
     const privacy = served === null ? null : privacyOf(served.row, null);
     if (privacy !== null) reply.headers.push(...privacy);
-    // The rest of a body would be read as the next request, or for ever.
-    const unread = !request.complete && (request.headers.expect !== undefined || givesUpBody.has(reply.code));
-    sendText(
-      response,
-      reply.status,
-      requestId,
-      reply.body,
-      jsonType,
-      joined(reply.headers, moreLines, unread ? closeIt : closing()),
-    );
+    const lines = joined(reply.headers, moreLines, connectionLines(request, reply.code));
+    sendText(response, reply.status, requestId, reply.body, jsonType, lines);
     return reply.status;
   };
 
@@ -221,6 +237,12 @@ export function createGateway(options: GatewayOptions): Gateway {
   };
 
   const closing = () => (options.draining() ? closeIt : null);
+
+  /** After a refusal the rest of a body would be read as the next request, or for ever. */
+  const connectionLines = (request: IncomingMessage, code: string) => {
+    const unread = !request.complete && (request.headers.expect !== undefined || givesUpBody.has(code));
+    return unread ? closeIt : closing();
+  };
 
   const server = createServer(
     {

@@ -4,7 +4,9 @@ import type { Credential } from "../auth/credential.ts";
 import type { Rate } from "../auth/rate-bucket.ts";
 import type { Inbound } from "../inbound/headers.ts";
 import { type Access, defaultBodyLimitBytes } from "../route.ts";
+import { overrunBytes } from "./bodies.ts";
 import { checkAnnouncedLength, checkBodyHead, emptyBody, hasBody, opaqueMember, readForm, readJson } from "./body.ts";
+import { BodyEnds } from "./body-ends.ts";
 import type { Exchange, ExchangeOptions } from "./exchange.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
 import { withOwnCursor } from "./list-cursor.ts";
@@ -17,8 +19,11 @@ export type Step = (options: ExchangeOptions, exchange: Exchange) => void | Prom
 
 const bodyLimitOf = ({ served }: Exchange) => served.row.bodyLimitBytes ?? defaultBodyLimitBytes;
 
-/** 413 for a Content-Length beyond the limit. */
-export const checkLength: Step = (_options, exchange) => checkAnnouncedLength(exchange.request, bodyLimitOf(exchange));
+/** 413 for a Content-Length beyond the limit. A row with a refusal of its own reads what is a little beyond it. */
+export const checkLength: Step = (_options, exchange) => {
+  const { refused } = exchange.served.row;
+  checkAnnouncedLength(exchange.request, bodyLimitOf(exchange), refused === undefined ? 0 : overrunBytes);
+};
 
 /** 429 for an address beyond the limit of a route that counts addresses. */
 export const countAddress: Step = ({ clientAddress, addressRates }, { request, inbound, served }) => {
@@ -92,7 +97,8 @@ async function received(options: ExchangeOptions, exchange: Exchange): Promise<v
   leavePlace(options, exchange);
   if (request.headers.expect?.toLowerCase() === "100-continue") response.writeContinue();
   const owner = ownerOf(options, exchange, caller);
-  const sent = await options.bodies.receive(request, owner, limitBytes);
+  if (served.row.refused !== undefined) exchange.ends = new BodyEnds();
+  const sent = await options.bodies.receive(request, owner, limitBytes, exchange.ends);
   exchange.sent = isGzip ? await options.bodies.inflate(sent, owner, limitBytes) : sent;
   takePlace(options, exchange);
   takeShare(options, exchange, caller);

@@ -53,6 +53,7 @@ const keyCodes: readonly PublicCode[] = [
 /** Codes that a row can answer. */
 export function errorCodesOf(row: Route): PublicCode[] {
   const codes: PublicCode[] = ["bad_request", "headers_too_large", ...(row.errors ?? [])];
+  if (row.refused !== undefined) return codes;
   if (row.access.auth === "agent") {
     codes.push(
       "unauthenticated",

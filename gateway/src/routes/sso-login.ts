@@ -1,5 +1,8 @@
 import { cookieLine } from "@muster/kit";
 import { z } from "zod";
+import type { Deps } from "../deps.ts";
+import type { PublicCode } from "../errors.ts";
+import { publicError } from "../http/public-error.ts";
 import { Rendered, redirect } from "../http/reply.ts";
 import { checkOrigin, cookieAnswer, sessionIn, withTokens } from "../http/session-cookie.ts";
 import { noBody, type Route, route } from "../route.ts";
@@ -23,6 +26,18 @@ const open = {
 } as const;
 
 const stateCookie = "service_sso_state";
+
+/** The same sign-in may succeed a little later. */
+const busyCodes: ReadonlySet<PublicCode> = new Set(["rate_limited", "overloaded", "request_timeout"]);
+/** A failure on our side; every other refusal is of what the browser brought. */
+const ownFailures: ReadonlySet<PublicCode> = new Set(["internal", "unavailable", "deadline_exceeded", "cancelled"]);
+
+/** Where a browser goes whose callback or response was refused before identity saw it, or could not be judged. */
+function failedPage({ appUrl }: Pick<Deps, "appUrl">, code: PublicCode): string {
+  const reason = busyCodes.has(code) ? "busy" : ownFailures.has(code) ? "internal" : "invalid_callback";
+  return `${appUrl}/login?error=sso_error&reason=${reason}`;
+}
+
 /** A query from another site: a parameter that is not text, or too long, counts as absent. */
 const anyText = (most: number) => z.string().max(most).catch("").default("");
 
@@ -140,33 +155,35 @@ const callback = route({
   answers: {
     302: {
       description:
-        "To the app: `#ssoCode=<code>` appended to the requested page, or `/login?error=sso_error&reason=<reason>`",
+        "To the app: `#ssoCode=<code>` appended to the requested page, or `/login?error=sso_error&reason=<reason>&attempt=<id>`",
       headers: { Location: "An address of the app.", "Set-Cookie": "Ends the cookie of the sign-in." },
     },
   },
   reply: noBody,
-  async handle({ query, cookie, rpc }, { services, appUrl }) {
+  refused: ({ code }, deps) => redirect(302, failedPage(deps, code)),
+  async handle({ query, cookie, rpc }, { services }) {
     const { error_description: errorDescription, ...rest } = query;
     const wanted = { ...rest, errorDescription, cookie: cookie ?? "" };
-    try {
-      const done = await services.ssoLogins.finishSsoLogin(wanted, await rpc());
-      return redirect(302, done.location, cookieLine(done.setCookie));
-    } catch {
-      // Identity is unavailable: the browser gets a redirect, not JSON. The failure is in identity's log and in the
-      // RPC's metrics.
-      return redirect(302, `${appUrl}/login?error=sso_error&reason=internal`);
-    }
+    const done = await services.ssoLogins.finishSsoLogin(wanted, await rpc());
+    return redirect(302, done.location, cookieLine(done.setCookie));
   },
 });
+
+/** A response of 1 MiB in base64, with its line breaks and a form's escapes. */
+const acsLimitBytes = 2 * 1024 * 1024;
+/** The states of our round trips. */
+const relayStateForm = /[\w-]{1,64}/;
 
 const acs = route({
   ...open,
   method: "POST",
   path: "/sso/saml/acs",
   form: true,
-  bodyLimitBytes: 192 * 1024,
+  bodyLimitBytes: acsLimitBytes,
   summary: "Address to which the browser posts a SAML identity provider's response",
-  description: "The form of the HTTP-POST binding: `SAMLResponse` and `RelayState`, each once.",
+  description:
+    "The form of the HTTP-POST binding: `SAMLResponse` (at most 1 MiB of XML) and `RelayState`, each once. A response that is too large is redirected, " +
+    "too, and its attempt names the size.",
   body: z.object({
     SAMLResponse: z.string().catch("").default("").meta({ description: "Base64." }),
     RelayState: anyText(64),
@@ -175,19 +192,27 @@ const acs = route({
   status: 303,
   answers: {
     303: {
-      description: "To the callback with a one-time handle, or to `/login?error=sso_error&reason=<reason>` of the app",
+      description:
+        "To the callback with a one-time handle, or to `/login?error=sso_error&reason=<reason>&attempt=<id>` of the app",
       headers: { Location: "An address of ours or of the app." },
     },
   },
   reply: noBody,
-  async handle({ body, rpc }, { services, appUrl }) {
-    const wanted = { samlResponse: body.SAMLResponse, relayState: body.RelayState };
-    try {
-      return redirect(303, (await services.ssoLogins.receiveSamlResponse(wanted, await rpc())).location);
-    } catch {
-      // As at the callback, the browser gets a redirect, not JSON.
-      return redirect(303, `${appUrl}/login?error=sso_error&reason=internal`);
+  async refused({ code, ends, rpc }, deps) {
+    const relayState = ends?.formField("RelayState", relayStateForm) ?? null;
+    if (code !== "payload_too_large" || ends === null || relayState === null) {
+      return redirect(303, failedPage(deps, code));
     }
+    const wanted = { relayState, formBytes: ends.bytes, formLimitBytes: acsLimitBytes };
+    try {
+      return redirect(303, (await deps.services.ssoLogins.receiveSamlResponse(wanted, await rpc())).location);
+    } catch (failure) {
+      return redirect(303, failedPage(deps, publicError(failure).code));
+    }
+  },
+  async handle({ body, rpc }, { services }) {
+    const wanted = { samlResponse: body.SAMLResponse, relayState: body.RelayState };
+    return redirect(303, (await services.ssoLogins.receiveSamlResponse(wanted, await rpc())).location);
   },
 });
 

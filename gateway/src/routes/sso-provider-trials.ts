@@ -54,6 +54,23 @@ const test = route({
   },
 });
 
+const attempt = z
+  .object({
+    id: idOut,
+    providerId: idOut,
+    kind: z.enum(["login", "link"]),
+    outcome: z.enum(["success", "failure"]),
+    step: z.string().meta({ description: "The last check that was made." }),
+    reason: z.string().nullable(),
+    detail: z.string().nullable().meta({ description: "What was found and what was expected, for administrators." }),
+    email: z.string().nullable(),
+    ipAddress: z.string().nullable(),
+    userAgent: z.string().nullable(),
+    requestId: z.string().nullable(),
+    createdAt: timeOut,
+  })
+  .meta({ id: "SsoAttempt" });
+
 const attempts = route({
   method: "GET",
   path: "/sso/providers/:id/attempts",
@@ -62,24 +79,7 @@ const attempts = route({
   summary: "The newest 50 sign-ins through a provider, with the check that ended them",
   params: idParams,
   query: listQuery,
-  reply: z.object({
-    data: z.array(
-      z.object({
-        id: idOut,
-        kind: z.enum(["login", "link"]),
-        outcome: z.enum(["success", "failure"]),
-        step: z.string().meta({ description: "The last check that was made." }),
-        reason: z.string().nullable(),
-        detail: z.string().nullable(),
-        email: z.string().nullable(),
-        ipAddress: z.string().nullable(),
-        userAgent: z.string().nullable(),
-        requestId: z.string().nullable(),
-        createdAt: timeOut,
-      }),
-    ),
-    pagination,
-  }),
+  reply: z.object({ data: z.array(attempt), pagination }),
   errors: ["sso_provider_not_found"],
   async handle({ params, query, rpc }, { services }) {
     const reply = await services.ssoProviders.listSsoAttempts({ id: params.id, page: pageOf(query) }, await rpc());
@@ -87,4 +87,33 @@ const attempts = route({
   },
 });
 
-export const ssoProviderTrialRoutes: readonly Route[] = [test, attempts];
+const allAttempts = route({
+  method: "GET",
+  path: "/sso/attempts",
+  access: read,
+  tag,
+  summary: "The newest sign-ins through all accessible providers, 50 of each",
+  query: listQuery,
+  reply: z.object({ data: z.array(attempt), pagination }),
+  async handle({ query, rpc }, { services }) {
+    const reply = await services.ssoProviders.listSsoAttempts({ page: pageOf(query) }, await rpc());
+    return { data: reply.attempts.map(attemptOf), pagination: paginationOf(reply.page) };
+  },
+});
+
+const oneAttempt = route({
+  method: "GET",
+  path: "/sso/attempts/:id",
+  access: read,
+  tag,
+  summary: "One sign-in, by the id that its user was shown",
+  description: "The id is `attempt` in the address of the sign-in page. The newest 50 of each provider are kept.",
+  params: idParams,
+  reply: attempt,
+  errors: ["sso_attempt_not_found"],
+  async handle({ params, rpc }, { services }) {
+    return attemptOf((await services.ssoProviders.getSsoAttempt(params, await rpc())).attempt);
+  },
+});
+
+export const ssoProviderTrialRoutes: readonly Route[] = [test, attempts, allAttempts, oneAttempt];

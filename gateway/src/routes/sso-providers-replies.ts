@@ -36,9 +36,11 @@ export function certificateOf(message: SamlCertificate): z.input<typeof certific
   };
 }
 
-export function attemptOf(message: SsoAttempt) {
+export function attemptOf(message: SsoAttempt | undefined) {
+  if (!message) throw new Error("identity answered without an attempt");
   return {
     id: message.id,
+    providerId: message.providerId,
     kind: z.enum(["login", "link"]).parse(message.kind),
     outcome: z.enum(["success", "failure"]).parse(message.outcome),
     step: message.step,

@@ -44,6 +44,15 @@ describe("the route table", () => {
     }
   });
 
+  it("answers a browser that comes from elsewhere with a redirect, whatever is wrong", () => {
+    const pages = routes.filter(({ status, refused }) => (status === 302 || status === 303) && refused === undefined);
+    expect(pages.map(keyOfRoute).sort()).toEqual([
+      // 404 with the error body where there is no provider, and no round trip that a redirect could end.
+      "GET /api/v1/sso/login/:",
+      "GET /api/v1/sso/login/partner/:",
+    ]);
+  });
+
   it("names the audit row of every change that an authenticated caller makes, and so of its refusal", () => {
     const without = routes.filter(({ method, access, audit }) => method !== "GET" && access.auth !== "none" && !audit);
     expect(without.map(keyOfRoute).sort()).toEqual(

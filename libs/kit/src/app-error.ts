@@ -92,6 +92,7 @@ export const errorCodes = [
   "sso_not_configured",
   "sso_provider_not_found",
   "sso_domain_not_found",
+  "sso_attempt_not_found",
   "sso_incomplete_provider",
   "sso_discovery_failed",
   "sso_required",

@@ -9,6 +9,7 @@ import { type TenancyDevices, tenancyDevices } from "./clients/tenancy-devices.t
 import { appUrl, forgotLimits, loginLimits, publicUrl, type settings } from "./config.ts";
 import { type AccessTokens, accessTokens } from "./crypto/access-tokens.ts";
 import { type Passwords, passwords } from "./crypto/passwords.ts";
+import { ResponseVerifier } from "./crypto/saml/response-verifier.ts";
 import { type StateCookies, stateCookies } from "./crypto/sso-state.ts";
 import { type MailQueue, mailQueue } from "./emits/mail-queue.ts";
 import type { AttemptLimit, LoginLimits } from "./rules/attempt-limit.ts";
@@ -83,6 +84,7 @@ export type SsoDeps = KeyDeps & {
   /** Signing keys of providers. */
   keys: KeySets;
   txt: TxtRecords;
+  responses: ResponseVerifier;
   own: OwnAddresses;
   /** Where people are sent back to, without a trailing slash. */
   appUrl: string;
@@ -166,6 +168,8 @@ export function identityDeps({ db, config, process, learnTenants }: Context) {
   const exceptions = parseExceptions(config.EGRESS_TEST_EXCEPTIONS, config.NODE_ENV);
   const egress = openEgress({ profile: "sso", exceptions });
   process.onStop("identity providers", () => egress.close());
+  const responses = new ResponseVerifier();
+  process.onStop("SAML responses", () => responses.close());
   const sso: SsoDeps = {
     ...keys,
     system: systemCaller("identity"),
@@ -176,6 +180,7 @@ export function identityDeps({ db, config, process, learnTenants }: Context) {
     judge: (address) => void judgeUrl(address, exceptions),
     keys: keySets({ max: 500 }),
     txt: txtRecords(config.SSO_DNS_SERVERS),
+    responses,
     appUrl: appUrl(config),
     isHosted: config.IS_HOSTED,
     ...ssoAddresses(url, encryptionKeys(config), config.NODE_ENV),

@@ -23,6 +23,7 @@ const sentences: Readonly<Record<string, string>> = {
   user_disabled: `Your account is disabled. ${askAdministrator}`,
   tenant_inactive: "Your organization is not active.",
   default_role_invalid: `Accounts cannot be created at the moment. ${askAdministrator}`,
+  busy: "Too many people sign in at the moment. Start again in a minute.",
   internal: "Something went wrong on our side. Start again in a moment.",
   email_mismatch: "The identity provider knows you by another e-mail address.",
   identity_in_use: "This identity is linked to another account.",
@@ -31,3 +32,14 @@ const sentences: Readonly<Record<string, string>> = {
 
 export const ssoReasonSentence = (reason: string): string =>
   (Object.hasOwn(sentences, reason) ? sentences[reason] : null) ?? "The sign-in through the identity provider failed.";
+
+const uuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
+
+/**
+ * What a failed sign-in is looked up by, from the address of the page; null when it names none, or anything else than
+ * an id: whoever made the address would write on our page.
+ */
+export function attemptIn(address: URLSearchParams): string | null {
+  const id = address.get("attempt") ?? "";
+  return uuid.test(id) ? id : null;
+}

@@ -2,7 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import { errorCodes } from "@muster/kit";
 import { failureSentence, waiting } from "./failure-sentence.ts";
 import { linkToken } from "./link-token.ts";
-import { ssoReasonSentence } from "./sso-reasons.ts";
+import { attemptIn, ssoReasonSentence } from "./sso-reasons.ts";
 
 describe("the sentence of a failure", () => {
   it.each([
@@ -42,4 +42,13 @@ describe("the token of a mail's link", () => {
 
 it("an unknown reason has a sentence, too", () => {
   expect(ssoReasonSentence("toString")).toBe("The sign-in through the identity provider failed.");
+});
+
+it.each([
+  ["attempt=0198b1de-0000-7000-8000-000000000001", "0198b1de-0000-7000-8000-000000000001"],
+  ["attempt=call+0800-EVIL", null],
+  ["attempt=0198b1de-0000-7000-8000-000000000001%20call%200800", null],
+  ["", null],
+])("the id of a failed sign-in in %j is %j", (address, id) => {
+  expect(attemptIn(new URLSearchParams(address))).toBe(id);
 });

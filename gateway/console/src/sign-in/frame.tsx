@@ -58,6 +58,15 @@ export function Problem({ children }: { children: ReactNode }) {
   );
 }
 
+/** What an administrator looks a failed sign-in up by. */
+export function AttemptId({ id }: { id: string | null }) {
+  return id === null ? null : (
+    <p className={styles.hint}>
+      Your administrator finds the cause under <code>{id}</code>.
+    </p>
+  );
+}
+
 export function Note({ children }: { children: ReactNode }) {
   return (
     <p role="status" className={styles.note}>

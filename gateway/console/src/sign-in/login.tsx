@@ -2,8 +2,8 @@ import { useEffect, useState } from "react";
 import { call, type Failure } from "../api/call.ts";
 import { noteSession } from "../api/signed-in-mark.ts";
 import { failureSentence } from "../rules/failure-sentence.ts";
-import { ssoReasonSentence } from "../rules/sso-reasons.ts";
-import { Frame, Note, Problem } from "./frame.tsx";
+import { attemptIn, ssoReasonSentence } from "../rules/sso-reasons.ts";
+import { AttemptId, Frame, Note, Problem } from "./frame.tsx";
 import { PasswordForm, type SignInReply } from "./password-form.tsx";
 import { SecondFactor } from "./second-factor.tsx";
 import styles from "./sign-in.module.css";
@@ -84,6 +84,7 @@ export function Login({ arrival: { ssoCode, wasBegunHere, next } }: { arrival: A
     <Frame title="Sign in" branding={context.branding}>
       {note && problem === null ? <Note>{note}</Note> : null}
       <Problem>{problem}</Problem>
+      <AttemptId id={problem === null ? null : attemptIn(parameters)} />
       {sso ? (
         <button type="button" className="primary" onClick={() => beginSso(sso.loginUrl, next)}>
           Continue with {sso.name}

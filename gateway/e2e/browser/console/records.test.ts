@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { expect } from "@jest/globals";
 import { until } from "@muster/testing";
 import { agentMaker } from "../../support/agent-maker.ts";
@@ -264,7 +265,7 @@ inChromium("records in the console", (visit) => {
   visit("each reason for which an identity provider's sign-in may fail has its own sentence", async (visitor) => {
     const { page } = visitor;
     const reasons = ["session_expired", "token_invalid", "email_unverified", "domain_not_verified", "link_required"];
-    const more = ["invite_required", "user_disabled", "tenant_inactive", "no_org_access", "invalid_callback"];
+    const more = ["invite_required", "user_disabled", "tenant_inactive", "no_org_access", "invalid_callback", "busy"];
     const said = new Set<string>();
     for (const reason of [...reasons, ...more]) {
       await visitor.open(`/login?error=sso_error&reason=${reason}`, "Sign in");
@@ -276,6 +277,9 @@ inChromium("records in the console", (visit) => {
       said.add(sentence);
     }
     expect(said.size).toBe(reasons.length + more.length);
+    const attempt = randomUUID();
+    await visitor.open(`/login?error=sso_error&reason=busy&attempt=${attempt}`, "Sign in");
+    await page.getByText(`Your administrator finds the cause under ${attempt}.`).waitFor();
     await visitor.open("/login?error=sso_error&reason=%3Cb%3E", "Sign in");
     await page.getByText("The sign-in through the identity provider failed.").waitFor();
     await visitor.expectAccessible();

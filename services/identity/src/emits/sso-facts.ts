@@ -59,6 +59,7 @@ export type TripEnd = {
 
 /**
  * Records a round trip's outcome for the provider's administrators; a failure is audited, once per reason and minute.
+ * Resolves to the id of the attempt.
  */
 export async function noteTripEnd(
   tx: Tx,
@@ -66,11 +67,12 @@ export async function noteTripEnd(
   provider: ProviderRow,
   { kind, step, reason, detail, email }: TripEnd,
   now: Date,
-): Promise<void> {
+): Promise<string> {
+  const id = uuidv7(now.getTime());
   const outcome = reason === null ? "success" : "failure";
   signIns.inc({ type: provider.type, outcome, reason: reason ?? "" });
   await insertAttempt(tx, {
-    id: uuidv7(now.getTime()),
+    id,
     provider_id: provider.id,
     partner_id: provider.partner_id,
     org_id: provider.org_id,
@@ -85,7 +87,7 @@ export async function noteTripEnd(
     request_id: meta.requestId,
     created_at: now,
   });
-  if (reason === null || !(await countRefusal(tx, provider.id, `user.login.failed/${reason}`, now))) return;
+  if (reason === null || !(await countRefusal(tx, provider.id, `user.login.failed/${reason}`, now))) return id;
   tx.emit(
     auditEvent(
       "identity",
@@ -102,6 +104,7 @@ export async function noteTripEnd(
       now,
     ),
   );
+  return id;
 }
 
 /** A round trip that ended before its provider was known. */

@@ -102,5 +102,6 @@ export function attemptMessage(row: AttemptRow): SsoAttempt {
     userAgent: row.user_agent ?? "",
     requestId: row.request_id ?? "",
     createdAt: timestampFromDate(row.created_at),
+    providerId: row.provider_id,
   });
 }

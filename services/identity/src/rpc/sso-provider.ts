@@ -14,7 +14,7 @@ import { missingOf } from "../rules/sso/endpoints.ts";
 import { ssoPresets } from "../rules/sso/presets.ts";
 import { hasOtherSubjects, type ProviderRow } from "../rules/sso/provider.ts";
 import { newProviderFields, providerChange, requireChange } from "../rules/sso/provider-fields.ts";
-import { listAttempts } from "../store/sso/attempts.ts";
+import { findAttempt, listAttempts } from "../store/sso/attempts.ts";
 import { deleteLinksOf } from "../store/sso/identities.ts";
 import {
   countProviders,
@@ -206,9 +206,17 @@ export function ssoProviderService(deps: SsoDeps): ServiceImpl<typeof SsoProvide
     async listSsoAttempts({ id, page }, handler) {
       const context = callContext(handler);
       requireReader(context);
-      const { id: providerId } = await reach(context, id);
+      const providerId = id === "" ? null : (await reach(context, id)).id;
       const { rows, info } = await listAttempts(db, context, providerId, clampPage(page ?? {}));
       return { attempts: rows.map(attemptMessage), page: info };
+    },
+
+    async getSsoAttempt({ id }, handler) {
+      const context = callContext(handler);
+      requireReader(context);
+      const row = isUuid(id) ? await findAttempt(db, context, id) : null;
+      if (!row) throw new AppError("sso_attempt_not_found", "Sign-in not found");
+      return { attempt: attemptMessage(row) };
     },
   };
 }

@@ -20,19 +20,25 @@ import { areSingleKeysOn, setSingleKeys } from "../../parts/shortcuts.ts";
 import { FailureState, Loading, Said } from "../../parts/states.tsx";
 import { chooseZone, chosenZone, Instant, Time } from "../../parts/time.tsx";
 import { useWrite } from "../../parts/use-write.ts";
-import { ssoReasonSentence } from "../../rules/sso-reasons.ts";
+import { attemptIn, ssoReasonSentence } from "../../rules/sso-reasons.ts";
 import { LinkedProviders } from "./linked-providers.tsx";
 
 /** The user's own account: name, second factors, password, sessions, and settings of this browser. */
 export function Profile() {
   const parameters = new URLSearchParams(location.search);
   const linkError = parameters.get("ssoLinkError");
+  const attempt = attemptIn(parameters);
   const [areKeysOn, setKeysOn] = useState(areSingleKeysOn);
   return (
     <>
       <PageTitle title="Profile" />
       <Said>{parameters.has("ssoLinked") ? "Your account is linked with the identity provider." : null}</Said>
       {linkError ? <p role="alert">Not linked. {ssoReasonSentence(linkError)}</p> : null}
+      {linkError && attempt ? (
+        <p className="soft">
+          An administrator finds the cause under <code>{attempt}</code>.
+        </p>
+      ) : null}
       <Account />
       <Factors />
       <LinkedProviders />

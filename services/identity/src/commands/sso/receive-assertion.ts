@@ -1,12 +1,13 @@
 import { createHash, randomBytes } from "node:crypto";
-import { type CallContext, systemCaller } from "@muster/kit";
+import { type CallContext, clientNetwork, systemCaller } from "@muster/kit";
 import type { SsoDeps } from "../../deps.ts";
 import { tokenHash } from "../../rules/opaque-token.ts";
 import type { Claimed } from "../../rules/sso/claims.ts";
 import { type ProviderRow, tenantOf } from "../../rules/sso/provider.ts";
 import { RoundTripEnded } from "../../rules/sso/reasons.ts";
 import type { AssertionFacts } from "../../rules/sso/saml/assertion-fault.ts";
-import { SamlRefused } from "../../rules/sso/saml/refused.ts";
+import { responseLimits } from "../../rules/sso/saml/byte-limits.ts";
+import { SamlRefused, SamlStatus } from "../../rules/sso/saml/refused.ts";
 import { contextSaysMfa, profileOf, samlPerson } from "../../rules/sso/saml/saml-person.ts";
 import { loginSecretsPlace } from "../../store/sealed-columns.ts";
 import { endUnanswered, findLogin, insertAssertion, keepAssertion, type LoginRow } from "../../store/sso/logins.ts";
@@ -17,6 +18,9 @@ import { failedTrip, type KnownTrip, unchangedProvider, usableStatuses } from ".
 
 /** The sealed result that waits for the browser with the handle. */
 export type KeptAssertion = { claimed: Claimed; mfa: boolean; profile: Record<string, unknown> };
+
+/** The form as the gateway read it; of one beyond its limit the relay state and the size. */
+export type Posted = { samlResponse: string; relayState: string; formBytes: number; formLimitBytes: number };
 
 /** Longer than any assertion counts: its sign-in lives for ten minutes. */
 const replayMs = 20 * 60_000;
@@ -29,8 +33,9 @@ const replayMs = 20 * 60_000;
 export async function receiveAssertion(
   deps: SsoDeps,
   context: CallContext,
-  { samlResponse, relayState }: { samlResponse: string; relayState: string },
+  request: Posted,
 ): Promise<{ location: string }> {
+  const { relayState } = request;
   const stateHash = tokenHash(relayState);
   const trip: KnownTrip = { step: "consume", stateHash, login: null, provider: null, email: null };
   try {
@@ -39,7 +44,8 @@ export async function receiveAssertion(
     const provider = await unchangedProvider(deps, login);
     trip.provider = provider;
     trip.step = "assertion";
-    const facts = await factsOf(deps, provider, login, samlResponse);
+    requireWhole(request);
+    const facts = await factsOf(deps, context, provider, login, request.samlResponse);
     const handle = await keep(deps, context, stateHash, login, provider, facts);
     const query = new URLSearchParams({ state: relayState, saml: handle });
     return { location: `${deps.own.callbackUrl}?${query}` };
@@ -73,8 +79,15 @@ async function livingLogin({ db, now }: SsoDeps, stateHash: Buffer, state: strin
   return login;
 }
 
+function requireWhole({ formBytes, formLimitBytes }: Posted): void {
+  if (formBytes === 0) return;
+  const limits = `at most ${formLimitBytes} are accepted, for a response of at most ${responseLimits.bytes}`;
+  throw new RoundTripEnded("assertion", "assertion_invalid", `the posted form has ${formBytes} bytes, ${limits}`);
+}
+
 async function factsOf(
   deps: SsoDeps,
+  context: CallContext,
   provider: ProviderRow,
   login: LoginRow,
   samlResponse: string,
@@ -82,9 +95,10 @@ async function factsOf(
   if (provider.type !== "saml" || login.request_id === null) {
     throw new RoundTripEnded("assertion", "invalid_callback", "the provider does not sign in by SAML");
   }
-  const { SamlStatus, verifyResponse } = await import("../../crypto/saml/verify-response.ts");
+  const network = clientNetwork(context.meta.clientAddress);
   try {
-    return verifyResponse(samlResponse, samlVerification(deps, provider, login.request_id, deps.now()));
+    const verification = samlVerification(deps, provider, login.request_id, deps.now());
+    return await deps.responses.verify(samlResponse, verification, network);
   } catch (error) {
     if (error instanceof SamlStatus) throw new RoundTripEnded("idp_error", "idp_error", error.status, { cause: error });
     if (!(error instanceof SamlRefused)) throw error;

@@ -70,8 +70,9 @@ function attributesOf(assertion: XmlElement): Map<string, string[]> {
   for (const statement of childrenNamed(assertion, "assertion", "AttributeStatement")) {
     for (const each of childrenNamed(statement, "assertion", "Attribute")) {
       const name = attribute(each, "Name") ?? "";
-      const values = childrenNamed(each, "assertion", "AttributeValue").flatMap((value) => textsIn(value));
-      found.set(name, [...(found.get(name) ?? []), ...values]);
+      const texts = found.get(name) ?? [];
+      if (texts.length === 0) found.set(name, texts);
+      for (const value of childrenNamed(each, "assertion", "AttributeValue")) texts.push(...textsIn(value));
     }
   }
   return found;

@@ -14,6 +14,8 @@ import {
 } from "./xml.ts";
 
 const enveloped = `${ns.signature}enveloped-signature`;
+/** The canonicaliser looks up each of them at every element. */
+const maxPrefixes = 64;
 
 /**
  * The bytes of an assertion that its own signature covers: canonical, without the signature. All values of the
@@ -83,5 +85,8 @@ function prefixesOf(method: XmlElement): string[] {
   if (more.length > 0 || !isElement(list, "exclusive", "InclusiveNamespaces") || childrenOf(list).length > 0) {
     throw new SamlRefused("the signature's canonicalisation is not accepted");
   }
-  return (attribute(list, "PrefixList") ?? "").split(/[\t\n\r ]+/).filter((prefix) => prefix !== "");
+  const prefixes = (attribute(list, "PrefixList") ?? "").split(/[\t\n\r ]+/).filter((prefix) => prefix !== "");
+  const distinct = [...new Set(prefixes)];
+  if (distinct.length <= maxPrefixes) return distinct;
+  throw new SamlRefused(`the signature names ${distinct.length} prefixes, at most ${maxPrefixes} are accepted`);
 }

@@ -1,9 +1,8 @@
 import { type KeyObject, X509Certificate } from "node:crypto";
-import { histogram } from "@muster/kit";
 import type { StoredCertificate } from "../../rules/sso/provider.ts";
 import { type AssertionFacts, assertionFault, type Expected } from "../../rules/sso/saml/assertion-fault.ts";
 import { responseLimits } from "../../rules/sso/saml/byte-limits.ts";
-import { SamlRefused } from "../../rules/sso/saml/refused.ts";
+import { SamlRefused, SamlStatus } from "../../rules/sso/saml/refused.ts";
 import { decryptAssertion } from "./decrypt.ts";
 import { readAssertion } from "./read-assertion.ts";
 import { onlyAssertion } from "./shape.ts";
@@ -26,26 +25,6 @@ const parsing = { limits: responseLimits, validate: true };
  * `xs:string`.
  */
 const reading = { limits: responseLimits, validate: false };
-/** Characters of the base64 of as many bytes as are accepted, with line breaks. */
-const maxText = Math.ceil(responseLimits.bytes / 3) * 4 + 4_096;
-
-const took = histogram(
-  "muster_identity_saml_verification_duration_seconds",
-  "Duration of the verification of a SAML response, by outcome.",
-  ["outcome"],
-);
-
-/** The provider's response reports a failed authentication. */
-export class SamlStatus extends Error {
-  readonly status: string;
-
-  constructor(status: string) {
-    super(status);
-    this.name = "SamlStatus";
-    this.status = status;
-  }
-}
-
 export type Verification = {
   expected: Expected;
   certificates: readonly StoredCertificate[];
@@ -59,23 +38,29 @@ export type Verification = {
  * `SAMLResponse`. Throws SamlRefused, and SamlStatus when the provider reports a failed authentication.
  */
 export function verifyResponse(text: string, verification: Verification): AssertionFacts {
-  const began = performance.now();
-  let outcome = "refused";
-  try {
-    const facts = factsIn(responseBytes(text), verification);
-    outcome = "accepted";
-    return facts;
-  } finally {
-    took.observe({ outcome }, (performance.now() - began) / 1_000);
-  }
+  return factsIn(responseBytes(text), verification);
 }
 
 function responseBytes(text: string): Buffer {
-  const base64 = text.length > maxText ? "" : text.replaceAll(/\r?\n/g, "");
+  if (text === "") throw new SamlRefused("the form holds no SAMLResponse, or more than one");
+  const base64 = text.replaceAll(/\r?\n/g, "");
+  const size = Buffer.byteLength(base64, "base64");
+  const { bytes: most } = responseLimits;
+  if (size > most) throw new SamlRefused(`the response has ${size} bytes, at most ${most} are accepted`);
   const bytes = Buffer.from(base64, "base64");
-  if (base64 === "" || bytes.toString("base64") !== base64)
-    throw new SamlRefused("the response is not base64, or too long");
+  if (bytes.toString("base64") !== base64) throw new SamlRefused(`the response is not base64: ${base64Fault(base64)}`);
   return bytes;
+}
+
+function base64Fault(text: string): string {
+  const end = text.search(/={0,2}$/);
+  const at = text.slice(0, end).search(/[^A-Za-z0-9+/]/);
+  if (at >= 0) {
+    const code = (text.codePointAt(at) ?? 0).toString(16).toUpperCase().padStart(4, "0");
+    return `its character ${at + 1} is U+${code}`;
+  }
+  if (text.length % 4 !== 0) return `its ${text.length} characters are not whole groups of four`;
+  return "its last group is not canonical";
 }
 
 function factsIn(bytes: Buffer, { expected, certificates, decryption, now }: Verification): AssertionFacts {

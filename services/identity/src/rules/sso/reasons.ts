@@ -17,6 +17,7 @@ export const failureReasons = [
   "user_disabled",
   "tenant_inactive",
   "default_role_invalid",
+  "busy",
   "internal",
 ] as const;
 export type FailureReason = (typeof failureReasons)[number];

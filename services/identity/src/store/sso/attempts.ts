@@ -35,15 +35,26 @@ export async function insertAttempt(tx: Tx, a: AttemptRow): Promise<void> {
       SELECT id FROM sso_attempts WHERE provider_id = ${a.provider_id} ORDER BY created_at DESC, id DESC OFFSET ${kept})`);
 }
 
+const columns = sql`t.id, t.provider_id, t.partner_id, t.org_id, t.kind, t.outcome, t.step, t.reason, t.detail,
+  t.email, t.address, t.user_agent, t.request_id, t.created_at`;
+
+/** The newest sign-ins through a provider, or with null through all in the caller's sight. */
 export function listAttempts(
   db: Database,
   who: CallContext,
-  providerId: string,
+  providerId: string | null,
   page: Page,
 ): Promise<ListPage<AttemptRow>> {
-  const columns = sql`t.id, t.provider_id, t.partner_id, t.org_id, t.kind, t.outcome, t.step, t.reason, t.detail,
-    t.email, t.address, t.user_agent, t.request_id, t.created_at`;
-  const where = sql`t.provider_id = ${providerId}`;
+  const where = providerId === null ? sql`true` : sql`t.provider_id = ${providerId}`;
   const list = { table: sql`sso_attempts`, columns, where, sight: inPlaceSight(who.caller) };
   return readNewestPage<AttemptRow>(db, who, list, page);
+}
+
+/** One sign-in, or null when missing, dropped for newer ones, or out of the caller's sight. */
+export async function findAttempt(db: Database, who: CallContext, id: string): Promise<AttemptRow | null> {
+  const [row] = await db.read<AttemptRow>(
+    who,
+    sql`SELECT ${columns} FROM sso_attempts t WHERE t.id = ${id} AND ${inPlaceSight(who.caller)}`,
+  );
+  return row ?? null;
 }

@@ -11,3 +11,14 @@ export class SamlRefused extends Error {
     this.isUnknownKey = options.isUnknownKey ?? false;
   }
 }
+
+/** The provider's response reports a failed authentication. */
+export class SamlStatus extends Error {
+  readonly status: string;
+
+  constructor(status: string) {
+    super(status);
+    this.name = "SamlStatus";
+    this.status = status;
+  }
+}
