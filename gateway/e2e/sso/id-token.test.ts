@@ -97,6 +97,15 @@ describe("an ID token", () => {
     expect(await endWith(change)).toBe("token_invalid");
   });
 
+  it.each([
+    ["issuer", { iss: "https://evil.example.com" }, '"https://evil.example.com", expected "https://'],
+    ["audience", { aud: "another" }, '"another", expected "muster-0"'],
+  ])("of another %s is named in the attempt", async (_case, claims, found) => {
+    await endWith(signedBy(claims));
+    const { detail } = await lastAttempt(tenant.admin.api, provider.id);
+    expect(detail).toContain(found);
+  });
+
   it("of another provider's callback is refused", async () => {
     idp.become(newAccount());
     for (const iss of ["https://evil.example.com", ""]) {
@@ -104,7 +113,13 @@ describe("an ID token", () => {
       const url = new URL(callback);
       url.searchParams.set("iss", iss);
       expect(reasonOf(await visitor.get(url.href))).toBe("token_invalid");
-      expect(await lastAttempt(tenant.admin.api, provider.id)).toMatchObject({ step: "iss" });
+      expect(await lastAttempt(tenant.admin.api, provider.id)).toMatchObject({
+        step: "iss",
+        detail:
+          iss === ""
+            ? expect.stringContaining("names no issuer")
+            : `the callback names another issuer: "${iss}", expected "${idp.issuer}"`,
+      });
     }
   });
 

@@ -1,5 +1,6 @@
 import { type Egress, EgressRefused, failureOf, guardedFetch } from "@muster/egress";
 import { AppError } from "@muster/kit";
+import { quoted } from "../../rules/quoted.ts";
 import type { Discovered } from "../../rules/sso/provider.ts";
 
 /** Signatures that an ID token may have: asymmetric alone, never none. */
@@ -43,7 +44,11 @@ export async function discover(egress: Egress, issuer: string): Promise<Discover
   }
   const metadata = document as Record<string, unknown>;
   if (metadata.issuer !== issuer) {
-    throw discoveryFailed("issuer", "the discovery document names another issuer");
+    const found = typeof metadata.issuer === "string" ? quoted(metadata.issuer) : "none";
+    throw discoveryFailed(
+      "issuer",
+      `the discovery document names another issuer: ${found}, expected ${quoted(issuer)}`,
+    );
   }
   const found: Discovered = {
     authorizationUrl: textOf(metadata, "authorization_endpoint"),

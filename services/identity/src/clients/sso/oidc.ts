@@ -14,6 +14,7 @@ import {
   randomNonce,
   randomPKCECodeVerifier,
 } from "openid-client";
+import { quoted } from "../../rules/quoted.ts";
 import type { ClaimSource } from "../../rules/sso/claims.ts";
 import type { Discovered } from "../../rules/sso/provider.ts";
 import { RoundTripEnded } from "../../rules/sso/reasons.ts";
@@ -83,7 +84,8 @@ export async function redeem(
   { redirectUri, secrets }: { redirectUri: string; secrets: OidcSecrets },
 ): Promise<OidcAnswer> {
   if (callback.iss !== "" && callback.iss !== provider.issuer) {
-    throw new RoundTripEnded("iss", "token_invalid", "the callback names another issuer");
+    const found = `${quoted(callback.iss)}, expected ${quoted(provider.issuer)}`;
+    throw new RoundTripEnded("iss", "token_invalid", `the callback names another issuer: ${found}`);
   }
   if (callback.iss === "" && provider.endpoints.sendsIss) {
     throw new RoundTripEnded("iss", "token_invalid", "the callback names no issuer, which this provider always does");
@@ -183,13 +185,23 @@ function kidOf(text: string): string | null {
   }
 }
 
+/** What an ID token said in place of the issuer or the audience; other claims may be secrets of the sign-in. */
+function mismatchIn(cause: unknown): string {
+  const { claim, claims, expected } = (cause ?? {}) as { claim?: unknown; claims?: unknown; expected?: unknown };
+  if ((claim !== "iss" && claim !== "aud") || typeof claims !== "object" || claims === null) return "";
+  const found = JSON.stringify((claims as Record<string, unknown>)[claim]) ?? "nothing";
+  return typeof expected === "string"
+    ? `: ${found.slice(0, 300)}, expected ${quoted(expected)}`
+    : `: ${found.slice(0, 300)}`;
+}
+
 /** The failure in terms of the libraries and the provider's error code; neither contains tokens or codes. */
 function detailOf(error: unknown): string {
   const parts: string[] = [];
   for (let at: unknown = error; at instanceof Error && parts.length < 4; at = at.cause) {
     const { error: code, error_description: said } = at as { error?: unknown; error_description?: unknown };
     const told = [code, said].filter((each) => typeof each === "string").join(": ");
-    parts.push(told === "" ? at.message : `${at.message} (${told})`);
+    parts.push(told === "" ? `${at.message}${mismatchIn(at.cause)}` : `${at.message} (${told})`);
   }
   return (parts.join(" ← ") || reasonOf(error)).slice(0, 1_000);
 }

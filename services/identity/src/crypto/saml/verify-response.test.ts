@@ -573,10 +573,23 @@ describe("an assertion of another sign-in is refused", () => {
   const conditions = (content: string, { from = minutes(-1), to = minutes(5) } = {}) =>
     `<saml:Conditions NotBefore="${from}" NotOnOrAfter="${to}">${content}</saml:Conditions>`;
   it.each<[string, () => string, RegExp]>([
-    ["of another issuer", () => responseWith({ issuer: "https://other.example" }), /another identity provider/],
+    [
+      "of another issuer",
+      () => responseWith({ issuer: "https://other.example" }),
+      /another identity provider: "https:\/\/other.example", expected "https:\/\/idp.example\/metadata"/,
+    ],
     ["from the future", () => responseWith({ issueInstant: minutes(2) }), /from the future/],
     ["eleven minutes and more old", () => responseWith({ issueInstant: minutes(-12) }), /older than 10/],
-    ["of a local time", () => responseWith({ issueInstant: "2026-03-01T12:00:00" }), /from the future/],
+    [
+      "of a local time",
+      () => responseWith({ issueInstant: "2026-03-01T12:00:00" }),
+      /IssueInstant must be in UTC and end in Z/,
+    ],
+    [
+      "of a time with an offset",
+      () => responseWith({ issueInstant: "2026-03-01T12:00:00+00:00" }),
+      /end in Z.*: "2026-03-01T12:00:00\+00:00"$/,
+    ],
     [
       "for another address",
       () => responseWith({ confirmation: bearerOf(confirmationData({ Recipient: "https://other.example/acs" })) }),
@@ -585,7 +598,7 @@ describe("an assertion of another sign-in is refused", () => {
     [
       "for no address",
       () => responseWith({ confirmation: bearerOf(confirmationData({ Recipient: "" })) }),
-      /another address/,
+      /confirmation has no Recipient/,
     ],
     [
       "of another request",
@@ -595,7 +608,7 @@ describe("an assertion of another sign-in is refused", () => {
     [
       "of no request",
       () => responseWith({ confirmation: bearerOf(confirmationData({ InResponseTo: "" })) }),
-      /another request/,
+      /answers no request/,
     ],
     [
       "that is confirmed too late",
@@ -605,12 +618,12 @@ describe("an assertion of another sign-in is refused", () => {
     [
       "that is confirmed for ever",
       () => responseWith({ confirmation: bearerOf(confirmationData({ NotOnOrAfter: "" })) }),
-      /too late/,
+      /NotOnOrAfter of the subject's confirmation is missing/,
     ],
     [
       "that is confirmed later",
       () => responseWith({ confirmation: bearerOf(confirmationData({ NotBefore: minutes(-1) })) }),
-      /too late/,
+      /a NotBefore, which SAML forbids/,
     ],
     ["without a confirmation", () => responseWith({ confirmation: "" }), /no bearer/],
     [
@@ -647,7 +660,7 @@ describe("an assertion of another sign-in is refused", () => {
     [
       "that holds for ever",
       () => responseWith({ conditions: conditions(audience(expected.audience)).replace(/NotOnOrAfter="[^"]*"/, "") }),
-      /any more/,
+      /NotOnOrAfter of Conditions is missing/,
     ],
     ["without conditions", () => responseWith({ conditions: "" }), /one Conditions/],
     [
@@ -691,14 +704,14 @@ describe("an assertion of another sign-in is refused", () => {
 
   it.each<[string, Parameters<typeof responseXml>[1], RegExp]>([
     ["for another address", { attributes: { Destination: "https://other.example/acs" } }, /another address/],
-    ["for no address", { attributes: { Destination: "" } }, /another address/],
+    ["for no address", { attributes: { Destination: "" } }, /has no Destination/],
     ["to another request", { attributes: { InResponseTo: "_request-2" } }, /another request/],
-    ["that is unsolicited", { attributes: { InResponseTo: "" } }, /another request, or none/],
+    ["that is unsolicited", { attributes: { InResponseTo: "" } }, /no InResponseTo/],
     ["of another version", { attributes: { Version: "1.1" } }, /not of SAML 2.0/],
     [
       "of another issuer",
       { issuer: `<saml:Issuer xmlns:saml="${assertionNs}">https://other.example</saml:Issuer>` },
-      /another identity provider/,
+      /another identity provider: "https:\/\/other.example", expected/,
     ],
   ])("in a response %s", (_case, change, fault) => {
     expect(faultOf(responseXml(assertionIn(whole()), change))).toMatch(fault);

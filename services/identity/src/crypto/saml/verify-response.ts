@@ -1,4 +1,5 @@
 import { type KeyObject, X509Certificate } from "node:crypto";
+import { quoted } from "../../rules/quoted.ts";
 import type { StoredCertificate } from "../../rules/sso/provider.ts";
 import { type AssertionFacts, assertionFault, type Expected } from "../../rules/sso/saml/assertion-fault.ts";
 import { responseLimits } from "../../rules/sso/saml/byte-limits.ts";
@@ -89,13 +90,19 @@ function factsIn(bytes: Buffer, { expected, certificates, decryption, now }: Ver
 function requireEnvelope(root: XmlElement, { issuer, recipient, requestId }: Expected): void {
   if (!isElement(root, "protocol", "Response")) throw new SamlRefused("the document is no SAML response");
   if (attribute(root, "Version") !== "2.0") throw new SamlRefused("the response is not of SAML 2.0");
-  if (attribute(root, "Destination") !== recipient) throw new SamlRefused("the response is for another address");
-  if (attribute(root, "InResponseTo") !== requestId) {
-    throw new SamlRefused("the response answers another request, or none");
+  const destination = attribute(root, "Destination");
+  if (destination === null) throw new SamlRefused("the response has no Destination");
+  if (destination !== recipient) {
+    throw new SamlRefused(`the response is for another address: ${quoted(destination)}, expected ${quoted(recipient)}`);
   }
+  const answered = attribute(root, "InResponseTo");
+  if (answered === null) throw new SamlRefused("the response answers no request: it has no InResponseTo");
+  if (answered !== requestId) throw new SamlRefused("the response answers another request");
   const named = optionalChild(root, "assertion", "Issuer");
-  if (named !== null && textOf(named) !== issuer)
-    throw new SamlRefused("the response is from another identity provider");
+  if (named !== null && textOf(named) !== issuer) {
+    const found = `${quoted(textOf(named))}, expected ${quoted(issuer)}`;
+    throw new SamlRefused(`the response is from another identity provider: ${found}`);
+  }
   const codes = statusCodes(onlyChild(root, "protocol", "Status"));
   if (codes[0] !== success) throw new SamlStatus(codes.map((code) => code.split(":").at(-1)).join(", "));
 }

@@ -76,4 +76,53 @@ describe("the page after a sign-in", () => {
   ])("is / instead of %j", (wanted) => {
     expect(redirectPath(wanted)).toBe("/");
   });
+
+  const decoded = (path: string, times: number): string => {
+    let text = path;
+    for (let n = 0; n < times; n++) {
+      text = text.replaceAll(/%([0-7][\da-f])/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+    }
+    return text;
+  };
+  const encoded = (text: string, times: number): string =>
+    times === 0
+      ? text
+      : encoded(
+          text.replaceAll(/[^\w.]/g, (each) => `%${each.charCodeAt(0).toString(16).padStart(2, "0")}`),
+          times - 1,
+        );
+  const characters = ["\t", "\n", "\r", "\0", "\v", "\u001f", "\u007f", " ", "\\", "/"];
+
+  it("has neither another host nor a control character, however often a client decodes it", () => {
+    const wrong: string[] = [];
+    for (const first of characters) {
+      for (const second of ["", ...characters]) {
+        for (const times of [1, 2, 3]) {
+          const hidden = encoded(`${first}${second}`, times);
+          for (const wanted of [
+            `/${hidden}/evil.test`,
+            `/${hidden}evil.test`,
+            `/a/..${hidden}/evil.test`,
+            `/a?b=${hidden}c`,
+          ]) {
+            const path = redirectPath(wanted);
+            for (const again of [0, 1, 2, 3]) {
+              const read = decoded(path, again);
+              const host = URL.canParse(read, "https://app.test") ? new URL(read, "https://app.test").host : "none";
+              // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+              if (host !== "app.test" || /[\0-\u001f\u007f]/.test(read)) wrong.push(`${wanted} -> ${path}`);
+            }
+          }
+        }
+      }
+    }
+    expect([...new Set(wrong)]).toEqual([]);
+  });
+
+  it.each(["/%09/evil.test", "/%0a%2fevil.test", "/a%00", "/%2509/evil.test", "/a?b=%0d%0aSet-Cookie:a", "/%7f/a"])(
+    "is / instead of %s, which a second decoding turns into more",
+    (wanted) => {
+      expect(redirectPath(wanted)).toBe("/");
+    },
+  );
 });

@@ -1,3 +1,5 @@
+import { quoted } from "../../quoted.ts";
+
 /** The content of an assertion, times as it writes them. */
 export type AssertionFacts = {
   id: string;
@@ -49,47 +51,91 @@ const maxSubject = 1_024;
 const utc = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?Z$/;
 
 /** Milliseconds since 1970 of an xs:dateTime in UTC, as SAML wants them; NaN for anything else. */
-const timeOf = (text: string | null) => (text !== null && utc.test(text) ? Date.parse(text) : Number.NaN);
+const timeOf = (text: string) => (utc.test(text) ? Date.parse(text) : Number.NaN);
 
-/**
- * Why an assertion with a valid signature is refused, or null. NaN fails each comparison: an unreadable time counts as
- * out of its window.
- */
+/** Something else than what was expected. */
+const otherThan = (wanted: string, ...found: readonly string[]) => `${quoted(...found)}, expected ${quoted(wanted)}`;
+
+/** Why an assertion with a valid signature is refused, or null: a sentence that says what was found. */
 export function assertionFault(facts: AssertionFacts, expected: Expected, now: Date): string | null {
-  const isBefore = (text: string | null) => timeOf(text) <= now.getTime() + skewMs;
-  const isAfter = (text: string | null) => timeOf(text) > now.getTime() - skewMs;
-  const { conditions } = facts;
-  if (facts.version !== "2.0") return "the assertion is not of SAML 2.0";
-  if (facts.issuer !== expected.issuer) return "the assertion is from another identity provider";
-  if (!isBefore(facts.issueInstant)) return "the assertion is from the future";
-  if (!(timeOf(facts.issueInstant) > now.getTime() - skewMs - assertionLifeMs))
-    return "the assertion is older than 10 minutes";
-
-  const unidentified = subjectFault(facts, expected.subjectAttribute);
-  if (unidentified !== null) return unidentified;
-  const ours = facts.confirmations.filter(({ method }) => method === bearer);
-  if (ours.length === 0) return "the subject has no bearer confirmation";
-  if (!ours.some(({ recipient }) => recipient === expected.recipient)) return "the assertion is for another address";
-  const answers = ours.filter(
-    ({ recipient, inResponseTo }) => recipient === expected.recipient && inResponseTo === expected.requestId,
+  const clock = clockAt(now);
+  return (
+    originFault(facts, expected, clock) ??
+    subjectFault(facts, expected.subjectAttribute) ??
+    confirmationsFault(facts, expected, clock) ??
+    conditionsFault(facts, expected, clock) ??
+    statementsFault(facts, clock)
   );
-  if (answers.length === 0) return "the assertion answers another request, or none";
-  if (!answers.some(({ notBefore, notOnOrAfter }) => notBefore === null && isAfter(notOnOrAfter))) {
-    return "the assertion arrived too late";
-  }
+}
 
-  if (conditions.hasUnknown) return "the assertion has a condition that is not known";
-  if (conditions.notBefore !== null && !isBefore(conditions.notBefore)) return "the assertion does not hold yet";
-  if (!isAfter(conditions.notOnOrAfter)) return "the assertion does not hold any more";
-  if (conditions.audiences.length === 0) return "the assertion is for no audience";
-  if (!conditions.audiences.every((audience) => audience.includes(expected.audience))) {
-    return "the assertion is for another audience";
-  }
+/** Judges a time under its name, with the skew that clocks may have. */
+type Clock = {
+  now: number;
+  /** Why it is not in the past. */
+  began(name: string, text: string | null, otherwise: string): string | null;
+  /** Why it is not in the future. */
+  ends(name: string, text: string | null, otherwise: string): string | null;
+};
 
-  if (facts.statements.length === 0) return "the assertion says nothing of a sign-in";
-  const isOver = ({ sessionNotOnOrAfter: end }: { sessionNotOnOrAfter: string | null }) =>
-    end !== null && !isAfter(end);
-  return facts.statements.some(isOver) ? "the provider's own session has ended" : null;
+function clockAt(date: Date): Clock {
+  const now = date.getTime();
+  const judge = (holds: (ms: number) => boolean) => (name: string, text: string | null, otherwise: string) => {
+    if (text === null) return `${name} is missing`;
+    const ms = timeOf(text);
+    if (Number.isNaN(ms)) return `${name} must be in UTC and end in Z, as SAML writes times: ${quoted(text)}`;
+    return holds(ms) ? null : `${otherwise}: ${name} is ${text}, it is ${date.toISOString()}`;
+  };
+  return { now, began: judge((ms) => ms <= now + skewMs), ends: judge((ms) => ms > now - skewMs) };
+}
+
+function originFault({ version, issuer, issueInstant }: AssertionFacts, expected: Expected, clock: Clock) {
+  if (version !== "2.0") return `the assertion is not of SAML 2.0: ${quoted(version)}`;
+  if (issuer !== expected.issuer) {
+    return `the assertion is from another identity provider: ${otherThan(expected.issuer, issuer)}`;
+  }
+  const early = clock.began("IssueInstant", issueInstant, "the assertion is from the future");
+  if (early !== null) return early;
+  return timeOf(issueInstant) > clock.now - skewMs - assertionLifeMs
+    ? null
+    : `the assertion is older than 10 minutes: IssueInstant is ${issueInstant}`;
+}
+
+function confirmationsFault({ confirmations }: AssertionFacts, expected: Expected, clock: Clock): string | null {
+  const ours = confirmations.filter(({ method }) => method === bearer);
+  if (ours.length === 0) return "the subject has no bearer confirmation";
+  const named = ours.flatMap(({ recipient }) => recipient ?? []);
+  if (named.length === 0) return "the subject's confirmation has no Recipient";
+  const toUs = ours.filter(({ recipient }) => recipient === expected.recipient);
+  if (toUs.length === 0) return `the assertion is for another address: ${otherThan(expected.recipient, ...named)}`;
+  if (toUs.every(({ inResponseTo }) => inResponseTo === null)) return "the assertion answers no request";
+  const answers = toUs.filter(({ inResponseTo }) => inResponseTo === expected.requestId);
+  if (answers.length === 0) return "the assertion answers another request";
+  const faults = answers.map(({ notBefore, notOnOrAfter }) =>
+    notBefore !== null
+      ? "the subject's confirmation has a NotBefore, which SAML forbids"
+      : clock.ends("NotOnOrAfter of the subject's confirmation", notOnOrAfter, "the assertion arrived too late"),
+  );
+  return faults.includes(null) ? null : (faults[0] ?? null);
+}
+
+function conditionsFault({ conditions }: AssertionFacts, expected: Expected, clock: Clock): string | null {
+  const { notBefore, notOnOrAfter, audiences, hasUnknown } = conditions;
+  if (hasUnknown) return "the assertion has a condition that is not known";
+  const early =
+    notBefore === null ? null : clock.began("NotBefore of Conditions", notBefore, "the assertion does not hold yet");
+  const late = clock.ends("NotOnOrAfter of Conditions", notOnOrAfter, "the assertion does not hold any more");
+  if (early !== null || late !== null) return early ?? late;
+  if (audiences.length === 0) return "the assertion is for no audience";
+  const other = audiences.find((audience) => !audience.includes(expected.audience));
+  return other ? `the assertion is for another audience: ${otherThan(expected.audience, ...other)}` : null;
+}
+
+function statementsFault({ statements }: AssertionFacts, clock: Clock): string | null {
+  if (statements.length === 0) return "the assertion says nothing of a sign-in";
+  const faults = statements.map(({ sessionNotOnOrAfter: end }) =>
+    end === null ? null : clock.ends("SessionNotOnOrAfter", end, "the provider's own session has ended"),
+  );
+  return faults.find((fault) => fault !== null) ?? null;
 }
 
 /** Why the assertion does not identify one user for good, or null. */
@@ -99,10 +145,12 @@ function subjectFault({ nameId, attributes }: AssertionFacts, name: string | nul
     const [value, ...more] = attributes.get(name) ?? [];
     if (value === undefined) return `the assertion lacks the attribute ${name}, which identifies users here`;
     if (more.length > 0) return `the attribute ${name} has ${more.length + 1} values, and must have one`;
-    return hasLength(value) ? null : `the attribute ${name} must have 1 to 1024 characters`;
+    return hasLength(value) ? null : `the attribute ${name} must have 1 to ${maxSubject} characters, it has ${value.trim().length}`;
   }
   if (nameId === null) return "the subject has no NameID: let the provider send one, or set subjectAttribute";
-  if (!hasLength(nameId.value)) return "the NameID must have 1 to 1024 characters";
+  if (!hasLength(nameId.value)) {
+    return `the NameID must have 1 to ${maxSubject} characters, it has ${nameId.value.trim().length}`;
+  }
   if (nameId.format !== transient) return null;
   return "the NameID is transient: it does not identify the same user again; let the provider send another, or set subjectAttribute";
 }
