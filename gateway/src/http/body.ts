@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { memberText, validationError } from "@muster/kit";
+import { memberText, textFault, validationError } from "@muster/kit";
 import { EdgeError } from "../errors.ts";
 import type { Inbound } from "../inbound/headers.ts";
 import { overrunBytes, payloadTooLarge } from "./bodies.ts";
@@ -11,9 +11,6 @@ export const maxJsonDepth = 32;
 
 /** Pairs of a form that are read. */
 const maxFormPairs = 100;
-
-/** In Unicode mode only an unpaired half matches. */
-const loneSurrogate = /\p{Surrogate}/u;
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /** Whether the request announces a body (RFC 9112 section 6). */
@@ -128,7 +125,7 @@ function hasDoublesOnly(value: unknown, depth: number): boolean {
  * legitimate use.
  */
 function checkStorable(value: unknown, path: string, depth: number): void {
-  const problem = typeof value === "string" ? textProblem(value) : numberProblem(value);
+  const problem = typeof value === "string" ? textFault(value) : numberProblem(value);
   if (problem) throw path === "" ? validationError({}, [problem]) : validationError({ [path]: [problem] });
   if (typeof value !== "object" || value === null) return;
   if (depth > maxJsonDepth) throw validationError({}, [`Nested deeper than ${maxJsonDepth} levels`]);
@@ -137,7 +134,7 @@ function checkStorable(value: unknown, path: string, depth: number): void {
     return;
   }
   for (const key of Object.keys(value)) {
-    if (key === "__proto__" || textProblem(key)) throw validationError({}, ["A key of the body is not allowed"]);
+    if (key === "__proto__" || textFault(key)) throw validationError({}, ["A key of the body is not allowed"]);
     checkStorable((value as Record<string, unknown>)[key], path === "" ? key : `${path}.${key}`, depth + 1);
   }
 }
@@ -145,10 +142,4 @@ function checkStorable(value: unknown, path: string, depth: number): void {
 function numberProblem(value: unknown): string | null {
   const isBeyond = typeof value === "number" && !Number.isFinite(value);
   return isBeyond ? "Must be a number between -1.8e308 and 1.8e308" : null;
-}
-
-/** Why a text cannot be stored, or null. */
-export function textProblem(text: string): string | null {
-  if (text.includes("\0")) return "Must not contain NUL characters";
-  return loneSurrogate.test(text) ? "Must be well-formed Unicode" : null;
 }

@@ -62,3 +62,24 @@ describe("qb", () => {
     expect(toQuery(qb.raw("select ?::int", [1]))).toEqual({ text: "select $1::int", values: [1] });
   });
 });
+
+describe("a value that PostgreSQL cannot store", () => {
+  it("is a parameter without what is refused, alone, in a list, in JSON and in a statement that is spliced in", () => {
+    const json = '{"a\\u0000":"\\ud83d"}';
+    const inner = sql`${"c\0"}`;
+    expect(sql`SELECT ${"a\0"}, ${["b\0", "b"]}, ${json}::jsonb, ${[json]}::jsonb[], ${inner}`.values).toEqual([
+      "a\ufffd",
+      ["b\ufffd", "b"],
+      '{"a\\ufffd":"\\ufffd"}',
+      ['{"a\\ufffd":"\\ufffd"}'],
+      "c\ufffd",
+    ]);
+  });
+
+  it("is left as it is where it is no JSON, and values that can be stored are the same objects", () => {
+    const list = ["a", "\\u0000"];
+    const { values } = sql`SELECT ${list}, ${"\\u0000"}, ${Buffer.from("\0")}`;
+    expect(values[0]).toBe(list);
+    expect(values.slice(1)).toEqual(["\\u0000", Buffer.from("\0")]);
+  });
+});

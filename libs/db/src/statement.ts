@@ -1,3 +1,4 @@
+import { storableJson, storableText } from "@muster/kit";
 import type { Knex } from "knex";
 
 /** Text with `$1` placeholders and its values. */
@@ -13,11 +14,44 @@ const sources = new WeakMap<object, { strings: TemplateStringsArray; inserts: re
 /** Texts of templates without splices: all statements of one template share one string, whose hash V8 keeps. */
 const texts = new WeakMap<TemplateStringsArray, string>();
 
-/** A statement from a template: each `${value}` becomes a parameter, a nested sql`…` is spliced in as text. */
-export function sql(strings: TemplateStringsArray, ...inserts: readonly unknown[]): Query {
+/**
+ * A statement from a template: each `${value}` becomes a parameter, a nested sql`…` is spliced in as text. Texts, and
+ * JSON that is cast where it is inserted, are stored without what PostgreSQL refuses (`storableText`), wherever they came
+ * from.
+ */
+export function sql(strings: TemplateStringsArray, ...given: readonly unknown[]): Query {
+  const inserts = storableInserts(strings, given);
   const query = inserts.some(isSpliced) ? spliced(strings, inserts) : { text: textOf(strings), values: inserts };
   sources.set(query, { strings, inserts });
   return query;
+}
+
+/** The inserts themselves, unless one has to be changed. */
+function storableInserts(strings: TemplateStringsArray, given: readonly unknown[]): readonly unknown[] {
+  let changed: unknown[] | null = null;
+  for (let index = 0; index < given.length; index++) {
+    const value = given[index];
+    if (typeof value !== "string" && !Array.isArray(value)) continue;
+    const stored = storable(value, isJson.test(strings[index + 1] ?? ""));
+    if (stored === value) continue;
+    changed ??= [...given];
+    changed[index] = stored;
+  }
+  return changed ?? given;
+}
+
+const isJson = /^\s*::json/;
+
+function storable(value: unknown, isJsonText: boolean): unknown {
+  if (!isUnstorable(value, isJsonText)) return value;
+  if (Array.isArray(value)) return value.map((item) => storable(item, isJsonText));
+  return isJsonText ? storableJson(value as string) : storableText(value as string);
+}
+
+/** The encoder of the connection replaces halves of surrogate pairs in plain text; in JSON they are escapes. */
+function isUnstorable(value: unknown, isJsonText: boolean): boolean {
+  if (typeof value === "string") return value.includes("\0") || (isJsonText && value.includes("\\u"));
+  return Array.isArray(value) && value.some((item) => isUnstorable(item, isJsonText));
 }
 
 function isSpliced(insert: unknown): boolean {
@@ -76,5 +110,5 @@ function splice(strings: TemplateStringsArray, inserts: readonly unknown[], valu
 export function toQuery(statement: Statement): { text: string; values: unknown[] } {
   if ("text" in statement) return { text: statement.text, values: statement.values as unknown[] };
   const { sql: text, bindings } = statement.toSQL().toNative();
-  return { text, values: [...bindings] };
+  return { text, values: bindings.map((value) => storable(value, false)) };
 }

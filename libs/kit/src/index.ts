@@ -99,6 +99,7 @@ export {
   signNote,
 } from "./signed-note.ts";
 export { type SecretStrength, signingSecretFault, strengthOfSealed } from "./signing-secret.ts";
+export { storableJson, storableText, textFault } from "./storable.ts";
 export { isTimezone } from "./timezone.ts";
 export { busTls, type TlsFiles, type TlsMaterial, type TlsPaths, tlsFiles } from "./tls-files.ts";
 export {

@@ -1,6 +1,7 @@
 export { type Authenticator, softAuthenticator, type Twist } from "./authenticator.ts";
 export { callers } from "./callers.ts";
 export * from "./database.ts";
+export { foreignTextProblems, foreignTexts } from "./foreign-text.ts";
 export { type Listening, listening } from "./listening.ts";
 export { type MovingAddress, movingAddress } from "./moving-address.ts";
 export * from "./nats.ts";

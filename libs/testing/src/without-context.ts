@@ -2,6 +2,7 @@ import type { Database } from "@muster/db";
 import type { Caller } from "@muster/kit";
 import pg from "pg";
 import { type TestDatabase, testDatabase } from "./database.ts";
+import { foreignTextProblems } from "./foreign-text.ts";
 
 export type TableWithoutContext = {
   table: string;
@@ -86,8 +87,9 @@ export async function schemaProblems(
     await fillCommonTables(database, true);
     await asOwner(database, (owner) => owner.query(rows));
     const tables = await tablesWithoutContext(database);
+    const texts = await foreignTextProblems(database);
     const missing = commonTables.filter((name) => !tables.some(({ table }) => table === name));
-    return [...missing.map((name) => `${name} was not found`), ...contextProblems(tables)];
+    return [...missing.map((name) => `${name} was not found`), ...contextProblems(tables), ...texts];
   } finally {
     await database.drop();
   }

@@ -1,6 +1,6 @@
 import { isIPv4, isIPv6, SocketAddress } from "node:net";
 import { timestampDate } from "@bufbuild/protobuf/wkt";
-import { isUuid, zeroUuid } from "@muster/kit";
+import { isUuid, storableText, zeroUuid } from "@muster/kit";
 import type { AuditEvent } from "@muster/proto/muster/events/v1/audit_pb";
 
 export type ActorType = "user" | "api_key" | "agent" | "system";
@@ -108,7 +108,7 @@ function parseDetails(text: string): Record<string, unknown> {
 /** Whether `cleanValue` would change nothing. */
 function isClean(value: unknown, depth: number): boolean {
   if (depth > maxDepth) return false;
-  if (typeof value === "string") return wellFormed(value) === value;
+  if (typeof value === "string") return storableText(value) === value;
   if (typeof value === "number") {
     return Number.isFinite(value) && !Object.is(value, -0) && (!Number.isInteger(value) || Number.isSafeInteger(value));
   }
@@ -116,7 +116,7 @@ function isClean(value: unknown, depth: number): boolean {
   if (Array.isArray(value)) return value.every((item) => isClean(item, depth + 1));
   // Only own properties: JSON.parse creates no others, but `__proto__` may be among them.
   for (const key in value) {
-    if (key === "__proto__" || wellFormed(key) !== key) return false;
+    if (key === "__proto__" || storableText(key) !== key) return false;
     if (!isClean((value as Record<string, unknown>)[key], depth + 1)) return false;
   }
   return true;
@@ -125,7 +125,7 @@ function isClean(value: unknown, depth: number): boolean {
 /** Strings well-formed and without NUL (jsonb refuses both), unsafe integers as strings, depth bounded. */
 function cleanValue(value: unknown, depth: number): unknown {
   if (depth > maxDepth) throw new UnsealableError("details nested too deeply");
-  if (typeof value === "string") return wellFormed(value);
+  if (typeof value === "string") return storableText(value);
   if (typeof value === "number") {
     // JSON permits 1e400, which no double holds and no JSON serialiser can repeat.
     if (!Number.isFinite(value)) return String(value);
@@ -137,7 +137,7 @@ function cleanValue(value: unknown, depth: number): unknown {
   if (typeof value === "object" && value !== null) {
     const cleaned: Record<string, unknown> = {};
     for (const [key, item] of Object.entries(value)) {
-      const name = wellFormed(key);
+      const name = storableText(key);
       const cleanedItem = cleanValue(item, depth + 1);
       // Assigning it would set the prototype.
       if (name === "__proto__") Object.defineProperty(cleaned, name, { value: cleanedItem, ...ordinary });
@@ -157,15 +157,9 @@ function clampTime(claimed: Date, now: Date, details: Record<string, unknown>): 
   return new Date(Number.isNaN(ms) ? now.getTime() : Math.min(Math.max(ms, earliest), latest));
 }
 
-function wellFormed(text: string): string {
-  // Node 20 has toWellFormed; lone surrogates become U+FFFD, and so does NUL.
-  const whole = (text as string & { toWellFormed(): string }).toWellFormed();
-  return whole.includes("\u0000") ? whole.replaceAll("\u0000", "\ufffd") : whole;
-}
-
 /** Text that PostgreSQL and JSON keep as it is: at most `max` characters as PostgreSQL counts them (code points). */
 export function clean(text: string, max: number): string {
-  const whole = wellFormed(text);
+  const whole = storableText(text);
   return whole.length <= max ? whole : [...whole].slice(0, max).join("");
 }
 

@@ -6,6 +6,7 @@ import {
   contextProblems,
   databaseAs,
   fillCommonTables,
+  foreignTextProblems,
   type TestDatabase,
   tablesWithoutContext,
 } from "@muster/testing";
@@ -73,6 +74,10 @@ async function everythingSeen(db: TestDatabase["db"]): Promise<unknown[]> {
 describe("the store", () => {
   it("returns no row of any table, and permits no change, without a caller", async () => {
     expect(contextProblems(await tablesWithoutContext(database))).toEqual([]);
+  });
+
+  it("takes a stranger's text in every column", async () => {
+    expect(await foreignTextProblems(database)).toEqual([]);
   });
 
   it("returns nothing to a transaction without a tenant, whatever the query is", async () => {

@@ -1,12 +1,10 @@
-import { type FieldErrors, isTimezone, nameFault, validationError } from "@muster/kit";
+import { type FieldErrors, isTimezone, nameFault, textFault, validationError } from "@muster/kit";
 
 /** Bytes of a free-form object as JSON. */
 export const maxObjectBytes = 64 * 1024;
 const maxDepth = 32;
 // The unreserved characters of RFC 3986, beginning with a letter or digit: never "." or "..".
 const slugPattern = /^[A-Za-z0-9][A-Za-z0-9._~-]*$/;
-/** In Unicode mode only an unpaired half matches. */
-const loneSurrogate = /\p{Surrogate}/u;
 
 export type JsonObject = Record<string, unknown>;
 
@@ -44,7 +42,7 @@ export function checks(): Checks {
     errors[field] ??= [text];
   };
   const text = (field: string, value: string, max: number) => {
-    const problem = textProblem(value);
+    const problem = textFault(value);
     if (problem) fail(field, problem);
     else if (longerThan(value, max)) fail(field, `At most ${max} characters`);
     return value;
@@ -120,20 +118,15 @@ export function isObject(value: unknown): value is JsonObject {
 
 /** Why PostgreSQL could not keep a value, or why we would not. */
 function valueProblem(value: unknown, depth: number): string | null {
-  if (typeof value === "string") return textProblem(value);
+  if (typeof value === "string") return textFault(value);
   if (typeof value !== "object" || value === null) return null;
   if (depth > maxDepth) return `Nested deeper than ${maxDepth} levels`;
   for (const [key, item] of Object.entries(value)) {
     if (key === "__proto__") return "A key is not allowed";
-    const problem = textProblem(key) ?? valueProblem(item, depth + 1);
+    const problem = textFault(key) ?? valueProblem(item, depth + 1);
     if (problem) return problem;
   }
   return null;
-}
-
-function textProblem(text: string): string | null {
-  if (text.includes("\0")) return "Must not contain NUL characters";
-  return loneSurrogate.test(text) ? "Must be well-formed Unicode" : null;
 }
 
 /** Counted as PostgreSQL counts: an emoji is one character, though two UTF-16 units. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type CallContext, systemCaller, uuidv7 } from "@muster/kit";
-import { callers, databaseAs } from "@muster/testing";
+import { callers, databaseAs, foreignTextProblems } from "@muster/testing";
 import { startTenancy, type TestTenancy } from "../testing/tenancy.ts";
 import { findOrganization, listOrganizations, listReachedOrganizations } from "./organizations.ts";
 import { findPartner, listPartners } from "./partners.ts";
@@ -42,6 +42,10 @@ describe("the store", () => {
       code: "organization_not_found",
     });
     expect(await snapshotPage(blind, who, null, 10)).toEqual([]);
+  });
+
+  it("takes a stranger's text in every column", async () => {
+    expect(await foreignTextProblems(tenancy.database)).toEqual([]);
   });
 
   it("enforces each barrier separately: the policies hide rows that a query fails to exclude", async () => {

@@ -5,7 +5,7 @@ import type { OidcSecrets } from "../../clients/sso/oidc.ts";
 import type { SsoDeps } from "../../deps.ts";
 import { tokenHash } from "../../rules/opaque-token.ts";
 import { saysMfa } from "../../rules/sso/amr.ts";
-import { oidcPerson } from "../../rules/sso/claims.ts";
+import { emailFault, oidcPerson } from "../../rules/sso/claims.ts";
 import { isAllowedDomain } from "../../rules/sso/email-domain.ts";
 import { defaultMapping } from "../../rules/sso/presets.ts";
 import type { ProviderRow } from "../../rules/sso/provider.ts";
@@ -129,9 +129,14 @@ async function redeemCode(deps: SsoDeps, _context: CallContext, trip: Trip): Pro
   };
 }
 
-function checkClaims(_deps: SsoDeps, _context: CallContext, { arrival }: Trip): void {
+function checkClaims(_deps: SsoDeps, _context: CallContext, { arrival, provider }: Trip): void {
   if (arrival?.claimed.email) return;
-  throw new RoundTripEnded("claims", "email_missing", "the provider sent no usable e-mail address");
+  const { email } = provider?.attribute_mapping ?? defaultMapping.oidc;
+  const detail =
+    provider?.type === "saml"
+      ? "no attribute holds an e-mail address, and the NameID is none"
+      : emailFault(email, arrival?.profile[email]);
+  throw new RoundTripEnded("claims", "email_missing", detail);
 }
 
 function checkEmailVerified(_deps: SsoDeps, _context: CallContext, { arrival }: Trip): void {

@@ -1,4 +1,5 @@
-import { nameFault, nameMax } from "@muster/kit";
+import { nameFault, nameMax, textFault } from "@muster/kit";
+import { quoted } from "../quoted.ts";
 import type { AttributeMapping } from "./presets.ts";
 
 /** An identity provider's claims about a user. */
@@ -49,7 +50,14 @@ export function groupsOf(value: unknown): string[] {
 
 export function emailOf(value: unknown): string | null {
   const text = textOf(value);
-  return text.length <= 255 && emailForm.test(text) ? text : null;
+  return text.length <= 255 && emailForm.test(text) && textFault(text) === null ? text : null;
+}
+
+/** Why a claim is no e-mail address, for the provider's administrators. */
+export function emailFault(claim: string, value: unknown): string {
+  if (value === undefined || value === null) return `the provider sent no claim ${quoted(claim)}`;
+  if (typeof value !== "string") return `the claim ${quoted(claim)} is no text`;
+  return `the claim ${quoted(claim)} is no e-mail address: ${textFault(value) ?? quoted(value)}`;
 }
 
 const textOf = (value: unknown) => (typeof value === "string" ? value.trim() : "");
