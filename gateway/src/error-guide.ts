@@ -231,6 +231,10 @@ export const errorGuide: Record<PublicCode, Guide> = {
   sso_required: { cause: "The organization demands single sign-on.", remedy: "Sign in at its provider." },
   invalid_exchange_code: { cause: "The code of a sign-in was used, or is older than a minute.", remedy: newSignIn },
   domain_taken: { cause: "Another tenant has verified this domain.", remedy: "Ask the platform's operator." },
+  domain_not_allowed: {
+    cause: "Another tenant has verified the address's domain.",
+    remedy: "Ask that tenant, or verify a nearer domain.",
+  },
   saml_metadata_invalid: { cause: "The metadata describes no usable provider.", remedy: "`error` names the element." },
   last_sign_in_method: { cause: "The account would have no way left to sign in.", remedy: "Set a password first." },
   agent_version_not_found: { cause: "No version of the component has this id.", remedy: listFirst },

@@ -140,6 +140,7 @@ const table: Record<PublicCode, HttpError> = {
   sso_required: { status: 403 },
   invalid_exchange_code: { status: 400, text: "Invalid or expired token exchange code" },
   domain_taken: { status: 409 },
+  domain_not_allowed: { status: 403 },
   saml_metadata_invalid: { status: 400 },
   last_sign_in_method: { status: 409 },
   agent_version_not_found: { status: 404 },

@@ -4,6 +4,7 @@ import { until } from "@muster/testing";
 import { type Api, api, signIn } from "../support/client.ts";
 import type { Cluster } from "../support/cluster.ts";
 import { newKey } from "../support/keys.ts";
+import { proveMailbox } from "../support/mailbox.ts";
 import { newPartner, operator, roleId, signedInAs, tokenOf } from "../support/people.ts";
 import { sharedCluster } from "../support/shared-cluster.ts";
 import { enrolledAs, fieldsOf, tenantWithAdmins } from "../support/tenant-with-admins.ts";
@@ -162,9 +163,9 @@ describe("a person over HTTP", () => {
   });
 
   it("of another tenant is unknown to an invitation", async () => {
-    const other = await tenantWithAdmins(cluster);
+    const [inviter, other] = [await tenantWithAdmins(cluster), await tenantWithAdmins(cluster)];
     const wanted = { name: "Ada", roleId: await roleId(root, "org-viewer") };
-    const invite = (address: string) => tenant.admin.api.call("POST", "/users", { ...wanted, email: address });
+    const invite = (address: string) => inviter.admin.api.call("POST", "/users", { ...wanted, email: address });
     const [cold, warm] = [await invite(email()), await invite(other.admin.email)];
     expect([cold.status, warm.status]).toEqual([201, 201]);
     expect(Object.keys(warm.body)).toEqual(Object.keys(cold.body));
@@ -175,13 +176,34 @@ describe("a person over HTTP", () => {
     });
     expect([taken.status, taken.body.code]).toEqual([409, "email_taken"]);
     const token = tokenOf(warm.body.inviteUrl);
-    const accepted = await api(cluster).call("POST", "/auth/accept-invite", { token, password });
-    expect([accepted.status, accepted.body.code]).toEqual([400, "invalid_token"]);
+    const accept = () => api(cluster).call("POST", "/auth/accept-invite", { token, password: "of the second account" });
+    await proveMailbox(cluster, other.admin);
+    const refused = await accept();
+    expect([refused.status, refused.body.code]).toEqual([400, "invalid_token"]);
     const login = await api(cluster).call("POST", "/auth/login", {
       email: other.admin.email,
       password: other.admin.password,
     });
     expect(login.status).toBe(200);
+  });
+
+  it("of another tenant that nobody has proven keeps its owner out of no tenant", async () => {
+    const [squatter, other] = [await tenantWithAdmins(cluster), await tenantWithAdmins(cluster)];
+    const address = email();
+    const made = [squatter, other].map(async ({ orgId, admin }, n) => {
+      const wanted = { email: address, name: "Ada", roleId: await roleId(root, "org-viewer"), orgId };
+      const { body } = await admin.api.call("POST", "/users", wanted);
+      const chosen = { token: tokenOf(body.inviteUrl), password: `chosen in place ${n}` };
+      expect((await api(cluster).call("POST", "/auth/accept-invite", chosen)).status).toBe(200);
+      return String(body.id);
+    });
+    for (const [n, id] of (await Promise.all(made)).entries()) {
+      const login = await api(cluster).call("POST", "/auth/login", {
+        email: address,
+        password: `chosen in place ${n}`,
+      });
+      expect([login.status, (login.body.user as { id: string }).id]).toEqual([200, id]);
+    }
   });
 });
 

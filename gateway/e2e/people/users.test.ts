@@ -61,6 +61,7 @@ describe("inviting a person", () => {
       role: "partner-technician",
       siteIds: null,
       status: "invited",
+      emailProven: false,
       mfaEnabled: false,
       lastLoginAt: null,
       createdAt: expect.any(String),

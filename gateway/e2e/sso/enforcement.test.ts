@@ -16,7 +16,7 @@ import {
   roundTrip,
   signInThrough,
 } from "../support/sso-round-trip.ts";
-import { tenantWithAdmins } from "../support/tenant-with-admins.ts";
+import { auditRows, tenantWithAdmins } from "../support/tenant-with-admins.ts";
 
 const { cluster, tenant } = ownTenant();
 let idp: Idp;
@@ -132,7 +132,7 @@ describe("a verified domain", () => {
     await verifiedDomain(cluster, admin.api, domain);
     codeOf(await roundTrip(cluster, orgId));
     idp.become(silent());
-    expect(reasonOf(await roundTrip(cluster, other.orgId))).toBe("domain_not_verified");
+    expect(reasonOf(await roundTrip(cluster, other.orgId))).toBe("domain_not_allowed");
     const viewer = await signedInAs(cluster, "org-viewer", { orgId });
     await asDatabaseOwner(cluster, "UPDATE identity.users SET email = $2 WHERE id = $1", [
       viewer.id,
@@ -140,6 +140,33 @@ describe("a verified domain", () => {
     ]);
     idp.become({ ...silent(), email: `known@${domain}` });
     expect((await signInThrough(cluster, orgId)).user.id).toBe(viewer.id);
+  }, 120_000);
+
+  it("takes its addresses back from accounts that cannot prove them, tells both tenants, and gives others none", async () => {
+    const [squatter, owner] = [await tenantWithAdmins(cluster), await tenantWithAdmins(cluster)];
+    const domain = `${randomUUID()}.example`;
+    const address = `ada@${domain}`;
+    const wanted = { email: address, name: "Ada", roleId: await roleId(squatter.admin.api, "org-viewer") };
+    const made = await squatter.admin.api.call("POST", "/users", wanted);
+    const chosen = { token: tokenOf(made.body.inviteUrl), password: "a password for tests only" };
+    expect((await api(cluster).call("POST", "/auth/accept-invite", chosen)).status).toBe(200);
+    await verifiedDomain(cluster, owner.admin.api, domain);
+    const yielded = await squatter.admin.api.call("GET", `/users/${made.body.id}`);
+    expect(yielded.body).toMatchObject({ emailProven: false, email: expect.stringMatching(/\.invalid$/) });
+    const [, row] = (await auditRows(squatter.admin.api, squatter.orgId, String(made.body.id), 3)).slice(-2);
+    expect([row?.action, row?.details.reason]).toEqual(["user.email.yield", "proven_by_its_owner"]);
+    for (const name of ["ada", "nobody"]) {
+      const refused = await squatter.admin.api.call("POST", "/users", { ...wanted, email: `${name}@${domain}` });
+      expect([refused.status, refused.body.code, refused.body.error]).toEqual([
+        403,
+        "domain_not_allowed",
+        "This e-mail address cannot be used here",
+      ]);
+    }
+    await newProvider(owner.admin.api, idp);
+    idp.become(newAccount({ email: address }));
+    const { user } = await signInThrough(cluster, owner.orgId);
+    expect((await owner.admin.api.call("GET", `/users/${user.id}`)).body).toMatchObject({ emailProven: true });
   }, 120_000);
 
   it("leads its addresses to the provider of its place, and reveals no user's account", async () => {

@@ -2,8 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
 import { api } from "../support/client.ts";
 import { type Account, type Idp, newAccount, startIdp } from "../support/identity-provider.ts";
+import { proveMailbox } from "../support/mailbox.ts";
 import { ownTenant } from "../support/own-tenant.ts";
 import { asDatabaseOwner } from "../support/owner-rows.ts";
+import { signedInAs, signInAgain } from "../support/people.ts";
 import {
   codeOf,
   lastAttempt,
@@ -269,8 +271,23 @@ describe("a sign-in through a provider", () => {
     expect(reasonOf(end)).toBe("link_required");
   });
 
-  it("is refused for a user of the partner: a customer's provider must not sign in the partner's staff", async () => {
-    expect(reasonOf(await endOf(newAccount({ email: tenant.partnerAdmin.email })))).toBe("no_org_access");
+  it("is refused for the proven address of the partner's staff, with the sentence of an address that is not allowed", async () => {
+    const staff = await signedInAs(cluster, "partner-technician", { partnerId: tenant.partnerId, orgAccess: "all" });
+    await proveMailbox(cluster, staff);
+    expect(reasonOf(await endOf(newAccount({ email: staff.email })))).toBe("domain_not_allowed");
+    expect(await lastAttempt(tenant.admin.api, provider.id)).toMatchObject({
+      step: "person",
+      detail: "This e-mail address cannot be used here",
+    });
+  });
+
+  it("makes an account of the organization for an address that nobody has proven, never signing in the partner's staff", async () => {
+    idp.become(newAccount({ email: tenant.partnerAdmin.email }));
+    const { user } = await signInThrough(cluster, tenant.orgId);
+    expect(user).toMatchObject({ scope: "organization", orgId: tenant.orgId, email: tenant.partnerAdmin.email });
+    expect(user.id).not.toBe(tenant.partnerAdmin.id);
+    expect((await call("GET", `/users/${user.id}`)).body).toMatchObject({ emailProven: false });
+    expect((await signInAgain(cluster, tenant.partnerAdmin)).api).toBeTruthy();
   });
 
   it("is accepted for an invited user, with the invitation's role", async () => {

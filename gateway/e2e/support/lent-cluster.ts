@@ -24,6 +24,7 @@ const settings = {
   signIn: ({ port }) => ({
     MUSTER_REPLICAS: "gateway=2,identity=2",
     SMTP_URL: `smtp://127.0.0.1:${port}`,
+    INVITE_URL_IN_REPLY: "true",
     MAIL_FROM: "Muster <mail@muster.example.com>",
     // Lets a test say which address it comes from.
     TRUST_PROXY_HEADERS: "true",

@@ -1,6 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { until } from "@muster/testing";
+import { api } from "./client.ts";
 import type { Cluster } from "./cluster.ts";
 
 /** How many links to set a new password were mailed to an address. */
@@ -23,4 +24,13 @@ export async function resetTokenOf(cluster: Cluster, email: string): Promise<str
     }
     return null;
   });
+}
+
+/** Proves a user's address by a link for a new password, which is the one they have. Their sessions end. */
+export async function proveMailbox(cluster: Cluster, who: { email: string; password: string }): Promise<void> {
+  const by = api(cluster);
+  await by.call("POST", "/auth/forgot-password", { email: who.email });
+  const token = await resetTokenOf(cluster, who.email);
+  const reset = await by.call("POST", "/auth/reset-password", { token, password: who.password });
+  if (reset.status !== 200) throw new Error(`the reset answered ${reset.status}: ${JSON.stringify(reset.body)}`);
 }

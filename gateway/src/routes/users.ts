@@ -30,6 +30,9 @@ const user = z
   .object({
     id: idOut,
     email: z.string(),
+    emailProven: z.boolean().meta({
+      description: "The address is this account's alone; one that is not proven yields to its owner.",
+    }),
     name: z.string(),
     department: z.string().nullable(),
     scope,
@@ -56,7 +59,12 @@ const siteIdsIn = z
   .meta({ description: "The person is limited to these sites; null: not limited." });
 const inviteUrl = z
   .string()
-  .meta({ description: "Carries the invitation's token; single use, 7 days, shown only once." });
+  .optional()
+  .meta({
+    description:
+      "Carries the invitation's token; single use, 7 days, shown only once. Absent where mail carries it: only in " +
+      "installations without `SMTP_URL`, or with `INVITE_URL_IN_REPLY`.",
+  });
 
 const invite = route({
   method: "POST",
@@ -67,7 +75,8 @@ const invite = route({
   summary: "Invite a person",
   description:
     "With `orgId` an organization user, with `partnerId` alone a partner user, without either, a user of the caller's own scope. " +
-    "A caller can only grant permissions that they hold. An address whose account the caller cannot see is invited like any other.",
+    "A caller can only grant permissions that they hold. An address whose account the caller cannot see is invited like any other; " +
+    "one in a domain that another tenant has verified is refused.",
   body: z.object({
     email: z.email().max(255),
     name: nameIn,
@@ -91,6 +100,7 @@ const invite = route({
     "site_restricted",
     "delegation_denied",
     "email_taken",
+    "domain_not_allowed",
   ],
   async handle({ body, rpc }, { services, publicUrl }) {
     const wanted = {
@@ -104,7 +114,7 @@ const invite = route({
       siteIds: body.siteIds ?? [],
     };
     const { user: created, inviteToken } = await services.users.inviteUser(wanted, await rpc());
-    return { ...userOf(created), inviteUrl: inviteUrlOf(publicUrl, inviteToken) };
+    return { ...userOf(created), ...inviteUrlOf(publicUrl, inviteToken) };
   },
 });
 
@@ -256,7 +266,7 @@ const enable = route({
   description: "The user signs in again; a user who never accepted the invitation is invited again.",
   params: idParams,
   reply: user,
-  errors: [...beyond, "email_taken"],
+  errors: beyond,
   async handle({ params, rpc }, { services }) {
     return userOf((await services.users.enableUser({ id: params.id }, await rpc())).user);
   },
@@ -274,10 +284,10 @@ const inviteAgain = route({
   idempotent: true,
   noStore: true,
   reply: user.extend({ inviteUrl }),
-  errors: [...beyond, "invitation_accepted", "user_disabled"],
+  errors: [...beyond, "invitation_accepted", "user_disabled", "domain_not_allowed"],
   async handle({ params, rpc }, { services, publicUrl }) {
     const { user: invited, inviteToken } = await services.users.resendInvite({ id: params.id }, await rpc());
-    return { ...userOf(invited), inviteUrl: inviteUrlOf(publicUrl, inviteToken) };
+    return { ...userOf(invited), ...inviteUrlOf(publicUrl, inviteToken) };
   },
 });
 
@@ -301,7 +311,7 @@ const remove = route({
 });
 
 const inviteUrlOf = (publicUrl: string, token: string) =>
-  `${publicUrl}/accept-invite#token=${encodeURIComponent(token)}`;
+  token === "" ? {} : { inviteUrl: `${publicUrl}/accept-invite#token=${encodeURIComponent(token)}` };
 
 function userOf(message: User | undefined): z.input<typeof user> {
   if (!message) throw new Error("identity answered without a user");
@@ -309,6 +319,7 @@ function userOf(message: User | undefined): z.input<typeof user> {
   return {
     id: message.id,
     email: message.email,
+    emailProven: message.emailProven,
     name: message.name,
     department: message.department || null,
     scope: place,

@@ -98,6 +98,7 @@ export const errorCodes = [
   "sso_required",
   "invalid_exchange_code",
   "domain_taken",
+  "domain_not_allowed",
   "saml_metadata_invalid",
   "last_sign_in_method",
   "agent_version_not_found",

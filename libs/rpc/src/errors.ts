@@ -106,6 +106,7 @@ const connectCodes: Record<ErrorCode, Code> = {
   sso_required: Code.PermissionDenied,
   invalid_exchange_code: Code.InvalidArgument,
   domain_taken: Code.AlreadyExists,
+  domain_not_allowed: Code.PermissionDenied,
   saml_metadata_invalid: Code.InvalidArgument,
   last_sign_in_method: Code.FailedPrecondition,
   agent_version_not_found: Code.NotFound,

@@ -120,6 +120,10 @@ export const settings = {
     .max(500)
     .optional()
     .describe("Sender of mails; default Muster <muster@host of the public address>."),
+  INVITE_URL_IN_REPLY: flag(false).describe(
+    "Replies to invitations have `inviteUrl` although SMTP_URL is set; accounts made by such links stay unproven. " +
+      "Without SMTP_URL they always have it.",
+  ),
   MAIL_DIR: z
     .string()
     .optional()

@@ -51,7 +51,13 @@ export type RoleDeps = {
 /** Seals the replies that are kept for repeats: they hold keys and invitations. */
 export type KeyDeps = RoleDeps & { box: ReplyBox };
 
-export type UserDeps = KeyDeps & { passwords: Passwords; unknownTokens: UnknownKeys; mail: MailQueue };
+export type UserDeps = KeyDeps & {
+  passwords: Passwords;
+  unknownTokens: UnknownKeys;
+  mail: MailQueue;
+  /** The reply to an invitation has its link. */
+  showsInvites: boolean;
+};
 
 export type EnrollmentKeyDeps = KeyDeps & {
   /** Of new keys. */
@@ -162,7 +168,8 @@ export function identityDeps({ db, config, process, learnTenants }: Context) {
     failures: limited("enrollment", config.ENROLLMENT_FAILURES_PER_MINUTE),
     reservationSeconds: config.ENROLLMENT_RESERVATION_SECONDS,
   };
-  const users: UserDeps = { ...keys, unknownTokens, mail, passwords: hashing };
+  const showsInvites = config.INVITE_URL_IN_REPLY || !config.SMTP_URL;
+  const users: UserDeps = { ...keys, unknownTokens, mail, passwords: hashing, showsInvites };
   const accounts: AccountDeps = { ...factors, forgotLimits: forgotLimits(config) };
   const passkeys: FactorDeps & PasskeyDeps = { ...factors, relyingParty };
   const exceptions = parseExceptions(config.EGRESS_TEST_EXCEPTIONS, config.NODE_ENV);

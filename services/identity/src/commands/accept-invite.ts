@@ -1,16 +1,20 @@
-import { isUniqueViolation } from "@muster/db";
-import { AppError, type CallContext, nameFault, validationError } from "@muster/kit";
+import type { Tx } from "@muster/db";
+import { AppError, type CallContext, nameFault, systemCaller, validationError } from "@muster/kit";
 import type { UserDeps } from "../deps.ts";
 import { personEvent } from "../emits/audit.ts";
 import { userChanged } from "../emits/auth.ts";
+import { addressRefusal } from "../rules/address-owner.ts";
 import { tokenHash } from "../rules/opaque-token.ts";
 import { checkNewPassword } from "../rules/password-policy.ts";
 import { hasLeft } from "../rules/password-sign-in.ts";
-import { principalCaller } from "../rules/principal.ts";
+import { type PrincipalRow, principalCaller } from "../rules/principal.ts";
 import { ssoRequired } from "../rules/sso/sso-required.ts";
-import { activateUser, findInvite, useInvite } from "../store/invites.ts";
+import { lockAddress } from "../store/addresses.ts";
+import { activateUser, findInvite, lockInvite, useInvite } from "../store/invites.ts";
 import { findPrincipal } from "../store/people.ts";
+import { countRefusal } from "../store/refusals.ts";
 import { refusedToken } from "../store/unknown-keys.ts";
+import { claimAddress } from "./claim-address.ts";
 
 /**
  * Sets an invited person's password, once. Throws `invalid_token`, `sso_required`, and `validation_failed` on the
@@ -32,19 +36,58 @@ export async function acceptInvite(
   if (person.sso_enforced) throw ssoRequired(person);
   checkNewPassword(password, person.email);
   const passwordHash = await passwords.hash(password, context);
-  const caller = principalCaller(person);
-  await db.tx({ ...context, caller }, async (tx) => {
-    const at = now();
-    if (!(await useInvite(tx, invite.id, at))) throw invalidToken();
-    const user = { id: person.user_id, passwordHash, name: name.trim() || null };
-    const version = await activateUser(tx, user, at).catch((error: unknown) => {
-      // The address has an account elsewhere: the holder of the link only learns that the link is invalid.
-      throw isUniqueViolation(error, "users_email") ? invalidToken() : error;
-    });
-    if (version === null) throw invalidToken();
-    tx.emit(userChanged(person.user_id, version));
-    tx.emit(personEvent({ ...context, caller }, person, { action: "user.invite.accept" }, at));
-  });
+  const user = { id: person.user_id, passwordHash, name: name.trim() || null };
+  const isAccepted = await db.tx(
+    { ...context, caller: systemCaller("identity"), actsFor: person.org_id ?? person.partner_id },
+    (tx) => accept(tx, context, { inviteId: invite.id, person, user }, now()),
+  );
+  // Somebody else owns the address: the holder of the link only learns that the link is invalid.
+  if (!isAccepted) throw invalidToken();
+}
+
+type Accepting = {
+  inviteId: string;
+  person: PrincipalRow;
+  user: { id: string; passwordHash: string; name: string | null };
+};
+
+/** False when the address is somebody else's, which leaves a row in the invitation's own tenant. */
+async function accept(
+  tx: Tx,
+  context: CallContext,
+  { inviteId, person, user }: Accepting,
+  now: Date,
+): Promise<boolean> {
+  const who = { ...context, caller: principalCaller(person) };
+  const tenant = { partnerId: person.partner_id, orgId: person.org_id };
+  await lockAddress(tx, person.email);
+  const invite = await lockInvite(tx, inviteId, now);
+  if (!invite) throw invalidToken();
+  const address = await claimAddress(
+    tx,
+    who,
+    { userId: person.user_id, name: person.name, tenant },
+    {
+      email: person.email,
+      by: invite.ofPartner ? { ...tenant, orgId: null } : tenant,
+      evidence: invite.byMailAlone ? "mailbox" : "none",
+    },
+    now,
+  );
+  if (!address) {
+    const failed = { result: "denied" as const, message: addressRefusal };
+    const isFirst = await countRefusal(tx, person.user_id, "user.invite.accept", now);
+    const details = { code: "domain_not_allowed" };
+    if (isFirst) tx.emit(personEvent(who, person, { action: "user.invite.accept", details, failed }, now));
+    return false;
+  }
+  await useInvite(tx, inviteId, now);
+  const version = await activateUser(tx, address, user, now);
+  if (version === null) throw invalidToken();
+  tx.emit(userChanged(person.user_id, version));
+  const details = { emailProof: address.proof };
+  tx.emit(personEvent(who, person, { action: "user.invite.accept", details }, now));
+  return true;
 }
 
 const invalidToken = () => new AppError("invalid_token", "Invalid or expired invitation");

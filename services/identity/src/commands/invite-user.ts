@@ -9,22 +9,25 @@ import {
 import { idempotentTx } from "@muster/service";
 import type { UserDeps } from "../deps.ts";
 import { recordPerson, visibleUserFields } from "../emits/person-facts.ts";
+import { addressNotAllowed, type Holder, type Tenant } from "../rules/address-owner.ts";
 import { isRoleOf, type NewUser, newUser, noOrganization, type Role, roleNotFound } from "../rules/new-user.ts";
 import { newToken } from "../rules/opaque-token.ts";
+import { findHolders } from "../store/addresses.ts";
 import { insertInvite } from "../store/invites.ts";
 import { findRole, type RoleRow, readRole } from "../store/roles.ts";
 import { findTenants, type KnownTenants } from "../store/tenants.ts";
-import { emailTaken, findEmailHolders, insertUser, type UserRow } from "../store/users.ts";
+import { emailTaken, insertUser, type UserRow } from "../store/users.ts";
 import { actingNow, inTurnOf } from "./administer.ts";
+import { invitedAddress, invitesAs } from "./claim-address.ts";
 
 const inviteMs = 7 * 86_400_000;
 
 /**
- * Creates an invited user and the invitation's token. Throws as newUser, `site_not_found`, and `email_taken` when the
- * caller can see the account with the address.
+ * Creates an invited user and the invitation's token. Throws as newUser, `site_not_found`, `domain_not_allowed` in a
+ * domain that another tenant has verified, and `email_taken` when the caller can see the proven account with the address.
  */
 export async function inviteUser(
-  deps: Pick<UserDeps, "db" | "now" | "learnTenants" | "box" | "mail">,
+  deps: Pick<UserDeps, "db" | "now" | "learnTenants" | "box" | "mail" | "showsInvites">,
   context: CallContext,
   request: InviteUserRequest,
   messageOf: (row: UserRow) => User,
@@ -44,10 +47,11 @@ export async function inviteUser(
     return { by, user: inTenants(newUser(by, request, roleOf(role)), known, roleOf(role)) };
   };
   const make = async (tx: Tx, { by, user }: Awaited<ReturnType<typeof reach>>) => {
-    const holders = await findEmailHolders(tx, user.email);
-    if (holders.some((holder) => isInSight(by, holder))) throw emailTaken();
-    const created = await insertUser(tx, uuidv7(now.getTime()), user, now);
-    const inviteToken = await addInvite(deps, tx, context, created, now);
+    const address = await invitedAddress(tx, invitesAs(by, user), user.email);
+    if (!address) throw addressNotAllowed();
+    if ((await findHolders(tx, user.email)).some((holder) => isTaken(by, user, holder))) throw emailTaken();
+    const created = await insertUser(tx, uuidv7(now.getTime()), address, user, now);
+    const inviteToken = await addInvite(deps, tx, by, created, now);
     recordPerson(
       tx,
       context,
@@ -63,22 +67,28 @@ export async function inviteUser(
   );
 }
 
-/** A new invitation of this person, with its mail; returns its token, which is stored as a digest. */
+/**
+ * A new invitation of this person, with its mail. Returns its token, which is stored as a digest, or nothing where the
+ * inviter does not see it: then the link shows whoever follows it to be the owner of the mailbox.
+ */
 export async function addInvite(
-  { mail }: Pick<UserDeps, "mail">,
+  { mail, showsInvites }: Pick<UserDeps, "mail" | "showsInvites">,
   tx: Tx,
-  { caller }: CallContext,
+  by: Caller,
   row: UserRow,
   now: Date,
 ): Promise<string> {
   const { token, hash } = newToken("inv_");
   const { id: userId, partner_id: partnerId, org_id: orgId } = row;
   const expiresAt = new Date(now.getTime() + inviteMs);
-  await insertInvite(tx, { id: uuidv7(now.getTime()), userId, partnerId, orgId, hash, now, expiresAt });
+  const ofPartner = orgId !== null && invitesAs(by, { partnerId, orgId }).orgId === null;
+  const times = { now, expiresAt };
+  const id = uuidv7(now.getTime());
+  await insertInvite(tx, { id, userId, partnerId, orgId, hash, byMailAlone: !showsInvites, ofPartner, ...times });
   const to = { email: row.email, name: row.name };
-  const invitedBy = caller.actor.name ?? caller.actor.email ?? "An administrator";
+  const invitedBy = by.actor.name ?? by.actor.email ?? "An administrator";
   await mail.queue(tx, { kind: "invite", to, invitedBy, link: mail.link("accept-invite", token), expiresAt }, row, now);
-  return token;
+  return showsInvites ? token : "";
 }
 
 export const roleOf = (row: RoleRow): Role => ({
@@ -125,10 +135,18 @@ export function requireSites(person: Reaching, siteIds: readonly string[], known
   }
 }
 
-/** Whether the caller may see the account with an address; an account out of sight does not prevent an invitation. */
-function isInSight(by: Caller, holder: { partner_id: string | null; org_id: string | null }): boolean {
+/**
+ * Whether an invitation is refused because somebody has its address: at the same place, or with a proven account in the
+ * caller's sight. What is out of sight prevents none, and what is not proven none in another tenant.
+ */
+function isTaken(by: Caller, user: NewUser, { tenant, proof }: Holder): boolean {
+  if (tenant.partnerId === user.partnerId && tenant.orgId === user.orgId) return true;
+  return proof !== null && isInSight(by, tenant);
+}
+
+function isInSight(by: Caller, { partnerId, orgId }: Tenant): boolean {
   if (by.scope === "system") return true;
-  if (by.scope === "organization") return holder.org_id === by.orgId;
-  if (holder.partner_id !== by.partnerId) return false;
-  return holder.org_id === null || by.orgAccess.mode === "all" || by.orgAccess.orgIds.includes(holder.org_id);
+  if (by.scope === "organization") return orgId === by.orgId;
+  if (partnerId !== by.partnerId) return false;
+  return orgId === null || by.orgAccess.mode === "all" || by.orgAccess.orgIds.includes(orgId);
 }

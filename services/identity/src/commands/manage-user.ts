@@ -11,6 +11,7 @@ import type { UserDeps } from "../deps.ts";
 import { appliedEverywhere } from "../emits/applied-everywhere.ts";
 import { userChanged } from "../emits/auth.ts";
 import { recordPerson, recordUserChange, visibleUserFields } from "../emits/person-facts.ts";
+import { addressNotAllowed } from "../rules/address-owner.ts";
 import { grantable } from "../rules/catalogue.ts";
 import { changedUser, type Standing, type UserChange } from "../rules/changed-user.ts";
 import { type Administration, requireAbove, requireAdministrator } from "../rules/delegation.ts";
@@ -24,10 +25,11 @@ import { readRole } from "../store/roles.ts";
 import { findTenants } from "../store/tenants.ts";
 import { deleteUser, disableUser, enableUser, findUser, lockUser, type UserRow, updateUser } from "../store/users.ts";
 import { type Administer, actingNow, administration, inTurnOf } from "./administer.ts";
+import { invitedAddress, invitesAs } from "./claim-address.ts";
 import { endSessions } from "./end-sessions.ts";
 import { addInvite, requireOrganizations, requireSites, roleOf } from "./invite-user.ts";
 
-type Deps = Pick<UserDeps, "db" | "now" | "mail" | "box" | "learnTenants">;
+type Deps = Pick<UserDeps, "db" | "now" | "mail" | "box" | "learnTenants" | "showsInvites">;
 
 /** Changes of existing users; each returns once every gateway has applied it. */
 export function userManagement(deps: Deps) {
@@ -173,7 +175,6 @@ export function userManagement(deps: Deps) {
       return removed;
     },
 
-    /** Throws `email_taken` when the address has become another account's. */
     async enable(context: CallContext, id: string): Promise<UserRow> {
       const at = now();
       const { row, messageId } = await change(
@@ -191,7 +192,10 @@ export function userManagement(deps: Deps) {
       return row;
     },
 
-    /** Sends a new invitation and withdraws the others. Throws `invitation_accepted`, `user_disabled`. */
+    /**
+     * Sends a new invitation and withdraws the others. Throws `invitation_accepted`, `user_disabled`,
+     * `domain_not_allowed`.
+     */
     async invite(
       context: CallContext,
       request: ResendInviteRequest,
@@ -200,14 +204,19 @@ export function userManagement(deps: Deps) {
       const at = now();
       const { id } = request;
       const { partnerId } = await seenPlace(context, id);
-      const reach = async (tx: Tx) => lockedBy(tx, await actingNow(tx, context, partnerId, "users:write"), id);
-      const make = async (tx: Tx, { row }: Found) => {
+      const reach = async (tx: Tx) => {
+        const by = await actingNow(tx, context, partnerId, "users:write");
+        return { by, ...(await lockedBy(tx, by, id)) };
+      };
+      const make = async (tx: Tx, { by, row }: Found & { by: Caller }) => {
         if (row.status === "disabled") throw new AppError("user_disabled", "The person is disabled");
         if (row.status !== "invited") {
           throw new AppError("invitation_accepted", "The person has accepted their invitation");
         }
+        const tenant = { partnerId: row.partner_id, orgId: row.org_id };
+        if (!(await invitedAddress(tx, invitesAs(by, tenant), row.email))) throw addressNotAllowed();
         const withdrawn = await withdrawInvites(tx, id);
-        const inviteToken = await addInvite(deps, tx, context, row, at);
+        const inviteToken = await addInvite(deps, tx, by, row, at);
         recordPerson(tx, context, row, "user.invite", { withdrawn }, at);
         return { user: messageOf(row), inviteToken };
       };

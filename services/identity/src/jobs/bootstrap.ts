@@ -1,8 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { type Database, sql } from "@muster/db";
 import { ConfigError, type Logger, systemCaller, uuidv7 } from "@muster/kit";
+import { claimAddress } from "../commands/claim-address.ts";
 import type { Passwords } from "../crypto/passwords.ts";
 import { newPasswordFault } from "../rules/password-policy.ts";
+import { lockAddress } from "../store/addresses.ts";
 import { hasAdministrator, insertFirstAdministrator } from "../store/roles.ts";
 
 type Deps = { db: Database; passwords: Passwords; log: Logger; now: () => Date };
@@ -15,15 +17,23 @@ export async function bootstrapAdministrator(
   { db, passwords, log, now }: Deps,
   admin: { email: string; password: string | undefined },
 ): Promise<void> {
-  await db.tx({ caller: systemCaller("identity") }, async (tx) => {
+  const caller = systemCaller("identity");
+  const meta = { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null };
+  await db.tx({ caller }, async (tx) => {
     await tx.query(sql`SELECT pg_advisory_xact_lock(hashtext('identity.bootstrap'))`);
     if (await hasAdministrator(tx)) return;
     const fault = admin.password === undefined ? null : newPasswordFault(admin.password, admin.email);
     if (fault) throw new ConfigError([`BOOTSTRAP_ADMIN_PASSWORD: ${fault}`]);
     const password = admin.password ?? randomBytes(18).toString("base64url");
     const passwordHash = await passwords.hash(password);
-    const user = { id: uuidv7(), email: admin.email, name: "Platform administrator", passwordHash };
-    await insertFirstAdministrator(tx, user, now());
+    const user = { id: uuidv7(), name: "Platform administrator", passwordHash };
+    await lockAddress(tx, admin.email);
+    const tenant = { partnerId: null, orgId: null };
+    const account = { userId: user.id, name: user.name, tenant };
+    const claim = { email: admin.email, by: tenant, evidence: "none" as const };
+    const address = await claimAddress(tx, { caller, meta }, account, claim, now());
+    if (!address) throw new ConfigError(["BOOTSTRAP_ADMIN_EMAIL: the address is the proven one of another account"]);
+    await insertFirstAdministrator(tx, address, user, now());
     if (admin.password === undefined) {
       log.warn({ email: admin.email, oneTimePassword: password }, "first administrator created; change this password");
     } else log.info({ email: admin.email }, "first administrator created");

@@ -26,7 +26,7 @@ import {
   retryMail,
 } from "../store/mail.ts";
 import { insertPasswordReset } from "../store/password-resets.ts";
-import { findLogin, findPrincipal } from "../store/people.ts";
+import { findLogins, findPrincipal } from "../store/people.ts";
 import { mailPlace } from "../store/sealed-columns.ts";
 
 export type SendMailDeps = {
@@ -133,27 +133,28 @@ async function deal(deps: SendMailDeps, delivery: Delivery, row: MailRow): Promi
   }
 }
 
-/** Replaces a request for a new password by a mail with a link; drops it when no account may sign in by password. */
+/**
+ * Replaces a request for a new password by a mail with a link, for each account of the address; drops it when no account
+ * may sign in by password.
+ */
 async function answerRequest(
   { db, mail, now }: SendMailDeps,
   row: MailRow,
   { email, from }: ResetRequest,
 ): Promise<void> {
-  const candidate = await findLogin(db, email);
-  const person = candidate?.password_hash ? await findPrincipal(db, candidate.user_id) : null;
+  const candidates = await findLogins(db, email);
+  const people = await Promise.all(candidates.map(({ user_id }) => findPrincipal(db, user_id)));
   await db.tx(system, async (tx: Tx) => {
-    if (!(await deleteMail(tx, row)) || !person || !mayUsePassword(person)) return;
+    if (!(await deleteMail(tx, row))) return;
     const at = now();
     const expiresAt = new Date(at.getTime() + resetMs);
-    const { token, hash } = newToken("pwr_");
-    await insertPasswordReset(tx, { id: uuidv7(at.getTime()), userId: person.user_id, hash, now: at, expiresAt });
-    const to = { email: person.email, name: person.name };
-    await mail.queue(
-      tx,
-      { kind: "password_reset", to, link: mail.link("reset-password", token), expiresAt, from },
-      person,
-      at,
-    );
+    for (const person of people.filter(mayUsePassword)) {
+      const { token, hash } = newToken("pwr_");
+      await insertPasswordReset(tx, { id: uuidv7(at.getTime()), userId: person.user_id, hash, now: at, expiresAt });
+      const to = { email: person.email, name: person.name };
+      const link = mail.link("reset-password", token);
+      await mail.queue(tx, { kind: "password_reset", to, link, expiresAt, from }, person, at);
+    }
   });
 }
 

@@ -14,6 +14,7 @@ import {
 } from "@muster/kit";
 import { type AccountService, type SessionInfo, SessionInfoSchema } from "@muster/proto/muster/identity/v1/account_pb";
 import { callContext } from "@muster/rpc";
+import { proveMailbox } from "../commands/claim-address.ts";
 import { invalidPassword, signedInPerson } from "../commands/complete-factor.ts";
 import { endSessions } from "../commands/end-sessions.ts";
 import { tryFactor } from "../commands/second-factor.ts";
@@ -29,6 +30,7 @@ import { checkNewPassword } from "../rules/password-policy.ts";
 import { hasLeft, mayUsePassword } from "../rules/password-sign-in.ts";
 import { principalCaller } from "../rules/principal.ts";
 import { ssoRequired } from "../rules/sso/sso-required.ts";
+import { lockAddress } from "../store/addresses.ts";
 import { addFailures, type Counted, limitedUntil, lockToCount } from "../store/failures.ts";
 import { findPasswordReset, setPassword, usePasswordReset } from "../store/password-resets.ts";
 import { findOwnPassword, findPrincipal, renamePerson } from "../store/people.ts";
@@ -113,8 +115,10 @@ async function resetPassword(
   const who = { ...context, caller: principalCaller(person) };
   const messages = await deps.db.tx(who, async (tx) => {
     const now = deps.now();
+    await lockAddress(tx, person.email);
     if (!(await usePasswordReset(tx, link.id, now))) return null;
     if (!(await setPassword(tx, person.user_id, passwordHash, now))) throw invalidToken();
+    await proveMailbox(tx, who, person, now);
     tx.emit(personEvent(who, person, { action: "user.password.reset" }, now));
     const to = { email: person.email, name: person.name };
     await deps.mail.queue(tx, { kind: "password_changed", to, at: now, from: originOf(context.meta) }, person, now);

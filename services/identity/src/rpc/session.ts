@@ -20,7 +20,7 @@ import { isGenuine, judgeRefresh, parseRefreshToken } from "../rules/refresh-tok
 import { countLogin, loginAttempt } from "../store/attempts.ts";
 import { findFactors, insertChallenge } from "../store/factors.ts";
 import { limitedUntil, readFailures } from "../store/failures.ts";
-import { findLogin, findPrincipal, type LoginCandidate, passwordStands, recordRehash } from "../store/people.ts";
+import { findLogins, findPrincipal, type LoginCandidate, passwordStands, recordRehash } from "../store/people.ts";
 import { familyPlace } from "../store/sealed-columns.ts";
 import { findSession, lockSession, rotateSession, type SessionRow } from "../store/sessions.ts";
 import { refusedToken } from "../store/unknown-keys.ts";
@@ -52,30 +52,31 @@ async function login(
   const { db, passwords } = deps;
   const attempt = loginAttempt(deps.loginLimits, context.meta.clientAddress, email);
   const both = [attempt.account, attempt.address];
-  const asked: { candidate: LoginCandidate | null } = { candidate: null };
+  let asked: LoginCandidate[] = [];
   // The database is not queried before the turn has come: of a hundred concurrent sign-ins only the running one costs
   // anything.
   const storedHash = async () => {
-    const [failures, found] = await Promise.all([readFailures(db, both), findLogin(db, email)]);
+    const [failures, found] = await Promise.all([readFailures(db, both), findLogins(db, email)]);
     const limited = limitedUntil(failures, both, deps.now());
     // Checked before the derivation: a refused attempt costs nothing.
     if (limited) throw tooManyFailures(limited, deps.now());
-    asked.candidate = found;
-    return found?.password_hash ?? null;
+    asked = found;
+    return found[0]?.password_hash ?? null;
   };
   const matches = await passwords.verify(password, storedHash, context);
-  const { candidate } = asked;
+  const [first, ...others] = asked;
   // Queried for every sign-in: each refusal takes the same statements, the same derivation and the same text.
-  const found = await findPrincipal(db, candidate?.user_id ?? uuidv7());
-  const principal = matches && mayUsePassword(found) ? found : null;
+  const found = await findPrincipal(db, first?.user_id ?? uuidv7());
+  const own = matches && mayUsePassword(found) && first ? { candidate: first, principal: found } : null;
+  const { candidate, principal } = own ?? (await amongOthers(deps, context, others, password)) ?? nobody;
   const until = await countLogin(db, attempt, principal ? "succeeded" : "failed", deps.now());
   // Also for a right password: it must not stand out among concurrent guesses.
   if (until) throw tooManyFailures(until, deps.now());
-  const verified = candidate?.password_hash ?? null;
-  if (verified === null || !principal) {
+  if (!principal) {
     if (found) noteInBackground(deps, context, found);
     throw refusedLogin();
   }
+  const verified = candidate.password_hash;
   const newHash = passwords.isStale(verified) ? await passwords.hash(password, context) : null;
   if (principal.mfa_enabled) return challenge(deps, context, principal, { verified, newHash });
   const family = newFamily(deps, context, principal, { newHash });
@@ -84,6 +85,27 @@ async function login(
     await family.store(tx);
   });
   return family.signedIn();
+}
+
+type Matched = { candidate: LoginCandidate; principal: PrincipalRow };
+const nobody = { candidate: null, principal: null };
+
+/**
+ * The account of this password among those that share an address which nobody has proven; each takes a derivation of
+ * its own. Null for every other address.
+ */
+async function amongOthers(
+  { db, passwords }: SessionDeps,
+  context: CallContext,
+  others: readonly LoginCandidate[],
+  password: string,
+): Promise<Matched | null> {
+  for (const candidate of others) {
+    if (!(await passwords.verify(password, candidate.password_hash, context))) continue;
+    const principal = await findPrincipal(db, candidate.user_id);
+    if (mayUsePassword(principal)) return { candidate, principal };
+  }
+  return null;
 }
 
 /** The password was right: a token for five minutes in which the second factor can follow. */

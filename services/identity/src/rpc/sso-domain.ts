@@ -2,15 +2,17 @@ import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { Tx } from "@muster/db";
-import { AppError, type CallContext, clampPage, isUuid, uuidv7, validationError } from "@muster/kit";
+import { AppError, type CallContext, clampPage, isUuid, systemCaller, uuidv7, validationError } from "@muster/kit";
 import { type SsoDomain, SsoDomainSchema, SsoDomainService } from "@muster/proto/muster/identity/v1/sso_domain_pb";
 import { callContext } from "@muster/rpc";
 import { idempotentTx, reachedBefore, requireWholeOrganization } from "@muster/service";
+import { claimDomain } from "../commands/claim-address.ts";
 import { domainFault, newDomainToken, recordName, recordValue } from "../commands/sso/check-domain.ts";
 import { newPlace, requireOwner } from "../commands/sso/owner.ts";
 import type { SsoDeps } from "../deps.ts";
 import { recordDomain } from "../emits/sso-facts.ts";
 import { asciiDomain, unclaimable } from "../rules/sso/email-domain.ts";
+import { forgetDomainProofs, lockDomainOwner } from "../store/addresses.ts";
 import {
   countDomains,
   type DomainRow,
@@ -76,16 +78,24 @@ export function ssoDomainService(deps: SsoDeps): ServiceImpl<typeof SsoDomainSer
     async verifySsoDomain({ id }, handler) {
       const context = callContext(handler);
       requireWriter(context);
-      const { domain, token } = await reach(context, id);
+      const seen = await reach(context, id);
+      const { domain, token } = seen;
       // Looked up before the transaction: no connection is held during DNS queries.
       const fault = await domainFault(deps.txt, domain, token);
       const row = await db
-        .tx(context, async (tx) => {
+        .tx(asService(context, seen), async (tx) => {
           const at = now();
+          await lockDomainOwner(tx, domain);
           const before = await lockDomain(tx, context.caller, id);
           if (!before) throw domainNotFound();
           const after = await noteCheck(tx, id, fault, at);
-          const details = { verified: after.verified_at !== null, ...(fault === null ? {} : { error: fault }) };
+          const isNew = before.verified_at === null && after.verified_at !== null;
+          const claimed = isNew ? await claimDomain(tx, context, { domain, owner: ownerOf(after) }, at) : {};
+          const details = {
+            verified: after.verified_at !== null,
+            ...claimed,
+            ...(fault === null ? {} : { error: fault }),
+          };
           recordDomain(tx, context, after, "sso.domain.verify", details, at);
           return after;
         })
@@ -99,11 +109,13 @@ export function ssoDomainService(deps: SsoDeps): ServiceImpl<typeof SsoDomainSer
     async deleteSsoDomain({ id }, handler) {
       const context = callContext(handler);
       requireWriter(context);
-      await reach(context, id);
-      await db.tx(context, async (tx) => {
+      const seen = await reach(context, id);
+      await db.tx(asService(context, seen), async (tx) => {
+        await lockDomainOwner(tx, seen.domain);
         const row = await lockDomain(tx, context.caller, id);
         if (!row) throw domainNotFound();
         await deleteDomain(tx, id);
+        if (row.verified_at !== null) await forgetDomainProofs(tx, row.domain, ownerOf(row));
         const before = { domain: row.domain, verified: row.verified_at !== null };
         recordDomain(tx, context, row, "sso.domain.delete", { changes: { before, after: {} } }, now());
       });
@@ -127,5 +139,14 @@ function domainMessage(row: DomainRow): SsoDomain {
     createdAt: timestampFromDate(row.created_at),
   });
 }
+
+const ownerOf = ({ partner_id, org_id }: DomainRow) => ({ partnerId: partner_id, orgId: org_id });
+
+/** A domain's owner changes accounts that its caller does not see. */
+const asService = (context: CallContext, { partner_id, org_id }: DomainRow): CallContext & { actsFor: string } => ({
+  ...context,
+  caller: systemCaller("identity"),
+  actsFor: org_id ?? partner_id,
+});
 
 const domainNotFound = () => new AppError("sso_domain_not_found", "Domain not found");

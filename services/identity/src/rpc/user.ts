@@ -150,6 +150,7 @@ function toMessage(row: UserRow): User {
   return create(UserSchema, {
     id: row.id,
     email: row.email,
+    emailProven: row.email_proof !== null,
     name: row.name,
     department: row.department ?? "",
     scope: row.scope,

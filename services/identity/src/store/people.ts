@@ -2,20 +2,25 @@ import { type Database, sql, type Tx } from "@muster/db";
 import type { CallContext } from "@muster/kit";
 import type { PrincipalRow } from "../rules/principal.ts";
 
-export type LoginCandidate = { user_id: string; password_hash: string | null; status: string };
+export type LoginCandidate = { user_id: string; password_hash: string; status: string };
 
 /** Called before authentication: only the lookup functions return rows. */
 const stranger = { caller: null };
 
-/** The account behind an e-mail, matched without case; index users_email. */
-export async function findLogin(db: Database, email: string): Promise<LoginCandidate | null> {
-  const [row] = await db.read<LoginCandidate>(
+/** Accounts of one address whose passwords a sign-in tries. */
+const maxLogins = 5;
+
+/**
+ * The accounts with a password behind an e-mail, matched without case; index users_by_email. More than one only where
+ * nobody has proven the address (docs/decisions/0106-addresses-have-owners.md): active ones first, of each partner one
+ * before any second of another.
+ */
+export function findLogins(db: Database, email: string): Promise<LoginCandidate[]> {
+  return db.read<LoginCandidate>(
     stranger,
-    // Invitations of the same address exist beside the account (docs/decisions/0011-inviting-an-address-reveals-no-account-of-another-tenant.md).
-    sql`SELECT user_id, password_hash, status FROM find_login(${email})
-        ORDER BY status = 'active' DESC, password_hash IS NOT NULL DESC LIMIT 1`,
+    sql`SELECT user_id, password_hash, status FROM find_login(${email}) WHERE password_hash IS NOT NULL
+        ORDER BY status = 'active' DESC, is_proven DESC, of_partner, user_id LIMIT ${maxLogins}`,
   );
-  return row ?? null;
 }
 
 const principalOf = (userId: string) => sql`

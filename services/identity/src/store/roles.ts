@@ -1,6 +1,7 @@
 import { type Database, isUniqueViolation, type Query, sql, type Tx } from "@muster/db";
 import { type CallContext, type Caller, decodeCursor, type Page, type Scope, systemCaller, uuidv7 } from "@muster/kit";
 import { type ListPage, type OrderedList, readListPage } from "@muster/service";
+import type { ClaimedAddress } from "../rules/address-owner.ts";
 import type { SeededRole } from "../rules/catalogue.ts";
 import { type NewRole, nameTaken } from "../rules/role.ts";
 
@@ -27,12 +28,14 @@ export async function seedRoles(db: Database, roles: readonly SeededRole[], now:
 /** Inserts a platform administrator unless there is one; false when there was. */
 export async function insertFirstAdministrator(
   tx: Tx,
-  user: { id: string; email: string; name: string; passwordHash: string },
+  { email, proof }: ClaimedAddress,
+  user: { id: string; name: string; passwordHash: string },
   now: Date,
 ): Promise<boolean> {
   const inserted = await tx.execute(sql`
-    INSERT INTO users (id, email, name, scope, role_id, org_access, password_hash, status, created_at, updated_at)
-    SELECT ${user.id}, ${user.email}, ${user.name}, 'system', r.id, 'all', ${user.passwordHash}, 'active', ${now}, ${now}
+    INSERT INTO users (id, email, email_proof, name, scope, role_id, org_access, password_hash, status, created_at,
+                       updated_at)
+    SELECT ${user.id}, ${email}, ${proof}, ${user.name}, 'system', r.id, 'all', ${user.passwordHash}, 'active', ${now}, ${now}
     FROM roles r
     WHERE r.key = 'platform-admin' AND NOT EXISTS (SELECT FROM users u WHERE u.scope = 'system')`);
   return inserted === 1;

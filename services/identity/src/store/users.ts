@@ -1,6 +1,7 @@
 import { type Database, isUniqueViolation, type Query, sql, type Tx } from "@muster/db";
 import { AppError, type CallContext, type Caller, type Page, type Scope } from "@muster/kit";
 import { type ListPage, readNewestPage } from "@muster/service";
+import type { ClaimedAddress, Proof } from "../rules/address-owner.ts";
 import type { Standing } from "../rules/changed-user.ts";
 import type { OrgGrant } from "../rules/delegation.ts";
 import type { NewUser } from "../rules/new-user.ts";
@@ -9,6 +10,8 @@ import { findByWords, mostFound } from "./user-search.ts";
 export type UserRow = {
   id: string;
   email: string;
+  /** How the address was proven; null: not at all. */
+  email_proof: Proof | null;
   name: string;
   department: string | null;
   scope: Scope;
@@ -28,20 +31,26 @@ export type UserRow = {
 };
 
 const columns = sql`
-  t.id, t.email, t.name, t.department, t.scope, t.partner_id, t.org_id, t.role_id,
+  t.id, t.email, t.email_proof, t.name, t.department, t.scope, t.partner_id, t.org_id, t.role_id,
   (SELECT coalesce(r.key, r.name) FROM roles r WHERE r.id = t.role_id) AS role,
   t.org_access, t.site_restricted, t.status, t.mfa_enabled, t.last_login_at, t.created_at, t.updated_at,
   (SELECT coalesce(array_agg(g.org_id ORDER BY g.org_id), '{}') FROM user_organizations g WHERE g.user_id = t.id) AS org_ids,
   (SELECT coalesce(array_agg(s.site_id ORDER BY s.site_id), '{}') FROM user_sites s WHERE s.user_id = t.id) AS site_ids`;
 
 /** Inserts an invited user with their grants. Throws `email_taken` when the address is in use at the same place. */
-export async function insertUser(tx: Tx, id: string, user: NewUser, now: Date): Promise<UserRow> {
+export async function insertUser(
+  tx: Tx,
+  id: string,
+  { email }: ClaimedAddress,
+  user: NewUser,
+  now: Date,
+): Promise<UserRow> {
   const restricted = user.siteIds.length > 0;
   try {
     await tx.execute(sql`
       INSERT INTO users (id, email, name, scope, partner_id, org_id, role_id, org_access, site_restricted, status,
                          created_at, updated_at)
-      VALUES (${id}, ${user.email}, ${user.name}, ${user.scope}, ${user.partnerId}, ${user.orgId}, ${user.roleId},
+      VALUES (${id}, ${email}, ${user.name}, ${user.scope}, ${user.partnerId}, ${user.orgId}, ${user.roleId},
               ${user.orgAccess}, ${restricted}, 'invited', ${now}, ${now})`);
   } catch (error) {
     throw isUniqueViolation(error, "users_email_in_place") ? emailTaken(error) : error;
@@ -145,33 +154,19 @@ export async function disableUser(tx: Tx, id: string, now: Date): Promise<{ row:
   return { row: await readUser(tx, id), version: written(disabled).version };
 }
 
-/**
- * Enables a locked, disabled user; one without a password who never signed in becomes invited again. Throws
- * `email_taken`.
- */
+/** Enables a locked, disabled user; one without a password who never signed in becomes invited again. */
 export async function enableUser(tx: Tx, id: string, now: Date): Promise<{ row: UserRow; version: number }> {
-  try {
-    const [enabled] = await tx.query<{ version: number }>(sql`
-      UPDATE users SET status = CASE WHEN password_hash IS NULL AND last_login_at IS NULL THEN 'invited' ELSE 'active' END,
-        version = version + 1, updated_at = ${now}
-      WHERE id = ${id} RETURNING version`);
-    return { row: await readUser(tx, id), version: written(enabled).version };
-  } catch (error) {
-    throw isUniqueViolation(error, "users_email") ? emailTaken(error) : error;
-  }
+  const [enabled] = await tx.query<{ version: number }>(sql`
+    UPDATE users SET
+      status = CASE WHEN password_hash IS NULL AND last_login_at IS NULL AND email_proof IS NULL THEN 'invited' ELSE 'active' END,
+      version = version + 1, updated_at = ${now}
+    WHERE id = ${id} RETURNING version`);
+  return { row: await readUser(tx, id), version: written(enabled).version };
 }
 
 /** Removes a locked person with everything that is theirs. */
 export async function deleteUser(tx: Tx, id: string): Promise<void> {
   await tx.execute(sql`DELETE FROM users WHERE id = ${id}`);
-}
-
-/** Accounts and invitations with an address, in any tenant, case-insensitively. */
-export function findEmailHolders(
-  tx: Tx,
-  email: string,
-): Promise<{ partner_id: string | null; org_id: string | null }[]> {
-  return tx.query(sql`SELECT partner_id, org_id FROM find_email_holders(${email})`);
 }
 
 async function readUser(tx: Tx, id: string): Promise<UserRow> {

@@ -90,6 +90,8 @@ export async function startTestIdentity(limits: Partial<LoginLimits> = {}) {
     box: replies,
     mfaMaxAgeMinutes: 480,
     learnTenants: async () => false,
+    /** Whether replies to invitations have the link; a test may change it. */
+    showsInvites: true,
   };
   const port = await testPort("identity", [
     register(SessionService, sessionService(sessions)),
@@ -184,6 +186,7 @@ export async function startTestIdentity(limits: Partial<LoginLimits> = {}) {
     accountAs: (caller: Caller, address = "192.0.2.7") =>
       port.client(AccountService, caller, { clientAddress: address }),
     sessionDeps: sessions,
+    userDeps: people,
     /** What jobs/send-mail.ts needs beside a way to deliver. */
     posting: { db, box: mailBox, mail, log, now },
     publicUrl,

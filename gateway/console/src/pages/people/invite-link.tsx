@@ -1,15 +1,17 @@
 import { Dialog, DialogActions } from "../../parts/dialog.tsx";
 import { CopyButton } from "../../parts/list-head.tsx";
 
-/** The link of an invitation, shown this once. */
-export const InviteLink = ({ to, onClose }: { to: { email: string; inviteUrl: string }; onClose(): void }) => (
+export type Invited = { email: string; inviteUrl?: string };
+
+/** What happens next with an invitation; its link, where this installation shows one, is shown this once. */
+export const InviteLink = ({ to: { email, inviteUrl }, onClose }: { to: Invited; onClose(): void }) => (
   <Dialog title="Invited" onClose={onClose}>
     <p>
-      {to.email} gets a mail with a link that is good for 7 days. Where no mail arrives, hand the link over yourself: it
-      is shown only once.
+      {email} gets a mail with a link that is good for 7 days.
+      {inviteUrl ? " Where no mail arrives, hand the link over yourself: it is shown only once." : null}
     </p>
     <DialogActions>
-      <CopyButton what="link" text={() => to.inviteUrl} />
+      {inviteUrl ? <CopyButton what="link" text={() => inviteUrl} /> : null}
       <button type="button" className="primary" onClick={onClose}>
         Close
       </button>

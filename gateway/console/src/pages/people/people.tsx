@@ -19,7 +19,7 @@ import { Status } from "../../parts/status.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
 import { useWrite } from "../../parts/use-write.ts";
-import { InviteLink } from "./invite-link.tsx";
+import { type Invited, InviteLink } from "./invite-link.tsx";
 
 type Person = { id: string; name: string; email: string; status: "invited" | "active" | "disabled" };
 
@@ -128,7 +128,7 @@ function Invite({ onClose }: { onClose(): void }) {
   const place = me.orgId ?? orgId;
   const scope = place ? "organization" : me.scope;
   const roles = useAssignableRoles(scope, place);
-  const [invited, setInvited] = useState<{ email: string; inviteUrl: string } | null>(null);
+  const [invited, setInvited] = useState<Invited | null>(null);
 
   async function send(event: FormEvent<HTMLFormElement>) {
     event.preventDefault();

@@ -11,7 +11,7 @@ import { PageTitle } from "../../parts/page-title.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
 import { Said } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
-import { InviteLink } from "./invite-link.tsx";
+import { type Invited, InviteLink } from "./invite-link.tsx";
 import { Membership } from "./membership.tsx";
 
 type Asking = "sessions" | "factors" | "change" | "disable" | "enable" | "invite" | "remove" | null;
@@ -23,7 +23,7 @@ export function PersonPage() {
   const params = { path: { id } };
   const person = useGet("/api/v1/users/{id}", { params });
   const [asking, ask] = useState<Asking>(null);
-  const [invited, setInvited] = useState<{ email: string; inviteUrl: string } | null>(null);
+  const [invited, setInvited] = useState<Invited | null>(null);
   const [said, say] = useState<string | null>(null);
   const forget = useForget();
   const navigate = useNavigate();

@@ -5,6 +5,7 @@ import type { SsoDeps } from "../../deps.ts";
 import { personEvent } from "../../emits/audit.ts";
 import { userChanged } from "../../emits/auth.ts";
 import { noteTripEnd } from "../../emits/sso-facts.ts";
+import { addressRefusal, ownsFor } from "../../rules/address-owner.ts";
 import { tokenHash } from "../../rules/opaque-token.ts";
 import { hasLeft } from "../../rules/password-sign-in.ts";
 import { principalCaller } from "../../rules/principal.ts";
@@ -13,23 +14,23 @@ import { domainOf } from "../../rules/sso/email-domain.ts";
 import { type Place, type ProviderRow, tenantOf } from "../../rules/sso/provider.ts";
 import { RoundTripEnded } from "../../rules/sso/reasons.ts";
 import { type Verdict, whoIsLetIn } from "../../rules/sso/who-is-let-in.ts";
+import { lockAddress, ownerOfAddress, storeProof } from "../../store/addresses.ts";
 import { lockAdministration } from "../../store/administration.ts";
 import { withdrawInvites } from "../../store/invites.ts";
 import { readPerson } from "../../store/people.ts";
 import { linkTokensPlace } from "../../store/sealed-columns.ts";
-import { isVerified } from "../../store/sso/domains.ts";
 import {
   acceptWithoutPassword,
   findInPlace,
   findLinked,
   isAccountTaken,
-  isElsewhere,
   isLinkTaken,
   putLink,
 } from "../../store/sso/identities.ts";
 import { insertCode, type LoginRow } from "../../store/sso/logins.ts";
 import { holdProvider } from "../../store/sso/providers.ts";
 import { inTurnOf } from "../administer.ts";
+import { claimAddress } from "../claim-address.ts";
 import { provision } from "./provision.ts";
 
 /** The asserted identity and its provider. */
@@ -44,6 +45,8 @@ export type Arrival = {
 
 export type Arrived = { login: LoginRow; provider: ProviderRow; arrival: Arrival };
 
+export type LetInDeps = Pick<SsoDeps, "db" | "now" | "sealing">;
+
 /** Life of an exchange code. */
 export const codeMs = 2 * 60_000;
 const maxProfileBytes = 16 * 1024;
@@ -54,7 +57,7 @@ export const placeOf = ({ partner_id, org_id }: ProviderRow): Place => ({ partne
  * Lets the person behind a verified answer in, in one transaction that judges the provider again: the link, an accepted
  * invitation or a new account, and the one-time code for it. Throws RoundTripEnded at step `person`.
  */
-export async function letIn(deps: SsoDeps, context: CallContext, arrived: Arrived): Promise<string> {
+export async function letIn(deps: LetInDeps, context: CallContext, arrived: Arrived): Promise<string> {
   const who = { ...context, caller: systemCaller("identity"), actsFor: tenantOf(arrived.provider) };
   const run = (mayProvision: boolean) => deps.db.tx(who, (tx) => admitIn(deps, context, tx, arrived, mayProvision));
   // New users are created one at a time per partner, and waiting for that holds no connection.
@@ -86,7 +89,7 @@ const refused = (reason: RoundTripEnded["reason"], detail: string): Outcome => (
 });
 
 async function admitIn(
-  deps: SsoDeps,
+  deps: LetInDeps,
   context: CallContext,
   tx: Tx,
   { login, provider, arrival }: Arrived,
@@ -126,22 +129,26 @@ async function admitIn(
 async function judge(tx: Tx, provider: ProviderRow, { claimed }: Arrival): Promise<Verdict> {
   const place = placeOf(provider);
   const email = claimed.email ?? "";
-  const domain = domainOf(email);
+  // Sign-ins of one person wait for each other here: the second finds what the first has made.
+  await lockAddress(tx, email);
   // One after the other: they share a connection, and the first two take locks.
   const linked = await findLinked(tx, provider.id, claimed.externalId);
-  const found = linked ? null : await findInPlace(tx, place, email, provider.id);
+  const identity = { providerId: provider.id, externalId: claimed.externalId };
+  const found = linked ? null : await findInPlace(tx, place, email, identity);
+  const owner = await ownerOfAddress(tx, email);
   return whoIsLetIn({
     provisions: provider.org_id === null ? "never" : provider.auto_provision ? "on" : "off",
     emailVerified: claimed.emailVerified,
-    domainVerified: domain !== null && (await isVerified(tx, place, domain)),
+    domainVerified:
+      owner?.domain === domainOf(email) && owner?.partnerId === place.partnerId && owner.orgId === place.orgId,
     linked,
     found,
-    elsewhere: linked || found ? false : await isElsewhere(tx, place, email),
+    isForeign: owner !== null && !ownsFor(place, owner),
   });
 }
 
 async function enter(
-  deps: SsoDeps,
+  deps: LetInDeps,
   context: CallContext,
   tx: Tx,
   provider: ProviderRow,
@@ -151,19 +158,28 @@ async function enter(
   const now = deps.now();
   if (verdict.kind === "provision") {
     const made = await provision(tx, context, provider, claimed, uuidv7(now.getTime()), now);
-    return made === null ? refused("default_role_invalid", detailOf("default_role_invalid")) : { userId: made };
+    return "reason" in made ? refused(made.reason, detailOf(made.reason)) : made;
   }
   const { userId, how } = verdict;
-  if (how !== "accepted") return { userId };
-  const invited = await readPerson(tx, userId);
-  if (!invited || hasLeft(invited)) return refused("tenant_inactive", detailOf("tenant_inactive"));
-  const version = await acceptWithoutPassword(tx, userId, now);
-  if (version === null) return refused("user_not_found", "the invitation was withdrawn");
+  if (how === "linked") return { userId };
+  const person = await readPerson(tx, userId);
+  if (!person || hasLeft(person)) return refused("tenant_inactive", detailOf("tenant_inactive"));
+  const account = { userId, name: person.name, tenant: placeOf(provider) };
+  const claim = { email: person.email, by: placeOf(provider), evidence: "none" as const };
+  const address = await claimAddress(tx, { ...context, caller: systemCaller("identity") }, account, claim, now);
+  if (!address) return refused("domain_not_allowed", detailOf("domain_not_allowed"));
+  if (how === "matched") {
+    await storeProof(tx, userId, address);
+    return { userId };
+  }
+  const version = await acceptWithoutPassword(tx, address, userId, now);
+  // Thrown: the claim may have been written.
+  if (version === null) throw new RoundTripEnded("person", "user_not_found", "the invitation was withdrawn");
   await withdrawInvites(tx, userId);
-  const caller: Caller = principalCaller(invited);
-  const details = { method: "sso", providerId: provider.id };
+  const caller: Caller = principalCaller(person);
+  const details = { method: "sso", providerId: provider.id, emailProof: address.proof };
   tx.emit(userChanged(userId, version));
-  tx.emit(personEvent({ ...context, caller }, invited, { action: "user.invite.accept", details }, now));
+  tx.emit(personEvent({ ...context, caller }, person, { action: "user.invite.accept", details }, now));
   return { userId };
 }
 
@@ -203,7 +219,8 @@ const details: Partial<Record<RoundTripEnded["reason"], string>> = {
   domain_not_verified: "the provider does not say that the address is verified, and its domain is not verified here",
   user_not_found: "no account here has this address, and accounts are not created automatically",
   invite_required: "no user of the partner has this address; an administrator invites users first",
-  no_org_access: "the account of this address belongs to another place",
+  // One sentence, whether or not somebody has an account with the address.
+  domain_not_allowed: addressRefusal,
   user_disabled: "the account is disabled",
   tenant_inactive: "the organization or its partner has ended",
   default_role_invalid: "the user who saved the default role may not grant it any more; save it again",

@@ -2,6 +2,7 @@ import { type CallContext, systemCaller } from "@muster/kit";
 import type { SsoDeps } from "../../deps.ts";
 import { personEvent } from "../../emits/audit.ts";
 import { noteTripEnd } from "../../emits/sso-facts.ts";
+import { addressRefusal } from "../../rules/address-owner.ts";
 import { hasLeft } from "../../rules/password-sign-in.ts";
 import { principalCaller } from "../../rules/principal.ts";
 import { tenantOf } from "../../rules/sso/provider.ts";
@@ -10,12 +11,12 @@ import { readPerson } from "../../store/people.ts";
 import { lockSession } from "../../store/sessions.ts";
 import { findLinked, isLinkTaken } from "../../store/sso/identities.ts";
 import { holdProvider } from "../../store/sso/providers.ts";
-import { type Arrived, keepLink } from "./let-in.ts";
+import { invitedAddress } from "../claim-address.ts";
+import { type Arrived, keepLink, placeOf } from "./let-in.ts";
 
 /**
  * Links the account that began the round trip, while its session lives. Throws RoundTripEnded at step `link`:
- * `user_gone`,
- * `email_mismatch`, `identity_in_use`, `provider_changed`.
+ * `user_gone`, `email_mismatch`, `domain_not_allowed`, `identity_in_use`, `provider_changed`.
  */
 export async function linkAccount(
   deps: SsoDeps,
@@ -40,6 +41,8 @@ export async function linkAccount(
         if (person.email.toLowerCase() !== arrival.claimed.email?.toLowerCase()) {
           return ended("email_mismatch", "the provider's address is not the account's");
         }
+        if (!(await invitedAddress(tx, placeOf(held), person.email)))
+          return ended("domain_not_allowed", addressRefusal);
         const linked = await findLinked(tx, held.id, arrival.claimed.externalId);
         if (linked && linked.userId !== person.user_id) return inUse();
         await keepLink(deps, tx, held, arrival, person.user_id, now);

@@ -8,10 +8,12 @@ import type { ProviderRow } from "../../rules/sso/provider.ts";
 import { readPerson } from "../../store/people.ts";
 import { readRole } from "../../store/roles.ts";
 import { insertProvisioned } from "../../store/sso/identities.ts";
+import { claimAddress } from "../claim-address.ts";
 
 /**
- * Creates an account with the provider's default role, under the lock of the partner's administration. Null when the
- * user who saved the role may no longer grant it: no account is created until an entitled user saves it again.
+ * Creates an account with the provider's default role, under the lock of the partner's administration. Otherwise
+ * returns the reason, and nothing was written: somebody else owns the address, or the user who saved the role may no
+ * longer grant it, and no account is created until an entitled user saves it again.
  */
 export async function provision(
   tx: Tx,
@@ -20,18 +22,29 @@ export async function provision(
   { email, name }: Claimed,
   id: string,
   now: Date,
-): Promise<string | null> {
+): Promise<{ userId: string } | { reason: "default_role_invalid" | "domain_not_allowed" }> {
   const place = { partnerId: provider.partner_id, orgId: provider.org_id };
   const system = systemCaller("identity");
   const role = provider.default_role_id === null ? null : await readRole(tx, system, provider.default_role_id);
   const by = provider.default_role_by === null ? null : await readPerson(tx, provider.default_role_by);
-  if (!role || !by || !mayProvision({ caller: principalCaller(by), status: by.status }, role, place)) return null;
+  if (!role || !by || !mayProvision({ caller: principalCaller(by), status: by.status }, role, place)) {
+    return { reason: "default_role_invalid" };
+  }
   const address = email ?? "";
   const shown = name ?? address.slice(0, address.lastIndexOf("@"));
-  await insertProvisioned(tx, id, { email: address, name: shown, place, roleId: role.id }, now);
+  const who = { ...context, caller: system };
+  const claim = { email: address, by: place, evidence: "none" as const };
+  const claimed = await claimAddress(tx, who, { userId: id, name: shown, tenant: place }, claim, now);
+  if (!claimed) return { reason: "domain_not_allowed" };
+  await insertProvisioned(tx, id, claimed, { name: shown, place, roleId: role.id }, now);
   const person = { user_id: id, name: shown, org_id: place.orgId, partner_id: place.partnerId };
   const after = { email: address, name: shown, scope: "organization", roleId: role.id, role: role.key ?? role.name };
-  const details = { method: "sso", providerId: provider.id, changes: { before: {}, after } };
-  tx.emit(personEvent({ ...context, caller: system }, person, { action: "user.create", details }, now));
-  return id;
+  const details = {
+    method: "sso",
+    providerId: provider.id,
+    emailProof: claimed.proof,
+    changes: { before: {}, after },
+  };
+  tx.emit(personEvent(who, person, { action: "user.create", details }, now));
+  return { userId: id };
 }

@@ -23,7 +23,7 @@ function rowOf(facts: Partial<Facts>): string[] {
       provisions: "on",
       linked: null,
       found: null,
-      elsewhere: false,
+      isForeign: false,
       ...facts,
       emailVerified,
       domainVerified,
@@ -61,7 +61,12 @@ describe("the sign-in decision", () => {
       { found: account({ hasPassword: false, linkedOtherwise: true }) },
       ["link_required", "link_required", "link_required", "link_required"],
     ],
-    ["an account elsewhere", { elsewhere: true }, ["no_org_access", "no_org_access", "no_org_access", "no_org_access"]],
+    ["linked, in another tenant's domain", { linked, isForeign: true }, ["linked", "linked", "linked", "linked"]],
+    ...[account(), account({ status: "invited" }), null].map((found): [string, Partial<Facts>, string[]] => [
+      `${found?.status ?? "no account"}, in another tenant's domain`,
+      { found, isForeign: true },
+      Array<string>(4).fill("domain_not_allowed"),
+    ]),
     ["no account, of an organization", {}, ["provision", "domain_not_verified", "provision", "provision"]],
     [
       "no account, without automatic accounts",
@@ -83,7 +88,7 @@ describe("the sign-in decision", () => {
     ["an invitation", { found: account({ status: "invited" }) }],
     ["no account", {}],
   ])("an address that the provider calls unverified is refused: %s", (_case, facts) => {
-    const base = { provisions: "on", linked: null, found: null, elsewhere: false, domainVerified: true } as const;
+    const base = { provisions: "on", linked: null, found: null, isForeign: false, domainVerified: true } as const;
     expect(whoIsLetIn({ ...base, ...facts, emailVerified: false })).toEqual({
       kind: "refused",
       reason: "email_unverified",

@@ -19,8 +19,8 @@ export type Facts = {
   linked: Pick<Candidate, "userId" | "status"> | null;
   /** By e-mail, of the provider's place alone. */
   found: Candidate | null;
-  /** A user of another place has an account with the e-mail. */
-  elsewhere: boolean;
+  /** Another tenant owns the e-mail's domain (rules/address-owner.ts). */
+  isForeign: boolean;
 };
 
 export type Verdict =
@@ -35,13 +35,15 @@ const refused = (reason: FailureReason): Verdict => ({ kind: "refused", reason }
  * was proven. An account with a password is matched by address only where the domain is verified, so that no identity
  * provider can take an account over.
  */
-export function whoIsLetIn({ provisions, emailVerified, domainVerified, linked, found, elsewhere }: Facts): Verdict {
+export function whoIsLetIn({ provisions, emailVerified, domainVerified, linked, found, isForeign }: Facts): Verdict {
   if (emailVerified === false) return refused("email_unverified");
   if (linked !== null) {
     return linked.status === "active"
       ? { kind: "in", userId: linked.userId, how: "linked" }
       : refused(linked.status === "disabled" ? "user_disabled" : "link_required");
   }
+  // Whether or not an account exists: the answer is the same for every address of the domain.
+  if (isForeign) return refused("domain_not_allowed");
   const isProven = emailVerified === true || domainVerified;
   if (found !== null) {
     if (found.status === "disabled") return refused("user_disabled");
@@ -50,7 +52,6 @@ export function whoIsLetIn({ provisions, emailVerified, domainVerified, linked, 
     if (!isProven) return refused("domain_not_verified");
     return { kind: "in", userId: found.userId, how: found.status === "invited" ? "accepted" : "matched" };
   }
-  if (elsewhere) return refused("no_org_access");
   if (provisions === "never") return refused("invite_required");
   if (provisions === "off") return refused("user_not_found");
   return isProven ? { kind: "provision" } : refused("domain_not_verified");

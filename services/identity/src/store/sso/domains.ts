@@ -99,14 +99,6 @@ export function deleteTenantDomains(tx: Tx, { kind, id }: Tenant): Promise<Domai
   return tx.query<DomainRow>(sql`DELETE FROM sso_domains t WHERE ${where} RETURNING ${columns}`);
 }
 
-/** Whether this place itself has verified the domain. */
-export async function isVerified(tx: Tx, { partnerId, orgId }: Place, domain: string): Promise<boolean> {
-  const rows = await tx.query(sql`
-    SELECT FROM sso_domains WHERE domain = ${domain} AND verified_at IS NOT NULL
-      AND partner_id = ${partnerId} AND org_id IS NOT DISTINCT FROM ${orgId}::uuid`);
-  return rows.length > 0;
-}
-
 /** The place that has verified a domain; no two have. */
 export async function placeOfDomain(db: Database, domain: string): Promise<Place | null> {
   const [row] = await db.read<Pick<DomainRow, "partner_id" | "org_id">>(

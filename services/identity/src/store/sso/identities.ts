@@ -1,5 +1,6 @@
 import { type Database, isUniqueViolation, sql, type Tx } from "@muster/db";
 import { systemCaller } from "@muster/kit";
+import type { ClaimedAddress } from "../../rules/address-owner.ts";
 import type { Place } from "../../rules/sso/provider.ts";
 import type { Candidate } from "../../rules/sso/who-is-let-in.ts";
 
@@ -23,26 +24,17 @@ export async function findInPlace(
   tx: Tx,
   { partnerId, orgId }: Place,
   email: string,
-  providerId: string,
+  identity: { providerId: string; externalId: string },
 ): Promise<Candidate | null> {
   const [row] = await tx.query<Candidate>(sql`
     SELECT u.id AS "userId", u.status, u.password_hash IS NOT NULL AS "hasPassword",
-           EXISTS (SELECT FROM sso_identities i WHERE i.provider_id = ${providerId} AND i.user_id = u.id) AS "linkedOtherwise"
+           EXISTS (SELECT FROM sso_identities i WHERE i.provider_id = ${identity.providerId} AND i.user_id = u.id
+                   AND i.external_id <> ${identity.externalId}) AS "linkedOtherwise"
     FROM users u
     WHERE lower(u.email) = lower(${email}) AND u.partner_id = ${partnerId}
       AND u.org_id IS NOT DISTINCT FROM ${orgId}::uuid
     ORDER BY u.status = 'active' DESC, u.status = 'disabled' DESC LIMIT 1 FOR UPDATE OF u`);
   return row ?? null;
-}
-
-/** Whether an account of another place has the address; invitations wait beside it and count for nothing. */
-export async function isElsewhere(tx: Tx, { partnerId, orgId }: Place, email: string): Promise<boolean> {
-  const rows = await tx.query(sql`
-    SELECT FROM users u
-    WHERE lower(u.email) = lower(${email}) AND (u.status = 'active' OR u.password_hash IS NOT NULL)
-      AND NOT (u.partner_id IS NOT DISTINCT FROM ${partnerId}::uuid AND u.org_id IS NOT DISTINCT FROM ${orgId}::uuid)
-    LIMIT 1`);
-  return rows.length > 0;
 }
 
 export type LinkValues = {
@@ -92,9 +84,14 @@ export const deleteLinksOf = (tx: Tx, providerId: string): Promise<number> =>
   tx.execute(sql`DELETE FROM sso_identities WHERE provider_id = ${providerId}`);
 
 /** Lets an invited person in: the invitation's role, no password. Null when they are not waiting any more. */
-export async function acceptWithoutPassword(tx: Tx, userId: string, now: Date): Promise<number | null> {
+export async function acceptWithoutPassword(
+  tx: Tx,
+  { proof }: ClaimedAddress,
+  userId: string,
+  now: Date,
+): Promise<number | null> {
   const [row] = await tx.query<{ version: number }>(sql`
-    UPDATE users SET status = 'active', version = version + 1, updated_at = ${now}
+    UPDATE users SET status = 'active', email_proof = ${proof}, version = version + 1, updated_at = ${now}
     WHERE id = ${userId} AND status = 'invited' RETURNING version`);
   return row?.version ?? null;
 }
@@ -103,12 +100,14 @@ export async function acceptWithoutPassword(tx: Tx, userId: string, now: Date): 
 export async function insertProvisioned(
   tx: Tx,
   id: string,
-  user: { email: string; name: string; place: Place; roleId: string },
+  { email, proof }: ClaimedAddress,
+  user: { name: string; place: Place; roleId: string },
   now: Date,
 ): Promise<void> {
   await tx.execute(sql`
-    INSERT INTO users (id, email, name, scope, partner_id, org_id, role_id, org_access, status, created_at, updated_at)
-    VALUES (${id}, ${user.email}, ${user.name}, 'organization', ${user.place.partnerId}, ${user.place.orgId},
+    INSERT INTO users (id, email, email_proof, name, scope, partner_id, org_id, role_id, org_access, status, created_at,
+                       updated_at)
+    VALUES (${id}, ${email}, ${proof}, ${user.name}, 'organization', ${user.place.partnerId}, ${user.place.orgId},
             ${user.roleId}, 'none', 'active', ${now}, ${now})`);
 }
 
