@@ -110,7 +110,7 @@ describe("bad input", () => {
     const takesBody = row.method !== "GET" && subject.key !== "POST /auth/logout";
     const inputs: BadInput[] = [
       ...(takesBody
-        ? badBodies(row.body, row.body ? validBody(subject, actor) : {}, row.bodyLimitBytes ?? defaultBodyLimitBytes)
+        ? badBodies(row, row.body ? validBody(subject, actor) : {}, row.bodyLimitBytes ?? defaultBodyLimitBytes)
         : []),
       ...badQueries(row, list),
     ];

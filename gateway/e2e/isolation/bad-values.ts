@@ -13,6 +13,7 @@ type Property = {
   format?: string;
   pattern?: string;
   description?: string;
+  properties?: object;
 };
 type ObjectSchema = { properties?: Record<string, Property>; required?: string[] };
 
@@ -84,9 +85,16 @@ function outOfBounds(property: Property): [what: string, value: unknown][] {
   return found;
 }
 
+/** An object of the client's own making. */
+const isFree = (property: Property): boolean =>
+  property.anyOf?.some(isFree) ?? (property.type === "object" && property.properties === undefined);
+
+/** Numbers that JSON.parse changes. */
+const changed = ["12345678901234567890", "0.12345678901234567890", "1e-400"];
+
 /** Everything that a row's body must refuse, made from its schema and one valid body. */
 export function badBodies(
-  schema: z.ZodType | undefined,
+  { body: schema, opaque }: Pick<Route, "body" | "opaque">,
   valid: Record<string, unknown>,
   limitBytes: number,
 ): BadInput[] {
@@ -119,6 +127,10 @@ export function badBodies(
     }
     for (const [what, value] of outOfBounds(property)) {
       inputs.push({ what: `${field} ${what}`, body: withField(field, value) });
+    }
+    for (const number of isFree(property) && field !== opaque ? changed : []) {
+      const body = withField(field, { a: ["number"] }).replace('"number"', number);
+      inputs.push({ what: `${field} with ${number}`, body, code: "validation_failed" });
     }
   }
   return inputs;

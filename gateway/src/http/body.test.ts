@@ -66,6 +66,22 @@ describe("a request body", () => {
     }
   });
 
+  it("with a number in a free object that no double keeps is refused by path, all of them at once", async () => {
+    const reply = await post('{"own":{"limit":12345678901234567890,"list":[1.0,{"a":1e-400}]}}', json);
+    expect([reply.status, reply.json.code, reply.json.details]).toEqual([
+      400,
+      "validation_failed",
+      {
+        formErrors: [],
+        fieldErrors: {
+          "own.limit": ["Not a number that a 64-bit float keeps: send it as text"],
+          "own.list.1.a": ["Not a number that a 64-bit float keeps: send it as text"],
+        },
+      },
+    ]);
+    expect((await post('{"own":{"n":[1.0,-0,1e2,0.1]},"any":12345678901234567890}', json)).status).toBe(200);
+  });
+
   it("with an invalid field is refused with the field's path", async () => {
     const reply = await post('{"any":{"list":["ok","\\udfff"]}}', json);
     expect(reply.json.details).toEqual({

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { memberText, textFault, validationError } from "@muster/kit";
+import { changedNumbers, memberText, textFault, validationError } from "@muster/kit";
 import { EdgeError } from "../errors.ts";
 import type { Inbound } from "../inbound/headers.ts";
 import { overrunBytes, payloadTooLarge } from "./bodies.ts";
@@ -11,6 +11,7 @@ export const maxJsonDepth = 32;
 
 /** Pairs of a form that are read. */
 const maxFormPairs = 100;
+const changedNumber = "Not a number that a 64-bit float keeps: send it as text";
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /** Whether the request announces a body (RFC 9112 section 6). */
@@ -107,6 +108,15 @@ function parseJson(bytes: Buffer): Omit<Body, "bytes"> {
  */
 export function opaqueMember({ text }: Pick<Body, "text">, name: string): string {
   return memberText(text, name, maxJsonDepth) ?? "";
+}
+
+/**
+ * Throws AppError `validation_failed` naming each number of these members that JSON.parse changed: what is understood
+ * and stored must not differ from what was sent.
+ */
+export function checkNumbers({ text }: Pick<Body, "text">, members: readonly string[]): void {
+  const paths = members.length === 0 ? [] : changedNumbers(text, members);
+  if (paths.length > 0) throw validationError(Object.fromEntries(paths.map((path) => [path, [changedNumber]])));
 }
 
 /** Whether every number fits a double: JSON permits 1e400, which is parsed as Infinity and serialised as null. */

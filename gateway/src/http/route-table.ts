@@ -1,8 +1,16 @@
 import FindMyWay, { type HTTPMethod } from "find-my-way";
+import { z } from "zod";
 import { fullPath, type LoadClass, type Route } from "../route.ts";
 
 /** A row with what serving it needs, worked out once. */
-export type Served = { row: Route; route: string; slashSegments: readonly number[]; load: LoadClass };
+export type Served = {
+  row: Route;
+  route: string;
+  slashSegments: readonly number[];
+  load: LoadClass;
+  /** Members of the body that are objects of the client's own making, but for the opaque one. */
+  freeMembers: readonly string[];
+};
 
 /** All rows of one path. */
 export type PathEntry = { path: string; byMethod: ReadonlyMap<string, Served>; allow: string };
@@ -25,7 +33,8 @@ export function buildRouteTable(rows: readonly Route[]): FindRoute {
     const methods = byPath.get(path) ?? new Map<string, Served>();
     if (methods.has(row.method)) throw new Error(`${row.method} ${path} is twice in the route table`);
     const load = row.load ?? "interactive";
-    methods.set(row.method, { row, route: `${row.method} ${path}`, slashSegments: slashSegmentsOf(row, path), load });
+    const [slashSegments, freeMembers] = [slashSegmentsOf(row, path), freeMembersOf(row)];
+    methods.set(row.method, { row, route: `${row.method} ${path}`, slashSegments, load, freeMembers });
     byPath.set(path, methods);
   }
   const router = FindMyWay({ ignoreTrailingSlash: true, maxParamLength, querystringParser: () => noQuery });
@@ -43,6 +52,20 @@ export function buildRouteTable(rows: readonly Route[]): FindRoute {
 }
 
 function noHandler(): void {}
+
+/** Members of a row's body that are objects of the client's own making, but for the opaque one. */
+export function freeMembersOf({ body, opaque }: Pick<Route, "body" | "opaque">): string[] {
+  if (!(body instanceof z.ZodObject)) return [];
+  return Object.entries(body.shape)
+    .filter(([name, schema]) => name !== opaque && inner(schema) instanceof z.ZodRecord)
+    .map(([name]) => name);
+}
+
+function inner(schema: unknown): unknown {
+  const isWrapped =
+    schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault;
+  return isWrapped ? inner(schema.unwrap()) : schema;
+}
 
 function slashSegmentsOf(row: Route, path: string): number[] {
   const segments = path.split("/").slice(1);

@@ -5,7 +5,16 @@ import type { Rate } from "../auth/rate-bucket.ts";
 import type { Inbound } from "../inbound/headers.ts";
 import { type Access, defaultBodyLimitBytes } from "../route.ts";
 import { overrunBytes } from "./bodies.ts";
-import { checkAnnouncedLength, checkBodyHead, emptyBody, hasBody, opaqueMember, readForm, readJson } from "./body.ts";
+import {
+  checkAnnouncedLength,
+  checkBodyHead,
+  checkNumbers,
+  emptyBody,
+  hasBody,
+  opaqueMember,
+  readForm,
+  readJson,
+} from "./body.ts";
 import { BodyEnds } from "./body-ends.ts";
 import type { Exchange, ExchangeOptions } from "./exchange.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
@@ -113,11 +122,12 @@ export const waitTurn: Step = ({ pacer, clientAddress }, { request, response, in
 /** 400 for a body that the route does not accept. */
 export const readBody: Step = (_options, exchange) => {
   const { sent, served } = exchange;
-  const { row } = served;
+  const { row, freeMembers } = served;
   if (row.method === "GET") return;
   const read = sent === null ? emptyBody : row.form ? readForm(sent) : readJson(sent);
   exchange.bodyBytes = read.bytes;
   exchange.body = validateBody(row, read.value, parseQuery(exchange.query));
+  checkNumbers(read, freeMembers);
   if (row.opaque !== undefined) exchange.opaqueJson = opaqueMember(read, row.opaque);
 };
 

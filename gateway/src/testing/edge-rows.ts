@@ -7,7 +7,11 @@ const echo: Route = route({
   access: { auth: "none" },
   tag: "Platform",
   summary: "Says what it got",
-  body: z.object({ text: z.string().optional(), any: z.unknown().optional() }),
+  body: z.object({
+    text: z.string().optional(),
+    any: z.unknown().optional(),
+    own: z.record(z.string(), z.unknown()).nullish(),
+  }),
   bodyLimitBytes: 1_000,
   reply: z.object({ text: z.string().nullable() }),
   handle: ({ body }) => ({ text: body.text ?? null }),
