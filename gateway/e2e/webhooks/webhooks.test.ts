@@ -167,6 +167,9 @@ describe("a webhook", () => {
     const [delivery] = list.body.data as Delivery[];
     const one = await by.call("GET", `/webhooks/${id}/deliveries/${delivery?.id}`);
     expect(one.text).toContain(`"payload":${data}`);
+    const me = (await by.call("GET", "/auth/me")).body;
+    expect(one.body).toMatchObject({ source: "api", postedBy: { type: "user", id: me.id } });
+    for (const { headers } of ofWebhook()) expect(headers["x-service-event-source"]).toBe("api");
     const nested = `{"type":"alert.triggered","orgId":"${own}","data":${"[".repeat(40)}${"]".repeat(40)},"data":{}}`;
     expect(await by.call("POST", "/events", nested)).toMatchObject({
       status: 400,

@@ -27,6 +27,8 @@ const tag = "Webhooks";
 
 const status = z.enum(["pending", "delivered", "failed", "retrying"]);
 export const sentType = z.enum([...eventTypes, testEventType]);
+const source = z.enum(["platform", "api"]);
+const postedBy = z.object({ type: z.enum(["user", "api_key"]), id: z.string() });
 
 const delivery = z
   .object({
@@ -36,6 +38,12 @@ const delivery = z
     status,
     event: z.string(),
     eventId: idOut,
+    source: source.nullable().meta({
+      description: "Whether Muster emitted the event or a caller posted it; null when an earlier version stored it.",
+    }),
+    postedBy: postedBy
+      .nullable()
+      .meta({ description: "The caller who posted the event; of a test the one who asked for it." }),
     payload: objectOut.meta({ description: "`data` of the sent event, as it was posted." }),
     responseStatus: z.int().nullable(),
     responseBody: z.string().nullable().meta({ description: "The first 1,000 characters." }),
@@ -291,6 +299,8 @@ function deliveryOf(message: Delivery | undefined): Shown {
     status: status.parse(message.status),
     event: message.event,
     eventId: message.eventId,
+    source: message.source === "" ? null : source.parse(message.source),
+    postedBy: message.postedById === "" ? null : postedBy.parse({ type: message.postedByType, id: message.postedById }),
     responseStatus: message.responseStatus ?? null,
     responseBody: message.responseBody ?? null,
     responseTimeMs: message.responseTimeMs ?? null,

@@ -10,6 +10,8 @@ export type PlatformFact = {
   partnerId: string;
   /** Sent to the organization's webhooks unchanged; the JSON text of an object as it stands. Never a secret. */
   data: Record<string, unknown> | string;
+  /** Who posted it, of events that the dispatcher accepted from others. */
+  postedBy?: string;
   /** A UUID of the emitter's own; a new one when absent. Repeats are judged per (orgId, id). */
   id?: string;
 };
@@ -36,6 +38,7 @@ export function platformEvent(
     orgId: fact.orgId,
     partnerId: fact.partnerId,
     dataJson: typeof fact.data === "string" ? fact.data : JSON.stringify(fact.data),
+    postedBy: fact.postedBy ?? "",
   });
   return {
     subject: eventSubject(service, fact.orgId, fact.type),

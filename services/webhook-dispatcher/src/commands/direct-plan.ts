@@ -57,6 +57,6 @@ export function leasesOf(deliveries: readonly IntakeDelivery[]): DirectLease[] {
         was_leased: false,
         generation: hook.generation,
       },
-      payload: { type: event.type, body: event.body, traceparent: event.traceparent ?? null },
+      payload: { type: event.type, body: event.body, traceparent: event.traceparent ?? null, poster: event.poster },
     }));
 }

@@ -2,6 +2,7 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it } from "@jest/globals";
 import { uuidv7 } from "@muster/kit";
 import { until } from "@muster/testing";
+import { eventMessage } from "../testing/dispatcher.ts";
 import { ownDispatcher } from "../testing/own-dispatcher.ts";
 import { ownSenders } from "../testing/own-senders.ts";
 
@@ -75,9 +76,11 @@ describe("a posted event", () => {
     const { posted, id } = await post();
     const [request] = await arrives(id);
     expect(request?.body.endsWith(`,"data":${dataJson}}`)).toBe(true);
-    const { webhook, deliveries } = posted;
+    expect(request?.headers["x-service-event-source"]).toBe("api");
+    const { admin, webhook, deliveries } = posted;
     const list = await deliveries.listDeliveries({ webhookId: webhook.id, page: { page: 1, limit: 100 } });
-    expect(list.deliveries.map(({ payloadJson }) => payloadJson)).toEqual(list.deliveries.map(() => dataJson));
+    const postedBy = { source: "api", postedByType: "user", postedById: admin.actor.id };
+    expect(list.deliveries).toMatchObject(list.deliveries.map(() => ({ payloadJson: dataJson, ...postedBy })));
   });
 
   it("is sent again as it was posted: by a retry, a requeue and a replay", async () => {
@@ -110,6 +113,9 @@ describe("a posted event", () => {
     }
     await replayer.stop();
     expect(new Set(receiver.of(id).map(({ body }) => body)).size).toBe(1);
+    expect(new Set(receiver.of(id).map(({ headers }) => headers["x-service-event-source"]))).toEqual(new Set(["api"]));
+    const list = await deliveries.listDeliveries({ webhookId: webhook.id });
+    expect(new Set(list.deliveries.map(({ postedById }) => postedById))).toEqual(new Set([admin.actor.id]));
     expect(receiver.of(id)[0]?.body.endsWith(`,"data":${dataJson}}`)).toBe(true);
   });
 
@@ -126,12 +132,41 @@ describe("a posted event", () => {
   });
 });
 
+describe("an event of the stream", () => {
+  it.each([
+    ["identity", "user.login", "platform"],
+    ["tenancy", "device.online", "platform"],
+    // An earlier version emitted it: a service or a caller may have posted it.
+    ["webhook-dispatcher", "user.login", undefined],
+  ])(
+    "of %s with the type %s has the source %s, in its request, its attempt and its record",
+    async (emitter, of, source) => {
+      const { orgId, webhook, deliveries } = await tenant();
+      start();
+      const id = uuidv7();
+      await dispatcher.match([eventMessage(orgId, { id, type: of, emitter })]);
+      const [request] = await arrives(id);
+      expect(request?.headers["x-service-event-source"]).toBe(source);
+      const [listed] = await until("the outcome", async () => {
+        const list = await deliveries.listDeliveries({ webhookId: webhook.id });
+        return list.deliveries.every(({ status }) => status === "delivered") ? list.deliveries : null;
+      });
+      expect([listed?.source, listed?.postedById]).toEqual([source ?? "", ""]);
+      const { attempts } = await deliveries.getDelivery({ webhookId: webhook.id, id: listed?.id ?? "" });
+      const sent = JSON.parse(attempts[0]?.requestHeadersJson ?? "{}") as Record<string, string>;
+      expect(sent["X-Service-Event-Source"]).toBe(source);
+    },
+  );
+});
+
 describe("a test event", () => {
   it("has the payload as it was posted", async () => {
-    const { webhook, deliveries } = await tenant();
+    const { admin, webhook, deliveries } = await tenant();
     start();
     const { delivery } = await deliveries.testWebhook({ webhookId: webhook.id, event: type, payloadJson: dataJson });
     const [request] = await arrives(delivery?.eventId ?? "");
     expect([request?.body.endsWith(`,"data":${dataJson}}`), delivery?.payloadJson]).toEqual([true, dataJson]);
+    expect(request?.headers["x-service-event-source"]).toBe("api");
+    expect(delivery).toMatchObject({ source: "api", postedByType: "user", postedById: admin.actor.id });
   });
 });

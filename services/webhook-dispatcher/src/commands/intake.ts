@@ -173,8 +173,8 @@ function afterRequests(run: () => void): void {
 }
 
 function emit(tx: Tx, { traceparent, ...event }: Accepted, { places }: IntakeState): void {
-  const { id, orgId, type, occurredAt, body } = event;
+  const { id, orgId, type, occurredAt, body, poster } = event;
   const partnerId = places.get(orgId)?.partnerId ?? "";
-  const fact = { type: type as EventType, orgId, partnerId, data: dataOf(body), id };
+  const fact = { type: type as EventType, orgId, partnerId, data: dataOf(body), id, postedBy: poster ?? "" };
   tx.emit(platformEvent(service, fact, traceparent, occurredAt));
 }

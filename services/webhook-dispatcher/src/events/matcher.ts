@@ -8,6 +8,7 @@ import { type BacklogDeps, deliveriesCounter, nothingSettled, startBacklog } fro
 import { type Counts, type MatchDeps, matchDirectly, matchQueued } from "../commands/match.ts";
 import { mayEmit } from "../rules/emitters.ts";
 import { envelopeBody, isObjectText, occurredAt } from "../rules/envelope.ts";
+import { posterOfMessage } from "../rules/poster.ts";
 import type { Floor } from "../store/backlog.ts";
 import type { MatchedEvent } from "../store/matches.ts";
 
@@ -130,10 +131,9 @@ export function readEvent(message: BusMessage, deps: Pick<MatcherDeps, "now" | "
     const claimed = event.timestamp ? timestampDate(event.timestamp) : deps.now();
     const at = occurredAt(claimed, deps.now(), deps.retentionDays);
     const body = envelopeBody({ id, type, timestamp: claimed, orgId, dataJson });
-    return {
-      event: { id, orgId, type, occurredAt: at, body, seq: message.streamSeq, traceparent: message.traceparent },
-      reason: null,
-    };
+    const { streamSeq: seq, traceparent } = message;
+    const poster = posterOfMessage(emitter, event.postedBy);
+    return { event: { id, orgId, type, occurredAt: at, body, poster, seq, traceparent }, reason: null };
   } catch (error) {
     return unreadable(`not decodable: ${(error as Error).message}`);
   }

@@ -9,9 +9,11 @@ import {
   DeliverySchema,
 } from "@muster/proto/muster/webhook/v1/delivery_pb";
 import { dataOf } from "../rules/envelope.ts";
+import { callerOf, sourceOf } from "../rules/poster.ts";
 import type { AttemptRow, DeadLetterRow, DeliveryRow } from "../store/deliveries.ts";
 
 export function deliveryMessage(row: DeliveryRow): Delivery {
+  const caller = callerOf(row.poster);
   return create(DeliverySchema, {
     id: row.id,
     webhookId: row.webhook_id,
@@ -28,6 +30,9 @@ export function deliveryMessage(row: DeliveryRow): Delivery {
     ...given("responseBody", row.response_body),
     ...given("responseTimeMs", row.response_time_ms),
     ...given("errorMessage", row.error_message),
+    source: sourceOf(row.poster) ?? "",
+    postedByType: caller?.type ?? "",
+    postedById: caller?.id ?? "",
   });
 }
 

@@ -17,6 +17,7 @@ import { callContext } from "@muster/rpc";
 import { idempotentTx, type TenantReader } from "@muster/service";
 import { answerOf, bucketsOf, hoursMax } from "../rules/delivery-filter.ts";
 import { envelopeBody, isObjectText } from "../rules/envelope.ts";
+import { posterOf } from "../rules/poster.ts";
 import {
   type DeliveryRow,
   type DeliveryStatus,
@@ -71,6 +72,7 @@ export function deliveryService(deps: DeliveryDeps): ServiceImpl<typeof Delivery
         eventId: delivery.event_id,
         event: delivery.event,
         body: delivery.body,
+        poster: delivery.poster,
         origin: "retry",
         retryOf: delivery.id,
       },
@@ -167,7 +169,8 @@ export function deliveryService(deps: DeliveryDeps): ServiceImpl<typeof Delivery
         const { org_id: orgId, partner_id: partnerId } = webhook;
         const dataJson = given || JSON.stringify(fallback);
         const body = envelopeBody({ id: eventId, type, timestamp: at, orgId, dataJson });
-        const made = { id: randomUUID(), webhookId: webhook.id, orgId, partnerId, eventId, event: type, body };
+        const poster = posterOf(context.caller.actor);
+        const made = { id: randomUUID(), webhookId: webhook.id, orgId, partnerId, eventId, event: type, body, poster };
         const row = await insertDelivery(tx, { ...made, origin: "test", retryOf: null }, at);
         record(tx, context, webhook, "webhook.test", { deliveryId: row.id, event: type }, at);
         return { delivery: deliveryMessage(row) };

@@ -6,6 +6,7 @@ import { idempotentTx, platformEvent, reachedBefore, type TenantReader } from "@
 import type { Intake } from "../commands/intake.ts";
 import type { Pressure } from "../commands/pressure.ts";
 import { envelopeBody, isObjectText } from "../rules/envelope.ts";
+import { posterOf } from "../rules/poster.ts";
 import { namedOrganization, organizationNotFound, organizationOf, reachesPartner, requireWriter } from "./guards.ts";
 
 export type EventDeps = TenantReader & { now: () => Date; intake: Intake; pressure: Pick<Pressure, "admit"> };
@@ -18,6 +19,7 @@ export function eventService(deps: EventDeps): ServiceImpl<typeof EventService> 
       // Services of the platform publish as themselves (libs/rpc/src/issuers.ts says which).
       if (context.caller.actor.type !== "system") requireWriter(context, "events:write");
       const event = readEvent(request, deps.now());
+      const poster = posterOf(context.caller.actor);
       const orgId = namedOrganization(context, request.orgId);
       await deps.pressure.admit(orgId);
       // The stored reply is part of the emitting transaction.
@@ -26,7 +28,7 @@ export function eventService(deps: EventDeps): ServiceImpl<typeof EventService> 
       const body = envelopeBody({ id, type, timestamp: at, orgId, dataJson: event.dataJson });
       const { traceparent } = context.meta;
       const mayReach = (partnerId: string) => reachesPartner(context.caller, partnerId);
-      const accepted = { id, orgId, type, occurredAt: at, body, traceparent, mayReach };
+      const accepted = { id, orgId, type, occurredAt: at, body, poster, traceparent, mayReach };
       if (!(await deps.intake.accept(accepted))) {
         // Finds an organization that was just created, and refuses an unknown one.
         await organizationOf(deps, context, orgId);
@@ -55,7 +57,7 @@ async function publishOnce(deps: EventDeps, context: CallContext, request: Publi
   const { orgId, partnerId } = await organizationOf(deps, context, request.orgId);
   const { id, type, dataJson, at } = event;
   return idempotentTx(deps.db, context, EventService.method.publish, request, reachedBefore, async (tx) => {
-    const fact = { type, orgId, partnerId, data: dataJson, id };
+    const fact = { type, orgId, partnerId, data: dataJson, id, postedBy: posterOf(context.caller.actor) };
     tx.emit(platformEvent("webhook-dispatcher", fact, context.meta.traceparent, at));
     return { id };
   });

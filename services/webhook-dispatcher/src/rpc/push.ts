@@ -47,6 +47,7 @@ export function pushService({ egress, now, timeoutMs, slots }: PushDeps): Servic
           deliveryId,
           eventId,
           eventType,
+          source: "platform" as const,
           body,
           attempt,
           possibleDuplicate,

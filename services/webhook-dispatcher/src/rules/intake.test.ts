@@ -14,7 +14,8 @@ const limits: IntakeLimits = {
 };
 const place: IntakePlace = { orgId, partnerId: "p", held: true, behind: false };
 const free = freeHook(orgId);
-const event = (id: string): IntakeEvent => ({ id, orgId, type: "device.online", occurredAt: new Date(0), body: "{}" });
+const posted = { orgId, type: "device.online", occurredAt: new Date(0), body: "{}", poster: "platform" } as const;
+const event = (id: string): IntakeEvent => ({ id, ...posted });
 
 type Change = {
   hook?: Partial<IntakeHook>;

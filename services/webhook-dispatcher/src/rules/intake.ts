@@ -1,4 +1,5 @@
 import { deliveryId } from "./envelope.ts";
+import type { Poster } from "./poster.ts";
 import { keysOf, mayHoldAtHost, partnerRoom } from "./shares.ts";
 import { anyEvent } from "./webhook.ts";
 
@@ -9,6 +10,7 @@ export type IntakeEvent = {
   type: string;
   occurredAt: Date;
   body: string;
+  poster: Poster;
   traceparent?: string | null;
 };
 

@@ -39,6 +39,7 @@ const signed = (secrets: string[], now = new Date()) =>
       deliveryId: uuidv7(),
       eventId: uuidv7(),
       eventType: "device.online",
+      source: "platform",
       body,
       attempt: 1,
       possibleDuplicate: false,

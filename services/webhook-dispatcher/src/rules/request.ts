@@ -1,4 +1,5 @@
 import { createHash, createHmac } from "node:crypto";
+import type { Source } from "./poster.ts";
 import type { Header } from "./webhook.ts";
 import { isReservedHeader, maskedValue } from "./webhook.ts";
 
@@ -8,6 +9,8 @@ export type SignedRequest = {
   deliveryId: string;
   eventId: string;
   eventType: string;
+  /** Null when it is unknown. */
+  source: Source | null;
   body: Buffer;
   /** From 1. */
   attempt: number;
@@ -27,6 +30,8 @@ export type SignedRequest = {
 export function messageIdOf(webhookId: string, eventId: string): string {
   return `msg_${createHash("sha256").update(`${webhookId}/${eventId}`).digest().subarray(0, 16).toString("base64url")}`;
 }
+
+const sourceHeader = "X-Service-Event-Source";
 
 /** Headers of stored attempts are rebuilt with this constant, too: another value needs a new constant. */
 const userAgent = "Service-Webhooks/1.0";
@@ -58,6 +63,7 @@ export function requestHeaders(request: SignedRequest, now: Date): string[] {
     "webhook-timestamp",
     String(seconds),
   );
+  if (request.source !== null) headers.push(sourceHeader, request.source);
   if (request.possibleDuplicate) headers.push("X-Service-Possible-Duplicate", "true");
   if (secrets.length > 0) {
     const hmacs = secrets.map((secret) => `sha256=${hmac(secret, [`${seconds}.`, body]).toString("hex")}`);
@@ -94,19 +100,21 @@ export function maskedHeaders({ sent: headers, custom }: SentHeaders): Record<st
 const signatures = ["X-Service-Signature", "X-Service-Signature-Previous", "webhook-signature"] as const;
 
 /**
- * What `headersOfFirst` needs besides the delivery to rebuild the headers of a first attempt: the signatures and the
- * names of masked headers. Null when a custom header has a reserved name: such headers cannot be rebuilt.
+ * What `headersOfFirst` needs besides the delivery to rebuild the headers of a first attempt: the signatures, the names
+ * of masked headers and the source of the event. Null when a custom header has a reserved name: such headers cannot be rebuilt.
  */
 export function headersBeside({ sent, custom }: SentHeaders): string | null {
   if (custom.some(({ key }) => isReservedHeader(key))) return null;
   const values = ["", "", ""];
+  let source = "";
   for (let i = 0; i < sent.length; i += 2) {
     const at = signatures.indexOf(sent[i] as (typeof signatures)[number]);
     if (at !== -1) values[at] = sent[i + 1] ?? "";
+    if (sent[i] === sourceHeader) source = sent[i + 1] ?? "";
   }
   const masked = custom.map(({ key }) => key);
   if (sent.includes("Authorization") && !masked.includes("Authorization")) masked.push("Authorization");
-  return [...values, masked.join(" ")].join(";");
+  return [...values, masked.join(" "), source].join(";");
 }
 
 export type FirstAttempt = {
@@ -120,7 +128,7 @@ export type FirstAttempt = {
 
 /** `maskedHeaders` of a first attempt that was no possible duplicate, in the order in which jsonb keeps names. */
 export function headersOfFirst({ messageId, deliveryId, eventId, eventType, startedAt, beside }: FirstAttempt) {
-  const [ours = "", previous = "", standard = "", names = ""] = beside.split(";");
+  const [ours = "", previous = "", standard = "", names = "", source = ""] = beside.split(";");
   const masked = names === "" ? [] : names.split(" ");
   const now = startedAt.getTime();
   const seconds = String(Math.floor(now / 1_000));
@@ -143,6 +151,7 @@ export function headersOfFirst({ messageId, deliveryId, eventId, eventType, star
       ["webhook-signature", standard],
     );
   }
+  if (source !== "") shown.push([sourceHeader, source]);
   if (previous !== "") shown.push(["X-Service-Signature-Previous", previous]);
   shown.sort(([a], [b]) => a.length - b.length || (a < b ? -1 : 1));
   return Object.fromEntries(shown);

@@ -1,5 +1,6 @@
 import { type Egress, EgressRefused, type Exchange } from "@muster/egress";
 import { answerText, unsafeMessage } from "../rules/answer.ts";
+import { sourceOf } from "../rules/poster.ts";
 import { messageIdOf, requestHeaders } from "../rules/request.ts";
 import { retryAfterMs, retryDelayMs } from "../rules/schedule.ts";
 import type { Outcome } from "../store/outcomes.ts";
@@ -51,6 +52,7 @@ export async function attempt(
         deliveryId: claim.delivery_id,
         eventId: claim.event_id,
         eventType: payload.type,
+        source: sourceOf(payload.poster),
         body,
         attempt: claim.attempt,
         possibleDuplicate,

@@ -20,10 +20,10 @@ export async function isAnyPutAside(tx: Tx): Promise<boolean> {
 export async function putAside(tx: Tx, events: readonly MatchedEvent[], inOrder: ReadonlySet<string>): Promise<void> {
   const column = <T>(of: (event: MatchedEvent) => T) => events.map(of);
   await tx.execute(sql`
-    INSERT INTO webhook_backlog (org_id, event_id, type, occurred_at, body, seq)
+    INSERT INTO webhook_backlog (org_id, event_id, type, occurred_at, body, posted_by, seq)
     SELECT * FROM unnest(${plainArray(column(({ orgId }) => orgId))}::uuid[], ${plainArray(column(({ id }) => id))}::uuid[],
                          ${column(({ type }) => type)}::text[], ${plainArray(column((event) => event.occurredAt))}::timestamptz[],
-                         ${column(({ body }) => body)}::text[],
+                         ${column(({ body }) => body)}::text[], ${column(({ poster }) => poster)}::text[],
                          ${plainArray(column(({ orgId, seq }) => (inOrder.has(orgId) ? seq : 0)))}::bigint[])`);
 }
 
@@ -72,7 +72,8 @@ export async function takeUp(
     )
     -- By their places in the table: a join would compare each row there is with each that was picked.
     DELETE FROM webhook_backlog b WHERE b.ctid = ANY (ARRAY(SELECT p.row FROM picked p))
-    RETURNING b.id AS position, b.seq, b.event_id AS id, b.org_id AS "orgId", b.type, b.occurred_at AS "occurredAt", b.body`);
+    RETURNING b.id AS position, b.seq, b.event_id AS id, b.org_id AS "orgId", b.type, b.occurred_at AS "occurredAt", b.body,
+              b.posted_by AS poster`);
   return { events: taken.sort((a, b) => a.seq - b.seq || a.position - b.position), left: true };
 }
 

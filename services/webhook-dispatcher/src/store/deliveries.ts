@@ -2,6 +2,7 @@ import { type Database, type Query, sql, type Tx } from "@muster/db";
 import type { CallContext, Page } from "@muster/kit";
 import { inSight, type ListPage, readNewestPage } from "@muster/service";
 import type { Answer } from "../rules/delivery-filter.ts";
+import type { Poster } from "../rules/poster.ts";
 import { headersOfFirst, messageIdOf } from "../rules/request.ts";
 import { undelivered } from "./undelivered.ts";
 
@@ -27,6 +28,7 @@ export type DeliveryRow = {
   error_message: string | null;
   /** The envelope; null when the partition of its day was dropped. */
   body: string | null;
+  poster: Poster;
 };
 
 export type AttemptRow = {
@@ -56,8 +58,9 @@ const columns = sql`t.id, t.created_at, t.webhook_id, t.org_id, t.partner_id, t.
   t.attempt, ${nextAttemptAt}, t.delivered_at, t.response_status, t.response_body, t.response_time_ms, t.error_code,
   t.error_message`;
 
-const body = sql`(SELECT e.body FROM webhook_events e
-                  WHERE e.org_id = t.org_id AND e.id = t.event_id AND e.occurred_at = t.created_at) AS body`;
+const ofEvent = (column: Query) => sql`(SELECT ${column} FROM webhook_events e
+                  WHERE e.org_id = t.org_id AND e.id = t.event_id AND e.occurred_at = t.created_at)`;
+const ofEventColumns = sql`${ofEvent(sql`e.body`)} AS body, ${ofEvent(sql`e.posted_by`)} AS poster`;
 
 export type DeliveryFilter = {
   webhookId: string;
@@ -94,7 +97,7 @@ export async function listDeliveries(
     AND (${to}::timestamptz IS NULL OR t.created_at < ${to}::timestamptz)
     AND ${answeredWith(answer)}`;
   const fewer = leavesOutDelivered(filter) ? await undelivered(db, who, webhookId) : null;
-  const list = { table: fewer ?? sql`webhook_deliveries`, columns: sql`${columns}, ${body}`, where };
+  const list = { table: fewer ?? sql`webhook_deliveries`, columns: sql`${columns}, ${ofEventColumns}`, where };
   return readNewestPage<DeliveryRow>(db, who, list, page);
 }
 
@@ -121,7 +124,7 @@ export async function lockDelivery(
 }
 
 function one({ caller }: CallContext, webhookId: string, id: string, lock: Query): Query {
-  return sql`SELECT ${columns}, ${body} FROM webhook_deliveries AS t
+  return sql`SELECT ${columns}, ${ofEventColumns} FROM webhook_deliveries AS t
              WHERE t.id = ${id} AND t.webhook_id = ${webhookId} AND ${inSight(caller)} ${lock}`;
 }
 
@@ -159,6 +162,7 @@ export type NewDelivery = {
   eventId: string;
   event: string;
   body: string;
+  poster: Poster;
   origin: "test" | "retry" | "replay";
   retryOf: string | null;
 };
@@ -167,13 +171,13 @@ export type NewDelivery = {
 export async function insertDelivery(tx: Tx, delivery: NewDelivery, now: Date): Promise<DeliveryRow> {
   const { id, webhookId, orgId, partnerId, eventId, event, origin, retryOf } = delivery;
   await tx.execute(sql`
-    INSERT INTO webhook_events (org_id, id, occurred_at, partner_id, type, body)
-    VALUES (${orgId}, ${eventId}, ${now}, ${partnerId}, ${event}, ${delivery.body}) ON CONFLICT DO NOTHING`);
+    INSERT INTO webhook_events (org_id, id, occurred_at, partner_id, type, body, posted_by)
+    VALUES (${orgId}, ${eventId}, ${now}, ${partnerId}, ${event}, ${delivery.body}, ${delivery.poster}) ON CONFLICT DO NOTHING`);
   const [row] = await tx.query<DeliveryRow>(sql`
     INSERT INTO webhook_deliveries AS t (id, created_at, webhook_id, org_id, partner_id, event_id, event, origin, retry_of,
                                          next_attempt_at)
     VALUES (${id}, ${now}, ${webhookId}, ${orgId}, ${partnerId}, ${eventId}, ${event}, ${origin}, ${retryOf}, ${now})
-    RETURNING ${columns}, ${delivery.body}::text AS body`);
+    RETURNING ${columns}, ${delivery.body}::text AS body, ${delivery.poster}::text AS poster`);
   await tx.execute(sql`
     INSERT INTO webhook_queue (delivery_id, created_at, webhook_id, org_id, partner_id, event_id, due_at)
     VALUES (${id}, ${now}, ${webhookId}, ${orgId}, ${partnerId}, ${eventId}, statement_timestamp())`);

@@ -78,8 +78,8 @@ export const newEvents = sql`
     ), new AS MATERIALIZED (
       SELECT g.* FROM given g WHERE (g.org_id, g.id) IN (SELECT f.org_id, f.event_id FROM fresh f)
     ), payloads AS (
-      INSERT INTO webhook_events (org_id, id, occurred_at, partner_id, type, body, traceparent)
-      SELECT org_id, id, at, partner_id, type, body, traceparent FROM new
+      INSERT INTO webhook_events (org_id, id, occurred_at, partner_id, type, body, traceparent, posted_by)
+      SELECT org_id, id, at, partner_id, type, body, traceparent, posted_by FROM new
     )`;
 
 /** For WITH: the deliveries `due` with their queue rows, those to be sent at once leased for `lease_ms`. */
@@ -118,8 +118,8 @@ export async function storeIntake(
       SELECT * FROM unnest(${plainArray(event(({ orgId }) => orgId))}::uuid[], ${plainArray(event(({ id }) => id))}::uuid[],
                            ${plainArray(event(({ occurredAt }) => occurredAt))}::timestamptz[], ${plainArray(event((_, partnerId) => partnerId))}::uuid[],
                            ${event(({ type }) => type)}::text[], ${event(({ body }) => body)}::text[],
-                           ${event(({ traceparent }) => traceparent ?? null)}::text[])
-        WITH ORDINALITY AS g (org_id, id, at, partner_id, type, body, traceparent, place)
+                           ${event(({ traceparent }) => traceparent ?? null)}::text[], ${event(({ poster }) => poster)}::text[])
+        WITH ORDINALITY AS g (org_id, id, at, partner_id, type, body, traceparent, posted_by, place)
     ), ${newEvents}, due AS MATERIALIZED (
       SELECT d.id, d.webhook_id, n.id AS event_id, n.org_id, n.at, n.partner_id, n.type, ${leaseMs}::int AS lease_ms,
              d.lease AND row_number() OVER (PARTITION BY d.webhook_id, d.lease ORDER BY d.place) <= d.slots - busy.n AS leased

@@ -89,8 +89,8 @@ export async function storeKnown(tx: Tx, known: KnownIntake): Promise<KnownStore
       SELECT g.* FROM unnest(${plainArray(event(({ orgId }) => orgId))}::uuid[], ${plainArray(event(({ id }) => id))}::uuid[],
                              ${plainArray(event(({ occurredAt }) => occurredAt))}::timestamptz[], ${plainArray(event((_, partnerId) => partnerId))}::uuid[],
                              ${event(({ type }) => type)}::text[], ${event(({ body }) => body)}::text[],
-                             ${event(({ traceparent }) => traceparent ?? null)}::text[])
-        WITH ORDINALITY AS g (org_id, id, at, partner_id, type, body, traceparent, place)
+                             ${event(({ traceparent }) => traceparent ?? null)}::text[], ${event(({ poster }) => poster)}::text[])
+        WITH ORDINALITY AS g (org_id, id, at, partner_id, type, body, traceparent, posted_by, place)
       WHERE g.org_id IN (SELECT org_id FROM standing WHERE is_known)
     ), ${newEvents}, ranked AS MATERIALIZED (
       SELECT d.id, d.webhook_id, n.id AS event_id, n.org_id, n.at, n.partner_id, n.type, h.closed, h.waits, d.lease,

@@ -1,5 +1,6 @@
 import { plainArray, sql, type Tx } from "@muster/db";
 import { deliveryId } from "../rules/envelope.ts";
+import type { Poster } from "../rules/poster.ts";
 import { anyEvent } from "../rules/webhook.ts";
 
 /** `seq` is its position in the stream; 0 where that does not matter. */
@@ -9,6 +10,7 @@ export type MatchedEvent = {
   type: string;
   occurredAt: Date;
   body: string;
+  poster: Poster;
   seq: number;
   traceparent?: string | null;
 };
@@ -76,12 +78,12 @@ export async function storeMatches(
   const times = column(({ event }) => event.occurredAt);
   const inserted = Promise.all([
     tx.execute(sql`
-      INSERT INTO webhook_events (org_id, id, occurred_at, partner_id, type, body, traceparent)
+      INSERT INTO webhook_events (org_id, id, occurred_at, partner_id, type, body, traceparent, posted_by)
       SELECT * FROM unnest(${plainArray(stored.map(({ event }) => event.orgId))}::uuid[], ${plainArray(stored.map(({ event }) => event.id))}::uuid[],
                            ${plainArray(stored.map(({ event }) => event.occurredAt))}::timestamptz[],
                            ${plainArray(stored.map(({ hooks }) => hooks[0]?.partner_id ?? null))}::uuid[],
                            ${stored.map(({ event }) => event.type)}::text[], ${stored.map(({ event }) => event.body)}::text[],
-                           ${stored.map(({ event }) => event.traceparent ?? null)}::text[])`),
+                           ${stored.map(({ event }) => event.traceparent ?? null)}::text[], ${stored.map(({ event }) => event.poster)}::text[])`),
     tx.execute(sql`
       INSERT INTO webhook_deliveries (id, created_at, webhook_id, org_id, partner_id, event_id, event, next_attempt_at)
       SELECT *, statement_timestamp()

@@ -1,5 +1,6 @@
 import { byIndexAlone, type Database, plainArray, sql, type Tx } from "@muster/db";
 import { systemCaller } from "@muster/kit";
+import type { Poster } from "../rules/poster.ts";
 import { isDayKept } from "./days.ts";
 import { knownWebhooks, maySend, queuedWebhooks, type Slots, webhooksOfQueue } from "./queued.ts";
 
@@ -42,6 +43,7 @@ export type Payload = {
   body: string;
   /** Trace context of the event, so that each attempt belongs to its trace. */
   traceparent: string | null;
+  poster: Poster;
 };
 
 type ClaimedRow = Claimed &
@@ -161,7 +163,7 @@ export async function claimDue(
       ON CONFLICT DO NOTHING
     )
     -- The body of an event comes once, however many of its deliveries were claimed; so does what is blocked.
-    SELECT c.*, e.type, e.body, e.traceparent,
+    SELECT c.*, e.type, e.body, e.traceparent, e.posted_by AS poster,
            CASE WHEN c.ordinal IS NULL OR c.ordinal = 1 THEN (
              SELECT array_agg(DISTINCT each.key)
              FROM bound AS k
@@ -178,7 +180,7 @@ export async function claimDue(
       FROM claimed
     ) AS c ON true
     LEFT JOIN LATERAL (
-      SELECT e.type, e.body, e.traceparent FROM webhook_events e
+      SELECT e.type, e.body, e.traceparent, e.posted_by FROM webhook_events e
       WHERE c.is_first AND e.org_id = c.org_id AND e.id = c.event_id AND e.occurred_at = c.created_at
       -- Each is fetched by its key: the planner would read all, take them for one row, and compare each with each.
       OFFSET 0
@@ -188,8 +190,8 @@ export async function claimDue(
   const claims = rows.filter((row) => row.delivery_id !== null);
   const bodies = new Map<string, Payload>();
   for (const row of claims) {
-    const { type, body, traceparent } = row;
-    if (row.is_first && body !== null) bodies.set(keyOf(row), { type, body, traceparent });
+    const { type, body, traceparent, poster } = row;
+    if (row.is_first && body !== null) bodies.set(keyOf(row), { type, body, traceparent, poster });
   }
   const payloads = claims.map((row) => bodies.get(keyOf(row)) ?? null);
   return { claims, payloads, blocked: rows.find(({ blocked }) => blocked !== null)?.blocked ?? [] };

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { uuidv7 } from "@muster/kit";
 import { until } from "@muster/testing";
+import type { Source } from "../rules/poster.ts";
 import { headersBeside, headersOfFirst, maskedHeaders, messageIdOf, requestHeaders } from "../rules/request.ts";
 import type { Header } from "../rules/webhook.ts";
 import { eventMessage } from "../testing/dispatcher.ts";
@@ -17,16 +18,18 @@ const ids = {
   eventType: "device.online",
 };
 
-function sent({ secrets = [], custom = [], userinfo = null }: Partial<Sent>) {
-  const request = { ...ids, body: Buffer.from("{}"), attempt: 1, possibleDuplicate: false, secrets, userinfo };
+function sent({ secrets = [], custom = [], userinfo = null, source = null }: Partial<Sent>) {
+  const request = { ...ids, source, body: Buffer.from("{}"), attempt: 1, possibleDuplicate: false, secrets, userinfo };
   return { sent: requestHeaders({ ...request, customHeaders: custom }, startedAt), custom };
 }
-type Sent = { secrets: string[]; custom: Header[]; userinfo: string | null };
+type Sent = { secrets: string[]; custom: Header[]; userinfo: string | null; source: Source | null };
 
 describe("headers of a first attempt that a delivery holds", () => {
   it.each<[string, Partial<Sent>]>([
     ["without a secret", {}],
     ["with a secret", { secrets: ["s"] }],
+    ["of a service's event", { secrets: ["s"], source: "platform" }],
+    ["of a posted event", { source: "api", custom: [{ key: "X-Own", value: "x" }] }],
     ["while a secret is rotated", { secrets: ["new", "old"] }],
     ["with userinfo", { secrets: ["s"], userinfo: "me:secret" }],
     [

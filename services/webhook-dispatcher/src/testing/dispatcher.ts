@@ -29,6 +29,7 @@ import { pushService } from "../rpc/push.ts";
 import { replayService } from "../rpc/replay.ts";
 import { webhookService } from "../rpc/webhook.ts";
 import { envelopeBody } from "../rules/envelope.ts";
+import { posterOf } from "../rules/poster.ts";
 import { type SenderDeps, startSender } from "../sender/sender.ts";
 import type { Floor } from "../store/backlog.ts";
 import type { ReplayPace } from "../store/replays.ts";
@@ -131,7 +132,8 @@ export async function startDispatcher() {
       const orgId = caller.orgId ?? "";
       const occurredAt = now();
       const body = envelopeBody({ id, type, timestamp: occurredAt, orgId, dataJson: "{}" });
-      const event = { id, orgId, type, occurredAt, body, traceparent: null, mayReach: () => true };
+      const poster = posterOf(caller.actor);
+      const event = { id, orgId, type, occurredAt, body, poster, traceparent: null, mayReach: () => true };
       return intakeBy(db, knows, change).accept(event);
     },
 

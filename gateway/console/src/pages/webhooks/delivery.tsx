@@ -55,6 +55,8 @@ export function DeliveryPage() {
             ["Next attempt", data.nextAttemptAt ? <Time key="next" at={data.nextAttemptAt} /> : null],
             ["Answer", data.responseStatus === null ? null : String(data.responseStatus)],
             ["Error", data.errorMessage],
+            ["Source", data.source === null ? null : { platform: "Muster", api: "Posted by a caller" }[data.source]],
+            ["Posted by", data.postedBy ? <code key="by">{data.postedBy.id}</code> : null],
             ["Id", <code key="id">{data.id}</code>],
           ]}
         />
