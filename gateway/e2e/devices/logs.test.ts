@@ -71,6 +71,19 @@ describe("diagnostic logs", () => {
     });
   });
 
+  it("keep numbers that no double keeps, as do the events of the device's own logs", async () => {
+    const agent = await newAgent(await newTenant(root));
+    const long = '{"n":1767323045678901234,"list":[0.12345678901234567890]}';
+    const log = `{"logs":[${JSON.stringify(aLog({ fields: 0 })).replace(/0}$/, `${long}}`)}]}`;
+    const event = `{"events":[${JSON.stringify(anEvent({ details: 0 })).replace(/0}$/, `${long}}`)}]}`;
+    expect((await agent.api.call("POST", `/agents/${agent.deviceId}/logs`, log)).status).toBe(201);
+    expect((await agent.api.call("PUT", `/agents/${agent.deviceId}/eventlogs`, event)).status).toBe(200);
+    for (const list of ["diagnostic-logs", "eventlogs"]) {
+      const { text } = await root.call("GET", `/devices/${agent.deviceId}/${list}`);
+      expect(text.replaceAll(" ", "")).toContain(long);
+    }
+  });
+
   it("are stored once when a request is repeated, with and without an Idempotency-Key", async () => {
     const agent = await newAgent(await newTenant(root));
     const send = (logs: unknown, headers = {}) =>

@@ -1,11 +1,11 @@
 import type { AgentLog, DeviceEvent } from "@muster/proto/muster/devicelogs/v1/log_pb";
 import { z } from "zod";
 import { type Route, route } from "../route.ts";
+import { renderedPage, withOpaque } from "./opaque.ts";
 import {
   idOut,
   idParams,
   listQuery,
-  objectOf,
   objectOut,
   pageOf,
   pagination,
@@ -90,7 +90,7 @@ const diagnosticLogs = route({
       search: query.search ?? "",
     };
     const reply = await services.deviceLogs.listAgentLogs(wanted, await rpc());
-    return { data: reply.logs.map(agentLogOf), pagination: paginationOf(reply.page) };
+    return renderedPage(reply.logs.map(agentLogText), paginationOf(reply.page));
   },
 });
 
@@ -122,7 +122,7 @@ const eventLogs = route({
       ...withTime("to", endOf(query.endDate)),
     };
     const reply = await services.deviceLogs.listEvents(wanted, await rpc());
-    return { data: reply.events.map(deviceEventOf), pagination: paginationOf(reply.page) };
+    return renderedPage(reply.events.map(deviceEventText), paginationOf(reply.page));
   },
 });
 
@@ -136,8 +136,8 @@ function withTime<N extends string>(name: N, text: string | undefined) {
   return (timestamp ? { [name]: timestamp } : {}) as { [K in N]?: NonNullable<typeof timestamp> };
 }
 
-function agentLogOf(log: AgentLog): z.input<typeof agentLog> {
-  return {
+function agentLogText(log: AgentLog): string {
+  const shown: Omit<z.input<typeof agentLog>, "fields"> = {
     id: log.id,
     deviceId: log.deviceId,
     orgId: log.orgId,
@@ -145,14 +145,14 @@ function agentLogOf(log: AgentLog): z.input<typeof agentLog> {
     level: logLevel.parse(log.level),
     component: log.component,
     message: log.message,
-    fields: log.fieldsJson === "" ? null : objectOf(log.fieldsJson),
     agentVersion: log.agentVersion || null,
     createdAt: timeOf(log.createdAt),
   };
+  return withOpaque(shown, "fields", log.fieldsJson || "null");
 }
 
-function deviceEventOf(event: DeviceEvent): z.input<typeof deviceEvent> {
-  return {
+function deviceEventText(event: DeviceEvent): string {
+  const shown: Omit<z.input<typeof deviceEvent>, "details"> = {
     id: event.id,
     deviceId: event.deviceId,
     orgId: event.orgId,
@@ -162,9 +162,9 @@ function deviceEventOf(event: DeviceEvent): z.input<typeof deviceEvent> {
     source: event.source,
     eventId: event.eventId || null,
     message: event.message,
-    details: event.detailsJson === "" ? null : objectOf(event.detailsJson),
     createdAt: timeOf(event.createdAt),
   };
+  return withOpaque(shown, "details", event.detailsJson || "null");
 }
 
 export const deviceLogRoutes: readonly Route[] = [diagnosticLogs, eventLogs];

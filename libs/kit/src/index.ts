@@ -62,7 +62,7 @@ export {
   isLocation,
   locationLine,
 } from "./header-values.ts";
-export { changedNumbers } from "./json-numbers.ts";
+export { changedNumbers, parseKeepingNumbers } from "./json-numbers.ts";
 export { memberText } from "./json-text.ts";
 export { createLanes, type Lanes } from "./lanes.ts";
 export { onLeftByNpm } from "./left-by-npm.ts";

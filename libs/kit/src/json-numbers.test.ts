@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { changedNumbers } from "./json-numbers.ts";
+import { changedNumbers, parseKeepingNumbers } from "./json-numbers.ts";
 
 const pathsOf = (json: string) => changedNumbers(json, ["a", "de"]);
 
@@ -55,6 +55,36 @@ describe("numbers that JSON.parse changes", () => {
       fc.property(fc.bigInt({ min: 0n, max: 10n ** 20n }), (number) => {
         const isChanged = BigInt(JSON.stringify(Number(number))) !== number;
         expect(pathsOf(`{"a":[${number}]}`)).toEqual(isChanged ? ["a.0"] : []);
+      }),
+    );
+  });
+});
+
+describe("JSON that is parsed with its numbers kept", () => {
+  const rewritten = (json: string) => {
+    const { value, textOf } = parseKeepingNumbers(json);
+    return textOf(value);
+  };
+
+  it.each([
+    ["long numbers", `{"a":[12345678901234567890,{"b":-0.10000000000000000001}],"c":1}`],
+    ["texts that look like them", `{"a":"12345678901234567890","b":"x,12345678901234567890","c":12345678901234567890}`],
+    ["nothing special", '{"a":[1,"x",null]}'],
+  ])("is written as it was with %s", (_what, json) => expect(rewritten(json)).toBe(json));
+
+  it.each([
+    ["an exponent", "1.2345678901234567890e-300", "1.2345678901234568e-300"],
+    ["more than 100 digits", "1".repeat(101), String(Number("1".repeat(101)))],
+    ["the mark in a text", '12345678901234567890,"b":"\uFDD01"', '12345678901234567000,"b":"\uFDD01"'],
+  ])("has the nearest double with %s", (_what, given, kept) =>
+    expect(rewritten(`{"a":${given}}`)).toBe(`{"a":${kept}}`),
+  );
+
+  it("never changes what JSON.stringify wrote, nor the value", () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.bigInt({ min: 10n ** 17n }), (value, number) => {
+        const json = `{"value":${JSON.stringify(value)},"number":${number}}`;
+        if (!json.includes("\uFDD0") && `${number}`.length <= 100) expect(rewritten(json)).toBe(json);
       }),
     );
   });

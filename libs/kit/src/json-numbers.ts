@@ -24,6 +24,31 @@ export function changedNumbers(json: string, members: readonly string[]): string
   return found;
 }
 
+/** A noncharacter: begins the texts that stand for numbers while their JSON is parsed. */
+const mark = "\uFDD0";
+const markText = /\uFDD0|\\uFDD0/i;
+const marked = /"\uFDD0(-?[\d.]+)"/g;
+/** What any decimal type of a database takes. */
+const plainNumber = /^-?[\d.]{1,100}$/;
+
+/**
+ * JSON.parse of a text, and `textOf`, which writes a part of that value as JSON with its long numbers as they were
+ * sent; those with an exponent or more than 100 characters are the nearest double. Throws SyntaxError as JSON.parse.
+ */
+export function parseKeepingNumbers(json: string): { value: unknown; textOf(part: unknown): string } {
+  const value: unknown = JSON.parse(json);
+  const changed = [...changesIn(json)].filter(({ text }) => plainNumber.test(text));
+  if (changed.length === 0 || markText.test(json)) return { value, textOf: JSON.stringify };
+  const pieces: string[] = [];
+  let end = 0;
+  for (const { text, from } of changed) {
+    pieces.push(json.slice(end, from), `"${mark}${text}"`);
+    end = from + text.length;
+  }
+  pieces.push(json.slice(end));
+  return { value: JSON.parse(pieces.join("")), textOf: (part) => JSON.stringify(part).replaceAll(marked, "$1") };
+}
+
 function* changesIn(json: string): Generator<Changed> {
   if (!suspicious.test(json)) return;
   /** The key or index at which each open object or list is read. */
@@ -39,7 +64,7 @@ function* changesIn(json: string): Generator<Changed> {
       numberText.lastIndex = at;
       const [text = ""] = numberText.exec(json) ?? [];
       if (!isKept(text)) yield { text, from: at, path };
-      at += text.length;
+      at += text.length || 1;
     } else {
       step(path, next);
       at++;

@@ -1,4 +1,4 @@
-import { type FieldErrors, validationError } from "@muster/kit";
+import { type FieldErrors, parseKeepingNumbers, validationError } from "@muster/kit";
 
 /** Entries of one request (docs/behaviour.md#agent-logs). */
 export const maxAgentLogs = 500;
@@ -65,16 +65,12 @@ type Field = ReturnType<typeof fieldReader>;
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 function readEntries<T>(bodyJson: Uint8Array, name: string, max: number, read: (entry: Entry, field: Field) => T): T[] {
-  let list: unknown;
-  try {
-    list = (JSON.parse(utf8.decode(bodyJson)) as Entry | null)?.[name];
-  } catch {
-    throw validationError({}, ["Must be JSON"]);
-  }
+  const { value, textOf } = parse(bodyJson);
+  const list = (value as Entry | null)?.[name];
   if (!Array.isArray(list)) throw validationError({ [name]: ["Must be a list"] });
   if (list.length > max) throw validationError({ [name]: [`At most ${max} entries`] });
   const errors: FieldErrors = {};
-  const field = fieldReader(errors, name);
+  const field = fieldReader(errors, name, textOf);
   const entries = list.map((entry: unknown, index) => {
     field.index = index;
     const isObject = typeof entry === "object" && entry !== null && !Array.isArray(entry);
@@ -85,6 +81,14 @@ function readEntries<T>(bodyJson: Uint8Array, name: string, max: number, read: (
   return entries;
 }
 
+function parse(bodyJson: Uint8Array): ReturnType<typeof parseKeepingNumbers> {
+  try {
+    return parseKeepingNumbers(utf8.decode(bodyJson));
+  } catch {
+    throw validationError({}, ["Must be JSON"]);
+  }
+}
+
 // What both JavaScript and PostgreSQL can hold; a clock that is wrong by centuries is still stored as it is.
 const earliestMs = Date.UTC(1601, 0, 1);
 const latestMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
@@ -93,7 +97,7 @@ const plainTime = /^(?:1[6-9]|[2-9]\d)\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const anyTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)$/i;
 
 /** Reads one field after the other of the entry at `index`, and notes its faults. */
-function fieldReader(errors: FieldErrors, name: string) {
+function fieldReader(errors: FieldErrors, name: string, textOf: (part: unknown) => string) {
   const note = (field: string, problem: string): string => {
     errors[`${name}.${reader.index}.${field}`] = [problem];
     return "";
@@ -126,7 +130,7 @@ function fieldReader(errors: FieldErrors, name: string) {
     object(field: string, value: unknown): string | null {
       if (value === undefined || value === null) return null;
       if (typeof value !== "object" || Array.isArray(value)) return note(field, "Must be an object");
-      const json = JSON.stringify(value);
+      const json = textOf(value);
       if (json.length > maxObjectLength) return note(field, `At most ${maxObjectLength} characters of JSON`);
       // JSON's escape of U+0000, and halves of surrogate pairs, which jsonb does not accept.
       const bad = json.includes("\\u") && /\\u(?:0000|d[89a-f])/i.test(json);
