@@ -145,7 +145,9 @@ function subjectFault({ nameId, attributes }: AssertionFacts, name: string | nul
     const [value, ...more] = attributes.get(name) ?? [];
     if (value === undefined) return `the assertion lacks the attribute ${name}, which identifies users here`;
     if (more.length > 0) return `the attribute ${name} has ${more.length + 1} values, and must have one`;
-    return hasLength(value) ? null : `the attribute ${name} must have 1 to ${maxSubject} characters, it has ${value.trim().length}`;
+    return hasLength(value)
+      ? null
+      : `the attribute ${name} must have 1 to ${maxSubject} characters, it has ${value.trim().length}`;
   }
   if (nameId === null) return "the subject has no NameID: let the provider send one, or set subjectAttribute";
   if (!hasLength(nameId.value)) {
