@@ -1,4 +1,4 @@
-import { onLeftByNpm, shrinkAtRest } from "@muster/kit/light";
+import { onLeftByNpm, shrinkWhenIdle } from "@muster/kit/light";
 import { readConfig } from "./config.ts";
 import { Problem } from "./problem.ts";
 import { Stack } from "./stack.ts";
@@ -52,7 +52,7 @@ try {
   stack = new Stack(config, say);
   say(`Muster: starting, data in ${config.dataDir}`);
   await stack.start();
-  shrinkAtRest(complain);
+  shrinkWhenIdle(complain);
 } catch (error) {
   // Whatever fails because everything is being stopped is no news.
   if (stopAskedAt === null) complain(error);

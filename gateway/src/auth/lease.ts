@@ -45,7 +45,7 @@ export const graceMs = 100;
 /** Between heartbeats. */
 export const heartbeatMs = 500;
 /** Idle time after which the lease is returned: an idle gateway costs identity nothing. */
-export const restAfterMs = 10_000;
+export const idleAfterMs = 10_000;
 
 const validGauge = gauge(
   "muster_gateway_lease_valid",
@@ -129,7 +129,7 @@ export function startLease<C>(options: LeaseOptions<C>): Lease {
 
   const run = async (): Promise<void> => {
     while (!stopped) {
-      const renewed = nowMs() - usedMs >= restAfterMs && mayRest() ? await rest() : null;
+      const renewed = nowMs() - usedMs >= idleAfterMs && mayRest() ? await rest() : null;
       if (stopped) {
         renewed?.();
         break;

@@ -1,6 +1,6 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { CallOptions, Client } from "@connectrpc/connect";
-import { counter, createCounts, fairPlaces, type Logger, shareIn } from "@muster/kit";
+import { counter, createCounts, fairSlots, type Logger, shareIn } from "@muster/kit";
 import type { NoteRefusalRequestSchema, RefusalService } from "@muster/proto/muster/identity/v1/refusal_pb";
 import type { Credential } from "./credential.ts";
 import { lru } from "./lru.ts";
@@ -39,7 +39,7 @@ export function createRefusals({
   now?: () => number;
 }): NoteRefusal {
   const told = lru<true>(knownMax);
-  const places = fairPlaces(inFlightMax);
+  const places = fairSlots(inFlightMax);
   const waiting = createCounts();
   return ({ credential, refusal, rpc }) => {
     const { action } = refusal;

@@ -4,7 +4,7 @@ const everyMs = 1_000;
 /** How often the loop is sampled; each sample includes it. */
 const resolutionMs = 10;
 /** A loop that was busy for less of the last second is not late, and sampling it would be most of what it does. */
-const restingShare = 0.05;
+const idleShare = 0.05;
 
 /** Reports each second the event loop's lag in milliseconds (99th percentile); 0 while the loop is idle. */
 export function watchLoopLag(tell: (p99Ms: number) => void): { stop(): void } {
@@ -15,7 +15,7 @@ export function watchLoopLag(tell: (p99Ms: number) => void): { stop(): void } {
     tell(isSampling ? Math.max(0, delays.percentile(99) / 1e6 - resolutionMs) : 0);
     delays.reset();
     const now = performance.eventLoopUtilization();
-    isSampling = performance.eventLoopUtilization(now, before).utilization >= restingShare;
+    isSampling = performance.eventLoopUtilization(now, before).utilization >= idleShare;
     before = now;
     if (isSampling) delays.enable();
     else delays.disable();

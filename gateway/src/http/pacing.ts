@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { AppError, clientNetwork, counter, createLanes, gauge } from "@muster/kit";
+import { AppError, clientNetwork, counter, createRoundRobin, gauge } from "@muster/kit";
 import { EdgeError } from "../errors.ts";
 
 export type PacingOptions = {
@@ -31,7 +31,7 @@ const refused = counter(
  */
 export function createPacer({ perSecond, waitingMax }: PacingOptions): Pacer {
   const everyMs = 1_000 / perSecond;
-  const lanes = createLanes<Job>();
+  const lanes = createRoundRobin<Job>();
   let nextMs = Number.NEGATIVE_INFINITY;
   let scheduled = false;
 
@@ -70,7 +70,7 @@ export function createPacer({ perSecond, waitingMax }: PacingOptions): Pacer {
       }
       const lane = clientNetwork(clientAddress);
       // Half of what others leave: addresses that fill theirs leave room for further ones.
-      if (lanes.waitingIn(lane) >= waitingMax - lanes.size) throw full();
+      if (lanes.lengthOf(lane) >= waitingMax - lanes.size) throw full();
       return new Promise((resolve, reject) => {
         const leave = () => {
           if (!lanes.remove(lane, job)) return;

@@ -1,6 +1,6 @@
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
-import { clampPage, nameFault, nameMax } from "@muster/kit";
+import { clampPage, nameError, nameMax } from "@muster/kit";
 import type { PageInfo } from "@muster/proto/muster/common/v1/page_pb";
 import { z } from "zod";
 
@@ -147,7 +147,7 @@ export const nameIn = z
   .min(1)
   .max(nameMax)
   .superRefine((name, { addIssue }) => {
-    const fault = nameFault(name);
+    const fault = nameError(name);
     if (fault) addIssue({ code: "custom", message: fault });
   })
   .meta({ description: nameSentence, example: "Berlin" });

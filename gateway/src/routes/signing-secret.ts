@@ -1,4 +1,4 @@
-import { signingSecretFault } from "@muster/kit";
+import { signingSecretError } from "@muster/kit";
 import { z } from "zod";
 
 /** A signing secret as clients send it: the one rule of libs/kit. The bound is repeated here for the OpenAPI document. */
@@ -6,7 +6,7 @@ export const secretIn = z
   .string()
   .max(512)
   .superRefine((secret, { addIssue }) => {
-    const fault = signingSecretFault(secret);
+    const fault = signingSecretError(secret);
     if (fault) addIssue({ code: "custom", message: fault });
   })
   .meta({

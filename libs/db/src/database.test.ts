@@ -61,7 +61,7 @@ describe("tx", () => {
     const insert = sql`insert into open_note values (11) returning id`;
     const found = sql`select id from open_note where id in (11, 12)`;
     const inFlight = (...statements: Query[]) =>
-      db.inOneFlight(anyone, (t) => Promise.all(statements.map((statement) => t.query(statement))));
+      db.inOneBatch(anyone, (t) => Promise.all(statements.map((statement) => t.query(statement))));
     expect(await inFlight(insert, found)).toEqual([[{ id: 11 }], [{ id: 11 }]]);
     const failing = inFlight(sql`insert into open_note values (12)`, sql`select 1 / 0`);
     await expect(failing).rejects.toMatchObject({ code: "22012" });
@@ -173,11 +173,11 @@ describe("tx", () => {
 
   it("in one flight is undone whole when a statement fails, and statements see what earlier ones wrote", async () => {
     const count = sql`select count(*)::int as n from open_note where id between 60 and 69`;
-    const failing = db.inOneFlight(anyone, async (t) => {
+    const failing = db.inOneBatch(anyone, async (t) => {
       await Promise.all([t.execute(sql`insert into open_note values (60)`), t.query(sql`select 1 / 0`)]);
     });
     await expect(failing).rejects.toMatchObject({ code: "22012" });
-    const counts = db.inOneFlight(anyone, (t) =>
+    const counts = db.inOneBatch(anyone, (t) =>
       Promise.all([t.query(count), t.execute(sql`insert into open_note values (61)`), t.query(count)]),
     );
     expect(await counts).toEqual([[{ n: 0 }], 1, [{ n: 1 }]]);
@@ -187,7 +187,7 @@ describe("tx", () => {
   it("in one flight with the same statement twice, first and later, reads each one's rows", async () => {
     const rowOf = (n: number) => sql`select ${n}::int as n, ${n === 2 ? null : "text"}::text as t, now() as at`;
     for (let round = 0; round < 3; round++) {
-      const rows = await db.inOneFlight(anyone, (t) => Promise.all([1, 2].map((n) => t.query(rowOf(n)))));
+      const rows = await db.inOneBatch(anyone, (t) => Promise.all([1, 2].map((n) => t.query(rowOf(n)))));
       expect(rows).toMatchObject([[{ n: 1, t: "text", at: expect.any(Date) }], [{ n: 2, t: null }]]);
     }
   });

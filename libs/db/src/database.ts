@@ -23,7 +23,7 @@ export type TxOptions = {
   retry?: boolean;
 };
 
-type RunOptions = TxOptions & { inOneFlight?: boolean };
+type RunOptions = TxOptions & { inOneBatch?: boolean };
 
 export type Database = {
   name: string;
@@ -40,7 +40,7 @@ export type Database = {
    * together. That saves half of the round trips, and other transactions wait for its locks only while the server works,
    * never for this process. A statement that is issued later is an error.
    */
-  inOneFlight<T>(who: Who, fn: (t: Tx) => Promise<T>, options?: TxOptions): Promise<T>;
+  inOneBatch<T>(who: Who, fn: (t: Tx) => Promise<T>, options?: TxOptions): Promise<T>;
   /** The rows of one statement in a separate read-only transaction, in one flight; throws as `tx` does. */
   read<R>(who: Who, statement: Statement): Promise<R[]>;
   /** The rows of each statement, from one read-only transaction in one flight; throws as `tx` does. */
@@ -158,9 +158,9 @@ export function openDatabase({ url, max, name, log, prepare = "auto", standby }:
     }
   }
 
-  async function inOneFlight<T>(who: Who, fn: (t: Tx) => Promise<T>, options?: TxOptions): Promise<T> {
+  async function inOneBatch<T>(who: Who, fn: (t: Tx) => Promise<T>, options?: TxOptions): Promise<T> {
     // Not awaited inside: its statements are sent only after it, and their failure is reported by the flight.
-    const { asked } = await tx(who, async (t) => ({ asked: observed(fn(t)) }), { ...options, inOneFlight: true });
+    const { asked } = await tx(who, async (t) => ({ asked: observed(fn(t)) }), { ...options, inOneBatch: true });
     return await asked;
   }
 
@@ -169,13 +169,13 @@ export function openDatabase({ url, max, name, log, prepare = "auto", standby }:
     statements: { readonly [I in keyof Rows]: Statement },
   ) {
     const sendAll = (t: Tx) => Promise.all(statements.map((statement) => t.query(statement)));
-    return (await inOneFlight(who, sendAll, { readOnly: true })) as { [I in keyof Rows]: Rows[I][] };
+    return (await inOneBatch(who, sendAll, { readOnly: true })) as { [I in keyof Rows]: Rows[I][] };
   }
 
   return {
     name,
     tx,
-    inOneFlight,
+    inOneBatch,
     async read<R>(who: Who, statement: Statement) {
       const [rows] = await readAll<[R]>(who, [statement]);
       return rows;
@@ -197,9 +197,9 @@ export function openDatabase({ url, max, name, log, prepare = "auto", standby }:
 }
 
 /** Null for a transaction that is one flight; the isolation level cannot be set within it. */
-function beginOf({ snapshot, readOnly, inOneFlight }: RunOptions): string | null {
+function beginOf({ snapshot, readOnly, inOneBatch }: RunOptions): string | null {
   if (snapshot) return "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
-  if (inOneFlight) return null;
+  if (inOneBatch) return null;
   return readOnly ? "BEGIN READ ONLY" : "BEGIN";
 }
 

@@ -20,8 +20,8 @@ export { commonMigrations, type MigrationDir } from "./migrations.ts";
 export type { OutboxMessage } from "./outbox.ts";
 export { plainArray } from "./plain-array.ts";
 export {
-  type OutboxBell,
   type OutboxTransport,
+  type OutboxWakeUp,
   type Promised,
   type Relay,
   type RelayOptions,

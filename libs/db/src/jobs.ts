@@ -24,7 +24,7 @@ export type OfferedJob = {
   kind: string;
   id: string;
   input: unknown;
-  /** Whose job it is: lanes take turns. */
+  /** Owner of the job (column `lane`): owners are served round-robin. */
   lane: string;
   /** What it does, for one that does the same. */
   openKey: string;
@@ -89,8 +89,8 @@ export function jobs(db: Database) {
     },
 
     /**
-     * A job of these kinds that is queued, or whose holder has been silent for `staleMs`; now the caller's. The lane
-     * that was served longest ago comes first, within it the job that was; without lanes the oldest.
+     * A job of these kinds that is queued, or whose holder has been silent for `staleMs`; now the caller's. The owner
+     * that was served longest ago comes first, within it the job that was; without owners the oldest.
      */
     async claim({
       kinds,

@@ -1,4 +1,4 @@
-import { AppError, type FairPlaces, fairPlaces, gauge, type Logger, type Wanted } from "@muster/kit";
+import { AppError, type FairSlots, fairSlots, gauge, type Logger, type Wanted } from "@muster/kit";
 import pg from "pg";
 import { endpointOf } from "./endpoint.ts";
 import { isServerGone } from "./failures.ts";
@@ -67,7 +67,7 @@ export function openPool({ url, max, name, log, standby = false }: PoolOptions):
     pipeline: true,
     types: valueTypes,
   } as pg.PoolConfig);
-  const places = fairPlaces(max);
+  const places = fairSlots(max);
   const takenFor = new WeakMap<object, Wanted>();
   const observe = poolMetrics(name, pool, places);
   const madeIn = new WeakMap<object, number>();
@@ -173,7 +173,7 @@ async function isStandby(client: pg.PoolClient, discard: (client: pg.PoolClient)
   }
 }
 
-function poolMetrics(database: string, pool: pg.Pool, places: FairPlaces): () => void {
+function poolMetrics(database: string, pool: pg.Pool, places: FairSlots): () => void {
   return () => {
     poolConnections.set({ database, use: "busy" }, pool.totalCount - pool.idleCount);
     poolConnections.set({ database, use: "idle" }, pool.idleCount);

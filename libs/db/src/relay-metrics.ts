@@ -15,7 +15,7 @@ const republishedMessages = counter(
   ["database", "stream"],
 );
 const deadLetters = counter("muster_outbox_dead_letters_total", "Messages no stream takes.", ["database"]);
-const throttled = counter("muster_outbox_throttled_total", "Turns after which a heavy emitter paused for others.", [
+const throttled = counter("muster_outbox_throttled_total", "Schedule after which a heavy emitter paused for others.", [
   "database",
 ]);
 
@@ -24,7 +24,7 @@ export type RelayMetrics = ReturnType<typeof relayMetrics>;
 /** Metrics of a database's relay: waiting messages, their age, and the published, repeated and dead-lettered ones. */
 export function relayMetrics(database: string) {
   return {
-    rested: () => throttled.inc({ database }),
+    throttled: () => throttled.inc({ database }),
     published: (count: number) => publishedMessages.inc({ database }, count),
     republished: (stream: string, count: number) => republishedMessages.inc({ database, stream }, count),
     buried: () => deadLetters.inc({ database }),

@@ -6,7 +6,7 @@ import { type Query, sql } from "./statement.ts";
 
 export type OutboxRow = { id: number; subject: string; msgId: string; body: Uint8Array; traceparent: string | null };
 
-/** `fillsShare`: the last row that its lane may have in this turn. */
+/** `fillsShare`: the last row that its partition may have in this batch. */
 export type SharedRow = OutboxRow & { lane: string; fillsShare: boolean };
 
 /** The position in a stream that a message was promised. */
@@ -19,8 +19,8 @@ const keptMinutes = 10;
 const chunkRows = 5_000;
 const backlogCap = 100_000;
 const longMs = 60_000;
-/** Lanes per turn, picked at random from those with waiting messages. */
-const lanesOfATurn = 64;
+/** RoundRobin per turn, picked at random from those with waiting messages. */
+const partitionsPerBatch = 64;
 
 /**
  * What the relay `holder` reads and writes; everything but taking the lease does nothing, and reports that, under a
@@ -29,14 +29,14 @@ const lanesOfATurn = 64;
 export function relayStore(db: Database, holder: string) {
   const who = { caller: systemCaller(db.name) };
   const leaseEnd = sql`clock_timestamp() + ${leaseMs} * interval '1 millisecond'`;
-  const execute = (statement: Query) => db.inOneFlight(who, (t) => t.execute(statement));
+  const execute = (statement: Query) => db.inOneBatch(who, (t) => t.execute(statement));
   const query = <R>(statement: Query) => db.read<R>(who, statement);
   const queryByIndex = <R>(statement: Query) =>
-    db.inOneFlight(who, async (t) => (await Promise.all([byIndexAlone(t), t.query<R>(statement)]))[1], {
+    db.inOneBatch(who, async (t) => (await Promise.all([byIndexAlone(t), t.query<R>(statement)]))[1], {
       readOnly: true,
     });
   const executeByIndex = (statement: Query) =>
-    db.inOneFlight(who, async (t) => (await Promise.all([byIndexAlone(t), t.execute(statement)]))[1]);
+    db.inOneBatch(who, async (t) => (await Promise.all([byIndexAlone(t), t.execute(statement)]))[1]);
   // The row lock of this update is the fence: a relay that takes the lease over waits for it, and one that lost it
   // finds no row.
   const renewal = (fence: number) => sql`
@@ -45,7 +45,7 @@ export function relayStore(db: Database, holder: string) {
   return {
     /** The new fence when the lease was free, expired or ours; null while another relay holds it. */
     async acquire(): Promise<number | null> {
-      const [row] = await db.inOneFlight(who, (t) =>
+      const [row] = await db.inOneBatch(who, (t) =>
         t.query<{ fence: number }>(sql`
           update relay_lease set holder = ${holder}, fence = fence + 1, expires_at = ${leaseEnd}
           where holder is null or holder = ${holder} or expires_at < clock_timestamp()
@@ -83,8 +83,8 @@ export function relayStore(db: Database, holder: string) {
         order by id limit ${limit}`),
 
     /**
-     * The oldest unpublished rows of every lane but those that rest, as many of each as it takes to come to `most`,
-     * or `least`. The heads of all lanes come first.
+     * The oldest unpublished rows of every partition (column `lane`) but the throttled ones, as many of each as it takes to
+     * come to `most`, or `least`. The heads of all partitions come first.
      */
     shares: (most: number, least: number, pausedRoots: string[], resting: string[]) =>
       queryByIndex<SharedRow>(sql`
@@ -96,7 +96,7 @@ export function relayStore(db: Database, holder: string) {
         ), going as materialized (
           select lane from lanes
           where lane is not null and lane <> all(${resting}::text[]) and split_part(lane, '.', 1) <> all(${pausedRoots}::text[])
-          order by random() limit ${lanesOfATurn}
+          order by random() limit ${partitionsPerBatch}
         ), share as materialized (
           select greatest(${least}::int, ${most}::int / greatest(1, count(*))) as rows from going
         )

@@ -101,24 +101,24 @@ const heldBy = async () => {
   return row;
 };
 
-/** A bell between relays of one schema; `rings` counts. */
-function memoryBell() {
+/** A wakeUp between relays of one schema; `rings` counts. */
+function memoryWakeUp() {
   const listeners = new Set<() => void>();
-  const bell = {
+  const wakeUp = {
     rings: 0,
-    ring() {
-      bell.rings += 1;
+    notify() {
+      wakeUp.rings += 1;
       for (const listener of listeners) setImmediate(listener);
     },
-    listen(onRing: () => void) {
-      listeners.add(onRing);
-      return { stop: () => void listeners.delete(onRing) };
+    listen(onWakeUp: () => void) {
+      listeners.add(onWakeUp);
+      return { stop: () => void listeners.delete(onWakeUp) };
     },
   };
-  return bell;
+  return wakeUp;
 }
 
-describe("a relay that another process's bell wakes", () => {
+describe("a relay that another process's wakeUp wakes", () => {
   const aMinute = { pollMs: 60_000 };
   /** The database as another process of the service has it. */
   const otherProcess = () => {
@@ -130,24 +130,24 @@ describe("a relay that another process's bell wakes", () => {
     db.tx({ caller: null }, async (t) => t.emit({ subject: "audit.a.1", msgId, body: Buffer.from(msgId) }));
 
   it("publishes at once what a process without the lease emits", async () => {
-    const bell = memoryBell();
-    start({ ...aMinute, bell });
+    const wakeUp = memoryWakeUp();
+    start({ ...aMinute, wakeUp });
     await until("the lease", async () => (await heldBy())?.holder !== null);
     const db = otherProcess();
-    start({ ...aMinute, bell, db });
+    start({ ...aMinute, wakeUp, db });
     await emit("audit.a.1", "own");
     await until("its own message", () => bus.received.includes("own"));
     await emitBy(db, "other's");
     await until("the other's message", () => bus.received.includes("other's"));
-    expect(bell.rings).toBeGreaterThan(0);
+    expect(wakeUp.rings).toBeGreaterThan(0);
   });
 
   it("publishes what an emitter could not, which returned the lease that another took since", async () => {
-    const bell = memoryBell();
+    const wakeUp = memoryWakeUp();
     const db = otherProcess();
-    start({ ...aMinute, bell, db, restAfterMs: 0 });
+    start({ ...aMinute, wakeUp, db, idleAfterMs: 0 });
     await until("the lease to be returned", async () => (await heldBy())?.fence !== undefined && (await isFree()));
-    start({ ...aMinute, bell });
+    start({ ...aMinute, wakeUp });
     await emit("audit.a.1", "own");
     await until("its own message", () => bus.received.includes("own"));
     await emitBy(db, "other's");
@@ -155,14 +155,14 @@ describe("a relay that another process's bell wakes", () => {
   });
 
   it("rings nobody for its own messages while it holds the lease", async () => {
-    const bell = memoryBell();
-    start({ ...aMinute, bell });
+    const wakeUp = memoryWakeUp();
+    start({ ...aMinute, wakeUp });
     await emit("audit.a.1", "first");
     await until("the first message", () => bus.received.length === 1);
-    const before = bell.rings;
+    const before = wakeUp.rings;
     await emit("audit.a.1", "second");
     await until("the second message", () => bus.received.length === 2);
-    expect(bell.rings).toBe(before);
+    expect(wakeUp.rings).toBe(before);
   });
 });
 
@@ -260,7 +260,7 @@ describe("the relay", () => {
   });
 
   it("returns its lease when it has nothing to do, and still publishes the next message at once", async () => {
-    start({ restAfterMs: 50 });
+    start({ idleAfterMs: 50 });
     await emit("audit.a.1", "m1");
     await allPublished();
     await until("no holder", async () => (await heldBy())?.holder === null);
@@ -275,9 +275,9 @@ describe("the relay", () => {
   });
 
   /** A relay that published m1 and gave its lease back, with a spy on its questions to the stream. */
-  const restingAfterOne = async () => {
+  const idleAfterOne = async () => {
     const lookup = jest.spyOn(bus.transport, "lookup");
-    start({ restAfterMs: 50 });
+    start({ idleAfterMs: 50 });
     await emit("audit.a.1", "m1");
     await allPublished();
     await until("no holder", async () => (await heldBy())?.holder === null);
@@ -285,7 +285,7 @@ describe("the relay", () => {
   };
 
   it("takes its own lease again without looking at what it was promised before it publishes", async () => {
-    const lookup = await restingAfterOne();
+    const lookup = await idleAfterOne();
     lookup.mockClear();
     await emit("audit.a.1", "m2");
     await allPublished();
@@ -294,7 +294,7 @@ describe("the relay", () => {
   });
 
   it("looks at the newest promise when another relay held the lease during its rest", async () => {
-    const lookup = await restingAfterOne();
+    const lookup = await idleAfterOne();
     const other = relayStore(test.db, "other");
     await other.release((await other.acquire()) ?? 0);
     lookup.mockClear();
@@ -306,7 +306,7 @@ describe("the relay", () => {
   });
 
   it("finds a message whose emitter ended before its notification, while the lease is free", async () => {
-    start({ restAfterMs: 50 });
+    start({ idleAfterMs: 50 });
     await until("no holder", async () => (await heldBy())?.holder === null);
     await test.db.tx(system, (t) =>
       t.execute(sql`insert into outbox (subject, msg_id, body) values ('audit.a.1', 'm1', 'x')`),

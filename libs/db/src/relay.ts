@@ -5,8 +5,8 @@ import { createPublishFailures } from "./publish-failures.ts";
 import { createReadBack } from "./read-back.ts";
 import { createRelayLease } from "./relay-lease.ts";
 import { relayMetrics } from "./relay-metrics.ts";
+import { createSchedule } from "./relay-schedule.ts";
 import { type OutboxRow, type Placed, relayStore } from "./relay-store.ts";
-import { createTurns } from "./relay-turns.ts";
 
 export type Promised = { stream: string; created: string; seq: number };
 
@@ -22,23 +22,23 @@ export type OutboxTransport = {
 };
 
 /** Wakes relays of the same schema in other processes; what it sends may be lost. */
-export type OutboxBell = {
-  ring(): void;
-  /** Calls `onRing` when another process rang, until stopped. */
-  listen(onRing: () => void): { stop(): void };
+export type OutboxWakeUp = {
+  notify(): void;
+  /** Calls `onWakeUp` when another process notified, until stopped. */
+  listen(onWakeUp: () => void): { stop(): void };
 };
 
 export type RelayOptions = {
   db: Database;
   transport: OutboxTransport;
-  /** Without it the messages of a process whose relay is not the active one wait for the active one's next check. */
-  bell?: OutboxBell;
+  /** Without it the messages of a process whose relay is not the active one wait for the active one's next poll. */
+  wakeUp?: OutboxWakeUp;
   log: Logger;
   pollMs?: number;
   /** Milliseconds between two checks of the newest promise. */
   readBackMs?: number;
   /** Milliseconds without work after which the lease is returned. */
-  restAfterMs?: number;
+  idleAfterMs?: number;
 };
 
 export type Relay = {
@@ -58,15 +58,15 @@ const cleanMs = 30_000;
 const backlogMs = 5_000;
 const maxBackoffMs = 5_000;
 /** Pause between checks of a relay that returned its lease: it only reads, so that an idle cluster writes nothing. */
-const restingPollMs = 5_000;
+const idlePollMs = 5_000;
 
 /**
- * Publishes the outbox of a schema, each lane (an organization's events, a partition's audit rows) in the order of its
+ * Publishes the outbox of a schema, each partition (an organization's events, a partition's audit rows) in the order of its
  * ids, at least once. Of all relays of the schema one is active. A message is marked when the stream has acknowledged
  * it and published again should the stream lose it within 10 minutes.
  */
 export function startRelay(options: RelayOptions): Relay {
-  const { db, transport, bell, log, pollMs = 500, readBackMs = 30_000, restAfterMs = 10_000 } = options;
+  const { db, transport, wakeUp, log, pollMs = 500, readBackMs = 30_000, idleAfterMs = 10_000 } = options;
   const metrics = relayMetrics(db.name);
   const store = relayStore(db, randomUUID());
   const lease = createRelayLease(store, log, () => metrics.backlog({ rows: 0, oldestSeconds: 0 }));
@@ -76,7 +76,7 @@ export function startRelay(options: RelayOptions): Relay {
   const cleanDue = every(cleanMs);
   const backlogDue = every(backlogMs);
   const pauses = createPauses();
-  const turns = createTurns(store, metrics.rested);
+  const turns = createSchedule(store, metrics.throttled);
 
   let loadedFence: number | null = null;
   let workedMs = performance.now();
@@ -152,18 +152,18 @@ export function startRelay(options: RelayOptions): Relay {
   };
 
   /** After a wake-up there is work: checking for it would take as long as taking the lease. */
-  const takeLease = async (isRung: boolean): Promise<number | null> => {
-    if (!(isRung && isVacant) && !(await isNeeded())) return null;
+  const takeLease = async (isWoken: boolean): Promise<number | null> => {
+    if (!(isWoken && isVacant) && !(await isNeeded())) return null;
     const fence = await lease.take();
     // Another relay took it meanwhile, and may not know of what is waiting.
-    if (fence === null && isRung) bell?.ring();
+    if (fence === null && isWoken) wakeUp?.notify();
     isVacant = false;
     workedMs = performance.now();
     return fence;
   };
 
-  const round = async (isRung: boolean): Promise<boolean> => {
-    const fence = lease.fence() ?? (await takeLease(isRung));
+  const round = async (isWoken: boolean): Promise<boolean> => {
+    const fence = lease.fence() ?? (await takeLease(isWoken));
     if (fence === null) return false;
     if (fence !== loadedFence) {
       // When no other relay held the lease meanwhile, the newest promises are the known ones.
@@ -174,7 +174,7 @@ export function startRelay(options: RelayOptions): Relay {
     const more = await publish(fence);
     if (cleanDue() && (await store.isAnyExpired())) while (!pauses.stopped() && (await store.clean()));
     if (backlogDue()) metrics.backlog(await store.backlog());
-    if (!more && performance.now() - workedMs > restAfterMs && !readBack.isDue) {
+    if (!more && performance.now() - workedMs > idleAfterMs && !readBack.isDue) {
       await lease.giveBack();
       isVacant = true;
       metrics.backlog({ rows: 0, oldestSeconds: 0 });
@@ -185,14 +185,14 @@ export function startRelay(options: RelayOptions): Relay {
   const run = async (): Promise<void> => {
     for (let errors = 0; !pauses.stopped(); ) {
       const startedMs = performance.now();
-      const isRung = pauses.heardWake();
+      const isWoken = pauses.takeWakeUp();
       try {
-        const more = await round(isRung);
+        const more = await round(isWoken);
         errors = 0;
         // While another relay holds the lease only the poll tries to take it: a busy service would ask for it at each
         // of its commits.
-        const lookMs = isVacant ? Math.max(pollMs, restingPollMs) : pollMs;
-        const idleMs = Math.min(lookMs * (0.8 + 0.4 * Math.random()), turns.restMs());
+        const lookMs = isVacant ? Math.max(pollMs, idlePollMs) : pollMs;
+        const idleMs = Math.min(lookMs * (0.8 + 0.4 * Math.random()), turns.throttledMs());
         if (more) continue;
         await pauses.wait(startedMs + gapMs - performance.now(), { wakeable: false });
         await pauses.wait(idleMs, { wakeable: isVacant || lease.fence() !== null });
@@ -205,9 +205,9 @@ export function startRelay(options: RelayOptions): Relay {
 
   db.onEmit(() => {
     pauses.wake();
-    if (!isVacant && lease.fence() === null) bell?.ring();
+    if (!isVacant && lease.fence() === null) wakeUp?.notify();
   });
-  const listening = bell?.listen(pauses.wake);
+  const listening = wakeUp?.listen(pauses.wake);
   transport.onReconnect(() => {
     readBack.pin();
     failures.resume();
@@ -234,7 +234,7 @@ function createPauses() {
   return {
     stopped: () => stopped,
     /** Whether a wake-up came since the last call. */
-    heardWake(): boolean {
+    takeWakeUp(): boolean {
       const wasWoken = woken;
       woken = false;
       return wasWoken;

@@ -2,8 +2,8 @@ import { EventEmitter } from "node:events";
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "@jest/globals";
 import type { PoolClient } from "pg";
-import type { Flight } from "./flight.ts";
 import { sql } from "./statement.ts";
+import type { StatementBatch } from "./statement-batch.ts";
 import { openTransaction } from "./transaction.ts";
 
 const plain = { begin: "BEGIN", prepare: true, silentMs: 12_000, traceparent: null };
@@ -12,7 +12,7 @@ const settings = { text: "select settings", values: [] };
 /** A connection that notes each flight that it is sent, and answers it at once up to the first error. */
 function fakeClient(answer: (text: string) => { command: string }): { client: PoolClient; flights: string[][] } {
   const flights: string[][] = [];
-  const fly = async (flight: Flight) => {
+  const fly = async (flight: StatementBatch) => {
     try {
       for (const { text } of flight.statements) flight.handleCommandComplete({ text: answer(text).command });
       flight.handleReadyForQuery();
@@ -22,7 +22,7 @@ function fakeClient(answer: (text: string) => { command: string }): { client: Po
   };
   const client = Object.assign(new EventEmitter(), {
     connection: { stream: new PassThrough() },
-    query: (flight: Flight) => {
+    query: (flight: StatementBatch) => {
       flights.push(flight.statements.map(({ text }) => text));
       void Promise.resolve().then(() => fly(flight));
     },

@@ -2,9 +2,9 @@ import type { Duplex } from "node:stream";
 import { endSpan, SpanKind, startSampledChild } from "@muster/kit";
 import type { PoolClient } from "pg";
 import { isConnectionFailure, isReadOnlyRefusal, unavailable } from "./failures.ts";
-import { type Answer, Flight, type FlightStatement } from "./flight.ts";
 import { activeTraceparent, type OutboxMessage, outboxInserts } from "./outbox.ts";
 import { type Query, type Statement, toQuery } from "./statement.ts";
+import { type Answer, type BatchStatement, StatementBatch } from "./statement-batch.ts";
 import { statementName } from "./statement-names.ts";
 
 /**
@@ -120,7 +120,7 @@ function noteLostCommit(cause: unknown): never {
   throw unavailable(new Error("the answer to COMMIT was lost: the transaction may have been committed", { cause }));
 }
 
-type Waiting = FlightStatement & { resolve: (answer: Answer) => void; reject: (error: Error) => void };
+type Waiting = BatchStatement & { resolve: (answer: Answer) => void; reject: (error: Error) => void };
 
 /**
  * Sends statements, those of one turn of the event loop in one flight; when `isHeld`, all together with `flush`, which
@@ -147,7 +147,7 @@ function sender(
         else resolve(null);
       };
       try {
-        client.query(new Flight(sent, answered));
+        client.query(new StatementBatch(sent, answered));
       } catch (error) {
         answered(error as Error, []);
       }

@@ -1,14 +1,14 @@
 import { createRequire } from "node:module";
 import { describe, expect, it } from "@jest/globals";
 import { isBadPort } from "./bad-ports.ts";
-import { judgeUrl } from "./judge-url.ts";
+import { validateUrl } from "./validate-url.ts";
 
 // The same list as undici's fetch keeps it: an update that adds a port fails here.
 const { badPorts } = createRequire(import.meta.url)("undici/lib/web/fetch/constants.js") as { badPorts: string[] };
 
 const reasonOf = (url: string): string | null => {
   try {
-    judgeUrl(url);
+    validateUrl(url);
     return null;
   } catch (error) {
     return (error as { reason: string }).reason;

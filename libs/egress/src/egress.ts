@@ -1,8 +1,8 @@
 import { type Exceptions, noExceptions } from "./exceptions.ts";
 import { type Exchange, type ExchangeRequest, exchange } from "./exchange.ts";
-import { judgeUrl, type Target } from "./judge-url.ts";
 import { openPools } from "./pools.ts";
 import { createResolver, type Resolver } from "./resolver.ts";
+import { type Target, validateUrl } from "./validate-url.ts";
 
 /**
  * How each part of the product goes out: redirects followed, bytes of an answer, milliseconds, connections to one
@@ -56,7 +56,7 @@ export function openEgress({
   const judge = (url: string): Target => {
     const known = judged.get(url);
     if (known) return known;
-    const target = judgeUrl(url, exceptions);
+    const target = validateUrl(url, exceptions);
     if (judged.size >= keptUrls) judged.clear();
     judged.set(url, target);
     return target;

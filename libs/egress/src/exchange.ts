@@ -1,7 +1,7 @@
 import type { Dispatcher } from "undici";
 import { type Failure, failureOf } from "./failure.ts";
-import type { Target } from "./judge-url.ts";
 import type { OriginPool } from "./pools.ts";
+import type { Target } from "./validate-url.ts";
 
 export type ExchangeRequest = {
   method: "POST" | "PUT";

@@ -4,7 +4,7 @@ export { type Exceptions, noExceptions, parseExceptions } from "./exceptions.ts"
 export type { Exchange, ExchangeRequest } from "./exchange.ts";
 export { type ExchangeError, failureOf } from "./failure.ts";
 export { EgressLimit, type GuardedReply, type GuardedRequest, guardedFetch, guardedRequest } from "./fetch.ts";
-export { judgeUrl, shownUrl, type Target } from "./judge-url.ts";
 export { EgressRefused, type Refusal, refusals } from "./refused.ts";
 export { cAresLookup, createResolver, type Lookup, type Resolver } from "./resolver.ts";
+export { shownUrl, type Target, validateUrl } from "./validate-url.ts";
 export { type Verdict, verdict } from "./verdict.ts";

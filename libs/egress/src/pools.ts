@@ -3,10 +3,10 @@ import { withoutTrailing } from "@muster/kit";
 import { buildConnector, Pool } from "@muster/kit/undici";
 import type { buildConnector as Connector } from "undici";
 import { parseAddress } from "./address.ts";
-import type { Target } from "./judge-url.ts";
 import { EgressRefused } from "./refused.ts";
 import type { Resolver } from "./resolver.ts";
 import { tolerate } from "./tolerant-parser.ts";
+import type { Target } from "./validate-url.ts";
 import { verdict } from "./verdict.ts";
 
 /** Connections to one origin. */
@@ -46,7 +46,7 @@ export function openPools({ resolver, connections, maxOrigins, connectTimeoutMs,
       minVersion: "TLSv1.2",
       rejectUnauthorized: true,
       ...(ca === undefined ? {} : { ca }),
-      lookup: pinned === null ? judgedLookup(resolver) : pinnedLookup(pinned),
+      lookup: pinned === null ? checkedLookup(resolver) : pinnedLookup(pinned),
     } as Connector.BuildOptions);
     const entry: OriginPool = { pool: undefined as never, connects: 0, remoteAddress: null };
     entry.pool = new Pool(origin, {
@@ -109,7 +109,7 @@ function closeIdle(pools: Map<string, OriginPool>): void {
 
 type LookupCallback = (error: NodeJS.ErrnoException | null, address: never, family?: number) => void;
 
-function judgedLookup(resolver: Resolver): LookupFunction {
+function checkedLookup(resolver: Resolver): LookupFunction {
   return (hostname, options, callback) => {
     resolver.resolve(withoutTrailing(hostname.toLowerCase(), ".")).then(
       (addresses) => answer(addresses, options.all ?? false, callback as LookupCallback),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { addressText, parseAddress } from "./address.ts";
-import { judgeUrl } from "./judge-url.ts";
+import { validateUrl } from "./validate-url.ts";
 import { verdict } from "./verdict.ts";
 
 // First and last address of every special IPv4 range, written down apart from the code's own table.
@@ -87,7 +87,7 @@ function notations(n: number): string[] {
 
 const outcome = (host: string) => {
   try {
-    judgeUrl(`https://${host}/path`);
+    validateUrl(`https://${host}/path`);
     return "passes";
   } catch (error) {
     return (error as { reason?: string }).reason ?? "other";
@@ -166,7 +166,7 @@ describe("a URL", () => {
     ["https://\u24db\u24de\u24d2\u24d0\u24db\u24d7\u24de\u24e2\u24e3/", "hostname_not_allowed"],
     ["https://[::1]/", "address_not_public"],
   ])("%s is refused as %s", (url, reason) => {
-    expect(() => judgeUrl(url)).toThrow(expect.objectContaining({ reason }) as unknown as Error);
+    expect(() => validateUrl(url)).toThrow(expect.objectContaining({ reason }) as unknown as Error);
   });
 
   it.each([
@@ -175,6 +175,6 @@ describe("a URL", () => {
     "https://localhost.example.com/",
     "https://8.8.8.8/",
   ])("%s passes", (url) => {
-    expect(judgeUrl(url).url.protocol).toBe("https:");
+    expect(validateUrl(url).url.protocol).toBe("https:");
   });
 });

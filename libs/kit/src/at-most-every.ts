@@ -2,17 +2,17 @@
  * A function that calls `run` at once, and when it is called again within `gapMs` milliseconds, once more after them.
  */
 export function atMostEvery(gapMs: number, run: () => void): () => void {
-  let isResting = false;
+  let isWaiting = false;
   let again = false;
   const call = () => {
-    if (isResting) {
+    if (isWaiting) {
       again = true;
       return;
     }
-    isResting = true;
+    isWaiting = true;
     run();
     setTimeout(() => {
-      isResting = false;
+      isWaiting = false;
       if (!again) return;
       again = false;
       call();

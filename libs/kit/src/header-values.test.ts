@@ -6,7 +6,7 @@ import {
   cspLine,
   cspOrigin,
   entityTag,
-  HeaderFault,
+  HeaderError,
   isLocation,
   locationLine,
 } from "./header-values.ts";
@@ -59,7 +59,7 @@ describe("the origin of a logo in a content security policy", () => {
 
   it("is refused by the policy where nobody has judged it", () => {
     for (const text of ["https://a;sandbox", "https://a,b", "a b", "a\n", ""]) {
-      expect(() => cspLine({ "img-src": [text] })).toThrow(HeaderFault);
+      expect(() => cspLine({ "img-src": [text] })).toThrow(HeaderError);
     }
   });
 });
@@ -89,7 +89,7 @@ describe("an address in Location", () => {
     "%s is refused",
     (url) => {
       expect(isLocation(url)).toBe(false);
-      expect(() => locationLine(url)).toThrow(HeaderFault);
+      expect(() => locationLine(url)).toThrow(HeaderError);
     },
   );
 
@@ -113,15 +113,15 @@ describe("a cookie and an entity tag", () => {
       const isCookie = /^[\x21-\x7e]$/.test(text) && !/[",;\\]/.test(text);
       const cookie = () => cookiePair("session", `a${text}b`);
       if (isCookie || /^%..$/.test(text)) expect(cookie()).toBe(`session=a${text}b`);
-      else expect(cookie).toThrow(HeaderFault);
-      if (!/^[0-9a-f]$/.test(text)) expect(() => entityTag(`a${text}b`)).toThrow(HeaderFault);
+      else expect(cookie).toThrow(HeaderError);
+      if (!/^[0-9a-f]$/.test(text)) expect(() => entityTag(`a${text}b`)).toThrow(HeaderError);
     }
   });
 
   it("are made of what services send", () => {
     expect(cookiePair("service_session", "rt_a-b.c")).toBe("service_session=rt_a-b.c");
     expect(cookieLine("a=b; Path=/")).toEqual(["Set-Cookie", "a=b; Path=/"]);
-    expect(() => cookieLine("a=b\r\nX-Evil: 1")).toThrow(HeaderFault);
+    expect(() => cookieLine("a=b\r\nX-Evil: 1")).toThrow(HeaderError);
     expect(entityTag("0f")).toBe('"0f"');
   });
 });

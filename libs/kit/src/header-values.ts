@@ -4,10 +4,10 @@
  */
 
 /** The fault of a text that no header may be made of: an error of ours, since it was judged when it was stored. */
-export class HeaderFault extends Error {
+export class HeaderError extends Error {
   constructor(header: string) {
     super(`${header} cannot be made of this text`);
-    this.name = "HeaderFault";
+    this.name = "HeaderError";
   }
 }
 
@@ -23,10 +23,10 @@ export function cspOrigin(url: string): string | null {
   return protocol === "https:" && plainHost.test(hostname) ? origin : null;
 }
 
-/** Throws HeaderFault on a source that would end its directive. */
+/** Throws HeaderError on a source that would end its directive. */
 export function cspLine(directives: Readonly<Record<string, readonly string[]>>): [string, string] {
   const parts = Object.entries(directives).map(([name, sources]) => {
-    if (!sources.every((source) => cspToken.test(source))) throw new HeaderFault("Content-Security-Policy");
+    if (!sources.every((source) => cspToken.test(source))) throw new HeaderError("Content-Security-Policy");
     return [name, ...sources].join(" ");
   });
   return ["Content-Security-Policy", parts.join("; ")];
@@ -37,9 +37,9 @@ export function isLocation(url: string): boolean {
   return URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
 }
 
-/** The URL in ASCII, as browsers read it (WHATWG URL). Throws HeaderFault on what is no `isLocation`. */
+/** The URL in ASCII, as browsers read it (WHATWG URL). Throws HeaderError on what is no `isLocation`. */
 export function locationLine(url: string): [string, string] {
-  if (!isLocation(url)) throw new HeaderFault("Location");
+  if (!isLocation(url)) throw new HeaderError("Location");
   return ["Location", new URL(url).href];
 }
 
@@ -62,22 +62,22 @@ export const attachmentLine = (name: string): [string, string] => ["Content-Disp
 const extValue = (text: string) =>
   encodeURIComponent(text).replace(/['()*]/g, (letter) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`);
 
-/** A strong entity tag of hexadecimal digits (RFC 9110 section 8.8.3). Throws HeaderFault on another text. */
+/** A strong entity tag of hexadecimal digits (RFC 9110 section 8.8.3). Throws HeaderError on another text. */
 export function entityTag(hex: string): string {
-  if (!/^[0-9a-f]+$/.test(hex)) throw new HeaderFault("ETag");
+  if (!/^[0-9a-f]+$/.test(hex)) throw new HeaderError("ETag");
   return `"${hex}"`;
 }
 
-/** A cookie's name and value, before its attributes (RFC 6265 section 4.1.1). Throws HeaderFault on another text. */
+/** A cookie's name and value, before its attributes (RFC 6265 section 4.1.1). Throws HeaderError on another text. */
 export function cookiePair(name: string, value: string): string {
   if (!/^[A-Za-z0-9_-]+$/.test(name) || !/^[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]*$/.test(value)) {
-    throw new HeaderFault("Set-Cookie");
+    throw new HeaderError("Set-Cookie");
   }
   return `${name}=${value}`;
 }
 
-/** A whole cookie as another process of ours made it of `cookiePair`. Throws HeaderFault on more than one line. */
+/** A whole cookie as another process of ours made it of `cookiePair`. Throws HeaderError on more than one line. */
 export function cookieLine(cookie: string): [string, string] {
-  if (!/^[\x20-\x7e]+$/.test(cookie)) throw new HeaderFault("Set-Cookie");
+  if (!/^[\x20-\x7e]+$/.test(cookie)) throw new HeaderError("Set-Cookie");
   return ["Set-Cookie", cookie];
 }

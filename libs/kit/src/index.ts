@@ -49,7 +49,7 @@ export {
 export { type Counts, createCounts, shareIn, shareOf } from "./counts.ts";
 export { decodeCursor, encodeCursor, foreignCursor } from "./cursor.ts";
 export { type EventType, eventTypes, isEventType, testEventType } from "./event-types.ts";
-export { type FairPlaces, fairPlaces, type Wanted } from "./fair-places.ts";
+export { type FairSlots, fairSlots, type Wanted } from "./fair-slots.ts";
 export {
   attachment,
   attachmentLine,
@@ -58,25 +58,25 @@ export {
   cspLine,
   cspOrigin,
   entityTag,
-  HeaderFault,
+  HeaderError,
   isLocation,
   locationLine,
 } from "./header-values.ts";
+export { shrinkWhenIdle } from "./idle-memory.ts";
 export { changedNumbers, parseKeepingNumbers } from "./json-numbers.ts";
 export { memberText } from "./json-text.ts";
-export { createLanes, type Lanes } from "./lanes.ts";
 export { onLeftByNpm } from "./left-by-npm.ts";
 export { type Process, runProcess, type Stop } from "./lifecycle.ts";
 export { createLogger, type Logger } from "./logger.ts";
-export { shrinkAtRest } from "./memory-at-rest.ts";
 export { counter, gauge, histogram } from "./metrics.ts";
-export { nameFault, nameMax } from "./name.ts";
+export { nameError, nameMax } from "./name.ts";
 export { clampPage, type Page } from "./page.ts";
 export { type Permission, permissionSentences, permissions } from "./permissions.ts";
 export { Readiness } from "./readiness.ts";
 export { keepWorking, type Repeating, repeatEvery } from "./repeat.ts";
 export { backoffMs, sleep } from "./retry.ts";
 export { followRoots, nextRoot, rootNumberOf, type TrustedRoot } from "./root-note.ts";
+export { createRoundRobin, type RoundRobin } from "./round-robin.ts";
 export {
   anyScope,
   isKeyScope,
@@ -99,7 +99,7 @@ export {
   parseVerifier,
   signNote,
 } from "./signed-note.ts";
-export { type SecretStrength, signingSecretFault, strengthOfSealed } from "./signing-secret.ts";
+export { type SecretStrength, signingSecretError, strengthOfSealed } from "./signing-secret.ts";
 export { storableJson, storableText, textFault } from "./storable.ts";
 export { isTimezone } from "./timezone.ts";
 export { busTls, type TlsFiles, type TlsMaterial, type TlsPaths, tlsFiles } from "./tls-files.ts";

@@ -1,7 +1,7 @@
 import { ConfigError } from "./config.ts";
+import { shrinkWhenIdle } from "./idle-memory.ts";
 import type { Logger } from "./logger.ts";
 import { createLogger } from "./logger.ts";
-import { shrinkAtRest } from "./memory-at-rest.ts";
 import { startDefaultMetrics } from "./metrics.ts";
 import { type OpsServer, startOps } from "./ops.ts";
 import { Readiness } from "./readiness.ts";
@@ -90,7 +90,7 @@ export async function runProcess(options: Options, start: (process: Process) => 
         readiness.set("ready");
         const message = { ...addresses, ops: opsServer.port };
         log.info(message, "ready");
-        shrinkAtRest((err) => log.warn({ err }, "the heap was not shrunk"));
+        shrinkWhenIdle((err) => log.warn({ err }, "the heap was not shrunk"));
         process.send?.({ type: "ready", ...message });
       },
     });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { nameFault } from "./name.ts";
+import { nameError } from "./name.ts";
 
 describe("a name", () => {
   it.each([
@@ -16,7 +16,7 @@ describe("a name", () => {
     "x".repeat(255),
     "😀".repeat(255),
   ])("may be %s", (name) => {
-    expect(nameFault(name)).toBeNull();
+    expect(nameError(name)).toBeNull();
   });
 
   it.each([
@@ -47,6 +47,6 @@ describe("a name", () => {
     ["a variation selector of nothing", "a\ufe0fb"],
     ["a grapheme joiner", "a\u034fb"],
   ])("may not hold %s", (_what, name) => {
-    expect(nameFault(name)).not.toBeNull();
+    expect(nameError(name)).not.toBeNull();
   });
 });

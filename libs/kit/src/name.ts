@@ -24,7 +24,7 @@ const atTheirPlace = new RegExp(
  * What is wrong with the name of a person or of anything else, or null: 1 to 255 characters on one line, all of which
  * can be seen, so that no two names look the same by them and none turns the text around it.
  */
-export function nameFault(name: string): string | null {
+export function nameError(name: string): string | null {
   if (name.trim() === "" || (name.length > nameMax && [...name].length > nameMax)) return `1 to ${nameMax} characters`;
   if (broken.test(name) || invisible.test(name.replace(atTheirPlace, ""))) {
     return "No control or invisible characters, and no line breaks";

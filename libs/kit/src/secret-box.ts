@@ -4,14 +4,14 @@ export type SecretBox = {
   /** Id of the key that seals. */
   keyId: string;
   /**
-   * AES-256-GCM under the first key's derivation for this purpose; `place` (table, row, column) is authenticated with
+   * AES-256-GCM under the first key's derivation for this purpose; `location` (table, row, column) is authenticated with
    * it.
    */
-  seal(plain: Buffer, place: string): Buffer;
+  seal(plain: Buffer, location: string): Buffer;
   /**
-   * Throws when the key is unknown, or the envelope was altered, moved to another place or made for another purpose.
+   * Throws when the key is unknown, or the envelope was altered, moved to another location or made for another purpose.
    */
-  open(envelope: Buffer, place: string): Buffer;
+  open(envelope: Buffer, location: string): Buffer;
   /** Whether the envelope is already what `seal` would make now: of the newest form, under the first key. */
   isCurrent(envelope: Buffer): boolean;
 };
@@ -34,7 +34,7 @@ const tagBytes = 16;
  * (RFC 5869), so that what one part of the product stores opens in no other.
  */
 export function secretBox(keys: string, purpose: string): SecretBox {
-  const ring = keys.split(",").map((entry) => {
+  const keyring = keys.split(",").map((entry) => {
     const [id = "", material = ""] = entry.trim().split(":");
     const key = Buffer.from(material, "base64");
     if (id === "" || id.length > 64 || key.length !== 32) {
@@ -43,27 +43,27 @@ export function secretBox(keys: string, purpose: string): SecretBox {
     const derived = Buffer.from(hkdfSync("sha256", key, "", `muster/secret/${purpose}`, 32));
     return { id, bare: key, derived };
   });
-  const [first] = ring;
+  const [first] = keyring;
   if (!first) throw new Error("SECRET_ENCRYPTION_KEY: at least one key is needed");
   return {
     keyId: first.id,
-    seal(plain, place) {
+    seal(plain, location) {
       const nonce = randomBytes(nonceBytes);
       const cipher = createCipheriv("aes-256-gcm", first.derived, nonce);
-      cipher.setAAD(Buffer.from(place));
+      cipher.setAAD(Buffer.from(location));
       const body = Buffer.concat([cipher.update(plain), cipher.final()]);
       const id = Buffer.from(first.id);
       return Buffer.concat([Buffer.from([derivedKey, id.length]), id, nonce, cipher.getAuthTag(), body]);
     },
-    open(envelope, place) {
+    open(envelope, location) {
       const { form, id, rest } = parts(envelope);
-      const entry = ring.find((k) => k.id === id);
+      const entry = keyring.find((k) => k.id === id);
       if ((form !== bareKey && form !== derivedKey) || !entry) {
-        throw new Error(`secret in ${place} is sealed under an unknown key`);
+        throw new Error(`secret in ${location} is sealed under an unknown key`);
       }
       const key = form === bareKey ? entry.bare : entry.derived;
       const decipher = createDecipheriv("aes-256-gcm", key, rest.subarray(0, nonceBytes));
-      decipher.setAAD(Buffer.from(place));
+      decipher.setAAD(Buffer.from(location));
       decipher.setAuthTag(rest.subarray(nonceBytes, nonceBytes + tagBytes));
       return Buffer.concat([decipher.update(rest.subarray(nonceBytes + tagBytes)), decipher.final()]);
     },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { secretBox } from "./secret-box.ts";
-import { signingSecretFault, strengthOfSealed } from "./signing-secret.ts";
+import { signingSecretError, strengthOfSealed } from "./signing-secret.ts";
 
 const encoded = (bytes: number) => `whsec_${Buffer.alloc(bytes, 7).toString("base64")}`;
 const noKey = "After whsec_: base64 of 24 to 64 bytes";
@@ -23,7 +23,7 @@ describe("a signing secret", () => {
     ["a line break", "a\nb", noText],
     ["an umlaut", "schlüssel", noText],
   ])("with %s has the fault that a receiver would meet", (_what, secret, fault) => {
-    expect(signingSecretFault(secret)).toBe(fault);
+    expect(signingSecretError(secret)).toBe(fault);
   });
 
   it.each([

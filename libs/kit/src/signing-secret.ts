@@ -15,7 +15,7 @@ const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$
  * Why no receiver could verify signatures made with this secret, in words; null when one can. After `whsec_` stands the
  * key in base64, 24 to 64 bytes (Standard Webhooks); any other text is the key itself.
  */
-export function signingSecretFault(secret: string): string | null {
+export function signingSecretError(secret: string): string | null {
   if (secret.length > maxLength || !headerText.test(secret)) return `At most ${maxLength} ASCII characters`;
   if (!secret.startsWith(prefix)) return null;
   const key = secret.slice(prefix.length);

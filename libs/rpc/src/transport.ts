@@ -12,7 +12,7 @@ import {
   activeTracer,
   type Caller,
   endSpan,
-  fairPlaces,
+  fairSlots,
   gauge,
   sleep,
   startClientSpan,
@@ -28,9 +28,9 @@ import { maxTimeoutMs } from "./limits.ts";
 import { callerKey, metadataNames } from "./metadata.ts";
 import { recordClient } from "./metrics.ts";
 import { createPatience, type Patience } from "./patience.ts";
-import { placeOwner } from "./place-owner.ts";
 import { rpcMethod } from "./rpc-method.ts";
 import type { Signer } from "./signer.ts";
+import { slotOwner } from "./slot-owner.ts";
 import { createTargets, type Target } from "./targets.ts";
 import { processTls } from "./tls.ts";
 import { type Answer, UnaryCall } from "./unary-call.ts";
@@ -92,7 +92,7 @@ export function createTransport(options: TransportOptions): RpcTransport {
   const { tls = processTls() } = options;
   const pools = (each: number) => ({
     targets: createTargets(options.baseUrls, each, clientTtlMs, tls),
-    places: options.isShared ? fairPlaces(each * options.baseUrls.length) : null,
+    places: options.isShared ? fairSlots(each * options.baseUrls.length) : null,
   });
   const shortCalls = pools(connections);
   const longCalls = pools(longConnections);
@@ -134,7 +134,7 @@ export function createTransport(options: TransportOptions): RpcTransport {
         body: encode(method.input, input),
       };
       const { targets, places } = allowedMs > longCallMs ? longCalls : shortCalls;
-      const place = { owner: places === null ? null : placeOwner(caller, header) };
+      const place = { owner: places === null ? null : slotOwner(caller, header) };
       let target: Target | undefined;
       let waiting: NodeJS.Timeout | undefined;
       const tried: string[] = [];

@@ -32,7 +32,7 @@ export function requireOrganization({ caller }: CallContext): void {
 }
 
 /** The caller is a person, not a key or a service. Throws `user_session_required`. */
-export function requirePerson({ caller }: CallContext): void {
+export function requireUser({ caller }: CallContext): void {
   if (caller.actor.type !== "user") throw new AppError("user_session_required", "A user session is required");
 }
 

@@ -25,7 +25,7 @@ import type { SealedColumn } from "./sealed-column.ts";
 /** Seals bytes so that they open at the same place alone. */
 export type ReplyBox = { seal(plain: Buffer, place: string): Buffer; open(envelope: Buffer, place: string): Buffer };
 
-const replyPlace = (key: readonly string[]) => `idempotency.reply/${key.join("/")}`;
+const replyLocation = (key: readonly string[]) => `idempotency.reply/${key.join("/")}`;
 
 /**
  * Stored replies; those of methods without a secret in them are in clear. The `box` of `idempotentTx` has this purpose.
@@ -39,7 +39,7 @@ export const sealedReplies = {
   ],
   column: "reply",
   purpose: "idempotency",
-  place: replyPlace,
+  place: replyLocation,
   mayBeClear: true,
 } as const satisfies SealedColumn;
 
@@ -62,7 +62,7 @@ export function idempotentTx<I extends DescMessage, O extends DescMessage, R>(
   box: ReplyBox = inClear,
 ): Promise<MessageShape<O>> {
   const { output } = method;
-  const asked = askedBy(context, method, request);
+  const asked = requestedBy(context, method, request);
   if (asked === null) return db.tx(context, async (tx) => create(output, await run(tx, await reach(tx))));
   return db.tx(context, async (tx) => {
     const stored = await takeIdempotencyKey(tx, asked);
@@ -87,7 +87,7 @@ export async function repeatedReply<I extends DescMessage, O extends DescMessage
   request: MessageShape<I>,
   box: ReplyBox = inClear,
 ): Promise<MessageShape<O> | null> {
-  const asked = askedBy(context, method, request);
+  const asked = requestedBy(context, method, request);
   const stored = asked && (await storedReply(db, context, asked));
   if (!asked || !stored) return null;
   requireSame(stored, asked);
@@ -95,7 +95,7 @@ export async function repeatedReply<I extends DescMessage, O extends DescMessage
 }
 
 /** The request as its Idempotency-Key names it; null without one. */
-function askedBy<I extends DescMessage, O extends DescMessage>(
+function requestedBy<I extends DescMessage, O extends DescMessage>(
   context: CallContext,
   method: DescMethodUnary<I, O>,
   request: MessageShape<I>,
@@ -111,7 +111,7 @@ function askedBy<I extends DescMessage, O extends DescMessage>(
   };
 }
 
-const placeOf = ({ caller, rpc, key }: IdempotentRequest) => replyPlace([caller, rpc, key]);
+const placeOf = ({ caller, rpc, key }: IdempotentRequest) => replyLocation([caller, rpc, key]);
 
 function requireSame(stored: StoredReply, { sha256 }: IdempotentRequest): void {
   if (stored.sha256.equals(sha256)) return;

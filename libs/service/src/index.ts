@@ -4,20 +4,20 @@ export {
   requireMfa,
   requireOrganization,
   requirePermission,
-  requirePerson,
   requireScope,
+  requireUser,
   requireWholeOrganization,
   siteRestricted,
 } from "./guards.ts";
 export { idempotentTx, type ReplyBox, reachedBefore, repeatedReply, sealedReplies } from "./idempotent.ts";
 export { type LearnTenants, learningFrom, type TenantReader } from "./learn-tenants.ts";
 export {
-  inSight,
   type ListPage,
   type NewestList,
   type OrderedList,
   readListPage,
   readNewestPage,
+  visibleTo,
 } from "./newest-page.ts";
 export { eventSubject, type PlatformFact, platformEvent } from "./platform-event.ts";
 export { type Reencrypted, type ReencryptOptions, reencrypt } from "./reencrypt.ts";
@@ -36,13 +36,13 @@ export {
   tenantMigrations,
 } from "./tenant-copy.ts";
 export {
-  askPurge,
   ownedBy,
   type PurgeDeps,
   type PurgePlan,
   type PurgeStep,
   partitionsOf,
   purgeAll,
+  requestPurge,
   startPurges,
   walked,
 } from "./tenant-purge.ts";

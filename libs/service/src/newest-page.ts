@@ -72,7 +72,7 @@ export type NewestList = { table: Query; columns: Query; where: Query; sight?: Q
 export function readNewestPage<R extends { id: string; created_at: Date }>(
   db: Database,
   who: CallContext,
-  { table, columns, where, sight = inSight(who.caller) }: NewestList,
+  { table, columns, where, sight = visibleTo(who.caller) }: NewestList,
   page: Page,
 ): Promise<ListPage<R>> {
   const list: OrderedList<R> = {
@@ -87,7 +87,7 @@ export function readNewestPage<R extends { id: string; created_at: Date }>(
 }
 
 /** The query's own check of access besides row-level security, for rows of organizations in a table named `t`. */
-export function inSight(caller: Caller): Query {
+export function visibleTo(caller: Caller): Query {
   if (caller.scope === "system") return sql`true`;
   if (caller.scope === "organization") return sql`t.org_id = ${caller.orgId}`;
   if (caller.orgAccess.mode === "all") return sql`t.partner_id = ${caller.partnerId}`;

@@ -25,7 +25,7 @@ import { z } from "zod";
 import { startCleanup } from "./idempotent.ts";
 import { type LearnTenants, learningFrom } from "./learn-tenants.ts";
 import { migrateOnly } from "./migrate-only.ts";
-import { outboxBell } from "./outbox-bell.ts";
+import { outboxWakeUp } from "./outbox-wake-up.ts";
 import { reencryptOnly } from "./reencrypt-only.ts";
 import type { SealedColumn } from "./sealed-column.ts";
 import { type OwnFigures, statusService } from "./status.ts";
@@ -69,7 +69,7 @@ export type ServiceDefinition<S extends z.ZodRawShape> = {
    * The core NATS subject on which a published message is repeated for current subscribers; null for none. For readers
    * that may not have a consumer on the stream.
    */
-  alsoTold?: (subject: string) => string | null;
+  alsoPublished?: (subject: string) => string | null;
   /** Figures that its status shows besides those of every service. */
   figures?: (db: Database) => Promise<OwnFigures>;
   start(context: ServiceContext<z.infer<z.ZodObject<S & typeof serviceSettings>>>): Promise<Registration[]>;
@@ -155,7 +155,7 @@ export async function runService<S extends z.ZodRawShape>(definition: ServiceDef
       const ownFigures = figures ? () => figures(db) : undefined;
       const status = statusService({ db, version, readiness: proc.readiness, ownFigures });
       if (copy) busUsers.push(copy.follow());
-      connectBus({ name, config, proc, db, busUsers, alsoTold: definition.alsoTold });
+      connectBus({ name, config, proc, db, busUsers, alsoPublished: definition.alsoPublished });
 
       const port = await servePort({
         name,
@@ -207,9 +207,9 @@ function connectBus(options: {
   proc: Process;
   db: Database;
   busUsers: ((bus: Bus) => Promise<{ stop(): Promise<void> | void } | undefined>)[];
-  alsoTold: ServiceDefinition<z.ZodRawShape>["alsoTold"];
+  alsoPublished: ServiceDefinition<z.ZodRawShape>["alsoPublished"];
 }): void {
-  const { name, config, proc, db, busUsers, alsoTold } = options;
+  const { name, config, proc, db, busUsers, alsoPublished } = options;
   const { log } = proc;
   let state = "connecting";
   proc.readiness.addCheck("nats", () => state);
@@ -226,7 +226,9 @@ function connectBus(options: {
     for (const [stream, owner] of Object.entries(streamOwner)) {
       if (owner === name) await bus.ensureStream(stream as StreamName);
     }
-    stops.push(startRelay({ db, transport: transportOf(bus, alsoTold), bell: outboxBell(bus.relay, name), log }));
+    stops.push(
+      startRelay({ db, transport: transportOf(bus, alsoPublished), wakeUp: outboxWakeUp(bus.relay, name), log }),
+    );
     for (const start of busUsers) {
       const stoppable = await start(bus);
       if (stoppable) stops.push(stoppable);
@@ -248,12 +250,15 @@ function connectBus(options: {
 }
 
 /** Publishes, and repeats on core NATS the messages configured for it once the stream has them. */
-function transportOf({ transport, relay }: Bus, alsoTold: (subject: string) => string | null = () => null): Transport {
+function transportOf(
+  { transport, relay }: Bus,
+  alsoPublished: (subject: string) => string | null = () => null,
+): Transport {
   return {
     ...transport,
     async publish(message) {
       const promised = await transport.publish(message);
-      const subject = alsoTold(message.subject);
+      const subject = alsoPublished(message.subject);
       if (subject !== null) relay.tell(subject, message.body);
       return promised;
     },

@@ -51,7 +51,7 @@ export async function partitionsOf(tx: Tx, table: string): Promise<string[]> {
  * Asks once for the deletion of what a tenant has here; its job bears the tenant's id, so that a repeat asks for
  * nothing new.
  */
-export async function askPurge(tx: Tx, tenant: PurgedTenant): Promise<void> {
+export async function requestPurge(tx: Tx, tenant: PurgedTenant): Promise<void> {
   await tx.execute(sql`
     INSERT INTO job (id, kind, input) VALUES (${tenant.id}::uuid, ${kind}, ${JSON.stringify(tenant)}::jsonb)
     ON CONFLICT (id) DO NOTHING`);

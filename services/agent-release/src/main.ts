@@ -5,7 +5,7 @@ import { RolloutService } from "@muster/proto/muster/release/v1/rollout_pb";
 import { SettingsService } from "@muster/proto/muster/release/v1/settings_pb";
 import { UpdateService } from "@muster/proto/muster/release/v1/update_pb";
 import { register } from "@muster/rpc";
-import { askPurge, runService, startPurges } from "@muster/service";
+import { requestPurge, runService, startPurges } from "@muster/service";
 import { openSources, openStorage } from "./clients/open.ts";
 import { tenancyClient } from "./clients/tenancy.ts";
 import { cancelOfGone } from "./commands/cancel-attempts.ts";
@@ -27,7 +27,7 @@ await runService({
   version,
   settings,
   migrations,
-  tenantCopy: { onPurged: askPurge, onDevices: cancelOfGone },
+  tenantCopy: { onPurged: requestPurge, onDevices: cancelOfGone },
   async start({ db, config, learnTenants, process: proc }) {
     const { log } = proc;
     const now = () => new Date();

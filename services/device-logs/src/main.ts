@@ -2,7 +2,7 @@ import type { Relay } from "@muster/bus";
 import { LiveLogService } from "@muster/proto/muster/devicelogs/v1/live_pb";
 import { DeviceLogService } from "@muster/proto/muster/devicelogs/v1/log_pb";
 import { register } from "@muster/rpc";
-import { askPurge, runService, startPurges } from "@muster/service";
+import { requestPurge, runService, startPurges } from "@muster/service";
 import { tenancyDevices } from "./clients/tenancy-devices.ts";
 import { migrations, settings, version } from "./config.ts";
 import { startUpkeep } from "./jobs/retention.ts";
@@ -20,7 +20,7 @@ await runService({
   version,
   settings,
   migrations,
-  tenantCopy: { onDevices: applyDevices, onPurged: askPurge },
+  tenantCopy: { onDevices: applyDevices, onPurged: requestPurge },
   async start({ db, config, process, onBus }) {
     const now = () => new Date();
     const { log } = process;

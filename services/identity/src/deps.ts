@@ -1,5 +1,5 @@
 import type { Database } from "@muster/db";
-import { type Egress, judgeUrl, openEgress, parseExceptions } from "@muster/egress";
+import { type Egress, openEgress, parseExceptions, validateUrl } from "@muster/egress";
 import { type Caller, type Logger, type SecretBox, secretBox, systemCaller } from "@muster/kit";
 import { encryptionKeys, type LearnTenants, type ReplyBox, type ServiceContext } from "@muster/service";
 import type { z } from "zod";
@@ -184,7 +184,7 @@ export function identityDeps({ db, config, process, learnTenants }: Context) {
     factors,
     sealing: boxOf(secretPurposes.sso),
     egress,
-    judge: (address) => void judgeUrl(address, exceptions),
+    judge: (address) => void validateUrl(address, exceptions),
     keys: keySets({ max: 500 }),
     txt: txtRecords(config.SSO_DNS_SERVERS),
     responses,

@@ -16,7 +16,7 @@ import { SsoLoginService } from "@muster/proto/muster/identity/v1/sso_login_pb";
 import { SsoProviderService } from "@muster/proto/muster/identity/v1/sso_provider_pb";
 import { UserService } from "@muster/proto/muster/identity/v1/user_pb";
 import { register } from "@muster/rpc";
-import { askPurge, runService, startPurges } from "@muster/service";
+import { requestPurge, runService, startPurges } from "@muster/service";
 import { mailDelivery } from "./clients/mail-delivery.ts";
 import { migrations, settings, version } from "./config.ts";
 import { identityDeps } from "./deps.ts";
@@ -56,7 +56,7 @@ await runService({
   version,
   settings,
   migrations,
-  tenantCopy: { onChange: announceTenant, onDevices: followDevices, onPurged: askPurge },
+  tenantCopy: { onChange: announceTenant, onDevices: followDevices, onPurged: requestPurge },
   sealed: sealedColumns,
   async start({ db, config, process, learnTenants }) {
     const { log } = process;

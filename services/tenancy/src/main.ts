@@ -26,7 +26,7 @@ await runService({
   settings,
   migrations,
   // Gateways forward changes of devices to clients that watch them.
-  alsoTold: (subject) => (subject.startsWith("tenancy.device.") ? subject.replace("tenancy.", "changes.") : null),
+  alsoPublished: (subject) => (subject.startsWith("tenancy.device.") ? subject.replace("tenancy.", "changes.") : null),
   async start({ db, config, process }) {
     const heartbeatIntervalSeconds = config.HEARTBEAT_INTERVAL_SECONDS;
     const deps = { db, now: () => new Date(), heartbeatIntervalSeconds };

@@ -6,7 +6,7 @@ import { PushService } from "@muster/proto/muster/webhook/v1/push_pb";
 import { ReplayService } from "@muster/proto/muster/webhook/v1/replay_pb";
 import { WebhookService } from "@muster/proto/muster/webhook/v1/webhook_pb";
 import { register } from "@muster/rpc";
-import { askPurge, encryptionKeys, runService, startPurges } from "@muster/service";
+import { encryptionKeys, requestPurge, runService, startPurges } from "@muster/service";
 import { createDoorbell } from "./clients/doorbell.ts";
 import type { DirectSends } from "./commands/direct.ts";
 import { createIntake } from "./commands/intake.ts";
@@ -34,7 +34,7 @@ await runService({
   migrations,
   sealed: sealedColumns,
   tenantCopy: {
-    onPurged: askPurge,
+    onPurged: requestPurge,
     async onChange(tx, { kind, id, deleted, before }) {
       if (kind === "site" || (before?.deleted ?? false) === deleted) return;
       await stopWebhooksOf(tx, { kind, id, deleted }, new Date());

@@ -52,7 +52,7 @@ async function endDue({ db, log, now }: Deps): Promise<{ isEmpty: boolean; ended
 
 /** Shows how many updates are under way, whichever replica grants and ends them. */
 export async function countInFlight(db: Database): Promise<void> {
-  const rows = await db.inOneFlight({ caller: systemCaller(service) }, inFlightOf, { readOnly: true });
+  const rows = await db.inOneBatch({ caller: systemCaller(service) }, inFlightOf, { readOnly: true });
   inFlight.reset();
   for (const { id, in_flight: count } of rows) inFlight.set({ rollout: id }, count);
 }

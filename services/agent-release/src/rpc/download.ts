@@ -3,7 +3,7 @@ import { type Database, sql } from "@muster/db";
 import { AppError, isLocation, systemCaller, validationError } from "@muster/kit";
 import type { DownloadService } from "@muster/proto/muster/release/v1/download_pb";
 import { callContext } from "@muster/rpc";
-import { requirePerson } from "@muster/service";
+import { requireUser } from "@muster/service";
 import { pieceBytes, type Storage } from "../clients/storage.ts";
 import { versionNotFound } from "../commands/promote.ts";
 import { service } from "../config.ts";
@@ -75,7 +75,7 @@ export function downloadService({
     },
 
     async listDownloads({ component }, handler) {
-      requirePerson(callContext(handler));
+      requireUser(callContext(handler));
       if (!isComponent(component)) throw noComponent();
       const rows = await db.read<FileRow>(
         who,

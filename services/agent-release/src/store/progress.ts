@@ -1,6 +1,6 @@
 import { type Database, sql, sqlName, type Tx } from "@muster/db";
 import { type CallContext, decodeCursor, foreignCursor, type Page } from "@muster/kit";
-import { inSight, type ListPage, readListPage } from "@muster/service";
+import { type ListPage, readListPage, visibleTo } from "@muster/service";
 import type { AttemptRow } from "./attempts.ts";
 import type { RolloutRow } from "./rollouts.ts";
 
@@ -69,7 +69,7 @@ export function listAttempts(
     {
       table: sql`update_attempt`,
       columns: sql`t.*, (extract(epoch FROM t.offered_at) * 1000000)::bigint::text AS offered_micros`,
-      wanted: sql`${inSight(who.caller)} AND ${ofSites} AND t.rollout_id = ${rolloutId}::uuid
+      wanted: sql`${visibleTo(who.caller)} AND ${ofSites} AND t.rollout_id = ${rolloutId}::uuid
         AND (${state}::text = '' OR t.state = ${state}::text) AND (${reason}::text = '' OR t.reason = ${reason}::text)`,
       order: sql`t.offered_at DESC, t.id DESC`,
       position: (row) => [row.offered_micros, row.id],

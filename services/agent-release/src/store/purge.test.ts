@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { createLogger, systemCaller, uuidv7 } from "@muster/kit";
-import { askPurge, purgeAll, tenantMigrations } from "@muster/service";
+import { purgeAll, requestPurge, tenantMigrations } from "@muster/service";
 import { asOwner, type TestDatabase, tenantRows, testDatabase } from "@muster/testing";
 import { migrations, service } from "../config.ts";
 import { purgePlan } from "./purge.ts";
@@ -39,7 +39,7 @@ async function filled(partnerId = uuidv7()): Promise<Tenant> {
 }
 
 const ask = (kind: "organization" | "partner", id: string) =>
-  database.db.tx({ caller: systemCaller(service) }, (tx) => askPurge(tx, { kind, id }));
+  database.db.tx({ caller: systemCaller(service) }, (tx) => requestPurge(tx, { kind, id }));
 const purge = () => purgeAll({ db: database.db, service, log, plan: purgePlan });
 const sum = (counts: Record<string, number>) => Object.values(counts).reduce((total, n) => total + n, 0);
 

@@ -95,7 +95,7 @@ export function startStreamer(deps: StreamerDeps): { stop(): Promise<void> } {
       try {
         if (underWay.size < deps.concurrency) {
           // The look only reads: a cluster at rest writes nothing.
-          const isAny = await deps.db.inOneFlight(who, isAnyStreamActive, { readOnly: true });
+          const isAny = await deps.db.inOneBatch(who, isAnyStreamActive, { readOnly: true });
           if (isAny) stream = await claim(deps, crowdedPartners(deps.concurrency, held));
           else pauseMs = Math.max(idleMs, pauseMs);
         }

@@ -3,9 +3,9 @@ import {
   AppError,
   type Counts,
   type FieldErrors,
-  nameFault,
+  nameError,
   shareIn,
-  signingSecretFault,
+  signingSecretError,
   validationError,
 } from "@muster/kit";
 import type { ChainRow } from "./chain-row.ts";
@@ -26,7 +26,7 @@ const batchBytes = 262_144;
 export function newStream(input: StreamInput, hasArchive: boolean): StreamFields {
   const errors: FieldErrors = {};
   const name = input.name.trim();
-  const fault = nameFault(name);
+  const fault = nameError(name);
   if (fault) errors.name = [fault];
   const type = streamTypes.find((known) => known === input.type);
   if (!type) errors.type = [`One of ${streamTypes.join(", ")}`];
@@ -34,7 +34,7 @@ export function newStream(input: StreamInput, hasArchive: boolean): StreamFields
   if (type === "archive" && input.url !== "") errors.url = ["Only for a webhook"];
   if (type === "archive" && input.secret !== "") errors.secret = ["Only for a webhook"];
   if (type === "webhook" && input.url === "") errors.url = ["Required"];
-  const secretFault = signingSecretFault(input.secret);
+  const secretFault = signingSecretError(input.secret);
   if (secretFault) errors.secret = [secretFault];
   if (Object.keys(errors).length > 0 || !type) throw validationError(errors);
   return { name, type, url: input.url, secret: input.secret };

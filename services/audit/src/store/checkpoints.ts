@@ -55,7 +55,7 @@ export async function isAnyDue(db: Database, withinSeconds: number, due: Due): P
 
 /** Takes or renews the lease of the one active checkpointer; false while another holds it. */
 export async function takeLease(db: Database, holder: string): Promise<boolean> {
-  const rows = await db.inOneFlight(who, (tx) =>
+  const rows = await db.inOneBatch(who, (tx) =>
     tx.execute(sql`
       UPDATE checkpoint_lease SET holder = ${holder}, expires_at = clock_timestamp() + ${leaseSeconds} * interval '1 second'
       WHERE holder = ${holder} OR expires_at < clock_timestamp()`),
@@ -65,7 +65,7 @@ export async function takeLease(db: Database, holder: string): Promise<boolean> 
 
 /** Returns the lease, so that another process need not wait for its expiry. */
 export async function giveLease(db: Database, holder: string): Promise<void> {
-  await db.inOneFlight(who, (tx) =>
+  await db.inOneBatch(who, (tx) =>
     tx.execute(sql`UPDATE checkpoint_lease SET expires_at = '-infinity' WHERE holder = ${holder}`),
   );
 }
@@ -186,7 +186,7 @@ export async function uncopied(db: Database, table: "checkpoint" | "anchor", lim
 
 /** Notes that these were copied. */
 export async function markCopied(db: Database, table: "checkpoint" | "anchor", ids: readonly number[]): Promise<void> {
-  await db.inOneFlight(who, (tx) =>
+  await db.inOneBatch(who, (tx) =>
     tx.execute(
       table === "checkpoint"
         ? sql`UPDATE checkpoint SET copied_at = now() WHERE id = ANY (${ids}::bigint[])`
@@ -243,7 +243,7 @@ export async function storeAnchor(
  * shows each chain as of each anchor. Returns how many.
  */
 export async function thinCheckpoints(db: Database, limit: number): Promise<number> {
-  return db.inOneFlight(who, (tx) =>
+  return db.inOneBatch(who, (tx) =>
     tx.execute(sql`
       DELETE FROM checkpoint WHERE (chain_id, seq) IN (
         SELECT c.chain_id, c.seq FROM checkpoint c

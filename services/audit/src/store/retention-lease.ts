@@ -16,7 +16,7 @@ const who = { caller: systemCaller("audit-retention") };
 export function retentionLease(db: Database, holder: string, leaseSeconds: number): RetentionLease {
   return {
     async hold() {
-      const held = await db.inOneFlight(who, (tx) =>
+      const held = await db.inOneBatch(who, (tx) =>
         tx.execute(sql`
           UPDATE retention_lease SET holder = ${holder}, fence = fence + (holder IS DISTINCT FROM ${holder})::int,
             expires_at = now() + ${leaseSeconds}::int * interval '1 second'
@@ -25,7 +25,7 @@ export function retentionLease(db: Database, holder: string, leaseSeconds: numbe
       return held === 1;
     },
     async release() {
-      await db.inOneFlight(who, (tx) =>
+      await db.inOneBatch(who, (tx) =>
         tx.execute(sql`UPDATE retention_lease SET holder = NULL, expires_at = '-infinity' WHERE holder = ${holder}`),
       );
     },

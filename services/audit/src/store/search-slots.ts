@@ -1,5 +1,5 @@
 import { connectionOwner, type Who } from "@muster/db";
-import { AppError, fairPlaces, gauge } from "@muster/kit";
+import { AppError, fairSlots, gauge } from "@muster/kit";
 
 const waitingBy = gauge("muster_audit_searches_queued", "Searches that wait for one of the slots", ["kind"]);
 
@@ -12,7 +12,7 @@ export type SearchSlots = { run<T>(who: Who, search: () => Promise<T>): Promise<
  */
 export function searchSlots(most: number, waitMs: number, kind: "list" | "export" | "report" = "list"): SearchSlots {
   const waiting = waitingBy.labels(kind);
-  const places = fairPlaces(most);
+  const places = fairSlots(most);
   const enter = (wanted: { owner: string | null }) =>
     new Promise<void>((resolve, reject) => {
       const begin = () => {

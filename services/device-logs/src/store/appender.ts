@@ -1,5 +1,14 @@
 import type { Database, Tx } from "@muster/db";
-import { AppError, counter, createCounts, createLanes, gauge, histogram, shareIn, systemCaller } from "@muster/kit";
+import {
+  AppError,
+  counter,
+  createCounts,
+  createRoundRobin,
+  gauge,
+  histogram,
+  shareIn,
+  systemCaller,
+} from "@muster/kit";
 import { type AgentLogEntry, maxAgentLogs } from "../rules/entries.ts";
 import type { LogRequest } from "../rules/log-request.ts";
 import { type Taken, takeRequests } from "./log-requests.ts";
@@ -42,7 +51,7 @@ export function logAppender(
   db: Database,
   { flushRows: maxFlushRows, waitingRows: maxWaitingRows } = defaults,
 ): Appender {
-  const queue = createLanes<Waiting>();
+  const queue = createRoundRobin<Waiting>();
   /** Rows by organization. */
   const waiting = createCounts();
   let flights = 0;

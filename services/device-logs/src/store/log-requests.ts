@@ -60,7 +60,7 @@ async function heldRequests(tx: Tx, wanted: readonly OwnedRequest[]): Promise<Ro
 /** Deletes requests whose repeats are no longer recognised, in chunks while `go` agrees; returns their number. */
 export async function removeExpiredRequests(db: Database, go: () => boolean): Promise<number> {
   for (let removed = 0; ; ) {
-    const rows = await db.inOneFlight({ caller: systemCaller("device-logs") }, (tx) =>
+    const rows = await db.inOneBatch({ caller: systemCaller("device-logs") }, (tx) =>
       tx.execute(sql`
         DELETE FROM agent_log_request WHERE ctid = ANY (ARRAY(
           SELECT ctid FROM agent_log_request WHERE expires_at < now() LIMIT ${chunkRows} FOR UPDATE SKIP LOCKED))`),

@@ -125,7 +125,7 @@ export async function prune(
   const system = { caller: systemCaller("device-logs") };
   const done = { weeks: [] as string[], agentLogs: 0, events: 0 };
   while (go()) {
-    const [row] = await db.inOneFlight(system, (tx) =>
+    const [row] = await db.inOneBatch(system, (tx) =>
       tx.query<{ week: string | null }>(sql`SELECT drop_agent_log_week(${before.agentLogs}) AS week`),
     );
     if (!row?.week) break;
@@ -140,7 +140,7 @@ export async function prune(
 
 /** Creates the partitions of this week and the coming ones; returns how many were missing. */
 export async function makeWeeks(db: Database, weeksAhead: number): Promise<number> {
-  const [row] = await db.inOneFlight({ caller: systemCaller("device-logs") }, (tx) =>
+  const [row] = await db.inOneBatch({ caller: systemCaller("device-logs") }, (tx) =>
     tx.query<{ made: number }>(sql`SELECT make_agent_log_weeks(${weeksAhead}) AS made`),
   );
   return row?.made ?? 0;
@@ -152,7 +152,7 @@ const eventPartitions: readonly Query[] = Array.from({ length: 16 }, (_, part) =
 async function deleteInChunks(db: Database, table: Query, before: Date, go: () => boolean): Promise<number> {
   let all = 0;
   while (go()) {
-    const gone = await db.inOneFlight({ caller: systemCaller("device-logs") }, (tx) =>
+    const gone = await db.inOneBatch({ caller: systemCaller("device-logs") }, (tx) =>
       tx.execute(sql`
         DELETE FROM ${table} WHERE ctid = ANY (ARRAY(
           SELECT ctid FROM ${table} WHERE created_at < ${before} LIMIT ${pruneRows} FOR UPDATE SKIP LOCKED))`),

@@ -4,7 +4,7 @@ import { type Bus, openBus } from "@muster/bus";
 import { sql } from "@muster/db";
 import { createLogger, systemCaller, uuidv7 } from "@muster/kit";
 import { TenantChangedSchema } from "@muster/proto/muster/events/v1/tenancy_pb";
-import { askPurge, followTenancy, purgeAll } from "@muster/service";
+import { followTenancy, purgeAll, requestPurge } from "@muster/service";
 import { asOwner, type TestNats, testNats, until } from "@muster/testing";
 import { startDeviceLogs, type TestDevice, type TestDeviceLogs } from "../testing/device-logs.ts";
 import { purgePlan } from "./purge.ts";
@@ -47,7 +47,7 @@ async function left({ deviceId }: TestDevice): Promise<[number, number, number]>
 const purges = () => ({ db: service.database.db, service: "device-logs", log, plan: purgePlan });
 const ask = (kind: "organization" | "partner", id: string) => {
   const { db } = service.database;
-  return db.tx(system, (tx) => askPurge(tx, { kind, id }));
+  return db.tx(system, (tx) => requestPurge(tx, { kind, id }));
 };
 
 describe("a purged tenant", () => {
@@ -114,7 +114,7 @@ describe("a purge event", () => {
       db,
       service: "device-logs",
       log,
-      onPurged: (tx, tenant) => askPurge(tx, tenant),
+      onPurged: (tx, tenant) => requestPurge(tx, tenant),
     });
     const { orgId, partnerId } = gone;
     const event = create(TenantChangedSchema, {

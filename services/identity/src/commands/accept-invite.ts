@@ -1,5 +1,5 @@
 import type { Tx } from "@muster/db";
-import { AppError, type CallContext, nameFault, systemCaller, validationError } from "@muster/kit";
+import { AppError, type CallContext, nameError, systemCaller, validationError } from "@muster/kit";
 import type { UserDeps } from "../deps.ts";
 import { personEvent } from "../emits/audit.ts";
 import { userChanged } from "../emits/auth.ts";
@@ -26,7 +26,7 @@ export async function acceptInvite(
   { token, password, name }: { token: string; password: string; name: string },
 ): Promise<void> {
   const { db, passwords, now } = deps;
-  const fault = name.trim() === "" ? null : nameFault(name);
+  const fault = name.trim() === "" ? null : nameError(name);
   if (fault) throw validationError({ name: [fault] });
   const invite = await findInvite(db, tokenHash(token));
   if (!invite) throw await refusedToken(deps, context, invalidToken());

@@ -1,4 +1,4 @@
-import { AppError, type CallContext, clientNetwork, createLanes, gauge } from "@muster/kit";
+import { AppError, type CallContext, clientNetwork, createRoundRobin, gauge } from "@muster/kit";
 
 const queuedChecks = gauge("muster_identity_password_queue_checks", "Password checks waiting or running");
 const queueWait = gauge(
@@ -36,7 +36,7 @@ export function hashingQueue({
   queueMax: number;
   expectedMs?: number;
 }): HashingQueue {
-  const lanes = createLanes<Job>();
+  const lanes = createRoundRobin<Job>();
   let running = 0;
   let averageMs = expectedMs;
 
@@ -59,7 +59,7 @@ export function hashingQueue({
     // By the turns of its own address: the backlog of another one is no reason to refuse it.
     const late = deadlineMs !== null && performance.now() + waitMs(lanes.ahead(lane)) + averageMs > deadlineMs;
     // Half of what others leave: addresses that fill theirs leave room for further ones.
-    if (lanes.waitingIn(lane) >= queueMax - lanes.size || late) throw full();
+    if (lanes.lengthOf(lane) >= queueMax - lanes.size || late) throw full();
   };
 
   const turn = (waiting: Waiting | undefined): Promise<void> => {

@@ -60,7 +60,7 @@ const poison = gauge("muster_identity_mails_dropped", "Mails of the last week th
 export const backOffMs = (attempts: number) => Math.min(3_600_000, 5_000 * 2 ** (attempts - 1));
 
 /**
- * Sends everything that is due until `signal`; returns the number of processed rows. Lanes take turns, and a lane whose
+ * Sends everything that is due until `signal`; returns the number of processed rows. Recipients' organizations are served round-robin, and one whose
  * mail is under way has no other one: a recipient's server that hangs delays the mails of its own lane alone. Several
  * replicas share the work.
  */

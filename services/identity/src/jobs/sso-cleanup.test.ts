@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:https";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { sql } from "@muster/db";
-import { judgeUrl, openEgress, parseExceptions } from "@muster/egress";
+import { openEgress, parseExceptions, validateUrl } from "@muster/egress";
 import { createLogger, gauge, uuidv7 } from "@muster/kit";
 import { listening, testCaFile, testCertificate } from "@muster/testing";
 import { refreshMetadata, warnOfExpiry } from "../commands/sso/refresh-metadata.ts";
@@ -46,7 +46,7 @@ beforeAll(async () => {
   deps = {
     db: identity.db,
     egress,
-    judge: (url) => void judgeUrl(url, exceptions),
+    judge: (url) => void validateUrl(url, exceptions),
     log: createLogger("sso-cleanup-test", "fatal"),
     now: () => identity.clock.now,
   };

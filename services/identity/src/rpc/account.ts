@@ -7,7 +7,7 @@ import {
   clampPage,
   clientNetwork,
   isUuid,
-  nameFault,
+  nameError,
   sessionEnded,
   systemCaller,
   validationError,
@@ -157,7 +157,7 @@ async function changePassword(
 
 async function updateOwnName(deps: AccountDeps, context: CallContext, wanted: string) {
   const name = wanted.trim();
-  const fault = nameFault(name);
+  const fault = nameError(name);
   if (fault) throw validationError({ name: [fault] });
   const { principal } = await signedInPerson(deps, context);
   const changed = await deps.db.tx(context, async (tx) => {

@@ -4,7 +4,7 @@ import { AppError, type CallContext } from "@muster/kit";
 import type { BrandingService } from "@muster/proto/muster/identity/v1/branding_pb";
 import { LoginBrandingSchema } from "@muster/proto/muster/identity/v1/sso_login_pb";
 import { callContext } from "@muster/rpc";
-import { auditEvent, requirePermission, requirePerson, requireScope } from "@muster/service";
+import { auditEvent, requirePermission, requireScope, requireUser } from "@muster/service";
 import type { RoleDeps } from "../deps.ts";
 import { changesBetween } from "../emits/key-facts.ts";
 import { type Branding, newBranding } from "../rules/sso/branding.ts";
@@ -49,7 +49,7 @@ export function brandingService({ db, now }: Pick<RoleDeps, "db" | "now">): Serv
 }
 
 function ownPartner(context: CallContext): string {
-  requirePerson(context);
+  requireUser(context);
   requireScope(context, "partner");
   const { partnerId } = context.caller;
   if (partnerId === null) throw new AppError("misconfigured_account", "Misconfigured account");

@@ -1,17 +1,17 @@
 import { AppError, type CallContext, validationError } from "@muster/kit";
-import { requireMfa, requirePermission, requirePerson } from "@muster/service";
+import { requireMfa, requirePermission, requireUser } from "@muster/service";
 import type { KeyDeps } from "../deps.ts";
 import { findPrincipal } from "../store/people.ts";
 
 /** API keys cannot manage keys: requires a user who holds `organizations:read`. */
 export function requireReader(context: CallContext): void {
-  requirePerson(context);
+  requireUser(context);
   requirePermission(context, "organizations:read");
 }
 
 /** Requires a user who holds `organizations:write` and completed a second factor. */
 export function requireManager(context: CallContext, deps: KeyDeps): void {
-  requirePerson(context);
+  requireUser(context);
   requirePermission(context, "organizations:write");
   requireMfa(context, deps.mfaMaxAgeMinutes, deps.now());
 }

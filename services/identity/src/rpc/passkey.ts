@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
-import { AppError, type CallContext, isUuid, nameFault, validationError } from "@muster/kit";
+import { AppError, type CallContext, isUuid, nameError, validationError } from "@muster/kit";
 import { type Passkey, PasskeySchema, type PasskeyService } from "@muster/proto/muster/identity/v1/passkey_pb";
 import { callContext } from "@muster/rpc";
 import { requireMfa } from "@muster/service";
@@ -148,7 +148,7 @@ async function deletePasskey(deps: PasskeyServiceDeps, context: CallContext, id:
 
 function nameOf(name: string): string {
   const trimmed = name.trim();
-  const fault = trimmed === "" ? null : nameFault(trimmed);
+  const fault = trimmed === "" ? null : nameError(trimmed);
   if (fault) throw validationError({ name: [fault] });
   return trimmed;
 }

@@ -5,7 +5,7 @@ import type { Tx } from "@muster/db";
 import { AppError, type CallContext, clampPage, isUuid, type Permission, uuidv7 } from "@muster/kit";
 import { type Role, RoleSchema, RoleService } from "@muster/proto/muster/identity/v1/role_pb";
 import { callContext } from "@muster/rpc";
-import { idempotentTx, requireMfa, requirePermission, requirePerson, requireWholeOrganization } from "@muster/service";
+import { idempotentTx, requireMfa, requirePermission, requireUser, requireWholeOrganization } from "@muster/service";
 import { actingNow, administration, inTurnOf } from "../commands/administer.ts";
 import type { RoleDeps } from "../deps.ts";
 import { appliedEverywhere } from "../emits/applied-everywhere.ts";
@@ -39,13 +39,13 @@ export function roleService(deps: RoleDeps): ServiceImpl<typeof RoleService> {
   const administer = administration(db);
 
   const requireWriter = (context: CallContext) => {
-    requirePerson(context);
+    requireUser(context);
     requirePermission(context, permission);
     requireMfa(context, deps.mfaMaxAgeMinutes, now());
     requireWholeOrganization(context);
   };
   const requireReader = (context: CallContext) => {
-    requirePerson(context);
+    requireUser(context);
     requirePermission(context, "roles:read");
   };
   const reach = async (context: CallContext, id: string): Promise<RoleRow> => {

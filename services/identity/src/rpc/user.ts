@@ -5,7 +5,7 @@ import type { Database } from "@muster/db";
 import { type CallContext, clampPage, isUuid, validationError } from "@muster/kit";
 import { type User, UserSchema, type UserService } from "@muster/proto/muster/identity/v1/user_pb";
 import { callContext } from "@muster/rpc";
-import { requireMfa, requirePermission, requirePerson, requireWholeOrganization } from "@muster/service";
+import { requireMfa, requirePermission, requireUser, requireWholeOrganization } from "@muster/service";
 import { acceptInvite } from "../commands/accept-invite.ts";
 import { inviteUser } from "../commands/invite-user.ts";
 import { userManagement, userNotFound } from "../commands/manage-user.ts";
@@ -26,11 +26,11 @@ export function userService(deps: UserDeps): ServiceImpl<typeof UserService> {
   const manage = userManagement(deps);
 
   const requireReader = (context: CallContext) => {
-    requirePerson(context);
+    requireUser(context);
     requirePermission(context, "users:read");
   };
   const requireWriter = (context: CallContext) => {
-    requirePerson(context);
+    requireUser(context);
     requirePermission(context, "users:write");
     requireMfa(context, deps.mfaMaxAgeMinutes, deps.now());
     requireWholeOrganization(context);

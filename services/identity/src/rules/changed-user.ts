@@ -1,4 +1,4 @@
-import { AppError, type FieldErrors, isUuid, nameFault, validationError } from "@muster/kit";
+import { AppError, type FieldErrors, isUuid, nameError, validationError } from "@muster/kit";
 import type { OrgGrant } from "./delegation.ts";
 import { type Held, requireAbove } from "./delegation.ts";
 import { isRoleOf, maxListed, noOrganization, orgGrants, type Role, roleNotFound } from "./new-user.ts";
@@ -31,7 +31,7 @@ export function userChange(paths: readonly string[], input: Input): UserChange {
   };
   if (paths.includes("name")) {
     change.name = input.name;
-    const fault = nameFault(input.name);
+    const fault = nameError(input.name);
     if (fault) errors.name = [fault];
   }
   if (paths.includes("role_id")) {

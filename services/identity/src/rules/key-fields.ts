@@ -1,4 +1,4 @@
-import { canonicalCidr, type FieldErrors, nameFault, validationError } from "@muster/kit";
+import { canonicalCidr, type FieldErrors, nameError, validationError } from "@muster/kit";
 
 const maxRanges = 50;
 
@@ -26,7 +26,7 @@ export function keyChecks(): KeyChecks {
     check(field, Number.isInteger(value) && value >= 1 && value <= most, `A whole number from 1 to ${most}`, value);
   return {
     name(value) {
-      const fault = nameFault(value);
+      const fault = nameError(value);
       return check("name", fault === null, fault ?? "", value);
     },
     rateLimit: (value) => count("rateLimit", value),

@@ -1,4 +1,4 @@
-import { AppError, type Caller, type FieldErrors, isUuid, nameFault, type Scope, validationError } from "@muster/kit";
+import { AppError, type Caller, type FieldErrors, isUuid, nameError, type Scope, validationError } from "@muster/kit";
 import { type OrgGrant, requireHeldAccess, requireHeldPermissions } from "./delegation.ts";
 
 export type Role = {
@@ -49,7 +49,7 @@ export function newUser(caller: Caller, input: InviteInput, role: Role): NewUser
   const siteIds = [...new Set(input.siteIds)];
   const orgAccess = wantedGrant(scope, input.orgAccess, orgIds);
   if (!/^[^\s@]+@[^\s@]+$/.test(input.email) || input.email.length > 255) errors.email = ["An e-mail address"];
-  const fault = nameFault(input.name);
+  const fault = nameError(input.name);
   if (fault) errors.name = [fault];
   for (const field of ["partnerId", "orgId"] as const) {
     if (input[field] !== "" && !isUuid(input[field])) errors[field] = ["Must be a UUID"];

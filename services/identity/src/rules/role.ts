@@ -3,7 +3,7 @@ import {
   type Caller,
   type FieldErrors,
   isUuid,
-  nameFault,
+  nameError,
   type Permission,
   permissions,
   type Scope,
@@ -95,7 +95,7 @@ function requireWholePartner(by: Caller): void {
 
 function checkFields({ name, description, permissions: wanted }: Fields, errors: FieldErrors): void {
   const isText = (text: string) => !text.includes("\0");
-  const fault = nameFault(name);
+  const fault = nameError(name);
   if (fault) errors.name = [fault];
   if (description.length > maxDescription || !isText(description)) {
     errors.description = [`At most ${maxDescription} characters`];

@@ -1,6 +1,6 @@
 import { type Database, sql, type Tx } from "@muster/db";
 import { type CallContext, type Page, systemCaller } from "@muster/kit";
-import { inSight, type ListPage, readNewestPage } from "@muster/service";
+import { type ListPage, readNewestPage, visibleTo } from "@muster/service";
 import type { NewApiKey } from "../rules/api-key.ts";
 import type { KeyMaterial } from "../rules/key-material.ts";
 
@@ -54,7 +54,7 @@ export async function insertApiKey(
 export async function findApiKey(db: Database, who: CallContext, id: string): Promise<ApiKeyRow | null> {
   const [row] = await db.read<ApiKeyRow>(
     who,
-    sql`SELECT ${columns} FROM api_keys t WHERE id = ${id} AND ${inSight(who.caller)}`,
+    sql`SELECT ${columns} FROM api_keys t WHERE id = ${id} AND ${visibleTo(who.caller)}`,
   );
   return row ?? null;
 }
@@ -62,7 +62,7 @@ export async function findApiKey(db: Database, who: CallContext, id: string): Pr
 /** That key, locked until the end of the transaction. */
 export async function lockApiKey(tx: Tx, who: CallContext, id: string): Promise<ApiKeyRow | null> {
   const [row] = await tx.query<ApiKeyRow>(
-    sql`SELECT ${columns} FROM api_keys t WHERE id = ${id} AND ${inSight(who.caller)} FOR UPDATE`,
+    sql`SELECT ${columns} FROM api_keys t WHERE id = ${id} AND ${visibleTo(who.caller)} FOR UPDATE`,
   );
   return row ?? null;
 }
@@ -113,7 +113,7 @@ function hasStatus(status: string | null, now: Date) {
 
 /** Marks up to `limit` keys as expired that were not presented since their expiry; returns their number. */
 export function markEndedKeys(db: Database, limit: number): Promise<number> {
-  return db.inOneFlight({ caller: systemCaller("identity") }, (tx) =>
+  return db.inOneBatch({ caller: systemCaller("identity") }, (tx) =>
     tx.execute(sql`
       UPDATE api_keys SET status = 'expired'
       WHERE status = 'active' AND id IN (

@@ -42,7 +42,7 @@ export async function findKeysByDigest(
 
 /** Stores that a key has expired (docs/behaviour.md#api-keys). */
 export async function markExpired(db: Database, id: string): Promise<void> {
-  await db.inOneFlight({ caller: systemCaller("identity") }, (tx) =>
+  await db.inOneBatch({ caller: systemCaller("identity") }, (tx) =>
     tx.execute(sql`
       UPDATE api_keys SET status = 'expired' WHERE id = ${id} AND status = 'active' AND expires_at <= clock_timestamp()`),
   );

@@ -1,6 +1,6 @@
 import { type Database, sql, type Tx } from "@muster/db";
 import type { CallContext, Page } from "@muster/kit";
-import { inSight, type ListPage, readNewestPage } from "@muster/service";
+import { type ListPage, readNewestPage, visibleTo } from "@muster/service";
 import type { NewEnrollmentKey, Pepper } from "../rules/enrollment-key.ts";
 import type { KeyMaterial } from "../rules/key-material.ts";
 import { ofTenant, type Tenant } from "./api-keys.ts";
@@ -47,7 +47,7 @@ export async function insertEnrollmentKey(
 export async function findEnrollmentKey(db: Database, who: CallContext, id: string): Promise<EnrollmentKeyRow | null> {
   const [row] = await db.read<EnrollmentKeyRow>(
     who,
-    sql`SELECT ${columns} FROM enrollment_keys t WHERE id = ${id} AND ${inSight(who.caller)}`,
+    sql`SELECT ${columns} FROM enrollment_keys t WHERE id = ${id} AND ${visibleTo(who.caller)}`,
   );
   return row ?? null;
 }
@@ -55,7 +55,7 @@ export async function findEnrollmentKey(db: Database, who: CallContext, id: stri
 /** That key, locked until the end of the transaction. */
 export async function lockEnrollmentKey(tx: Tx, who: CallContext, id: string): Promise<EnrollmentKeyRow | null> {
   const [row] = await tx.query<EnrollmentKeyRow>(
-    sql`SELECT ${columns} FROM enrollment_keys t WHERE id = ${id} AND ${inSight(who.caller)} FOR UPDATE`,
+    sql`SELECT ${columns} FROM enrollment_keys t WHERE id = ${id} AND ${visibleTo(who.caller)} FOR UPDATE`,
   );
   return row ?? null;
 }

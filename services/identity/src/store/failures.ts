@@ -89,7 +89,7 @@ export async function clearFailures(tx: Tx, counted: readonly Counted[]): Promis
  * Removes up to `limit` counts in which nothing counts any more; returns their number. Index failed_attempts_expiry.
  */
 export async function removeOldFailures(db: Database, limit: number, now: Date): Promise<number> {
-  return db.inOneFlight({ caller: systemCaller("identity") }, (tx) =>
+  return db.inOneBatch({ caller: systemCaller("identity") }, (tx) =>
     tx.execute(sql`
       DELETE FROM failed_attempts f USING (
         SELECT bucket FROM failed_attempts WHERE expires_at < ${now}

@@ -23,7 +23,7 @@ const who = { caller: systemCaller("identity") };
  * they have to wait for.
  */
 export async function renewLease(db: Database, gatewayId: string): Promise<void> {
-  await db.inOneFlight(who, (tx) =>
+  await db.inOneBatch(who, (tx) =>
     tx.execute(sql`
       INSERT INTO gateways (id, lease_until) VALUES (${gatewayId}, clock_timestamp() + ${leaseMs} * interval '1 ms')
       ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until, left_at = NULL`),
@@ -56,7 +56,7 @@ export async function acknowledge(db: Database, gatewayId: string, changeIds: re
 }
 
 export async function leave(db: Database, gatewayId: string): Promise<void> {
-  await db.inOneFlight(who, (tx) =>
+  await db.inOneBatch(who, (tx) =>
     tx.execute(sql`
       UPDATE gateways SET left_at = clock_timestamp(), lease_until = '-infinity' WHERE id = ${gatewayId}`),
   );

@@ -14,7 +14,7 @@ export async function insertMail(
     VALUES (${mail.id}, ${mail.kind}, ${mail.lane}, ${mail.sealed}, ${mail.now}, ${mail.expiresAt}, ${mail.now})`);
 }
 
-/** Lanes that a claim chooses from: those behind `after` in their order, without `busy`; and how many of them. */
+/** RoundRobin that a claim chooses from: those behind `after` in their order, without `busy`; and how many of them. */
 export type LaneChoice = { after: string; busy: readonly string[]; limit: number };
 
 /**
@@ -31,7 +31,7 @@ export async function claimMail(
   // Mostly there is none, and then nothing is written.
   const due = sql`SELECT id FROM mail WHERE state = 'waiting' AND next_at <= ${now} ORDER BY next_at LIMIT 1`;
   if ((await db.read(system, due)).length === 0) return [];
-  return db.inOneFlight(system, (tx) =>
+  return db.inOneBatch(system, (tx) =>
     // From lane to lane by the index, until there are enough: the number of mails that wait does not matter.
     tx.query<MailRow>(sql`
       WITH RECURSIVE lanes AS (
@@ -52,7 +52,7 @@ export async function claimMail(
 
 /** Records that it was sent; its content is deleted. */
 export async function markSent(db: Database, { id, attempts }: MailRow, now: Date): Promise<void> {
-  await db.inOneFlight(system, (tx) =>
+  await db.inOneBatch(system, (tx) =>
     tx.execute(sql`
       UPDATE mail SET state = 'sent', sealed = NULL, finished_at = ${now}, last_error = NULL
       WHERE id = ${id} AND attempts = ${attempts} AND state = 'waiting'`),
@@ -60,7 +60,7 @@ export async function markSent(db: Database, { id, attempts }: MailRow, now: Dat
 }
 
 export async function retryMail(db: Database, { id, attempts }: MailRow, error: string, at: Date): Promise<void> {
-  await db.inOneFlight(system, (tx) =>
+  await db.inOneBatch(system, (tx) =>
     tx.execute(sql`
       UPDATE mail SET next_at = ${at}, last_error = ${error}
       WHERE id = ${id} AND attempts = ${attempts} AND state = 'waiting'`),
@@ -69,7 +69,7 @@ export async function retryMail(db: Database, { id, attempts }: MailRow, error: 
 
 /** Marks a mail as failed. Its content stays sealed, so that an operator can fix the cause and queue it again. */
 export async function markPoison(db: Database, { id, attempts }: MailRow, error: string, now: Date): Promise<void> {
-  await db.inOneFlight(system, (tx) =>
+  await db.inOneBatch(system, (tx) =>
     tx.execute(sql`
       UPDATE mail SET state = 'poison', finished_at = ${now}, last_error = ${error}
       WHERE id = ${id} AND attempts = ${attempts} AND state = 'waiting'`),

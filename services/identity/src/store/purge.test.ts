@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { createLogger, systemCaller, uuidv7 } from "@muster/kit";
-import { askPurge, type PurgedTenant, purgeAll } from "@muster/service";
+import { type PurgedTenant, purgeAll, requestPurge } from "@muster/service";
 import { asOwner, type TestDatabase, tenantRows, testDatabase } from "@muster/testing";
 import { identityDirs } from "../testing/identity.ts";
 import { oneRowOfEach } from "../testing/rows.ts";
@@ -15,7 +15,7 @@ afterAll(() => database?.drop());
 
 const purges = () => ({ db: database.db, service: "identity", log, plan: purgePlan });
 const ask = (tenant: PurgedTenant) =>
-  database.db.tx({ caller: systemCaller("identity") }, (tx) => askPurge(tx, tenant));
+  database.db.tx({ caller: systemCaller("identity") }, (tx) => requestPurge(tx, tenant));
 
 type Tenant = { id: string; partnerId: string; orgId: string };
 

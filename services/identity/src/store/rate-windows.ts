@@ -124,7 +124,7 @@ const minuteSlots = 60_000 / slotMs;
 
 /** Removes up to `limit` windows in which nothing is counted any more; returns their number. */
 export async function removeIdleWindows(db: Database, limit: number): Promise<number> {
-  return db.inOneFlight(who, (tx) =>
+  return db.inOneBatch(who, (tx) =>
     tx.execute(sql`
       DELETE FROM rate_hours w USING (
         SELECT kind, id FROM rate_hours

@@ -13,7 +13,7 @@ export async function countRefusal(tx: Tx, actorId: string, action: string, now:
 /** Removes counts older than an hour, up to `limit`; returns their number. Index refusals_age. */
 export function removeOldRefusals(db: Database, limit: number, now: Date): Promise<number> {
   const old = new Date(now.getTime() - 3_600_000);
-  return db.inOneFlight({ caller: systemCaller("identity") }, (tx) =>
+  return db.inOneBatch({ caller: systemCaller("identity") }, (tx) =>
     tx.execute(sql`
       DELETE FROM refusals WHERE (actor_id, action, minute) IN (
         SELECT actor_id, action, minute FROM refusals WHERE minute < ${old} ORDER BY minute LIMIT ${limit})`),

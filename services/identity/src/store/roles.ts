@@ -73,7 +73,7 @@ export async function listRoles(
   page: Page,
 ): Promise<ListPage<RoleRow>> {
   const all: Query[] = [
-    inSight(who.caller),
+    visibleTo(who.caller),
     ...(partnerId === null ? [] : [sql`t.partner_id = ${partnerId}`]),
     ...(orgId === null ? [] : [sql`t.org_id = ${orgId}`]),
     ...(scope === null ? [] : [sql`t.scope = ${scope}`]),
@@ -165,10 +165,10 @@ function assignableScopes({ scope }: Caller): Scope[] {
 }
 
 const oneOf = (caller: Caller, id: string) =>
-  sql`SELECT ${columns} FROM roles t WHERE t.id = ${id} AND ${inSight(caller)}`;
+  sql`SELECT ${columns} FROM roles t WHERE t.id = ${id} AND ${visibleTo(caller)}`;
 
 /** The query's own wall beside row-level security. */
-function inSight(caller: Caller): Query {
+function visibleTo(caller: Caller): Query {
   const scopes = sql`t.scope = ANY (${assignableScopes(caller)}::text[])`;
   if (caller.scope === "system") return scopes;
   const own =

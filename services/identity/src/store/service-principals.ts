@@ -1,6 +1,6 @@
 import { type Database, sql, type Tx } from "@muster/db";
 import type { CallContext, Page } from "@muster/kit";
-import { inSight, type ListPage, readNewestPage } from "@muster/service";
+import { type ListPage, readNewestPage, visibleTo } from "@muster/service";
 import { ofTenant, type Tenant } from "./api-keys.ts";
 
 export type PrincipalRecord = {
@@ -44,7 +44,7 @@ export async function findServicePrincipal(
 ): Promise<PrincipalRecord | null> {
   const [row] = await db.read<PrincipalRecord>(
     who,
-    sql`SELECT ${columns} FROM service_principals t WHERE id = ${id} AND ${inSight(who.caller)}`,
+    sql`SELECT ${columns} FROM service_principals t WHERE id = ${id} AND ${visibleTo(who.caller)}`,
   );
   return row ?? null;
 }
@@ -58,7 +58,7 @@ export async function readPrincipal(tx: Tx, id: string): Promise<PrincipalRecord
 
 /** That principal locked until the end of the transaction: one rotation or adoption at a time. */
 export async function lockPrincipal(tx: Tx, who: CallContext, id: string): Promise<PrincipalRecord | null> {
-  const reached = sql`id = ${id} AND ${inSight(who.caller)}`;
+  const reached = sql`id = ${id} AND ${visibleTo(who.caller)}`;
   // Read by a statement after the lock: the prefix is that of the key that the previous lock holder left.
   const [, [row]] = await Promise.all([
     tx.query(sql`SELECT FROM service_principals t WHERE ${reached} FOR UPDATE`),

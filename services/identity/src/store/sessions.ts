@@ -162,7 +162,7 @@ export const removeExpiredSessions = (db: Database, limit: number, before: Date)
   removeSessions(db, sql`expires_at < ${before}`, limit);
 
 function removeSessions(db: Database, which: Query, limit: number): Promise<number> {
-  return db.inOneFlight({ caller: systemCaller("identity") }, (tx) =>
+  return db.inOneBatch({ caller: systemCaller("identity") }, (tx) =>
     tx.execute(sql`
       DELETE FROM sessions s USING (
         SELECT id FROM sessions WHERE ${which} LIMIT ${limit} FOR UPDATE SKIP LOCKED) ended

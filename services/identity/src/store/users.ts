@@ -63,7 +63,7 @@ export async function insertUser(
 export async function findUser(db: Database, who: CallContext, id: string): Promise<UserRow | null> {
   const [row] = await db.read<UserRow>(
     who,
-    sql`SELECT ${columns} FROM users t WHERE t.id = ${id} AND ${inSight(who.caller)}`,
+    sql`SELECT ${columns} FROM users t WHERE t.id = ${id} AND ${visibleTo(who.caller)}`,
   );
   return row ?? null;
 }
@@ -71,7 +71,7 @@ export async function findUser(db: Database, who: CallContext, id: string): Prom
 /** That person locked until the end of the transaction. */
 export async function lockUser(tx: Tx, caller: Caller, id: string): Promise<UserRow | null> {
   const [row] = await tx.query<UserRow>(sql`
-    SELECT ${columns} FROM users t WHERE t.id = ${id} AND ${inSight(caller)} FOR UPDATE OF t`);
+    SELECT ${columns} FROM users t WHERE t.id = ${id} AND ${visibleTo(caller)} FOR UPDATE OF t`);
   return row ?? null;
 }
 
@@ -109,7 +109,7 @@ export async function listUsers(
   ];
   const listOf = (...search: Query[]) => {
     const where = [...given, ...search].reduce((before, next) => sql`${before} AND ${next}`, sql`true`);
-    return { table: sql`users`, columns, where, sight: inSight(caller) };
+    return { table: sql`users`, columns, where, sight: visibleTo(caller) };
   };
   if (found === null) return readNewestPage<UserRow>(db, who, listOf(), page);
   if (found.isFew) return readNewestPage<UserRow>(db, who, listOf(found.where), page);
@@ -201,7 +201,7 @@ export function findUserNames(db: Database, who: CallContext, ids: readonly stri
   return db.read<Pick<UserRow, "id" | "name" | "partner_id" | "org_id">>(
     who,
     sql`SELECT t.id, t.name, t.partner_id, t.org_id FROM users t
-        WHERE t.id = ANY (${[...ids]}::uuid[]) AND ${inSight(who.caller)}`,
+        WHERE t.id = ANY (${[...ids]}::uuid[]) AND ${visibleTo(who.caller)}`,
   );
 }
 
@@ -209,7 +209,7 @@ export const emailTaken = (cause?: unknown) =>
   new AppError("email_taken", "E-mail address is already in use", { cause });
 
 /** The query's own wall beside row-level security. */
-function inSight(caller: Caller): Query {
+function visibleTo(caller: Caller): Query {
   if (caller.scope === "system") return sql`true`;
   if (caller.scope === "organization") return sql`t.org_id = ${caller.orgId}`;
   if (caller.orgAccess.mode === "all") return sql`t.partner_id = ${caller.partnerId}`;

@@ -3,7 +3,7 @@ import type { Database } from "@muster/db";
 import { isUuid, validationError } from "@muster/kit";
 import type { NameService } from "@muster/proto/muster/tenancy/v1/name_pb";
 import { callContext } from "@muster/rpc";
-import { requireOrganization, requirePerson } from "@muster/service";
+import { requireOrganization, requireUser } from "@muster/service";
 import { findNames } from "../store/names.ts";
 
 const idsMax = 100;
@@ -13,7 +13,7 @@ export function nameService({ db }: { db: Database }): ServiceImpl<typeof NameSe
   return {
     async listNames({ ids }, handler) {
       const context = callContext(handler);
-      requirePerson(context);
+      requireUser(context);
       requireOrganization(context);
       if (ids.length > idsMax) throw validationError({ ids: [`At most ${idsMax}`] });
       if (!ids.every(isUuid)) throw validationError({ ids: ["Must be UUIDs"] });

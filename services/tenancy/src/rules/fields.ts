@@ -1,4 +1,4 @@
-import { type FieldErrors, isTimezone, nameFault, textFault, validationError } from "@muster/kit";
+import { type FieldErrors, isTimezone, nameError, textFault, validationError } from "@muster/kit";
 
 /** Bytes of a free-form object as JSON. */
 export const maxObjectBytes = 64 * 1024;
@@ -51,7 +51,7 @@ export function checks(): Checks {
     fail,
     text,
     name(field, value) {
-      const fault = nameFault(value);
+      const fault = nameError(value);
       if (fault) fail(field, fault);
       return value;
     },

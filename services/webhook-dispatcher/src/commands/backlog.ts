@@ -103,7 +103,7 @@ export function startBacklog(deps: BacklogDeps, readFloor: () => Promise<Floor>)
         const isYielding = startedMs - othersAtMs < yieldMs;
         const most = isYielding ? Math.min(yieldingEvents, deps.batchEvents) : deps.batchEvents;
         // A local, read-only check first: usually there is no backlog.
-        const isAny = await deps.db.inOneFlight(who, isAnyPutAside, { readOnly: true });
+        const isAny = await deps.db.inOneBatch(who, isAnyPutAside, { readOnly: true });
         const { taken, left } = isAny ? await takeUpBacklog(deps, await floorNow(), most) : { taken: 0, left: false };
         failures = 0;
         if (taken > 0) {

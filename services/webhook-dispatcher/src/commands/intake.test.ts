@@ -401,9 +401,9 @@ describe("one endpoint that hangs", () => {
     let claims = 0;
     const counted: Database = {
       ...own,
-      inOneFlight(who, fn, options) {
+      inOneBatch(who, fn, options) {
         if (!options?.readOnly) claims += 1;
-        return own.inOneFlight(who, fn, options);
+        return own.inOneBatch(who, fn, options);
       },
     };
     start({ on: counted, timeoutMs: 60_000 });

@@ -126,9 +126,9 @@ describe("an event of an organization that its process knows", () => {
         ways.push("read first");
         return db.tx(...wanted);
       },
-      inOneFlight(...wanted) {
+      inOneBatch(...wanted) {
         ways.push("one flight");
-        return db.inOneFlight(...wanted);
+        return db.inOneBatch(...wanted);
       },
     };
     const knows = createKnownOrganizations();

@@ -113,7 +113,7 @@ export async function storeAtOnce<E extends IntakeEvent>(
   const { organizations } = remembered;
   const wanted = { organizations, deliveries: plan.deliveries, leaseMs, endpointSlots, organizationSlots };
   let storedMs = 0;
-  const { changed, ...answer } = await db.inOneFlight(who, (tx) => {
+  const { changed, ...answer } = await db.inOneBatch(who, (tx) => {
     storedMs = performance.now();
     return storeKnown(tx, wanted);
   });

@@ -52,7 +52,7 @@ export function startReplayer(deps: ReplayerDeps): {
       };
       try {
         rung = false;
-        const isAny = await deps.db.inOneFlight(who(), isAnyReplayOpen, { readOnly: true });
+        const isAny = await deps.db.inOneBatch(who(), isAnyReplayOpen, { readOnly: true });
         const step = isAny ? await deps.db.tx(who(), (tx) => advanceReplay(tx, deps.pace, take)) : null;
         if (step) {
           replayedCounter.inc(step.queued);

@@ -43,7 +43,7 @@ export function startUpkeep(deps: UpkeepDeps & { slots: Slots }): { stop(): Prom
     every("days", everyMs.days, (signal) => keepDays(deps, signal)),
     every("deleted webhooks", everyMs.deleted, (signal) => purgeDeleted(deps, signal)),
     every("metrics", everyMs.metrics, async () => {
-      const { rows, oldestDueSeconds } = await deps.db.inOneFlight(who(), (tx) => queueAge(tx, slots), look);
+      const { rows, oldestDueSeconds } = await deps.db.inOneBatch(who(), (tx) => queueAge(tx, slots), look);
       rowsGauge.set(rows);
       oldestGauge.set(oldestDueSeconds);
     }),
@@ -75,7 +75,7 @@ export async function keepDays({ db, log, retentionDays }: UpkeepDeps, signal?: 
 
 /** Removes what deleted webhooks leave behind, a thousand deliveries a transaction, with a pause after each. */
 export async function purgeDeleted({ db }: UpkeepDeps, signal?: AbortSignal): Promise<void> {
-  if (!(await db.inOneFlight(who(), isAnyDeleted, look))) return;
+  if (!(await db.inOneBatch(who(), isAnyDeleted, look))) return;
   for (let isMore = true; isMore && !signal?.aborted; ) {
     isMore = await db.tx(who(), async (tx) => {
       const id = await takeDeletedWebhook(tx);

@@ -61,7 +61,7 @@ export function webhookService(deps: WebhookDeps): ServiceImpl<typeof WebhookSer
       const { createWebhook } = WebhookService.method;
       const repeated = await repeatedReply(db, context, createWebhook, request);
       if (repeated) return repeated;
-      const shown = await judgedUrl(deps, fields.url);
+      const shown = await validatedUrl(deps, fields.url);
       const at = now();
       const reply = await idempotentTx(db, context, createWebhook, request, reachedBefore, async (tx) => {
         const owner = { ...place, createdBy: context.caller.actor.id };
@@ -117,7 +117,7 @@ export function webhookService(deps: WebhookDeps): ServiceImpl<typeof WebhookSer
       if (!known) throw webhookNotFound();
       const given = paths.includes("url") && wanted.url !== known.url_shown ? paths : paths.filter((p) => p !== "url");
       const urlKept = paths.includes("url") && given.length < paths.length;
-      const shown = given.includes("url") ? await judgedUrl(deps, wanted.url) : null;
+      const shown = given.includes("url") ? await validatedUrl(deps, wanted.url) : null;
       const at = now();
       const updated = await db.tx(context, async (tx) => {
         await holdOrganization(tx, known.org_id);
@@ -197,7 +197,7 @@ export function webhookService(deps: WebhookDeps): ServiceImpl<typeof WebhookSer
  * Judges a URL and what its name resolves to; returns it as people may see it. Throws `invalid_webhook_url` with the
  * reason.
  */
-async function judgedUrl({ egress }: WebhookDeps, url: string): Promise<string> {
+async function validatedUrl({ egress }: WebhookDeps, url: string): Promise<string> {
   try {
     await egress.check(url);
     return shownUrl(url);

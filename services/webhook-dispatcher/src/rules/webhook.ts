@@ -1,4 +1,4 @@
-import { AppError, type FieldErrors, isEventType, nameFault, signingSecretFault, validationError } from "@muster/kit";
+import { AppError, type FieldErrors, isEventType, nameError, signingSecretError, validationError } from "@muster/kit";
 
 export type Header = { key: string; value: string };
 
@@ -138,14 +138,14 @@ function statusOf(text: string, errors: FieldErrors): StoredStatus {
 
 function nameOf(text: string, errors: FieldErrors): string {
   const name = text.trim();
-  const fault = nameFault(name);
+  const fault = nameError(name);
   if (fault) errors.name = [fault];
   return name;
 }
 
 function secretOf(text: string, errors: FieldErrors): string | null {
   if (text === "") return null;
-  const fault = signingSecretFault(text);
+  const fault = signingSecretError(text);
   if (fault) errors.secret = [fault];
   return text;
 }

@@ -15,9 +15,9 @@ describe("a sender at rest", () => {
         asked.push("claim");
         return db.tx(who, fn, options);
       },
-      inOneFlight(who, fn, options) {
+      inOneBatch(who, fn, options) {
         asked.push(options?.readOnly ? "look" : "claim");
-        return db.inOneFlight(who, fn, options);
+        return db.inOneBatch(who, fn, options);
       },
     };
     const sender = dispatcher.sender({ on });

@@ -40,7 +40,7 @@ const mostPerClaim = 256;
  */
 const pollMs = 1_000;
 const restingPollMs = 5_000;
-const restAfterMs = 10_000;
+const idleAfterMs = 10_000;
 const busyPollMs = 250;
 /** Retries that are due within this many milliseconds are claimed together. */
 const retryGridMs = 20;
@@ -232,8 +232,8 @@ export function startSender(deps: SenderDeps): Sender {
         }
         if (!rung) {
           // The check only reads: an idle cluster writes nothing.
-          const lookMs = performance.now() - busyAtMs > restAfterMs ? restingPollMs : pollMs;
-          const restMs = await db.inOneFlight(who(), (tx) => nextDueMs(tx, lookMs), { readOnly: true });
+          const lookMs = performance.now() - busyAtMs > idleAfterMs ? restingPollMs : pollMs;
+          const restMs = await db.inOneBatch(who(), (tx) => nextDueMs(tx, lookMs), { readOnly: true });
           await rest(restMs);
           if (!rung && restMs === lookMs) continue;
         }

@@ -1,6 +1,6 @@
 import { type Database, type Query, sql, type Tx } from "@muster/db";
 import type { CallContext, Page } from "@muster/kit";
-import { inSight, type ListPage, readNewestPage } from "@muster/service";
+import { type ListPage, readNewestPage, visibleTo } from "@muster/service";
 import type { Answer } from "../rules/delivery-filter.ts";
 import type { Poster } from "../rules/poster.ts";
 import { headersOfFirst, messageIdOf } from "../rules/request.ts";
@@ -125,7 +125,7 @@ export async function lockDelivery(
 
 function one({ caller }: CallContext, webhookId: string, id: string, lock: Query): Query {
   return sql`SELECT ${columns}, ${ofEventColumns} FROM webhook_deliveries AS t
-             WHERE t.id = ${id} AND t.webhook_id = ${webhookId} AND ${inSight(caller)} ${lock}`;
+             WHERE t.id = ${id} AND t.webhook_id = ${webhookId} AND ${visibleTo(caller)} ${lock}`;
 }
 
 /** Attempts of a delivery in their order; an only attempt may be stored in the row of the delivery itself. */
@@ -222,7 +222,7 @@ export function listDeadLetters(
 /** The webhook of a dead letter, requeued or not; null when the caller reaches no such letter. */
 export async function webhookOfDeadLetter(tx: Tx, { caller }: CallContext, id: string): Promise<string | null> {
   const [row] = await tx.query<{ webhook_id: string }>(sql`
-    SELECT t.webhook_id FROM webhook_dead_letters AS t WHERE t.id = ${id} AND ${inSight(caller)}`);
+    SELECT t.webhook_id FROM webhook_dead_letters AS t WHERE t.id = ${id} AND ${visibleTo(caller)}`);
   return row?.webhook_id ?? null;
 }
 
@@ -235,6 +235,6 @@ export async function takeDeadLetter(
 ): Promise<DeadLetterRow | null> {
   const [row] = await tx.query<DeadLetterRow>(sql`
     UPDATE webhook_dead_letters AS t SET requeued_at = ${now}
-    WHERE t.id = ${id} AND t.requeued_at IS NULL AND ${inSight(caller)} RETURNING ${letterColumns}`);
+    WHERE t.id = ${id} AND t.requeued_at IS NULL AND ${visibleTo(caller)} RETURNING ${letterColumns}`);
   return row ?? null;
 }

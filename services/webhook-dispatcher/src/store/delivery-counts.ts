@@ -1,6 +1,6 @@
 import { type Database, sql } from "@muster/db";
 import type { CallContext } from "@muster/kit";
-import { inSight } from "@muster/service";
+import { visibleTo } from "@muster/service";
 import type { Buckets } from "../rules/delivery-filter.ts";
 
 /** A busy webhook has millions: the newest are counted, and the reply states since when. */
@@ -28,7 +28,7 @@ export async function countDeliveries(
              (count(*) FILTER (WHERE c.status = 'failed'))::int AS failed,
              (count(*) FILTER (WHERE c.status IN ('pending', 'retrying')))::int AS open
       FROM (SELECT t.created_at, t.status FROM webhook_deliveries AS t
-            WHERE t.webhook_id = ${webhookId} AND t.created_at >= ${from} AND ${inSight(who.caller)}
+            WHERE t.webhook_id = ${webhookId} AND t.created_at >= ${from} AND ${visibleTo(who.caller)}
             ORDER BY t.created_at DESC, t.id DESC LIMIT ${countedMost}) AS c
       GROUP BY 1 ORDER BY 1`,
   );

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { createLogger, systemCaller, uuidv7 } from "@muster/kit";
-import { askPurge, type PurgedTenant, purgeAll } from "@muster/service";
+import { type PurgedTenant, purgeAll, requestPurge } from "@muster/service";
 import { asOwner, tenantRows, until } from "@muster/testing";
 import { eventMessage } from "../testing/dispatcher.ts";
 import { ownDispatcher } from "../testing/own-dispatcher.ts";
@@ -11,7 +11,7 @@ const { dispatcher, receiver } = ownDispatcher();
 const log = createLogger("purge-test", "fatal");
 const purges = () => ({ db: dispatcher.database.db, service: "webhook-dispatcher", log, plan: purgePlan });
 const ask = (tenant: PurgedTenant) =>
-  dispatcher.database.db.tx({ caller: systemCaller("webhook-dispatcher") }, (tx) => askPurge(tx, tenant));
+  dispatcher.database.db.tx({ caller: systemCaller("webhook-dispatcher") }, (tx) => requestPurge(tx, tenant));
 
 /** An organization with rows in every table, a message that could not be read among them. */
 async function filled(partnerId?: string) {

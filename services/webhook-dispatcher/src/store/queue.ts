@@ -186,7 +186,7 @@ export async function claimDue(
       OFFSET 0
     ) AS e ON true`;
   const claim = (tx: Tx) => Promise.all([tx.query(alone), tx.query<ClaimedRow>(due)]);
-  const [, rows] = await db.inOneFlight(system, claim);
+  const [, rows] = await db.inOneBatch(system, claim);
   const claims = rows.filter((row) => row.delivery_id !== null);
   const bodies = new Map<string, Payload>();
   for (const row of claims) {

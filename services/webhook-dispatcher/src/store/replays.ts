@@ -1,6 +1,6 @@
 import { type Database, sql, type Tx } from "@muster/db";
 import type { CallContext, Page } from "@muster/kit";
-import { inSight, type ListPage, readNewestPage } from "@muster/service";
+import { type ListPage, readNewestPage, visibleTo } from "@muster/service";
 import { type ReplayStatus, type ReplayWanted, replayedId } from "../rules/replay.ts";
 
 export type ReplayRow = {
@@ -94,7 +94,7 @@ export async function findReplay(
           FROM webhook_deliveries d
           WHERE d.webhook_id = t.webhook_id AND d.created_at = t.created_at AND d.origin = 'replay'
         ) AS o
-        WHERE t.id = ${id} AND t.webhook_id = ${webhookId} AND ${inSight(who.caller)}`,
+        WHERE t.id = ${id} AND t.webhook_id = ${webhookId} AND ${visibleTo(who.caller)}`,
   );
   return row ?? null;
 }
@@ -112,7 +112,7 @@ export async function cancelReplay(
 ): Promise<{ row: ReplayRow; ended: boolean } | null> {
   const [before] = await tx.query<ReplayRow>(sql`
     SELECT ${columns} FROM webhook_replays AS t
-    WHERE t.id = ${id} AND t.webhook_id = ${webhookId} AND ${inSight(who.caller)} FOR UPDATE`);
+    WHERE t.id = ${id} AND t.webhook_id = ${webhookId} AND ${visibleTo(who.caller)} FOR UPDATE`);
   if (!before) return null;
   if (before.state === "done" || before.state === "cancelled") return { row: before, ended: true };
   const [row] = await tx.query<ReplayRow>(sql`

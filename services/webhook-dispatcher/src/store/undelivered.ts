@@ -1,6 +1,6 @@
 import { type Database, type Query, sql } from "@muster/db";
 import type { CallContext } from "@muster/kit";
-import { inSight } from "@muster/service";
+import { visibleTo } from "@muster/service";
 
 /** Most deliveries that are fetched one by one. */
 const most = 10_000;
@@ -18,17 +18,17 @@ export async function undelivered(db: Database, who: CallContext, webhookId: str
     who,
     sql`
       (SELECT t.delivery_id AS id, t.created_at FROM webhook_queue t
-       WHERE t.webhook_id = ${webhookId} AND ${inSight(who.caller)} LIMIT ${most + 1})
+       WHERE t.webhook_id = ${webhookId} AND ${visibleTo(who.caller)} LIMIT ${most + 1})
       UNION
       (SELECT t.delivery_id, t.delivery_created_at FROM webhook_dead_letters t
-       WHERE t.webhook_id = ${webhookId} AND ${inSight(who.caller)} LIMIT ${most + 1})
+       WHERE t.webhook_id = ${webhookId} AND ${visibleTo(who.caller)} LIMIT ${most + 1})
       UNION
       (SELECT d.id, d.created_at FROM webhook_replays t
        CROSS JOIN LATERAL (
          SELECT d.id, d.created_at FROM webhook_deliveries d
          WHERE d.webhook_id = t.webhook_id AND d.created_at = t.created_at LIMIT ${most + 1}
        ) AS d
-       WHERE t.webhook_id = ${webhookId} AND t.state = 'cancelled' AND ${inSight(who.caller)} LIMIT ${most + 1})
+       WHERE t.webhook_id = ${webhookId} AND t.state = 'cancelled' AND ${visibleTo(who.caller)} LIMIT ${most + 1})
       LIMIT ${most + 1}`,
   );
   if (keys.length > most) return null;

@@ -1,6 +1,6 @@
 import { type Database, type Query, sql, type Tx } from "@muster/db";
 import type { CallContext, Caller, Page, SecretBox } from "@muster/kit";
-import { inSight, type ListPage, readNewestPage } from "@muster/service";
+import { type ListPage, readNewestPage, visibleTo } from "@muster/service";
 import type { RetryPolicy } from "../rules/schedule.ts";
 import type { Header, StoredStatus, WebhookFields } from "../rules/webhook.ts";
 
@@ -42,8 +42,8 @@ const counters = sql`s.success_count, s.failure_count, s.last_delivery_at, s.las
 /** Only system callers still see webhooks of a deleted organization. */
 function visible(caller: Caller): Query {
   return caller.scope === "system"
-    ? sql`t.deleted_at IS NULL AND ${inSight(caller)}`
-    : sql`t.deleted_at IS NULL AND t.stopped_at IS NULL AND ${inSight(caller)}`;
+    ? sql`t.deleted_at IS NULL AND ${visibleTo(caller)}`
+    : sql`t.deleted_at IS NULL AND t.stopped_at IS NULL AND ${visibleTo(caller)}`;
 }
 
 /** Second key of the advisory locks of organizations. */

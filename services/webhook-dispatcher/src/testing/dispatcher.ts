@@ -287,8 +287,8 @@ export function lateDatabase(db: Database, late: () => Promise<unknown>): Databa
       await late();
       return result;
     },
-    async inOneFlight(who, run, options) {
-      const result = await db.inOneFlight(who, run, options);
+    async inOneBatch(who, run, options) {
+      const result = await db.inOneBatch(who, run, options);
       await late();
       return result;
     },

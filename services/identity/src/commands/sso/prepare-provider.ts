@@ -67,7 +67,7 @@ export async function prepareProvider(
     values.default_role_by = fields.defaultRoleId === null ? null : context.caller.actor.id;
     if (fields.defaultRoleId !== null) await judgeRole(deps, context, subject.place, fields.defaultRoleId);
   }
-  judgeUrls(deps, fields);
+  validateUrls(deps, fields);
   await putIssuer(deps, subject, fields, values);
   if (subject.type === "saml") await putSaml(deps, subject.id, fields, values);
   if (connection.some((field) => fields[field] !== undefined)) values.proven_at = null;
@@ -157,7 +157,7 @@ async function judgeRole(deps: SsoDeps, context: CallContext, place: Place, id: 
 }
 
 /** URLs set by hand are https and not local; their resolved addresses are checked at each sign-in. */
-function judgeUrls({ judge }: SsoDeps, fields: Partial<ProviderFields>): void {
+function validateUrls({ judge }: SsoDeps, fields: Partial<ProviderFields>): void {
   for (const field of [
     ...(Object.keys(urls) as (keyof typeof urls)[]),
     "issuer",

@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import { AppError, createLanes, histogram } from "@muster/kit";
+import { AppError, createRoundRobin, histogram } from "@muster/kit";
 import type { AssertionFacts } from "../../rules/sso/saml/assertion-fault.ts";
 import { SamlRefused, SamlStatus } from "../../rules/sso/saml/refused.ts";
 import type { Verification } from "./verify-response.ts";
@@ -37,7 +37,7 @@ const took = histogram(
  */
 export class ResponseVerifier {
   readonly #idleMs: number;
-  readonly #waiting = createLanes<Job>();
+  readonly #waiting = createRoundRobin<Job>();
   #worker: Worker | null = null;
   #running: Job | null = null;
   #timer: NodeJS.Timeout | undefined;
@@ -77,7 +77,7 @@ export class ResponseVerifier {
   }
 
   #inThread(text: string, verification: Verification, network: string): Promise<AssertionFacts> {
-    if (this.#waiting.waitingIn(network) >= waitingMax - this.#waiting.size) {
+    if (this.#waiting.lengthOf(network) >= waitingMax - this.#waiting.size) {
       throw new AppError("overloaded", "Too many large SAML responses at once", { retryAfterSeconds: 5 });
     }
     return new Promise((resolve, reject) => {

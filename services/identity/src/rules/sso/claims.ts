@@ -1,4 +1,4 @@
-import { nameFault, nameMax, textFault } from "@muster/kit";
+import { nameError, nameMax, textFault } from "@muster/kit";
 import { quoted } from "../quoted.ts";
 import type { AttributeMapping } from "./presets.ts";
 
@@ -39,7 +39,7 @@ export function displayName(claims: ClaimSource, mapping: AttributeMapping): str
   const { firstName, lastName } = mapping;
   const parts = [firstName, lastName].map((claim) => (claim === undefined ? "" : textOf(claims[claim])));
   const candidates = [textOf(claims[mapping.name]), parts.filter((part) => part !== "").join(" ")];
-  return candidates.map((text) => text.slice(0, nameMax)).find((text) => nameFault(text) === null) ?? null;
+  return candidates.map((text) => text.slice(0, nameMax)).find((text) => nameError(text) === null) ?? null;
 }
 
 /** Strings alone, the first 200 of them. */

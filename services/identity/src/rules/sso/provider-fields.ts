@@ -1,4 +1,4 @@
-import { AppError, type FieldErrors, isUuid, nameFault, validationError } from "@muster/kit";
+import { AppError, type FieldErrors, isUuid, nameError, validationError } from "@muster/kit";
 import type { SsoProviderInput } from "@muster/proto/muster/identity/v1/sso_provider_pb";
 import { domainList } from "./email-domain.ts";
 import { type AttributeMapping, defaultScopes, findPreset, type ProviderType } from "./presets.ts";
@@ -97,7 +97,7 @@ const text =
 
 const readers: Readers = {
   name(input, check) {
-    const fault = nameFault(input.name);
+    const fault = nameError(input.name);
     check("name", fault === null, fault ?? "");
     return input.name;
   },

@@ -26,7 +26,7 @@ export const maxUnderWay = 1_000;
 
 /** Stores a new round trip; false when too many of the provider are in flight. */
 export async function insertLogin(db: Database, login: NewLogin, now: Date, expiresAt: Date): Promise<boolean> {
-  const inserted = await db.inOneFlight(system, (tx) =>
+  const inserted = await db.inOneBatch(system, (tx) =>
     tx.execute(sql`
       INSERT INTO sso_login_sessions (state_hash, provider_id, generation, kind, user_id, session_id, redirect_url,
                                       request_id, secrets_sealed, created_at, expires_at)
@@ -53,7 +53,7 @@ export async function findLogin(db: Database, stateHash: Buffer): Promise<LoginR
  * alive.
  */
 export async function consumeLogin(db: Database, stateHash: Buffer, now: Date): Promise<LoginRow | null> {
-  const [row] = await db.inOneFlight(system, (tx) =>
+  const [row] = await db.inOneBatch(system, (tx) =>
     tx.query<LoginRow>(sql`
       WITH used AS (
         SELECT ${columns}, state_hash FROM sso_login_sessions
@@ -85,7 +85,7 @@ export async function keepAssertion(
 
 /** Ends a round trip whose response was refused; one that has an accepted response continues. */
 export async function endUnanswered(db: Database, stateHash: Buffer, now: Date): Promise<void> {
-  await db.inOneFlight(system, (tx) =>
+  await db.inOneBatch(system, (tx) =>
     tx.execute(sql`
       UPDATE sso_login_sessions SET consumed_at = ${now}, secrets_sealed = NULL
       WHERE state_hash = ${stateHash} AND consumed_at IS NULL AND handle_hash IS NULL`),
@@ -110,7 +110,7 @@ export async function insertCode(tx: Tx, hash: Buffer, code: CodeRow, now: Date)
 
 /** Consumes a code, in a separate transaction; null when there is no valid one. */
 export async function consumeCode(db: Database, hash: Buffer, now: Date): Promise<CodeRow | null> {
-  const [row] = await db.inOneFlight(system, (tx) =>
+  const [row] = await db.inOneBatch(system, (tx) =>
     tx.query<CodeRow>(sql`
       DELETE FROM sso_exchange_codes WHERE code_hash = ${hash}
       RETURNING user_id, provider_id, generation, mfa, expires_at`),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { createCollections, heapNow, shrinkHeap } from "./memory-at-rest.ts";
+import { createCollections, heapNow, shrinkHeap } from "./idle-memory.ts";
 
 const MiB = 1024 * 1024;
 

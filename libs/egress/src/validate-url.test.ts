@@ -1,12 +1,12 @@
 import { describe, expect, it } from "@jest/globals";
 import { parseExceptions } from "./exceptions.ts";
-import { judgeUrl, shownUrl } from "./judge-url.ts";
+import { shownUrl, validateUrl } from "./validate-url.ts";
 
 describe("exceptions for tests", () => {
   const exceptions = parseExceptions("hooks.example.test:8443=127.0.0.1, http://bench.example.test:8080=::1", "test");
   const pinnedOf = (url: string) => {
     try {
-      return judgeUrl(url, exceptions).pinned;
+      return validateUrl(url, exceptions).pinned;
     } catch (error) {
       return (error as { reason?: string }).reason;
     }

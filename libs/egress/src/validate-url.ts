@@ -26,11 +26,11 @@ const maxLength = 2_048;
 const misleading = /[\u0000-\u0020\u007f\\]/;
 
 /**
- * Judges a URL without a look-up: https only, no local host name, no address that is not public, in whatever
+ * Validates a URL without a look-up: https only, no local host name, no address that is not public, in whatever
  * notation (the URL standard's parser makes decimal, octal, hex, short and full-width forms one), no port that browsers
  * refuse. Throws EgressRefused.
  */
-export function judgeUrl(text: string, exceptions: Exceptions = noExceptions): Target {
+export function validateUrl(text: string, exceptions: Exceptions = noExceptions): Target {
   if (text.length > maxLength) throw new EgressRefused("too_long");
   if (misleading.test(text) || !URL.canParse(text)) throw new EgressRefused("not_a_url");
   const url = new URL(text);

@@ -8,7 +8,7 @@ const lookMs = 10_000;
 /** Longest wait between two collections, in milliseconds. */
 const longestWaitMs = 3_600_000;
 /** Share of the time that an idle event loop works at most. */
-const restingShare = 0.05;
+const idleShare = 0.05;
 /** Bytes of the young generation that are not worth a collection. */
 const smallBytes = 4 * 1024 * 1024;
 /** Bytes of a heap whose collections would hold requests up for longer than about 200 ms. */
@@ -40,18 +40,18 @@ export async function shrinkHeap(): Promise<void> {
   }
 }
 
-type RestingHeap = { utilization: number; youngBytes: number; usedBytes: number };
+type IdleHeap = { utilization: number; youngBytes: number; usedBytes: number };
 
 /**
  * Whether a process is to collect now: its event loop works less than a twentieth of the time, its young generation is
  * not small, and its heap is under 64 MB. The wait after a collection is twice the one before, an hour at most: a
  * process that fills its young generation while it rests does so again, and loses compiled code in each collection.
  */
-export function createCollections(): (nowMs: number, heap: RestingHeap) => boolean {
+export function createCollections(): (nowMs: number, heap: IdleHeap) => boolean {
   let waitMs = lookMs;
   let nextMs = Number.NEGATIVE_INFINITY;
   return (nowMs, { utilization, youngBytes, usedBytes }) => {
-    if (nowMs < nextMs || utilization > restingShare) return false;
+    if (nowMs < nextMs || utilization > idleShare) return false;
     if (youngBytes <= smallBytes || usedBytes >= largeHeapBytes) return false;
     waitMs = Math.min(2 * waitMs, longestWaitMs);
     nextMs = nowMs + waitMs;
@@ -63,7 +63,7 @@ export function createCollections(): (nowMs: number, heap: RestingHeap) => boole
  * Gives back what a start or a burst of requests left of the young generation, three times `--max-semi-space-size` at
  * most, which V8 keeps for ever otherwise.
  */
-export function shrinkAtRest(onFailure: (error: unknown) => void): Repeating {
+export function shrinkWhenIdle(onFailure: (error: unknown) => void): Repeating {
   const isDue = createCollections();
   let before = performance.eventLoopUtilization();
   const look = async () => {

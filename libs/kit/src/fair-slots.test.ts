@@ -1,9 +1,9 @@
 import { describe, expect, it } from "@jest/globals";
-import { fairPlaces } from "./fair-places.ts";
+import { fairSlots } from "./fair-slots.ts";
 
 /** Places of which the test sees who holds one, in the order in which they were taken. */
 function places(max: number) {
-  const shared = fairPlaces(max);
+  const shared = fairSlots(max);
   const holders: string[] = [];
   const wants = (name: string, short = false) => ({ owner: name === "own" ? null : name, short });
   return {

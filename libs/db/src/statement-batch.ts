@@ -2,8 +2,8 @@ import pg from "pg";
 import type { Query } from "./statement.ts";
 import { valueTypes } from "./value-types.ts";
 
-/** A statement of a flight: under its `name` it is prepared on each connection; without one it is parsed each time. */
-export type FlightStatement = Query & { name?: string | undefined };
+/** A statement of a batch: under its `name` it is prepared on each connection; without one it is parsed each time. */
+export type BatchStatement = Query & { name?: string | undefined };
 export type Answer = { command: string; rows: Record<string, unknown>[]; rowCount: number };
 
 type Column = { name: string; read: (text: string) => unknown };
@@ -29,8 +29,8 @@ const noAnswer: Answer = { command: "", rows: [], rowCount: 0 };
  * transaction they are one: committed when `done` is called without an error. After the first that fails the server
  * skips the rest; the connection must not be used again then, since statements may count as prepared that are not.
  */
-export class Flight extends pg.Query {
-  readonly statements: readonly FlightStatement[];
+export class StatementBatch extends pg.Query {
+  readonly statements: readonly BatchStatement[];
   readonly #done: (error: Error | null, answers: readonly Answer[]) => void;
   readonly #answers: Answer[] = [];
   readonly #shapes: Shape[] = [];
@@ -38,7 +38,7 @@ export class Flight extends pg.Query {
   #unreadable: { error: Error; answers: Answer[] } | null = null;
 
   /** `done` receives the answers of the statements that succeeded, in their order. */
-  constructor(statements: readonly FlightStatement[], done: (error: Error | null, answers: readonly Answer[]) => void) {
+  constructor(statements: readonly BatchStatement[], done: (error: Error | null, answers: readonly Answer[]) => void) {
     // The callback is pg's sign that nobody listens to events.
     super("", undefined, () => undefined);
     this.statements = statements;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { systemCaller } from "@muster/kit";
+import { createSchedule, type ScheduledBatch } from "./relay-schedule.ts";
 import { relayStore } from "./relay-store.ts";
-import { createTurns, type Turn } from "./relay-turns.ts";
 import { sql } from "./statement.ts";
 import { type TestDatabase, testDatabase } from "./testing/test-database.ts";
 
@@ -11,7 +11,7 @@ const most = 256;
 let test: TestDatabase;
 let nowMs: number;
 let rests: number;
-let turns: ReturnType<typeof createTurns>;
+let turns: ReturnType<typeof createSchedule>;
 
 beforeAll(async () => {
   test = await testDatabase({ service: "tenancy", dirs: [] });
@@ -22,7 +22,7 @@ beforeEach(async () => {
   nowMs = 10_000;
   rests = 0;
   const store = relayStore(test.db, "test");
-  turns = createTurns(
+  turns = createSchedule(
     store,
     () => {
       rests += 1;
@@ -36,7 +36,7 @@ const emit = (subject: string, count: number, name = subject) =>
     for (let n = 0; n < count; n++) t.emit({ subject, msgId: `${name}/${n}`, body: Buffer.from("x") });
   });
 /** Takes a turn that lasts `tookMs`, marks what it returned as published, and returns the number per subject. */
-async function take(tookMs = 10): Promise<Turn & { counts: Record<string, number> }> {
+async function take(tookMs = 10): Promise<ScheduledBatch & { counts: Record<string, number> }> {
   const turn = await turns.next(most, []);
   const ids = turn.rows.map(({ id }) => id);
   await test.db.tx(system, (t) =>
@@ -94,7 +94,7 @@ describe("turns of an outbox", () => {
     for (let n = 0; n < 200 && published.length < emitted.length + 40; n++) {
       const { rows } = await take();
       published.push(...rows.map(({ msgId }) => msgId));
-      nowMs += Math.min(1_000, turns.restMs());
+      nowMs += Math.min(1_000, turns.throttledMs());
     }
     expect(published.filter((id) => !id.startsWith("s"))).toEqual(emitted);
     expect(published.filter((id) => id.startsWith("s"))).toEqual(Array.from({ length: 40 }, (_, n) => `s${n}/0`));
@@ -106,13 +106,13 @@ describe("turns of an outbox", () => {
     const first = await take(10);
     expect(first.counts).toEqual({ "events.s.big.t": 50, "events.s.small.t": 1 });
     expect(first.more).toBe(false);
-    expect(turns.restMs()).toBe(40);
+    expect(turns.throttledMs()).toBe(40);
     expect(rests).toBe(1);
     expect((await take(0)).rows).toEqual([]);
     await emit("events.s.small.t", 3);
     expect((await take(0)).counts).toEqual({ "events.s.small.t": 3 });
     nowMs += 40;
-    expect(turns.restMs()).toBe(Number.POSITIVE_INFINITY);
+    expect(turns.throttledMs()).toBe(Number.POSITIVE_INFINITY);
     expect((await take(10)).counts).toEqual({ "events.s.big.t": 50 });
   });
 
@@ -120,7 +120,7 @@ describe("turns of an outbox", () => {
     await emit("events.s.big.t", 300);
     await emit("events.s.small.t", 1);
     await take(5_000);
-    expect(turns.restMs()).toBe(250);
+    expect(turns.throttledMs()).toBe(250);
   });
 
   it("are whole, one after the other, for a heavy emitter while it is the only one", async () => {
@@ -150,7 +150,7 @@ describe("turns of an outbox", () => {
     for (let n = 0; n < 100 && left.size > 0; n++) {
       const { counts } = await take();
       for (const subject of Object.keys(counts)) left.delete(subject);
-      nowMs += Math.min(1_000, turns.restMs());
+      nowMs += Math.min(1_000, turns.throttledMs());
     }
     expect([...left]).toEqual([]);
   });
