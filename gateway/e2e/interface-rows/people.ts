@@ -49,6 +49,7 @@ export const peopleRows: AreaRows = {
       15,
       writeMfa,
       `
+    POST /sso/providers/:id/keys
     POST /sso/domains
     POST /sso/domains/:id/verify
     DELETE /sso/domains/:id`,

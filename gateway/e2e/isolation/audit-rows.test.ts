@@ -40,6 +40,7 @@ const elsewhere = [
   "POST /sso/exchange",
   "POST /sso/saml/acs",
   "POST /sso/providers/:id/test",
+  "POST /sso/providers/:id/keys",
   "POST /sso/link/start/:providerId",
   "DELETE /sso/link/:providerId",
 ];

@@ -106,6 +106,63 @@ describe("a SAML provider", () => {
   });
 });
 
+describe("our key for a SAML provider", () => {
+  const certificatesIn = (xml: string) => [...xml.matchAll(/<ds:X509Certificate>([^<]+)/g)].map(([, base64]) => base64);
+  const bare = (pem: unknown) => String(pem).replaceAll(/-----[A-Z ]+-----|\s/g, "");
+
+  it("is renewed with an overlap, both in our metadata, and takes over at its end", async () => {
+    const { id } = await newSamlProvider(tenant.admin.api, idp, { status: "testing", samlWantEncrypted: true });
+    const path = `/sso/providers/${id}/keys`;
+    const get = async () => (await call("GET", `/sso/providers/${id}`)).body;
+    const offered = async () => {
+      const { pathname } = new URL(String((await get()).samlSpMetadataUrl));
+      return certificatesIn(await (await fetch(`${cluster.url}${pathname}`)).text());
+    };
+    const first = await get();
+    expect([first.samlNextSpCertificate, first.samlNextKeyAt]).toEqual([null, null]);
+    const headers = { "idempotency-key": randomUUID() };
+    const renewed = await tenant.admin.api.call("POST", path, { overlapDays: 30 }, headers);
+    expect([renewed.status, renewed.body.samlSpCertificate]).toEqual([200, first.samlSpCertificate]);
+    const next = renewed.body.samlNextSpCertificate;
+    expect(Date.parse(String(renewed.body.samlNextKeyAt))).toBeGreaterThan(Date.now() + 29 * 86_400_000);
+    expect(await offered()).toEqual([bare(next), bare(first.samlSpCertificate)]);
+    expect((await tenant.admin.api.call("POST", path, { overlapDays: 30 }, headers)).body).toEqual(renewed.body);
+
+    const moved = await call("POST", path, { overlapDays: 1 });
+    expect(moved.body).toMatchObject({ samlNextSpCertificate: next });
+    expect(Date.parse(String(moved.body.samlNextKeyAt))).toBeLessThan(Date.now() + 2 * 86_400_000);
+    await call("PATCH", `/sso/providers/${id}`, { name: "Renamed meanwhile" });
+    expect(await get()).toMatchObject({ samlNextSpCertificate: next });
+
+    const ended = await call("POST", path, { overlapDays: 0 });
+    expect(ended.body).toMatchObject({ samlSpCertificate: next, samlNextSpCertificate: null, samlNextKeyAt: null });
+    const replaced = await call("POST", path, { overlapDays: 0 });
+    expect(await offered()).toEqual([bare(replaced.body.samlSpCertificate)]);
+    expect(replaced.body.samlSpCertificate).not.toBe(next);
+    await until("the audit rows", async () => {
+      const { body } = await call("GET", `/audit-logs/logs?action=sso.provider.keys.rotate&limit=100`);
+      return (body.data as { resourceId?: string }[]).length >= 4;
+    });
+    await call("DELETE", `/sso/providers/${id}`);
+  });
+
+  it("is refused by name where it cannot be, and for strangers as their providers are", async () => {
+    const path = `/sso/providers/${provider.id}/keys`;
+    for (const overlapDays of [-1, 91, 1.5, "30"]) {
+      const refused = await call("POST", path, { overlapDays });
+      expect([refused.status, refused.body.details]).toMatchObject([
+        400,
+        { fieldErrors: { overlapDays: expect.anything() } },
+      ]);
+    }
+    const oidc = await call("POST", "/sso/providers", { name: "Other", type: "oidc" });
+    expect((await call("POST", `/sso/providers/${oidc.body.id}/keys`)).status).toBe(400);
+    const other = await tenantWithAdmins(cluster);
+    expect((await other.admin.api.call("POST", path)).body.code).toBe("sso_provider_not_found");
+    await call("DELETE", `/sso/providers/${oidc.body.id}`);
+  });
+});
+
 describe("a sign-in by SAML", () => {
   it("makes an account with the default role, the second time finds it, and logs out", async () => {
     const who = person();
@@ -246,27 +303,58 @@ describe("a sign-in by SAML", () => {
     expect(body.samlCertificates).toHaveLength(2);
   });
 
-  it("goes on with the second try when the provider changed its key at once: its metadata is read out of turn", async () => {
-    idp.become(person());
-    await signInThrough(cluster, tenant.orgId);
-    const age = (minutes: number) =>
+  it("goes on within the same sign-in when the provider changed its key: its metadata is read out of turn", async () => {
+    const age = (seconds: number) =>
       asDatabaseOwner(
         cluster,
-        "UPDATE identity.sso_providers SET saml_metadata_at = now() - $2 * interval '1 minute' WHERE id = $1",
-        [provider.id, minutes],
+        "UPDATE identity.sso_providers SET saml_metadata_at = now() - $2 * interval '1 second' WHERE id = $1",
+        [provider.id, seconds],
       );
-    const fingerprints = async () => {
+    const count = async () => {
       const { body } = await call("GET", `/sso/providers/${provider.id}`);
-      return (body.samlCertificates as { fingerprint: string }[]).map(({ fingerprint }) => fingerprint).sort();
+      return (body.samlCertificates as object[]).length;
     };
-    await age(4);
-    const before = await fingerprints();
+    await age(20);
+    const before = await count();
     await idp.rotate();
+    idp.become(person());
     expect(reasonOf(await roundTrip(cluster, tenant.orgId))).toBe("assertion_invalid");
-    await age(6);
-    expect(reasonOf(await roundTrip(cluster, tenant.orgId))).toBe("assertion_invalid");
-    await until("the new certificate", async () => (await fingerprints()).length > before.length);
+    await age(31);
+    // Those that began before go on, too, whichever of them comes first.
+    const inFlight = await Promise.all(
+      [1, 2, 3].map(async () => {
+        idp.become(person());
+        return upToAnswer(cluster, tenant.orgId);
+      }),
+    );
+    const answered = await Promise.all(inFlight.map(({ visitor, last }) => post(visitor, fieldsOf(last))));
+    const ends = await Promise.all(
+      answered.map(({ location }, at) => (inFlight[at] as (typeof inFlight)[0]).visitor.get(location ?? "")),
+    );
+    expect(ends.map((end) => reasonOf(end))).toEqual([null, null, null]);
+    expect(await count()).toBe(before + 1);
     await signInThrough(cluster, tenant.orgId);
+  });
+
+  it("goes on at once when an administrator tests the provider after it changed its key", async () => {
+    const differing = idp.metadata().replace(`"${idp.ssoUrl}"`, `"${idp.ssoUrl}/new"`);
+    await idp.rotate();
+    const known = await call("POST", `/sso/providers/${provider.id}/test`);
+    const isNew = { pem: expect.stringContaining("BEGIN"), source: "metadata" };
+    expect(known.body).toMatchObject({ success: true, samlMetadata: { added: [isNew], omitted: [], differences: [] } });
+    expect(known.body.samlMetadata).toMatchObject({
+      missing: expect.arrayContaining([expect.objectContaining(isNew)]),
+    });
+    idp.become(person());
+    await signInThrough(cluster, tenant.orgId);
+    idp.publish(differing);
+    const other = await call("POST", `/sso/providers/${provider.id}/test`);
+    idp.publish();
+    expect(other.body.samlMetadata).toMatchObject({
+      differences: [{ field: "samlSsoUrl", current: idp.ssoUrl, found: `${idp.ssoUrl}/new` }],
+    });
+    const { body } = await call("GET", `/sso/providers/${provider.id}`);
+    expect(body.samlSsoUrl).toBe(idp.ssoUrl);
   });
 });
 

@@ -2,8 +2,8 @@ import { z } from "zod";
 import { type Route, route } from "../route.ts";
 import { idOut, idParams, listQuery, pageOf, pagination, paginationOf, timeOut } from "./schemas.ts";
 import { read, write } from "./sso-providers.ts";
-import { certificate } from "./sso-providers-fields.ts";
-import { attemptOf, certificateOf } from "./sso-providers-replies.ts";
+import { certificate, ssoProvider } from "./sso-providers-fields.ts";
+import { attemptOf, certificateOf, providerOf, reportOf } from "./sso-providers-replies.ts";
 
 const tag = "Single sign-on";
 
@@ -15,7 +15,9 @@ const test = route({
   auditResource: "sso_provider",
   deadline: "report",
   tag,
-  summary: "Test a provider's endpoints as a sign-in would; nothing changes",
+  summary: "Test a provider's endpoints as a sign-in would, and store new certificates",
+  description:
+    "Compares a SAML provider's metadata with what is stored: new certificates are stored, as the daily read does; other differences are reported.",
   params: idParams,
   reply: z.object({
     success: z.literal(true),
@@ -28,6 +30,20 @@ const test = route({
       samlSsoUrl: z.string().nullable(),
     }),
     samlCertificates: z.array(certificate),
+    samlMetadata: z
+      .object({
+        added: z.array(certificate).meta({ description: "Certificates that were stored just now." }),
+        missing: z.array(certificate).meta({
+          description: "Certificates that the metadata no longer names; each is accepted for seven days more.",
+        }),
+        omitted: z.array(z.string()),
+        differences: z.array(z.object({ field: z.string(), current: z.string(), found: z.string() })).meta({
+          description: "Other fields that the metadata has another value of; PATCH applies them.",
+        }),
+      })
+      .meta({ id: "SamlMetadataReport" })
+      .nullable()
+      .meta({ description: "Null without a metadata URL." }),
   }),
   errors: [
     "sso_provider_not_found",
@@ -50,7 +66,34 @@ const test = route({
         samlSsoUrl: reply.samlSsoUrl || null,
       },
       samlCertificates: reply.samlCertificates.map(certificateOf),
+      samlMetadata: reportOf(reply.samlMetadata),
     };
+  },
+});
+
+const keys = route({
+  method: "POST",
+  path: "/sso/providers/:id/keys",
+  access: write,
+  audit: "sso.provider.keys.rotate",
+  auditResource: "sso_provider",
+  tag,
+  summary: "Renew our key for a SAML provider",
+  description:
+    "Until the overlap ends our metadata has both certificates, assertions may be encrypted for either, and requests are signed by the present key. During an overlap no further key is made: its end is moved, and 0 ends it at once.",
+  params: idParams,
+  body: z.object({
+    overlapDays: z.int().min(0).max(90).default(30).meta({
+      description: "Days until the next key takes over; 0 replaces the key at once, for one that is compromised.",
+    }),
+  }),
+  example: { overlapDays: 30 },
+  idempotent: true,
+  reply: ssoProvider,
+  errors: ["sso_provider_not_found", "site_restricted", "scope_not_allowed"],
+  async handle({ params, body, rpc }, { services }) {
+    const wanted = { id: params.id, overlapDays: body.overlapDays };
+    return providerOf((await services.ssoProviders.renewSsoProviderKey(wanted, await rpc())).provider);
   },
 });
 
@@ -116,4 +159,4 @@ const oneAttempt = route({
   },
 });
 
-export const ssoProviderTrialRoutes: readonly Route[] = [test, attempts, allAttempts, oneAttempt];
+export const ssoProviderTrialRoutes: readonly Route[] = [test, keys, attempts, allAttempts, oneAttempt];

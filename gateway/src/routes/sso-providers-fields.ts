@@ -70,6 +70,12 @@ export const ssoProvider = z
     samlWantEncrypted: z.boolean(),
     samlSignRequests: z.boolean(),
     subjectAttribute: z.string().nullable(),
+    samlSpCertificate: z.string().nullable().meta({ description: "Our certificate for this provider, PEM." }),
+    samlNextSpCertificate: z
+      .string()
+      .nullable()
+      .meta({ description: "That of our next key; both are in our metadata until it takes over." }),
+    samlNextKeyAt: timeOut.nullable().meta({ description: "Time at which our next key takes over." }),
     callbackUrl: z.string().nullable().meta({ description: "To register at the identity provider (OpenID Connect)." }),
     samlAcsUrl: z.string().nullable().meta({ description: "To register at the identity provider (SAML)." }),
     samlSpMetadataUrl: z

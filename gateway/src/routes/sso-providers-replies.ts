@@ -1,5 +1,6 @@
 import type {
   SamlCertificate,
+  SamlMetadataReport,
   SsoAttempt,
   SsoPreset,
   SsoProvider,
@@ -33,6 +34,16 @@ export function certificateOf(message: SamlCertificate): z.input<typeof certific
     notBefore: timeOf(message.notBefore),
     notAfter: timeOf(message.notAfter),
     source: certificate.shape.source.parse(message.source),
+  };
+}
+
+export function reportOf(message: SamlMetadataReport | undefined) {
+  if (!message) return null;
+  return {
+    added: message.added.map(certificateOf),
+    missing: message.missing.map(certificateOf),
+    omitted: message.omitted,
+    differences: message.differences.map(({ field, current, found }) => ({ field, current, found })),
   };
 }
 
@@ -89,6 +100,9 @@ export function providerOf(message: SsoProvider | undefined): z.input<typeof sso
     samlMetadataOmitted: message.samlMetadataOmitted,
     samlWantEncrypted: message.samlWantEncrypted,
     samlSignRequests: message.samlSignRequests,
+    samlSpCertificate: message.samlSpCertificate || null,
+    samlNextSpCertificate: message.samlNextSpCertificate || null,
+    samlNextKeyAt: timeOrNull(message.samlNextKeyAt),
     subjectAttribute: message.subjectAttribute || null,
     callbackUrl: message.callbackUrl || null,
     samlAcsUrl: message.samlAcsUrl || null,

@@ -16,7 +16,7 @@ const signIns = counter("muster_identity_sso_logins_total", "Round trips through
 ]);
 
 export type ProviderAction =
-  `sso.provider.${"create" | "update" | "delete" | "status.update" | "test" | "certificates.expiring"}`;
+  `sso.provider.${"create" | "update" | "delete" | "status.update" | "test" | "keys.rotate" | "certificates.expiring"}`;
 
 /** Writes the audit row of something that was done to a provider, in the chain of its place. */
 export function recordProvider(

@@ -1,14 +1,17 @@
+import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:https";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { sql } from "@muster/db";
 import { openEgress, parseExceptions, validateUrl } from "@muster/egress";
-import { createLogger, gauge, uuidv7 } from "@muster/kit";
+import { createLogger, gauge, secretBox, uuidv7 } from "@muster/kit";
 import { listening, testCaFile, testCertificate } from "@muster/testing";
-import { refreshMetadata, warnOfExpiry } from "../commands/sso/refresh-metadata.ts";
+import { refreshMetadata, refreshOutOfTurn, warnOfExpiry } from "../commands/sso/refresh-metadata.ts";
+import { endKeyOverlaps, renewKey } from "../commands/sso/renew-key.ts";
 import { readCertificate } from "../crypto/saml/certificates.ts";
 import { newOwnKey } from "../crypto/saml/own-key.ts";
 import type { ProviderRow, StoredCertificate } from "../rules/sso/provider.ts";
+import { samlKeyPlace, sealedColumns, secretPurposes } from "../store/sealed-columns.ts";
 import { readProvider } from "../store/sso/providers.ts";
 import { startTestIdentity, type TestIdentity } from "../testing/identity.ts";
 import { recheckDomains } from "./sso-cleanup.ts";
@@ -108,13 +111,32 @@ async function provider(
   return { id, path, entityId, read };
 }
 
+/** A round trip through a provider that began at a generation; the result reads the generation it has. */
+async function signInOf(providerId: string, generation: number): Promise<() => Promise<number | undefined>> {
+  const hash = randomBytes(32);
+  const { now } = identity.clock;
+  await identity.db.tx(identity.system, (tx) =>
+    tx.execute(sql`
+      INSERT INTO sso_login_sessions (state_hash, provider_id, generation, kind, redirect_url, created_at, expires_at)
+      VALUES (${hash}, ${providerId}, ${generation}, 'login', '/', ${now}, ${new Date(now.getTime() + 10 * dayMs)})`),
+  );
+  return async () => {
+    const [row] = await identity.db.read<{ generation: number }>(
+      identity.system,
+      sql`SELECT generation FROM sso_login_sessions WHERE state_hash = ${hash}`,
+    );
+    return row?.generation;
+  };
+}
+
 const fingerprintsOf = async ({ read }: { read(): Promise<ProviderRow> }) =>
   (await read()).saml_certificates.map(({ fingerprint }) => fingerprint).sort();
 const actionsOf = async ({ id }: { id: string }) => (await identity.auditOf(id)).map(({ action }) => action);
 
 describe("metadata of a SAML provider", () => {
-  it("is read daily: a new certificate is added, which ends sign-ins in flight, and is audited", async () => {
+  it("is read daily: a new certificate is added, which sign-ins in flight survive, and is audited", async () => {
     const own = await provider([key]);
+    const inFlight = await signInOf(own.id, 1);
     pages.set(own.path, metadataOf(own.entityId, [key, next]));
     pass(dayMs - 1_000);
     await refreshMetadata(deps);
@@ -127,6 +149,7 @@ describe("metadata of a SAML provider", () => {
       saml_metadata_error: null,
       saml_metadata_at: identity.clock.now,
     });
+    expect(await inFlight()).toBe(2);
     const [row] = await identity.auditOf(own.id);
     expect([row?.action, row?.actorType, row?.actorId]).toEqual(["sso.provider.update", "system", "identity"]);
     pass(dayMs + 1_000);
@@ -142,9 +165,30 @@ describe("metadata of a SAML provider", () => {
       await refreshMetadata(deps);
       expect(await fingerprintsOf(own)).toEqual([key.fingerprint, next.fingerprint].sort());
     }
+    const inFlight = await signInOf(own.id, 1);
     pass(dayMs + 1_000);
     await refreshMetadata(deps);
     expect(await fingerprintsOf(own)).toEqual([next.fingerprint]);
+    // What was verified by the certificate that has ended counts no more.
+    expect([(await own.read()).generation, await inFlight()]).toEqual([2, 1]);
+  });
+
+  it("is read out of turn once for concurrent sign-ins, and again after 30 s", async () => {
+    const own = await provider([key], { readMsAgo: 31_000 });
+    let reads = 0;
+    pages.set(own.path, async () => {
+      reads++;
+      return metadataOf(own.entityId, [key, next]);
+    });
+    const row = await own.read();
+    await Promise.all([1, 2, 3].map(() => refreshOutOfTurn(deps, row)));
+    expect([reads, await fingerprintsOf(own)]).toEqual([1, [key.fingerprint, next.fingerprint].sort()]);
+    pass(29_000);
+    await refreshOutOfTurn(deps, await own.read());
+    expect(reads).toBe(1);
+    pass(2_000);
+    await refreshOutOfTurn(deps, await own.read());
+    expect(reads).toBe(2);
   });
 
   it.each<[string, (own: { entityId: string }) => string | number, RegExp]>([
@@ -301,4 +345,49 @@ describe("a verified domain", () => {
       null,
     ]);
   });
+});
+
+describe("our next key for a SAML provider", () => {
+  it("takes over when its overlap ends: sign-ins in flight go on, and it is audited once", async () => {
+    const own = await provider([key]);
+    const sealing = secretBox(`k1:${randomBytes(32).toString("base64")}`, secretPurposes.sso);
+    const withSealing = { ...deps, sealing };
+    const [present, next] = [
+      { privateKey: "present", certificate: "present" },
+      { privateKey: "next", certificate: "next" },
+    ];
+    const renew = async (fresh: typeof next, days: number) => {
+      const row = await own.read();
+      return identity.db.tx(identity.system, (tx) => renewKey(withSealing, tx, row, fresh, days));
+    };
+    await renew(present, 0);
+    const { generation } = await renew(next, 3);
+    const inFlight = await signInOf(own.id, generation);
+    pass(3 * dayMs - 1_000);
+    await endKeyOverlaps(withSealing);
+    expect(await own.read()).toMatchObject({
+      saml_sp_certificate: "present",
+      saml_next_certificate: "next",
+      generation,
+    });
+    pass(2_000);
+    await endKeyOverlaps(withSealing);
+    await endKeyOverlaps(withSealing);
+    const row = await own.read();
+    expect(row).toMatchObject({ saml_sp_certificate: "next", saml_next_certificate: null, saml_next_key_at: null });
+    expect(sealing.open(row.saml_key_sealed as Buffer, samlKeyPlace(own.id)).toString()).toBe("next");
+    expect([row.generation, await inFlight()]).toEqual([generation + 1, generation + 1]);
+    expect(await actionsOf(own)).toEqual(["sso.provider.keys.rotate"]);
+  });
+});
+
+it("re-encryption knows every sealed column of the schema", async () => {
+  const rows = await identity.db.read<{ name: string }>(
+    identity.system,
+    sql`SELECT table_name || '.' || column_name AS name FROM information_schema.columns
+        WHERE table_schema = current_schema() AND column_name LIKE '%_sealed'`,
+  );
+  const known = sealedColumns.map(({ table, column }) => `${table}.${column}`);
+  expect(known).toEqual(expect.arrayContaining(rows.map(({ name }) => name)));
+  expect(rows.map(({ name }) => name)).toContain("sso_providers.saml_next_key_sealed");
 });

@@ -1,6 +1,7 @@
 import { type Repeating, repeatEvery, systemCaller } from "@muster/kit";
 import { domainFault } from "../commands/sso/check-domain.ts";
 import { refreshMetadata, warnOfExpiry } from "../commands/sso/refresh-metadata.ts";
+import { endKeyOverlaps } from "../commands/sso/renew-key.ts";
 import type { SsoDeps } from "../deps.ts";
 import { type DomainRow, noteCheck, staleDomains } from "../store/sso/domains.ts";
 import { removeEnded } from "../store/sso/logins.ts";
@@ -29,15 +30,16 @@ export async function recheckDomains({ db, txt, log, now }: Deps): Promise<numbe
 }
 
 /**
- * Each minute removes expired round trips, codes and assertions, looks up the domains and metadata that are due, and
- * warns of expiring certificates.
+ * Each minute removes expired round trips, codes and assertions, looks up the domains and metadata that are due, warns
+ * of expiring certificates, and lets our next keys take over.
  */
-export function startSsoCleanup(deps: Deps): Repeating {
+export function startSsoCleanup(deps: Deps & Pick<SsoDeps, "sealing">): Repeating {
   const clean = async () => {
     await removeEnded(deps.db, deps.now());
     await recheckDomains(deps);
     await refreshMetadata(deps);
     await warnOfExpiry(deps);
+    await endKeyOverlaps(deps);
   };
   return repeatEvery(everyMs, clean, (err) => deps.log.warn({ err }, "single sign-on cannot be cleaned up now"));
 }

@@ -6,13 +6,14 @@ import { callContext } from "@muster/rpc";
 import { idempotentTx, reachedBefore, repeatedReply, requireWholeOrganization } from "@muster/service";
 import { newPlace, requireOwner } from "../commands/sso/owner.ts";
 import { incomplete, prepareProvider, seenRole } from "../commands/sso/prepare-provider.ts";
+import { renewKey } from "../commands/sso/renew-key.ts";
 import { testProvider } from "../commands/sso/test-provider.ts";
 import type { SsoDeps } from "../deps.ts";
 import { changesBetween } from "../emits/key-facts.ts";
 import { recordProvider } from "../emits/sso-facts.ts";
 import { missingOf } from "../rules/sso/endpoints.ts";
 import { ssoPresets } from "../rules/sso/presets.ts";
-import { hasOtherSubjects, type ProviderRow } from "../rules/sso/provider.ts";
+import { hasOtherSubjects, type ProviderRow, type StoredCertificate } from "../rules/sso/provider.ts";
 import { newProviderFields, providerChange, requireChange } from "../rules/sso/provider-fields.ts";
 import { findAttempt, listAttempts } from "../store/sso/attempts.ts";
 import { deleteLinksOf } from "../store/sso/identities.ts";
@@ -32,6 +33,8 @@ import { attemptMessage, certificateMessage, mappingMessage, providerMessage } f
 
 /** Providers of one organization, or of one partner's own. */
 const maxProviders = 500;
+/** Days for which both of our keys may count. */
+const maxOverlapDays = 90;
 const statuses = ["inactive", "testing", "active"];
 /**
  * A change is validated without a lock, since that may call the issuer; it restarts at most this often after a
@@ -189,18 +192,51 @@ export function ssoProviderService(deps: SsoDeps): ServiceImpl<typeof SsoProvide
       requireWriter(context);
       const row = await reach(context, id);
       requireOwner(context, row);
-      const result = await testProvider(deps, row).catch(async (failure: unknown) => {
+      const result = await testProvider(deps, context, row).catch(async (failure: unknown) => {
         const step = failure instanceof AppError ? failure.facts.step : "internal";
         await db.tx(context, async (tx) =>
           recordProvider(tx, context, row, "sso.provider.test", { success: false, step }, now()),
         );
         throw failure;
       });
+      const { certificates, metadata, ...endpoints } = result;
+      const fingerprints = (some: readonly StoredCertificate[] = []) => some.map(({ fingerprint }) => fingerprint);
+      const compared = metadata && { added: fingerprints(metadata.added), missing: fingerprints(metadata.missing) };
       await db.tx(context, async (tx) =>
-        recordProvider(tx, context, row, "sso.provider.test", { success: true }, now()),
+        recordProvider(tx, context, row, "sso.provider.test", { success: true, ...compared }, now()),
       );
-      const { certificates, ...endpoints } = result;
-      return { ...endpoints, samlCertificates: certificates.map(certificateMessage) };
+      const samlMetadata = metadata && {
+        ...metadata,
+        added: metadata.added.map(certificateMessage),
+        missing: metadata.missing.map(certificateMessage),
+      };
+      return {
+        ...endpoints,
+        samlCertificates: certificates.map(certificateMessage),
+        ...(samlMetadata ? { samlMetadata } : {}),
+      };
+    },
+
+    async renewSsoProviderKey(request, handler) {
+      const context = callContext(handler);
+      requireWriter(context);
+      const { id, overlapDays } = request;
+      if (overlapDays > maxOverlapDays) throw validationError({ overlapDays: [`0 to ${maxOverlapDays}`] });
+      const seen = await reach(context, id);
+      requireOwner(context, seen);
+      if (seen.type !== "saml") throw validationError({}, ["Not for providers of type oidc"]);
+      const { renewSsoProviderKey } = SsoProviderService.method;
+      const repeated = await repeatedReply(db, context, renewSsoProviderKey, request);
+      if (repeated) return repeated;
+      const { newOwnKey } = await import("../crypto/saml/own-key.ts");
+      // Before the provider is locked: it takes a tenth of a second.
+      const fresh = await newOwnKey(now());
+      const renew = async (tx: Tx) => {
+        const row = await renewKey(deps, tx, await lock(tx, context, id), fresh, overlapDays);
+        recordProvider(tx, context, row, "sso.provider.keys.rotate", { overlapDays }, now());
+        return { provider: message(row) };
+      };
+      return idempotentTx(db, context, renewSsoProviderKey, request, reachedBefore, renew);
     },
 
     async listSsoAttempts({ id, page }, handler) {

@@ -47,6 +47,13 @@ export const sealedColumns: readonly SealedColumn[] = [
     place: ([id = ""]) => samlKeyPlace(id),
   },
   {
+    table: "sso_providers",
+    key: [["id", "uuid"]],
+    column: "saml_next_key_sealed",
+    purpose: secretPurposes.sso,
+    place: ([id = ""]) => samlNextKeyPlace(id),
+  },
+  {
     table: "sso_login_sessions",
     key: [["state_hash", "bytea"]],
     column: "secrets_sealed",
@@ -76,9 +83,10 @@ export const totpPlace = (userId: string) => `user_totp/${userId}/secret`;
 /** Associated data of a mail's content: its table, column and row. */
 export const mailPlace = (id: string) => `mail/${id}/sealed`;
 
-/** Where a provider's client secret and our private key for it stand. */
+/** Where a provider's client secret and our private keys for it stand. */
 export const clientSecretPlace = (providerId: string) => `sso_providers/${providerId}/client_secret_sealed`;
 export const samlKeyPlace = (providerId: string) => `sso_providers/${providerId}/saml_key_sealed`;
+export const samlNextKeyPlace = (providerId: string) => `sso_providers/${providerId}/saml_next_key_sealed`;
 
 /** Where nonce and verifier of a round trip stand, or the result of an assertion. */
 export const loginSecretsPlace = (stateHash: Buffer) =>

@@ -97,7 +97,9 @@ function plainValues({ type, before }: Subject, fields: Partial<ProviderFields>)
 }
 
 function columnsOf(row: ProviderRow): ProviderValues {
-  const { id, partner_id, org_id, type, status, generation, created_by, created_at, updated_at, ...values } = row;
+  const { id, partner_id, org_id, type, status, generation, created_by, created_at, updated_at, ...own } = row;
+  // A renewal of our key goes on whatever else is changed.
+  const { saml_next_key_sealed, saml_next_certificate, saml_next_key_at, ...values } = own;
   return values;
 }
 

@@ -11,7 +11,7 @@ import { SamlRefused, SamlStatus } from "../../rules/sso/saml/refused.ts";
 import { contextSaysMfa, profileOf, samlPerson } from "../../rules/sso/saml/saml-person.ts";
 import { loginSecretsPlace } from "../../store/sealed-columns.ts";
 import { endUnanswered, findLogin, insertAssertion, keepAssertion, type LoginRow } from "../../store/sso/logins.ts";
-import { holdProvider } from "../../store/sso/providers.ts";
+import { holdProvider, readProvider } from "../../store/sso/providers.ts";
 import { refreshOutOfTurn } from "./refresh-metadata.ts";
 import { samlVerification } from "./saml-provider.ts";
 import { failedTrip, type KnownTrip, unchangedProvider, usableStatuses } from "./trip-end.ts";
@@ -39,27 +39,50 @@ export async function receiveAssertion(
   const stateHash = tokenHash(relayState);
   const trip: KnownTrip = { step: "consume", stateHash, login: null, provider: null, email: null };
   try {
-    const login = await livingLogin(deps, stateHash, relayState);
+    const handle = await accepted(deps, context, trip, request);
+    const query = new URLSearchParams({ state: relayState, saml: handle });
+    return { location: `${deps.own.callbackUrl}?${query}` };
+  } catch (error) {
+    if (trip.login) await endUnanswered(deps.db, stateHash, deps.now());
+    return { location: await failedTrip(deps, context, trip, error) };
+  }
+}
+
+/** Verifications of one response, at most: certificates may join while it is verified. */
+const maxTries = 3;
+
+/** Verifies the response and stores its content, once more when the provider's certificates are others by then. */
+async function accepted(
+  deps: SsoDeps,
+  context: CallContext,
+  trip: KnownTrip,
+  request: Posted,
+): Promise<string> {
+  for (let tried = 1; ; tried++) {
+    trip.step = "consume";
+    const login = await livingLogin(deps, trip.stateHash, request.relayState);
     trip.login = login;
     const provider = await unchangedProvider(deps, login);
     trip.provider = provider;
     trip.step = "assertion";
     requireWhole(request);
-    const facts = await factsOf(deps, context, provider, login, request.samlResponse);
-    const handle = await keep(deps, context, stateHash, login, provider, facts);
-    const query = new URLSearchParams({ state: relayState, saml: handle });
-    return { location: `${deps.own.callbackUrl}?${query}` };
-  } catch (error) {
-    if (trip.login) await endUnanswered(deps.db, stateHash, deps.now());
-    if (trip.provider && isUnknownKey(error)) {
-      const { id: providerId } = trip.provider;
-      // Not awaited: the next sign-in uses its result.
-      refreshOutOfTurn(deps, trip.provider).catch((err: unknown) =>
-        deps.log.warn({ err, providerId }, "metadata of a SAML provider not read out of turn"),
-      );
+    try {
+      const facts = await factsOf(deps, context, provider, login, request.samlResponse);
+      return await keep(deps, context, trip.stateHash, login, provider, facts);
+    } catch (error) {
+      if (tried === maxTries || !(await isRenewed(deps, provider, error))) throw error;
     }
-    return { location: await failedTrip(deps, context, trip, error) };
   }
+}
+
+/**
+ * Whether what refused a response is no longer so: the provider has changed since. An unknown key makes its metadata be
+ * read first.
+ */
+async function isRenewed(deps: SsoDeps, provider: ProviderRow, error: unknown): Promise<boolean> {
+  if (isUnknownKey(error)) await refreshOutOfTurn(deps, provider);
+  else if (!(error instanceof RoundTripEnded && error.reason === "provider_changed")) return false;
+  return (await readProvider(deps.db, provider.id))?.generation !== provider.generation;
 }
 
 const isUnknownKey = (error: unknown) =>

@@ -1,10 +1,11 @@
-import { AppError, gauge, type RequestMeta, systemCaller, uuidv7 } from "@muster/kit";
+import { AppError, type Caller, gauge, type RequestMeta, systemCaller, uuidv7 } from "@muster/kit";
 import { fetchMetadata } from "../../clients/sso/saml-metadata.ts";
 import type { IdpMetadata } from "../../crypto/saml/metadata.ts";
 import type { SsoDeps } from "../../deps.ts";
 import { recordProvider } from "../../emits/sso-facts.ts";
 import type { ProviderRow, StoredCertificate } from "../../rules/sso/provider.ts";
 import { daysLeft, overlapped, warningAt } from "../../rules/sso/saml/certificate-overlap.ts";
+import { carryTrips } from "../../store/sso/logins.ts";
 import { expiringProviders, noteMetadata, noteWarning, staleMetadata } from "../../store/sso/saml-upkeep.ts";
 import { metadataIn } from "./prepare-saml.ts";
 
@@ -39,39 +40,54 @@ export async function refreshMetadata(deps: Deps): Promise<number> {
 }
 
 /** Milliseconds after a reading in which no assertion brings about another. */
-const outOfTurnMs = 5 * 60_000;
-/** Providers whose metadata this process is reading out of turn. */
-const outOfTurn = new Set<string>();
+const outOfTurnMs = 30_000;
+/** Reads out of turn that this process is doing, by provider. */
+const outOfTurn = new Map<string, Promise<void>>();
 
 /**
- * Reads the metadata of a provider that signed with a key which is not known here, unless it was read in the last five
- * minutes: a change of key costs people a second try, not a day.
+ * Reads the metadata of a provider that signed with a key which is not known here, unless it was read in the last 30 s;
+ * concurrent sign-ins wait for the same read.
  */
-export async function refreshOutOfTurn(deps: Deps, row: ProviderRow): Promise<void> {
+export function refreshOutOfTurn(deps: Deps, row: ProviderRow): Promise<void> {
   const { id, saml_metadata_url: url, saml_metadata_at: readAt } = row;
+  const running = outOfTurn.get(id);
+  if (running) return running;
   const isRecent = readAt !== null && deps.now().getTime() - readAt.getTime() < outOfTurnMs;
-  if (url === null || isRecent || outOfTurn.has(id)) return;
-  outOfTurn.add(id);
-  await refreshOne(deps, row).finally(() => outOfTurn.delete(id));
+  if (url === null || isRecent) return Promise.resolve();
+  const reading = refreshOne(deps, row).finally(() => outOfTurn.delete(id));
+  outOfTurn.set(id, reading);
+  return reading;
 }
 
 async function refreshOne(deps: Deps, row: ProviderRow): Promise<void> {
   const found = await metadataOf(deps, row);
   const who = asService();
-  await deps.db.tx(who, async (tx) => {
-    const now = deps.now();
-    if (typeof found === "string") {
-      await noteMetadata(tx, row, { found: null, error: found }, now);
-      return;
-    }
-    const certificates = overlapped(row.saml_certificates, found.certificates, now);
-    const [before, after] = [row.saml_certificates, certificates].map(fingerprints);
+  if (typeof found !== "string") await storeMetadata(deps, who, row, found);
+  else await deps.db.tx(who, (tx) => noteMetadata(tx, row, { found: null, error: found }, deps.now()));
+}
+
+/**
+ * Stores what the metadata names now, audits changed certificates and returns them; null when the provider changed
+ * meanwhile, and nothing is written. New certificates let round trips in flight go on; the end of one ends them.
+ */
+export function storeMetadata(
+  { db, now }: Pick<Deps, "db" | "now">,
+  who: { caller: Caller; meta: RequestMeta },
+  row: ProviderRow,
+  { certificates: found, omitted }: Pick<IdpMetadata, "certificates" | "omitted">,
+): Promise<StoredCertificate[] | null> {
+  return db.tx({ ...who, caller: systemCaller("identity") }, async (tx) => {
+    const at = now();
+    const certificates = overlapped(row.saml_certificates, found, at);
+    const [before = [], after = []] = [row.saml_certificates, certificates].map(fingerprints);
     const isChanged = String(before) !== String(after);
-    const outcome = { found: { certificates, omitted: found.omitted }, error: null, isChanged };
-    const isNoted = await noteMetadata(tx, row, outcome, now);
-    if (!isNoted || !isChanged) return;
+    const isNoted = await noteMetadata(tx, row, { found: { certificates, omitted }, error: null, isChanged }, at);
+    if (!isNoted) return null;
+    if (!isChanged) return certificates;
+    if (before.every((fingerprint) => after.includes(fingerprint))) await carryTrips(tx, row);
     const changes = { before: { samlCertificates: before }, after: { samlCertificates: after } };
-    recordProvider(tx, who, row, "sso.provider.update", { changedFields: ["samlCertificates"], changes }, now);
+    recordProvider(tx, who, row, "sso.provider.update", { changedFields: ["samlCertificates"], changes }, at);
+    return certificates;
   });
 }
 

@@ -26,9 +26,9 @@ beforeAll(async () => {
 const assertion = () => signed(assertionXml(), idp);
 const one = /^the assertion cannot be decrypted: RSA-OAEP with AES-GCM/;
 
-function resultOf(content: string, key: KeyObject | null = decryption): string {
+function resultOf(content: string, keys: KeyObject[] | null = [decryption]): string {
   try {
-    return verifyResponse(posted(responseXml(content)), verification(idp, { decryption: key })).nameId?.value ?? "";
+    return verifyResponse(posted(responseXml(content)), verification(idp, { decryption: keys })).nameId?.value ?? "";
   } catch (error) {
     if (!(error instanceof SamlRefused)) throw error;
     return error.detail;
@@ -56,6 +56,14 @@ describe("an encrypted assertion", () => {
       hash: oaepDigests[digest] ?? "sha1",
     });
     expect(resultOf(xml)).toBe("ada@acme.example");
+  });
+
+  it("is read while our key is renewed, whichever of both it was encrypted for", () => {
+    const next = createPrivateKey(other.privateKey);
+    for (const { certificate } of [ours, other]) {
+      expect(resultOf(encrypted(assertion(), certificate.pem), [decryption, next])).toBe("ada@acme.example");
+    }
+    expect(resultOf(encrypted(assertion(), idp.certificate.pem), [decryption, next])).toMatch(one);
   });
 
   it("is read when the methods have no parameters", () => {

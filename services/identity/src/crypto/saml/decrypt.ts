@@ -18,18 +18,15 @@ const tagBytes = 16;
 /**
  * The bytes of an encrypted assertion (encryption-methods.ts). Throws the same SamlRefused for every fault.
  */
-export function decryptAssertion(encrypted: XmlElement, key: KeyObject): Buffer {
+export function decryptAssertion(encrypted: XmlElement, ours: readonly KeyObject[]): Buffer {
   try {
     const data = onlyChild(encrypted, "encryption", "EncryptedData");
     const cipher = contentCiphers[attribute(onlyChild(data, "encryption", "EncryptionMethod"), "Algorithm") ?? ""];
     const keys = everyElement(encrypted).filter((each) => isElement(each, "encryption", "EncryptedKey"));
     const [encryptedKey, ...more] = keys;
     if (!cipher || !encryptedKey || more.length > 0) throw new Error("another form");
-    const contentKey = privateDecrypt(
-      { key, padding: constants.RSA_PKCS1_OAEP_PADDING, oaepHash: oaepHash(encryptedKey) },
-      cipherValue(encryptedKey),
-    );
-    if (contentKey.length !== cipher.keyBytes) throw new Error("another length of key");
+    const contentKey = unwrapped(cipherValue(encryptedKey), oaepHash(encryptedKey), ours);
+    if (contentKey?.length !== cipher.keyBytes) throw new Error("another key of ours, or another length");
     const bytes = cipherValue(data);
     if (bytes.length <= nonceBytes + tagBytes) throw new Error("too short");
     const decipher = createDecipheriv(cipher.name, contentKey, bytes.subarray(0, nonceBytes), {
@@ -42,6 +39,18 @@ export function decryptAssertion(encrypted: XmlElement, key: KeyObject): Buffer 
       "the assertion cannot be decrypted: RSA-OAEP with AES-GCM for our certificate is what is accepted",
     );
   }
+}
+
+/** The content's key by whichever of our keys it was encrypted for; null when by none. */
+function unwrapped(bytes: Buffer, hash: string, ours: readonly KeyObject[]): Buffer | null {
+  for (const key of ours) {
+    try {
+      return privateDecrypt({ key, padding: constants.RSA_PKCS1_OAEP_PADDING, oaepHash: hash }, bytes);
+    } catch {
+      // For another of our keys, or for none.
+    }
+  }
+  return null;
 }
 
 const cipherValue = (element: XmlElement) =>

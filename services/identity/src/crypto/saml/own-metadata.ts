@@ -5,13 +5,16 @@ import { ns } from "./xml.ts";
 const postBinding = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST";
 
 /**
- * Our metadata, for one identity provider to import (SAML 2.0 Metadata, 2.4.4). Names the methods by which assertions
+ * Our metadata, for one identity provider to import (SAML 2.0 Metadata, 2.4.4). While our key is renewed both
+ * certificates are in it, for encryption the next one first. Names the methods by which assertions
  * may be encrypted: some products choose modes that are refused here otherwise.
  */
-export function ownMetadata({ entityId, acsUrl, certificate, ...own }: OwnEntity): string {
+export function ownMetadata({ entityId, acsUrl, certificate, nextCertificate, ...own }: OwnEntity): string {
+  const next = nextCertificate === null ? [] : [nextCertificate];
+  const methods = offeredMethods.map(method).join("");
   const keys = [
-    ...(own.signsRequests ? [keyDescriptor("signing", certificate)] : []),
-    ...(own.wantsEncrypted ? [keyDescriptor("encryption", certificate, offeredMethods.map(method).join(""))] : []),
+    ...(own.signsRequests ? [certificate, ...next].map((pem) => keyDescriptor("signing", pem)) : []),
+    ...(own.wantsEncrypted ? [...next, certificate].map((pem) => keyDescriptor("encryption", pem, methods)) : []),
   ];
   return [
     `<EntityDescriptor xmlns="${ns.metadata}" xmlns:ds="${ns.signature}" entityID="${escaped(entityId)}">`,

@@ -17,6 +17,7 @@ beforeAll(async () => {
     entityId: "https://muster.example/api/v1/sso/saml/metadata/1",
     acsUrl: "https://muster.example/api/v1/sso/saml/acs",
     certificate: key.certificate.pem,
+    nextCertificate: null,
     signsRequests: false,
     wantsEncrypted: false,
     nameIdFormat: emailFormat,
@@ -115,4 +116,20 @@ it("our metadata names the methods by which assertions may be encrypted, and esc
     );
     expect(xml).not.toMatch(/cbc|rsa-1_5/);
   });
+});
+
+it("our metadata has both certificates while our key is renewed, for encryption the next one first", async () => {
+  const next = await testKey();
+  const change = { signsRequests: true, wantsEncrypted: true, nextCertificate: next.certificate.pem };
+  const xml = ownMetadata({ ...own, ...change });
+  const bare = (pem: string) => pem.replaceAll(/-----[A-Z ]+-----|\s/g, "");
+  const found = [...xml.matchAll(/use="(\w+)".*?<ds:X509Certificate>([^<]+)/g)].map(([, use, base64]) => [use, base64]);
+  const [present, following] = [bare(key.certificate.pem), bare(next.certificate.pem)];
+  expect(found).toEqual([
+    ["signing", present],
+    ["signing", following],
+    ["encryption", following],
+    ["encryption", present],
+  ]);
+  expect(isSignedBy(requestTo(change).url, key)).toBe(true);
 });

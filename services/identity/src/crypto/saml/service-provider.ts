@@ -8,8 +8,10 @@ export type OwnEntity = {
   /** Our entity id and audience, which is also the address of our metadata. */
   entityId: string;
   acsUrl: string;
-  /** PEM. */
+  /** PEM, of the key that signs requests. */
   certificate: string;
+  /** PEM, of the key that takes over next. */
+  nextCertificate: string | null;
   signsRequests: boolean;
   wantsEncrypted: boolean;
   /** Format of the NameIDs that we ask for. */

@@ -29,8 +29,8 @@ const reading = { limits: responseLimits, validate: false };
 export type Verification = {
   expected: Expected;
   certificates: readonly StoredCertificate[];
-  /** Our private key, where assertions have to be encrypted for it; null where they must not be. */
-  decryption: KeyObject | null;
+  /** Our private keys, where assertions have to be encrypted for one of them; null where they must not be. */
+  decryption: readonly KeyObject[] | null;
   now: Date;
 };
 

@@ -62,6 +62,10 @@ export type ProviderRow = {
   saml_sign_requests: boolean;
   saml_key_sealed: Buffer | null;
   saml_sp_certificate: string | null;
+  /** Our next key, which replaces that key at a time; all three or none. */
+  saml_next_key_sealed: Buffer | null;
+  saml_next_certificate: string | null;
+  saml_next_key_at: Date | null;
   generation: number;
   created_by: string;
   created_at: Date;

@@ -4,12 +4,12 @@ import { type ListPage, readNewestPage } from "@muster/service";
 import type { ProviderType } from "../../rules/sso/presets.ts";
 import type { Place, ProviderRow } from "../../rules/sso/provider.ts";
 
-const columns = sql`t.id, t.partner_id, t.org_id, t.name, t.type, t.status, t.preset, t.issuer, t.client_id,
+export const providerColumns = sql`t.id, t.partner_id, t.org_id, t.name, t.type, t.status, t.preset, t.issuer, t.client_id,
   t.client_secret_sealed, t.scopes, t.attribute_mapping, t.auto_provision, t.default_role_id, t.default_role_by,
   t.allowed_domains, t.enforce_sso, t.proven_at, t.trust_idp_mfa, t.authorization_url, t.token_url, t.user_info_url,
   t.jwks_url, t.discovered, t.saml_entity_id, t.saml_sso_url, t.saml_certificates, t.saml_metadata_url,
   t.saml_metadata_at, t.saml_metadata_error, t.saml_metadata_omitted, t.saml_want_encrypted, t.subject_attribute, t.saml_sign_requests,
-  t.saml_key_sealed, t.saml_sp_certificate, t.generation, t.created_by, t.created_at, t.updated_at`;
+  t.saml_key_sealed, t.saml_sp_certificate, t.saml_next_key_sealed, t.saml_next_certificate, t.saml_next_key_at, t.generation, t.created_by, t.created_at, t.updated_at`;
 
 const system = { caller: systemCaller("identity") };
 
@@ -25,7 +25,18 @@ export function inPlaceSight(caller: Caller): Query {
 /** Columns that people set, with their values. */
 export type ProviderValues = Omit<
   ProviderRow,
-  "id" | "partner_id" | "org_id" | "type" | "status" | "generation" | "created_by" | "created_at" | "updated_at"
+  | "id"
+  | "partner_id"
+  | "org_id"
+  | "type"
+  | "status"
+  | "saml_next_key_sealed"
+  | "saml_next_certificate"
+  | "saml_next_key_at"
+  | "generation"
+  | "created_by"
+  | "created_at"
+  | "updated_at"
 >;
 
 export async function insertProvider(
@@ -62,14 +73,14 @@ export async function writeProvider(tx: Tx, id: string, v: ProviderValues, now: 
       saml_warned_days = NULL,
       saml_key_sealed = ${v.saml_key_sealed}, saml_sp_certificate = ${v.saml_sp_certificate},
       generation = generation + 1, updated_at = ${now}
-    WHERE t.id = ${id} RETURNING ${columns}`);
+    WHERE t.id = ${id} RETURNING ${providerColumns}`);
   return written(row);
 }
 
 export async function setProviderStatus(tx: Tx, id: string, status: string, now: Date): Promise<ProviderRow> {
   const [row] = await tx.query<ProviderRow>(sql`
     UPDATE sso_providers t SET status = ${status}, generation = generation + 1, updated_at = ${now}
-    WHERE t.id = ${id} RETURNING ${columns}`);
+    WHERE t.id = ${id} RETURNING ${providerColumns}`);
   return written(row);
 }
 
@@ -81,7 +92,7 @@ export async function deleteProvider(tx: Tx, id: string): Promise<void> {
 export async function findProvider(db: Database, who: CallContext, id: string): Promise<ProviderRow | null> {
   const [row] = await db.read<ProviderRow>(
     who,
-    sql`SELECT ${columns} FROM sso_providers t WHERE t.id = ${id} AND ${inPlaceSight(who.caller)}`,
+    sql`SELECT ${providerColumns} FROM sso_providers t WHERE t.id = ${id} AND ${inPlaceSight(who.caller)}`,
   );
   return row ?? null;
 }
@@ -89,7 +100,7 @@ export async function findProvider(db: Database, who: CallContext, id: string): 
 /** That provider locked until the end of the transaction. */
 export async function lockProvider(tx: Tx, caller: Caller, id: string): Promise<ProviderRow | null> {
   const [row] = await tx.query<ProviderRow>(
-    sql`SELECT ${columns} FROM sso_providers t WHERE t.id = ${id} AND ${inPlaceSight(caller)} FOR UPDATE OF t`,
+    sql`SELECT ${providerColumns} FROM sso_providers t WHERE t.id = ${id} AND ${inPlaceSight(caller)} FOR UPDATE OF t`,
   );
   return row ?? null;
 }
@@ -104,7 +115,7 @@ export function listProviders(
   const byOwner = ofPartner === null ? sql`true` : ofPartner ? sql`t.org_id IS NULL` : sql`t.org_id IS NOT NULL`;
   const list = {
     table: sql`sso_providers`,
-    columns,
+    columns: providerColumns,
     where: sql`${byOrg} AND ${byOwner}`,
     sight: inPlaceSight(who.caller),
   };
@@ -136,7 +147,7 @@ const activeOf = (place: SignInPlace) => {
 };
 
 export async function findActiveProvider(db: Database, place: SignInPlace): Promise<ProviderRow | null> {
-  const [row] = await db.read<ProviderRow>(system, sql`SELECT ${columns} ${activeOf(place)}`);
+  const [row] = await db.read<ProviderRow>(system, sql`SELECT ${providerColumns} ${activeOf(place)}`);
   return row ?? null;
 }
 
@@ -164,7 +175,10 @@ export async function hasSamlProvider(db: Database): Promise<boolean> {
 
 /** A provider whatever its state, for round trips under way. */
 export async function readProvider(db: Database, id: string): Promise<ProviderRow | null> {
-  const [row] = await db.read<ProviderRow>(system, sql`SELECT ${columns} FROM sso_providers t WHERE t.id = ${id}`);
+  const [row] = await db.read<ProviderRow>(
+    system,
+    sql`SELECT ${providerColumns} FROM sso_providers t WHERE t.id = ${id}`,
+  );
   return row ?? null;
 }
 
@@ -178,7 +192,7 @@ export async function holdProvider(
   statuses: readonly string[],
 ): Promise<ProviderRow | null> {
   const [row] = await tx.query<ProviderRow>(sql`
-    SELECT ${columns} FROM sso_providers t
+    SELECT ${providerColumns} FROM sso_providers t
     WHERE t.id = ${id} AND t.generation = ${generation} AND t.status = ANY (${[...statuses]}::text[]) FOR SHARE OF t`);
   return row ?? null;
 }
@@ -210,7 +224,7 @@ export function listLinkable(
 
 const json = (value: unknown) => (value === null ? null : JSON.stringify(value));
 
-function written(row: ProviderRow | undefined): ProviderRow {
+export function written(row: ProviderRow | undefined): ProviderRow {
   if (row === undefined) throw new Error("a provider that was locked has gone");
   return row;
 }

@@ -24,6 +24,18 @@ export function overlapped(
   return [...old, ...found.filter(({ fingerprint }) => !byHand.has(fingerprint))];
 }
 
+/** Of the metadata's certificates those that are not stored, and of the stored ones those that it does not name. */
+export function compared(
+  kept: readonly StoredCertificate[],
+  found: readonly StoredCertificate[],
+): { added: StoredCertificate[]; missing: StoredCertificate[] } {
+  const without = (some: readonly StoredCertificate[], others: readonly StoredCertificate[]) => {
+    const known = new Set(others.map(({ fingerprint }) => fingerprint));
+    return some.filter(({ fingerprint }) => !known.has(fingerprint));
+  };
+  return { added: without(found, kept), missing: without(kept, found).filter(({ source }) => source === "metadata") };
+}
+
 /** Whole days until the last certificate ends; negative when it has. */
 export const daysLeft = (certificates: readonly StoredCertificate[], now: Date): number =>
   Math.floor((Math.max(0, ...certificates.map(({ notAfter }) => Date.parse(notAfter))) - now.getTime()) / dayMs);

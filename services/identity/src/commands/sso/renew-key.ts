@@ -1,0 +1,66 @@
+import type { Tx } from "@muster/db";
+import { type RequestMeta, systemCaller, uuidv7 } from "@muster/kit";
+import type { SsoDeps } from "../../deps.ts";
+import { recordProvider } from "../../emits/sso-facts.ts";
+import type { ProviderRow } from "../../rules/sso/provider.ts";
+import { samlKeyPlace, samlNextKeyPlace } from "../../store/sealed-columns.ts";
+import { carryTrips } from "../../store/sso/logins.ts";
+import { dueKeys, lockDueKey, moveNextKey, offerKey, replaceKey } from "../../store/sso/saml-keys.ts";
+
+const dayMs = 86_400_000;
+/** Keys that take over in one round. */
+const batch = 100;
+
+/** A key pair of ours as PEM (crypto/saml/own-key.ts). */
+export type OwnKey = { privateKey: string; certificate: string };
+
+/**
+ * Renews our key for a SAML provider, in the transaction that locked it. For `overlapDays` our metadata has both
+ * certificates, assertions may be encrypted for either, and requests are signed by the present key; then `fresh` takes
+ * over. While an overlap runs, `fresh` is not used: its end is moved. Without days the next key takes over at once.
+ */
+export async function renewKey(
+  { sealing, now }: Pick<SsoDeps, "sealing" | "now">,
+  tx: Tx,
+  row: ProviderRow,
+  fresh: OwnKey,
+  overlapDays: number,
+): Promise<ProviderRow> {
+  const { id } = row;
+  const at = now();
+  const until = new Date(at.getTime() + overlapDays * dayMs);
+  if (row.saml_next_key_sealed !== null) {
+    return overlapDays === 0 ? takeOver({ sealing }, tx, row, at) : moveNextKey(tx, id, until, at);
+  }
+  const sealed = (place: string) => sealing.seal(Buffer.from(fresh.privateKey), place);
+  const { certificate } = fresh;
+  if (overlapDays === 0) return replaceKey(tx, id, { sealed: sealed(samlKeyPlace(id)), certificate }, at);
+  return offerKey(tx, id, { sealed: sealed(samlNextKeyPlace(id)), certificate }, until, at);
+}
+
+/** The next key replaces the present one, sealed for its new column. */
+function takeOver({ sealing }: Pick<SsoDeps, "sealing">, tx: Tx, row: ProviderRow, now: Date): Promise<ProviderRow> {
+  const { id, saml_next_key_sealed: next, saml_next_certificate: certificate } = row;
+  if (next === null || certificate === null) throw new Error("a SAML provider has no next key of ours");
+  const sealed = sealing.seal(sealing.open(next, samlNextKeyPlace(id)), samlKeyPlace(id));
+  return replaceKey(tx, id, { sealed, certificate }, now);
+}
+
+/** Ends the overlaps that are over: the next key takes over, and sign-ins in flight go on. Returns their number. */
+export async function endKeyOverlaps(deps: Pick<SsoDeps, "db" | "sealing" | "now">): Promise<number> {
+  const { db, now } = deps;
+  const due = await dueKeys(db, now(), batch);
+  for (const id of due) {
+    const meta: RequestMeta = { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null };
+    const who = { caller: systemCaller("identity"), meta };
+    await db.tx(who, async (tx) => {
+      const at = now();
+      const row = await lockDueKey(tx, id, at);
+      if (row === null) return;
+      await takeOver(deps, tx, row, at);
+      await carryTrips(tx, row);
+      recordProvider(tx, who, row, "sso.provider.keys.rotate", { overlapDays: 0 }, at);
+    });
+  }
+  return due.length;
+}
