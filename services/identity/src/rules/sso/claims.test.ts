@@ -13,6 +13,10 @@ describe("the user behind claims", () => {
     ["nothing", undefined, null],
     ["a number", 1, null],
     ["another text", "yes", null],
+    ["a text in another case", "True", null],
+    ["false in another case", "False", false],
+    ["false as a number", 0, false],
+    ["an object", { value: true }, null],
   ])("is verified when the provider says %s", (_case, said, verified) => {
     expect(personOf({ email: "a@b.example", email_verified: said }).emailVerified).toBe(verified);
   });
@@ -22,6 +26,15 @@ describe("the user behind claims", () => {
     expect(personOf({ email: "a@b.example" }, verified)).toMatchObject({ email: "a@b.example", emailVerified: null });
     expect(personOf({ email_verified: true }, { email: "a@b.example" })).toMatchObject({ emailVerified: null });
     expect(personOf({ name: "A" }, verified)).toMatchObject({ email: "b@b.example", emailVerified: true, name: "A" });
+  });
+
+  it.each<[string, ClaimSource, ClaimSource]>([
+    ["ID token", { email: "a@b.example", email_verified: false }, { email: "a@b.example", email_verified: true }],
+    ["user info", { email: "a@b.example", email_verified: true }, { email: "a@b.example", email_verified: false }],
+    ["ID token, as text", { email_verified: "false" }, { email: "a@b.example", email_verified: true }],
+    ["user info without an address", { email: "a@b.example", email_verified: true }, { email_verified: false }],
+  ])("is not verified when any source says so: %s", (_case, idToken, userInfo) => {
+    expect(personOf(idToken, userInfo).emailVerified).toBe(false);
   });
 
   it("gets no verification of an address that comes from another claim", () => {

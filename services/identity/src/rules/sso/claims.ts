@@ -20,7 +20,7 @@ const emailForm = /^[^\s@<>"]{1,64}@[^\s@<>"]{1,190}$/;
 /**
  * The user behind OpenID Connect claims. E-mail and its verification come from one source, the first that has the
  * e-mail: one document's verification does not cover another's address. `email` mapped to another claim is never
- * verified.
+ * verified. A source that denies the verification decides for all of them.
  */
 export function oidcPerson(sub: string, sources: readonly ClaimSource[], mapping: AttributeMapping): Claimed {
   const source = sources.find((claims) => emailOf(claims[mapping.email]) !== null) ?? {};
@@ -28,7 +28,7 @@ export function oidcPerson(sub: string, sources: readonly ClaimSource[], mapping
   return {
     externalId: sub,
     email: emailOf(source[mapping.email]),
-    emailVerified: verifiedOf(source.email_verified, mapping.email === "email"),
+    emailVerified: sources.some(deniesVerification) ? false : verifiedOf(source, mapping),
     name: displayName(merged, mapping),
     groups: groupsOf(mapping.groups === undefined ? undefined : merged[mapping.groups]),
   };
@@ -62,11 +62,10 @@ export function emailFault(claim: string, value: unknown): string {
 
 const textOf = (value: unknown) => (typeof value === "string" ? value.trim() : "");
 
-/**
- * Some providers send a text. False applies whichever claim the e-mail came from; true only to the claim that it
- * verifies.
- */
-function verifiedOf(value: unknown, isStandardClaim: boolean): boolean | null {
-  if (value === false || value === "false") return false;
-  return isStandardClaim && (value === true || value === "true") ? true : null;
-}
+/** Some providers send a text or a number. Applies whichever claim the e-mail came from. */
+const deniesVerification = ({ email_verified: said }: ClaimSource): boolean =>
+  said === false || said === 0 || (typeof said === "string" && /^(false|0)$/i.test(said.trim()));
+
+/** Only `true` or the text "true" counts, for the claim that it verifies. */
+const verifiedOf = ({ email_verified: said }: ClaimSource, { email }: AttributeMapping): true | null =>
+  email === "email" && (said === true || said === "true") ? true : null;
