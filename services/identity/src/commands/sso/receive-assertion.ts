@@ -52,12 +52,7 @@ export async function receiveAssertion(
 const maxTries = 3;
 
 /** Verifies the response and stores its content, once more when the provider's certificates are others by then. */
-async function accepted(
-  deps: SsoDeps,
-  context: CallContext,
-  trip: KnownTrip,
-  request: Posted,
-): Promise<string> {
+async function accepted(deps: SsoDeps, context: CallContext, trip: KnownTrip, request: Posted): Promise<string> {
   for (let tried = 1; ; tried++) {
     trip.step = "consume";
     const login = await livingLogin(deps, trip.stateHash, request.relayState);
