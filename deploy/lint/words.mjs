@@ -1,0 +1,121 @@
+// Fails on words of our own where the field has a term: in names of files and identifiers, texts of documents, sentences
+// of routes and settings, and names of metrics and settings. docs/style.md has the table.
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+
+/** Parts of names, by what to say instead. */
+const names = {
+  flight: "batch",
+  flights: "batches",
+  lane: "partition or queue",
+  lanes: "partitions or queues",
+  bell: "wake-up",
+  doorbell: "wake-up",
+  rung: "notified",
+  told: "reported",
+  untold: "unreported",
+  trip: "login flow",
+  living: "active",
+  sight: "visibility",
+  keeper: "reconciler",
+  judge: "validate",
+  judged: "validated",
+  upkeep: "maintenance",
+  poison: "dead letter",
+  minted: "issued",
+  forgiven: "failuresBeforeResume",
+  begun: "started",
+  twin: "alias",
+  overlap: "grace",
+  remembered: "cached",
+};
+/** "in flight" is the field's term for requests, "round trip" for the network. */
+const namedWell = /in_?flight|round_?trip/gi;
+
+/** Phrases of texts, each with a sentence in which it must be found. */
+const phrases = [
+  [/\b(cluster|relay|process|gateway|webhook|organization)s? at rest\b/i, "idle", "A cluster at rest only reads."],
+  [/\bwhat (the )?others leave\b/i, "fair share", "At most half of what others leave."],
+  [/\b(takes?|took|in) turns\b/i, "round-robin", "Organizations take turns."],
+  [/\bput aside\b/i, "backlogged", "A burst is put aside."],
+  [/\bdoorbell\b/i, "wake-up", "A doorbell rings."],
+  [/\bunder way\b/i, "in flight, running", "Too many pushes are under way."],
+  [/\bforgiven\b/i, "no longer count", "Failures are forgiven."],
+  [
+    /\b(service|gateway|server|database|agent|process|caller|client)s? (hears?|tells?)\b/i,
+    "receives, reports",
+    "The gateway hears of it.",
+  ],
+  [/\bframed wastefully\b/i, "what is wrong", "Request body is framed wastefully"],
+];
+
+const parts = (name) =>
+  name
+    .replaceAll(/([a-z0-9])([A-Z])/g, "$1 $2")
+    .toLowerCase()
+    .split(/[^a-z]+/);
+
+/** The term to use instead of a part of this name, or null. */
+function termFor(name) {
+  const rest = name.replaceAll(namedWell, "");
+  const found = parts(rest).find((part) => Object.hasOwn(names, part));
+  return found ? `${name}: "${found}" is ${names[found]} here` : null;
+}
+
+function* phraseFaults(text) {
+  for (const [phrase, term] of phrases) {
+    const found = phrase.exec(text);
+    if (found) yield `"${found[0]}": say ${term}`;
+  }
+}
+
+// A pattern that finds nothing any more would pass everything.
+for (const [, , sentence] of phrases)
+  if ([...phraseFaults(sentence)].length === 0) throw new Error(`words.mjs does not find: ${sentence}`);
+for (const name of ["inOneFlight", "LANES_MAX", "muster_outbox_bell_total", "round-trip-keeper"])
+  if (termFor(name) === null) throw new Error(`words.mjs does not find the word in ${name}`);
+
+/** Applied migrations, records of runs, history, and decisions that one of the whole path will replace. */
+const left =
+  /\/migrations\/|docs\/performance\/results|^(CHANGELOG|UPGRADING)|deploy\/lint\/|generated|package-lock|docs\/style\.md|docs\/decisions\/00(26|28|29|41|42|63|73|75|88|91|99)-|docs\/decisions\/010[1-3]-/;
+/** Column names, which older versions read, stay. */
+const columns = /\blane\b/g;
+
+const tracked = execFileSync("git", ["ls-files", "-z"], { cwd: root, encoding: "utf8" }).split("\0");
+const texts = (ending) =>
+  tracked.filter((path) => ending.test(path) && !left.test(path) && existsSync(`${root}${path}`));
+let faults = 0;
+const report = (where, fault) => {
+  console.error(`${where}: ${fault}`);
+  faults += 1;
+};
+
+for (const path of texts(/\.(ts|tsx|mjs)$/)) {
+  const term = termFor(path.split("/").at(-1));
+  if (term) report(path, term);
+  const seen = new Set();
+  for (const [index, line] of readFileSync(`${root}${path}`, "utf8").split("\n").entries()) {
+    const isProse = /^\s*(\/\/|\*|\/\*)/.test(line);
+    const isSentence = /gateway\/src\/routes|\/config\.ts$/.test(path) && /["`]/.test(line);
+    if (isProse || isSentence) for (const fault of phraseFaults(line)) report(`${path}:${index + 1}`, fault);
+    if (isProse) continue;
+    for (const [name] of line.replaceAll(columns, "").matchAll(/[A-Za-z_$][\w$]*/g)) {
+      if (seen.has(name)) continue;
+      seen.add(name);
+      const instead = termFor(name);
+      if (instead) report(`${path}:${index + 1}`, instead);
+    }
+  }
+}
+for (const path of texts(/\.(md|ya?ml|proto|tpl)$/))
+  for (const [index, line] of readFileSync(`${root}${path}`, "utf8").split("\n").entries())
+    for (const fault of phraseFaults(line)) report(`${path}:${index + 1}`, fault);
+for (const path of ["charts/muster/files/settings.json", "docs/operations/metrics.md"])
+  for (const [name] of readFileSync(`${root}${path}`, "utf8").matchAll(/\b([A-Z]+_[A-Z_]+|muster_[a-z_]+)\b/g)) {
+    const term = termFor(name);
+    if (term) report(path, term);
+  }
+if (faults > 0) process.exitCode = 1;
