@@ -1,4 +1,4 @@
-import { endOfString } from "./json-text.ts";
+import { afterSpace, endOfString } from "./json-text.ts";
 import { withoutTrailing } from "./trailing.ts";
 
 /** Most numbers that are reported of one text. */
@@ -6,7 +6,6 @@ const mostReported = 20;
 /** Nearly every text has no such number: fifteen digits are always kept, and so is what is neither huge nor tiny. */
 const suspicious = /[[:,](?!")\s*-?(?:\d[\d.]{15}|[\d.]+[eE][+-]?\d{3})/;
 const numberText = /-?\d[\d.eE+-]*/y;
-const beforeColon = /\s*:/y;
 
 /** A number that JSON.parse changes; `path` is the reader's own, and changes when it reads on. */
 type Changed = { text: string; from: number; path: readonly (string | number)[] };
@@ -57,8 +56,7 @@ function* changesIn(json: string): Generator<Changed> {
     const next = json[at] ?? "";
     if (next === '"') {
       const end = endOfString(json, at);
-      beforeColon.lastIndex = end;
-      if (beforeColon.test(json)) path[path.length - 1] = JSON.parse(json.slice(at, end)) as string;
+      if (json[afterSpace(json, end)] === ":") path[path.length - 1] = JSON.parse(json.slice(at, end)) as string;
       at = end;
     } else if (next === "-" || (next >= "0" && next <= "9")) {
       numberText.lastIndex = at;

@@ -32,7 +32,8 @@ export function memberText(json: string, name: string, maxDepth = Number.POSITIV
 const isName = (text: string, name: string) =>
   text === `"${name}"` || (text.includes("\\") && JSON.parse(text) === name);
 
-function afterSpace(json: string, from: number): number {
+/** Position of the next character that is no space. */
+export function afterSpace(json: string, from: number): number {
   let at = from;
   for (let code = json.charCodeAt(at); code === 0x20 || (code >= 0x09 && code <= 0x0d); ) code = json.charCodeAt(++at);
   return at;
