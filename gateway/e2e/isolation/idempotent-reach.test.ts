@@ -19,15 +19,12 @@ const withoutPlace: Record<string, string> = {
   "POST /orgs/organizations": "for callers of all organizations of a partner",
   "POST /agents/:id/rotate-token": "of the agent itself",
   "POST /agents/:id/logs": "of the agent itself",
+  "POST /sso/providers/:id/keys": "for providers by SAML, which the prepared one is not: e2e/sso repeats it",
   "POST /agent-versions": "for the platform's administrators alone",
   "POST /agent-versions/rollouts": "for the platform's administrators alone",
 };
-/** Rows that refuse while the prepared delivery has retries left, or for a provider of OpenID Connect: nothing is stored then. */
-const mayRefuse = [
-  "POST /sso/providers/:id/keys",
-  "POST /webhooks/:id/deliveries/:deliveryId/retry",
-  "POST /webhooks/:id/retry/:deliveryId",
-];
+/** Rows that refuse while the prepared delivery has retries left: nothing is stored under their key then. */
+const mayRefuse = ["POST /webhooks/:id/deliveries/:deliveryId/retry", "POST /webhooks/:id/retry/:deliveryId"];
 
 const rows = routes.filter((row) => row.idempotent && !(`${row.method} ${row.path}` in withoutPlace));
 const table = rows.map((row) => [`${row.method} ${row.path}`, row] as const);

@@ -398,12 +398,12 @@ describe("an account of one's own", () => {
     };
     await attempt(
       { subjectAttribute: null },
-      /=assertion_invalid$/,
+      /=assertion_invalid&attempt=/,
       expect.stringMatching(/transient.*subjectAttribute/),
     );
     await attempt(
       { subjectAttribute: "employeeNumber" },
-      /=assertion_invalid$/,
+      /=assertion_invalid&attempt=/,
       expect.stringMatching(/employeeNumber/),
     );
     await attempt({ subjectAttribute }, /ssoLinked=1$/, null);
