@@ -56,6 +56,15 @@ function wrongTypes(property: Property): unknown[] {
 const limitOf = (property: Property, limit: "maxLength" | "maxItems"): number | undefined =>
   property[limit] ?? property.anyOf?.map((one) => limitOf(one, limit)).find((n) => n !== undefined);
 
+/** Free texts of a schema with the most characters that each may have; one that has a pattern is in ASCII. */
+export function boundsOf(schema: z.ZodType | undefined): { field: string; most: number }[] {
+  return Object.entries(schemaOf(schema).properties ?? {}).flatMap(([field, property]) => {
+    const most = limitOf(property, "maxLength");
+    const isFree = [property, ...(property.anyOf ?? [])].every((each) => !(each.pattern || each.format || each.enum));
+    return most !== undefined && isFree && field !== "cursor" ? [{ field, most }] : [];
+  });
+}
+
 /** One of each kind that cannot be seen, or breaks the line (libs/kit, name.test.ts has them all). */
 const notInNames = {
   "a line break": "\n",

@@ -101,6 +101,7 @@ export {
 } from "./signed-note.ts";
 export { type SecretStrength, signingSecretError, strengthOfSealed } from "./signing-secret.ts";
 export { storableJson, storableText, textFault } from "./storable.ts";
+export { longerThan } from "./text-length.ts";
 export { isTimezone } from "./timezone.ts";
 export { busTls, type TlsFiles, type TlsMaterial, type TlsPaths, tlsFiles } from "./tls-files.ts";
 export {

@@ -1,3 +1,5 @@
+import { longerThan } from "./text-length.ts";
+
 /** Longest name of a person or a record (docs/behaviour.md#names). */
 export const nameMax = 255;
 
@@ -25,7 +27,7 @@ const atTheirPlace = new RegExp(
  * can be seen, so that no two names look the same by them and none turns the text around it.
  */
 export function nameError(name: string): string | null {
-  if (name.trim() === "" || (name.length > nameMax && [...name].length > nameMax)) return `1 to ${nameMax} characters`;
+  if (name.trim() === "" || longerThan(name, nameMax)) return `1 to ${nameMax} characters`;
   if (broken.test(name) || invisible.test(name.replace(atTheirPlace, ""))) {
     return "No control or invisible characters, and no line breaks";
   }

@@ -1,7 +1,7 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { Database, Tx } from "@muster/db";
-import { AppError, clampPage, isUuid, type Logger, type NoteVerifier, validationError } from "@muster/kit";
+import { AppError, clampPage, isUuid, type Logger, longerThan, type NoteVerifier, validationError } from "@muster/kit";
 import { ReleaseService } from "@muster/proto/muster/release/v1/release_pb";
 import { callContext } from "@muster/rpc";
 import { idempotentTx, reachedBefore, requireMfa, requirePermission } from "@muster/service";
@@ -85,7 +85,7 @@ export function releaseService(deps: ReleaseDeps): ServiceImpl<typeof ReleaseSer
       const { keys } = root ?? before;
       const { manifest, signed } = trusted("manifest", () => openManifest(request.manifest, keys, at, deps.unsigned));
       const files = filesOf(manifest.artifacts, request.urls);
-      if (request.notesUrl.length > notesUrlMax)
+      if (longerThan(request.notesUrl, notesUrlMax))
         throw validationError({ notesUrl: [`At most ${notesUrlMax} characters`] });
       return idempotentTx(db, context, ReleaseService.method.registerRelease, request, reachedBefore, async (tx) => {
         const prepared = {

@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { Database } from "@muster/db";
-import { type CallContext, clampPage, sleep, validationError } from "@muster/kit";
+import { type CallContext, clampPage, longerThan, sleep, validationError } from "@muster/kit";
 import {
   type EventLog,
   EventLogSchema,
@@ -157,7 +157,7 @@ function admit(context: CallContext): CallContext {
 }
 
 function checkedName(name: string): string {
-  const bad = name === "" || name.length > maxNameLength || name.includes("\0");
+  const bad = name === "" || longerThan(name, maxNameLength) || name.includes("\0");
   if (bad) throw validationError({ name: [`Must be 1 to ${maxNameLength} characters`] });
   return name;
 }

@@ -1,4 +1,4 @@
-import { type FieldErrors, parseKeepingNumbers, validationError } from "@muster/kit";
+import { type FieldErrors, longerThan, parseKeepingNumbers, validationError } from "@muster/kit";
 
 /** Entries of one request (docs/behaviour.md#agent-logs). */
 export const maxAgentLogs = 500;
@@ -119,8 +119,7 @@ function fieldReader(errors: FieldErrors, name: string, textOf: (part: unknown) 
     text(field: string, value: unknown, min: number, max: number): string {
       if (typeof value !== "string" || value.length < min) return note(field, "Required");
       if (value.includes("\0")) return note(field, "Must not contain NUL characters");
-      // Code units first: counting characters costs, and nearly all texts are far below their bound.
-      return value.length > max && [...value].length > max ? note(field, `At most ${max} characters`) : value;
+      return longerThan(value, max) ? note(field, `At most ${max} characters`) : value;
     },
     /** Empty counts as absent. */
     optional(field: string, value: unknown, max: number): string | null {

@@ -7,6 +7,7 @@ import {
   clampPage,
   clientNetwork,
   isUuid,
+  longerThan,
   nameError,
   sessionEnded,
   systemCaller,
@@ -76,7 +77,7 @@ export function accountService(deps: AccountDeps): ServiceImpl<typeof AccountSer
  * timing reveal nothing. Beyond the account's limit no row is queued, and the reply is the same.
  */
 async function forgotPassword(deps: AccountDeps, context: CallContext, email: string) {
-  if (email.trim() === "" || email.length > 255) throw validationError({ email: ["1 to 255 characters"] });
+  if (email.trim() === "" || longerThan(email, 255)) throw validationError({ email: ["1 to 255 characters"] });
   const network = clientNetwork(context.meta.clientAddress);
   const account: Counted = { key: `forgot/${email}`, limit: deps.forgotLimits.perAccount };
   const address: Counted = { key: `forgot-from/${network}`, limit: deps.forgotLimits.perAddress };

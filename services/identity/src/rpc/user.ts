@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { Database } from "@muster/db";
-import { type CallContext, clampPage, isUuid, validationError } from "@muster/kit";
+import { type CallContext, clampPage, isUuid, longerThan, validationError } from "@muster/kit";
 import { type User, UserSchema, type UserService } from "@muster/proto/muster/identity/v1/user_pb";
 import { callContext } from "@muster/rpc";
 import { requireMfa, requirePermission, requireUser, requireWholeOrganization } from "@muster/service";
@@ -140,7 +140,7 @@ async function roleFilter(db: Database, context: CallContext, role: string): Pro
 }
 
 function queryOrNull(query: string): string | null {
-  if (query.length > maxQuery || query.includes("\0")) {
+  if (longerThan(query, maxQuery) || query.includes("\0")) {
     throw validationError({ search: [`At most ${maxQuery} characters`] });
   }
   return query.trim() || null;

@@ -1,4 +1,4 @@
-import { validationError } from "@muster/kit";
+import { longerThan, validationError } from "@muster/kit";
 import { isCommonPassword } from "./common-password.ts";
 
 /**
@@ -6,7 +6,7 @@ import { isCommonPassword } from "./common-password.ts";
  * tried first.
  */
 export function newPasswordFault(password: string, email: string): string | null {
-  if ([...password].length < 12 || password.length > 1_024) return "12 to 1,024 characters";
+  if ([...password].length < 12 || longerThan(password, 1_024)) return "12 to 1,024 characters";
   if (password.trim().toLowerCase() === email.toLowerCase()) return "Must not be the e-mail address";
   if (isCommonPassword(password, email)) {
     return "Too easy to guess: no well-known password, name or e-mail, also not with digits or signs around it, and no pattern";

@@ -3,6 +3,7 @@ import {
   type Caller,
   type FieldErrors,
   isUuid,
+  longerThan,
   nameError,
   type Permission,
   permissions,
@@ -97,7 +98,7 @@ function checkFields({ name, description, permissions: wanted }: Fields, errors:
   const isText = (text: string) => !text.includes("\0");
   const fault = nameError(name);
   if (fault) errors.name = [fault];
-  if (description.length > maxDescription || !isText(description)) {
+  if (longerThan(description, maxDescription) || !isText(description)) {
     errors.description = [`At most ${maxDescription} characters`];
   }
   const unknown = wanted.filter((permission) => !isPermission(permission));

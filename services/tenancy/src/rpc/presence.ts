@@ -1,6 +1,6 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { Database } from "@muster/db";
-import { AppError, isUuid, validationError } from "@muster/kit";
+import { AppError, isUuid, longerThan, validationError } from "@muster/kit";
 import type { BeganUpdate, Heartbeat, PresenceService } from "@muster/proto/muster/tenancy/v1/presence_pb";
 import { callContext } from "@muster/rpc";
 import { beginUpdates } from "../commands/begin-updates.ts";
@@ -43,7 +43,7 @@ export function presenceService({ db, heartbeatIntervalSeconds }: Deps): Service
 
 function isUpdate({ deviceId, component, version, timeoutSeconds }: BeganUpdate): boolean {
   const isKnown = component === "agent" || component === "watchdog" || component === "helper";
-  return isUuid(deviceId) && isKnown && version !== "" && version.length <= 50 && timeoutSeconds > 0;
+  return isUuid(deviceId) && isKnown && version !== "" && !longerThan(version, 50) && timeoutSeconds > 0;
 }
 
 /**
@@ -51,9 +51,14 @@ function isUpdate({ deviceId, component, version, timeoutSeconds }: BeganUpdate)
  */
 function toldOf(told: Heartbeat): ToldHeartbeat {
   const { deviceId, orgId, agentVersion, watchdogVersion, helperVersion, reportedJson } = told;
-  const tooLong =
-    agentVersion === "" || agentVersion.length > 50 || watchdogVersion.length > 50 || helperVersion.length > 50;
-  if (!isUuid(deviceId) || !isUuid(orgId) || tooLong || Buffer.byteLength(reportedJson) > maxReportedBytes) {
+  const isTooLong = [agentVersion, watchdogVersion, helperVersion].some((version) => longerThan(version, 50));
+  if (
+    !isUuid(deviceId) ||
+    !isUuid(orgId) ||
+    agentVersion === "" ||
+    isTooLong ||
+    Buffer.byteLength(reportedJson) > maxReportedBytes
+  ) {
     throw validationError({ heartbeats: ["Not a heartbeat"] });
   }
   return {

@@ -1,4 +1,4 @@
-import { type FieldErrors, isTimezone, nameError, textFault, validationError } from "@muster/kit";
+import { type FieldErrors, isTimezone, longerThan, nameError, textFault, validationError } from "@muster/kit";
 
 /** Bytes of a free-form object as JSON. */
 export const maxObjectBytes = 64 * 1024;
@@ -77,7 +77,7 @@ export function checks(): Checks {
     labels(field, labels) {
       if (Object.keys(labels).length > labelsMax) fail(field, `At most ${labelsMax}`);
       for (const [name, value] of Object.entries(labels)) {
-        if (name === "" || name.length > 63) fail(field, "Names of 1 to 63 characters");
+        if (name === "" || longerThan(name, 63)) fail(field, "Names of 1 to 63 characters");
         text(field, value, 255);
       }
       return labels;
@@ -127,9 +127,4 @@ function valueProblem(value: unknown, depth: number): string | null {
     if (problem) return problem;
   }
   return null;
-}
-
-/** Counted as PostgreSQL counts: an emoji is one character, though two UTF-16 units. */
-function longerThan(value: string, max: number): boolean {
-  return value.length > max && [...value].length > max;
 }

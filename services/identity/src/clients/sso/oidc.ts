@@ -1,5 +1,5 @@
 import { type Egress, guardedFetch } from "@muster/egress";
-import { histogram, textFault } from "@muster/kit";
+import { histogram, longerThan, textFault } from "@muster/kit";
 import {
   authorizationCodeGrant,
   buildAuthorizationUrl,
@@ -104,7 +104,7 @@ export async function redeem(
     });
     const claims = tokens.claims();
     if (!claims) throw new Error("no ID token came");
-    if (claims.sub === "" || claims.sub.length > 255) throw new Error("`sub` must have 1 to 255 characters");
+    if (claims.sub === "" || longerThan(claims.sub, 255)) throw new Error("`sub` must have 1 to 255 characters");
     const fault = textFault(claims.sub);
     if (fault !== null) throw new Error(`\`sub\`: ${fault}`);
     if (claims.iat > Date.now() / 1000 + skewSeconds) throw new Error("the ID token was issued in the future");

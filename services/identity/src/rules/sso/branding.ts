@@ -1,4 +1,4 @@
-import { cspOrigin, type FieldErrors, validationError } from "@muster/kit";
+import { cspOrigin, type FieldErrors, longerThan, validationError } from "@muster/kit";
 
 export type Branding = { logo_url: string | null; accent_color: string | null; headline: string | null };
 
@@ -28,7 +28,7 @@ export function newBranding({
   if (fault) errors.logo_url = [fault];
   if (accentColor !== "" && !/^#[0-9a-fA-F]{6}$/.test(accentColor)) errors.accent_color = ["Must be #rrggbb"];
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
-  if (headline.length > 120 || /[\u0000-\u001f\u007f]/.test(headline)) {
+  if (longerThan(headline, 120) || /[\u0000-\u001f\u007f]/.test(headline)) {
     errors.headline = ["At most 120 characters on one line"];
   }
   if (Object.keys(errors).length > 0) throw validationError(errors);
@@ -42,7 +42,7 @@ function logoFault(text: string): string | null {
     if (bytes.length > maxImageBytes) return "At most 256 KiB";
     return isImage[kind]?.(bytes) ? null : "Must be a PNG, JPEG or WebP image as a base64 data: URL";
   }
-  if (text.length > maxUrl) return `At most ${maxUrl} characters`;
+  if (longerThan(text, maxUrl)) return `At most ${maxUrl} characters`;
   const url = URL.canParse(text) ? new URL(text) : null;
   const isPlain = url?.protocol === "https:" && url.username === "" && url.password === "";
   if (!isPlain) return "Must be an https URL, or a data: URL of an image";

@@ -1,4 +1,4 @@
-import { nameError, nameMax, textFault } from "@muster/kit";
+import { longerThan, nameError, nameMax, textFault } from "@muster/kit";
 import { quoted } from "../quoted.ts";
 import type { AttributeMapping } from "./presets.ts";
 
@@ -45,12 +45,12 @@ export function displayName(claims: ClaimSource, mapping: AttributeMapping): str
 /** Strings alone, the first 200 of them. */
 export function groupsOf(value: unknown): string[] {
   if (!Array.isArray(value)) return [];
-  return value.filter((item): item is string => typeof item === "string" && item.length <= 255).slice(0, maxGroups);
+  return value.filter((item): item is string => typeof item === "string" && !longerThan(item, 255)).slice(0, maxGroups);
 }
 
 export function emailOf(value: unknown): string | null {
   const text = textOf(value);
-  return text.length <= 255 && emailForm.test(text) && textFault(text) === null ? text : null;
+  return !longerThan(text, 255) && emailForm.test(text) && textFault(text) === null ? text : null;
 }
 
 /** Why a claim is no e-mail address, for the provider's administrators. */

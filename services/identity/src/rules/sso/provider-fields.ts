@@ -1,4 +1,4 @@
-import { AppError, type FieldErrors, isUuid, nameError, validationError } from "@muster/kit";
+import { AppError, type FieldErrors, isUuid, longerThan, nameError, validationError } from "@muster/kit";
 import type { SsoProviderInput } from "@muster/proto/muster/identity/v1/sso_provider_pb";
 import { domainList } from "./email-domain.ts";
 import { type AttributeMapping, defaultScopes, findPreset, type ProviderType } from "./presets.ts";
@@ -90,7 +90,7 @@ const text =
   (field: Field, of: (input: SsoProviderInput) => string, most: number) =>
   (input: SsoProviderInput, check: Check): string | null => {
     const value = of(input).trim();
-    check(field, value.length <= most, `At most ${most} characters`);
+    check(field, !longerThan(value, most), `At most ${most} characters`);
     check(field, !value.includes("\0"), "Must not contain NUL characters");
     return value === "" ? null : value;
   };
@@ -110,7 +110,7 @@ const readers: Readers = {
   clientId: text("clientId", (input) => input.clientId, 500),
   // Kept as it is: a blank may be part of it.
   clientSecret(input, check) {
-    check("clientSecret", input.clientSecret.length <= 1_000, "At most 1000 characters");
+    check("clientSecret", !longerThan(input.clientSecret, 1_000), "At most 1000 characters");
     return input.clientSecret === "" ? null : input.clientSecret;
   },
   scopes(input, check, type) {
@@ -134,7 +134,7 @@ const readers: Readers = {
     const all = [email, name, firstName, lastName, groups];
     check(
       "mapping",
-      all.every((each) => each.length <= 255 && !each.includes("\0")),
+      all.every((each) => !longerThan(each, 255) && !each.includes("\0")),
       "Each at most 255 characters",
     );
     const optional = { firstName, lastName, groups };

@@ -1,3 +1,4 @@
+import { longerThan } from "@muster/kit";
 import { quoted } from "../../quoted.ts";
 
 /** The content of an assertion, times as it writes them. */
@@ -140,18 +141,18 @@ function statementsFault({ statements }: AssertionFacts, clock: Clock): string |
 
 /** Why the assertion does not identify one user for good, or null. */
 function subjectFault({ nameId, attributes }: AssertionFacts, name: string | null): string | null {
-  const hasLength = (text: string) => text.trim() !== "" && text.length <= maxSubject;
+  const hasLength = (text: string) => text.trim() !== "" && !longerThan(text, maxSubject);
   if (name !== null) {
     const [value, ...more] = attributes.get(name) ?? [];
     if (value === undefined) return `the assertion lacks the attribute ${name}, which identifies users here`;
     if (more.length > 0) return `the attribute ${name} has ${more.length + 1} values, and must have one`;
     return hasLength(value)
       ? null
-      : `the attribute ${name} must have 1 to ${maxSubject} characters, it has ${value.trim().length}`;
+      : `the attribute ${name} must have 1 to ${maxSubject} characters, it has ${[...value.trim()].length}`;
   }
   if (nameId === null) return "the subject has no NameID: let the provider send one, or set subjectAttribute";
   if (!hasLength(nameId.value)) {
-    return `the NameID must have 1 to ${maxSubject} characters, it has ${nameId.value.trim().length}`;
+    return `the NameID must have 1 to ${maxSubject} characters, it has ${[...nameId.value.trim()].length}`;
   }
   if (nameId.format !== transient) return null;
   return "the NameID is transient: it does not identify the same user again; let the provider send another, or set subjectAttribute";
