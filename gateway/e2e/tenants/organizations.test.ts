@@ -84,6 +84,14 @@ describe("an organization", () => {
     });
   });
 
+  it("has free-form objects that null clears", async () => {
+    const id = await newOrganization(cluster, partnerId);
+    const objects = { ssoConfig: { a: 1 }, billingContact: { name: "Ada" } };
+    expect((await root.call("PATCH", `/orgs/organizations/${id}`, objects)).body).toMatchObject(objects);
+    const cleared = await root.call("PATCH", `/orgs/organizations/${id}`, { ssoConfig: null, billingContact: null });
+    expect(cleared.body).toMatchObject({ ssoConfig: {}, billingContact: {} });
+  });
+
   it.each([[{}], [{ unknown: 1 }], [{ partnerId: randomUUID() }], [{ id: randomUUID(), createdAt: "x" }]])(
     "answers 400 to PATCH %j",
     async (body) => {
@@ -224,7 +232,8 @@ describe("organizations of callers", () => {
     expect([status, body]).toEqual([200, { organizationOrder: [c, b, a] }]);
     const { body: partner } = await mine.call("GET", "/orgs/partners/me");
     expect(partner).toMatchObject({ id: own, settings: { organizationOrder: [c, b, a] } });
-    for (const bad of [{}, { organizationOrder: null }, { organizationOrder: ["x"] }, { organizationOrder: [7] }]) {
+    expect((await mine.call("PATCH", "/orgs/organizations/order", {})).body.code).toBe("no_updates");
+    for (const bad of [{ organizationOrder: null }, { organizationOrder: ["x"] }, { organizationOrder: [7] }]) {
       const reply = await mine.call("PATCH", "/orgs/organizations/order", bad);
       expect([reply.status, reply.body.code]).toEqual([400, "validation_failed"]);
     }

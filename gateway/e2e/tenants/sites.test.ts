@@ -55,6 +55,13 @@ describe("a site", () => {
       contact: { name: "Ada" },
       settings: { a: 1 },
     });
+    const none = { settings: ["Must be an object"] };
+    for (const { status, body: refused } of [
+      await root.call("PATCH", path, { contact: { name: "Eve" }, settings: null }),
+      await root.call("POST", "/orgs/sites", { orgId, name: "Bonn", settings: null }),
+    ]) {
+      expect([status, refused.details]).toEqual([400, { formErrors: [], fieldErrors: none }]);
+    }
     const gone = await root.call("DELETE", path);
     expect([gone.status, gone.body]).toEqual([200, { success: true }]);
     expect(await onSite(root, String(body.id))).toEqual([missing, missing, missing]);

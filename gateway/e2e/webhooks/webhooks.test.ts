@@ -188,6 +188,9 @@ describe("a webhook", () => {
       secret: null,
     });
     expect(paused.body).toMatchObject({ status: "paused", hasSecret: false });
+    const bare = await newWebhook({ headers: null });
+    await admin.call("PATCH", `/webhooks/${bare}`, { headers: [{ key: "X-Key", value: "a" }] });
+    expect((await admin.call("PATCH", `/webhooks/${bare}`, { headers: null })).body.headers).toEqual([]);
     expect((await admin.call("POST", `/webhooks/${id}/test`)).status).toBe(202);
     const filtered = await admin.call("GET", `/webhooks?status=paused`);
     expect((filtered.body.data as { id: string }[]).map((each) => each.id)).toContain(id);

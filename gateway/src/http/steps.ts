@@ -21,7 +21,8 @@ import { idempotencyKeyOf } from "./idempotency-key.ts";
 import { withOwnCursor } from "./list-cursor.ts";
 import { leavePlace, networkOf, ownerOf, takePlace, takeShare, takeShareOf } from "./places.ts";
 import { parseQuery } from "./query.ts";
-import { validate, validateBody, validateQuery } from "./validate.ts";
+import { validate, validateQuery } from "./validate.ts";
+import { validateBody } from "./validate-body.ts";
 
 /** Judges a request or finds something out about it; throws AppError or EdgeError. Awaited only when it must wait. */
 export type Step = (options: ExchangeOptions, exchange: Exchange) => void | Promise<void>;
@@ -121,12 +122,12 @@ export const waitTurn: Step = ({ pacer, clientAddress }, { request, response, in
 
 /** 400 for a body that the route does not accept. */
 export const readBody: Step = (_options, exchange) => {
-  const { sent, served } = exchange;
+  const { sent, served, session } = exchange;
   const { row, freeMembers } = served;
   if (row.method === "GET") return;
   const read = sent === null ? emptyBody : row.form ? readForm(sent) : readJson(sent);
   exchange.bodyBytes = read.bytes;
-  exchange.body = validateBody(row, read.value, parseQuery(exchange.query));
+  exchange.body = validateBody(row, read.value, parseQuery(exchange.query), session?.caller.scope ?? null);
   checkNumbers(read, freeMembers);
   if (row.opaque !== undefined) exchange.opaqueJson = opaqueMember(read, row.opaque);
 };

@@ -4,7 +4,8 @@ import { z } from "zod";
 import type { Route } from "../route.ts";
 import { routes } from "../routes/index.ts";
 import { nameIn } from "../routes/schemas.ts";
-import { validate, validateBody, validateQuery, withField } from "./validate.ts";
+import { validate, validateQuery, withField } from "./validate.ts";
+import { hasField, validateBody } from "./validate-body.ts";
 
 const body = z.object({
   name: z.string().min(1).max(255),
@@ -46,11 +47,11 @@ describe("a field with a second spelling", () => {
     [{ logo_url: null }, { logo_url: null }],
     [{ headline: "h" }, { headline: "h" }],
   ])("is read from %j as %j", (given, read) => {
-    expect(validateBody(row, given, {})).toEqual(read);
+    expect(validateBody(row, given, {}, "partner")).toEqual(read);
   });
 
   it("is refused under its documented name", () => {
-    expect(fieldErrors(faultOf(() => validateBody(row, { logoUrl: "too long" }, {})))).toEqual({
+    expect(fieldErrors(faultOf(() => validateBody(row, { logoUrl: "too long" }, {}, "partner")))).toEqual({
       logo_url: ["At most 5 characters"],
     });
   });
@@ -126,10 +127,10 @@ describe("a code that concerns one field", () => {
 
   it("unknown_scope lists scopes; with another fault both are reported", () => {
     const orgId = "018f6f1e-7c2a-7b3d-9e4f-0a1b2c3d4e5f";
-    const alone = faultOf(() => validateBody(keys, { orgId, name: "n", scopes: ["x:y"] }, {}));
+    const alone = faultOf(() => validateBody(keys, { orgId, name: "n", scopes: ["x:y"] }, {}, "system"));
     expect([alone.code, alone.facts.scopes]).toEqual(["unknown_scope", ["x:y"]]);
     expect(fieldErrors(alone)).toEqual({ scopes: ["Unknown: x:y"] });
-    const both = faultOf(() => validateBody(keys, { orgId, scopes: ["x:y"] }, {}));
+    const both = faultOf(() => validateBody(keys, { orgId, scopes: ["x:y"] }, {}, "system"));
     expect(both.code).toBe("validation_failed");
     expect(fieldErrors(both)).toEqual({ name: ["Required"], scopes: ["Unknown: x:y"] });
   });
@@ -191,14 +192,76 @@ const shapeOf = (schema: unknown): Record<string, unknown> =>
   (schema as { shape?: Record<string, unknown> } | undefined)?.shape ?? {};
 
 describe("a PATCH without a known field", () => {
-  it.each(routes.filter(({ method }) => method === "PATCH").map((row) => [row.path, row] as const))(
-    "is no_updates before anything is looked up: %s",
-    (_path, row) => {
-      const needs = row.body?.safeParse({}).success === false;
-      const error = faultOf(() => validateBody(row, { unknown: 1 }, { orgId: "018f6f1e-7c2a-7b3d-9e4f-0a1b2c3d4e5f" }));
-      expect(error.code).toBe(needs ? "validation_failed" : "no_updates");
+  const patches = routes.filter(({ method }) => method === "PATCH").map((row) => [row.path, row] as const);
+  it.each(patches)("is no_updates before anything is looked up, also where a field is required: %s", (_path, row) => {
+    const orgId = "018f6f1e-7c2a-7b3d-9e4f-0a1b2c3d4e5f";
+    for (const body of [{}, { unknown: 1 }, { orgId: "x", constructor: 1 }]) {
+      expect(faultOf(() => validateBody(row, body, { orgId }, "system")).code).toBe("no_updates");
+    }
+    const [name = ""] = Object.keys(shapeOf(row.body)).filter((each) => each !== "orgId");
+    const outcome = () => validateBody(row, { [name]: Symbol("of no type") }, { orgId }, "system");
+    expect([name, faultOf(outcome).code]).toEqual([name, expect.not.stringMatching("no_updates")]);
+  });
+});
+
+describe("null in a body", () => {
+  const clearing = ["address", "contact", "billingContact", "ssoConfig", "headers"];
+  const holding = (names: readonly string[]) =>
+    routes.flatMap((row) =>
+      ["POST", "PUT", "PATCH"].includes(row.method)
+        ? names.filter((name) => hasField(row, name)).map((name) => [`${row.method} ${row.path}`, name, row] as const)
+        : [],
+    );
+  const nullOf = (row: Route, name: string) => {
+    try {
+      validateBody(row, { [name]: null }, {}, "organization");
+    } catch (error) {
+      return (fieldErrors(error as AppError) as Record<string, string[]>)[name] ?? null;
+    }
+    return null;
+  };
+
+  it.each(holding(clearing))("clears: %s %s", (_row, name, row) => expect(nullOf(row, name)).toBeNull());
+
+  it.each(holding(["settings"]))("is no object: %s %s", (_row, name, row) =>
+    expect(nullOf(row, name)).toEqual(["Must be an object"]),
+  );
+});
+
+describe("a field that is missing", () => {
+  const rows = routes
+    .filter(({ body }) => body !== undefined)
+    .map((row) => [`${row.method} ${row.path}`, row] as const);
+  it.each(rows.filter(([, { method }]) => method !== "PATCH"))(
+    "is Required, and named with all others: %s",
+    (_name, row) => {
+      const shape = Object.entries(shapeOf(row.body)) as [string, z.ZodType][];
+      const missing = shape.filter(([, field]) => !field.safeParse(undefined).success).map(([name]) => name);
+      for (const scope of ["organization", "partner", "system"] as const) {
+        const demanded =
+          scope !== "organization" && row.errors?.includes("organization_context_required") ? ["orgId"] : [];
+        const all = [...new Set([...missing, ...demanded.filter((name) => shape.some(([known]) => known === name))])];
+        const partner = scope === "system" && row.path === "/orgs/organizations" ? ["partnerId"] : [];
+        if (all.length + partner.length === 0) continue;
+        const told = fieldErrors(faultOf(() => validateBody(row, {}, {}, scope)));
+        expect(told).toMatchObject(Object.fromEntries([...all, ...partner].map((name) => [name, ["Required"]])));
+      }
     },
   );
+
+  it("has the code of its place only when nothing else is wrong", () => {
+    const row = routes.find(({ method, path }) => method === "POST" && path === "/webhooks") as Route;
+    const whole = { name: "n", url: "https://example.com/hook", events: ["*"] };
+    const alone = faultOf(() => validateBody(row, whole, {}, "partner"));
+    expect([alone.code, fieldErrors(alone)]).toEqual(["organization_context_required", { orgId: ["Required"] }]);
+    const both = faultOf(() => validateBody(row, { ...whole, name: "" }, {}, "partner"));
+    expect([both.code, Object.keys(fieldErrors(both)).sort()]).toEqual(["validation_failed", ["name", "orgId"]]);
+    expect(validateBody(row, whole, {}, "organization")).toMatchObject({ name: "n" });
+    const provider = routes.find(({ method, path }) => method === "POST" && path === "/sso/providers") as Route;
+    const own = { ownerScope: "partner", name: "n", type: "oidc" };
+    expect(validateBody(provider, own, {}, "partner")).toMatchObject({ ownerScope: "partner" });
+    expect(faultOf(() => validateBody(provider, own, {}, "system")).code).toBe("partner_id_required");
+  });
 });
 
 describe("orgId in the query of a route that accepts it in the body", () => {
@@ -207,12 +270,21 @@ describe("orgId in the query of a route that accepts it in the body", () => {
   ) as (typeof routes)[number];
   const [a, b] = ["018f6f1e-7c2a-7b3d-9e4f-0a1b2c3d4e5f", "018f6f1e-7c2a-7b3d-9e4f-0a1b2c3d4e60"];
 
+  it("is told with the other faults when it differs", () => {
+    const error = faultOf(() => validateBody(row, { name: "", orgId: a }, { orgId: b }, "system"));
+    expect(fieldErrors(error)).toEqual({ orgId: ["Differs from orgId of the query"], name: ["1 to 255 characters"] });
+  });
+
   it("replaces the body's, and must not differ from it", () => {
-    expect(validateBody(row, { name: "n" }, { orgId: a })).toMatchObject({ orgId: a });
-    expect(validateBody(row, { name: "n", orgId: a }, { orgId: a.toUpperCase() })).toMatchObject({ orgId: a });
-    expect(fieldErrors(faultOf(() => validateBody(row, { name: "n", orgId: a }, { orgId: b })))).toHaveProperty(
+    expect(validateBody(row, { name: "n" }, { orgId: a }, "system")).toMatchObject({ orgId: a });
+    expect(validateBody(row, { name: "n", orgId: a }, { orgId: a.toUpperCase() }, "system")).toMatchObject({
+      orgId: a,
+    });
+    expect(
+      fieldErrors(faultOf(() => validateBody(row, { name: "n", orgId: a }, { orgId: b }, "system"))),
+    ).toHaveProperty("orgId");
+    expect(fieldErrors(faultOf(() => validateBody(row, { name: "n" }, { orgId: [a, b] }, "system")))).toHaveProperty(
       "orgId",
     );
-    expect(fieldErrors(faultOf(() => validateBody(row, { name: "n" }, { orgId: [a, b] })))).toHaveProperty("orgId");
   });
 });

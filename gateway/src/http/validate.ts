@@ -1,13 +1,8 @@
-import { AppError, type ErrorCode, type FieldErrors, validationError } from "@muster/kit";
+import { AppError } from "@muster/kit";
 import type { z } from "zod";
 import type { Route } from "../route.ts";
-import { finalText, textOf } from "./words.ts";
-
-/** What a schema's own check may report of its fault: a code other than `validation_failed`, and public facts. */
-export type CodedFault = { code: ErrorCode; text: string; facts: Record<string, unknown> };
-
-/** One thing wrong with the input: its dotted path (empty for the whole), a text, and the code it has by itself. */
-type Fault = { path: string; text: string; coded?: CodedFault | undefined };
+import { type CodedFault, type Fault, parse, refusalOf } from "./faults.ts";
+import { hasField, takesOrgInQuery } from "./validate-body.ts";
 
 /**
  * Parsed input. Throws AppError `validation_failed` with one text per fault, all of them, by dotted field path; the
@@ -17,34 +12,6 @@ export function validate<S extends z.ZodType>(schema: S, input: unknown): z.outp
   const { data, faults } = parse(schema, input);
   if (faults.length > 0) throw refusalOf(faults);
   return data as z.output<S>;
-}
-
-function parse(schema: z.ZodType, input: unknown): { data: unknown; faults: readonly Fault[] } {
-  const parsed = schema.safeParse(input, { error: textOf });
-  if (parsed.success) return { data: parsed.data, faults: [] };
-  const faults = parsed.error.issues.map((issue) => ({
-    path: issue.path.map(String).join("."),
-    text: finalText(issue, schema),
-    coded: issue.code === "custom" ? (issue.params as CodedFault | undefined) : undefined,
-  }));
-  return { data: undefined, faults };
-}
-
-function refusalOf(faults: readonly Fault[]): AppError {
-  // A map: a field may have a name that every object has.
-  const texts = new Map<string, string[]>();
-  for (const { path, text } of faults) {
-    const known = texts.get(path) ?? [];
-    if (!known.includes(text)) texts.set(path, [...known, text]);
-  }
-  const formErrors = texts.get("") ?? [];
-  texts.delete("");
-  const fieldErrors: FieldErrors = Object.fromEntries(texts);
-  const first = faults[0]?.coded;
-  if (first?.code === undefined || faults.some(({ coded }) => coded?.code !== first.code)) {
-    return validationError(fieldErrors, formErrors);
-  }
-  return new AppError(first.code, first.text, { facts: { ...first.facts, details: { formErrors, fieldErrors } } });
 }
 
 type Parameterised = Pick<Route, "access" | "body" | "query">;
@@ -76,58 +43,6 @@ function unknownParameters(row: Parameterised, query: Readonly<Record<string, un
   const text = `Unknown parameter; ${known.length === 0 ? "none is known" : `known: ${known.join(", ")}`}`;
   const coded: CodedFault = { code: "unknown_parameter", text: "Unknown parameter", facts: { parameters } };
   return parameters.map((path) => ({ path, text, coded }));
-}
-
-/** Whether a row's body has a field of that name. */
-export function hasField({ body }: Pick<Route, "body">, name: string): boolean {
-  return body !== undefined && "shape" in body && Object.hasOwn(body.shape as object, name);
-}
-
-/** Whether the organization of a row's body may be in the query instead. */
-export const takesOrgInQuery = (row: Pick<Route, "body" | "query">): boolean =>
-  hasField(row, "orgId") && !Object.hasOwn(row.query?.shape ?? {}, "orgId");
-
-/**
- * The body as its route accepts it; `orgId` may be in the query. Throws as `validate` does, and `no_updates` for a
- * PATCH without a known field.
- */
-export function validateBody(
-  row: Pick<Route, "method" | "body" | "query" | "aliases">,
-  value: unknown,
-  query: Readonly<Record<string, unknown>>,
-): unknown {
-  if (!row.body) return undefined;
-  const body = validate(row.body, withOrganization(row, withAliases(row, value), query)) as object | null;
-  if (row.method === "PATCH" && !Object.entries(body ?? {}).some(isUpdate)) {
-    throw new AppError("no_updates", "No updates provided");
-  }
-  return body;
-}
-
-/** The organization locates the change and is not a change itself. */
-const isUpdate = ([name, value]: [string, unknown]) => value !== undefined && name !== "orgId";
-
-function withAliases({ aliases }: Pick<Route, "aliases">, value: unknown): unknown {
-  if (aliases === undefined || !isRecord(value)) return value;
-  const read = Object.entries(aliases).map(([alias, name]) => [name, value[name] ?? value[alias]] as const);
-  return { ...value, ...Object.fromEntries(read.filter(([, given]) => given !== undefined)) };
-}
-
-function withOrganization(
-  row: Pick<Route, "body" | "query">,
-  value: unknown,
-  { orgId }: Readonly<Record<string, unknown>>,
-): unknown {
-  if (orgId === undefined || !takesOrgInQuery(row) || !isRecord(value)) return value;
-  const own = value.orgId ?? undefined;
-  if (own !== undefined && String(own).toLowerCase() !== String(orgId).toLowerCase()) {
-    throw validationError({ orgId: ["Differs from orgId of the query"] });
-  }
-  return { ...value, orgId };
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Codes that mean one field, and the names it has in the routes. */

@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { idempotencyKeyHeader } from "../http/idempotency-key.ts";
 import type { AnsweredStatus } from "../http/reply.ts";
-import { takesOrgInQuery } from "../http/validate.ts";
+import { takesOrgInQuery } from "../http/validate-body.ts";
 import { fullPath, noBody, type Route } from "../route.ts";
 import { description, license, securitySchemes } from "./about.ts";
 import { effectsOf } from "./effects.ts";

@@ -1,7 +1,7 @@
 import { anyScope, canonicalCidr, isKeyScope, keyScopes, permissionsOfScope } from "@muster/kit";
 import type { ApiKey } from "@muster/proto/muster/identity/v1/api_key_pb";
 import { z } from "zod";
-import type { CodedFault } from "../http/validate.ts";
+import type { CodedFault } from "../http/faults.ts";
 import { type Route, route } from "../route.ts";
 import { maskOf } from "./field-mask.ts";
 import {

@@ -61,7 +61,7 @@ const newOrganization = z.object({
   maxDevices: capIn.nullish(),
   contractStart: timeIn.nullish(),
   contractEnd: timeIn.nullish(),
-  settings: objectIn.nullish(),
+  settings: objectIn.optional(),
   billingContact: objectIn.nullish(),
 });
 

@@ -55,7 +55,7 @@ const newSite = z.object({
   timezone: timezone.optional().meta({ description: "IANA timezone identifier; default UTC." }),
   address: objectIn.nullish(),
   contact: objectIn.nullish(),
-  settings: objectIn.nullish(),
+  settings: objectIn.optional(),
 });
 
 const patch = z.object({

@@ -1,6 +1,6 @@
 import { eventTypes, isEventType } from "@muster/kit";
 import { z } from "zod";
-import type { CodedFault } from "../http/validate.ts";
+import type { CodedFault } from "../http/faults.ts";
 import { id, idOut, listedIn, nameIn, objectOut, timeOut } from "./schemas.ts";
 import { secretIn, secretStrength } from "./signing-secret.ts";
 
@@ -137,7 +137,7 @@ export const newWebhook = z.object({
   url,
   secret: secretIn.nullish(),
   events,
-  headers: headers.optional(),
+  headers: headers.nullish(),
   ordered: z.boolean().optional(),
 });
 
@@ -146,7 +146,7 @@ export const patch = z.object({
   url: url.optional(),
   secret: secretIn.nullish().meta({ description: "Null removes it: requests are no longer signed." }),
   events: events.optional(),
-  headers: headers.optional(),
+  headers: headers.nullish(),
   status: status.optional(),
   ordered: z.boolean().optional(),
 });
