@@ -263,12 +263,12 @@ const rotate = route({
   }),
   idempotent: true,
   noStore: true,
-  reply: apiKey.extend({ ...keyShown, warning: warningOut }),
+  reply: apiKey.extend(keyShown),
   errors: ["api_key_not_found", "delegation_denied", "key_not_active", "site_restricted"],
   async handle({ params, body, rpc }, { services }) {
     const wanted = { id: params.id, graceSeconds: body.graceSeconds ?? 0 };
     const reply = await services.apiKeys.rotateApiKey(wanted, await rpc());
-    return { ...withKey(reply), warning: keyWarning };
+    return withKey(reply);
   },
 });
 
