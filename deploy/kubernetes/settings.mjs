@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const compiled = (folder, file = "config") => import(join(root, folder, "dist", `${file}.js`));
 const { z } = createRequire(join(root, "gateway/package.json"))("zod");
-const { baseUrls, serviceSettings } = await compiled("libs/kit", "index");
+const { baseUrls, orderFaults, serviceSettings } = await compiled("libs/kit", "index");
 
 const service = async (name, more = {}) => ({
   ...serviceSettings,
@@ -37,7 +37,25 @@ const described = (shape) =>
     a.localeCompare(b),
   );
 
-function fact(name, { type, enum: one, minimum, maximum, format, pattern }) {
+const orders = ["below", "above", "atMost"];
+const phrases = { below: "below", above: "above", atMost: "at most" };
+/** Of each workload the settings that an order concerns: the chart compares what is set with what is standard. */
+const ordered = Object.fromEntries(
+  Object.entries(workloads).map(([workload, shape]) => [
+    workload,
+    new Set(described(shape).flatMap(([name, of]) => orders.flatMap((order) => (of[order] ? [name, of[order]] : [])))),
+  ]),
+);
+
+function fact(workload, name, schema) {
+  const { type, enum: one, minimum, maximum, format, pattern, shared } = schema;
+  const coupling = Object.fromEntries(orders.flatMap((order) => (schema[order] ? [[order, schema[order]]] : [])));
+  if (ordered[workload].has(name)) coupling.standard = schema.default;
+  if (shared) coupling.shared = true;
+  return { ...valuesOf({ name, type, one, minimum, maximum, format, pattern }), ...coupling };
+}
+
+function valuesOf({ name, type, one, minimum, maximum, format, pattern }) {
   if (one) return { one };
   if (type === "integer") return { min: minimum, max: maximum };
   if (secretName.test(name)) return { secret: true };
@@ -48,9 +66,42 @@ function fact(name, { type, enum: one, minimum, maximum, format, pattern }) {
 const facts = Object.fromEntries(
   Object.entries(workloads).map(([name, shape]) => [
     name,
-    Object.fromEntries(described(shape).map(([setting, schema]) => [setting, fact(setting, schema)])),
+    Object.fromEntries(described(shape).map(([setting, schema]) => [setting, fact(name, setting, schema)])),
   ]),
 );
+
+/** An order that is only said, or cannot be kept: each is declared with its setting, by `coupled`. */
+function couplingFaults(workload, shape) {
+  const all = Object.fromEntries(described(shape));
+  return Object.entries(all).flatMap(([name, schema]) => {
+    const said = /\b(?:below|above|at most|at least|equal to) (?:[A-Z]+_[A-Z_]+|\w+'s)/i;
+    const faults = said.test(schema.description ?? "") ? [`${name} says an order: declare it`] : [];
+    if (schema.shared && secretName.test(name)) faults.push(`${name} is a secret: it cannot be compared`);
+    for (const other of orders.flatMap((order) => schema[order] ?? [])) {
+      if (all[other]?.type !== "integer" || schema.type !== "integer")
+        faults.push(`${name} and ${other} are no numbers`);
+    }
+    const standard = Object.fromEntries(Object.entries(all).map(([each, of]) => [each, of.default]));
+    return [...faults, ...orderFaults({ [name]: shape[name] }, standard)].map((fault) => `${workload}: ${fault}`);
+  });
+}
+for (const fault of Object.entries(workloads).flatMap(([name, shape]) => couplingFaults(name, shape))) {
+  process.stderr.write(`${fault}\n`);
+  process.exitCode = 1;
+}
+
+/** Workloads by setting that processes must share. */
+const sharing = {};
+for (const [workload, settings] of Object.entries(facts)) {
+  for (const [name, { shared }] of Object.entries(settings)) {
+    if (shared) sharing[name] = [...(sharing[name] ?? []), workload];
+  }
+}
+function couplingText(name, fact) {
+  const kept = orders.filter((order) => fact[order]).map((order) => ` Must be ${phrases[order]} \`${fact[order]}\`.`);
+  if (fact.shared) kept.push(` The same for ${sharing[name].join(", ")}.`);
+  return kept.join("");
+}
 
 const cell = (text) => String(text).replaceAll("|", "\\|").replaceAll("\n", " ");
 function bounds({ one, min, max, secret, pattern }) {
@@ -66,7 +117,9 @@ function table(workload) {
     .filter(([name]) => workload === "" || !everywhere.includes(name))
     .map(([name, schema]) => {
       const standard = schema.default === undefined || schema.default === "" ? "" : `\`${cell(schema.default)}\``;
-      return `| \`${name}\` | ${standard} | ${bounds(facts[workload][name])} | ${cell(schema.description ?? "")} |`;
+      const fact = facts[workload][name];
+      const meaning = cell(`${schema.description ?? ""}${couplingText(name, fact)}`);
+      return `| \`${name}\` | ${standard} | ${bounds(fact)} | ${meaning} |`;
     });
   return ["| Setting | Default | Values | Meaning |", "|---|---|---|---|", ...rows].join("\n");
 }
@@ -80,10 +133,13 @@ const page = `# Settings
 Every setting of every process, made from the services' \`config.ts\` by \`node deploy/kubernetes/settings.mjs\`.
 
 - A process takes \`NAME\` from its environment, or \`NAME_FILE\`, the path of a file that holds the value. Wrong settings are all named at the
-  start, which then fails.
+  start, which then fails; so are two settings of a process that break an order (\`Must be below …\`).
+- What must be the same for several processes is compared by each gateway, with one process of each service a minute: a difference is an
+  error in its log, in check \`settings\` of \`/readyz?verbose\`, and in \`differentSettings\` of \`GET /api/v1/platform/status\`.
+  Matcher and sender, and audit and audit-retention, are compared by the chart alone.
 - In the chart they stand under \`services.<workload>.config\`; under \`defaults.config\` for all workloads that have them. Secrets go into
-  Secret \`muster-<workload>\`. The chart refuses names that a workload does not have, values out of bounds, and those that it sets itself from
-  values of its own.
+  Secret \`muster-<workload>\`. The chart refuses names that a workload does not have, values out of bounds, orders that are broken,
+  different values of a setting that must be the same, and settings that it makes from values of its own.
 
 ## Every service, and the gateway and audit-retention where it fits
 

@@ -1,4 +1,14 @@
-import { baseUrls, busSettings, flag, processSettings, rpcTlsSettings, whole, withoutTrailing } from "@muster/kit";
+import {
+  baseUrls,
+  busSettings,
+  coupled,
+  flag,
+  mfaMaxAgeMinutes,
+  processSettings,
+  rpcTlsSettings,
+  whole,
+  withoutTrailing,
+} from "@muster/kit";
 import { z } from "zod";
 import { privateCidrs } from "./inbound/client-address.ts";
 
@@ -15,11 +25,14 @@ export const configSchema = z.object({
   ...processSettings,
   PORT: whole(3000, 0, 65535).describe("Port of the public HTTP server; 0 takes a free one."),
   HOST: z.string().default("0.0.0.0").describe("Address the public HTTP server listens on."),
-  PUBLIC_URL: z
-    .url()
-    .default("http://localhost:3000")
-    .transform((url) => withoutTrailing(url, "/"))
-    .describe("Address at which clients reach this platform."),
+  PUBLIC_URL: coupled(
+    z
+      .url()
+      .default("http://localhost:3000")
+      .transform((url) => withoutTrailing(url, "/"))
+      .describe("Address at which clients reach this platform."),
+    { shared: true },
+  ),
   PUBLIC_APP_URL: z
     .url()
     .optional()
@@ -135,13 +148,14 @@ export const configSchema = z.object({
   SIGN_INS_WAITING_MAX: whole(1_000, 1, 100_000).describe(
     "Queued sign-ins, at most half of what others leave from one address; more are refused with 503.",
   ),
-  MFA_MAX_AGE_MINUTES: whole(480, 1, 43_200).describe(
-    "Minutes for which a completed second factor is valid in a session.",
-  ),
+  MFA_MAX_AGE_MINUTES: mfaMaxAgeMinutes,
   CHANNEL_RECONNECT_SPREAD_MS: whole(60_000, 0, 600_000).describe(
     "Milliseconds over which a stopping gateway spreads the reconnects of its agents; its termination grace must be longer.",
   ),
-  HEADERS_TIMEOUT_MS: whole(10_000, 100, 120_000).describe("Milliseconds a request's headers may take to arrive."),
+  HEADERS_TIMEOUT_MS: coupled(
+    whole(10_000, 100, 120_000).describe("Milliseconds a request's headers may take to arrive."),
+    { atMost: "REQUEST_TIMEOUT_MS" },
+  ),
   REQUEST_TIMEOUT_MS: whole(30_000, 100, 600_000).describe("Milliseconds a whole request may take to arrive."),
   REPLY_STALL_TIMEOUT_MS: whole(60_000, 100, 600_000).describe(
     "Milliseconds for which a client may receive nothing of a streamed reply before its connection is closed.",

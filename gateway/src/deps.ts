@@ -2,6 +2,7 @@ import type { SessionCache } from "./auth/session-cache.ts";
 import type { HealthProbe } from "./calls/health.ts";
 import type { Heartbeats } from "./calls/heartbeats.ts";
 import type { Services } from "./calls/services.ts";
+import type { Difference } from "./calls/shared-settings.ts";
 import type { UpdateAnswers } from "./calls/update-answers.ts";
 import type { ChangeFeed } from "./changes/feed.ts";
 import type { Rendered } from "./http/reply.ts";
@@ -17,6 +18,8 @@ export type Deps = {
   /** Address of the app that browsers are sent back to, without a trailing slash. */
   appUrl: string;
   health: HealthProbe;
+  /** Settings that processes must share and do not. */
+  differentSettings(): Difference[];
   heartbeats: Heartbeats;
   /** Changes reported by the bus. */
   changes: Pick<ChangeFeed, "listen">;

@@ -25,6 +25,7 @@ await runProcess(
     useRpcTls(config, log);
     const signer = createSigner({ issuer: "gateway", privateKeys: config.CALLER_PRIVATE_KEYS });
     const app = await startGateway({ config, version, signer, readiness, log });
+    readiness.addCheck("settings", () => app.sharedSettings());
     connectBus(proc, config, app);
     proc.onStop("http", () => app.close());
     proc.ready({ http: app.port });

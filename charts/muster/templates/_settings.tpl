@@ -83,12 +83,32 @@ RELEASE_S3_PROXY: releases.store.proxy
 {{- end -}}
 {{- end -}}
 {{- end -}}
-{{- range $name := list "HEARTBEAT_INTERVAL_SECONDS" "MFA_MAX_AGE_MINUTES" -}}
+{{- range $workload, $w := .workloads -}}
+{{- include "muster.validateOrder" (dict "workload" $workload "w" $w "settings" (index $known $workload)) -}}
+{{- end -}}
+{{- range $name, $_ := $anywhere -}}
 {{- $seen := dict -}}
 {{- range $workload, $w := $.workloads -}}
-{{- if hasKey (index $known $workload) $name }}{{ $_ := set $seen (include "muster.plain" (get $w.values.config $name)) $workload }}{{ end -}}
+{{- if get (get (index $known $workload) $name | default dict) "shared" }}{{ $_ := set $seen (include "muster.plain" (get $w.values.config $name)) $workload }}{{ end -}}
 {{- end -}}
 {{- if gt (len $seen) 1 }}{{ fail (printf "%s is not the same for %s: set it under defaults.config, it goes for all of them" $name (values $seen | sortAlpha | join " and ")) }}{{ end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Two settings of one workload that keep an order: what `config` says, else what the chart sets, else the standard. */}}
+{{- define "muster.validateOrder" -}}
+{{- $values := mergeOverwrite (dict) (deepCopy (.w.facts.env | default dict)) (deepCopy .w.values.config) -}}
+{{- $words := dict "below" "below" "above" "above" "atMost" "at most" -}}
+{{- range $name, $fact := .settings -}}
+{{- range $order, $said := $words -}}
+{{- $other := get $fact $order | toString -}}
+{{- if and $other (not (hasKey $values (printf "%s_FILE" $name))) (not (hasKey $values (printf "%s_FILE" $other))) -}}
+{{- $own := get $values $name | default $fact.standard | int64 -}}
+{{- $limit := get $values $other | default (index $.settings $other).standard | int64 -}}
+{{- $holds := ternary (lt $own $limit) (ternary (gt $own $limit) (le $own $limit) (eq $order "above")) (eq $order "below") -}}
+{{- if not $holds }}{{ fail (printf "services.%s.config.%s (%d) must be %s %s (%d): change one of them" $.workload $name $own $said $other $limit) }}{{ end -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 

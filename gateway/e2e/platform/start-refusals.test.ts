@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,6 +9,7 @@ import { type TestDatabase, testDatabase } from "@muster/testing";
 import pg from "pg";
 import { runProcess, serviceEnv } from "../support/service-process.ts";
 
+const dispatcher = fileURLToPath(new URL("../../../services/webhook-dispatcher/", import.meta.url));
 const folder = fileURLToPath(new URL("../../../services/tenancy/", import.meta.url));
 const roles = roleNames("tenancy");
 let database: TestDatabase;
@@ -65,6 +67,23 @@ describe("a service process", () => {
   ] as const)("refuses to start %s and names the cause", async (_name, env, said) => {
     const { status, output } = await start(env());
     expect(output).toMatch(said);
+    expect(status).toBe(1);
+  });
+
+  it.each([
+    [{ DELIVERY_LEASE_MS: "1000" }, "DELIVERY_LEASE_MS (1000) must be above DELIVERY_TIMEOUT_MS (30000)"],
+    [{ ENDPOINT_SLOTS: "4" }, "REPLAY_WINDOW (4) must be below ENDPOINT_SLOTS (4): raise ENDPOINT_SLOTS"],
+  ])("refuses to start with %j, whose order is wrong, and names both settings and the cure", async (env, said) => {
+    const more = {
+      TENANCY_URL: "http://127.0.0.1:1",
+      SECRET_ENCRYPTION_KEY: `k1:${randomBytes(32).toString("base64")}`,
+    };
+    const { status, output } = await runProcess(join(dispatcher, "dist", "main.js"), {
+      ...serviceEnv(database, keysDir),
+      ...more,
+      ...env,
+    });
+    expect(output).toContain(said);
     expect(status).toBe(1);
   });
 

@@ -1,6 +1,7 @@
 import { createHealthProbe } from "../calls/health.ts";
 import { createHeartbeats } from "../calls/heartbeats.ts";
 import type { Services } from "../calls/services.ts";
+import type { SharedSettings } from "../calls/shared-settings.ts";
 import type { UpdateAnswers } from "../calls/update-answers.ts";
 import { appUrlOf, type Config } from "../config.ts";
 import type { Deps } from "../deps.ts";
@@ -19,8 +20,9 @@ export function createDeps(options: {
   admission: Pick<Admission, "sessions" | "keys">;
   updates: UpdateAnswers;
   changes: Deps["changes"];
+  shared: Pick<SharedSettings, "differences">;
 }): Deps {
-  const { config, version, routes, services, admission, updates, changes } = options;
+  const { config, version, routes, services, admission, updates, changes, shared } = options;
   let openApi: Rendered | null = null;
   return {
     version,
@@ -32,6 +34,7 @@ export function createDeps(options: {
     updates,
     changes,
     health: createHealthProbe({ probes: services.probes, version, call: ownCall }),
+    differentSettings: () => shared.differences(),
     jwksText: async () => (await admission.keys.current()).text,
     openApi() {
       openApi ??= new Rendered(JSON.stringify(openApiDocument(routes, { version })));

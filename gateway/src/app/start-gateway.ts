@@ -1,12 +1,13 @@
-import type { Logger, Readiness } from "@muster/kit";
+import { type Logger, type Readiness, sharedValues } from "@muster/kit";
 import type { Signer } from "@muster/rpc";
 import { createRefusals } from "../auth/refusals.ts";
 import { createServices } from "../calls/services.ts";
+import { compareSharedSettings, differencesText } from "../calls/shared-settings.ts";
 import { createUpdateAnswers } from "../calls/update-answers.ts";
 import { type ChangeFeed, createChangeFeed } from "../changes/feed.ts";
 import type { ChannelHub } from "../channel/hub.ts";
 import { acceptChannels } from "../channel/upgrade.ts";
-import type { Config } from "../config.ts";
+import { type Config, configSchema } from "../config.ts";
 import { buildRouteTable } from "../http/route-table.ts";
 import { createGateway, type GatewayTimeouts } from "../http/server.ts";
 import { createHeaderReader } from "../inbound/headers.ts";
@@ -23,6 +24,8 @@ export type App = Pick<Admission, "sessions" | "apiKeys" | "agents" | "changes" 
   port: number;
   channels: Pick<ChannelHub, "attach" | "size">;
   feed: Pick<ChangeFeed, "attach">;
+  /** "ok", or the settings that differ between this gateway and the services. */
+  sharedSettings(): string;
   /** Ends requests under way within DRAIN_GRACE_MS, then the connections to the services. */
   close(): Promise<void>;
 };
@@ -49,6 +52,8 @@ export async function startGateway(options: AppOptions): Promise<App> {
     max: config.AGENT_CACHE_MAX,
     log,
   });
+  const own = sharedValues(configSchema.shape, config);
+  const shared = compareSharedSettings({ own, probes: services.probes, call: ownCall, log });
   const feed = createChangeFeed(log);
   const { channels, authenticate, accessRules, clientAddress } = admission;
   const draining = () => readiness.state === "draining";
@@ -57,7 +62,7 @@ export async function startGateway(options: AppOptions): Promise<App> {
   const gateway = createGateway({
     ...checks,
     routes,
-    deps: createDeps({ config, version, routes, services, admission, updates, changes: feed }),
+    deps: createDeps({ config, version, routes, services, admission, updates, changes: feed, shared }),
     noteRefusal: createRefusals({ refusals: services.refusals, log }),
     watches: admission.watches,
     rates: admission.rates,
@@ -80,12 +85,14 @@ export async function startGateway(options: AppOptions): Promise<App> {
   return {
     ...admission,
     feed,
+    sharedSettings: () => differencesText(shared.differences()),
     port: await gateway.listen(config.PORT, config.HOST),
     async close() {
       // Channels are connections of the server, so the server closes only after the last agent has disconnected.
       await Promise.all([gateway.close(config.DRAIN_GRACE_MS), channels.drain(config.CHANNEL_RECONNECT_SPREAD_MS)]);
       stopLimits();
       await updates.stop();
+      await shared.stop();
       await admission.stop();
       await Promise.all(Object.values(transports).map((transport) => transport.close()));
     },

@@ -47,16 +47,27 @@ const serviceStatus = z
   })
   .meta({ id: "ServiceStatus" });
 
+const difference = z
+  .object({
+    setting: z.string(),
+    values: z.record(z.string(), z.string()).meta({ description: "Its value by process." }),
+  })
+  .meta({
+    id: "DifferentSetting",
+    description:
+      "A setting that must be the same everywhere and is not; compared with one process of each service a minute.",
+  });
+
 const status = route({
   method: "GET",
   path: "/platform/status",
   access: { auth: "session", permission: "platform:admin", scopes: ["system"] },
   tag,
-  summary: "Pending messages and dead letters of each service",
+  summary: "Pending messages and dead letters of each service, and settings that differ",
   description: "All figures of a service that does not answer are null.",
   deadline: "health",
-  reply: z.object({ version: z.string(), services: z.array(serviceStatus) }),
-  async handle({ rpc }, { services: { statuses }, version }) {
+  reply: z.object({ version: z.string(), services: z.array(serviceStatus), differentSettings: z.array(difference) }),
+  async handle({ rpc }, { services: { statuses }, version, differentSettings }) {
     const services = serviceNames.map(async (service): Promise<z.input<typeof serviceStatus>> => {
       const away = { outbox: null, deadLetters: null, openJobs: null, deliveries: null };
       try {
@@ -79,7 +90,7 @@ const status = route({
         return { service, status: "unavailable", version: null, checks: {}, ...away };
       }
     });
-    return { version, services: await Promise.all(services) };
+    return { version, services: await Promise.all(services), differentSettings: differentSettings() };
   },
 });
 

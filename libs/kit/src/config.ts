@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
+import { coupled, orderFaults } from "./couplings.ts";
 
 /** Settings whose values are secrets: shown as "***" wherever configuration is printed. */
 const secretName = /(PASSWORD|SECRET|PRIVATE|PEPPER|SEED|TOKEN|DATABASE_URL|NATS_URL|SMTP_URL|APP_ENCRYPTION_KEY)/;
@@ -34,7 +35,7 @@ export function loadConfig<S extends z.ZodObject>(schema: S, env: NodeJS.Process
   const parsed = schema.safeParse(raw);
   if (!parsed.success) {
     for (const issue of parsed.error.issues) problems.push(`${issue.path.join(".")}: ${issue.message}`);
-  }
+  } else problems.push(...orderFaults(schema.shape, parsed.data));
   if (problems.length > 0) throw new ConfigError(problems);
   return parsed.data as z.infer<S>;
 }
@@ -119,6 +120,12 @@ export const rpcTlsSettings = {
   RPC_TLS_CERT_PATH: path("certificate that this process shows, as server and as client, with its chain"),
   RPC_TLS_KEY_PATH: path("private key of RPC_TLS_CERT_PATH"),
 };
+
+/** Of every process that judges second factors. */
+export const mfaMaxAgeMinutes = coupled(
+  whole(480, 1, 43_200).describe("Minutes for which a completed second factor is valid in a session."),
+  { shared: true },
+);
 
 /** Of every pool of connections to PostgreSQL. */
 export const preparedStatements = z

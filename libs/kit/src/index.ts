@@ -37,6 +37,7 @@ export {
   ConfigError,
   flag,
   loadConfig,
+  mfaMaxAgeMinutes,
   packageVersion,
   preparedStatements,
   processSettings,
@@ -47,6 +48,7 @@ export {
   whole,
 } from "./config.ts";
 export { type Counts, createCounts, shareIn, shareOf } from "./counts.ts";
+export { type Coupling, coupled, orderFaults, sharedValues } from "./couplings.ts";
 export { decodeCursor, encodeCursor, foreignCursor } from "./cursor.ts";
 export { type EventType, eventTypes, isEventType, testEventType } from "./event-types.ts";
 export { type FairSlots, fairSlots, type Wanted } from "./fair-slots.ts";

@@ -28,6 +28,7 @@ export type PortOptions = {
   /** Shown by ProbeService.GetInfo. */
   name: string;
   version: string;
+  sharedSettings?: Readonly<Record<string, string>>;
   services: readonly Registration[];
   verifier: Verifier;
   log: Logger;
@@ -57,7 +58,7 @@ export type RpcPort = {
  * authority. Rejects when the address cannot be had.
  */
 export async function servePort(options: PortOptions): Promise<RpcPort> {
-  const { log, readiness, tls = processTls() } = options;
+  const { name, version, log, readiness, sharedSettings = {}, tls = processTls() } = options;
   const limits = { ...defaultLimits, ...options.limits };
   const names = new Set([...options.services.map(({ service }) => service.typeName), ProbeService.typeName]);
   const health = createHealth(readiness, names);
@@ -65,7 +66,7 @@ export async function servePort(options: PortOptions): Promise<RpcPort> {
   const routes = guardedRoutes(
     [
       ...options.services,
-      register(ProbeService, createProbe(options.name, options.version, readiness)),
+      register(ProbeService, createProbe({ name, version, readiness, sharedSettings })),
       register(Health, health.impl),
     ],
     { verifier: options.verifier, log, stopping: () => draining || readiness.state === "draining" },

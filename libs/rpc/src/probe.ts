@@ -4,8 +4,10 @@ import type { ProbeService } from "@muster/proto/muster/common/v1/probe_pb";
 
 const maxCount = 1_000;
 
+type Shown = { name: string; version: string; readiness: Readiness; sharedSettings: Readonly<Record<string, string>> };
+
 /** Served by every port: what the process is, and calls that touch nothing behind it. */
-export function createProbe(name: string, version: string, readiness: Readiness): ServiceImpl<typeof ProbeService> {
+export function createProbe({ name, version, readiness, sharedSettings }: Shown): ServiceImpl<typeof ProbeService> {
   return {
     echo: ({ message }) => ({ message }),
     async *echoStream({ message, count }) {
@@ -13,7 +15,7 @@ export function createProbe(name: string, version: string, readiness: Readiness)
       for (let sent = 0; sent < count; sent++) yield { message };
     },
     async getInfo() {
-      return { service: name, version, ready: readiness.ready, checks: await readiness.verbose() };
+      return { service: name, version, ready: readiness.ready, checks: await readiness.verbose(), sharedSettings };
     },
   };
 }

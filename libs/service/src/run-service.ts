@@ -16,6 +16,7 @@ import {
   redactConfig,
   runProcess,
   serviceSettings,
+  sharedValues,
   sleep,
   startConfig,
 } from "@muster/kit";
@@ -98,7 +99,8 @@ export async function runService<S extends z.ZodRawShape>(definition: ServiceDef
   type Config = z.infer<z.ZodObject<S & typeof serviceSettings>>;
   type Settings = Config & CopySettings;
   const own = { ...(tenantCopy ? tenantCopySettings : {}), ...definition.settings };
-  const config = startConfig(name, z.object({ ...serviceSettings, ...own })) as Settings | null;
+  const shape = { ...serviceSettings, ...own };
+  const config = startConfig(name, z.object(shape)) as Settings | null;
   if (!config) return;
   await runProcess(
     {
@@ -160,6 +162,7 @@ export async function runService<S extends z.ZodRawShape>(definition: ServiceDef
       const port = await servePort({
         name,
         version,
+        sharedSettings: sharedValues(shape, config),
         host: config.RPC_HOST,
         port: config.RPC_PORT,
         services: [...registrations, register(StatusService, status)],

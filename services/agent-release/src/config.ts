@@ -1,4 +1,4 @@
-import { baseUrls, flag, packageVersion, whole } from "@muster/kit";
+import { baseUrls, coupled, flag, mfaMaxAgeMinutes, packageVersion, whole } from "@muster/kit";
 import { z } from "zod";
 
 /** As the bus, audit rows and caller tokens name it. */
@@ -53,15 +53,14 @@ export const settings = {
   UPDATE_TIMEOUT_SECONDS: whole(300, 10, 86_400).describe(
     "Seconds within which a device must run an offered version; later it counts as failed.",
   ),
-  HEARTBEAT_INTERVAL_SECONDS: whole(60, 1, 3_600).describe(
-    "Seconds between the heartbeats of an agent, equal to tenancy's setting; a device that soaks may miss three.",
+  HEARTBEAT_INTERVAL_SECONDS: coupled(
+    whole(60, 1, 3_600).describe("Seconds between the heartbeats of an agent; a device that soaks may miss three."),
+    { shared: true },
   ),
   STAGED_ROLLOUTS_MAX: whole(10, 1, 1_000).describe(
     "Staged rollouts that may be open at the same time; another one is refused with 409.",
   ),
-  MFA_MAX_AGE_MINUTES: whole(480, 1, 43_200).describe(
-    "Minutes for which a completed second factor is valid in a session.",
-  ),
+  MFA_MAX_AGE_MINUTES: mfaMaxAgeMinutes,
   EGRESS_TEST_EXCEPTIONS: z
     .string()
     .default("")

@@ -2,7 +2,9 @@ import type { Privilege } from "@muster/db";
 import {
   baseUrls,
   busSettings,
+  coupled,
   flag,
+  mfaMaxAgeMinutes,
   packageVersion,
   preparedStatements,
   processSettings,
@@ -48,11 +50,14 @@ export const noteSettings = {
       "name:base64 Ed25519 PKCS#8 keys that sign checkpoints, receipts and exports; the first signs, all verify. " +
         "A key that only verifies may be given as name+hash+base64.",
     ),
-  DEPLOYMENT_NAME: z
-    .string()
-    .regex(/^[a-z0-9][a-z0-9.-]{0,62}$/)
-    .default("muster.local")
-    .describe("Name of this deployment in the notes it signs; notes of another name do not verify here."),
+  DEPLOYMENT_NAME: coupled(
+    z
+      .string()
+      .regex(/^[a-z0-9][a-z0-9.-]{0,62}$/)
+      .default("muster.local")
+      .describe("Name of this deployment in the notes it signs; notes of another name do not verify here."),
+    { shared: true },
+  ),
 };
 
 const checkpointCopySettings = {
@@ -82,8 +87,9 @@ export const settings = {
   SEAL_BATCH_BYTES: whole(1_048_576, 65_536, 16_777_216).describe(
     "Most bytes of messages sealed in one transaction of one partition.",
   ),
-  SEAL_CONCURRENCY: whole(4, 1, 16).describe(
-    "Batches that this process seals concurrently, each of another partition; below DATABASE_POOL_MAX.",
+  SEAL_CONCURRENCY: coupled(
+    whole(4, 1, 16).describe("Batches that this process seals concurrently, each of another partition."),
+    { below: "DATABASE_POOL_MAX" },
   ),
   CHECKPOINT_INTERVAL_SECONDS: whole(60, 1, 86_400).describe(
     "Seconds after which a chain with new rows gets a checkpoint.",
@@ -136,8 +142,11 @@ export const settings = {
   SEARCH_BUDGET_MS: whole(2_000, 100, 8_000).describe(
     "Milliseconds that a list may scan rows before it returns a partial page; its count has the same limit separately.",
   ),
-  SEARCH_SLOTS: whole(3, 1, 50).describe(
-    "Lists of this process that scan rows concurrently, one organization at most half of what others leave; others wait 2 s in turns, then are refused with 503. Below DATABASE_POOL_MAX.",
+  SEARCH_SLOTS: coupled(
+    whole(3, 1, 50).describe(
+      "Lists of this process that scan rows concurrently, one organization at most half of what others leave; others wait 2 s in turns, then are refused with 503.",
+    ),
+    { below: "DATABASE_POOL_MAX" },
   ),
   EXPORT_SLOTS: whole(2, 1, 50).describe(
     "Exports of this process that select their rows concurrently, one organization at most half of what others leave; others wait 10 s in turns, then are refused with 503.",
@@ -148,9 +157,7 @@ export const settings = {
   REPORT_BUDGET_MS: whole(20_000, 100, 120_000).describe(
     "Milliseconds that a report may take, in statements of at most two seconds each; a longer one fails with 400 `time_range_too_wide`.",
   ),
-  MFA_MAX_AGE_MINUTES: whole(480, 1, 43_200).describe(
-    "Minutes for which a completed second factor is valid in a session.",
-  ),
+  MFA_MAX_AGE_MINUTES: mfaMaxAgeMinutes,
 };
 
 const partitions = Array.from({ length: 16 }, (_, n) => `audit_log_${String(n).padStart(2, "0")}`);

@@ -1,4 +1,4 @@
-import { baseUrls, flag, packageVersion, whole, withoutTrailing } from "@muster/kit";
+import { baseUrls, coupled, flag, mfaMaxAgeMinutes, packageVersion, whole, withoutTrailing } from "@muster/kit";
 import { encryptionSettings } from "@muster/service";
 import { z } from "zod";
 import type { LoginLimits } from "./rules/attempt-limit.ts";
@@ -72,8 +72,9 @@ export const settings = {
   FORGOT_PASSWORD_PER_ADDRESS: whole(100, 1, 1_000_000).describe(
     "Requests for a password link within an hour, from one address (IPv6: from one /64).",
   ),
-  PUBLIC_URL: publicAddress(
-    "Address at which users reach this platform; links in mails and passkeys are created for it.",
+  PUBLIC_URL: coupled(
+    publicAddress("Address at which users reach this platform; links in mails and passkeys are created for it."),
+    { shared: true },
   ),
   PUBLIC_APP_URL: publicAddress("Address at which users reach this platform when PUBLIC_URL is not set."),
   DASHBOARD_URL: publicAddress(
@@ -135,9 +136,7 @@ export const settings = {
     "Enrollments with a refused key from one address (IPv6: from one /64) per minute; more are refused with 429.",
   ),
   TENANCY_URL: baseUrls("tenancy", "creates the devices of enrolling agents"),
-  MFA_MAX_AGE_MINUTES: whole(480, 1, 43_200).describe(
-    "Minutes for which a completed second factor is valid in a session.",
-  ),
+  MFA_MAX_AGE_MINUTES: mfaMaxAgeMinutes,
   SESSION_MAX_DAYS: whole(30, 1, 365).describe("Days after sign-in at which a session ends."),
   SESSION_RETENTION_DAYS: whole(30, 1, 3_650).describe("Days for which the row of a session that has ended is kept."),
 };

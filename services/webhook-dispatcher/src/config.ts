@@ -1,4 +1,4 @@
-import { packageVersion, whole } from "@muster/kit";
+import { coupled, packageVersion, whole } from "@muster/kit";
 import { encryptionSettings } from "@muster/service";
 import { z } from "zod";
 
@@ -22,11 +22,17 @@ export const settings = {
   SENDER_CONCURRENCY: whole(256, 1, 4_096).describe(
     "Deliveries that this process sends concurrently; those without an answer for 2 s do not count, up to four times as many, of which a partner takes at most half of what others leave.",
   ),
-  ENDPOINT_SLOTS: whole(8, 1, 256).describe(
-    "Requests to one webhook in flight at once, over all senders; further deliveries stay queued.",
+  ENDPOINT_SLOTS: coupled(
+    whole(8, 2, 256).describe(
+      "Requests to one webhook in flight at once, over all senders; further deliveries stay queued.",
+    ),
+    { shared: true },
   ),
-  HOST_SLOTS: whole(256, 1, 65_536).describe(
-    "Requests of queued deliveries to one host name or address in flight at once, over all webhooks and senders; a partner takes at most half of what others leave, an organization half of its partner's part; direct ones are counted by each process separately.",
+  HOST_SLOTS: coupled(
+    whole(256, 1, 65_536).describe(
+      "Requests of queued deliveries to one host name or address in flight at once, over all webhooks and senders; a partner takes at most half of what others leave, an organization half of its partner's part; direct ones are counted by each process separately.",
+    ),
+    { shared: true },
   ),
   ORGANIZATION_SHARE_PERCENT: whole(25, 1, 100).describe(
     "Percent of SENDER_CONCURRENCY that the webhooks of one organization may take, over all senders; further deliveries stay queued.",
@@ -34,8 +40,11 @@ export const settings = {
   DELIVERY_TIMEOUT_MS: whole(30_000, 100, 40_000).describe(
     "Timeout of one request in milliseconds, including connect, headers and body.",
   ),
-  DELIVERY_LEASE_MS: whole(45_000, 1_000, 600_000).describe(
-    "Milliseconds after which a delivery is sent again when its sender stopped responding; above DELIVERY_TIMEOUT_MS.",
+  DELIVERY_LEASE_MS: coupled(
+    whole(45_000, 1_000, 600_000).describe(
+      "Milliseconds after which a delivery is sent again when its sender stopped responding.",
+    ),
+    { above: "DELIVERY_TIMEOUT_MS" },
   ),
   RETRY_JITTER_PERCENT: whole(0, 0, 20).describe("Percent of a retry's delay that is added at most, at random."),
   BREAKER_ATTEMPTS: whole(100, 1, 1_000_000).describe("Attempts within 60 s from which a webhook's breaker may open."),
@@ -54,8 +63,11 @@ export const settings = {
   FAILED_AFTER_DELIVERIES: whole(50, 1, 1_000_000).describe(
     "Failed deliveries since the last success that FAILED_AFTER_HOURS requires before a webhook is marked failed.",
   ),
-  REPLAY_WINDOW: whole(4, 1, 256).describe(
-    "Replayed deliveries of one webhook that are queued or in flight at once; below ENDPOINT_SLOTS, so that live deliveries keep slots.",
+  REPLAY_WINDOW: coupled(
+    whole(4, 1, 256).describe(
+      "Replayed deliveries of one webhook that are queued or in flight at once; live deliveries keep the other slots.",
+    ),
+    { below: "ENDPOINT_SLOTS" },
   ),
   REPLAY_INTERVAL_MS: whole(100, 5, 60_000).describe(
     "Minimum interval in milliseconds at which a replay queues further deliveries.",
