@@ -81,7 +81,7 @@ export type SsoDeps = KeyDeps & {
   system: Caller;
   sessions: SessionDeps;
   factors: FactorDeps;
-  /** Seals client secrets, round trips and providers' tokens. */
+  /** Seals client secrets, login flows and providers' tokens. */
   sealing: SecretBox;
   cookies: StateCookies;
   egress: Egress;

@@ -5,7 +5,7 @@ import { type Caller, secretBox, systemCaller, uuidv7 } from "@muster/kit";
 import { callers, until } from "@muster/testing";
 import type { Tenant } from "../rules/address-owner.ts";
 import type { ProviderRow } from "../rules/sso/provider.ts";
-import { RoundTripEnded } from "../rules/sso/reasons.ts";
+import { LoginFlowEnded } from "../rules/sso/reasons.ts";
 import { forgetDomainProofs, lockDomainOwner } from "../store/addresses.ts";
 import { mailPlace } from "../store/sealed-columns.ts";
 import type { LoginRow } from "../store/sso/logins.ts";
@@ -93,7 +93,7 @@ async function signIn(
     await letIn(deps, context, { login: { kind: "login" } as LoginRow, provider, arrival });
     return "in";
   } catch (error) {
-    if (error instanceof RoundTripEnded) return error.reason;
+    if (error instanceof LoginFlowEnded) return error.reason;
     throw error;
   }
 }

@@ -4,7 +4,7 @@ import { cookiePair } from "@muster/kit";
 export const stateCookieName = "service_sso_state";
 
 export type StateCookies = {
-  /** A whole Set-Cookie value that binds a round trip to the browser that began it. */
+  /** A whole Set-Cookie value that binds a login flow to the browser that began it. */
   set(state: string): string;
   /** A cookie that deletes it. */
   end: string;

@@ -9,7 +9,7 @@ import type { DomainRow } from "../store/sso/domains.ts";
 
 type Who = { caller: Caller; meta: RequestMeta };
 
-const signIns = counter("muster_identity_sso_logins_total", "Round trips through identity providers by outcome.", [
+const signIns = counter("muster_identity_sso_logins_total", "Login flows through identity providers by outcome.", [
   "type",
   "outcome",
   "reason",
@@ -48,8 +48,8 @@ export function recordDomain(
   );
 }
 
-/** How a round trip ended. */
-export type TripEnd = {
+/** How a login flow ended. */
+export type LoginFlowOutcome = {
   kind: "login" | "link";
   step: Step;
   reason: string | null;
@@ -58,14 +58,14 @@ export type TripEnd = {
 };
 
 /**
- * Records a round trip's outcome for the provider's administrators; a failure is audited, once per reason and minute.
+ * Records a login flow's outcome for the provider's administrators; a failure is audited, once per reason and minute.
  * Resolves to the id of the attempt.
  */
-export async function noteTripEnd(
+export async function recordLoginFlowOutcome(
   tx: Tx,
   { meta }: Pick<CallContext, "meta">,
   provider: ProviderRow,
-  { kind, step, reason, detail, email }: TripEnd,
+  { kind, step, reason, detail, email }: LoginFlowOutcome,
   now: Date,
 ): Promise<string> {
   const id = uuidv7(now.getTime());
@@ -107,7 +107,7 @@ export async function noteTripEnd(
   return id;
 }
 
-/** A round trip that ended before its provider was known. */
-export function countUnknownTrip(reason: string): void {
+/** A login flow that ended before its provider was known. */
+export function countUnknownLoginFlow(reason: string): void {
   signIns.inc({ type: "unknown", outcome: "failure", reason });
 }

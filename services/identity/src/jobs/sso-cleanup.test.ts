@@ -111,7 +111,7 @@ async function provider(
   return { id, path, entityId, read };
 }
 
-/** A round trip through a provider that began at a generation; the result reads the generation it has. */
+/** A login flow through a provider that began at a generation; the result reads the generation it has. */
 async function signInOf(providerId: string, generation: number): Promise<() => Promise<number | undefined>> {
   const hash = randomBytes(32);
   const { now } = identity.clock;

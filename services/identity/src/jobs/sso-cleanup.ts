@@ -30,7 +30,7 @@ export async function recheckDomains({ db, txt, log, now }: Deps): Promise<numbe
 }
 
 /**
- * Each minute removes expired round trips, codes and assertions, looks up the domains and metadata that are due, warns
+ * Each minute removes expired login flows, codes and assertions, looks up the domains and metadata that are due, warns
  * of expiring certificates, and lets our next keys take over.
  */
 export function startSsoCleanup(deps: Deps & Pick<SsoDeps, "sealing">): Repeating {

@@ -135,7 +135,7 @@ function noteInBackground(deps: SessionDeps, context: CallContext, principal: Pr
     const who = { caller, meta: context.meta };
     await deps.db.tx({ caller }, (tx) => noteFailedLogin(tx, who, principal, "password", deps.now()));
   };
-  // Begun once the answer is on its way.
+  // Started once the answer is on its way.
   setImmediate(() => note().catch((err: unknown) => deps.log.warn({ err, userId }, "failed sign-in not recorded")));
 }
 

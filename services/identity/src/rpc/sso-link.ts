@@ -3,7 +3,7 @@ import { AppError, type CallContext, isUuid, systemCaller } from "@muster/kit";
 import type { SsoLinkService } from "@muster/proto/muster/identity/v1/sso_link_pb";
 import { callContext } from "@muster/rpc";
 import { requireOwnFactor, signedInPerson } from "../commands/complete-factor.ts";
-import { beginRoundTrip } from "../commands/sso/begin.ts";
+import { startLoginFlow } from "../commands/sso/start-login-flow.ts";
 import type { SsoDeps } from "../deps.ts";
 import { personEvent } from "../emits/audit.ts";
 import type { PrincipalRow } from "../rules/principal.ts";
@@ -40,7 +40,7 @@ export function ssoLinkService(deps: SsoDeps): ServiceImpl<typeof SsoLinkService
       const isOption = (await optionsOf(principal)).some(({ id }) => id === providerId);
       const provider = isOption ? await readProvider(db, providerId) : null;
       if (!provider) throw providerNotFound();
-      return beginRoundTrip(deps, context, provider, { kind: "link", userId: principal.user_id, sessionId });
+      return startLoginFlow(deps, context, provider, { kind: "link", userId: principal.user_id, sessionId });
     },
 
     async removeSsoLink({ providerId }, handler) {

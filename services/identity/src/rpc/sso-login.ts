@@ -2,11 +2,11 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import { AppError, isUuid } from "@muster/kit";
 import type { SsoLoginService } from "@muster/proto/muster/identity/v1/sso_login_pb";
 import { callContext } from "@muster/rpc";
-import { beginRoundTrip } from "../commands/sso/begin.ts";
 import { exchangeCode } from "../commands/sso/exchange.ts";
-import { finishRoundTrip } from "../commands/sso/finish.ts";
+import { finishLoginFlow } from "../commands/sso/finish-login-flow.ts";
 import { receiveAssertion } from "../commands/sso/receive-assertion.ts";
 import { samlMetadata } from "../commands/sso/saml-provider.ts";
+import { startLoginFlow } from "../commands/sso/start-login-flow.ts";
 import type { SsoDeps } from "../deps.ts";
 import { domainOf } from "../rules/sso/email-domain.ts";
 import { onlyPartner } from "../store/sso/branding.ts";
@@ -15,7 +15,7 @@ import { findActiveProvider, findSignInProvider, readProvider } from "../store/s
 import { brandingMessage } from "./branding.ts";
 import { providerNotFound } from "./sso-provider.ts";
 
-/** Round trips through identity providers, for unauthenticated browsers. */
+/** Login flows through identity providers, for unauthenticated browsers. */
 export function ssoLoginService(deps: SsoDeps): ServiceImpl<typeof SsoLoginService> {
   const { db } = deps;
   return {
@@ -42,7 +42,7 @@ export function ssoLoginService(deps: SsoDeps): ServiceImpl<typeof SsoLoginServi
       if (!provider) {
         throw new AppError("sso_not_configured", "No active SSO provider for this organization");
       }
-      return beginRoundTrip(deps, callContext(handler), provider, { kind: "login", redirect });
+      return startLoginFlow(deps, callContext(handler), provider, { kind: "login", redirect });
     },
 
     receiveSamlResponse: (request, handler) => receiveAssertion(deps, callContext(handler), request),
@@ -53,7 +53,7 @@ export function ssoLoginService(deps: SsoDeps): ServiceImpl<typeof SsoLoginServi
       return { xml: await samlMetadata(deps, provider) };
     },
 
-    finishSsoLogin: (request, handler) => finishRoundTrip(deps, callContext(handler), request),
+    finishSsoLogin: (request, handler) => finishLoginFlow(deps, callContext(handler), request),
 
     exchangeSsoCode: ({ code }, handler) => exchangeCode(deps, callContext(handler), code),
 

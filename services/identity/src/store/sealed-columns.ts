@@ -88,7 +88,7 @@ export const clientSecretPlace = (providerId: string) => `sso_providers/${provid
 export const samlKeyPlace = (providerId: string) => `sso_providers/${providerId}/saml_key_sealed`;
 export const samlNextKeyPlace = (providerId: string) => `sso_providers/${providerId}/saml_next_key_sealed`;
 
-/** Where nonce and verifier of a round trip stand, or the result of an assertion. */
+/** Where nonce and verifier of a login flow stand, or the result of an assertion. */
 export const loginSecretsPlace = (stateHash: Buffer) =>
   `sso_login_sessions/${stateHash.toString("hex")}/secrets_sealed`;
 

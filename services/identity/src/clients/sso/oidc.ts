@@ -17,7 +17,7 @@ import {
 import { quoted } from "../../rules/quoted.ts";
 import type { ClaimSource } from "../../rules/sso/claims.ts";
 import type { Discovered } from "../../rules/sso/provider.ts";
-import { RoundTripEnded } from "../../rules/sso/reasons.ts";
+import { LoginFlowEnded } from "../../rules/sso/reasons.ts";
 import { reasonOf } from "./discovery.ts";
 import type { KeySets } from "./key-sets.ts";
 
@@ -75,7 +75,7 @@ export type Callback = { state: string; code: string; iss: string };
 
 /**
  * Redeems the code and verifies what came back: signature, issuer, audience, azp, expiry, nonce, the user info's
- * subject. Throws RoundTripEnded at steps `iss` and `tokens`.
+ * subject. Throws LoginFlowEnded at steps `iss` and `tokens`.
  */
 export async function redeem(
   { egress, keys }: { egress: Egress; keys: KeySets },
@@ -85,10 +85,10 @@ export async function redeem(
 ): Promise<OidcAnswer> {
   if (callback.iss !== "" && callback.iss !== provider.issuer) {
     const found = `${quoted(callback.iss)}, expected ${quoted(provider.issuer)}`;
-    throw new RoundTripEnded("iss", "token_invalid", `the callback names another issuer: ${found}`);
+    throw new LoginFlowEnded("iss", "token_invalid", `the callback names another issuer: ${found}`);
   }
   if (callback.iss === "" && provider.endpoints.sendsIss) {
-    throw new RoundTripEnded("iss", "token_invalid", "the callback names no issuer, which this provider always does");
+    throw new LoginFlowEnded("iss", "token_invalid", "the callback names no issuer, which this provider always does");
   }
   const config = configurationOf(provider);
   config[customFetch] = callbackFetch(egress, keys, provider);
@@ -120,7 +120,7 @@ export async function redeem(
       expiresInSeconds: tokens.expires_in ?? null,
     };
   } catch (cause) {
-    throw new RoundTripEnded("tokens", "token_invalid", detailOf(cause), { cause });
+    throw new LoginFlowEnded("tokens", "token_invalid", detailOf(cause), { cause });
   }
 }
 

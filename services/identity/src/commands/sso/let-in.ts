@@ -4,7 +4,7 @@ import { type CallContext, type Caller, systemCaller, uuidv7 } from "@muster/kit
 import type { SsoDeps } from "../../deps.ts";
 import { personEvent } from "../../emits/audit.ts";
 import { userChanged } from "../../emits/auth.ts";
-import { noteTripEnd } from "../../emits/sso-facts.ts";
+import { recordLoginFlowOutcome } from "../../emits/sso-facts.ts";
 import { addressRefusal, ownsFor } from "../../rules/address-owner.ts";
 import { tokenHash } from "../../rules/opaque-token.ts";
 import { hasLeft } from "../../rules/password-sign-in.ts";
@@ -12,7 +12,7 @@ import { principalCaller } from "../../rules/principal.ts";
 import type { Claimed } from "../../rules/sso/claims.ts";
 import { domainOf } from "../../rules/sso/email-domain.ts";
 import { type Place, type ProviderRow, tenantOf } from "../../rules/sso/provider.ts";
-import { RoundTripEnded } from "../../rules/sso/reasons.ts";
+import { LoginFlowEnded } from "../../rules/sso/reasons.ts";
 import { type Verdict, whoIsLetIn } from "../../rules/sso/who-is-let-in.ts";
 import { lockAddress, ownerOfAddress, storeProof } from "../../store/addresses.ts";
 import { lockAdministration } from "../../store/administration.ts";
@@ -55,7 +55,7 @@ export const placeOf = ({ partner_id, org_id }: ProviderRow): Place => ({ partne
 
 /**
  * Lets the person behind a verified answer in, in one transaction that judges the provider again: the link, an accepted
- * invitation or a new account, and the one-time code for it. Throws RoundTripEnded at step `person`.
+ * invitation or a new account, and the one-time code for it. Throws LoginFlowEnded at step `person`.
  */
 export async function letIn(deps: LetInDeps, context: CallContext, arrived: Arrived): Promise<string> {
   const who = { ...context, caller: systemCaller("identity"), actsFor: tenantOf(arrived.provider) };
@@ -81,11 +81,11 @@ type Outcome =
   | { kind: "in"; code: string }
   | { kind: "wants_account" }
   // Returned, not thrown: nothing was written, and the connection stays whole.
-  | { kind: "refused"; ended: RoundTripEnded };
+  | { kind: "refused"; ended: LoginFlowEnded };
 
-const refused = (reason: RoundTripEnded["reason"], detail: string): Outcome => ({
+const refused = (reason: LoginFlowEnded["reason"], detail: string): Outcome => ({
   kind: "refused",
-  ended: new RoundTripEnded("person", reason, detail),
+  ended: new LoginFlowEnded("person", reason, detail),
 });
 
 async function admitIn(
@@ -108,8 +108,8 @@ async function admitIn(
   if ("kind" in entered) return entered;
   const person = await readPerson(tx, entered.userId);
   // Thrown: an account may have been created in a tenant that has ended, and is rolled back with the transaction.
-  if (person?.status !== "active") throw new RoundTripEnded("person", "user_disabled", detailOf("user_disabled"));
-  if (hasLeft(person)) throw new RoundTripEnded("person", "tenant_inactive", detailOf("tenant_inactive"));
+  if (person?.status !== "active") throw new LoginFlowEnded("person", "user_disabled", detailOf("user_disabled"));
+  if (hasLeft(person)) throw new LoginFlowEnded("person", "tenant_inactive", detailOf("tenant_inactive"));
   await keepLink(deps, tx, held, arrival, entered.userId, now);
   const code = randomBytes(32).toString("base64url");
   const expiresAt = new Date(now.getTime() + codeMs);
@@ -122,7 +122,13 @@ async function admitIn(
     now,
   );
   const { email } = arrival.claimed;
-  await noteTripEnd(tx, context, held, { kind: login.kind, step: "code", reason: null, detail: null, email }, now);
+  await recordLoginFlowOutcome(
+    tx,
+    context,
+    held,
+    { kind: login.kind, step: "code", reason: null, detail: null, email },
+    now,
+  );
   return { kind: "in", code };
 }
 
@@ -174,7 +180,7 @@ async function enter(
   }
   const version = await acceptWithoutPassword(tx, address, userId, now);
   // Thrown: the claim may have been written.
-  if (version === null) throw new RoundTripEnded("person", "user_not_found", "the invitation was withdrawn");
+  if (version === null) throw new LoginFlowEnded("person", "user_not_found", "the invitation was withdrawn");
   await withdrawInvites(tx, userId);
   const caller: Caller = principalCaller(person);
   const details = { method: "sso", providerId: provider.id, emailProof: address.proof };
@@ -210,10 +216,10 @@ export async function keepLink(
     },
     now,
   );
-  if (!kept) throw new RoundTripEnded("person", "identity_in_use", "another account has this identity");
+  if (!kept) throw new LoginFlowEnded("person", "identity_in_use", "another account has this identity");
 }
 
-const details: Partial<Record<RoundTripEnded["reason"], string>> = {
+const details: Partial<Record<LoginFlowEnded["reason"], string>> = {
   link_required:
     "an account with this address exists; its owner links it from their profile, or the domain is verified",
   domain_not_verified: "the provider does not say that the address is verified, and its domain is not verified here",
@@ -225,4 +231,4 @@ const details: Partial<Record<RoundTripEnded["reason"], string>> = {
   tenant_inactive: "the organization or its partner has ended",
   default_role_invalid: "the user who saved the default role may not grant it any more; save it again",
 };
-const detailOf = (reason: RoundTripEnded["reason"]) => details[reason] ?? "";
+const detailOf = (reason: LoginFlowEnded["reason"]) => details[reason] ?? "";

@@ -1,12 +1,12 @@
 import { type CallContext, systemCaller } from "@muster/kit";
 import type { SsoDeps } from "../../deps.ts";
 import { personEvent } from "../../emits/audit.ts";
-import { noteTripEnd } from "../../emits/sso-facts.ts";
+import { recordLoginFlowOutcome } from "../../emits/sso-facts.ts";
 import { addressRefusal } from "../../rules/address-owner.ts";
 import { hasLeft } from "../../rules/password-sign-in.ts";
 import { principalCaller } from "../../rules/principal.ts";
 import { tenantOf } from "../../rules/sso/provider.ts";
-import { RoundTripEnded } from "../../rules/sso/reasons.ts";
+import { LoginFlowEnded } from "../../rules/sso/reasons.ts";
 import { readPerson } from "../../store/people.ts";
 import { lockSession } from "../../store/sessions.ts";
 import { findLinked, isLinkTaken } from "../../store/sso/identities.ts";
@@ -15,7 +15,7 @@ import { invitedAddress } from "../claim-address.ts";
 import { type Arrived, keepLink, placeOf } from "./let-in.ts";
 
 /**
- * Links the account that began the round trip, while its session lives. Throws RoundTripEnded at step `link`:
+ * Links the account that began the login flow, while its session lives. Throws LoginFlowEnded at step `link`:
  * `user_gone`, `email_mismatch`, `domain_not_allowed`, `identity_in_use`, `provider_changed`.
  */
 export async function linkAccount(
@@ -23,15 +23,15 @@ export async function linkAccount(
   context: CallContext,
   { login, provider, arrival }: Arrived,
 ): Promise<void> {
-  const ended = (reason: RoundTripEnded["reason"], detail: string) => new RoundTripEnded("link", reason, detail);
+  const ended = (reason: LoginFlowEnded["reason"], detail: string) => new LoginFlowEnded("link", reason, detail);
   const inUse = () => ended("identity_in_use", "another account has this identity");
   const outcome = await deps.db
     .tx(
       { ...context, caller: systemCaller("identity"), actsFor: tenantOf(provider) },
-      async (tx): Promise<RoundTripEnded | null> => {
+      async (tx): Promise<LoginFlowEnded | null> => {
         const now = deps.now();
         const held = await holdProvider(tx, provider, ["active", "testing"]);
-        if (!held) return ended("provider_changed", "the provider was changed during the round trip");
+        if (!held) return ended("provider_changed", "the provider was changed during the login flow");
         const session = login.session_id === null ? null : await lockSession(tx, login.session_id);
         const isAlive = session?.revoked_at === null && session.expires_at > now && session.idle_expires_at > now;
         const person = login.user_id === null ? null : await readPerson(tx, login.user_id);
@@ -50,7 +50,13 @@ export async function linkAccount(
         const details = { providerId: held.id, providerName: held.name };
         tx.emit(personEvent(who, person, { action: "sso.identity.link", details }, now));
         const { email } = arrival.claimed;
-        await noteTripEnd(tx, context, held, { kind: "link", step: "link", reason: null, detail: null, email }, now);
+        await recordLoginFlowOutcome(
+          tx,
+          context,
+          held,
+          { kind: "link", step: "link", reason: null, detail: null, email },
+          now,
+        );
         return null;
       },
     )

@@ -4,7 +4,7 @@ import type { SsoDeps } from "../../deps.ts";
 import { tokenHash } from "../../rules/opaque-token.ts";
 import type { Claimed } from "../../rules/sso/claims.ts";
 import { type ProviderRow, tenantOf } from "../../rules/sso/provider.ts";
-import { RoundTripEnded } from "../../rules/sso/reasons.ts";
+import { LoginFlowEnded } from "../../rules/sso/reasons.ts";
 import type { AssertionFacts } from "../../rules/sso/saml/assertion-fault.ts";
 import { responseLimits } from "../../rules/sso/saml/byte-limits.ts";
 import { SamlRefused, SamlStatus } from "../../rules/sso/saml/refused.ts";
@@ -12,9 +12,9 @@ import { contextSaysMfa, profileOf, samlPerson } from "../../rules/sso/saml/saml
 import { loginSecretsPlace } from "../../store/sealed-columns.ts";
 import { endUnanswered, findLogin, insertAssertion, keepAssertion, type LoginRow } from "../../store/sso/logins.ts";
 import { holdProvider, readProvider } from "../../store/sso/providers.ts";
+import { failedLoginFlow, type PartialLoginFlow, unchangedProvider, usableStatuses } from "./login-flow.ts";
 import { refreshOutOfTurn } from "./refresh-metadata.ts";
 import { samlVerification } from "./saml-provider.ts";
-import { failedTrip, type KnownTrip, unchangedProvider, usableStatuses } from "./trip-end.ts";
 
 /** The sealed result that waits for the browser with the handle. */
 export type KeptAssertion = { claimed: Claimed; mfa: boolean; profile: Record<string, unknown> };
@@ -26,7 +26,7 @@ export type Posted = { samlResponse: string; relayState: string; formBytes: numb
 const replayMs = 20 * 60_000;
 
 /**
- * Receives a provider's response that a browser posts. A cross-site POST carries no cookie of the round trip: the
+ * Receives a provider's response that a browser posts. A cross-site POST carries no cookie of the login flow: the
  * verified result is stored under a one-time handle for the callback, to which the browser is redirected with its
  * cookie. Always returns an address, whatever fails.
  */
@@ -37,14 +37,14 @@ export async function receiveAssertion(
 ): Promise<{ location: string }> {
   const { relayState } = request;
   const stateHash = tokenHash(relayState);
-  const trip: KnownTrip = { step: "consume", stateHash, login: null, provider: null, email: null };
+  const flow: PartialLoginFlow = { step: "consume", stateHash, login: null, provider: null, email: null };
   try {
-    const handle = await accepted(deps, context, trip, request);
+    const handle = await accepted(deps, context, flow, request);
     const query = new URLSearchParams({ state: relayState, saml: handle });
     return { location: `${deps.own.callbackUrl}?${query}` };
   } catch (error) {
-    if (trip.login) await endUnanswered(deps.db, stateHash, deps.now());
-    return { location: await failedTrip(deps, context, trip, error) };
+    if (flow.login) await endUnanswered(deps.db, stateHash, deps.now());
+    return { location: await failedLoginFlow(deps, context, flow, error) };
   }
 }
 
@@ -52,18 +52,18 @@ export async function receiveAssertion(
 const maxTries = 3;
 
 /** Verifies the response and stores its content, once more when the provider's certificates are others by then. */
-async function accepted(deps: SsoDeps, context: CallContext, trip: KnownTrip, request: Posted): Promise<string> {
+async function accepted(deps: SsoDeps, context: CallContext, flow: PartialLoginFlow, request: Posted): Promise<string> {
   for (let tried = 1; ; tried++) {
-    trip.step = "consume";
-    const login = await livingLogin(deps, trip.stateHash, request.relayState);
-    trip.login = login;
+    flow.step = "consume";
+    const login = await pendingLogin(deps, flow.stateHash, request.relayState);
+    flow.login = login;
     const provider = await unchangedProvider(deps, login);
-    trip.provider = provider;
-    trip.step = "assertion";
+    flow.provider = provider;
+    flow.step = "assertion";
     requireWhole(request);
     try {
       const facts = await factsOf(deps, context, provider, login, request.samlResponse);
-      return await keep(deps, context, trip.stateHash, login, provider, facts);
+      return await keep(deps, context, flow.stateHash, login, provider, facts);
     } catch (error) {
       if (tried === maxTries || !(await isRenewed(deps, provider, error))) throw error;
     }
@@ -76,19 +76,19 @@ async function accepted(deps: SsoDeps, context: CallContext, trip: KnownTrip, re
  */
 async function isRenewed(deps: SsoDeps, provider: ProviderRow, error: unknown): Promise<boolean> {
   if (isUnknownKey(error)) await refreshOutOfTurn(deps, provider);
-  else if (!(error instanceof RoundTripEnded && error.reason === "provider_changed")) return false;
+  else if (!(error instanceof LoginFlowEnded && error.reason === "provider_changed")) return false;
   return (await readProvider(deps.db, provider.id))?.generation !== provider.generation;
 }
 
 const isUnknownKey = (error: unknown) =>
-  error instanceof RoundTripEnded && error.cause instanceof SamlRefused && error.cause.isUnknownKey;
+  error instanceof LoginFlowEnded && error.cause instanceof SamlRefused && error.cause.isUnknownKey;
 
-/** A round trip that waits for an answer: before that nothing that came is looked at. */
-async function livingLogin({ db, now }: SsoDeps, stateHash: Buffer, state: string): Promise<LoginRow> {
+/** A login flow that waits for an answer: before that nothing that came is looked at. */
+async function pendingLogin({ db, now }: SsoDeps, stateHash: Buffer, state: string): Promise<LoginRow> {
   const login = state === "" || state.length > 64 ? null : await findLogin(db, stateHash);
-  if (!login) throw new RoundTripEnded("consume", "invalid_callback", "the answer belongs to no sign-in");
+  if (!login) throw new LoginFlowEnded("consume", "invalid_callback", "the answer belongs to no sign-in");
   if (login.consumed_at !== null || login.handle_hash !== null || login.expires_at <= now()) {
-    throw new RoundTripEnded(
+    throw new LoginFlowEnded(
       "consume",
       "session_expired",
       "the sign-in took longer than 10 minutes, or was answered before",
@@ -100,7 +100,7 @@ async function livingLogin({ db, now }: SsoDeps, stateHash: Buffer, state: strin
 function requireWhole({ formBytes, formLimitBytes }: Posted): void {
   if (formBytes === 0) return;
   const limits = `at most ${formLimitBytes} are accepted, for a response of at most ${responseLimits.bytes}`;
-  throw new RoundTripEnded("assertion", "assertion_invalid", `the posted form has ${formBytes} bytes, ${limits}`);
+  throw new LoginFlowEnded("assertion", "assertion_invalid", `the posted form has ${formBytes} bytes, ${limits}`);
 }
 
 async function factsOf(
@@ -111,20 +111,20 @@ async function factsOf(
   samlResponse: string,
 ): Promise<AssertionFacts> {
   if (provider.type !== "saml" || login.request_id === null) {
-    throw new RoundTripEnded("assertion", "invalid_callback", "the provider does not sign in by SAML");
+    throw new LoginFlowEnded("assertion", "invalid_callback", "the provider does not sign in by SAML");
   }
   const network = clientNetwork(context.meta.clientAddress);
   try {
     const verification = samlVerification(deps, provider, login.request_id, deps.now());
     return await deps.responses.verify(samlResponse, verification, network);
   } catch (error) {
-    if (error instanceof SamlStatus) throw new RoundTripEnded("idp_error", "idp_error", error.status, { cause: error });
+    if (error instanceof SamlStatus) throw new LoginFlowEnded("idp_error", "idp_error", error.status, { cause: error });
     if (!(error instanceof SamlRefused)) throw error;
-    throw new RoundTripEnded("assertion", "assertion_invalid", error.detail, { cause: error });
+    throw new LoginFlowEnded("assertion", "assertion_invalid", error.detail, { cause: error });
   }
 }
 
-/** Seals the assertion's content into its round trip, once, and returns the handle that opens it. */
+/** Seals the assertion's content into its login flow, once, and returns the handle that opens it. */
 async function keep(
   deps: SsoDeps,
   context: CallContext,
@@ -140,11 +140,11 @@ async function keep(
   };
   const sealed = deps.sealing.seal(Buffer.from(JSON.stringify(kept)), loginSecretsPlace(stateHash));
   const handle = randomBytes(32).toString("base64url");
-  const refused = (detail: string) => new RoundTripEnded("assertion", "assertion_invalid", detail);
+  const refused = (detail: string) => new LoginFlowEnded("assertion", "assertion_invalid", detail);
   await deps.db.tx({ ...context, caller: systemCaller("identity"), actsFor: tenantOf(provider) }, async (tx) => {
     const at = deps.now();
     if (!(await holdProvider(tx, provider, usableStatuses(login.kind)))) {
-      throw new RoundTripEnded("generation", "provider_changed", "the provider was changed during the sign-in");
+      throw new LoginFlowEnded("generation", "provider_changed", "the provider was changed during the sign-in");
     }
     const hash = createHash("sha256").update(facts.id).digest();
     if (!(await insertAssertion(tx, provider.id, hash, new Date(at.getTime() + replayMs)))) {

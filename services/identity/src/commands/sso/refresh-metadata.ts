@@ -5,7 +5,7 @@ import type { SsoDeps } from "../../deps.ts";
 import { recordProvider } from "../../emits/sso-facts.ts";
 import type { ProviderRow, StoredCertificate } from "../../rules/sso/provider.ts";
 import { daysLeft, overlapped, warningAt } from "../../rules/sso/saml/certificate-overlap.ts";
-import { carryTrips } from "../../store/sso/logins.ts";
+import { continueLoginFlows } from "../../store/sso/logins.ts";
 import { expiringProviders, noteMetadata, noteWarning, staleMetadata } from "../../store/sso/saml-upkeep.ts";
 import { metadataIn } from "./prepare-saml.ts";
 
@@ -68,7 +68,7 @@ async function refreshOne(deps: Deps, row: ProviderRow): Promise<void> {
 
 /**
  * Stores what the metadata names now, audits changed certificates and returns them; null when the provider changed
- * meanwhile, and nothing is written. New certificates let round trips in flight go on; the end of one ends them.
+ * meanwhile, and nothing is written. New certificates let login flows in flight go on; the end of one ends them.
  */
 export function storeMetadata(
   { db, now }: Pick<Deps, "db" | "now">,
@@ -84,7 +84,7 @@ export function storeMetadata(
     const isNoted = await noteMetadata(tx, row, { found: { certificates, omitted }, error: null, isChanged }, at);
     if (!isNoted) return null;
     if (!isChanged) return certificates;
-    if (before.every((fingerprint) => after.includes(fingerprint))) await carryTrips(tx, row);
+    if (before.every((fingerprint) => after.includes(fingerprint))) await continueLoginFlows(tx, row);
     const changes = { before: { samlCertificates: before }, after: { samlCertificates: after } };
     recordProvider(tx, who, row, "sso.provider.update", { changedFields: ["samlCertificates"], changes }, at);
     return certificates;

@@ -4,7 +4,7 @@ import type { SsoDeps } from "../../deps.ts";
 import { recordProvider } from "../../emits/sso-facts.ts";
 import type { ProviderRow } from "../../rules/sso/provider.ts";
 import { samlKeyPlace, samlNextKeyPlace } from "../../store/sealed-columns.ts";
-import { carryTrips } from "../../store/sso/logins.ts";
+import { continueLoginFlows } from "../../store/sso/logins.ts";
 import { dueKeys, lockDueKey, moveNextKey, offerKey, replaceKey } from "../../store/sso/saml-keys.ts";
 
 const dayMs = 86_400_000;
@@ -58,7 +58,7 @@ export async function endKeyOverlaps(deps: Pick<SsoDeps, "db" | "sealing" | "now
       const row = await lockDueKey(tx, id, at);
       if (row === null) return;
       await takeOver(deps, tx, row, at);
-      await carryTrips(tx, row);
+      await continueLoginFlows(tx, row);
       recordProvider(tx, who, row, "sso.provider.keys.rotate", { overlapDays: 0 }, at);
     });
   }

@@ -87,5 +87,5 @@ export type Place = { partnerId: string; orgId: string | null };
 /** Addresses of ours that are registered at identity providers. */
 export type OwnAddresses = { callbackUrl: string; acsUrl: string; samlMetadataUrl(providerId: string): string };
 
-/** The tenant as which a round trip through a provider takes its turn at the database's connections. */
+/** The tenant as which a login flow through a provider takes its turn at the database's connections. */
 export const tenantOf = ({ partner_id, org_id }: Pick<ProviderRow, "partner_id" | "org_id">) => org_id ?? partner_id;

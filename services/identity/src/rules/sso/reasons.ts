@@ -1,4 +1,4 @@
-/** Why a round trip ended without a session: shown in the address of the sign-in page. Closed. */
+/** Why a login flow ended without a session: shown in the address of the sign-in page. Closed. */
 export const failureReasons = [
   "invalid_callback",
   "session_expired",
@@ -26,7 +26,7 @@ export type FailureReason = (typeof failureReasons)[number];
 export const linkReasons = ["email_mismatch", "identity_in_use", "user_gone"] as const;
 export type LinkReason = (typeof linkReasons)[number];
 
-/** The checks of a round trip in their order; an attempt names the last that was made. */
+/** The checks of a login flow in their order; an attempt names the last that was made. */
 export const steps = [
   "login",
   "cookie",
@@ -45,15 +45,15 @@ export const steps = [
 ] as const;
 export type Step = (typeof steps)[number];
 
-/** A check ended the round trip; `detail` is for the provider's administrators, never a token, code or assertion. */
-export class RoundTripEnded extends Error {
+/** A check ended the login flow; `detail` is for the provider's administrators, never a token, code or assertion. */
+export class LoginFlowEnded extends Error {
   readonly step: Step;
   readonly reason: FailureReason | LinkReason;
   readonly detail: string;
 
   constructor(step: Step, reason: FailureReason | LinkReason, detail: string, options: { cause?: unknown } = {}) {
     super(`${step}: ${reason}`, options);
-    this.name = "RoundTripEnded";
+    this.name = "LoginFlowEnded";
     this.step = step;
     this.reason = reason;
     this.detail = detail;

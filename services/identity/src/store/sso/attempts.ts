@@ -23,7 +23,7 @@ export type AttemptRow = {
 /** Kept of each provider. */
 const kept = 50;
 
-/** Notes how a round trip ended; of each provider the newest 50 stay. */
+/** Notes how a login flow ended; of each provider the newest 50 stay. */
 export async function insertAttempt(tx: Tx, a: AttemptRow): Promise<void> {
   await tx.execute(sql`
     INSERT INTO sso_attempts (id, provider_id, partner_id, org_id, kind, outcome, step, reason, detail, email, address,

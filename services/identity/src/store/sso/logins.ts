@@ -21,10 +21,10 @@ const system = { caller: systemCaller("identity") };
 const columns = sql`provider_id, generation, kind, user_id, session_id, redirect_url, request_id, secrets_sealed,
   handle_hash, expires_at, consumed_at`;
 
-/** Round trips under way at a provider, at most. */
+/** Login flows under way at a provider, at most. */
 export const maxUnderWay = 1_000;
 
-/** Stores a new round trip; false when too many of the provider are in flight. */
+/** Stores a new login flow; false when too many of the provider are in flight. */
 export async function insertLogin(db: Database, login: NewLogin, now: Date, expiresAt: Date): Promise<boolean> {
   const inserted = await db.inOneBatch(system, (tx) =>
     tx.execute(sql`
@@ -39,7 +39,7 @@ export async function insertLogin(db: Database, login: NewLogin, now: Date, expi
   return inserted === 1;
 }
 
-/** A round trip by its state, used up or not. */
+/** A login flow by its state, used up or not. */
 export async function findLogin(db: Database, stateHash: Buffer): Promise<LoginRow | null> {
   const [row] = await db.read<LoginRow>(
     system,
@@ -49,7 +49,7 @@ export async function findLogin(db: Database, stateHash: Buffer): Promise<LoginR
 }
 
 /**
- * Consumes a round trip, in a separate transaction: it cannot be used again, whatever follows. Null when it is not
+ * Consumes a login flow, in a separate transaction: it cannot be used again, whatever follows. Null when it is not
  * alive.
  */
 export async function consumeLogin(db: Database, stateHash: Buffer, now: Date): Promise<LoginRow | null> {
@@ -68,7 +68,7 @@ export async function consumeLogin(db: Database, stateHash: Buffer, now: Date): 
 }
 
 /**
- * Stores the result of an assertion for the browser with the handle; false when a response already arrived, or the trip
+ * Stores the result of an assertion for the browser with the handle; false when a response already arrived, or the flow
  * has ended.
  */
 export async function keepAssertion(
@@ -83,7 +83,7 @@ export async function keepAssertion(
   return kept === 1;
 }
 
-/** Ends a round trip whose response was refused; one that has an accepted response continues. */
+/** Ends a login flow whose response was refused; one that has an accepted response continues. */
 export async function endUnanswered(db: Database, stateHash: Buffer, now: Date): Promise<void> {
   await db.inOneBatch(system, (tx) =>
     tx.execute(sql`
@@ -93,10 +93,13 @@ export async function endUnanswered(db: Database, stateHash: Buffer, now: Date):
 }
 
 /**
- * Lets the round trips of a provider go on after a change that none of them depends on, which has moved its generation
+ * Lets the login flows of a provider go on after a change that none of them depends on, which has moved its generation
  * from this one to the next. As the system alone.
  */
-export async function carryTrips(tx: Tx, { id, generation }: { id: string; generation: number }): Promise<void> {
+export async function continueLoginFlows(
+  tx: Tx,
+  { id, generation }: { id: string; generation: number },
+): Promise<void> {
   const next = generation + 1;
   await Promise.all([
     tx.execute(sql`
@@ -133,7 +136,7 @@ export async function consumeCode(db: Database, hash: Buffer, now: Date): Promis
   return row && row.expires_at > now ? row : null;
 }
 
-/** Removes expired rows: round trips an hour later, codes and assertions at once; returns their number. */
+/** Removes expired rows: login flows an hour later, codes and assertions at once; returns their number. */
 export function removeEnded(db: Database, now: Date): Promise<number> {
   const anHourAgo = new Date(now.getTime() - 3_600_000);
   return db.tx(system, async (tx) => {

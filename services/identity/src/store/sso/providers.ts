@@ -173,7 +173,7 @@ export async function hasSamlProvider(db: Database): Promise<boolean> {
   return (await db.read(system, sql`SELECT FROM sso_providers t WHERE t.type = 'saml' LIMIT 1`)).length > 0;
 }
 
-/** A provider whatever its state, for round trips under way. */
+/** A provider whatever its state, for login flows under way. */
 export async function readProvider(db: Database, id: string): Promise<ProviderRow | null> {
   const [row] = await db.read<ProviderRow>(
     system,

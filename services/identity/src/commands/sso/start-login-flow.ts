@@ -12,32 +12,32 @@ import { insertLogin } from "../../store/sso/logins.ts";
 import { incomplete } from "./prepare-provider.ts";
 import { samlRequest } from "./saml-provider.ts";
 
-/** Life of a round trip. */
-export const roundTripMs = 10 * 60_000;
+/** Life of a login flow, in milliseconds. */
+export const loginFlowMs = 10 * 60_000;
 
-export type Begun = { location: string; setCookie: string };
+export type StartedLoginFlow = { location: string; setCookie: string };
 
-/** Owner of the round trip: none for a sign-in, or the user who links an account. */
-export type TripOwner = { kind: "login"; redirect: string } | { kind: "link"; userId: string; sessionId: string };
+/** Owner of the login flow: none for a sign-in, or the user who links an account. */
+export type LoginFlowOwner = { kind: "login"; redirect: string } | { kind: "link"; userId: string; sessionId: string };
 
 /**
- * Starts a round trip: returns the redirect URL and the cookie that binds the browser. The provider's addresses are
+ * Starts a login flow: returns the redirect URL and the cookie that binds the browser. The provider's addresses are
  * checked again. Throws `sso_incomplete_provider`, `sso_discovery_failed`, and `rate_limited` beyond a thousand in
  * flight.
  */
-export async function beginRoundTrip(
+export async function startLoginFlow(
   deps: SsoDeps,
   _context: CallContext,
   provider: ProviderRow,
-  owner: TripOwner,
-): Promise<Begun> {
+  owner: LoginFlowOwner,
+): Promise<StartedLoginFlow> {
   const now = deps.now();
   const missing = missingOf(provider, now);
   if (missing.length > 0) throw incomplete(missing);
   const state = randomBytes(32).toString("base64url");
   const stateHash = tokenHash(state);
   const { url, requestId, secrets } = await requestTo(deps, provider, state);
-  const begun = await insertLogin(
+  const isStored = await insertLogin(
     deps.db,
     {
       state_hash: stateHash,
@@ -51,9 +51,9 @@ export async function beginRoundTrip(
       secrets_sealed: secrets && deps.sealing.seal(Buffer.from(JSON.stringify(secrets)), loginSecretsPlace(stateHash)),
     },
     now,
-    new Date(now.getTime() + roundTripMs),
+    new Date(now.getTime() + loginFlowMs),
   );
-  if (!begun) throw new AppError("rate_limited", "Too many sign-ins are under way", { retryAfterSeconds: 60 });
+  if (!isStored) throw new AppError("rate_limited", "Too many sign-ins are under way", { retryAfterSeconds: 60 });
   return { location: url, setCookie: deps.cookies.set(state) };
 }
 

@@ -9,17 +9,17 @@ import { emailFault, oidcPerson } from "../../rules/sso/claims.ts";
 import { isAllowedDomain } from "../../rules/sso/email-domain.ts";
 import { defaultMapping } from "../../rules/sso/presets.ts";
 import type { ProviderRow } from "../../rules/sso/provider.ts";
-import { failureReasons, linkReasons, RoundTripEnded, type Step } from "../../rules/sso/reasons.ts";
+import { failureReasons, LoginFlowEnded, linkReasons, type Step } from "../../rules/sso/reasons.ts";
 import { loginSecretsPlace } from "../../store/sealed-columns.ts";
 import { consumeLogin, type LoginRow } from "../../store/sso/logins.ts";
-import { oidcProviderOf } from "./begin.ts";
 import { type Arrival, letIn } from "./let-in.ts";
 import { linkAccount } from "./link-account.ts";
+import { failedLoginFlow, unchangedProvider } from "./login-flow.ts";
 import type { KeptAssertion } from "./receive-assertion.ts";
-import { failedTrip, unchangedProvider } from "./trip-end.ts";
+import { oidcProviderOf } from "./start-login-flow.ts";
 
 /** What the steps of one callback find out, each from those before. */
-type Trip = {
+type LoginFlow = {
   request: FinishSsoLoginRequest;
   step: Step;
   stateHash: Buffer;
@@ -29,9 +29,9 @@ type Trip = {
   location: string | null;
 };
 
-type StepFunction = (deps: SsoDeps, context: CallContext, trip: Trip) => Promise<void> | void;
+type StepFunction = (deps: SsoDeps, context: CallContext, flow: LoginFlow) => Promise<void> | void;
 
-/** The checks of a callback (docs/sso.md#the-callback), in their order; each may end it by throwing RoundTripEnded. */
+/** The checks of a callback (docs/sso.md#the-callback), in their order; each may end it by throwing LoginFlowEnded. */
 const callbackSteps: readonly (readonly [Step, StepFunction])[] = [
   ["cookie", checkCookie],
   ["consume", consume],
@@ -45,83 +45,91 @@ const callbackSteps: readonly (readonly [Step, StepFunction])[] = [
 ];
 
 /** Handles an identity provider's redirect back: always returns an address of the app, whatever fails. */
-export async function finishRoundTrip(
+export async function finishLoginFlow(
   deps: SsoDeps,
   context: CallContext,
   request: FinishSsoLoginRequest,
 ): Promise<{ location: string; setCookie: string }> {
   const stateHash = tokenHash(request.state);
-  const trip: Trip = { request, step: "cookie", stateHash, login: null, provider: null, arrival: null, location: null };
+  const flow: LoginFlow = {
+    request,
+    step: "cookie",
+    stateHash,
+    login: null,
+    provider: null,
+    arrival: null,
+    location: null,
+  };
   try {
     for (const [step, run] of callbackSteps) {
-      trip.step = step;
-      await run(deps, context, trip);
+      flow.step = step;
+      await run(deps, context, flow);
     }
-    return { location: trip.location ?? deps.appUrl, setCookie: deps.cookies.end };
+    return { location: flow.location ?? deps.appUrl, setCookie: deps.cookies.end };
   } catch (error) {
-    const known = { ...trip, email: trip.arrival?.claimed.email ?? null };
-    return { location: await failedTrip(deps, context, known, error), setCookie: deps.cookies.end };
+    const known = { ...flow, email: flow.arrival?.claimed.email ?? null };
+    return { location: await failedLoginFlow(deps, context, known, error), setCookie: deps.cookies.end };
   }
 }
 
-function checkCookie({ cookies }: SsoDeps, _context: CallContext, { request }: Trip): void {
+function checkCookie({ cookies }: SsoDeps, _context: CallContext, { request }: LoginFlow): void {
   if (request.state === "" || request.state.length > 64 || !cookies.matches(request.cookie, request.state)) {
-    throw new RoundTripEnded("cookie", "invalid_callback", "the browser is not the one that began this sign-in");
+    throw new LoginFlowEnded("cookie", "invalid_callback", "the browser is not the one that began this sign-in");
   }
 }
 
-async function consume({ db, now }: SsoDeps, _context: CallContext, trip: Trip): Promise<void> {
-  trip.login = await consumeLogin(db, trip.stateHash, now());
-  if (trip.login) return;
-  throw new RoundTripEnded("consume", "session_expired", "the sign-in took longer than 10 minutes, or was used before");
+async function consume({ db, now }: SsoDeps, _context: CallContext, flow: LoginFlow): Promise<void> {
+  flow.login = await consumeLogin(db, flow.stateHash, now());
+  if (flow.login) return;
+  throw new LoginFlowEnded("consume", "session_expired", "the sign-in took longer than 10 minutes, or was used before");
 }
 
-async function checkGeneration(deps: SsoDeps, _context: CallContext, trip: Trip): Promise<void> {
-  trip.provider = await unchangedProvider(deps, trip.login as LoginRow);
+async function checkGeneration(deps: SsoDeps, _context: CallContext, flow: LoginFlow): Promise<void> {
+  flow.provider = await unchangedProvider(deps, flow.login as LoginRow);
 }
 
-function checkProviderError(_deps: SsoDeps, _context: CallContext, { request, provider }: Trip): void {
+function checkProviderError(_deps: SsoDeps, _context: CallContext, { request, provider }: LoginFlow): void {
   // A SAML provider's own error was judged when its answer came.
   if (provider?.type === "saml") return;
   if (request.error !== "") {
     const told = [request.error, request.errorDescription].filter((each) => each !== "").join(": ");
-    throw new RoundTripEnded("idp_error", "idp_error", told.slice(0, 1_000));
+    throw new LoginFlowEnded("idp_error", "idp_error", told.slice(0, 1_000));
   }
-  if (request.code === "") throw new RoundTripEnded("idp_error", "invalid_callback", "the callback has no code");
+  if (request.code === "") throw new LoginFlowEnded("idp_error", "invalid_callback", "the callback has no code");
 }
 
-async function readAnswer(deps: SsoDeps, context: CallContext, trip: Trip): Promise<void> {
-  const provider = trip.provider as ProviderRow;
+async function readAnswer(deps: SsoDeps, context: CallContext, flow: LoginFlow): Promise<void> {
+  const provider = flow.provider as ProviderRow;
   if (provider.type === "saml") {
-    trip.step = "assertion";
-    trip.arrival = keptArrival(deps, trip);
+    flow.step = "assertion";
+    flow.arrival = keptArrival(deps, flow);
     return;
   }
-  await redeemCode(deps, context, trip);
+  await redeemCode(deps, context, flow);
 }
 
 /** The assertion that was verified when it was posted, for the browser that has its handle. */
-function keptArrival({ sealing }: SsoDeps, { request, login, stateHash }: Trip): Arrival {
+function keptArrival({ sealing }: SsoDeps, { request, login, stateHash }: LoginFlow): Arrival {
   const { secrets_sealed: sealed, handle_hash: handleHash } = login as LoginRow;
   if (sealed === null || handleHash === null || !timingSafeEqual(handleHash, tokenHash(request.saml))) {
-    throw new RoundTripEnded("assertion", "invalid_callback", "the callback brings no answer of the provider");
+    throw new LoginFlowEnded("assertion", "invalid_callback", "the callback brings no answer of the provider");
   }
   const kept = JSON.parse(sealing.open(sealed, loginSecretsPlace(stateHash)).toString()) as KeptAssertion;
   return { ...kept, tokens: { access: null, refresh: null, expiresInSeconds: null } };
 }
 
-async function redeemCode(deps: SsoDeps, _context: CallContext, trip: Trip): Promise<void> {
-  const provider = trip.provider as ProviderRow;
-  const { secrets_sealed: sealed } = trip.login as LoginRow;
-  if (sealed === null) throw new RoundTripEnded("tokens", "session_expired", "the sign-in was used before");
-  const secrets = JSON.parse(deps.sealing.open(sealed, loginSecretsPlace(trip.stateHash)).toString()) as OidcSecrets;
-  const { state, code, iss } = trip.request;
+async function redeemCode(deps: SsoDeps, _context: CallContext, flow: LoginFlow): Promise<void> {
+  const provider = flow.provider as ProviderRow;
+  const { secrets_sealed: sealed } = flow.login as LoginRow;
+  if (sealed === null) throw new LoginFlowEnded("tokens", "session_expired", "the sign-in was used before");
+  const secrets = JSON.parse(deps.sealing.open(sealed, loginSecretsPlace(flow.stateHash)).toString()) as OidcSecrets;
+  const { state, code, iss } = flow.request;
   const ready = oidcProviderOf(deps, provider);
   const { redeem } = await import("../../clients/sso/oidc.ts");
   const answer = await redeem(deps, ready, { state, code, iss }, { redirectUri: deps.own.callbackUrl, secrets });
   const mapping = provider.attribute_mapping ?? defaultMapping.oidc;
   const [idToken = {}] = answer.sources;
-  trip.arrival = {
+  flow.arrival = {
     claimed: oidcPerson(answer.sub, answer.sources, mapping),
     mfa: provider.trust_idp_mfa && saysMfa(idToken.amr),
     profile: Object.assign({}, ...[...answer.sources].reverse()),
@@ -129,37 +137,37 @@ async function redeemCode(deps: SsoDeps, _context: CallContext, trip: Trip): Pro
   };
 }
 
-function checkClaims(_deps: SsoDeps, _context: CallContext, { arrival, provider }: Trip): void {
+function checkClaims(_deps: SsoDeps, _context: CallContext, { arrival, provider }: LoginFlow): void {
   if (arrival?.claimed.email) return;
   const { email } = provider?.attribute_mapping ?? defaultMapping.oidc;
   const detail =
     provider?.type === "saml"
       ? "no attribute holds an e-mail address, and the NameID is none"
       : emailFault(email, arrival?.profile[email]);
-  throw new RoundTripEnded("claims", "email_missing", detail);
+  throw new LoginFlowEnded("claims", "email_missing", detail);
 }
 
-function checkEmailVerified(_deps: SsoDeps, _context: CallContext, { arrival }: Trip): void {
+function checkEmailVerified(_deps: SsoDeps, _context: CallContext, { arrival }: LoginFlow): void {
   if (arrival?.claimed.emailVerified !== false) return;
-  throw new RoundTripEnded("email_verified", "email_unverified", "the provider says that the address is not verified");
+  throw new LoginFlowEnded("email_verified", "email_unverified", "the provider says that the address is not verified");
 }
 
-function checkDomains(_deps: SsoDeps, _context: CallContext, { arrival, provider }: Trip): void {
+function checkDomains(_deps: SsoDeps, _context: CallContext, { arrival, provider }: LoginFlow): void {
   if (isAllowedDomain(arrival?.claimed.email ?? "", provider?.allowed_domains ?? [])) return;
-  throw new RoundTripEnded("allowed_domains", "domain_not_allowed", "the address is of none of the allowed domains");
+  throw new LoginFlowEnded("allowed_domains", "domain_not_allowed", "the address is of none of the allowed domains");
 }
 
-async function admit(deps: SsoDeps, context: CallContext, trip: Trip): Promise<void> {
-  const login = trip.login as LoginRow;
-  const provider = trip.provider as ProviderRow;
-  const arrival = trip.arrival as Arrival;
+async function admit(deps: SsoDeps, context: CallContext, flow: LoginFlow): Promise<void> {
+  const login = flow.login as LoginRow;
+  const provider = flow.provider as ProviderRow;
+  const arrival = flow.arrival as Arrival;
   if (login.kind === "link") {
     await linkAccount(deps, context, { login, provider, arrival });
-    trip.location = `${deps.appUrl}/profile?ssoLinked=1`;
+    flow.location = `${deps.appUrl}/profile?ssoLinked=1`;
     return;
   }
   const code = await letIn(deps, context, { login, provider, arrival });
-  trip.location = `${deps.appUrl}${login.redirect_url}#ssoCode=${code}`;
+  flow.location = `${deps.appUrl}${login.redirect_url}#ssoCode=${code}`;
 }
 
 /** Every reason that an address of the app can name. */
