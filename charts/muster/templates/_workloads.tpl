@@ -16,7 +16,7 @@ gateway:
   bus: true
   secrets: [CALLER_PRIVATE_KEYS, NATS_NKEY_SEED]
   young: 16
-  # Request bodies (BODIES_MAX_BYTES).
+  # Request bodies (BODY_BYTES_MAX).
   native: 128
   # Its replies close their connections for DRAIN_DELAY_MS, so that clients do not send on one that is being closed.
   env: { DRAIN_DELAY_MS: "3000", DRAIN_GRACE_MS: "10000", CHANNEL_RECONNECT_SPREAD_MS: "60000" }

@@ -35,15 +35,15 @@ export function createLimits(config: Config, rates: RateLimiter): Limits {
     lagMaxMs: config.EVENT_LOOP_LAG_MAX_MS,
   });
   const bodies = createBodies({
-    max: config.BODIES_MAX,
-    bytesMax: config.BODIES_MAX_BYTES,
+    max: config.BODY_CONCURRENCY,
+    bytesMax: config.BODY_BYTES_MAX,
     ownerPercent: config.IN_FLIGHT_ORGANIZATION_PERCENT,
     graceMs: config.BODY_GRACE_MS,
     minBytesPerSecond: config.BODY_MIN_BYTES_PER_SECOND,
   });
   const pacer = createPacer({
-    perSecond: config.SIGN_INS_BEGUN_PER_SECOND,
-    waitingMax: config.SIGN_INS_WAITING_MAX,
+    perSecond: config.SIGN_INS_STARTED_PER_SECOND,
+    waitingMax: config.SIGN_INS_QUEUED_MAX,
   });
   const agentRates = createAgentRates({
     rates,
@@ -53,7 +53,7 @@ export function createLimits(config: Config, rates: RateLimiter): Limits {
   });
   const addressRates = createAddressRates({
     perMinute: { sso: config.SSO_REQUESTS_PER_MINUTE },
-    max: config.ADDRESSES_REMEMBERED_MAX,
+    max: config.ADDRESSES_COUNTED_MAX,
   });
   const lag = watchLoopLag((p99Ms) => shedder.observeLag(p99Ms));
   return { shedder, bodies, pacer, agentRates, addressRates, stop: lag.stop };

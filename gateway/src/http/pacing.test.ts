@@ -133,7 +133,7 @@ describe("a gateway with many concurrent sign-ins", () => {
   };
 
   it("continues to serve other requests, and answers all sign-ins", () =>
-    withGateway({ SIGN_INS_BEGUN_PER_SECOND: "20" }, async (port) => {
+    withGateway({ SIGN_INS_STARTED_PER_SECOND: "20" }, async (port) => {
       const { secret } = services.newKey();
       const replies = Array.from({ length: 20 }, () => rawRequest(port, lines, body));
       await until("the first sign-in to arrive", async () => arrived > 0);
@@ -145,7 +145,7 @@ describe("a gateway with many concurrent sign-ins", () => {
     }));
 
   it("refuses sign-ins beyond the maximum at once with 503 and Retry-After", () =>
-    withGateway({ SIGN_INS_BEGUN_PER_SECOND: "1", SIGN_INS_WAITING_MAX: "2" }, async (port) => {
+    withGateway({ SIGN_INS_STARTED_PER_SECOND: "1", SIGN_INS_QUEUED_MAX: "2" }, async (port) => {
       const replies = await Promise.all(Array.from({ length: 10 }, () => rawRequest(port, lines, body)));
       const refused = replies.filter(({ status }) => status === 503);
       expect(refused.length).toBeGreaterThan(0);
@@ -156,7 +156,7 @@ describe("a gateway with many concurrent sign-ins", () => {
     }));
 
   it("starts no request whose client has disconnected", () =>
-    withGateway({ SIGN_INS_BEGUN_PER_SECOND: "2" }, async (port) => {
+    withGateway({ SIGN_INS_STARTED_PER_SECOND: "2" }, async (port) => {
       expect((await rawRequest(port, lines, body)).status).toBe(200);
       const sockets = await Promise.all(Array.from({ length: 6 }, () => openSocket(port)));
       for (const socket of sockets) socket.write(`${lines.join("\r\n")}\r\n\r\n${body}`);

@@ -31,7 +31,7 @@ beforeAll(async () => {
       IN_FLIGHT_MAX_INTERACTIVE: "8",
       IN_FLIGHT_MAX_ENROLLMENT: "4",
       IN_FLIGHT_ANONYMOUS_PERCENT: "25",
-      BODIES_MAX: "80",
+      BODY_CONCURRENCY: "80",
       BODY_GRACE_MS: "1500",
       CONNECTIONS_MAX: "200",
       TRUST_PROXY_HEADERS: "true",

@@ -32,7 +32,7 @@ export async function startTestGateway(
     SESSION_CACHE_MAX: "1000",
     KEY_CACHE_MAX: "1000",
     AGENT_CACHE_MAX: "1000",
-    ADDRESSES_REMEMBERED_MAX: "1000",
+    ADDRESSES_COUNTED_MAX: "1000",
     ...options.env,
   };
   const readiness = { state: "ready" };
