@@ -33,7 +33,7 @@ const settings = (partition: number, o: Partial<ConsumeOptions> = {}): ConsumeOp
   batchMax: 10,
   batchBytes: 100_000,
   maxDeliver: 3,
-  onPoison: async () => {},
+  onDeadLetter: async () => {},
   ...o,
 });
 const message = (partition: number, text: string, service = "identity") => ({
@@ -170,9 +170,9 @@ describe("consuming", () => {
     await publish("a", "bad", "b", "c");
     const done: string[] = [];
     const poison: { text: string; reason: string; deliveries: number }[] = [];
-    const onPoison = async (m: BusMessage, reason: string) =>
+    const onDeadLetter = async (m: BusMessage, reason: string) =>
       void poison.push({ text: text(m), reason, deliveries: m.deliveries });
-    audit.consume(settings(partition, { onPoison }), async (batch) => {
+    audit.consume(settings(partition, { onDeadLetter }), async (batch) => {
       if (batch.some((m) => text(m) === "bad")) throw new Error("cannot be sealed");
       done.push(...batch.map(text));
     });
@@ -189,8 +189,8 @@ describe("consuming", () => {
     let away = 6;
     const done: BusMessage[] = [];
     const poison: BusMessage[] = [];
-    const onPoison = async (m: BusMessage) => void poison.push(m);
-    audit.consume(settings(partition, { onPoison }), async (batch) => {
+    const onDeadLetter = async (m: BusMessage) => void poison.push(m);
+    audit.consume(settings(partition, { onDeadLetter }), async (batch) => {
       if (away-- > 0) throw new AppError("unavailable", "database is away");
       done.push(...batch);
     });
@@ -204,11 +204,11 @@ describe("consuming", () => {
     const { audit, publish, partition } = await setUp();
     let refusals = 2;
     const stored: string[] = [];
-    const onPoison = async (m: BusMessage) => {
+    const onDeadLetter = async (m: BusMessage) => {
       if (refusals-- > 0) throw new AppError("unavailable", "database is away");
       stored.push(text(m));
     };
-    audit.consume(settings(partition, { onPoison, maxDeliver: 1 }), async () => {
+    audit.consume(settings(partition, { onDeadLetter, maxDeliver: 1 }), async () => {
       throw new Error("bad");
     });
     await publish("x");

@@ -84,7 +84,7 @@ export function createDelivery(
     // Whatever prevents storing it, the message is acknowledged only afterwards: otherwise it would be lost.
     for (let waits = 0; !signal.aborted; waits++) {
       try {
-        await options.onPoison(message, reason);
+        await options.onDeadLetter(message, reason);
         poisonCounter.inc(where);
         log.error({ ...where, seq: message.streamSeq, msgId: message.msgId, err: error }, "poison message put aside");
         return settle(message, ack, open);

@@ -53,7 +53,7 @@ const setUp = async () => {
       batchMax: 50,
       batchBytes: 100_000,
       maxDeliver: 10,
-      onPoison: async () => {},
+      onDeadLetter: async () => {},
     },
     async (batch) => {
       for (const m of batch) seen.set(text(m), (seen.get(text(m)) ?? 0) + 1);
@@ -221,7 +221,7 @@ describe("a durable on another service's stream", () => {
   const consume = (bus: Bus) => {
     const seen = new Set<string>();
     const settings = { stream: "TENANCY", durable: "identity", filterSubject: "tenancy.>", maxAckPending: 50 } as const;
-    const limits = { batchMax: 50, batchBytes: 100_000, maxDeliver: 10, onPoison: async () => {} };
+    const limits = { batchMax: 50, batchBytes: 100_000, maxDeliver: 10, onDeadLetter: async () => {} };
     const consumer = bus.consume({ ...settings, ...limits }, async (batch) => {
       for (const m of batch) seen.add(text(m));
     });

@@ -48,7 +48,7 @@ export type ConsumeOptions = {
   /** Awaited before each pull: a reader of many durables bounds by it how many messages wait in memory. */
   room?(): Promise<void>;
   /** Must store the message durably: it is acknowledged afterwards, and the stream delivers it no more. */
-  onPoison(message: BusMessage, reason: string): Promise<void>;
+  onDeadLetter(message: BusMessage, reason: string): Promise<void>;
 };
 
 export type Handler = (batch: BusMessage[]) => Promise<void>;

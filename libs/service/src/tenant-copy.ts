@@ -73,7 +73,7 @@ export function followTenancy(bus: Pick<Bus, "consume">, deps: TenantCopyDeps): 
       batchMax,
       batchBytes: 1_048_576,
       maxDeliver: 10,
-      onPoison: async (message, reason) => void (await letters.put(letterOf(message, reason))),
+      onDeadLetter: async (message, reason) => void (await letters.put(letterOf(message, reason))),
     },
     async (batch) => {
       const { onDevices, onPurged } = deps;

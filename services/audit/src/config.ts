@@ -113,7 +113,7 @@ export const settings = {
   ),
   WEBHOOK_DISPATCHER_URL: baseUrls("webhook-dispatcher", "streams to webhooks go through it"),
   STREAM_CONCURRENCY: whole(32, 1, 1_024).describe(
-    "Streams of audit rows that this process sends concurrently, at most one per organization and half of what others leave per partner.",
+    "Streams of audit rows that this process sends concurrently, at most one per organization, and per partner its fair share (half of the free ones).",
   ),
   STREAMS_PER_ORGANIZATION: whole(10, 0, 10_000).describe(
     "Streams of audit rows that an organization may have; another one is refused with 409.",
@@ -142,17 +142,17 @@ export const settings = {
   SEARCH_BUDGET_MS: whole(2_000, 100, 8_000).describe(
     "Milliseconds that a list may scan rows before it returns a partial page; its count has the same limit separately.",
   ),
-  SEARCH_SLOTS: coupled(
+  SEARCH_CONCURRENCY: coupled(
     whole(3, 1, 50).describe(
-      "Lists of this process that scan rows concurrently, one organization at most half of what others leave; others wait 2 s in turns, then are refused with 503.",
+      "Lists of this process that scan rows concurrently, an organization's fair share at most (half of the free ones). Others wait 2 s, round-robin by organization; beyond it they are refused with 503.",
     ),
     { below: "DATABASE_POOL_MAX" },
   ),
-  EXPORT_SLOTS: whole(2, 1, 50).describe(
-    "Exports of this process that select their rows concurrently, one organization at most half of what others leave; others wait 10 s in turns, then are refused with 503.",
+  EXPORT_CONCURRENCY: whole(2, 1, 50).describe(
+    "Exports of this process that select their rows concurrently, an organization's fair share at most (half of the free ones). Others wait 10 s, round-robin by organization; beyond it they are refused with 503.",
   ),
-  REPORT_SLOTS: whole(2, 1, 50).describe(
-    "Reports of this process that are counted concurrently, one organization at most half of what others leave; others wait 2 s in turns, then are refused with 503.",
+  REPORT_CONCURRENCY: whole(2, 1, 50).describe(
+    "Reports of this process that are counted concurrently, an organization's fair share at most (half of the free ones). Others wait 2 s, round-robin by organization; beyond it they are refused with 503.",
   ),
   REPORT_BUDGET_MS: whole(20_000, 100, 120_000).describe(
     "Milliseconds that a report may take, in statements of at most two seconds each; a longer one fails with 400 `time_range_too_wide`.",

@@ -102,7 +102,7 @@ await runService({
       ? openReplica({
           url: config.DATABASE_URL_READ,
           primary: db,
-          max: config.EXPORT_SLOTS + config.REPORT_SLOTS + 1,
+          max: config.EXPORT_CONCURRENCY + config.REPORT_CONCURRENCY + 1,
           log,
           maxLagMs: config.DATABASE_READ_MAX_LAG_SECONDS * 1_000,
         })
@@ -124,7 +124,11 @@ await runService({
       streamsPerOrganization: config.STREAMS_PER_ORGANIZATION,
     };
 
-    const reading = { ...reader, searchBudgetMs: config.SEARCH_BUDGET_MS, searchSlots: config.SEARCH_SLOTS };
+    const reading = {
+      ...reader,
+      searchBudgetMs: config.SEARCH_BUDGET_MS,
+      searchConcurrency: config.SEARCH_CONCURRENCY,
+    };
     return [
       register(AuditLogService, auditLogService(reading)),
       register(
@@ -132,7 +136,7 @@ await runService({
         exportService({
           ...reader,
           longReads,
-          exportSlots: config.EXPORT_SLOTS,
+          exportConcurrency: config.EXPORT_CONCURRENCY,
           deployment,
           signer,
           verifiers,
@@ -146,7 +150,7 @@ await runService({
           ...reader,
           longReads,
           reportBudgetMs: config.REPORT_BUDGET_MS,
-          reportSlots: config.REPORT_SLOTS,
+          reportConcurrency: config.REPORT_CONCURRENCY,
           now,
         }),
       ),

@@ -19,7 +19,7 @@ export const settings = {
   LIVE_QUERIES_PER_ORGANIZATION: whole(64, 1, 100_000).describe(
     "Live queries of one organization's devices in flight at once; more are refused with 429. Counted by each process separately.",
   ),
-  LIVE_QUERIES_MAX: whole(500, 1, 100_000).describe(
+  LIVE_QUERY_CONCURRENCY: whole(500, 1, 100_000).describe(
     "Live queries of all devices in flight at once in this process; more are refused with 503.",
   ),
   LIVE_QUERY_TIMEOUT_MS: whole(30_000, 100, 30_000).describe(

@@ -47,7 +47,10 @@ await runService({
     });
     const flood = floodControl({ rowsPerMinute: config.DEVICE_LOG_ROWS_PER_MINUTE, nowMs: () => performance.now() });
     const stored = { db, devices, appender: logAppender(db), flood, queryTimeoutMs: config.LOG_QUERY_TIMEOUT_MS, now };
-    const places = livePlaces({ perOrganization: config.LIVE_QUERIES_PER_ORGANIZATION, all: config.LIVE_QUERIES_MAX });
+    const places = livePlaces({
+      perOrganization: config.LIVE_QUERIES_PER_ORGANIZATION,
+      all: config.LIVE_QUERY_CONCURRENCY,
+    });
     const live = {
       db,
       devices,

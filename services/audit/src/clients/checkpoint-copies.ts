@@ -18,16 +18,16 @@ export type Outside = {
   /**
    * The evidence that verification compares a chain with: its newest checkpoints, those that it once contradicted, and
    * declared restores. The newest alone are not enough: a chain that was cut and continued has newer ones that agree
-   * with it. An unavailable place is skipped and logged: only its evidence is missing.
+   * with it. An unavailable store is skipped and logged: only its evidence is missing.
    */
   copies(chainId: string): Promise<string[]>;
   /** The newest checkpoint of a chain; null when there is none. Throws AppError `unavailable`. */
   newest(chainId: string): Promise<string | null>;
-  /** Keeps a note where newer checkpoints do not displace it. Throws when one of the places refuses it. */
+  /** Keeps a note where newer checkpoints do not replace it. Throws when one of the stores refuses it. */
   keep(note: Contradicted): Promise<void>;
   /** Declared restores, as signed notes. Throws AppError `unavailable`. */
   restores(): Promise<string[]>;
-  /** Stores a checkpoint. Throws when one of the places refuses it. */
+  /** Stores a checkpoint. Throws when one of the stores refuses it. */
   keepRestore(note: string, declaredAt: Date): Promise<void>;
 };
 
@@ -61,22 +61,22 @@ export function checkpointsOutside(deps: {
   return {
     isReady: () => deps.bus() !== null,
     async copies(chainId) {
-      const places: [string, () => Promise<string[]>][] = [
+      const stores: [string, () => Promise<string[]>][] = [
         [stream, () => kept(subjectOf(chainId))],
         [stream, () => kept(contradictedSubjectOf(chainId))],
         [stream, () => kept(restoresSubject)],
       ];
       if (objects) {
-        places.push([objects.name, () => newestObjects(objects, prefixOf(chainId), mostNotes)]);
-        places.push([objects.name, () => newestObjects(objects, contradictedPrefixOf(chainId), mostNotes)]);
-        places.push([objects.name, () => newestObjects(objects, restoresPrefix, mostNotes)]);
+        stores.push([objects.name, () => newestObjects(objects, prefixOf(chainId), mostNotes)]);
+        stores.push([objects.name, () => newestObjects(objects, contradictedPrefixOf(chainId), mostNotes)]);
+        stores.push([objects.name, () => newestObjects(objects, restoresPrefix, mostNotes)]);
       }
       const notes = await Promise.all(
-        places.map(async ([place, read]) => {
+        stores.map(async ([store, read]) => {
           try {
             return await read();
           } catch (err) {
-            log.warn({ err, place, chainId }, "checkpoints not readable there");
+            log.warn({ err, store, chainId }, "checkpoints not readable there");
             return [];
           }
         }),
@@ -103,10 +103,10 @@ export function checkpointsOutside(deps: {
       return objects ? [...onStream, ...(await newestObjects(objects, restoresPrefix, mostNotes))] : onStream;
     },
     async keepRestore(note, declaredAt) {
-      const place = String(declaredAt.getTime()).padStart(16, "0");
+      const at = String(declaredAt.getTime()).padStart(16, "0");
       const body = Buffer.from(note);
-      await opened().transport.publish({ subject: restoresSubject, msgId: `${restoresSubject}/${place}`, body });
-      await objects?.put(`${restoresPrefix}${place}.note`, body, { contentType: "text/plain" });
+      await opened().transport.publish({ subject: restoresSubject, msgId: `${restoresSubject}/${at}`, body });
+      await objects?.put(`${restoresPrefix}${at}.note`, body, { contentType: "text/plain" });
     },
   };
 }

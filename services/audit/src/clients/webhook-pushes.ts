@@ -18,7 +18,7 @@ export type Push = {
 
 /** The dispatcher's way out, as streams need it. */
 export type Pushes = {
-  /** The URL as people may see it. Throws `invalid_webhook_url` with the reason. */
+  /** The URL as users may see it. Throws `invalid_webhook_url` with the reason. */
   check(url: string, context: CallContext): Promise<string>;
   /**
    * One signed request and what came of it. Throws AppError when nothing was sent or the dispatcher does not answer.

@@ -8,7 +8,7 @@ import { clean, type Entry, entryOf, UnsealableError } from "../rules/entry.ts";
 import { noticeOf } from "../rules/notice.ts";
 import { needsOrganization } from "../rules/organization-actions.ts";
 import { type Rejected, sealBatch } from "../store/seal.ts";
-import { takeTurns } from "./turns.ts";
+import { createTaskQueue } from "./task-queue.ts";
 
 type Deps = { db: Database; log: Logger; now: () => Date; batchRows: number; batchBytes: number };
 
@@ -32,11 +32,11 @@ const batchRows = histogram(
 );
 
 /**
- * One durable per partition, one batch in flight each over all replicas. `concurrency` batches are worked on at a time,
- * and few more wait: what waits outlives the young generation, and costs as much again as what is done with it.
+ * One durable per partition, one batch in flight each over all replicas. `concurrency` batches are sealed concurrently,
+ * and few more wait: a waiting batch outlives the young generation, which costs as much again as sealing it.
  */
 export async function startSealer(bus: Bus, deps: Deps & { concurrency: number }): Promise<{ stop(): Promise<void> }> {
-  const turns = takeTurns(deps.concurrency, deps.concurrency + ahead);
+  const tasks = createTaskQueue(deps.concurrency, deps.concurrency + ahead);
   const consumers = Array.from({ length: 16 }, (_, partition) =>
     bus.consume(
       {
@@ -47,12 +47,12 @@ export async function startSealer(bus: Bus, deps: Deps & { concurrency: number }
         batchMax: deps.batchRows,
         batchBytes: deps.batchBytes,
         maxDeliver: 10,
-        room: turns.room,
-        onPoison: async (message, reason) => {
+        room: tasks.room,
+        onDeadLetter: async (message, reason) => {
           await sealMessages(deps, [message], reason);
         },
       },
-      (batch) => turns.take(() => sealMessages(deps, batch)),
+      (batch) => tasks.run(() => sealMessages(deps, batch)),
     ),
   );
   return {
@@ -66,7 +66,7 @@ export async function startSealer(bus: Bus, deps: Deps & { concurrency: number }
  * Seals valid messages; invalid ones are dead-lettered and replaced by an `audit.event.rejected` row. An organization's
  * event without an organization is dropped and counted.
  */
-export async function sealMessages(deps: Deps, batch: readonly BusMessage[], poison?: string): Promise<void> {
+export async function sealMessages(deps: Deps, batch: readonly BusMessage[], deadLetterReason?: string): Promise<void> {
   const entries: Entry[] = [];
   const rejected: Rejected[] = [];
   const now = deps.now();
@@ -78,7 +78,7 @@ export async function sealMessages(deps: Deps, batch: readonly BusMessage[], poi
       subject = message.subject;
       service = subject.split(".")[1] ?? "";
     }
-    const { entry, event, reason } = poison ? refuse(message, poison) : read(message, service, now);
+    const { entry, event, reason } = deadLetterReason ? refuse(message, deadLetterReason) : read(message, service, now);
     if (entry && entry.orgId === null && needsOrganization(entry)) {
       droppedRows.inc({ action: entry.action });
       deps.log.warn({ subject: message.subject, msgId: message.msgId, action: entry.action }, "audit event dropped");

@@ -21,12 +21,12 @@ export type Archived = { piece: DuePiece; reference: ArchiveReference };
 
 /**
  * Archives a range of a chain, or its first chunk when it is larger, and verifies the written object by reading it
- * back. A chunk that a stopped worker had begun is written again under the same key: keys are derived from the rows.
+ * back. A chunk that a stopped worker had started is written again under the same key: keys are derived from the rows.
  */
 export async function archiveChunk(deps: Deps, chain: DueChain, due: DuePiece): Promise<Archived> {
   const { archive, deployment } = deps;
   const { chainId, orgId, partnerId } = chain;
-  const lastSeq = (await begunChunk(archive, chainId, due)) ?? due.lastSeq;
+  const lastSeq = (await startedChunk(archive, chainId, due)) ?? due.lastSeq;
   const read = await linesOf(deps, chainId, due.firstSeq, lastSeq);
   const body = gzipSync(read.text);
   const key = chunkKey(chainId, due.firstSeq, read.lastSeq);
@@ -53,7 +53,7 @@ export async function archiveChunk(deps: Deps, chain: DueChain, due: DuePiece): 
 }
 
 /** The end of a chunk that begins here and is complete in the archive, though its rows are still in the database. */
-async function begunChunk(archive: Archive, chainId: string, due: DuePiece): Promise<number | null> {
+async function startedChunk(archive: Archive, chainId: string, due: DuePiece): Promise<number | null> {
   for await (const { key } of archive.list(chunkPrefix(chainId, due.firstSeq))) {
     const lastSeq = lastSeqOf(key);
     if (lastSeq !== null && lastSeq <= due.lastSeq) return lastSeq;

@@ -81,7 +81,7 @@ describe("the checkpointer", () => {
       );
       await seal(a, 2);
       await until(
-        "the newer one beside the older, which tells of a chain that was cut and went on",
+        "the newer one beside the older, which shows that a chain was truncated and went on",
         async () => (await seqsOf(a)).join() === "3,5,3,5",
       );
       const kept = await checkpointsOf(a);
@@ -113,13 +113,13 @@ describe("the checkpointer", () => {
     }
   });
 
-  it("only looks while nothing is due: its lease is written when a chain is", async () => {
+  it("only reads while nothing is due: its lease is written when a chain is", async () => {
     const leaseOf = async () => (await database.db.read(system, sql`SELECT * FROM checkpoint_lease`))[0];
-    let looks = 0;
+    let reads = 0;
     const db: typeof database.db = {
       ...database.db,
       read(who, statement) {
-        looks += 1;
+        reads += 1;
         return database.db.read(who, statement);
       },
     };
@@ -128,11 +128,11 @@ describe("the checkpointer", () => {
       const isQuiet = async () =>
         !(await isAnyDue(database.db, 3_600, { ...deps({ intervalSeconds: 0 }), copies: false }));
       await until("everything to be signed", isQuiet);
-      // What was under way when that was read has ended some looks later.
-      const under = looks;
-      await until("some looks", () => looks >= under + 12);
-      const [lease, seen] = [await leaseOf(), looks];
-      await until("ten looks", () => looks >= seen + 10);
+      // What was running when that was read has ended some reads later.
+      const under = reads;
+      await until("some reads", () => reads >= under + 12);
+      const [lease, seen] = [await leaseOf(), reads];
+      await until("ten reads", () => reads >= seen + 10);
       expect(await leaseOf()).toEqual(lease);
       const orgId = uuidv7();
       await seal(orgId, 2);

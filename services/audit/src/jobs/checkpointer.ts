@@ -8,14 +8,14 @@ import { parseRestore, wasUndone } from "../rules/restore.ts";
 import {
   anchorDue,
   anchorLeaves,
-  contradictedPlaces,
+  contradictedPositions,
   giveLease,
   isAnyDue,
   leaseSeconds,
   type MovedHead,
   markCopied,
   movedHeads,
-  type SignedPlace,
+  type SignedPosition,
   storeAnchor,
   storeCheckpoints,
   takeLease,
@@ -72,7 +72,7 @@ const lastRound = gauge(
  */
 export function startCheckpointer(deps: CheckpointerDeps): { stop(): Promise<void> } {
   const holder = randomUUID();
-  const known: Known = new Map();
+  const signedCache: SignedCache = new Map();
   const tickMs = Math.min(5_000, deps.intervalSeconds * 1_000);
   let stopped = false;
   let scannedMs = 0;
@@ -81,7 +81,7 @@ export function startCheckpointer(deps: CheckpointerDeps): { stop(): Promise<voi
   let wake = () => {};
 
   const steps: [string, () => Promise<void>][] = [
-    ["checkpoints", () => checkpointRound(deps, holder, scope(), known)],
+    ["checkpoints", () => checkpointRound(deps, holder, scope(), signedCache)],
     ["anchor", () => anchorRound(deps, holder)],
     ["copies", () => copyRound(deps)],
     ["thinning", thin],
@@ -104,7 +104,7 @@ export function startCheckpointer(deps: CheckpointerDeps): { stop(): Promise<voi
     while (!stopped && (await thinCheckpoints(deps.db, 5_000)) === 5_000);
   }
 
-  /** The look only reads: a cluster at rest writes no lease. */
+  /** Only reads: an idle cluster writes no lease. */
   async function isNeeded(): Promise<boolean> {
     const { intervalSeconds, rows, anchorSeconds, copies } = deps;
     const due = { intervalSeconds, rows, anchorSeconds, copies: copies !== null };
@@ -116,11 +116,11 @@ export function startCheckpointer(deps: CheckpointerDeps): { stop(): Promise<voi
     if (!(await takeLease(deps.db, holder))) {
       scannedMs = 0;
       // Another signs now: what was newest here is not for long.
-      known.clear();
+      signedCache.clear();
       return;
     }
     // Or signed by another process meanwhile: this process was suspended for longer than its lease.
-    if (Date.now() - leasedMs > leaseSeconds * 1_000) known.clear();
+    if (Date.now() - leasedMs > leaseSeconds * 1_000) signedCache.clear();
     leasedMs = Date.now();
     let failed = false;
     for (const [name, step] of steps) {
@@ -167,24 +167,24 @@ export function startCheckpointer(deps: CheckpointerDeps): { stop(): Promise<voi
 }
 
 /** What this process signed last of each chain: the newest that there is as long as it holds the lease. */
-type Known = Map<string, Signed>;
-type Signed = SignedPlace & { at: Date };
+type SignedCache = Map<string, Signed>;
+type Signed = SignedPosition & { at: Date };
 
-const mostKnown = 100_000;
-const asking = 50;
+const mostCached = 100_000;
+const concurrentReads = 50;
 
 /**
- * Signs every chain that is due; `withinSeconds` null looks at all chains. Each is compared with its newest external
- * checkpoint first: a contradicted one is stored where newer ones do not displace it, and reported. Nothing is signed
+ * Signs every chain that is due; `withinSeconds` null checks all chains. Each is compared with its newest external
+ * checkpoint first: a contradicted one is stored where newer ones do not replace it, and reported. Nothing is signed
  * without an answer from the external store.
  */
 export async function checkpointRound(
   deps: CheckpointerDeps,
   holder: string,
   withinSeconds: number | null,
-  known: Known = new Map(),
+  signedCache: SignedCache = new Map(),
 ): Promise<void> {
-  // NATS was not reached yet: nothing is sealed either.
+  // No connection to NATS yet: nothing is sealed either.
   if (!deps.outside.isReady()) return;
   for (let after: string | null = null; ; ) {
     const heads = await movedHeads(deps.db, withinSeconds, after, pageChains);
@@ -193,7 +193,7 @@ export async function checkpointRound(
         last_seq === null || seq - last_seq >= deps.rows || (age ?? 0) >= deps.intervalSeconds,
     );
     if (due.length > 0) {
-      const contradicted = await contradictedOf(deps, due, known);
+      const contradicted = await contradictedOf(deps, due, signedCache);
       const at = deps.now();
       const signed = due.map((head) => {
         const facts = { chainId: head.chain_id, seq: head.seq, head: head.checksum, at };
@@ -203,8 +203,9 @@ export async function checkpointRound(
       const stored = await storeCheckpoints(deps.db, holder, signed, at);
       made.inc(stored);
       contradictions.inc(contradicted.size);
-      if (known.size > mostKnown) known.clear();
-      if (stored > 0) for (const { chain_id, seq, checksum } of due) known.set(chain_id, { seq, head: checksum, at });
+      if (signedCache.size > mostCached) signedCache.clear();
+      if (stored > 0)
+        for (const { chain_id, seq, checksum } of due) signedCache.set(chain_id, { seq, head: checksum, at });
     }
     if (heads.length < pageChains) return;
     after = heads.at(-1)?.chain_id ?? after;
@@ -215,27 +216,27 @@ export async function checkpointRound(
 async function contradictedOf(
   deps: CheckpointerDeps,
   due: readonly MovedHead[],
-  known: Known,
-): Promise<Map<string, SignedPlace>> {
+  signedCache: SignedCache,
+): Promise<Map<string, SignedPosition>> {
   const { outside, log } = deps;
-  const places: (Signed & { chainId: string; note: string | null })[] = [];
-  const look = async ({ chain_id: chainId }: MovedHead) => {
-    const own = known.get(chainId);
+  const positions: (Signed & { chainId: string; note: string | null })[] = [];
+  const read = async ({ chain_id: chainId }: MovedHead) => {
+    const own = signedCache.get(chainId);
     const note = own ? null : await outside.newest(chainId);
     const signed = own ?? (note === null ? null : readNote(deps, chainId, note));
-    if (signed) places.push({ ...signed, chainId, note });
+    if (signed) positions.push({ ...signed, chainId, note });
   };
-  for (let n = 0; n < due.length; n += asking) await Promise.all(due.slice(n, n + asking).map(look));
-  const chains = places.length === 0 ? new Set<string>() : await contradictedPlaces(deps.db, places);
+  for (let n = 0; n < due.length; n += concurrentReads) await Promise.all(due.slice(n, n + concurrentReads).map(read));
+  const chains = positions.length === 0 ? new Set<string>() : await contradictedPositions(deps.db, positions);
   const restores = chains.size === 0 ? [] : await declaredRestores(deps);
-  const contradicted = new Map<string, SignedPlace>();
-  for (const { note, at, ...place } of places) {
-    const { chainId, seq, head } = place;
+  const contradicted = new Map<string, SignedPosition>();
+  for (const { note, at, ...position } of positions) {
+    const { chainId, seq, head } = position;
     // Rows removed by a declared restore are no contradiction; verification reports the restore.
     if (!chains.has(chainId) || wasUndone(restores, at.getTime())) continue;
     await outside.keep({
-      ...place,
-      note: note ?? signNote(checkpointText(deps.deployment, { ...place, at }), deps.signer),
+      ...position,
+      note: note ?? signNote(checkpointText(deps.deployment, { ...position, at }), deps.signer),
     });
     contradicted.set(chainId, { seq, head });
     log.error({ chainId, seq }, "audit chain contradicts its newest checkpoint");

@@ -151,11 +151,11 @@ describe("a retention pass", () => {
       [3, 4],
       [5, 5],
     ]);
-    const told = receipts.map(({ note }) => parseReceipt(openNote(note, keys.verifiers).text, "muster.local"));
-    expect(told.map((r) => [r?.chainId, r?.firstSeq, r?.lastSeq])).toEqual(
+    const reported = receipts.map(({ note }) => parseReceipt(openNote(note, keys.verifiers).text, "muster.local"));
+    expect(reported.map((r) => [r?.chainId, r?.firstSeq, r?.lastSeq])).toEqual(
       receipts.map((r) => [chain, r.first_seq, r.last_seq]),
     );
-    expect(told.at(-1)?.lastChecksum).toBe((await headOf(chain)).base_checksum);
+    expect(reported.at(-1)?.lastChecksum).toBe((await headOf(chain)).base_checksum);
   });
 
   it("emits audit.retention.prune once for each chunk, with the transaction that deletes", async () => {
@@ -217,8 +217,8 @@ describe("archiving", () => {
       manifestSha256,
     );
     const object = (await archive.get(String(key))) as Buffer;
-    const told = JSON.parse(String(manifest));
-    expect(told).toMatchObject({
+    const reported = JSON.parse(String(manifest));
+    expect(reported).toMatchObject({
       chainId: chain,
       firstSeq: 1,
       lastSeq: 2,
@@ -226,7 +226,7 @@ describe("archiving", () => {
       object: { sha256: sha256(object) },
     });
     const text = gunzipSync(object);
-    expect(told.content.sha256).toBe(sha256(text));
+    expect(reported.content.sha256).toBe(sha256(text));
     const lines = String(text).trimEnd().split("\n").map(parseLine);
     for (const line of lines) {
       if (line.type !== "row") throw new Error("an archive holds rows");
@@ -308,7 +308,7 @@ describe("archiving", () => {
 });
 
 describe("two workers", () => {
-  it("take turns: one holds the lease, the other takes it when it was returned or has expired", async () => {
+  it("run one at a time: one holds the lease, the other takes it when it was returned or has expired", async () => {
     const [a, b] = [retentionLease(pruner, "a", 60), retentionLease(pruner, "b", 60)];
     expect([await a.hold(), await b.hold(), await a.hold()]).toEqual([true, false, true]);
     await a.release();
@@ -397,7 +397,7 @@ describe("the database", () => {
     }
   });
 
-  it("refuses rows behind the base, and a receipt that does not end where its row says", async () => {
+  it("refuses rows before the base, and a receipt that does not end where its row says", async () => {
     const url = database.dutyUrl("pruner");
     const receipt = (last: number, checksum: string) =>
       `INSERT INTO prune_receipts VALUES ('${chain}', null, null, 1, ${last}, '${checksum}', now(), 'x', null)`;

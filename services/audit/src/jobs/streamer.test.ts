@@ -138,7 +138,7 @@ describe("a stream", () => {
     expect(await stateOf(admin, id)).toMatchObject({ rowsSent: 255n, failures: 0, lagSeconds: 0, status: "active" });
   }, 30_000);
 
-  it("starts behind the last row unless it is set to start at the first", async () => {
+  it("starts after the last row unless it is set to start at the first", async () => {
     const { admin, orgId, partnerId } = await organization(4);
     const { stream } = await client(admin).createStream({ ...toWebhook, fromStart: false });
     expect(stream).toMatchObject({ cursorSeq: 4n, headSeq: 4n });
@@ -222,7 +222,7 @@ describe("a stream", () => {
     expect(actions[0]?.n).toBe(2);
   });
 
-  it("that hangs uses one place, whatever its organization's other streams do, and none of another organization", async () => {
+  it("uses one slot while it hangs, whatever its organization's other streams do, and none of another organization", async () => {
     const bad = await organization(1);
     const good = await organization(150);
     const hanging = [];
@@ -245,7 +245,7 @@ describe("a stream", () => {
     await streamer.stop();
   }, 30_000);
 
-  it("uses half of the places with the others of its partner, however many organizations that has", async () => {
+  it("uses half of the slots with the others of its partner, however many organizations that has", async () => {
     const partnerId = uuidv7();
     const bad = await Promise.all(Array.from({ length: 5 }, () => organization(1, partnerId)));
     for (const { admin } of bad) await client(admin).createStream(toWebhook);
@@ -270,11 +270,11 @@ describe("a stream", () => {
     await streamer.stop();
   }, 30_000);
 
-  it("whose batch the dispatcher had no place for has not failed, and is due soon", async () => {
+  it("has not failed, and is due soon, when the dispatcher had no slot for its batch", async () => {
     const { admin } = await organization(3);
     const { stream } = await client(admin).createStream(toWebhook);
     const id = stream?.id ?? "";
-    answer = () => Promise.reject(new AppError("overloaded", "Too many pushes are under way"));
+    answer = () => Promise.reject(new AppError("overloaded", "Too many pushes are in flight"));
     await advanceStream(deps);
     expect(await advanceStream(deps)).toBe(false);
     expect(await stateOf(admin, id)).toMatchObject({ cursorSeq: 0n, failures: 0, lastError: "" });

@@ -21,9 +21,9 @@ import {
   batchKey,
   batchLines,
   batchRows,
-  crowdedPartners,
-  cutBatch,
+  partnersAtShare,
   streamDelayMs,
+  takeBatch,
 } from "../rules/stream.ts";
 import { readChain } from "../store/chain-rows.ts";
 import { sealedAt } from "../store/sealed-columns.ts";
@@ -46,7 +46,7 @@ export type StreamerDeps = {
   pushes: Pick<Pushes, "push">;
   /** Null: streams to the archive are refused and not served. */
   archive: Pick<Archive, "put"> | null;
-  /** Streams of this process under way at a time. */
+  /** Streams that this process sends concurrently. */
   concurrency: number;
   /** Hours of failing after which a stream is marked failed. */
   failedAfterHours: number;
@@ -77,8 +77,8 @@ const lagSeconds = gauge(
 export function startStreamer(deps: StreamerDeps): { stop(): Promise<void> } {
   const stopping = new AbortController();
   const { signal } = stopping;
-  const underWay = new Set<Promise<void>>();
-  /** Streams under way by partner. */
+  const sending = new Set<Promise<void>>();
+  /** Streams that are being sent, by partner. */
   const held = createCounts();
   const run = async (stream: StreamRow) => {
     try {
@@ -93,10 +93,10 @@ export function startStreamer(deps: StreamerDeps): { stop(): Promise<void> } {
       let stream: StreamRow | null = null;
       let pauseMs = deps.pollMs;
       try {
-        if (underWay.size < deps.concurrency) {
-          // The look only reads: a cluster at rest writes nothing.
+        if (sending.size < deps.concurrency) {
+          // Only reads: an idle cluster writes nothing.
           const isAny = await deps.db.inOneBatch(who, isAnyStreamActive, { readOnly: true });
-          if (isAny) stream = await claim(deps, crowdedPartners(deps.concurrency, held));
+          if (isAny) stream = await claim(deps, partnersAtShare(deps.concurrency, held));
           else pauseMs = Math.max(idleMs, pauseMs);
         }
       } catch (err) {
@@ -107,17 +107,17 @@ export function startStreamer(deps: StreamerDeps): { stop(): Promise<void> } {
         const { partner_id: partnerId } = stream;
         held.add(partnerId, 1);
         const work = run(stream).finally(() => {
-          underWay.delete(work);
+          sending.delete(work);
           held.add(partnerId, -1);
         });
-        underWay.add(work);
+        sending.add(work);
         continue;
       }
-      // What is under way may be due again at once.
+      // A stream that was just sent may be due again at once.
       const pause = sleep(pauseMs, signal);
-      await (underWay.size > 0 ? Promise.race([pause, ...underWay]) : pause);
+      await (sending.size > 0 ? Promise.race([pause, ...sending]) : pause);
     }
-    await Promise.all(underWay);
+    await Promise.all(sending);
   };
   const measure = async () => {
     while (!signal.aborted) {
@@ -153,8 +153,8 @@ export async function advanceStream(deps: StreamerDeps): Promise<boolean> {
 async function workOn(deps: StreamerDeps, stream: StreamRow): Promise<void> {
   const { db } = deps;
   const { rows: next, head } = await readChain(db, who, stream.org_id, stream.cursor_seq, batchRows);
-  const begun = stream.batch_to === null ? [] : next.filter(({ seq }) => seq <= (stream.batch_to ?? 0));
-  const rows = begun.length > 0 ? begun : cutBatch(next);
+  const started = stream.batch_to === null ? [] : next.filter(({ seq }) => seq <= (stream.batch_to ?? 0));
+  const rows = started.length > 0 ? started : takeBatch(next);
   const last = rows.at(-1);
   if (!last) {
     // Pruned before it was sent: the next batch's `previousSeq` shows the gap.
@@ -195,7 +195,7 @@ async function send({ box, pushes, archive }: StreamerDeps, stream: StreamRow, r
     if (error === null) return { status: "taken" };
     return { status: "refused", error, isDoubtful: status === null, isGone: status === 410 };
   } catch (thrown) {
-    // No place at the dispatcher: that is not the receiver's.
+    // The dispatcher had no slot: no failure of the receiver.
     if (thrown instanceof AppError && thrown.code === "overloaded") return { status: "unsent" };
     const error = thrown instanceof AppError ? publicText(thrown) : "The storage did not take it";
     // The outcome of an interrupted call is unknown.

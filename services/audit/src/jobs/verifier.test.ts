@@ -48,7 +48,7 @@ async function resultOf(id: string): Promise<VerifyResult> {
   const job = await until(
     "the verification",
     async () => {
-      // A busy machine may have no connection in time; the next look will.
+      // A busy machine may have no connection in time; the next poll will.
       const found = await jobs(database.db)
         .get(id)
         .catch(() => null);
@@ -125,7 +125,7 @@ describe("a verification", () => {
     );
     const ended = once(slow, "exit");
     const saved = await until(
-      "a saved place",
+      "a saved position",
       async () => {
         const job = await jobs(database.db).get(id);
         if (job?.state === "done") throw new Error("it was done before it could be killed");
@@ -141,7 +141,7 @@ describe("a verification", () => {
     try {
       const result = await resultOf(id);
       expect((await jobs(database.db).get(id))?.attempts).toBe(2);
-      // From the saved place on: what was verified before is not read again.
+      // From the saved position on: what was verified before is not read again.
       expect(Math.min(...reads)).toBeGreaterThanOrEqual(saved);
       expect(await resultOf(await queue())).toEqual(result);
     } finally {

@@ -4,7 +4,7 @@ import { type VerifyInput, type VerifyResult, verifyKind } from "../rules/verifi
 import { type Finding, isProblem, isUnverified } from "../rules/verify.ts";
 import { startVerifying, type VerifyCursor, type VerifyDeps, verifyPage } from "../store/verify-chain.ts";
 
-/** Times in milliseconds: between looks for jobs, until a silent holder has lost its job, between two saved places. */
+/** Times in milliseconds: between polls for jobs, until a silent holder has lost its job, between two saved positions. */
 type Deps = VerifyDeps & { db: Database; log: Logger; pollMs?: number; staleMs?: number; saveMs?: number };
 
 const finished = counter("muster_audit_verifications_total", "Verifications that ended", ["outcome"]);
@@ -12,7 +12,7 @@ const verified = counter("muster_audit_rows_verified_total", "Rows verified");
 
 /**
  * Works through verification jobs, one at a time in this process. A job whose process died continues in another from
- * its last saved page, after at most 30 s. Tenants take turns.
+ * its last saved page, after at most 30 s. Tenants are served round-robin.
  */
 export function startVerifier(deps: Deps): { wake(): void; stop(): Promise<void> } {
   const { db, log, pollMs = 5_000, staleMs = 25_000 } = deps;

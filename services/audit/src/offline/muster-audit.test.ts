@@ -99,17 +99,17 @@ describe("muster-audit verify", () => {
     const key = ["--key", signer.text];
     const changed = await run(lines.join("").replace("ada@", "eve@"), key);
     expect([changed.status, changed.output]).toEqual([1, expect.stringMatching(/ALTERED row 1\n[\s\S]*NOT OK\n$/)]);
-    const cut = await run(lines.filter((_, n) => n !== 1).join(""), [...key, "--json"]);
-    expect(cut.status).toBe(1);
-    expect(JSON.parse(cut.output)).toMatchObject({
+    const truncated = await run(lines.filter((_, n) => n !== 1).join(""), [...key, "--json"]);
+    expect(truncated.status).toBe(1);
+    expect(JSON.parse(truncated.output)).toMatchObject({
       ok: false,
       keysGiven: true,
       chains: [{ chainId, findings: [{ verdict: "DELETED", seq: 2 }, { verdict: "UNPROTECTED_TAIL" }] }],
     });
     const elsewhere = await run(lines.join(""), [...key, "--deployment", "another"]);
     expect([elsewhere.status, elsewhere.output]).toEqual([1, expect.stringContaining("BAD_SIGNATURE")]);
-    const stranger = await run(lines.join(""), ["--key", noteKeys(generateNoteKey("muster-audit-test")).signer.text]);
-    expect([stranger.status, stranger.output]).toEqual([1, expect.stringContaining("BAD_SIGNATURE")]);
+    const foreign = await run(lines.join(""), ["--key", noteKeys(generateNoteKey("muster-audit-test")).signer.text]);
+    expect([foreign.status, foreign.output]).toEqual([1, expect.stringContaining("BAD_SIGNATURE")]);
     expect((await run("", key)).status).toBe(1);
   });
 

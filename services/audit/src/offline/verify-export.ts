@@ -187,7 +187,7 @@ function reportOf(
   return { chainId, isSelection, findings: [...findings, ...selected(chainId, sorted.filter(isBefore))] };
 }
 
-/** Faults of rows that are verified separately. */
+/** Findings in rows that are verified separately. */
 function selected(chainId: string, rows: readonly ChainRow[]): Finding[] {
   const v = newVerification({ chainId, isSelection: true });
   for (const row of rows) takeRow(v, row, null);

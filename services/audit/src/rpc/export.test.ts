@@ -24,7 +24,7 @@ beforeAll(async () => {
   database = await auditDatabase();
   const deps = {
     ...readerOf(database),
-    exportSlots: 2,
+    exportConcurrency: 2,
     deployment: "muster.local",
     ...keys,
     now: () => new Date(),
@@ -110,9 +110,9 @@ describe("an export", () => {
     const rows = linesOf(text).filter((line) => line.type === "row");
     expect(rows.map((line) => line.type === "row" && line.seq)).toEqual(Array.from({ length: 250 }, (_, n) => 250 - n));
     expect(new Set(rows.map((line) => line.type === "row" && line.entry.orgId))).toEqual(new Set([orgId]));
-    const stranger = callers.orgAdmin(partnerId, uuidv7(), { permissions });
-    expect((await file(stranger, "JSONL")).head).toMatchObject({ rows: 0 });
-    expect(await refusal(file(stranger, "JSONL", { orgId }))).toBe("organization_not_found");
+    const foreign = callers.orgAdmin(partnerId, uuidv7(), { permissions });
+    expect((await file(foreign, "JSONL")).head).toMatchObject({ rows: 0 });
+    expect(await refusal(file(foreign, "JSONL", { orgId }))).toBe("organization_not_found");
   });
 
   it.each([
@@ -236,7 +236,7 @@ describe("a JSONL export", () => {
     expect(await verdicts()).toEqual(["HEAD_MISMATCH"]);
   });
 
-  it("that was truncated verifies from its beginning, and shows rows missing since", async () => {
+  it("verifies from its beginning when it was truncated, and shows rows missing since", async () => {
     // Rows go by time, and the first one's is the newest.
     const { admin } = await organization(10_003, (n) =>
       n === 0 ? { timestamp: timestampFromDate(new Date(hourAgo + 3_000_000)) } : {},

@@ -12,12 +12,12 @@ import type { LogFilter } from "../store/conditions.ts";
 import { type Selection, selectedRows, selectRows } from "../store/export.ts";
 import { readableRange } from "../store/logs.ts";
 import { ownChain, tenantOfChain } from "../store/proof.ts";
-import { searchSlots } from "../store/search-slots.ts";
+import { searchPermits } from "../store/search-permits.ts";
 import { filterOf, orgIdOf } from "./log-messages.ts";
 
 type Deps = TenantReader & {
   longReads: Reader;
-  exportSlots: number;
+  exportConcurrency: number;
   deployment: string;
   signer: NoteSigner;
   verifiers: readonly NoteVerifier[];
@@ -37,7 +37,7 @@ const clockMarginMs = 10_000;
 
 /** Exports what a list would show; each is itself an audit row, `data.export`. */
 export function exportService(deps: Deps): ServiceImpl<typeof ExportService> {
-  const slots = searchSlots(deps.exportSlots, waitMs, "export");
+  const permits = searchPermits(deps.exportConcurrency, waitMs, "export");
   return {
     async *exportLogs(request, handler) {
       const context = callContext(handler);
@@ -51,8 +51,8 @@ export function exportService(deps: Deps): ServiceImpl<typeof ExportService> {
       const range = await readableRange(deps, context, orgId);
       const { db, asOf } = deps.longReads.pick();
       const seenUntil = asOf ?? deps.now();
-      const selection = await slots.run(context, () => selectRows(db, context, range, filter));
-      await tellOfExport(deps, context, { orgId, format, filter, selection });
+      const selection = await permits.run(context, () => selectRows(db, context, range, filter));
+      await auditExport(deps, context, { orgId, format, filter, selection });
       const { truncated } = selection;
       yield {
         part: { case: "head", value: { rows: selection.seqs.length, truncated, asOf: timestampFromDate(seenUntil) } },
@@ -119,24 +119,31 @@ function formatOf({ format, columns }: Pick<ExportLogsRequest, "format" | "colum
 }
 
 /** Before the first byte is sent: no export remains unaudited. */
-async function tellOfExport(
+async function auditExport(
   { db }: Deps,
   context: CallContext,
-  asked: { orgId: string | null; format: string; filter: LogFilter; selection: Selection },
+  requested: { orgId: string | null; format: string; filter: LogFilter; selection: Selection },
 ): Promise<void> {
   const { partnerId, orgId: ownOrgId } = context.caller;
-  const orgId = asked.orgId ?? ownOrgId;
+  const orgId = requested.orgId ?? ownOrgId;
   const chainId = orgId ?? ownChain(context);
   // A caller's organizations belong to the caller's partner.
   const tenant = partnerId ? { orgId, partnerId } : await tenantOfChain(db, context, chainId);
   const filter = Object.fromEntries(
-    Object.entries(asked.filter).filter(([, value]) => value !== null && !(Array.isArray(value) && value.length === 0)),
+    Object.entries(requested.filter).filter(
+      ([, value]) => value !== null && !(Array.isArray(value) && value.length === 0),
+    ),
   );
   const event = auditEvent("audit", context, {
     action: "data.export",
     resource: { type: "audit_log", id: chainId, name: null },
     ...tenant,
-    details: { format: asked.format, rows: asked.selection.seqs.length, truncated: asked.selection.truncated, filter },
+    details: {
+      format: requested.format,
+      rows: requested.selection.seqs.length,
+      truncated: requested.selection.truncated,
+      filter,
+    },
   });
   await db.tx(context, async (tx) => tx.emit(event));
 }

@@ -20,18 +20,18 @@ export function filterOf(request: ListLogsRequest): LogFilter {
     actorId: uuidOf("actorId", request.actorId),
     resourceId: uuidOf("resourceId", request.resourceId),
     resourceType: request.resourceType || null,
-    result: wordOf("result", request.result, results),
-    category: wordOf("category", request.category, categories),
+    result: oneOf("result", request.result, results),
+    category: oneOf("category", request.category, categories),
   };
 }
 
 const results = ["success", "failure", "denied"] as const;
 
-function wordOf<W extends string>(name: string, text: string, words: readonly W[]): W | null {
+function oneOf<W extends string>(name: string, text: string, values: readonly W[]): W | null {
   if (text === "") return null;
-  const word = words.find((each) => each === text);
-  if (word === undefined) throw validationError({ [name]: [`Must be one of ${words.join(", ")}`] });
-  return word;
+  const value = values.find((each) => each === text);
+  if (value === undefined) throw validationError({ [name]: [`Must be one of ${values.join(", ")}`] });
+  return value;
 }
 
 export function timeOf(name: string, timestamp: Timestamp | undefined): Date | null {

@@ -30,7 +30,7 @@ beforeAll(async () => {
   database = await auditDatabase();
   const serve = (searchBudgetMs: number) =>
     testPort("audit", [
-      register(AuditLogService, auditLogService({ ...readerOf(database), searchBudgetMs, searchSlots: 2 })),
+      register(AuditLogService, auditLogService({ ...readerOf(database), searchBudgetMs, searchConcurrency: 2 })),
     ]);
   port = await serve(2_000);
   hurried = await serve(0);
@@ -63,31 +63,31 @@ const refusal = (call: Promise<unknown>) =>
 const yesterday = Date.now() - 86_400_000;
 const at = (minute: number) => timestampFromDate(new Date(yesterday + minute * 60_000));
 
-/** A partner with two organizations, a row in each chain, and a stranger with one. */
+/** A partner with two organizations, a row in each chain, and a foreign partner with one. */
 async function fleet() {
-  const [partnerId, orgA, orgB, strangerId, strangerOrg] = [uuidv7(), uuidv7(), uuidv7(), uuidv7(), uuidv7()];
+  const [partnerId, orgA, orgB, foreignPartnerId, foreignOrg] = [uuidv7(), uuidv7(), uuidv7(), uuidv7(), uuidv7()];
   await seal(
     { partnerId, resourceName: "partner", action: "partner.update" },
     { partnerId, orgId: orgA, resourceName: "a" },
     { partnerId, orgId: orgB, resourceName: "b" },
-    { partnerId: strangerId, orgId: strangerOrg, resourceName: "stranger" },
+    { partnerId: foreignPartnerId, orgId: foreignOrg, resourceName: "foreign" },
   );
-  return { partnerId, orgA, orgB, strangerId, strangerOrg };
+  return { partnerId, orgA, orgB, foreignPartnerId, foreignOrg };
 }
 
 describe("a caller's rows", () => {
   it("are those of the caller's own chains", async () => {
-    const { partnerId, orgA, orgB, strangerId } = await fleet();
+    const { partnerId, orgA, orgB, foreignPartnerId } = await fleet();
     const seen = async (caller: Caller) => names(await list(caller)).sort();
     expect(await seen(callers.orgAdmin(partnerId, orgA))).toEqual(["a"]);
     expect(await seen(callers.partnerAdmin(partnerId))).toEqual(["a", "b", "partner"]);
     expect(await seen(callers.partnerWithList(partnerId, [orgB]))).toEqual(["b", "partner"]);
     expect(await seen(callers.partnerWithList(partnerId, []))).toEqual(["partner"]);
-    expect(await seen(callers.partnerAdmin(strangerId))).toEqual(["stranger"]);
+    expect(await seen(callers.partnerAdmin(foreignPartnerId))).toEqual(["foreign"]);
     expect(await seen(callers.partnerAdmin(uuidv7()))).toEqual([]);
     expect(await seen(callers.orgAdmin(uuidv7(), uuidv7()))).toEqual([]);
     // An organization of another tenant in a list gives access to nothing.
-    expect(await seen(callers.partnerWithList(strangerId, [orgA]))).toEqual([]);
+    expect(await seen(callers.partnerWithList(foreignPartnerId, [orgA]))).toEqual([]);
   });
 
   it("are counted without filters as they are shown", async () => {
@@ -108,8 +108,8 @@ describe("a caller's rows", () => {
     expect(logs[0]?.orgId).toBe("");
   });
 
-  it("can be filtered by an organization within reach, and not by any other", async () => {
-    const { partnerId, orgA, orgB, strangerOrg } = await fleet();
+  it("can be filtered by an organization in scope, and not by any other", async () => {
+    const { partnerId, orgA, orgB, foreignOrg } = await fleet();
     const narrowed = async (caller: Caller, orgId: string) =>
       list(caller, { orgId }).then(names, (error: unknown) => toAppError(error).code);
     expect(await narrowed(callers.platformAdmin(), orgA)).toEqual(["a"]);
@@ -119,10 +119,10 @@ describe("a caller's rows", () => {
     for (const [caller, orgId] of [
       [callers.platformAdmin(), uuidv7()],
       [callers.platformAdmin(), partnerId],
-      [callers.partnerAdmin(partnerId), strangerOrg],
+      [callers.partnerAdmin(partnerId), foreignOrg],
       [callers.partnerAdmin(partnerId), partnerId],
       [callers.partnerWithList(partnerId, [orgB]), orgA],
-      [callers.partnerWithList(partnerId, [strangerOrg]), strangerOrg],
+      [callers.partnerWithList(partnerId, [foreignOrg]), foreignOrg],
       [callers.orgAdmin(partnerId, orgA), orgB],
     ] as const) {
       expect(await narrowed(caller, orgId)).toBe("organization_not_found");
@@ -150,7 +150,7 @@ describe("a caller's rows", () => {
   });
 
   it("can be read by id by callers who may see them, with 404 for all others", async () => {
-    const { partnerId, orgA, orgB, strangerId, strangerOrg } = await fleet();
+    const { partnerId, orgA, orgB, foreignPartnerId, foreignOrg } = await fleet();
     const [log] = (await list(callers.orgAdmin(partnerId, orgA))).logs;
     const one = (caller: Caller, id = log?.id ?? "") =>
       clientOf(caller)
@@ -165,10 +165,10 @@ describe("a caller's rows", () => {
     expect(await one(callers.platformAdmin())).toBe("a");
     for (const caller of [
       callers.orgAdmin(partnerId, orgB),
-      callers.orgAdmin(strangerId, strangerOrg),
-      callers.partnerAdmin(strangerId),
+      callers.orgAdmin(foreignPartnerId, foreignOrg),
+      callers.partnerAdmin(foreignPartnerId),
       callers.partnerWithList(partnerId, [orgB]),
-      callers.partnerWithList(strangerId, [orgA]),
+      callers.partnerWithList(foreignPartnerId, [orgA]),
     ]) {
       expect(await one(caller)).toBe("audit_log_not_found");
     }
@@ -268,7 +268,7 @@ describe("filters", () => {
     ["query on resource names", { query: "HR_E" }, ["thr_ee"]],
     ["query on keys of the details", { query: "key" }, ["c:\\five"]],
     ["query on quoted text in the details", { query: 'say "HI"' }, ["c:\\five"]],
-    ["query does not look at names of people", { query: "Bob 100" }, []],
+    ["query does not search names of users", { query: "Bob 100" }, []],
     ["query and filter", { query: "site", user: "bob" }, ["two"]],
   ])("%s", async (_name, request, expected) => {
     expect(await shown(request)).toEqual(expected);
@@ -323,7 +323,10 @@ describe("filters", () => {
     ["other parts", Buffer.from('["a"]').toString("base64url")],
     ["no time", Buffer.from(JSON.stringify(["never", uuidv7(), "0"])).toString("base64url")],
     ["no id", Buffer.from(JSON.stringify([new Date().toISOString(), "x", "0"])).toString("base64url")],
-    ["a negative place", Buffer.from(JSON.stringify([new Date().toISOString(), uuidv7(), "-1"])).toString("base64url")],
+    [
+      "a negative position",
+      Buffer.from(JSON.stringify([new Date().toISOString(), uuidv7(), "-1"])).toString("base64url"),
+    ],
   ])("refuses a cursor of %s", async (_name, cursor) => {
     expect(await refusal(list(org, { page: { cursor } }))).toBe("validation_failed");
     expect(await refusal(list(org, { query: "x", page: { cursor } }))).toBe("validation_failed");

@@ -5,15 +5,15 @@ import type { AuditLogService } from "@muster/proto/muster/audit/v1/log_pb";
 import { callContext } from "@muster/rpc";
 import { requirePermission, type TenantReader } from "@muster/service";
 import { findLog, listLogs, readableRange } from "../store/logs.ts";
-import { searchSlots } from "../store/search-slots.ts";
+import { searchPermits } from "../store/search-permits.ts";
 import { filterOf, orgIdOf, toMessage } from "./log-messages.ts";
 
-type Deps = TenantReader & { searchBudgetMs: number; searchSlots: number };
+type Deps = TenantReader & { searchBudgetMs: number; searchConcurrency: number };
 
 /** Reading the chains; rows of other tenants do not exist for the caller. */
 export function auditLogService(deps: Deps): ServiceImpl<typeof AuditLogService> {
   const { db } = deps;
-  const search = { db, budgetMs: deps.searchBudgetMs, slots: searchSlots(deps.searchSlots, 2_000) };
+  const search = { db, budgetMs: deps.searchBudgetMs, permits: searchPermits(deps.searchConcurrency, 2_000) };
   return {
     async listLogs(request, handler) {
       const context = callContext(handler);

@@ -137,7 +137,7 @@ describe("the list of verifications", () => {
   const partnerOf = (partnerId: string, orgIds: string[] | null): Caller =>
     orgIds === null ? callers.partnerAdmin(partnerId) : callers.partnerWithList(partnerId, orgIds);
 
-  it("shows those of chains within reach, newest first, page by page, and starts none", async () => {
+  it("shows those of chains in scope, newest first, page by page, and starts none", async () => {
     const partnerId = uuidv7();
     const [one, two, other] = [await organization(partnerId), await organization(partnerId), await organization()];
     const first = await one.verify(1);

@@ -84,7 +84,7 @@ export function auditProofService(deps: Deps): ServiceImpl<typeof AuditProofServ
       requirePermission(context, "audit:read");
       rangeOf(context.caller, null);
       const job = isUuid(request.id) ? await jobs(db).get(request.id.toLowerCase()) : null;
-      if (job?.kind !== verifyKind || !(await reaches(context, job.input as VerifyInput))) {
+      if (job?.kind !== verifyKind || !(await isVisible(context, job.input as VerifyInput))) {
         throw new AppError("audit_verification_not_found", "Verification not found");
       }
       return { verification: verificationOf(job) };
@@ -139,7 +139,7 @@ export function auditProofService(deps: Deps): ServiceImpl<typeof AuditProofServ
     },
   };
 
-  async function reaches(context: CallContext, { chainId, orgId, partnerId }: VerifyInput): Promise<boolean> {
+  async function isVisible(context: CallContext, { chainId, orgId, partnerId }: VerifyInput): Promise<boolean> {
     const { caller } = context;
     const range = rangeOf(caller, null);
     if (range.kind === "all") return true;

@@ -20,7 +20,7 @@ beforeAll(async () => {
     testPort("audit", [
       register(
         ReportService,
-        reportService({ ...readerOf(database), reportBudgetMs, reportSlots: 2, now: () => new Date() }),
+        reportService({ ...readerOf(database), reportBudgetMs, reportConcurrency: 2, now: () => new Date() }),
       ),
     ]);
   port = await serve(2_000);
@@ -85,23 +85,23 @@ describe("a report", () => {
     // It holds what was there between the rows of three and of two days ago; nothing stands at its address.
     const asOf = timestampDate(day(2.5));
     const away = openDatabase({ url: "postgres://nobody@127.0.0.1:1/none", max: 1, name: "replica", log });
-    const behind = await testPort("audit", [
+    const unavailable = await testPort("audit", [
       register(
         ReportService,
         reportService({
           ...readerOf(database),
           longReads: { pick: () => ({ db: away, asOf }) },
           reportBudgetMs: 2_000,
-          reportSlots: 2,
+          reportConcurrency: 2,
           now: () => new Date(),
         }),
       ),
     ]);
-    const client = behind.client(ReportService, admin);
+    const client = unavailable.client(ReportService, admin);
     const until = await client.report({ kind: ReportKind.CATEGORIES, ...lately, to: timestampFromDate(new Date()) });
     expect(plain(until.counts)).toEqual([5, 3, 1, 1]);
     expect(await refusal(client.report({ kind: ReportKind.CATEGORIES, ...lately }))).toBe("unavailable");
-    await behind.close();
+    await unavailable.close();
     await away.close();
 
     const held = await testPort("audit", [
@@ -111,7 +111,7 @@ describe("a report", () => {
           ...readerOf(database),
           longReads: { pick: () => ({ db: database.db, asOf }) },
           reportBudgetMs: 2_000,
-          reportSlots: 2,
+          reportConcurrency: 2,
           now: () => new Date(),
         }),
       ),
@@ -158,7 +158,7 @@ describe("a report", () => {
     expect(reply.actors[0]?.lastAt).toEqual(day(2));
   });
 
-  it("of security events is about exactly the documented actions, zeros included", async () => {
+  it("covers, for security events, exactly the documented actions, zeros included", async () => {
     const { admin } = await fleet();
     const reply = await port.client(ReportService, admin).report({ kind: ReportKind.SECURITY_EVENTS, ...lately });
     expect(reply.actions.map(({ action }) => action).sort()).toEqual([...securityActions].sort());
@@ -167,7 +167,7 @@ describe("a report", () => {
     expect(reply.actors.map(({ actorId }) => actorId)).toEqual([ada]);
   });
 
-  it("of compliance is about exactly the documented actions, newest rows first", async () => {
+  it("covers, for compliance, exactly the documented actions, newest rows first", async () => {
     const { admin, partner } = await fleet();
     const reply = await port.client(ReportService, admin).report({ kind: ReportKind.COMPLIANCE });
     expect(reply.actions.map(({ action }) => action).sort()).toEqual([...complianceActions].sort());
@@ -188,7 +188,7 @@ describe("a report", () => {
     expect(await refusal(count({ ...admin, permissions: [] }))).toBe("permission_denied");
   });
 
-  it("that would take too long fails with the advice to narrow its span", async () => {
+  it("fails with the advice to narrow its span when it would take too long", async () => {
     const { admin } = await fleet();
     expect(await refusal(hurried.client(ReportService, admin).report({ kind: ReportKind.CATEGORIES }))).toBe(
       "time_range_too_wide",
@@ -197,7 +197,7 @@ describe("a report", () => {
 });
 
 describe("the documented lists", () => {
-  it("match the security events and compliance actions word for word", () => {
+  it("match the security events and compliance actions verbatim", () => {
     expect([securityActions.length, complianceActions.length]).toEqual([8, 9]);
   });
 });

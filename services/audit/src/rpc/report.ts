@@ -14,11 +14,11 @@ import { requirePermission, type TenantReader } from "@muster/service";
 import { categories, categoryOf } from "../rules/category.ts";
 import { actionsOf, type Report } from "../rules/reported-actions.ts";
 import { readableRange } from "../store/logs.ts";
-import { type Asked, type CountRow, countRows, newestOf, type Span } from "../store/reports.ts";
-import { searchSlots } from "../store/search-slots.ts";
+import { type CountRow, countRows, newestOf, type ReportQuery, type Span } from "../store/reports.ts";
+import { searchPermits } from "../store/search-permits.ts";
 import { orgIdOf, timeOf, toMessage } from "./log-messages.ts";
 
-type Deps = TenantReader & { longReads: Reader; reportBudgetMs: number; reportSlots: number; now: () => Date };
+type Deps = TenantReader & { longReads: Reader; reportBudgetMs: number; reportConcurrency: number; now: () => Date };
 
 const defaultSpanMs = 30 * 86_400_000;
 const topActors = 20;
@@ -30,19 +30,19 @@ type Response = MessageInitShape<typeof ReportResponseSchema>;
 /** Reports: counts by the database over what a list would show. */
 export function reportService(deps: Deps): ServiceImpl<typeof ReportService> {
   const { reportBudgetMs: budgetMs } = deps;
-  const slots = searchSlots(deps.reportSlots, 2_000, "report");
+  const permits = searchPermits(deps.reportConcurrency, 2_000, "report");
 
   async function report(kind: Report, request: ReportRequest, context: CallContext): Promise<Response> {
     requirePermission(context, "audit:read");
-    const { span, db } = placeOf(request, deps);
+    const { span, db } = sourceOf(request, deps);
     const range = await readableRange(deps, context, orgIdOf(request.orgId));
     const actions = actionsOf(kind);
-    const asked: Asked = { range, span, actions };
+    const query: ReportQuery = { range, span, actions };
     const most = kind === "user-activity" ? activityActors : topActors;
-    return slots.run(context, async () => {
+    return permits.run(context, async () => {
       const endMs = performance.now() + budgetMs;
-      const { counts, actors, actorTotal } = await countRows(db, context, asked, most, endMs);
-      const rows = actions ? await newestOf(db, context, { ...asked, actions }, endMs) : [];
+      const { counts, actors, actorTotal } = await countRows(db, context, query, most, endMs);
+      const rows = actions ? await newestOf(db, context, { ...query, actions }, endMs) : [];
       return {
         from: timestampFromDate(span.from),
         to: timestampFromDate(span.to),
@@ -85,7 +85,7 @@ function kindOf(kind: ReportKind): Report {
 }
 
 /** A replica is read when it holds the whole span; without an end the span ends with the replica's data. */
-function placeOf(request: ReportRequest, { db, longReads, now }: Deps): { span: Span; db: Database } {
+function sourceOf(request: ReportRequest, { db, longReads, now }: Deps): { span: Span; db: Database } {
   const picked = longReads.pick();
   const { asOf } = picked;
   if (!asOf) return { span: spanOf(request, now()), db: picked.db };

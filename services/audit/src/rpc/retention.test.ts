@@ -98,7 +98,7 @@ describe("the retention of an organization", () => {
     ]);
   });
 
-  it("is not shown or changed without permission, factor, context or reach", async () => {
+  it("is not shown or changed without permission, factor, context or scope", async () => {
     const { orgId, admin, partner } = await organization();
     const other = await organization();
     const change = { retentionDays: 400 };

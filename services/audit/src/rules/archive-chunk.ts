@@ -15,7 +15,7 @@ export type ArchivedChunk = {
   content: { bytes: number; sha256: string };
 };
 
-/** What a receipt remembers of an archived chunk. */
+/** What a receipt records of an archived chunk. */
 export type ArchiveReference = {
   key: string;
   manifestKey: string;

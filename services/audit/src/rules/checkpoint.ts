@@ -14,10 +14,10 @@ export function checkpointText(deployment: string, c: Checkpoint): string {
  */
 export function parseCheckpoint(text: string, deployment: string | null): Checkpoint | null {
   const [origin = "", seq = "", head = "", time = "", ...rest] = linesOf(text);
-  const [, place = "", chainId = ""] = /^(.+)\/audit\/([0-9a-f-]{36})$/.exec(origin) ?? [];
+  const [, signedDeployment = "", chainId = ""] = /^(.+)\/audit\/([0-9a-f-]{36})$/.exec(origin) ?? [];
   const at = new Date(time);
   const isCheckpoint =
     rest.length === 0 && isChainId(chainId) && isSeq(seq) && /^[0-9a-f]{64}$/.test(head) && !Number.isNaN(at.getTime());
-  if (!isCheckpoint || (deployment !== null && place !== deployment)) return null;
+  if (!isCheckpoint || (deployment !== null && signedDeployment !== deployment)) return null;
   return { chainId, seq: Number(seq), head, at };
 }

@@ -79,9 +79,9 @@ export function parseExportText(
   text: string,
   deployment: string | null,
 ): { rows: number; sha256: string; at: Date } | null {
-  const [, place, rows = "", sha256 = "", at = ""] =
+  const [, signedDeployment, rows = "", sha256 = "", at = ""] =
     /^(.+)\/audit\/export\n(\d+)\n([0-9a-f]{64})\n(\S+)\n$/.exec(text) ?? [];
-  if (place === undefined || (deployment !== null && place !== deployment)) return null;
+  if (signedDeployment === undefined || (deployment !== null && signedDeployment !== deployment)) return null;
   return { rows: Number(rows), sha256, at: new Date(at) };
 }
 
@@ -121,9 +121,9 @@ export function parseLine(line: string): ExportLine {
 
 function rowOf(object: Record<string, unknown>): ChainRow {
   const { type: _, seq, format, personalSalt, personalDigest, checksum, prevChecksum, timestamp, ...fields } = object;
-  const isPlaced = Number.isSafeInteger(seq) && typeof fields.chainId === "string";
+  const hasPosition = Number.isSafeInteger(seq) && typeof fields.chainId === "string";
   const isSealed = Number.isSafeInteger(format) && typeof checksum === "string";
-  if (!isPlaced || !isSealed) throw new Error("a row has no seq, chain, format or checksum");
+  if (!hasPosition || !isSealed) throw new Error("a row has no seq, chain, format or checksum");
   return {
     entry: {
       ...fields,

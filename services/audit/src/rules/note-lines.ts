@@ -11,7 +11,7 @@ export function isChainId(text: string): boolean {
   return uuid.test(text);
 }
 
-/** A place in a chain, from 1, written in one way. */
+/** A position in a chain, from 1, written in one way. */
 export function isSeq(text: string): boolean {
   return /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text));
 }

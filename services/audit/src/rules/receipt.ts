@@ -29,7 +29,7 @@ export function receiptText(deployment: string, r: Receipt): string {
  */
 export function parseReceipt(text: string, deployment: string | null): Receipt | null {
   const [origin = "", first = "", last = "", lastChecksum = "", time = "", archive = "", ...rest] = linesOf(text);
-  const [, place = "", chainId = ""] = /^(.+)\/audit\/([0-9a-f-]{36})\/prune$/.exec(origin) ?? [];
+  const [, signedDeployment = "", chainId = ""] = /^(.+)\/audit\/([0-9a-f-]{36})\/prune$/.exec(origin) ?? [];
   const prunedAt = new Date(time);
   const isReceipt =
     rest.length === 0 &&
@@ -39,7 +39,7 @@ export function parseReceipt(text: string, deployment: string | null): Receipt |
     hex64.test(lastChecksum) &&
     !Number.isNaN(prunedAt.getTime()) &&
     (archive === "-" || hex64.test(archive));
-  if (!isReceipt || (deployment !== null && place !== deployment)) return null;
+  if (!isReceipt || (deployment !== null && signedDeployment !== deployment)) return null;
   const [firstSeq, lastSeq] = [Number(first), Number(last)];
   if (firstSeq > lastSeq) return null;
   return { chainId, firstSeq, lastSeq, lastChecksum, prunedAt, archiveDigest: archive === "-" ? null : archive };

@@ -16,10 +16,10 @@ export function restoreText(deployment: string, { restoredTo, declaredAt }: Rest
  */
 export function parseRestore(text: string, deployment: string | null): Restore | null {
   const [origin = "", to = "", at = "", ...rest] = linesOf(text);
-  const [, place = ""] = /^(.+)\/audit\/restore$/.exec(origin) ?? [];
+  const [, signedDeployment = ""] = /^(.+)\/audit\/restore$/.exec(origin) ?? [];
   const [restoredTo, declaredAt] = [new Date(to), new Date(at)];
-  const isRestore = rest.length === 0 && place !== "" && restoredTo.getTime() < declaredAt.getTime();
-  if (!isRestore || (deployment !== null && place !== deployment)) return null;
+  const isRestore = rest.length === 0 && signedDeployment !== "" && restoredTo.getTime() < declaredAt.getTime();
+  if (!isRestore || (deployment !== null && signedDeployment !== deployment)) return null;
   return { restoredTo, declaredAt };
 }
 

@@ -42,8 +42,8 @@ describe("a change of the retention", () => {
       change(60),
       policy({ retentionDays: 60 }),
     ],
-  ] as const)("%s", (_name, before, asked, after) => {
-    expect(changedPolicy(before, asked, now)).toEqual(after);
+  ] as const)("%s", (_name, before, requested, after) => {
+    expect(changedPolicy(before, requested, now)).toEqual(after);
   });
 
   it.each([0, -1, 3_651, 1.5, Number.NaN])("refuses %p days", (days) => {

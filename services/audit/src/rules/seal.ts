@@ -100,7 +100,7 @@ function payload(
   );
 }
 
-// Both parts in one piece, without a buffer for each row: texts of people are far shorter.
+// Both parts in one piece, without a buffer for each row: texts of users are far shorter.
 const scratch = Buffer.allocUnsafe(16_384);
 
 function personalDigest(e: Entry, salts: Buffer, from = 0, to = salts.length): string {

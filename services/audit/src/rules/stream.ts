@@ -22,20 +22,20 @@ export type StreamFields = { name: string; type: StreamType; url: string; secret
 export const batchRows = 100;
 const batchBytes = 262_144;
 
-/** The fields of a new stream. Throws `validation_failed` naming each bad field; the URL is judged elsewhere. */
+/** The fields of a new stream. Throws `validation_failed` naming each bad field; the URL is validated elsewhere. */
 export function newStream(input: StreamInput, hasArchive: boolean): StreamFields {
   const errors: FieldErrors = {};
   const name = input.name.trim();
-  const fault = nameError(name);
-  if (fault) errors.name = [fault];
+  const nameProblem = nameError(name);
+  if (nameProblem) errors.name = [nameProblem];
   const type = streamTypes.find((known) => known === input.type);
   if (!type) errors.type = [`One of ${streamTypes.join(", ")}`];
   if (type === "archive" && !hasArchive) errors.type = ["No storage is configured for streams"];
   if (type === "archive" && input.url !== "") errors.url = ["Only for a webhook"];
   if (type === "archive" && input.secret !== "") errors.secret = ["Only for a webhook"];
   if (type === "webhook" && input.url === "") errors.url = ["Required"];
-  const secretFault = signingSecretError(input.secret);
-  if (secretFault) errors.secret = [secretFault];
+  const secretError = signingSecretError(input.secret);
+  if (secretError) errors.secret = [secretError];
   if (Object.keys(errors).length > 0 || !type) throw validationError(errors);
   return { name, type, url: input.url, secret: input.secret };
 }
@@ -48,7 +48,7 @@ export function wantedStatus(text: string): "active" | "paused" {
 }
 
 /** The first rows that make a batch: at least one, then as many as its bytes allow. */
-export function cutBatch(rows: readonly ChainRow[]): ChainRow[] {
+export function takeBatch(rows: readonly ChainRow[]): ChainRow[] {
   let bytes = 0;
   const end = rows.findIndex((row, index) => {
     bytes += Buffer.byteLength(renderRow(row));
@@ -92,11 +92,11 @@ export function batchKey(orgId: string, streamId: string, rows: readonly ChainRo
 export const batchLines = (rows: readonly ChainRow[]): Buffer => Buffer.from(rows.map(renderRow).join(""));
 
 /**
- * Partners that may get no further place: each holds at most half of what others leave free, so that the streams of a
- * partner with many organizations wait for one another.
+ * Partners that hold their fair share of the slots (docs/concepts.md#fair-share) and get no further one, so that the
+ * streams of a partner with many organizations wait for one another.
  */
-export const crowdedPartners = (places: number, held: Counts): string[] =>
-  [...held.keys()].filter((partnerId) => held.of(partnerId) >= shareIn(held, partnerId, places));
+export const partnersAtShare = (slots: number, held: Counts): string[] =>
+  [...held.keys()].filter((partnerId) => held.of(partnerId) >= shareIn(held, partnerId, slots));
 
 /** Milliseconds until the next attempt after this number of failures: 1 s, doubled up to 5 min. */
 export function streamDelayMs(failures: number): number {

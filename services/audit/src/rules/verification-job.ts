@@ -13,13 +13,13 @@ export type VerifyInput = {
 /** Verifications that may wait for each chain, besides one of them that runs. */
 export const mostWaiting = 2;
 
-/** Chains of one partner share its turns, so that one tenant's many verifications do not delay others. */
-export const laneOf = ({ chainId, partnerId }: VerifyInput): string => partnerId ?? chainId;
+/** Chains of one partner share its queue, so that one tenant's many verifications do not delay others. */
+export const queueOf = ({ chainId, partnerId }: VerifyInput): string => partnerId ?? chainId;
 
 /** Identical verifications of a chain run once at a time. */
 export const openKeyOf = ({ chainId, from }: VerifyInput): string => `${chainId}/${from ?? "first"}`;
 
-export const placesOf = ({ chainId }: VerifyInput): string[] =>
+export const waitingKeysOf = ({ chainId }: VerifyInput): string[] =>
   Array.from({ length: mostWaiting }, (_, n) => `${chainId}/${n}`);
 
 /** Result of a verification job. */

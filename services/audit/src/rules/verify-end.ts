@@ -1,9 +1,9 @@
 import { parseLine } from "./export-line.ts";
 import { addFinding, type Finding } from "./finding.ts";
 import { foundChecksum } from "./seal.ts";
-import { compareCheckpoints, setRestoredAside } from "./verify-notes.ts";
+import { compareCheckpoints, excludeRestored } from "./verify-notes.ts";
 import { settleLast } from "./verify-rows.ts";
-import type { Place, Verification } from "./verify-state.ts";
+import type { Position, Verification } from "./verify-state.ts";
 
 /** How often a stray row is tried as a missing one. */
 const maxTries = 20_000;
@@ -19,7 +19,7 @@ export function endVerification(v: Verification, head: { seq: number; checksum: 
     addFinding(findings, { verdict: "INSERTED", seq, reason: "not a row of this chain" });
   }
   const end = v.last ?? emptyEnd(v, head);
-  setRestoredAside(v, end.trueSeq);
+  excludeRestored(v, end.trueSeq);
   // Before the end is decided: a checkpoint beyond the head distinguishes a genuine row from an added one.
   const covered = Math.max(v.checkpoints.at(-1)?.seq ?? 0, v.protectedTo);
   if (!v.isSelection && head && end.trueSeq > head.seq && end.seq > head.seq) added(v, end, head.seq, covered);
@@ -31,7 +31,7 @@ export function endVerification(v: Verification, head: { seq: number; checksum: 
   else {
     const expected = Math.max(head?.seq ?? 0, covered);
     if (expected > end.trueSeq) v.gaps.push([end.seq + 1, expected]);
-    placeStrays(v);
+    relocateStrays(v);
     const tail = v.gaps.findIndex(([first, last]) => last === expected && expected > end.trueSeq && first > end.seq);
     if (tail >= 0) {
       v.gaps.splice(tail, 1);
@@ -58,13 +58,13 @@ export function endVerification(v: Verification, head: { seq: number; checksum: 
 /**
  * Where a verification without any row ends; one from beyond the chain's end has read nothing, and ends with the chain.
  */
-function emptyEnd(v: Verification, head: { seq: number } | null): Place {
+function emptyEnd(v: Verification, head: { seq: number } | null): Position {
   const seq = v.from === null ? v.prunedTo : Math.min(v.from - 1, head?.seq ?? v.prunedTo);
   return { seq, trueSeq: seq, checksums: v.before, doubt: null, isLoose: false, isSwapped: false };
 }
 
 /** Rows beyond the head: the head was reset when a checkpoint covers them; otherwise they were added. */
-function added(v: Verification, end: Place, headSeq: number, covered: number): void {
+function added(v: Verification, end: Position, headSeq: number, covered: number): void {
   if (covered > headSeq) {
     addFinding(v.findings, { verdict: "HEAD_MISMATCH", expected: headSeq, have: end.seq });
     return;
@@ -78,7 +78,7 @@ function added(v: Verification, end: Place, headSeq: number, covered: number): v
 }
 
 /** A row whose number was changed fills a gap: it is altered, and nothing is missing there. */
-function placeStrays(v: Verification): void {
+function relocateStrays(v: Verification): void {
   let tries = maxTries;
   for (const line of v.strays) {
     const row = parseLine(line);
@@ -107,7 +107,12 @@ function placeStrays(v: Verification): void {
   v.strays = [];
 }
 
-function compareHead(v: Verification, end: Place, have: number, head: { seq: number; checksum: string | null } | null) {
+function compareHead(
+  v: Verification,
+  end: Position,
+  have: number,
+  head: { seq: number; checksum: string | null } | null,
+) {
   if (!head) {
     if (v.rows > 0) addFinding(v.findings, { verdict: "HEAD_MISMATCH", have, reason: "the chain has no head" });
     return;
@@ -125,7 +130,7 @@ function compareBase({ base, prunedTo, findings }: Verification): void {
   addFinding(findings, { verdict: "HEAD_MISMATCH", expected: prunedTo, have: base.seq, reason: "base" });
 }
 
-function whole(v: Verification, end: Place): Finding {
+function whole(v: Verification, end: Position): Finding {
   return { verdict: "OK", rows: v.rows, ...(v.firstSeq === null ? {} : { seq: v.firstSeq, lastSeq: end.seq }) };
 }
 

@@ -93,7 +93,7 @@ export function compareCheckpoints(v: Verification, trueSeq: number, checksums: 
 }
 
 /** Checkpoints beyond the chain's end that a declared restore explains; the others stay. */
-export function setRestoredAside(v: Verification, endSeq: number): void {
+export function excludeRestored(v: Verification, endSeq: number): void {
   v.checkpoints = v.checkpoints.filter(({ seq, atMs }) => {
     if (seq <= endSeq || !wasUndone(v.restores, atMs)) return true;
     restored(v, seq);
@@ -126,6 +126,6 @@ function opened<T extends { chainId: string } | { restoredTo: Date }>(
   const parsed = parse(text);
   if (!parsed) return bad("the note says nothing of this kind or deployment");
   if ("chainId" in parsed && parsed.chainId !== v.chainId) return bad("the note is another chain's");
-  const place = "lastSeq" in parsed ? parsed.lastSeq : "seq" in parsed ? parsed.seq : null;
-  return seq !== null && place !== seq ? bad("the record beside the note says another place") : parsed;
+  const position = "lastSeq" in parsed ? parsed.lastSeq : "seq" in parsed ? parsed.seq : null;
+  return seq !== null && position !== seq ? bad("the record beside the note says another position") : parsed;
 }

@@ -3,7 +3,7 @@ import { renderRow } from "./export-line.ts";
 import { addFinding } from "./finding.ts";
 import { format, foundChecksum, isKnownFormat } from "./seal.ts";
 import { compareCheckpoints, unsigned } from "./verify-notes.ts";
-import type { Place, Verification } from "./verify-state.ts";
+import type { Position, Verification } from "./verify-state.ts";
 
 const maxGaps = 10_000;
 const maxStrays = 1_000;
@@ -22,13 +22,13 @@ export function takeRow(v: Verification, row: ChainRow, headSeq: number | null):
   if (row.seq >= 1 && row.seq <= v.prunedTo) {
     addFinding(v.findings, { verdict: "INSERTED", seq: row.seq, reason: "a pruned row is back" });
   } else if (row.seq < 1 || isBeyond) stray(v, row);
-  else place(v, row);
+  else locate(v, row);
 }
 
-function place(v: Verification, row: ChainRow): void {
+function locate(v: Verification, row: ChainRow): void {
   const computed = foundChecksum(row, row.seq, row.prevChecksum);
   const isSelf = computed === row.checksum;
-  const here: Place = {
+  const here: Position = {
     seq: row.seq,
     trueSeq: row.seq,
     checksums: computed === null || isSelf ? [row.checksum] : [row.checksum, computed],
@@ -71,7 +71,7 @@ export function settleLast(v: Verification): void {
   compareCheckpoints(v, last.trueSeq, last.checksums);
 }
 
-function first(v: Verification, row: ChainRow, here: Place): void {
+function first(v: Verification, row: ChainRow, here: Position): void {
   v.firstSeq ??= row.seq;
   const expected = v.from ?? v.prunedTo + 1;
   const isWhole = !v.isSelection && row.seq === expected;
@@ -84,73 +84,73 @@ function first(v: Verification, row: ChainRow, here: Place): void {
   if (isWhole && !isLinked && here.doubt === null) {
     addFinding(v.findings, { verdict: "FORK", seq: row.seq, reason: "does not link to where the chain begins" });
   }
-  if (isWhole && !isLinked && here.doubt !== null) doubtPlace(row, here, v.before);
+  if (isWhole && !isLinked && here.doubt !== null) explainDoubt(row, here, v.before);
   advance(v, here, isWhole && v.from === null ? v.before : [row.prevChecksum]);
 }
 
 /** A second row with the same number. */
-function repeat(v: Verification, row: ChainRow, place: Place): void {
-  const last = v.last as Place;
-  const isOurs = place.doubt === null && v.before.includes(row.prevChecksum);
+function repeat(v: Verification, row: ChainRow, position: Position): void {
+  const last = v.last as Position;
+  const isOurs = position.doubt === null && v.before.includes(row.prevChecksum);
   const isOther = isOurs && last.doubt === null && !last.checksums.includes(row.checksum);
   addFinding(v.findings, { verdict: isOther ? "FORK" : "INSERTED", seq: row.seq });
   if (isOther) last.checksums.push(row.checksum);
   // Of the two this one belongs here.
-  else if (isOurs && last.doubt !== null) v.last = place;
+  else if (isOurs && last.doubt !== null) v.last = position;
 }
 
-function linked(v: Verification, row: ChainRow, place: Place): void {
-  const last = v.last as Place;
+function linked(v: Verification, row: ChainRow, position: Position): void {
+  const last = v.last as Position;
   const { trueSeq } = last;
-  if (place.doubt === null) {
+  if (position.doubt === null) {
     // Intact and linked, but numbers are skipped: sealed by another party.
     if (row.seq > trueSeq + 1 && row.seq > last.seq + 1) missing(v, last.seq + 1, row.seq - 1);
-  } else if (foundChecksum(row, trueSeq + 1, row.prevChecksum) === row.checksum) renumbered(v, place, trueSeq + 1);
+  } else if (foundChecksum(row, trueSeq + 1, row.prevChecksum) === row.checksum) renumbered(v, position, trueSeq + 1);
   else if (row.seq > last.seq + 1) missing(v, last.seq + 1, row.seq - 1);
-  advance(v, place, last.checksums);
+  advance(v, position, last.checksums);
 }
 
-function unlinked(v: Verification, row: ChainRow, place: Place): void {
-  const last = v.last as Place;
+function unlinked(v: Verification, row: ChainRow, position: Position): void {
+  const last = v.last as Position;
   const goesAround = !last.isSwapped && v.before.includes(row.prevChecksum);
-  if (goesAround && place.doubt !== null && foundChecksum(row, last.trueSeq, row.prevChecksum) === row.checksum) {
+  if (goesAround && position.doubt !== null && foundChecksum(row, last.trueSeq, row.prevChecksum) === row.checksum) {
     // The chain continues around the previous row: that one was inserted.
     const { before } = v;
     last.doubt = null;
     addFinding(v.findings, { verdict: "INSERTED", seq: last.seq });
-    renumbered(v, place, last.trueSeq);
-    v.last = place;
+    renumbered(v, position, last.trueSeq);
+    v.last = position;
     v.before = before;
     return;
   }
-  if (place.doubt === null) {
+  if (position.doubt === null) {
     if (last.doubt === null) {
       const reason = "the next row links to another";
       addFinding(v.findings, { verdict: "FORK", seq: last.seq, reason });
     }
   } else {
-    doubtPlace(row, place, last.checksums);
+    explainDoubt(row, position, last.checksums);
   }
   if (v.wanted.length < maxWanted && row.prevChecksum) v.wanted.push(row.prevChecksum);
-  advance(v, place, last.checksums);
+  advance(v, position, last.checksums);
 }
 
 /** A row whose checksum and link are both invalid: determines whether a changed link or a neighbour explains it. */
-function doubtPlace(row: ChainRow, here: Place, links: readonly (string | null)[]): void {
+function explainDoubt(row: ChainRow, here: Position, links: readonly (string | null)[]): void {
   here.isLoose = !links.some((link) => foundChecksum(row, row.seq, link) === row.checksum);
   here.isSwapped = foundChecksum(row, row.seq + 1, row.prevChecksum) === row.checksum;
 }
 
-function renumbered(v: Verification, place: Place, trueSeq: number): void {
-  place.doubt = null;
-  place.trueSeq = trueSeq;
-  addFinding(v.findings, { verdict: "REORDERED", seq: place.seq });
+function renumbered(v: Verification, position: Position, trueSeq: number): void {
+  position.doubt = null;
+  position.trueSeq = trueSeq;
+  addFinding(v.findings, { verdict: "REORDERED", seq: position.seq });
 }
 
-function advance(v: Verification, place: Place, before: (string | null)[]): void {
+function advance(v: Verification, position: Position, before: (string | null)[]): void {
   settleLast(v);
   v.before = before;
-  v.last = place;
+  v.last = position;
 }
 
 function missing(v: Verification, first: number, last: number): void {

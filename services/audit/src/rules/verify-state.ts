@@ -1,7 +1,7 @@
 import { type Findings, noFindings } from "./finding.ts";
 
 /** A row's position in the chain during verification. */
-export type Place = {
+export type Position = {
   /** The number it bears. */
   seq: number;
   /** The number it was sealed with, as far as it can be determined. */
@@ -10,13 +10,13 @@ export type Place = {
   checksums: (string | null)[];
   /** Why its values are in doubt; reported after the next row, which may resolve it. */
   doubt: string | null;
-  /** It is in doubt and nothing ties it to its place: at the end of a chain a row from elsewhere. */
+  /** It is in doubt and nothing ties it to its position: at the end of a chain a row from elsewhere. */
   isLoose: boolean;
-  /** It is whole as the next number: changed places with its neighbour. */
+  /** It is whole as the next number: swapped with its neighbour. */
   isSwapped: boolean;
 };
 
-/** Verification under way: plain JSON, so that it can stop after any row and go on in another process. */
+/** A running verification: plain JSON, so that it can stop after any row and go on in another process. */
 export type Verification = {
   chainId: string;
   /** Rows are a selection: what is missing between them is no loss. */
@@ -28,7 +28,7 @@ export type Verification = {
   base: { seq: number; checksum: string | null };
   rows: number;
   firstSeq: number | null;
-  last: Place | null;
+  last: Position | null;
   /** What `last` links to. */
   before: (string | null)[];
   /** Rows that are missing, as ranges. */

@@ -246,10 +246,10 @@ describe("verification", () => {
     expect(without(1, 2)).toEqual(["DELETED 1-2", "UNPROTECTED_TAIL 2"]);
     expect(without(10)).toEqual(["HEAD_MISMATCH 10 9", "UNPROTECTED_TAIL 1"]);
     expect(without(7, 8, 9, 10)).toEqual(["TRUNCATED 10 6", "UNPROTECTED_TAIL 2"]);
-    const cut = whole();
-    const rows = cut.rows.slice(0, 6);
+    const truncated = whole();
+    const rows = truncated.rows.slice(0, 6);
     const head = { seq: 6, checksum: rows[5]?.checksum ?? null };
-    expect(verify({ ...cut, rows, head })).toEqual(["TRUNCATED 8 6", "UNPROTECTED_TAIL 2"]);
+    expect(verify({ ...truncated, rows, head })).toEqual(["TRUNCATED 8 6", "UNPROTECTED_TAIL 2"]);
   });
 
   it("accepts a prune with its receipt, and reports a missing receipt", () => {
@@ -312,7 +312,7 @@ describe("verification", () => {
       expect.any(String),
     ]);
 
-    // In the place of another.
+    // Instead of another.
     const replaced = whole();
     const other = resealed({ ...rowAt(replaced, 6), entry: entry(99) });
     expect(verify({ ...replaced, rows: [...replaced.rows.filter(({ seq }) => seq !== 6), other] })).toEqual([
@@ -322,8 +322,8 @@ describe("verification", () => {
 
     // Beside another, its number twice.
     const twice = whole();
-    const twin = resealed({ ...rowAt(twice, 6), entry: entry(99) });
-    expect(verify({ ...twice, rows: [...twice.rows, twin] })).toEqual(["FORK 6", tail]);
+    const duplicate = resealed({ ...rowAt(twice, 6), entry: entry(99) });
+    expect(verify({ ...twice, rows: [...twice.rows, duplicate] })).toEqual(["FORK 6", tail]);
     expect(verify({ ...twice, rows: [...twice.rows, { ...rowAt(twice, 6) }] })).toEqual(["INSERTED 6", tail]);
   });
 

@@ -2,7 +2,7 @@ import type { Database, Who } from "@muster/db";
 import { categoryOf } from "../rules/category.ts";
 import { containsPattern } from "../rules/contains.ts";
 import type { Range } from "../rules/range.ts";
-import { asksForActions, asksForMore, type LogFilter, Values } from "./conditions.ts";
+import { filtersActions, filtersMore, type LogFilter, Values } from "./conditions.ts";
 import { readNewest } from "./planned-read.ts";
 
 const mostActions = 300;
@@ -18,7 +18,7 @@ export async function matchingActions(
   range: Range,
   filter: LogFilter,
 ): Promise<string[] | null> {
-  if (!asksForActions(filter) || asksForMore(filter)) return null;
+  if (!filtersActions(filter) || filtersMore(filter)) return null;
   if (range.kind !== "chains" || range.chainIds.length !== 1) return null;
   const values = new Values();
   const chain = `l.chain_id = ${values.add(range.chainIds[0])}::uuid`;
@@ -36,9 +36,9 @@ export async function matchingActions(
       WHERE action IS NOT NULL LIMIT ${mostActions + 1}`,
     values: values.list,
   });
-  const isAsked = (action: string) =>
+  const isSelected = (action: string) =>
     (filter.actions.length === 0 || filter.actions.includes(action)) &&
     (filter.category === null || categoryOf(action) === filter.category);
-  const actions = rows.filter((row) => row.wanted && isAsked(row.action)).map((row) => row.action);
+  const actions = rows.filter((row) => row.wanted && isSelected(row.action)).map((row) => row.action);
   return rows.length > mostActions || actions.length > mostScans ? null : actions;
 }

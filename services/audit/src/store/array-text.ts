@@ -3,7 +3,7 @@
  * tenth of what sealing costs (npm run bench -- audit-seal).
  */
 
-/** An array of what needs no quotes: UUIDs, hex, numbers, times. Never for text of other people. */
+/** An array of what needs no quotes: UUIDs, hex, numbers, times. Never for text of users. */
 export function plainArray(values: readonly (string | number | null)[]): string {
   let text = "{";
   for (let i = 0; i < values.length; i++) {

@@ -9,15 +9,15 @@ export type MovedHead = {
   partner_id: string | null;
   seq: number;
   checksum: string;
-  /** Last checkpoint of the chain: its place and its age in seconds; null when there is none. */
+  /** Last checkpoint of the chain: its position and its age in seconds; null when there is none. */
   last_seq: number | null;
   age: number | null;
 };
 
 /** `contradicts`: what was signed of the chain before, and is not its row any more. */
-export type SignedHead = MovedHead & { note: string; contradicts: SignedPlace | null };
+export type SignedHead = MovedHead & { note: string; contradicts: SignedPosition | null };
 
-export type SignedPlace = { seq: number; head: string };
+export type SignedPosition = { seq: number; head: string };
 
 const who = { caller: systemCaller("audit") };
 /** Seconds after which another takes the lease of a checkpointer that does not renew it. */
@@ -79,7 +79,7 @@ async function holdsLease(tx: Tx, holder: string): Promise<boolean> {
 
 /**
  * Chains whose head moved since their last checkpoint, by id after `afterChain` (null: from the first). Only heads that
- * moved within `withinSeconds` are looked at; null looks at all.
+ * moved within `withinSeconds` are checked; null checks all.
  */
 export async function movedHeads(
   db: Database,
@@ -104,14 +104,14 @@ export async function movedHeads(
  * Those of these positions in chains that hold another row than was signed, or none. What retention removed counts as
  * signed.
  */
-export async function contradictedPlaces(
+export async function contradictedPositions(
   db: Database,
-  places: readonly (SignedPlace & { chainId: string })[],
+  positions: readonly (SignedPosition & { chainId: string })[],
 ): Promise<Set<string>> {
   const rows = await db.read<{ chain_id: string }>(
     who,
     sql`SELECT w.chain_id
-        FROM unnest(${places.map((p) => p.chainId)}::uuid[], ${places.map((p) => p.seq)}::bigint[], ${places.map((p) => p.head)}::text[])
+        FROM unnest(${positions.map((p) => p.chainId)}::uuid[], ${positions.map((p) => p.seq)}::bigint[], ${positions.map((p) => p.head)}::text[])
           AS w (chain_id, seq, head)
         LEFT JOIN chain_head h ON h.chain_id = w.chain_id
         WHERE w.seq > coalesce(h.base_seq, 0)
@@ -149,7 +149,7 @@ export async function storeCheckpoints(
   });
 }
 
-function contradiction({ chain_id, org_id, partner_id, seq }: SignedHead, signed: SignedPlace, at: Date) {
+function contradiction({ chain_id, org_id, partner_id, seq }: SignedHead, signed: SignedPosition, at: Date) {
   return auditEvent(
     "audit",
     { caller: who.caller, meta: { requestId: "", clientAddress: null, userAgent: null, traceparent: null } },

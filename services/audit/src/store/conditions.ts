@@ -37,15 +37,15 @@ export const noFilter: LogFilter = {
 };
 
 /** Whether the filter uses the rows' actions. */
-export const asksForActions = (f: LogFilter): boolean =>
+export const filtersActions = (f: LogFilter): boolean =>
   Boolean(f.action || f.category || f.excludeActions.length > 0 || f.actions.length > 0);
 
 /** Whether the filter uses more than time and action of rows. */
-export const asksForMore = (f: LogFilter): boolean =>
+export const filtersMore = (f: LogFilter): boolean =>
   Boolean(f.user || f.resource || f.query || f.actorId || f.resourceId || f.resourceType || f.result);
 
-/** Filters that no index of a whole range answers: every row has to be looked at. */
-export const looksAtRows = (f: LogFilter): boolean => asksForActions(f) || asksForMore(f);
+/** Filters that no index of a whole range answers: every row has to be scanned. */
+export const scansRows = (f: LogFilter): boolean => filtersActions(f) || filtersMore(f);
 
 /** Values of a statement that is being put together: each gets the next `$n`. */
 export class Values {

@@ -5,7 +5,7 @@ import type { ExportedChain } from "../rules/export-line.ts";
 import type { Position, Range } from "../rules/range.ts";
 import { matchingActions } from "./actions.ts";
 import { type ChainRowRecord, chainRowColumns, chainRowOf } from "./chain-rows.ts";
-import { boundsText, type LogFilter, looksAtRows, matchText, newestRows, rangeText, Values } from "./conditions.ts";
+import { boundsText, type LogFilter, matchText, newestRows, rangeText, scansRows, Values } from "./conditions.ts";
 import { readNewest, walkIndexes } from "./planned-read.ts";
 
 export const mostExported = 10_000;
@@ -24,7 +24,7 @@ export type Selection = {
 };
 export type SelectedChain = Omit<ExportedChain, "copies"> & { baseSeq: number };
 
-type KeyRow = { chain_id: string; seq: number; timestamp: Date; id: string; match?: boolean; place?: number };
+type KeyRow = { chain_id: string; seq: number; timestamp: Date; id: string; match?: boolean; position?: number };
 
 /**
  * The newest rows that match, found in one snapshot. Throws `cancelled` between two steps when the caller has
@@ -37,13 +37,13 @@ export async function selectRows(db: Database, who: CallContext, range: Range, f
     async (tx) => {
       await walkIndexes(tx);
       const found =
-        actions !== null || !looksAtRows(filter)
+        actions !== null || !scansRows(filter)
           ? await indexedKeys(tx, range, filter, actions)
           : await walkedKeys(tx, who, range, filter);
       const kept = found.slice(0, mostExported);
       const selection = { chainIds: kept.map((k) => k.chain_id), seqs: kept.map((k) => k.seq) };
       const truncated = found.length > mostExported;
-      const isFiltered = looksAtRows(filter) || filter.from !== null || filter.to !== null;
+      const isFiltered = scansRows(filter) || filter.from !== null || filter.to !== null;
       const extent = isFiltered ? "selection" : truncated ? "newest" : "whole";
       return { ...selection, truncated, chains: await chainsOf(tx, selection, range, extent) };
     },
@@ -83,14 +83,14 @@ async function walkedKeys(tx: Tx, who: CallContext, range: Range, filter: LogFil
     const source = newestRows(values, { range, actions: null, bounds, columns, rows });
     const chunk = await tx.query<KeyRow>({
       text: `SELECT * FROM (
-          SELECT l.*, row_number() OVER (ORDER BY l.timestamp DESC, l.id DESC) AS place FROM ${source}
+          SELECT l.*, row_number() OVER (ORDER BY l.timestamp DESC, l.id DESC) AS position FROM ${source}
         ) w
-        WHERE w.match OR w.place = ${values.add(walkedRows)}::bigint
+        WHERE w.match OR w.position = ${values.add(walkedRows)}::bigint
         ORDER BY w.timestamp DESC, w.id DESC LIMIT ${values.add(wanted)}`,
       values: values.list,
     });
     for (const row of chunk) if (row.match) found.push(row);
-    const boundary = chunk.find((row) => Number(row.place) === walkedRows);
+    const boundary = chunk.find((row) => Number(row.position) === walkedRows);
     if (found.length > mostExported || !boundary) return found;
     position = { timestamp: boundary.timestamp, id: boundary.id, skip: 0 };
   }
@@ -148,7 +148,7 @@ async function chainsOf(
 }
 
 /**
- * The row from which each chain is complete in a truncated export: behind the last omitted one, since rows are ordered
+ * The row from which each chain is complete in a truncated export: after the last omitted one, since rows are ordered
  * by time and not by seq. None where times and seqs disagree too much for a cheap answer.
  */
 async function newestFrom(tx: Tx, chains: ReadonlyMap<string, ReadonlySet<number>>): Promise<Map<string, number>> {
@@ -175,7 +175,7 @@ export async function* selectedRows(db: Database, who: CallContext, selection: S
   const { chainIds, seqs } = selection;
   for (let at = 0; at < seqs.length; at += rowsPerRead) {
     const wanted = seqs.slice(at, at + rowsPerRead);
-    // The limit keeps the planner at one look into the primary key per row: small tables were joined whole, once for
+    // The limit keeps the planner at one lookup in the primary key per row: small tables were joined whole, once for
     // each read.
     const rows = await readNewest<ChainRowRecord>(db, who, {
       text: `SELECT ${chainRowColumns}

@@ -1,7 +1,7 @@
 import type { Database, Query, Who } from "@muster/db";
 import { AppError } from "@muster/kit";
 import type { Range } from "../rules/range.ts";
-import { boundsText, looksAtRows, matchText, newestRows, rangeText, Values } from "./conditions.ts";
+import { boundsText, matchText, newestRows, rangeText, scansRows, Values } from "./conditions.ts";
 import type { Listing } from "./log-pages.ts";
 import { readMany, readNewest } from "./planned-read.ts";
 
@@ -46,7 +46,7 @@ export async function estimate(
   seen?: { examined: number; matched: number },
 ): Promise<number> {
   const all = (await rowsInTime(db, who, listing)) ?? (await rangeTotal(db, who, listing.range));
-  if (!looksAtRows(listing.filter)) return all;
+  if (!scansRows(listing.filter)) return all;
   const { examined, matched } = seen && seen.examined > 0 ? seen : await sample(db, who, listing);
   return examined === 0 ? all : Math.max(matched, Math.round((all * matched) / examined));
 }

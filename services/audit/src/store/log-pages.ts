@@ -51,10 +51,10 @@ export async function indexedPage(
   return { rows, next, searchedTo: null, seen: { examined: 0, matched: 0 } };
 }
 
-type WalkedRow = LogRow & { match: boolean; place: number; match_no: number };
+type WalkedRow = LogRow & { match: boolean; position: number; match_no: number };
 
 /**
- * A page whose filters have to look at each row: walks back in growing chunks until the page is full, the range is at
+ * A page with filters that need every row: walks back in growing chunks until the page is full, the range is at
  * its end, or `budgetMs` is over. The first chunk is always finished, so that a repeat from `next` gets on.
  */
 export async function walkedPage(
@@ -89,7 +89,7 @@ export async function walkedPage(
       const last = rows[limit - 1] as WalkedRow;
       return { rows: rows.slice(0, limit), next: after(last, 0), searchedTo: null, seen: added(seen, found.at(-1)) };
     }
-    const boundary = found.find((row) => row.place === chunk);
+    const boundary = found.find((row) => row.position === chunk);
     if (!boundary) return { rows, next: null, searchedTo: null, seen };
     added(seen, boundary);
     skip = Math.max(0, skip - boundary.match_no);
@@ -112,13 +112,13 @@ function walkChunk(
   const columns = `${storedColumns("l")}, ${matchText(values, filter)} AS match`;
   const source = newestRows(values, { range, actions: null, bounds, columns, rows: values.add(chunk) });
   return readNewest<WalkedRow>(db, who, {
-    text: `SELECT ${shownColumns("w")}, w.match, w.place, w.match_no
+    text: `SELECT ${shownColumns("w")}, w.match, w.position, w.match_no
       FROM (
-        SELECT l.*, row_number() OVER newest AS place, count(*) FILTER (WHERE l.match) OVER newest AS match_no
+        SELECT l.*, row_number() OVER newest AS position, count(*) FILTER (WHERE l.match) OVER newest AS match_no
         FROM ${source}
         WINDOW newest AS (ORDER BY l.timestamp DESC, l.id DESC ROWS UNBOUNDED PRECEDING)
       ) w
-      WHERE (w.match AND w.match_no > ${values.add(skip)}) OR w.place = ${values.add(chunk)}
+      WHERE (w.match AND w.match_no > ${values.add(skip)}) OR w.position = ${values.add(chunk)}
       ORDER BY w.timestamp DESC, w.id DESC LIMIT ${values.add(wanted)}`,
     values: values.list,
   });
@@ -127,7 +127,7 @@ function walkChunk(
 const after = ({ timestamp, id }: WalkedRow, skip: number): Position => ({ timestamp, id, skip });
 
 function added(seen: LogPage["seen"], last: WalkedRow | undefined): LogPage["seen"] {
-  seen.examined += last?.place ?? 0;
+  seen.examined += last?.position ?? 0;
   seen.matched += last?.match_no ?? 0;
   return seen;
 }

@@ -3,11 +3,11 @@ import { AppError, type CallContext, type Page } from "@muster/kit";
 import type { TenantReader } from "@muster/service";
 import { cursorOf, positionOf, type Range, rangeOf } from "../rules/range.ts";
 import { matchingActions } from "./actions.ts";
-import { type LogFilter, looksAtRows, rangeText, Values } from "./conditions.ts";
+import { type LogFilter, rangeText, scansRows, Values } from "./conditions.ts";
 import { estimate, listingTotal, rangeTotal, type Total } from "./log-counts.ts";
 import { indexedPage, type Listing, type LogPage, walkedPage } from "./log-pages.ts";
 import { type LogRow, shownColumns } from "./log-row.ts";
-import type { SearchSlots } from "./search-slots.ts";
+import type { SearchPermits } from "./search-permits.ts";
 
 /** One visible row, or null. Unique index (chain_id, id) within chains, audit_log_by_id beyond. */
 export async function findLog(db: Database, who: CallContext, range: Range, id: string): Promise<LogRow | null> {
@@ -26,18 +26,18 @@ export async function findLog(db: Database, who: CallContext, range: Range, id: 
  */
 export async function readableRange(reader: TenantReader, who: CallContext, orgId: string | null): Promise<Range> {
   const range = rangeOf(who.caller, orgId);
-  if (orgId && !(await reaches(reader, who, orgId))) {
+  if (orgId && !(await isVisible(reader, who, orgId))) {
     throw new AppError("organization_not_found", "Organization not found");
   }
   return range;
 }
 
 /** Row-level security decides; a system caller also reads the rows of deleted organizations. */
-async function reaches({ db, learnTenants }: TenantReader, who: CallContext, orgId: string): Promise<boolean> {
+async function isVisible({ db, learnTenants }: TenantReader, who: CallContext, orgId: string): Promise<boolean> {
   const { caller } = who;
   if (caller.scope === "organization") return caller.orgId === orgId;
   if (caller.orgAccess.mode === "list" && !caller.orgAccess.orgIds.includes(orgId)) return false;
-  const look = async () =>
+  const readAccess = async () =>
     (
       await db.read<{ deleted: boolean | null; has_chain: boolean }>(
         who,
@@ -45,21 +45,21 @@ async function reaches({ db, learnTenants }: TenantReader, who: CallContext, org
               EXISTS (SELECT FROM chain_head WHERE chain_id = ${orgId} AND org_id = ${orgId}) AS has_chain`,
       )
     )[0];
-  // The copy of a new organization, or its first row, may be under way: either of them will do.
-  const isUnknown = (row: Awaited<ReturnType<typeof look>>) => !row?.has_chain && (row?.deleted ?? null) === null;
-  let row = await look();
-  if (isUnknown(row) && (await learnTenants([orgId]))) row = await look();
+  // The copy of a new organization, or its first row, may be on its way: either of them is enough.
+  const isUnknown = (row: Awaited<ReturnType<typeof readAccess>>) => !row?.has_chain && (row?.deleted ?? null) === null;
+  let row = await readAccess();
+  if (isUnknown(row) && (await learnTenants([orgId]))) row = await readAccess();
   if (isUnknown(row)) return false;
   return caller.scope === "system" || !row?.deleted;
 }
 
 export type LogList = { rows: LogRow[]; total: Total | null; nextCursor: string; searchedTo: Date | null };
 
-type Search = { db: Database; slots: SearchSlots; budgetMs: number };
+type Search = { db: Database; permits: SearchPermits; budgetMs: number };
 
 /** A page of visible rows, newest first, and their number unless the count is skipped. */
 export async function listLogs(
-  { db, slots, budgetMs }: Search,
+  { db, permits, budgetMs }: Search,
   who: CallContext,
   range: Range,
   filter: LogFilter,
@@ -68,16 +68,16 @@ export async function listLogs(
   const from = page.cursor ? positionOf(page.cursor) : { offset: (page.page - 1) * page.limit };
   const actions = await matchingActions(db, who, range, filter);
   const listing: Listing = { range, filter, actions };
-  if (!looksAtRows(filter) || actions) {
+  if (!scansRows(filter) || actions) {
     const found = await indexedPage(db, who, listing, from, page.limit);
     const count = () => listingTotal(db, who, listing, budgetMs);
     const bounded = filter.from !== null || filter.to !== null || actions !== null;
     const total = page.skipCount
       ? null
-      : (wholeOf(found, from) ?? (bounded ? await slots.run(who, count) : await free()));
+      : (wholeOf(found, from) ?? (bounded ? await permits.run(who, count) : await free()));
     return shown(found, total);
   }
-  return slots.run(who, async () => {
+  return permits.run(who, async () => {
     const found = await walkedPage(db, who, listing, from, page.limit, budgetMs);
     if (page.skipCount) return shown(found, null);
     // A count would scan the same rows and reach its deadline as the walk did.

@@ -2,7 +2,7 @@ import { type Database, jobs, sql, type Tx, type Who } from "@muster/db";
 import { AppError, type CallContext, decodeCursor, encodeCursor, type Page, zeroUuid } from "@muster/kit";
 import { auditEvent } from "@muster/service";
 import type { Range } from "../rules/range.ts";
-import { laneOf, openKeyOf, placesOf, type VerifyInput, verifyKind } from "../rules/verification-job.ts";
+import { openKeyOf, queueOf, type VerifyInput, verifyKind, waitingKeysOf } from "../rules/verification-job.ts";
 import { rangeText, Values } from "./conditions.ts";
 
 export type CheckpointRow = {
@@ -21,7 +21,7 @@ export function ownChain({ caller }: CallContext): string {
 }
 
 /**
- * The tenant of a chain that the caller reads. Row-level security judges; an organization's chain may have no row yet.
+ * The tenant of a chain that the caller reads. Row-level security decides; an organization's chain may have no row yet.
  * Throws `organization_not_found`.
  */
 export async function tenantOfChain(
@@ -48,7 +48,7 @@ export async function tenantOfChain(
  * same one is open, or while the maximum number waits for this chain.
  */
 export function queueVerification(db: Database, tx: Tx, { id, input }: { id: string; input: VerifyInput }) {
-  const where = { lane: laneOf(input), openKey: openKeyOf(input), places: placesOf(input) };
+  const where = { lane: queueOf(input), openKey: openKeyOf(input), places: waitingKeysOf(input) };
   return jobs(db).offer({ kind: verifyKind, id, input, ...where }, tx);
 }
 

@@ -6,7 +6,7 @@ import { type LogRow, shownColumns, storedColumns } from "./log-row.ts";
 import { readMany, readNewest } from "./planned-read.ts";
 
 export type Span = { from: Date; to: Date };
-export type Asked = { range: Range; span: Span; actions: readonly string[] | null };
+export type ReportQuery = { range: Range; span: Span; actions: readonly string[] | null };
 
 export type CountRow = { action: string; result: string; day: string; total: number };
 export type ActorCounts = {
@@ -28,7 +28,7 @@ const easyMs = 300;
 const firstSliceMs = 30 * 86_400_000;
 const leastSliceMs = 60_000;
 
-function conditionsOf(values: Values, { range, span, actions }: Asked): string {
+function conditionsOf(values: Values, { range, span, actions }: ReportQuery): string {
   const parts = [rangeText(values, range), boundsText(values, { ...noFilter, ...span }, null)];
   if (actions) parts.push(`l.action = ANY (${values.add([...actions])}::text[])`);
   return parts.join(" AND ");
@@ -59,16 +59,22 @@ type Group = {
  * Counts rows by action, result and day, and by actor, of which the `most` active are named: in one pass, since reading
  * the rows dominates. Throws `time_range_too_wide` on a timeout, or beyond 200,000 actors.
  */
-export async function countRows(db: Database, who: Who, asked: Asked, most: number, endMs: number): Promise<Counted> {
+export async function countRows(
+  db: Database,
+  who: Who,
+  query: ReportQuery,
+  most: number,
+  endMs: number,
+): Promise<Counted> {
   const counts = new Map<string, CountRow>();
   const actors = new Map<string, ActorCounts>();
-  await sliced(who, asked.span, endMs, async (bounded, span) => {
+  await sliced(who, query.span, endMs, async (bounded, span) => {
     const values = new Values();
     const groups = await readMany<Group>(db, bounded, {
       text: `SELECT grouping(l.action) = 1 AS is_actor, l.action::text AS action, d.day, l.actor_type, l.actor_id, l.result,
           count(*) AS total, max(l.timestamp) AS last_at
         FROM audit_log l CROSS JOIN LATERAL (SELECT (l.timestamp AT TIME ZONE 'UTC')::date - DATE '1970-01-01' AS day) d
-        WHERE ${conditionsOf(values, { ...asked, span })}
+        WHERE ${conditionsOf(values, { ...query, span })}
         GROUP BY GROUPING SETS ((l.action, d.day, l.result), (l.actor_type, l.actor_id, l.result))`,
       values: values.list,
     });
@@ -81,7 +87,7 @@ export async function countRows(db: Database, who: Who, asked: Asked, most: numb
   const top = [...actors.values()].sort((a, b) => b.total - a.total || (a.actor_id < b.actor_id ? -1 : 1));
   return {
     counts: [...counts.values()],
-    actors: await named(db, who, asked, top.slice(0, most)),
+    actors: await named(db, who, query, top.slice(0, most)),
     actorTotal: actors.size,
   };
 }
@@ -102,11 +108,11 @@ function addActor(actors: Map<string, ActorCounts>, { actor_type, actor_id, resu
   if (last_at > sum.last_at) sum.last_at = last_at;
 }
 
-/** Actors with what their newest rows call them: one look into an ordered index each. */
-async function named(db: Database, who: Who, asked: Asked, top: readonly ActorCounts[]): Promise<ActorRow[]> {
+/** Actors with what their newest rows call them: one lookup in an ordered index each. */
+async function named(db: Database, who: Who, query: ReportQuery, top: readonly ActorCounts[]): Promise<ActorRow[]> {
   if (top.length === 0) return [];
   const values = new Values();
-  const own = conditionsOf(values, asked);
+  const own = conditionsOf(values, query);
   const rows = await readNewest<{ actor_email: string | null; actor_name: string | null }>(db, who, {
     text: `SELECT n.actor_email, n.actor_name
       FROM unnest(${values.add(top.map((a) => a.actor_type))}::text[], ${values.add(top.map((a) => a.actor_id))}::uuid[],
@@ -161,7 +167,7 @@ function tooWide(cause?: unknown): AppError {
 export function newestOf(
   db: Database,
   who: Who,
-  { range, span, actions }: Asked & { actions: readonly string[] },
+  { range, span, actions }: ReportQuery & { actions: readonly string[] },
   endMs: number,
 ): Promise<LogRow[]> {
   const values = new Values();

@@ -15,7 +15,7 @@ export type Rejected = {
   body: Uint8Array;
   deliveries: number;
   traceparent: string | null;
-  /** The entry that is sealed in its place. */
+  /** The entry that is sealed instead. */
   notice: Entry;
 };
 
@@ -28,7 +28,7 @@ type HeadRow = { chain_id: string; seq: number; checksum: string | null };
 
 type Chain = { chainId: string; orgId: string | null; partnerId: string | null; entries: Entry[] };
 
-/** The slow path of a batch: looks up repeats, and numbers rows behind the heads or the last rows. */
+/** The slow path of a batch: looks up repeats, and numbers rows after the heads or the last rows. */
 type Care = { lookUp: boolean; after: "heads" | "rows" };
 
 /**
@@ -96,9 +96,9 @@ async function sealWith(
     const [only] = chains;
     if (chains.length === 1 && only && only.entries.length >= worthHalving) {
       // Meanwhile nothing else of the chain can be sealed: the database inserts one half while the other is prepared.
-      const news = newOf(only.entries, known);
+      const fresh = newOf(only.entries, known);
       let head = headOf(only.chainId, heads, lastRows);
-      for (const half of [news.slice(0, news.length / 2), news.slice(news.length / 2)]) {
+      for (const half of [fresh.slice(0, fresh.length / 2), fresh.slice(fresh.length / 2)]) {
         const sealed = sealChain(head, half, randomBytes);
         insert(sealed);
         const last = sealed.at(-1);
@@ -189,7 +189,7 @@ async function lastSeqs(tx: Tx, heads: ReadonlyMap<string, Head>): Promise<Map<s
 }
 
 /**
- * Keys of what is stored already. The limit keeps the planner at one look into the index per row, whatever it believes.
+ * Keys of what is stored already. The limit keeps the planner at one lookup in the index per row, whatever it believes.
  */
 async function storedIds(tx: Tx, entries: readonly Entry[]): Promise<Set<string>> {
   const rows = await tx.query<{ key: string }>(sql`

@@ -43,7 +43,7 @@ export type NewStream = Pick<
   "id" | "org_id" | "partner_id" | "name" | "type" | "url_sealed" | "url_shown" | "secret_sealed" | "created_by"
 > & { fromStart: boolean };
 
-/** Inserts a stream that begins at the first kept row or behind the last one; null when the organization has enough. */
+/** Inserts a stream that begins at the first kept row or after the last one; null when the organization has enough. */
 export async function insertStream(
   tx: Tx,
   stream: NewStream,

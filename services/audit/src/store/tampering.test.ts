@@ -40,7 +40,7 @@ beforeAll(async () => {
   const now = () => new Date(Date.now() + 60_000);
   const exports = exportService({
     ...readerOf(database),
-    exportSlots: 2,
+    exportConcurrency: 2,
     deployment: "d",
     signer,
     verifiers,
@@ -363,7 +363,7 @@ describe("rows that the owner removed", () => {
 
   it("are TRUNCATED below the last checkpoint, whatever the head says", async () => {
     const orgId = await chain();
-    await cut(orgId, 7);
+    await truncate(orgId, 7);
     await expectBoth(orgId, /^TRUNCATED 9 7$/);
   });
 
@@ -377,7 +377,7 @@ describe("rows that the owner removed", () => {
     const orgId = await chain();
     const { rows } = await owner(`SELECT note FROM checkpoint WHERE chain_id = '${orgId}' AND seq = 9`);
     outsideNotes.set(orgId, [rows[0].note]);
-    await cut(orgId, 6);
+    await truncate(orgId, 6);
     await owner(`DELETE FROM checkpoint WHERE chain_id = '${orgId}' AND seq > 6`);
     await expectBoth(orgId, /^TRUNCATED 9 6$/);
     // And went on from there, and was signed again.
@@ -388,7 +388,7 @@ describe("rows that the owner removed", () => {
     await expectBoth(orgId, /^CHECKPOINT_MISMATCH 9$/);
   });
 
-  async function cut(orgId: string, last: number): Promise<void> {
+  async function truncate(orgId: string, last: number): Promise<void> {
     await owner(
       `DELETE FROM audit_log WHERE chain_id = '${orgId}' AND seq > ${last};
        UPDATE chain_head SET seq = ${last}, checksum = (SELECT checksum FROM audit_log WHERE chain_id = '${orgId}' AND seq = ${last})
@@ -456,7 +456,7 @@ describe("rows that the owner added", () => {
     await expectBoth(orgId, /^INSERTED 7$/);
   });
 
-  it("are a FORK with a recomputed checksum in place of another row", async () => {
+  it("are a FORK with a recomputed checksum instead of another row", async () => {
     const orgId = await chain();
     await owner(`UPDATE audit_log SET action = 'site.delete' WHERE chain_id = '${orgId}' AND seq = 7`);
     await reseal(orgId, 7, 6);
@@ -494,7 +494,7 @@ describe("heads and checkpoints that the owner changed", () => {
     await expectBoth(orgId, /^FORK 12$/);
   });
 
-  it("do not stop sealing behind a row that was inserted beyond the head, and are reported", async () => {
+  it("do not stop sealing after a row that was inserted beyond the head, and are reported", async () => {
     const orgId = await chain();
     await owner(`UPDATE audit_log SET seq = 13 WHERE chain_id = '${orgId}' AND seq = 7`);
     await seal(orgId, 2);
@@ -534,10 +534,10 @@ describe("a modified export", () => {
       (lines) => lines.map((line) => (isSixth(line) ? line.replace("site.create", "site.creatE") : line)),
       /^ALTERED 6$/,
     ],
-    ["a row cut out", (lines) => lines.filter((line) => !isSixth(line)), /^DELETED 6$/],
+    ["a row removed", (lines) => lines.filter((line) => !isSixth(line)), /^DELETED 6$/],
     ["a row twice", (lines) => lines.flatMap((line) => (isSixth(line) ? [line, line] : [line])), /^INSERTED 6$/],
     [
-      "the last rows cut",
+      "the last rows removed",
       (lines) => lines.filter((line) => !/"type":"row".*"seq":(7|8|9|1\d),/.test(line)),
       /^TRUNCATED|^HEAD_MISMATCH/,
     ],

@@ -15,7 +15,7 @@ import type { Range } from "../rules/range.ts";
 import { auditDatabase, auditMessage, readerOf } from "../testing/audit.ts";
 import { type LogFilter, noFilter } from "./conditions.ts";
 import { findLog, listLogs, readableRange } from "./logs.ts";
-import { searchSlots } from "./search-slots.ts";
+import { searchPermits } from "./search-permits.ts";
 
 let database: TestDatabase;
 const [partnerId, orgId] = [uuidv7(), uuidv7()];
@@ -62,7 +62,7 @@ const seenBy = (caller: Caller | null) => databaseAs(database.db, caller);
 
 async function everythingSeen(db: TestDatabase["db"]): Promise<unknown[]> {
   const who = context(systemCaller("audit"));
-  const search = { db, budgetMs: 2_000, slots: searchSlots(2, 2_000) };
+  const search = { db, budgetMs: 2_000, permits: searchPermits(2, 2_000) };
   const found: unknown[] = [];
   for (const range of ranges) {
     found.push(await findLog(db, who, range, id));
@@ -76,7 +76,7 @@ describe("the store", () => {
     expect(contextProblems(await tablesWithoutContext(database))).toEqual([]);
   });
 
-  it("takes a stranger's text in every column", async () => {
+  it("takes a foreignCaller's text in every column", async () => {
     expect(await foreignTextProblems(database)).toEqual([]);
   });
 
@@ -90,12 +90,12 @@ describe("the store", () => {
   });
 
   it("enforces each barrier separately: the policies hide rows that a query fails to exclude", async () => {
-    const strangers = [
+    const foreignCallers = [
       callers.partnerAdmin(uuidv7()),
       callers.partnerWithList(uuidv7(), [orgId]),
       callers.orgAdmin(partnerId, uuidv7()),
       callers.orgAdmin(uuidv7(), uuidv7()),
     ];
-    for (const stranger of strangers) expect(await everythingSeen(seenBy(stranger))).toEqual([]);
+    for (const foreignCaller of foreignCallers) expect(await everythingSeen(seenBy(foreignCaller))).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-// A process that verifies with a rest before each page, and saves its place after each: to be killed
+// A process that verifies with a pause before each page, and saves its position after each: to be killed
 // (verifier.test.ts).
 import { setTimeout as sleep } from "node:timers/promises";
 import { openDatabase } from "@muster/db";

@@ -45,7 +45,7 @@ export function startMatcher(bus: Pick<Bus, "consume">, deps: MatcherDeps): { st
       batchMax: deps.batchEvents,
       batchBytes: 4_194_304,
       maxDeliver: 10,
-      onPoison: async (message, reason) => void (await letters.put(letterOf(message, reason))),
+      onDeadLetter: async (message, reason) => void (await letters.put(letterOf(message, reason))),
     },
     async (batch) => {
       const { now, aside } = await matchMessages(deps, batch);

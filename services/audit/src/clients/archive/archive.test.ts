@@ -93,7 +93,7 @@ describe.each(drivers)("an archive in %s", (_name, open) => {
     expect(await everything(archive, "list/ab")).toEqual([{ key: "list/ab", bytes: 7 }]);
   });
 
-  it("lists nothing of another prefix in the same place", async () => {
+  it("lists nothing of another prefix in the same storage", async () => {
     await opened.elsewhere.put("list/other", Buffer.from("x"));
     expect(await archive.get("list/other")).toBeNull();
     expect((await everything(archive, "list/")).map(({ key }) => key)).not.toContain("list/other");
@@ -129,12 +129,12 @@ describe("a directory", () => {
 });
 
 describe("an S3 server", () => {
-  it("that is unavailable, or refuses our key, is an error and not an empty archive", async () => {
+  it("fails, instead of being empty, when it is unavailable or refuses our key", async () => {
     const server = await s3Server();
     const wrong = { accessKeyId: "nobody", secretAccessKey: "wrong" };
-    const stranger = s3Archive({ ...server.options, credentials: wrong, prefix: "" });
-    await expect(stranger.put("a", Buffer.from("x"))).rejects.toThrow(/key/i);
-    await stranger.close();
+    const foreign = s3Archive({ ...server.options, credentials: wrong, prefix: "" });
+    await expect(foreign.put("a", Buffer.from("x"))).rejects.toThrow(/key/i);
+    await foreign.close();
     await server.stop();
     const archive = s3Archive({ ...server.options, prefix: "" });
     await expect(archive.put("a", Buffer.from("x"))).rejects.toThrow();

@@ -4,7 +4,7 @@ export type ArchivedObject = { key: string; bytes: number };
  * Where things are kept outside of the database. Keys are `a/b.c` of safe characters; `put` is done when it is durable.
  */
 export type Archive = {
-  /** For people: what a log line may show. */
+  /** What a log line may show. */
   readonly name: string;
   /**
    * Stores `body` under `key`, replacing an earlier object. With `lockUntil` it cannot be changed or removed before
@@ -18,7 +18,7 @@ export type Archive = {
   close(): Promise<void>;
 };
 
-/** Throws a TypeError for a key that could leave its place or be ambiguous elsewhere. */
+/** Throws a TypeError for a key that could leave its directory or be ambiguous elsewhere. */
 export function checkKey(key: string): void {
   const isKey = /^[A-Za-z0-9._-]+(\/[A-Za-z0-9._-]+)*$/.test(key) && !key.split("/").some((part) => /^\.+$/.test(part));
   if (!isKey || key.length > 900) throw new TypeError(`not a key of an archive: ${key.slice(0, 100)}`);

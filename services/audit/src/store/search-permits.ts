@@ -1,32 +1,36 @@
 import { connectionOwner, type Who } from "@muster/db";
 import { AppError, fairSlots, gauge } from "@muster/kit";
 
-const waitingBy = gauge("muster_audit_searches_queued", "Searches that wait for one of the slots", ["kind"]);
+const waitingBy = gauge("muster_audit_searches_queued", "Searches that wait for a permit", ["kind"]);
 
-export type SearchSlots = { run<T>(who: Who, search: () => Promise<T>): Promise<T> };
+export type SearchPermits = { run<T>(who: Who, search: () => Promise<T>): Promise<T> };
 
 /**
  * Limits concurrent searches of rows to `most`, so that they never take all connections from the sealer. An
- * organization, partner or platform user takes at most half of what others leave, and those that wait take turns. A
- * search that waits longer than `waitMs` is refused with `overloaded`.
+ * organization, partner or platform user gets a fair share of them (docs/concepts.md#fair-share), and waiting ones are
+ * served round-robin. A search that waits longer than `waitMs` is refused with `overloaded`.
  */
-export function searchSlots(most: number, waitMs: number, kind: "list" | "export" | "report" = "list"): SearchSlots {
+export function searchPermits(
+  most: number,
+  waitMs: number,
+  kind: "list" | "export" | "report" = "list",
+): SearchPermits {
   const waiting = waitingBy.labels(kind);
-  const places = fairSlots(most);
+  const slots = fairSlots(most);
   const enter = (wanted: { owner: string | null }) =>
     new Promise<void>((resolve, reject) => {
       const begin = () => {
         clearTimeout(timer);
-        waiting.set(places.waiting);
+        waiting.set(slots.waiting);
         resolve();
       };
       const timer = setTimeout(() => {
-        if (!places.withdraw(wanted, begin)) return;
-        waiting.set(places.waiting);
+        if (!slots.withdraw(wanted, begin)) return;
+        waiting.set(slots.waiting);
         reject(new AppError("overloaded", "Too many searches at a time", { retryAfterSeconds: 1 }));
       }, waitMs);
-      if (places.take(wanted, begin)) begin();
-      else waiting.set(places.waiting);
+      if (slots.take(wanted, begin)) begin();
+      else waiting.set(slots.waiting);
     });
   return {
     async run(who, search) {
@@ -35,7 +39,7 @@ export function searchSlots(most: number, waitMs: number, kind: "list" | "export
       try {
         return await search();
       } finally {
-        places.leave(wanted);
+        slots.leave(wanted);
       }
     },
   };

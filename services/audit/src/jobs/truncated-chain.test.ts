@@ -17,7 +17,7 @@ import { auditDatabase, auditMessage } from "../testing/audit.ts";
 import { checkpointRound } from "./checkpointer.ts";
 import { runVerification } from "./verifier.ts";
 
-// The tables' owner cuts a tail, checkpoints included, and the chain continues until the stream has displaced every
+// The tables' owner removes a tail, checkpoints included, and the chain continues until the stream has displaced every
 // earlier note.
 
 const log = createLogger("audit-test", "fatal");
@@ -38,7 +38,7 @@ beforeAll(async () => {
   await bus.ensureStream("CHECKPOINTS");
   await bus.ensureStream("AUDIT");
   relay = startRelay({ db: database.db, transport: bus.transport, log, pollMs: 10 });
-  directory = await mkdtemp(join(tmpdir(), "muster-cut-"));
+  directory = await mkdtemp(join(tmpdir(), "muster-truncated-"));
   await asOwner(database, (client) =>
     client.query(
       Array.from(
@@ -61,27 +61,27 @@ async function seal(orgId: string, count: number): Promise<void> {
   await sealMessages({ db: database.db, log, now: () => new Date(), batchRows: 500, batchBytes: 1 << 20 }, messages);
 }
 
-const placeOf = (note: string) => parseCheckpoint(openNote(note, verifiers).text, "d")?.seq;
+const positionOf = (note: string) => parseCheckpoint(openNote(note, verifiers).text, "d")?.seq;
 
-type Known = Parameters<typeof checkpointRound>[3];
+type SignedCache = Parameters<typeof checkpointRound>[3];
 
 /** Signs the chain's head, and waits until the stream has it. */
-async function sign(orgId: string, outside: Outside, known?: Known): Promise<void> {
+async function sign(orgId: string, outside: Outside, signedCache?: SignedCache): Promise<void> {
   const facts = { intervalSeconds: 0, rows: 1, anchorSeconds: 3_600, copies: null, lockDays: 0 };
   const deps = { db: database.db, log, now: () => new Date(), signer, verifiers, deployment: "d", outside, ...facts };
   await takeLease(database.db, holder);
-  await checkpointRound(deps, holder, null, known);
+  await checkpointRound(deps, holder, null, signedCache);
   const [head] = await database.db.read<{ seq: number }>(
     system,
     sql`SELECT seq FROM chain_head WHERE chain_id = ${orgId}`,
   );
   await until("the note on the stream", async () => {
     const body = await bus.newest("CHECKPOINTS", `checkpoints.${orgId}`);
-    return body !== null && placeOf(Buffer.from(body).toString()) === head?.seq;
+    return body !== null && positionOf(Buffer.from(body).toString()) === head?.seq;
   });
 }
 
-const cut = (orgId: string, last: number) =>
+const truncate = (orgId: string, last: number) =>
   asOwner(database, (client) =>
     client.query(
       `DELETE FROM audit_log WHERE chain_id = '${orgId}' AND seq > ${last};
@@ -109,37 +109,37 @@ const contradictions = (orgId: string) =>
         AND position('audit.chain.contradicted'::bytea IN body) > 0`,
   );
 
-describe("a chain that was cut and continued", () => {
-  const memory = () => new Map() as NonNullable<Known>;
+describe("a chain that was truncated and continued", () => {
+  const emptyCache = () => new Map() as NonNullable<SignedCache>;
   it.each([
-    ["the process that signed before", memory, false],
+    ["the process that signed before", emptyCache, false],
     ["another process", () => undefined, false],
     ["a process that finds no stream any more, only copies", () => undefined, true],
   ])(
-    "shows its cut after more checkpoints than the stream keeps: signed by %s",
-    async (_name, newKnown, isLost) => {
+    "shows its truncation after more checkpoints than the stream keeps: signed by %s",
+    async (_name, newSignedCache, isLost) => {
       const objects = isLost ? directoryArchive(directory) : null;
       const outside = checkpointsOutside({ bus: () => bus, objects, log, now: () => new Date(), lockDays: 0 });
       const orgId = uuidv7();
-      const known = newKnown();
+      const signedCache = newSignedCache();
       await seal(orgId, 5);
-      await sign(orgId, outside, known);
+      await sign(orgId, outside, signedCache);
       await seal(orgId, 5);
-      await sign(orgId, outside, known);
+      await sign(orgId, outside, signedCache);
       expect(await verdicts(orgId, outside)).toEqual(["OK 1"]);
       expect(await contradictions(orgId)).toHaveLength(0);
       const lost = await outside.newest(orgId);
       if (isLost) await objects?.put(`checkpoints/${orgId}/${"10".padStart(16, "0")}.note`, Buffer.from(String(lost)));
 
-      await cut(orgId, 6);
-      const asked = isLost ? { ...outside, newest: async () => lost } : outside;
+      await truncate(orgId, 6);
+      const queried = isLost ? { ...outside, newest: async () => lost } : outside;
       for (let n = 0; n < newer; n++) {
         await seal(orgId, 1);
-        await sign(orgId, n === 0 ? asked : outside, known);
+        await sign(orgId, n === 0 ? queried : outside, signedCache);
       }
       const onStream = await bus.kept("CHECKPOINTS", `checkpoints.${orgId}`, 100);
       expect(
-        onStream.map((body) => placeOf(Buffer.from(body).toString())).sort((a = 0, b = 0) => a - b)[0],
+        onStream.map((body) => positionOf(Buffer.from(body).toString())).sort((a = 0, b = 0) => a - b)[0],
       ).toBeGreaterThan(10);
       expect(await verdicts(orgId, outside)).toEqual(["CHECKPOINT_MISMATCH 10"]);
       // Reported once, where readers of the chain see it.
@@ -152,7 +152,7 @@ describe("a chain that was cut and continued", () => {
     120_000,
   );
 
-  it("that an operator declared as a restore is RESTORED, and contradicts nothing", async () => {
+  it("is RESTORED and contradicts nothing when an operator declared a restore", async () => {
     const objects = directoryArchive(join(directory, "restored"));
     const outside = checkpointsOutside({ bus: () => bus, objects, log, now: () => new Date(), lockDays: 0 });
     const orgId = uuidv7();
@@ -166,7 +166,7 @@ describe("a chain that was cut and continued", () => {
     const restoredTo = await later();
     await seal(orgId, 5);
     await sign(orgId, outside);
-    await cut(orgId, 6);
+    await truncate(orgId, 6);
     await later();
     const deps = { db: database.db, outside, signer, deployment: "d", now: () => new Date() };
     await expect(declareRestore(deps, new Date(Date.now() + 60_000))).rejects.toThrow("must be in the past");

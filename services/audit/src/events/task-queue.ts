@@ -1,6 +1,6 @@
-export type Turns = {
+export type TaskQueue = {
   /** Runs the task when fewer than `most` run, in the order in which they came. */
-  take<T>(task: () => Promise<T>): Promise<T>;
+  run<T>(task: () => Promise<T>): Promise<T>;
   /**
    * Resolves when fewer than `mostHeld` tasks run or wait, so that another one can be fetched. Waiting callers are
    * admitted gradually; a caller that finds nothing to fetch delays the others by a few milliseconds at most.
@@ -11,7 +11,7 @@ export type Turns = {
 const nextInMs = 5;
 
 /** Bounds how many tasks run concurrently and how many are held in all, running or waiting. */
-export function takeTurns(most: number, mostHeld: number): Turns {
+export function createTaskQueue(most: number, mostHeld: number): TaskQueue {
   const queue: (() => void)[] = [];
   const outside: (() => void)[] = [];
   let busy = 0;
@@ -27,14 +27,14 @@ export function takeTurns(most: number, mostHeld: number): Turns {
   };
 
   return {
-    async take(task) {
+    async run(task) {
       held += 1;
       if (busy < most) busy += 1;
       else await new Promise<void>((resolve) => void queue.push(resolve));
       try {
         return await task();
       } finally {
-        // A caller that leaves passes its turn on.
+        // A finished task passes its slot on.
         const next = queue.shift();
         if (next) next();
         else busy -= 1;

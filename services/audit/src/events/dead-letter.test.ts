@@ -37,8 +37,8 @@ afterAll(async () => {
 
 type Change = Parameters<typeof auditMessage>[0];
 
-/** Each poison, and whether the row itself is sealed or a notice in its place. */
-const poisons: [name: string, change: Change, sealed: boolean][] = [
+/** Each bad message, and whether its own row is sealed or a notice replaces it. */
+const badMessages: [name: string, change: Change, sealed: boolean][] = [
   ["NUL", { detailsJson: '{"a\\u0000":"\\u0000"}', actorName: "a\u0000b", userAgent: "\u0000" }, true],
   ["lone surrogates", { detailsJson: '{"\\ud800":"\\udfff"}' }, true],
   ["2^63", { detailsJson: '{"n":9223372036854775808,"m":-9223372036854775809}' }, true],
@@ -61,32 +61,35 @@ const poisons: [name: string, change: Change, sealed: boolean][] = [
   ["a time beyond all calendars", { timestamp: { seconds: 9_000_000_000_000_000n, nanos: 0 } }, true],
 ];
 
-describe("a poison message", () => {
-  it.each(poisons)("with %s does not delay its neighbours, and the chain verifies", async (_name, change, sealed) => {
-    const [orgId, other, partnerId] = [uuidv7(), uuidv7(), uuidv7()].map((id) => id.replace(/.$/, "a"));
-    const good = () => auditMessage({ orgId: String(orgId), partnerId: String(partnerId) });
-    const bad = auditMessage({ orgId: String(orgId), partnerId: String(partnerId), ...change });
-    const batch = [good(), bad, good(), auditMessage({ orgId: String(other), partnerId: String(partnerId) }), good()];
-    for (const { subject, msgId, body } of batch) await emitter.transport.publish({ subject, msgId, body });
-    const rows = await until("the neighbours", async () => {
-      const found = await database.db.read<{ chain_id: string; id: string; action: string }>(
-        system,
-        sql`SELECT chain_id, id, action FROM audit_log WHERE chain_id = ANY (${[orgId, other]}::uuid[]) ORDER BY seq`,
-      );
-      return found.length === 5 ? found : null;
-    });
-    const row = rows.find(({ id }) => id === bad.msgId.split("/")[1]);
-    expect(row?.action === "audit.event.rejected").toBe(!sealed);
+describe("a bad message", () => {
+  it.each(badMessages)(
+    "with %s does not delay its neighbours, and the chain verifies",
+    async (_name, change, sealed) => {
+      const [orgId, other, partnerId] = [uuidv7(), uuidv7(), uuidv7()].map((id) => id.replace(/.$/, "a"));
+      const good = () => auditMessage({ orgId: String(orgId), partnerId: String(partnerId) });
+      const bad = auditMessage({ orgId: String(orgId), partnerId: String(partnerId), ...change });
+      const batch = [good(), bad, good(), auditMessage({ orgId: String(other), partnerId: String(partnerId) }), good()];
+      for (const { subject, msgId, body } of batch) await emitter.transport.publish({ subject, msgId, body });
+      const rows = await until("the neighbours", async () => {
+        const found = await database.db.read<{ chain_id: string; id: string; action: string }>(
+          system,
+          sql`SELECT chain_id, id, action FROM audit_log WHERE chain_id = ANY (${[orgId, other]}::uuid[]) ORDER BY seq`,
+        );
+        return found.length === 5 ? found : null;
+      });
+      const row = rows.find(({ id }) => id === bad.msgId.split("/")[1]);
+      expect(row?.action === "audit.event.rejected").toBe(!sealed);
 
-    const work = jobs(database.db);
-    const id = await work.enqueue({ kind: verifyKind, input: { chainId: orgId, orgId, partnerId, from: null } });
-    const job = await work.claim({ kinds: [verifyKind] });
-    if (!job) throw new Error("nothing was queued");
-    const deps = { db: database.db, log, trust: { verifiers, deployment: "d" }, copies: async () => [] };
-    await runVerification(deps, job, new AbortController().signal);
-    const result = (await work.get(id))?.result as VerifyResult | null;
-    expect(result?.verdicts.map(({ verdict }) => verdict)).toEqual(["OK", "UNPROTECTED_TAIL"]);
-  });
+      const work = jobs(database.db);
+      const id = await work.enqueue({ kind: verifyKind, input: { chainId: orgId, orgId, partnerId, from: null } });
+      const job = await work.claim({ kinds: [verifyKind] });
+      if (!job) throw new Error("nothing was queued");
+      const deps = { db: database.db, log, trust: { verifiers, deployment: "d" }, copies: async () => [] };
+      await runVerification(deps, job, new AbortController().signal);
+      const result = (await work.get(id))?.result as VerifyResult | null;
+      expect(result?.verdicts.map(({ verdict }) => verdict)).toEqual(["OK", "UNPROTECTED_TAIL"]);
+    },
+  );
 });
 
 describe("one batch at a time", () => {

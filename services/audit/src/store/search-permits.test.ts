@@ -1,23 +1,23 @@
 import { describe, expect, it } from "@jest/globals";
 import { uuidv7 } from "@muster/kit";
 import { callers } from "@muster/testing";
-import { searchSlots } from "./search-slots.ts";
+import { searchPermits } from "./search-permits.ts";
 
-/** Slots of which the test sees who holds one, and ends its search. */
-function slotsOf(most: number, waitMs = 60_000) {
-  const slots = searchSlots(most, waitMs);
+/** Permits; the test sees who holds one, and ends its search. */
+function observedPermits(most: number, waitMs = 60_000) {
+  const permits = searchPermits(most, waitMs);
   const running = new Map<string, () => void>();
   const search = (name: string) => () => new Promise<void>((resolve) => running.set(name, resolve));
-  const whose = new Map<string, ReturnType<typeof callers.orgAdmin>>();
+  const callersByOrg = new Map<string, ReturnType<typeof callers.orgAdmin>>();
   return {
     running: () => [...running.keys()],
-    /** Searches of the organization that the name begins with. */
+    /** Begins searches; a name's first letter is its organization. */
     begin(...names: string[]) {
       return names.map((name) => {
         const org = name.slice(0, 1);
-        const caller = whose.get(org) ?? callers.orgAdmin(uuidv7(), uuidv7());
-        whose.set(org, caller);
-        return slots.run({ caller }, search(name));
+        const caller = callersByOrg.get(org) ?? callers.orgAdmin(uuidv7(), uuidv7());
+        callersByOrg.set(org, caller);
+        return permits.run({ caller }, search(name));
       });
     },
     async end(name: string) {
@@ -30,8 +30,8 @@ function slotsOf(most: number, waitMs = 60_000) {
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 describe("searches", () => {
-  it("of one organization leave a slot to others, however many it begins", async () => {
-    const { begin, running, end } = slotsOf(3);
+  it("leave a permit to other organizations, however many one begins", async () => {
+    const { begin, running, end } = observedPermits(3);
     const all = begin("a1", "a2", "a3", "a4", "b1");
     await settled();
     expect(running()).toEqual(["a1", "a2", "b1"]);
@@ -39,8 +39,8 @@ describe("searches", () => {
     await Promise.all(all);
   });
 
-  it("that wait take turns, organization by organization", async () => {
-    const { begin, running, end } = slotsOf(1);
+  it("wait round-robin, organization by organization", async () => {
+    const { begin, running, end } = observedPermits(1);
     const all = begin("a1", "a2", "a3", "b1", "c1");
     await settled();
     for (const name of ["a1", "a2", "b1", "c1", "a3"]) {
@@ -50,8 +50,8 @@ describe("searches", () => {
     await Promise.all(all);
   });
 
-  it("that wait too long are refused, and hold no slot afterwards", async () => {
-    const { begin, end, running } = slotsOf(1, 1);
+  it("are refused when they wait too long, and hold no permit afterwards", async () => {
+    const { begin, end, running } = observedPermits(1, 1);
     const [first, second] = begin("a1", "b1");
     await expect(second).rejects.toMatchObject({ code: "overloaded", retryAfterSeconds: 1 });
     await end("a1");

@@ -1,25 +1,25 @@
 import { describe, expect, it } from "@jest/globals";
-import { takeTurns } from "./turns.ts";
+import { createTaskQueue } from "./task-queue.ts";
 
 type Task = { started: boolean; end(): void; done: Promise<void> };
 
-function taskIn(turns: ReturnType<typeof takeTurns>): Task {
+function taskIn(queue: ReturnType<typeof createTaskQueue>): Task {
   let end = () => {};
   const ended = new Promise<void>((resolve) => {
     end = resolve;
   });
   const task: Task = { started: false, end: () => end(), done: Promise.resolve() };
-  task.done = turns.take(async () => {
+  task.done = queue.run(async () => {
     task.started = true;
     await ended;
   });
   return task;
 }
 
-describe("turns", () => {
-  it("run a limited number of tasks concurrently, in the order of arrival", async () => {
-    const turns = takeTurns(2, 9);
-    const tasks = Array.from({ length: 4 }, () => taskIn(turns));
+describe("a task queue", () => {
+  it("runs a limited number of tasks concurrently, in the order of arrival", async () => {
+    const queue = createTaskQueue(2, 9);
+    const tasks = Array.from({ length: 4 }, () => taskIn(queue));
     expect(tasks.map(({ started }) => started)).toEqual([true, true, false, false]);
     tasks[1]?.end();
     await tasks[1]?.done;
@@ -29,20 +29,20 @@ describe("turns", () => {
     expect(tasks.every(({ started }) => started)).toBe(true);
   });
 
-  it("pass a turn on after a failed task", async () => {
-    const turns = takeTurns(1, 9);
-    const failing = turns.take(() => Promise.reject(new Error("no")));
-    const after = turns.take(() => Promise.resolve("done"));
+  it("runs the next task after a failed one", async () => {
+    const queue = createTaskQueue(1, 9);
+    const failing = queue.run(() => Promise.reject(new Error("no")));
+    const after = queue.run(() => Promise.resolve("done"));
     await expect(failing).rejects.toThrow("no");
     await expect(after).resolves.toBe("done");
   });
 
-  it("block fetching while the maximum number of tasks is held, and unblock it when a task ends", async () => {
-    const turns = takeTurns(1, 2);
-    await turns.room();
-    const tasks = [taskIn(turns), taskIn(turns)];
+  it("blocks fetching while the maximum number of tasks is held, and unblocks it when a task ends", async () => {
+    const queue = createTaskQueue(1, 2);
+    await queue.room();
+    const tasks = [taskIn(queue), taskIn(queue)];
     const entered: number[] = [];
-    const waiting = [1, 2].map((n) => turns.room().then(() => entered.push(n)));
+    const waiting = [1, 2].map((n) => queue.room().then(() => entered.push(n)));
     await Promise.resolve();
     expect(entered).toEqual([]);
     tasks[0]?.end();
