@@ -17,10 +17,10 @@ export const settings = {
     "Milliseconds that a query of stored logs may take; a longer one fails with 400 `time_range_too_wide`.",
   ),
   LIVE_QUERIES_PER_ORGANIZATION: whole(64, 1, 100_000).describe(
-    "Live queries of one organization's devices in flight at once; more are refused with 429. Counted by each process separately.",
+    "Live queries of one organization's devices in flight; more are refused with 429. Counted by each process separately.",
   ),
   LIVE_QUERY_CONCURRENCY: whole(500, 1, 100_000).describe(
-    "Live queries of all devices in flight at once in this process; more are refused with 503.",
+    "Live queries of all devices that this process has in flight; more are refused with 503.",
   ),
   LIVE_QUERY_TIMEOUT_MS: whole(30_000, 100, 30_000).describe(
     "Milliseconds within which a device must answer a live query; then it fails with 504.",

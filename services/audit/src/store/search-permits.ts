@@ -27,7 +27,7 @@ export function searchPermits(
       const timer = setTimeout(() => {
         if (!slots.withdraw(wanted, begin)) return;
         waiting.set(slots.waiting);
-        reject(new AppError("overloaded", "Too many searches at a time", { retryAfterSeconds: 1 }));
+        reject(new AppError("overloaded", "Too many concurrent searches", { retryAfterSeconds: 1 }));
       }, waitMs);
       if (slots.take(wanted, begin)) begin();
       else waiting.set(slots.waiting);

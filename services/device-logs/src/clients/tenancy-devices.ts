@@ -4,11 +4,11 @@ import type { DeviceChanged } from "@muster/proto/muster/events/v1/tenancy_pb";
 import { SnapshotService } from "@muster/proto/muster/tenancy/v1/snapshot_pb";
 import { callOptions, createSigner, createTransport } from "@muster/rpc";
 
-const askTimeoutMs = 2_000;
+const queryTimeoutMs = 2_000;
 
 /** Calls tenancy's SnapshotService in the name of this service. */
 export function tenancyDevices(options: { baseUrls: string[]; privateKeys: string }): {
-  ask(ids: string[]): Promise<DeviceChanged[]>;
+  query(ids: string[]): Promise<DeviceChanged[]>;
   close(): Promise<void>;
 } {
   const signer = createSigner({ issuer: "device-logs", privateKeys: options.privateKeys });
@@ -20,11 +20,11 @@ export function tenancyDevices(options: { baseUrls: string[]; privateKeys: strin
   const client: Client<typeof SnapshotService> = createClient(SnapshotService, transport);
   const caller = systemCaller("device-logs");
   return {
-    async ask(ids) {
+    async query(ids) {
       const call = callOptions({
         caller,
         meta: { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null },
-        deadlineMs: performance.now() + askTimeoutMs,
+        deadlineMs: performance.now() + queryTimeoutMs,
       });
       return (await client.getDevices({ ids }, call)).devices;
     },

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { createLogger } from "@muster/kit";
 import { asOwner } from "@muster/testing";
 import { aLog, startDeviceLogs, type TestDevice, type TestDeviceLogs } from "../testing/device-logs.ts";
-import { startUpkeep } from "./retention.ts";
+import { startMaintenance } from "./retention.ts";
 
 const log = createLogger("test", "error");
 let service: TestDeviceLogs;
@@ -39,7 +39,7 @@ const weeks = () =>
 
 const options = () => ({ db: service.database.db, log, agentLogDays: 30, eventLogDays: 90, now: () => new Date() });
 
-describe("the partition upkeep", () => {
+describe("the partition maintenance", () => {
   it("removes requests whose repeats are no longer recognised, and no others", async () => {
     const device = service.device();
     const agent = service.logs(service.agentOf(device));
@@ -57,9 +57,9 @@ describe("the partition upkeep", () => {
         return rows.length;
       });
     expect(await kept()).toBe(2);
-    const upkeep = startUpkeep(options());
-    await upkeep.run();
-    await upkeep.stop();
+    const maintenance = startMaintenance(options());
+    await maintenance.run();
+    await maintenance.stop();
     expect(await kept()).toBe(1);
   });
 
@@ -67,9 +67,9 @@ describe("the partition upkeep", () => {
     const before = await weeks();
     expect(before.length).toBe(10);
     await asOwner(service.database, (owner) => owner.query(`DROP TABLE ${before[3]?.name}, ${before[5]?.name}`));
-    const upkeep = startUpkeep(options());
-    await upkeep.run();
-    await upkeep.stop();
+    const maintenance = startMaintenance(options());
+    await maintenance.run();
+    await maintenance.stop();
     const after = await weeks();
     expect(after.map(({ name }) => name)).toEqual(before.map(({ name }) => name));
     expect(after.every(({ secured, policies }) => secured && policies === 1)).toBe(true);
@@ -103,9 +103,9 @@ describe("the partition upkeep", () => {
     }
     await insert("event_log", old, 91, 6_000);
     await insert("event_log", young, 89, 10);
-    const upkeep = startUpkeep(options());
-    await Promise.all([upkeep.run(), upkeep.run()]);
-    await upkeep.stop();
+    const maintenance = startMaintenance(options());
+    await Promise.all([maintenance.run(), maintenance.run()]);
+    await maintenance.stop();
     expect(await service.count("agent_log", old.deviceId)).toBe(0);
     expect(await service.count("agent_log", young.deviceId)).toBe(20);
     expect(await service.count("event_log", old.deviceId)).toBe(0);

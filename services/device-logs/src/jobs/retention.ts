@@ -18,20 +18,20 @@ const lastRun = gauge(
   "Unix time at which the job last succeeded.",
 );
 
-export type Upkeep = { stop(): Promise<void>; run(): Promise<void> };
+export type Maintenance = { stop(): Promise<void>; run(): Promise<void> };
 
 /**
  * At start and every hour: creates partitions for the coming weeks, and drops data past its retention. Every minute:
  * drops requests whose repeats are no longer recognised. Every replica runs it; the database ensures that each step
  * takes effect once.
  */
-export function startUpkeep(options: {
+export function startMaintenance(options: {
   db: Database;
   log: Logger;
   agentLogDays: number;
   eventLogDays: number;
   now: () => Date;
-}): Upkeep {
+}): Maintenance {
   const { db, log, agentLogDays, eventLogDays, now } = options;
   let stopped = false;
   let running: Promise<void> = Promise.resolve();

@@ -104,7 +104,7 @@ describe("a live query", () => {
 
   it("is answered at once when the device is offline", async () => {
     const device = service.device({ status: "offline" } as never);
-    await service.hear(device, 1n, "offline");
+    await service.applyDevice(device, 1n, "offline");
     await outcome(list(device));
     const tookMs: number[] = [];
     for (let i = 0; i < 9; i++) {

@@ -12,8 +12,7 @@ import {
 import { callContext } from "@muster/rpc";
 import { auditEvent, requirePermission } from "@muster/service";
 import { type LiveQueryDeps, liveQuery, type Question } from "../clients/live-query.ts";
-import { newsOf } from "../rules/live-news.ts";
-import type { LivePlaces } from "../rules/live-places.ts";
+import { messagesAfter } from "../rules/live-messages.ts";
 import {
   type EventLogReply,
   type LiveEventReply,
@@ -23,19 +22,20 @@ import {
   readLog,
   readLogs,
 } from "../rules/live-reply.ts";
+import type { LiveSlots } from "../rules/live-slots.ts";
 import type { DeviceCopy } from "../store/device-copy.ts";
 import type { DeviceRow } from "../store/devices.ts";
 
 export type LiveDeps = LiveQueryDeps & {
   db: Database;
   devices: DeviceCopy;
-  places: LivePlaces;
+  slots: LiveSlots;
   /** Pause between two queries for a follower of a log. */
   followPauseMs: number;
   now: () => Date;
 };
 
-type Asked = Pick<Question, "operation" | "params">;
+type DeviceQuery = Pick<Question, "operation" | "params">;
 
 const maxNameLength = 512;
 /** Records of one query for a follower of a log. */
@@ -43,16 +43,16 @@ const followedMost = 100;
 
 /** Event logs read on the device itself. */
 export function liveLogService(deps: LiveDeps): ServiceImpl<typeof LiveLogService> {
-  const { db, devices, places, now } = deps;
+  const { db, devices, slots, now } = deps;
 
-  const ask = async <T>(
+  const queryDevice = async <T>(
     context: CallContext,
     device: DeviceRow,
-    { operation, params }: Asked,
+    { operation, params }: DeviceQuery,
     read: (bytes: Uint8Array) => T,
   ): Promise<T> => {
     const { actor } = context.caller;
-    const leave = places.enter(device.id, device.org_id);
+    const release = slots.enter(device.id, device.org_id);
     const reply = await liveQuery(deps, {
       deviceId: device.id,
       operation,
@@ -60,23 +60,23 @@ export function liveLogService(deps: LiveDeps): ServiceImpl<typeof LiveLogServic
       principal: { type: actor.type, id: actor.id },
       online: device.status === "online" || device.status === "updating",
       signal: context.signal,
-    }).finally(leave);
+    }).finally(release);
     return read(reply);
   };
 
-  const noteAccess = (context: CallContext, device: DeviceRow, { operation, params }: Asked) =>
+  const noteAccess = (context: CallContext, device: DeviceRow, { operation, params }: DeviceQuery) =>
     db.tx(context, async (tx) => tx.emit(accessed(context, device, { operation, ...params }, now())));
 
   /** Queries, parses the answer, and writes a `data.access` row before the answer is returned. */
   const query = async <T>(
     context: CallContext,
     deviceId: string,
-    asked: Asked,
+    deviceQuery: DeviceQuery,
     read: (bytes: Uint8Array) => T,
   ): Promise<T> => {
     const device = await devices.find(context, deviceId);
-    const answer = await ask(context, device, asked, read);
-    await noteAccess(context, device, asked);
+    const answer = await queryDevice(context, device, deviceQuery, read);
+    await noteAccess(context, device, deviceQuery);
     return answer;
   };
 
@@ -108,8 +108,8 @@ export function liveLogService(deps: LiveDeps): ServiceImpl<typeof LiveLogServic
         ...(endTime === "" ? {} : { endTime }),
         ...(eventId === undefined ? {} : { eventId: Number(eventId) }),
       };
-      const asked = { operation: "eventlogs.events", params } as const;
-      const { events, total } = await query(context, request.deviceId, asked, readEvents);
+      const deviceQuery = { operation: "eventlogs.events", params } as const;
+      const { events, total } = await query(context, request.deviceId, deviceQuery, readEvents);
       return { events: events.map(eventMessage), page, limit, total: BigInt(total) };
     },
 
@@ -134,11 +134,11 @@ export function liveLogService(deps: LiveDeps): ServiceImpl<typeof LiveLogServic
         // Read again each time: the device may have moved to another tenant, or be deleted.
         const device = await devices.find(context, deviceId);
         const params = { ...filter, page: 1, limit: after === null ? 1 : followedMost };
-        const { events } = await ask(context, device, { operation: "eventlogs.events", params }, readEvents);
-        const news = newsOf(events, after, followedMost);
+        const { events } = await queryDevice(context, device, { operation: "eventlogs.events", params }, readEvents);
+        const unseen = messagesAfter(events, after, followedMost);
         if (isFirst) await noteAccess(context, device, { operation: "eventlogs.events", params: { ...filter, after } });
-        yield { events: news.events.map(eventMessage), skipped: news.isSkipped };
-        after = news.after;
+        yield { events: unseen.events.map(eventMessage), skipped: unseen.isSkipped };
+        after = unseen.after;
         await sleep(deps.followPauseMs, context.signal);
         if (context.signal.aborted) return;
       }

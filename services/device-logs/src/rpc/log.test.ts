@@ -74,12 +74,12 @@ describe("diagnostic logs", () => {
 
   it("are accepted from an agent whose device is not in the copy yet", async () => {
     const device = service.device();
-    const before = service.tenancy.asked;
+    const before = service.tenancy.queries;
     await service.logs(service.agentOf(device)).appendAgentLogs({ deviceId: device.deviceId, logs: [aLog()] });
-    expect(service.tenancy.asked).toBe(before);
+    expect(service.tenancy.queries).toBe(before);
   });
 
-  it("of many devices sent concurrently are stored under each one's own organization", async () => {
+  it("are stored under each device's own organization when many send concurrently", async () => {
     const devices = many(40, () => service.device());
     await Promise.all(
       devices.map((device, i) =>
@@ -207,7 +207,7 @@ describe("a repeated request with diagnostic logs", () => {
     expect(both.sort()).toEqual(["idempotency_conflict", "ok"]);
   });
 
-  it("that was refused is stored when it is sent again", async () => {
+  it("is stored when it was refused before", async () => {
     const { send, stored } = start();
     expect(await outcome(send([aLog({ level: "fatal" })], "k1"))).toBe("validation_failed logs.0.level");
     await send([aLog()], "k1");
@@ -218,7 +218,7 @@ describe("a repeated request with diagnostic logs", () => {
 describe("rows dated more than a day ahead", () => {
   const ahead = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();
 
-  it("that an earlier version stored are sorted by their arrival, too", async () => {
+  it("are sorted by their arrival, too, when an earlier version stored them", async () => {
     const device = service.device();
     const { deviceId } = device;
     const agent = service.logs(service.agentOf(device));
@@ -384,17 +384,17 @@ describe("readers", () => {
     for (let round = 0; round < 10; round++) {
       const device = service.device();
       const reader = service.logs(service.readerOf(device));
-      const asked = Array.from({ length: 8 }, () => outcome(reader.listAgentLogs({ deviceId: device.deviceId })));
-      expect(await Promise.all(asked)).toEqual(Array(8).fill("ok"));
+      const outcomes = Array.from({ length: 8 }, () => outcome(reader.listAgentLogs({ deviceId: device.deviceId })));
+      expect(await Promise.all(outcomes)).toEqual(Array(8).fill("ok"));
     }
   });
 
   it("get 404 for foreign, unknown and malformed ids, and unavailable when only tenancy could decide", async () => {
     const device = service.device();
-    const stranger = service.logs(service.readerOf(service.device()));
+    const foreignReader = service.logs(service.readerOf(service.device()));
     for (const deviceId of [device.deviceId, "00000000-0000-7000-8000-00000000dead", "x"]) {
-      expect(await outcome(stranger.listAgentLogs({ deviceId }))).toBe("device_not_found");
-      expect(await outcome(stranger.listEvents({ deviceId }))).toBe("device_not_found");
+      expect(await outcome(foreignReader.listAgentLogs({ deviceId }))).toBe("device_not_found");
+      expect(await outcome(foreignReader.listEvents({ deviceId }))).toBe("device_not_found");
     }
     const unheard = service.device();
     service.tenancy.isAway = true;
@@ -409,13 +409,13 @@ describe("readers", () => {
     await service.logs(service.agentOf(device)).appendAgentLogs({ deviceId, logs: [aLog()] });
     const limited = service.logs(service.readerOf(device, { siteIds: [siteId] }));
     expect((await limited.listAgentLogs({ deviceId })).logs).toHaveLength(1);
-    await service.hear({ ...device, siteId: "00000000-0000-7000-8000-000000000002" }, 2n);
+    await service.applyDevice({ ...device, siteId: "00000000-0000-7000-8000-000000000002" }, 2n);
     expect(await outcome(limited.listAgentLogs({ deviceId }))).toBe("device_not_found");
-    await service.hear(device, 1n);
+    await service.applyDevice(device, 1n);
     expect(await outcome(limited.listAgentLogs({ deviceId }))).toBe("device_not_found");
   });
 
-  it("limited to a site reach none of its devices once it is deleted; others still do", async () => {
+  it("limited to a site see none of its devices once it is deleted; others still do", async () => {
     const device = service.device();
     const { deviceId, siteId, orgId, partnerId } = device;
     await service.logs(service.agentOf(device)).appendAgentLogs({ deviceId, logs: [aLog()] });
@@ -466,7 +466,7 @@ describe("limits", () => {
     const hurried = await startDeviceLogs({ queryTimeoutMs: 100 });
     try {
       const device = hurried.device();
-      await hurried.hear(device, 1n);
+      await hurried.applyDevice(device, 1n);
       // The slowest possible query: one that waits.
       const { asOwner } = await import("@muster/testing");
       const answer = await asOwner(hurried.database, async (owner) => {

@@ -135,9 +135,9 @@ async function inTime<T>(deps: LogDeps, context: CallContext, run: (who: CallCon
   }
 }
 
-function checkOneOf(field: string, value: string, known: readonly string[]): void {
-  if (value !== "" && !known.includes(value))
-    throw validationError({ [field]: [`Must be one of ${known.join(", ")}`] });
+function checkOneOf(field: string, value: string, allowed: readonly string[]): void {
+  if (value !== "" && !allowed.includes(value))
+    throw validationError({ [field]: [`Must be one of ${allowed.join(", ")}`] });
 }
 
 function agentLogMessage(row: AgentLogRow): AgentLog {

@@ -96,7 +96,7 @@ const latestMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 const plainTime = /^(?:1[6-9]|[2-9]\d)\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const anyTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)$/i;
 
-/** Reads one field after the other of the entry at `index`, and notes its faults. */
+/** Reads one field after the other of the entry at `index`, and notes its errors. */
 function fieldReader(errors: FieldErrors, name: string, textOf: (part: unknown) => string) {
   const note = (field: string, problem: string): string => {
     errors[`${name}.${reader.index}.${field}`] = [problem];
@@ -113,8 +113,10 @@ function fieldReader(errors: FieldErrors, name: string, textOf: (part: unknown) 
       const day = Number(value.slice(8, 10));
       return day <= 28 && plainTime.test(value) ? value : new Date(ms).toISOString();
     },
-    oneOf(field: string, value: unknown, known: readonly string[]): string {
-      return known.includes(value as string) ? (value as string) : note(field, `Must be one of ${known.join(", ")}`);
+    oneOf(field: string, value: unknown, allowed: readonly string[]): string {
+      return allowed.includes(value as string)
+        ? (value as string)
+        : note(field, `Must be one of ${allowed.join(", ")}`);
     },
     text(field: string, value: unknown, min: number, max: number): string {
       if (typeof value !== "string" || value.length < min) return note(field, "Required");

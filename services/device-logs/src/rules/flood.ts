@@ -32,8 +32,8 @@ export function floodControl({ rowsPerMinute, nowMs }: { rowsPerMinute: number; 
     admit(deviceId, rows, bytes) {
       const now = nowMs();
       const wanted = Math.max(1, rows, Math.min(Math.floor(bytes / bytesPerRow), rowsPerMinute));
-      const known = buckets.get(deviceId);
-      const left = known ? Math.min(rowsPerMinute, known.left + (now - known.atMs) * perMs) : rowsPerMinute;
+      const bucket = buckets.get(deviceId);
+      const left = bucket ? Math.min(rowsPerMinute, bucket.left + (now - bucket.atMs) * perMs) : rowsPerMinute;
       const admitted = wanted <= left;
       // Deleted and set again, so that the map is ordered by last use.
       buckets.delete(deviceId);

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { deviceError } from "./device-error.ts";
 
-// What agents answer (docs/agent-channel.md). Anything else is the device's fault: `device_error`.
+// What agents answer (docs/agent-channel.md). Anything else is an error of the device: `device_error`.
 const whole = z.int().min(0);
 const text = z.string().max(1_048_576);
 

@@ -29,7 +29,7 @@ function appending() {
 }
 
 describe("log entries of a flooding organization", () => {
-  it("leave room to those of others, which are stored in turns with them", async () => {
+  it("leave room to those of others, and are stored round-robin with them", async () => {
     const [append, flooding] = [appending(), uuidv7()];
     const stored: string[] = [];
     const { flood, others } = await database.db.tx({ caller: systemCaller("device-logs") }, async (tx) => {

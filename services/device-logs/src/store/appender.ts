@@ -17,7 +17,7 @@ import { appendAgentLogs, type Batch } from "./logs.ts";
 /** Rows of one statement, and rows that may wait; beyond it requests are refused. */
 const defaults = { flushRows: 4_000, waitingRows: 100_000 };
 /** One flush is written while the next one gathers. */
-const maxFlights = 2;
+const maxConcurrentFlushes = 2;
 
 const rowsCounter = counter("muster_device_logs_rows_stored_total", "Diagnostic log rows stored.");
 const flushRows = histogram(
@@ -37,15 +37,15 @@ type Waiting = { logs: Logs; done(): void; failed(error: unknown): void };
 export type Appender = {
   /**
    * Resolves when all of these rows are committed, by this request or by the one that it repeats. Throws
-   * `idempotency_conflict` when its key is another body's, `overloaded` when too many wait, also of their organization:
-   * at most half of what others leave; and the database's errors.
+   * `idempotency_conflict` when its key is another body's, `overloaded` when too many wait, also when their organization has its fair share:
+   * docs/concepts.md#fair-share; and the database's errors.
    */
   append(logs: Logs): Promise<void>;
 };
 
 /**
  * Batches the entries of many requests into one insert: those that arrive while inserts are in flight go with the next
- * one. Organizations take turns at it. Rows carry their own tenant, taken from the caller of their request.
+ * one. Organizations are served round-robin. Rows carry their own tenant, taken from the caller of their request.
  */
 export function logAppender(
   db: Database,
@@ -54,7 +54,7 @@ export function logAppender(
   const queue = createRoundRobin<Waiting>();
   /** Rows by organization. */
   const waiting = createCounts();
-  let flights = 0;
+  let flushes = 0;
   const write = async (logs: readonly Logs[]): Promise<Taken[]> => {
     const store = async (tx: Tx) => {
       const taken = await takeRequests(tx, logs);
@@ -86,7 +86,7 @@ export function logAppender(
   };
 
   const begin = (): void => {
-    while (flights < maxFlights && queue.size > 0) {
+    while (flushes < maxConcurrentFlushes && queue.size > 0) {
       const batch: Waiting[] = [];
       let rows = 0;
       // Each request fits as a whole.
@@ -98,9 +98,9 @@ export function logAppender(
         rows += entries.length;
         waiting.add(owner.orgId, -entries.length);
       }
-      flights += 1;
+      flushes += 1;
       void flush(batch).finally(() => {
-        flights -= 1;
+        flushes -= 1;
         begin();
       });
     }

@@ -17,11 +17,11 @@ const columns = sql`id, org_id, partner_id, status, heard_at`;
  * Applies rows newer than the copy's, in a system's transaction; a row of the same version only renews its time of
  * confirmation.
  */
-export async function applyDevices(tx: Tx, given: readonly DeviceChanged[]): Promise<void> {
+export async function applyDevices(tx: Tx, changes: readonly DeviceChanged[]): Promise<void> {
   const newest = new Map<string, DeviceChanged>();
-  for (const change of given) {
-    const known = newest.get(change.id);
-    if (!known || change.version >= known.version) newest.set(change.id, change);
+  for (const change of changes) {
+    const previous = newest.get(change.id);
+    if (!previous || change.version >= previous.version) newest.set(change.id, change);
   }
   const rows = [...newest.values()];
   if (rows.length === 0) return;
@@ -46,34 +46,34 @@ export async function replaceDevices(db: Database, devices: readonly DeviceChang
   });
 }
 
-/** One device that the caller reaches, or null. */
+/** One device in the caller's access scope, or null. */
 export async function findDevice(db: Database, who: CallContext, id: string): Promise<DeviceRow | null> {
   const [row] = await db.read<DeviceRow>(
     who,
-    sql`SELECT ${columns} FROM device WHERE id = ${id}::uuid AND ${reached(who.caller)}`,
+    sql`SELECT ${columns} FROM device WHERE id = ${id}::uuid AND ${inScope(who.caller)}`,
   );
   return row ?? null;
 }
 
 /** Whether the copy has the device, for any caller. */
-export async function isKnown(db: Database, id: string): Promise<boolean> {
+export async function isCached(db: Database, id: string): Promise<boolean> {
   return (await db.read(system, sql`SELECT FROM device WHERE id = ${id}::uuid`)).length > 0;
 }
 
 /**
  * The query's own predicate, besides the policies. Deleted organizations' devices are visible to system callers only.
- * Nobody reaches a device through a deleted site, whose devices tenancy removes from it without an event for each.
+ * Nobody sees a device through a deleted site, whose devices tenancy removes from it without an event for each.
  */
-function reached({ scope, partnerId, orgId, orgAccess, siteIds }: Caller): Query {
+function inScope({ scope, partnerId, orgId, orgAccess, siteIds }: Caller): Query {
   if (scope === "system") return sql`true`;
   const own = (): Query => {
     if (scope === "organization") return sql`org_id = ${orgId}::uuid`;
     if (orgAccess.mode === "all") return sql`partner_id = ${partnerId}::uuid`;
     return sql`partner_id = ${partnerId}::uuid AND org_id = ANY (${orgAccess.orgIds}::uuid[])`;
   };
-  const living = sql`org_id NOT IN (SELECT t.id FROM tenant t WHERE t.kind = 'organization' AND t.id = org_id AND t.deleted)`;
-  const all = sql`${own()} AND ${living}`;
+  const active = sql`org_id NOT IN (SELECT t.id FROM tenant t WHERE t.kind = 'organization' AND t.id = org_id AND t.deleted)`;
+  const all = sql`${own()} AND ${active}`;
   if (siteIds === null) return all;
-  const standing = sql`site_id NOT IN (SELECT t.id FROM tenant t WHERE t.kind = 'site' AND t.id = site_id AND t.deleted)`;
-  return sql`${all} AND site_id = ANY (${siteIds}::uuid[]) AND ${standing}`;
+  const activeSites = sql`site_id NOT IN (SELECT t.id FROM tenant t WHERE t.kind = 'site' AND t.id = site_id AND t.deleted)`;
+  return sql`${all} AND site_id = ANY (${siteIds}::uuid[]) AND ${activeSites}`;
 }

@@ -17,7 +17,7 @@ const chunkRows = 5_000;
  */
 export async function takeRequests(tx: Tx, wanted: readonly OwnedRequest[]): Promise<Taken[]> {
   const keyOf = ({ owner, request }: OwnedRequest) => sameRequest(owner.deviceId, request);
-  // One statement cannot take a row twice: repeats in the same batch are told apart here.
+  // One statement cannot take a row twice: repeats in the same batch are distinguished here.
   const first = new Map<string, OwnedRequest>();
   for (const one of wanted) if (!first.has(keyOf(one))) first.set(keyOf(one), one);
   const firsts = [...first.values()];

@@ -148,7 +148,7 @@ export async function makeWeeks(db: Database, weeksAhead: number): Promise<numbe
 
 const eventPartitions: readonly Query[] = Array.from({ length: 16 }, (_, part) => sqlName(`event_log_${part}`));
 
-/** Short transactions: nothing waits behind a long delete. Found by the BRIN index on created_at. */
+/** Short transactions: nothing waits for a long delete. Found by the BRIN index on created_at. */
 async function deleteInChunks(db: Database, table: Query, before: Date, go: () => boolean): Promise<number> {
   let all = 0;
   while (go()) {
@@ -183,11 +183,11 @@ async function query<R extends { id: string; timestamp: Date }>(
   list: List,
   page: Page,
 ): Promise<LogPage<R>> {
-  const after = page.cursor === null ? sql`true` : behind(page.cursor);
+  const position = page.cursor === null ? sql`true` : after(page.cursor);
   const offset = page.cursor === null ? (page.page - 1) * page.limit : 0;
   const read = async (tx: Tx): Promise<LogPage<R>> => {
     const rows = await tx.query<R>(sql`
-      SELECT ${list.columns} FROM ${list.table} WHERE ${list.where} AND ${after}
+      SELECT ${list.columns} FROM ${list.table} WHERE ${list.where} AND ${position}
       ORDER BY "timestamp" DESC, id DESC LIMIT ${page.limit + 1} OFFSET ${offset}`);
     const complete = page.cursor === null && page.page === 1 && rows.length <= page.limit;
     const n = page.skipCount ? null : complete ? rows.length : await count(tx, list);
@@ -200,7 +200,7 @@ async function query<R extends { id: string; timestamp: Date }>(
   return db.tx(who, read, { readOnly: true });
 }
 
-function behind(cursor: string): Query {
+function after(cursor: string): Query {
   const [at, id] = decodeCursor(cursor, ["time", "uuid"]);
   return sql`("timestamp", id) < (${at}::timestamptz, ${id}::uuid)`;
 }

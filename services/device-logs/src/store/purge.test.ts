@@ -30,22 +30,22 @@ async function filled(device: TestDevice, rows = 20): Promise<TestDevice> {
       INSERT INTO agent_log_request (device_id, org_id, partner_id, request, body_sha256, expires_at)
         VALUES ('${device.deviceId}', '${device.orgId}', '${device.partnerId}', 'x', 'x', now() + interval '1 day')`),
   );
-  await service.hear(device, 1n);
+  await service.applyDevice(device, 1n);
   return device;
 }
 
 async function left({ deviceId }: TestDevice): Promise<[number, number, number]> {
-  const known = await service.database.db.read(
+  const cached = await service.database.db.read(
     system,
     sql`
       SELECT id FROM device WHERE id = ${deviceId}::uuid
       UNION SELECT device_id FROM agent_log_request WHERE device_id = ${deviceId}::uuid`,
   );
-  return [await service.count("agent_log", deviceId), await service.count("event_log", deviceId), known.length];
+  return [await service.count("agent_log", deviceId), await service.count("event_log", deviceId), cached.length];
 }
 
 const purges = () => ({ db: service.database.db, service: "device-logs", log, plan: purgePlan });
-const ask = (kind: "organization" | "partner", id: string) => {
+const purge = (kind: "organization" | "partner", id: string) => {
   const { db } = service.database;
   return db.tx(system, (tx) => requestPurge(tx, { kind, id }));
 };
@@ -54,20 +54,20 @@ describe("a purged tenant", () => {
   it("has no rows left, in any partition, and other tenants keep all of theirs", async () => {
     const gone = await filled(service.device());
     const neighbour = await filled(service.device({ partnerId: gone.partnerId }));
-    await ask("organization", gone.orgId);
-    await ask("organization", gone.orgId);
+    await purge("organization", gone.orgId);
+    await purge("organization", gone.orgId);
     expect(await purgeAll(purges())).toBe(1);
     expect(await left(gone)).toEqual([0, 0, 0]);
     expect(await left(neighbour)).toEqual([20, 20, 1]);
-    await ask("organization", gone.orgId);
+    await purge("organization", gone.orgId);
     expect(await purgeAll(purges())).toBe(0);
   });
 
-  it("that is a partner loses the data of all its organizations", async () => {
+  it("loses the data of all its organizations when it is a partner", async () => {
     const partnerId = uuidv7();
     const devices = [await filled(service.device({ partnerId })), await filled(service.device({ partnerId }))];
     const other = await filled(service.device());
-    await ask("partner", partnerId);
+    await purge("partner", partnerId);
     await purgeAll(purges());
     for (const device of devices) expect(await left(device)).toEqual([0, 0, 0]);
     expect(await left(other)).toEqual([20, 20, 1]);
@@ -75,7 +75,7 @@ describe("a purged tenant", () => {
 
   it("is deleted in slices, and a stopped process leaves the rest to the next one", async () => {
     const gone = await filled(service.device(), 6_000);
-    await ask("organization", gone.orgId);
+    await purge("organization", gone.orgId);
     const stopping = new AbortController();
     const first = purgeAll(purges(), stopping.signal);
     await until("the first slices", async () => {
@@ -138,7 +138,7 @@ describe("a purge event", () => {
       return (await left(gone)).every((rows) => rows === 0);
     });
     await following.stop();
-    const asked = await db.read(system, sql`SELECT FROM job WHERE id = ${orgId}::uuid`);
-    expect(asked.length).toBe(1);
+    const queued = await db.read(system, sql`SELECT FROM job WHERE id = ${orgId}::uuid`);
+    expect(queued.length).toBe(1);
   });
 });

@@ -13,7 +13,7 @@ import { callers, type TestDatabase, testDatabase, testPort } from "@muster/test
 import { liveLogService } from "../rpc/live.ts";
 import { deviceLogService } from "../rpc/log.ts";
 import { floodControl } from "../rules/flood.ts";
-import { livePlaces } from "../rules/live-places.ts";
+import { liveSlots } from "../rules/live-slots.ts";
 import { logAppender } from "../store/appender.ts";
 import { deviceCopy } from "../store/device-copy.ts";
 import { applyDevices } from "../store/devices.ts";
@@ -39,15 +39,15 @@ export async function startDeviceLogs(
   });
   const { db } = database;
   const now = () => new Date();
-  const known = new Map<string, DeviceChanged>();
-  let asked = 0;
+  const devicesOfTenancy = new Map<string, DeviceChanged>();
+  let queries = 0;
   let tenancyIsAway = false;
-  const ask = async (ids: string[]) => {
-    asked += 1;
+  const query = async (ids: string[]) => {
+    queries += 1;
     if (tenancyIsAway) throw new AppError("unavailable", "away");
-    return ids.flatMap((id) => known.get(id) ?? []);
+    return ids.flatMap((id) => devicesOfTenancy.get(id) ?? []);
   };
-  const devices = deviceCopy({ db, ask, log: createLogger("test", "error"), now });
+  const devices = deviceCopy({ db, query, log: createLogger("test", "error"), now });
   const flood = floodControl({ rowsPerMinute: options.rowsPerMinute ?? 100_000, nowMs: () => performance.now() });
   const stored = {
     db,
@@ -57,11 +57,11 @@ export async function startDeviceLogs(
     queryTimeoutMs: options.queryTimeoutMs ?? 3_000,
     now,
   };
-  const places = livePlaces({ perOrganization: options.liveQueriesPerOrganization ?? 64, all: 500 });
+  const slots = liveSlots({ perOrganization: options.liveQueriesPerOrganization ?? 64, all: 500 });
   const live = {
     db,
     devices,
-    places,
+    slots,
     relay: () => options.relay ?? null,
     timeoutMs: options.liveTimeoutMs ?? 30_000,
     followPauseMs: 50,
@@ -98,15 +98,15 @@ export async function startDeviceLogs(
     /** A device that tenancy has; the copy receives it only when the test sends it. */
     device(change: Partial<TestDevice & { status: string }> = {}): TestDevice {
       const device = { deviceId: uuidv7(), orgId: uuidv7(), partnerId: uuidv7(), siteId: uuidv7(), ...change };
-      known.set(device.deviceId, deviceChanged(device, 1n, change.status ?? "online"));
+      devicesOfTenancy.set(device.deviceId, deviceChanged(device, 1n, change.status ?? "online"));
       return device;
     },
-    async hear(device: TestDevice, version: bigint, status = "online"): Promise<void> {
+    async applyDevice(device: TestDevice, version: bigint, status = "online"): Promise<void> {
       await db.tx(system, (tx) => applyDevices(tx, [deviceChanged(device, version, status)]));
     },
     tenancy: {
-      get asked() {
-        return asked;
+      get queries() {
+        return queries;
       },
       set isAway(away: boolean) {
         tenancyIsAway = away;
@@ -135,8 +135,8 @@ export async function startDeviceLogs(
 
 export type TestDeviceLogs = Awaited<ReturnType<typeof startDeviceLogs>>;
 
-function deviceChanged({ deviceId, ...place }: TestDevice, version: bigint, status: string): DeviceChanged {
-  return create(DeviceChangedSchema, { id: deviceId, ...place, version, status });
+function deviceChanged({ deviceId, ...owner }: TestDevice, version: bigint, status: string): DeviceChanged {
+  return create(DeviceChangedSchema, { id: deviceId, ...owner, version, status });
 }
 
 export const aLog = (change: object = {}) => ({

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { newsOf } from "./live-news.ts";
+import { messagesAfter } from "./live-messages.ts";
 
 const records = (...ids: number[]) => ids.map((recordId) => ({ recordId }));
 
@@ -14,6 +14,10 @@ describe("the events that are new to a follower of a log", () => {
     ["the newest, with a gap before them", [20, 19, 18], 9, [18, 19, 20], 20, true],
     ["a first record", [1], 0, [1], 1, false],
   ] as const)("is %s", (_name, newest, after, expected, next, isSkipped) => {
-    expect(newsOf(records(...newest), after, 3)).toEqual({ events: records(...expected), after: next, isSkipped });
+    expect(messagesAfter(records(...newest), after, 3)).toEqual({
+      events: records(...expected),
+      after: next,
+      isSkipped,
+    });
   });
 });

@@ -1,11 +1,11 @@
 type Numbered = { recordId: number };
 
 /**
- * Those of a log's newest records (given newest first) that a follower has not seen, oldest first, and the number to
- * continue after. Nothing counts as new before `after` is known. A cleared log restarts its numbers. `isSkipped` when
- * all of `most` are new, so that there may be more in between.
+ * The messages that a follower has not received: those of a log's newest records (passed newest first) after the number
+ * `after`, oldest first, and the number to continue after. With `after` null there are none. A cleared log restarts its
+ * numbers. `isSkipped` when all of `most` are new, so that there may be more in between.
  */
-export function newsOf<E extends Numbered>(
+export function messagesAfter<E extends Numbered>(
   newest: readonly E[],
   after: number | null,
   most: number,
