@@ -288,11 +288,20 @@ describe("a sign-in by SAML", () => {
     expect(after).toEqual(before);
   });
 
+  /** As if the provider's metadata had been read that long ago. */
+  const metadataReadBefore = (seconds: number) =>
+    asDatabaseOwner(
+      cluster,
+      "UPDATE identity.sso_providers SET saml_metadata_at = now() - $2 * interval '1 second' WHERE id = $1",
+      [provider.id, seconds],
+    );
+
   it("goes on when the provider changes its key: the metadata is read daily, and old certificates overlap", async () => {
     const who = person();
     idp.become(who);
     await signInThrough(cluster, tenant.orgId);
     await idp.rotate();
+    await metadataReadBefore(0);
     expect(reasonOf(await roundTrip(cluster, tenant.orgId))).toBe("assertion_invalid");
     await call("PATCH", `/sso/providers/${provider.id}`, {
       samlMetadataUrl: idp.metadataUrl,
@@ -304,22 +313,16 @@ describe("a sign-in by SAML", () => {
   });
 
   it("goes on within the same sign-in when the provider changed its key: its metadata is read out of turn", async () => {
-    const age = (seconds: number) =>
-      asDatabaseOwner(
-        cluster,
-        "UPDATE identity.sso_providers SET saml_metadata_at = now() - $2 * interval '1 second' WHERE id = $1",
-        [provider.id, seconds],
-      );
     const count = async () => {
       const { body } = await call("GET", `/sso/providers/${provider.id}`);
       return (body.samlCertificates as object[]).length;
     };
-    await age(20);
+    await metadataReadBefore(20);
     const before = await count();
     await idp.rotate();
     idp.become(person());
     expect(reasonOf(await roundTrip(cluster, tenant.orgId))).toBe("assertion_invalid");
-    await age(31);
+    await metadataReadBefore(31);
     // Those that began before go on, too, whichever of them comes first.
     const inFlight = await Promise.all(
       [1, 2, 3].map(async () => {
