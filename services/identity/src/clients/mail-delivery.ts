@@ -71,7 +71,7 @@ function smtp(url: string, from: string, host: string): Delivery {
 }
 
 /**
- * One file per mail, named by time and kind, for the person in front of this machine alone; without a folder, the log.
+ * One file per mail, named by time and kind, for the developer at this machine; without a folder, the log.
  */
 function mailbox(directory: string | null, from: string, log: Logger): Delivery {
   return {

@@ -1,7 +1,7 @@
 import type { Tx } from "@muster/db";
 import { AppError, type CallContext, nameError, systemCaller, validationError } from "@muster/kit";
 import type { UserDeps } from "../deps.ts";
-import { personEvent } from "../emits/audit.ts";
+import { userEvent } from "../emits/audit.ts";
 import { userChanged } from "../emits/auth.ts";
 import { addressRefusal } from "../rules/address-owner.ts";
 import { tokenHash } from "../rules/opaque-token.ts";
@@ -11,13 +11,13 @@ import { type PrincipalRow, principalCaller } from "../rules/principal.ts";
 import { ssoRequired } from "../rules/sso/sso-required.ts";
 import { lockAddress } from "../store/addresses.ts";
 import { activateUser, findInvite, lockInvite, useInvite } from "../store/invites.ts";
-import { findPrincipal } from "../store/people.ts";
+import { findPrincipal } from "../store/principals.ts";
 import { countRefusal } from "../store/refusals.ts";
 import { refusedToken } from "../store/unknown-keys.ts";
 import { claimAddress } from "./claim-address.ts";
 
 /**
- * Sets an invited person's password, once. Throws `invalid_token`, `sso_required`, and `validation_failed` on the
+ * Sets an invited user's password, once. Throws `invalid_token`, `sso_required`, and `validation_failed` on the
  * password or the name.
  */
 export async function acceptInvite(
@@ -31,15 +31,15 @@ export async function acceptInvite(
   const invite = await findInvite(db, tokenHash(token));
   if (!invite) throw await refusedToken(deps, context, invalidToken());
   if (invite.used_at || invite.expires_at <= now()) throw invalidToken();
-  const person = await findPrincipal(db, invite.user_id);
-  if (person?.status !== "invited" || hasLeft(person)) throw invalidToken();
-  if (person.sso_enforced) throw ssoRequired(person);
-  checkNewPassword(password, person.email);
+  const user = await findPrincipal(db, invite.user_id);
+  if (user?.status !== "invited" || hasLeft(user)) throw invalidToken();
+  if (user.sso_enforced) throw ssoRequired(user);
+  checkNewPassword(password, user.email);
   const passwordHash = await passwords.hash(password, context);
-  const user = { id: person.user_id, passwordHash, name: name.trim() || null };
+  const activation = { id: user.user_id, passwordHash, name: name.trim() || null };
   const isAccepted = await db.tx(
-    { ...context, caller: systemCaller("identity"), actsFor: person.org_id ?? person.partner_id },
-    (tx) => accept(tx, context, { inviteId: invite.id, person, user }, now()),
+    { ...context, caller: systemCaller("identity"), actsFor: user.org_id ?? user.partner_id },
+    (tx) => accept(tx, context, { inviteId: invite.id, user, activation }, now()),
   );
   // Somebody else owns the address: the holder of the link only learns that the link is invalid.
   if (!isAccepted) throw invalidToken();
@@ -47,28 +47,28 @@ export async function acceptInvite(
 
 type Accepting = {
   inviteId: string;
-  person: PrincipalRow;
-  user: { id: string; passwordHash: string; name: string | null };
+  user: PrincipalRow;
+  activation: { id: string; passwordHash: string; name: string | null };
 };
 
 /** False when the address is somebody else's, which leaves a row in the invitation's own tenant. */
 async function accept(
   tx: Tx,
   context: CallContext,
-  { inviteId, person, user }: Accepting,
+  { inviteId, user, activation }: Accepting,
   now: Date,
 ): Promise<boolean> {
-  const who = { ...context, caller: principalCaller(person) };
-  const tenant = { partnerId: person.partner_id, orgId: person.org_id };
-  await lockAddress(tx, person.email);
+  const who = { ...context, caller: principalCaller(user) };
+  const tenant = { partnerId: user.partner_id, orgId: user.org_id };
+  await lockAddress(tx, user.email);
   const invite = await lockInvite(tx, inviteId, now);
   if (!invite) throw invalidToken();
   const address = await claimAddress(
     tx,
     who,
-    { userId: person.user_id, name: person.name, tenant },
+    { userId: user.user_id, name: user.name, tenant },
     {
-      email: person.email,
+      email: user.email,
       by: invite.ofPartner ? { ...tenant, orgId: null } : tenant,
       evidence: invite.byMailAlone ? "mailbox" : "none",
     },
@@ -76,17 +76,17 @@ async function accept(
   );
   if (!address) {
     const failed = { result: "denied" as const, message: addressRefusal };
-    const isFirst = await countRefusal(tx, person.user_id, "user.invite.accept", now);
+    const isFirst = await countRefusal(tx, user.user_id, "user.invite.accept", now);
     const details = { code: "domain_not_allowed" };
-    if (isFirst) tx.emit(personEvent(who, person, { action: "user.invite.accept", details, failed }, now));
+    if (isFirst) tx.emit(userEvent(who, user, { action: "user.invite.accept", details, failed }, now));
     return false;
   }
   await useInvite(tx, inviteId, now);
-  const version = await activateUser(tx, address, user, now);
+  const version = await activateUser(tx, address, activation, now);
   if (version === null) throw invalidToken();
-  tx.emit(userChanged(person.user_id, version));
+  tx.emit(userChanged(user.user_id, version));
   const details = { emailProof: address.proof };
-  tx.emit(personEvent(who, person, { action: "user.invite.accept", details }, now));
+  tx.emit(userEvent(who, user, { action: "user.invite.accept", details }, now));
   return true;
 }
 

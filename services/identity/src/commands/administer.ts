@@ -2,12 +2,12 @@ import type { Database, Tx } from "@muster/db";
 import { AppError, type CallContext, type Caller, type Permission } from "@muster/kit";
 import { principalCaller } from "../rules/principal.ts";
 import { lockAdministration } from "../store/administration.ts";
-import { readPerson } from "../store/people.ts";
+import { readPrincipal } from "../store/principals.ts";
 import { inTurn } from "./in-turn.ts";
 
 /**
- * One change at a time of the people and roles of a partner (null: the platform's own). `judge` reads and throws what
- * it refuses, `apply` writes; both in one transaction, under the lock, for the acting person as they are now.
+ * One change at a time of the users and roles of a partner (null: the platform's own). `judge` reads and throws what
+ * it refuses, `apply` writes; both in one transaction, under the lock, for the acting user as they are now.
  */
 export type Administer = <P, T>(
   context: CallContext,
@@ -25,7 +25,7 @@ export function inTurnOf<T>(db: Database, partnerId: string | null, work: () => 
   return turn(partnerId ?? "platform", work);
 }
 
-/** Changes of people and roles, each judged under the lock of its partner (docs/decisions/0012-people-and-roles-change-one-at-a-time-per-partner.md). */
+/** Changes of users and roles, each judged under the lock of its partner (docs/decisions/0012-people-and-roles-change-one-at-a-time-per-partner.md). */
 export function administration(db: Database): Administer {
   return (context, { partnerId, permission }, judge, apply) =>
     inTurnOf(db, partnerId, async () => {
@@ -57,10 +57,10 @@ export async function actingNow(
 ): Promise<Caller> {
   const { caller } = context;
   await lockAdministration(tx, caller.scope, partnerId);
-  const person = await readPerson(tx, caller.actor.id);
-  if (person?.status !== "active" || !person.permissions.includes(permission)) {
+  const user = await readPrincipal(tx, caller.actor.id);
+  if (user?.status !== "active" || !user.permissions.includes(permission)) {
     throw new AppError("permission_denied", "Permission denied", { facts: { required: permission } });
   }
-  if (person.site_restricted) throw new AppError("site_restricted", "Your access is restricted to sites");
-  return principalCaller(person, { id: caller.sessionId, mfaAt: caller.mfaAt });
+  if (user.site_restricted) throw new AppError("site_restricted", "Your access is restricted to sites");
+  return principalCaller(user, { id: caller.sessionId, mfaAt: caller.mfaAt });
 }

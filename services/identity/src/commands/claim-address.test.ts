@@ -32,7 +32,7 @@ type Org = { partnerId: string; orgId: string; admin: Caller };
 async function newOrg(partnerId?: string): Promise<Org> {
   const partner = partnerId ?? (await identity.addPartner());
   const orgId = await identity.addOrganization(partner);
-  return { partnerId: partner, orgId, admin: await identity.person(callers.orgAdmin(partner, orgId)) };
+  return { partnerId: partner, orgId, admin: await identity.user(callers.orgAdmin(partner, orgId)) };
 }
 
 const invite = (by: Caller, email: string, shows: boolean, change: object = {}) => {
@@ -230,7 +230,7 @@ describe("an account of an address", () => {
     const org = await newOrg();
     const host = `${randomUUID()}.example.com`;
     await verify(host, { partnerId: org.partnerId, orgId: null });
-    const partner = await identity.person(callers.partnerAdmin(org.partnerId));
+    const partner = await identity.user(callers.partnerAdmin(org.partnerId));
     expect(await codeOf(invite(org.admin, `a@${host}`, true))).toBe("domain_not_allowed");
     const { inviteToken } = await invite(partner, `b@sub.${host}`, true, { orgId: org.orgId });
     expect(await codeOf(accept(inviteToken))).toBe("answered");

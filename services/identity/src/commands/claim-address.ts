@@ -1,6 +1,6 @@
 import type { Tx } from "@muster/db";
 import { type Caller, type RequestMeta, systemCaller } from "@muster/kit";
-import { personEvent } from "../emits/audit.ts";
+import { userEvent } from "../emits/audit.ts";
 import { userChanged } from "../emits/auth.ts";
 import {
   type ClaimedAddress,
@@ -53,9 +53,9 @@ export async function claimAddress(
   if (claimed === null || claimed.yielding.length === 0) return claimed;
   await takeAddresses(tx, who, await lockAccounts(tx, claimed.yielding), now);
   const { userId: user_id, name, tenant } = account;
-  const person = { user_id, name, partner_id: tenant.partnerId, org_id: tenant.orgId };
+  const user = { user_id, name, partner_id: tenant.partnerId, org_id: tenant.orgId };
   const details = { email, proof: claimed.proof, yielded: claimed.yielding.length };
-  tx.emit(personEvent(who, person, { action: "user.email.claim", details }, now));
+  tx.emit(userEvent(who, user, { action: "user.email.claim", details }, now));
   return claimed;
 }
 
@@ -63,9 +63,9 @@ export async function claimAddress(
  * A user followed a link that only a mail carried: the address is proven, unless other accounts have it too, since the
  * link cannot tell which of them its reader means. The caller holds `lockAddress`; the transaction may be the user's.
  */
-export async function proveMailbox(tx: Tx, who: Who, person: PrincipalRow, now: Date): Promise<void> {
-  const { user_id: userId, email, name } = person;
-  const tenant = { partnerId: person.partner_id, orgId: person.org_id };
+export async function proveMailbox(tx: Tx, who: Who, user: PrincipalRow, now: Date): Promise<void> {
+  const { user_id: userId, email, name } = user;
+  const tenant = { partnerId: user.partner_id, orgId: user.org_id };
   const others = (await findHolders(tx, email)).filter((each) => each.isAccount && each.userId !== userId);
   if (others.length > 0) return;
   const claim = { email, by: tenant, evidence: "mailbox" as const };
@@ -109,6 +109,6 @@ async function takeAddresses(tx: Tx, { meta }: Who, rows: readonly YieldingRow[]
     tx.emit(userChanged(row.id, versions.get(row.id) ?? 0));
     const changes = { before: { email: row.email }, after: { email: after.get(row.id) } };
     const details = { reason: "proven_by_its_owner", changedFields: ["email"], changes };
-    tx.emit(personEvent(system, { ...row, user_id: row.id }, { action: "user.email.yield", details }, now));
+    tx.emit(userEvent(system, { ...row, user_id: row.id }, { action: "user.email.yield", details }, now));
   }
 }

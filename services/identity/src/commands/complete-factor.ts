@@ -3,7 +3,7 @@ import { AppError, type CallContext, sessionEnded } from "@muster/kit";
 import { requireMfa } from "@muster/service";
 import type { FactorDeps } from "../deps.ts";
 import { appliedEverywhere } from "../emits/applied-everywhere.ts";
-import { personEvent } from "../emits/audit.ts";
+import { userEvent } from "../emits/audit.ts";
 import { userChanged } from "../emits/auth.ts";
 import { originOf } from "../emits/mail-queue.ts";
 import { hasFactor, type ProofOf } from "../rules/factors.ts";
@@ -13,7 +13,7 @@ import type { PrincipalRow } from "../rules/principal.ts";
 import { principalCaller, principalMessage } from "../rules/principal.ts";
 import { newRecoveryCodes, recoveryCodeHash } from "../rules/recovery-codes.ts";
 import { completeChallenge, factorAdded, findChallenge, findFactors } from "../store/factors.ts";
-import { findPrincipal } from "../store/people.ts";
+import { findPrincipal } from "../store/principals.ts";
 import { familyPlace } from "../store/sealed-columns.ts";
 import { stepUpSession } from "../store/sessions.ts";
 import { tryFactor } from "./second-factor.ts";
@@ -26,7 +26,7 @@ import { newFamily, tokenPair } from "./session-families.ts";
 export type Proof = {
   factor: "code" | "passkey";
   refusal: AppError;
-  isRight(tx: Tx, person: PrincipalRow, about: ProofOf): Promise<boolean>;
+  isRight(tx: Tx, user: PrincipalRow, about: ProofOf): Promise<boolean>;
 };
 
 /** Ends a sign-in with its second factor. Throws `invalid_mfa_token`, `rate_limited`, or the proof's refusal. */
@@ -45,7 +45,7 @@ export async function completeLogin(deps: FactorDeps, context: CallContext, mfaT
   return family.signedIn();
 }
 
-/** The person behind an mfaToken that still counts. Throws `invalid_mfa_token`. */
+/** The user behind an mfaToken that still counts. Throws `invalid_mfa_token`. */
 export async function waitingSignIn(
   deps: Pick<FactorDeps, "db" | "now">,
   mfaToken: string,
@@ -62,7 +62,7 @@ export async function waitingSignIn(
  * current: a rotation here would sign out a client that loses the reply.
  */
 export async function stepUp(deps: FactorDeps, context: CallContext, proof: Proof) {
-  const { principal, sessionId } = await signedInPerson(deps, context);
+  const { principal, sessionId } = await signedInUser(deps, context);
   if (!principal.mfa_enabled) throw notEnabled();
   const now = deps.now();
   const changed = userChanged(principal.user_id, principal.version);
@@ -72,7 +72,7 @@ export async function stepUp(deps: FactorDeps, context: CallContext, proof: Proo
     if (!stepped) throw sessionEnded();
     tx.emit(changed);
     const details = { factor: proof.factor };
-    tx.emit(personEvent(context, principal, { action: "user.mfa.verify", details }, now));
+    tx.emit(userEvent(context, principal, { action: "user.mfa.verify", details }, now));
     return stepped;
   });
   await appliedEverywhere(deps.db, [changed.msgId]);
@@ -106,9 +106,9 @@ export async function enrolled(
   const message = userChanged(principal.user_id, version);
   tx.emit(message);
   const { action, details = {} } = added;
-  tx.emit(personEvent(context, principal, { action, details }, now));
+  tx.emit(userEvent(context, principal, { action, details }, now));
   if (added.isFirst && action !== "user.mfa.enable") {
-    tx.emit(personEvent(context, principal, { action: "user.mfa.enable", details: { factor: added.factor } }, now));
+    tx.emit(userEvent(context, principal, { action: "user.mfa.enable", details: { factor: added.factor } }, now));
   }
   const to = { email: principal.email, name: principal.name };
   await deps.mail.queue(
@@ -120,11 +120,11 @@ export async function enrolled(
   return { recoveryCodes, msgId: message.msgId };
 }
 
-/** Whether the user has no factor yet; call under lockPerson. */
+/** Whether the user has no factor yet; call under lockUserFactors. */
 export const isFirstFactor = async (tx: Tx, userId: string) => !hasFactor(await findFactors(tx, userId));
 
-/** The caller as a person with a session. Throws `user_session_required`, `session_revoked`. */
-export async function signedInPerson(
+/** The caller as a user with a session. Throws `user_session_required`, `session_revoked`. */
+export async function signedInUser(
   deps: Pick<FactorDeps, "db">,
   { caller }: CallContext,
 ): Promise<{ principal: PrincipalRow; sessionId: string }> {

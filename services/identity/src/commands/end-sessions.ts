@@ -15,26 +15,26 @@ import { type EndReason, revokeSessions, type Which } from "../store/sessions.ts
 export async function endSessions(
   tx: Tx,
   who: { caller: Caller; meta: RequestMeta },
-  person: PrincipalRow,
+  user: PrincipalRow,
   which: Which,
   reason: EndReason,
   now: Date,
 ): Promise<string[]> {
-  const ended = await revokeSessions(tx, person.user_id, which, reason, now);
+  const ended = await revokeSessions(tx, user.user_id, which, reason, now);
   return ended.map(({ id, user_agent }) => {
-    const message = sessionRevoked(id, person.user_id, now);
+    const message = sessionRevoked(id, user.user_id, now);
     tx.emit(message);
-    for (const event of sessionEvents(who.meta, person, [{ type: "session.logout", sessionId: id, reason }], now)) {
+    for (const event of sessionEvents(who.meta, user, [{ type: "session.logout", sessionId: id, reason }], now)) {
       tx.emit(event);
     }
-    if (reason !== "logout") tx.emit(revocation(who, person, { id, device: deviceName(user_agent), reason }, now));
+    if (reason !== "logout") tx.emit(revocation(who, user, { id, device: deviceName(user_agent), reason }, now));
     return message.msgId;
   });
 }
 
 function revocation(
   who: { caller: Caller; meta: RequestMeta },
-  person: PrincipalRow,
+  user: PrincipalRow,
   session: { id: string; device: string; reason: EndReason },
   now: Date,
 ) {
@@ -42,9 +42,9 @@ function revocation(
   const fact = {
     action: "session.revoke",
     resource: { type: "session", id: session.id, name: session.device },
-    orgId: person.org_id,
-    partnerId: person.partner_id,
-    details: { userId: person.user_id, reason: session.reason },
+    orgId: user.org_id,
+    partnerId: user.partner_id,
+    details: { userId: user.user_id, reason: session.reason },
     // A token was presented that had been exchanged long before; the request was refused.
     ...(isTheft ? { result: "denied" as const, errorMessage: "refresh token reuse" } : {}),
   };

@@ -8,7 +8,7 @@ import {
 } from "@muster/proto/muster/identity/v1/user_pb";
 import { idempotentTx } from "@muster/service";
 import type { UserDeps } from "../deps.ts";
-import { recordPerson, visibleUserFields } from "../emits/person-facts.ts";
+import { recordUser, visibleUserFields } from "../emits/user-facts.ts";
 import { addressNotAllowed, type Holder, type Tenant } from "../rules/address-owner.ts";
 import { isRoleOf, type NewUser, newUser, noOrganization, type Role, roleNotFound } from "../rules/new-user.ts";
 import { newToken } from "../rules/opaque-token.ts";
@@ -52,7 +52,7 @@ export async function inviteUser(
     if ((await findHolders(tx, user.email)).some((holder) => isTaken(by, user, holder))) throw emailTaken();
     const created = await insertUser(tx, uuidv7(now.getTime()), address, user, now);
     const inviteToken = await addInvite(deps, tx, by, created, now);
-    recordPerson(
+    recordUser(
       tx,
       context,
       created,
@@ -68,7 +68,7 @@ export async function inviteUser(
 }
 
 /**
- * A new invitation of this person, with its mail. Returns its token, which is stored as a digest, or nothing where the
+ * A new invitation of this user, with its mail. Returns its token, which is stored as a digest, or nothing where the
  * inviter does not see it: then the link shows whoever follows it to be the owner of the mailbox.
  */
 export async function addInvite(
@@ -105,7 +105,7 @@ const tenantsOf = ({ partnerId, orgId, orgIds, siteIds }: NewUser) => ({
   siteIds,
 });
 
-/** The person with their partner filled in; throws when a tenant is missing or another partner's, or the role is. */
+/** The user with their partner filled in; throws when a tenant is missing or another partner's, or the role is. */
 function inTenants(user: NewUser, known: KnownTenants, role: Role): NewUser {
   if (user.scope === "system") return user;
   if (user.partnerId !== null && !known.partner) throw new AppError("partner_not_found", "Partner not found");
@@ -125,13 +125,13 @@ export function requireOrganizations(partnerId: string | null, orgIds: readonly 
 
 type Reaching = Pick<NewUser, "partnerId" | "orgId" | "orgAccess" | "orgIds">;
 
-/** Each is known and of an organization that the person reaches. Throws `site_not_found`. */
-export function requireSites(person: Reaching, siteIds: readonly string[], known: KnownTenants): void {
-  const reached = person.orgId === null ? person.orgIds : [person.orgId];
+/** Each is known and of an organization that the user reaches. Throws `site_not_found`. */
+export function requireSites(user: Reaching, siteIds: readonly string[], known: KnownTenants): void {
+  const reached = user.orgId === null ? user.orgIds : [user.orgId];
   for (const siteId of siteIds) {
     const site = known.sites.get(siteId);
-    const isReached = site?.orgId && (person.orgAccess === "all" || reached.includes(site.orgId));
-    if (site?.partnerId !== person.partnerId || !isReached) throw new AppError("site_not_found", "Site not found");
+    const isReached = site?.orgId && (user.orgAccess === "all" || reached.includes(site.orgId));
+    if (site?.partnerId !== user.partnerId || !isReached) throw new AppError("site_not_found", "Site not found");
   }
 }
 

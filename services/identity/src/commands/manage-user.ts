@@ -10,7 +10,7 @@ import { idempotentTx } from "@muster/service";
 import type { UserDeps } from "../deps.ts";
 import { appliedEverywhere } from "../emits/applied-everywhere.ts";
 import { userChanged } from "../emits/auth.ts";
-import { recordPerson, recordUserChange, visibleUserFields } from "../emits/person-facts.ts";
+import { recordUser, recordUserChange, visibleUserFields } from "../emits/user-facts.ts";
 import { addressNotAllowed } from "../rules/address-owner.ts";
 import { grantable } from "../rules/catalogue.ts";
 import { changedUser, type Standing, type UserChange } from "../rules/changed-user.ts";
@@ -20,7 +20,7 @@ import type { PrincipalRow } from "../rules/principal.ts";
 import { otherAdministrators } from "../store/administration.ts";
 import { resetFactors } from "../store/factors.ts";
 import { withdrawInvites } from "../store/invites.ts";
-import { readPerson } from "../store/people.ts";
+import { readPrincipal } from "../store/principals.ts";
 import { readRole } from "../store/roles.ts";
 import { findTenants } from "../store/tenants.ts";
 import { deleteUser, disableUser, enableUser, findUser, lockUser, type UserRow, updateUser } from "../store/users.ts";
@@ -65,10 +65,10 @@ export function userManagement(deps: Deps) {
   /** The user, locked, whom the acting user can see and who holds no more permissions than the acting user. */
   async function lockedBy(tx: Tx, by: Caller, id: string): Promise<Found> {
     const row = await lockUser(tx, by, id);
-    const person = row && (await readPerson(tx, id));
-    if (!row || !person) throw userNotFound();
-    requireAbove(by, { permissions: person.permissions, orgAccess: row.org_access, orgIds: row.org_ids });
-    return { row, person };
+    const user = row && (await readPrincipal(tx, id));
+    if (!row || !user) throw userNotFound();
+    requireAbove(by, { permissions: user.permissions, orgAccess: row.org_access, orgIds: row.org_ids });
+    return { row, user };
   }
 
   /** The word to the gateways, with the transaction; its id is what is waited for. */
@@ -88,16 +88,16 @@ export function userManagement(deps: Deps) {
       const { row, messageId } = await change(
         context,
         id,
-        async (tx, by, { row: before, person }) => {
+        async (tx, by, { row: before, user }) => {
           const role = wanted.roleId === undefined ? null : await readRole(tx, by, wanted.roleId);
           if (wanted.roleId !== undefined && !role) throw roleNotFound();
-          const after = changedUser(by, standingOf(before, person), wanted, role && roleOf(role));
+          const after = changedUser(by, standingOf(before, user), wanted, role && roleOf(role));
           // What is not named may since have been deleted: it stays as it is.
           if (known) {
             requireOrganizations(after.partnerId, wanted.orgIds ?? [], known);
             requireSites(after, wanted.siteIds ?? [], known);
           }
-          await keepAdministrator(tx, before, person, { ...after, permissions: after.role.permissions });
+          await keepAdministrator(tx, before, user, { ...after, permissions: after.role.permissions });
           return after;
         },
         async (tx, after, { row: before }) => {
@@ -116,13 +116,13 @@ export function userManagement(deps: Deps) {
       const { row, messageId } = await change(
         context,
         id,
-        (tx, _by, { row: before, person }) => keepAdministrator(tx, before, person, null),
-        async (tx, _judged, { row: before, person }) => {
+        (tx, _by, { row: before, user }) => keepAdministrator(tx, before, user, null),
+        async (tx, _judged, { row: before, user }) => {
           // Announced again when nothing changes: the first call may still be waiting, and this one guarantees the
           // same.
-          if (before.status === "disabled") return { row: before, messageId: announce(tx, id, person.version) };
+          if (before.status === "disabled") return { row: before, messageId: announce(tx, id, user.version) };
           const disabled = await disableUser(tx, id, at);
-          recordPerson(tx, context, before, "user.disable", statusChange(before, disabled.row), at);
+          recordUser(tx, context, before, "user.disable", statusChange(before, disabled.row), at);
           return { row: disabled.row, messageId: announce(tx, id, disabled.version) };
         },
       );
@@ -130,16 +130,16 @@ export function userManagement(deps: Deps) {
       return row;
     },
 
-    /** How many sessions it ended; when it answers each is refused everywhere. The person may sign in again. */
+    /** How many sessions it ended; when it answers each is refused everywhere. The user may sign in again. */
     async endSessions(context: CallContext, id: string): Promise<number> {
       const at = now();
       const messageIds = await change(
         context,
         id,
         async () => null,
-        async (tx, _judged, { row, person }) => {
-          const ended = await endSessions(tx, context, person, { except: null }, "revoked", at);
-          recordPerson(tx, context, row, "user.sessions.end", { ended: ended.length }, at);
+        async (tx, _judged, { row, user }) => {
+          const ended = await endSessions(tx, context, user, { except: null }, "revoked", at);
+          recordUser(tx, context, row, "user.sessions.end", { ended: ended.length }, at);
           return ended;
         },
       );
@@ -162,10 +162,10 @@ export function userManagement(deps: Deps) {
           const message = "Your own second factors are removed in your profile, with your password";
           throw new AppError("delegation_denied", message);
         },
-        async (tx, _judged, { row, person }) => {
+        async (tx, _judged, { row, user }) => {
           const { version, ...had } = await resetFactors(tx, id, at);
-          const ended = await endSessions(tx, context, person, { except: null }, "revoked", at);
-          recordPerson(tx, context, row, "user.factors.reset", { ...had, ended: ended.length }, at);
+          const ended = await endSessions(tx, context, user, { except: null }, "revoked", at);
+          recordUser(tx, context, row, "user.factors.reset", { ...had, ended: ended.length }, at);
           const to = { email: row.email, name: row.name };
           if (had.totp || had.passkeys > 0) await deps.mail.queue(tx, { kind: "factors_reset", to, at }, row, at);
           return { ...had, ended: ended.length, messageIds: [announce(tx, id, version), ...ended] };
@@ -184,7 +184,7 @@ export function userManagement(deps: Deps) {
         async (tx, _judged, { row: before }) => {
           if (before.status !== "disabled") return { row: before, messageId: null };
           const enabled = await enableUser(tx, id, at);
-          recordPerson(tx, context, before, "user.enable", statusChange(before, enabled.row), at);
+          recordUser(tx, context, before, "user.enable", statusChange(before, enabled.row), at);
           return { row: enabled.row, messageId: announce(tx, id, enabled.version) };
         },
       );
@@ -209,15 +209,15 @@ export function userManagement(deps: Deps) {
         return { by, ...(await lockedBy(tx, by, id)) };
       };
       const make = async (tx: Tx, { by, row }: Found & { by: Caller }) => {
-        if (row.status === "disabled") throw new AppError("user_disabled", "The person is disabled");
+        if (row.status === "disabled") throw new AppError("user_disabled", "The user is disabled");
         if (row.status !== "invited") {
-          throw new AppError("invitation_accepted", "The person has accepted their invitation");
+          throw new AppError("invitation_accepted", "The user has accepted their invitation");
         }
         const tenant = { partnerId: row.partner_id, orgId: row.org_id };
         if (!(await invitedAddress(tx, invitesAs(by, tenant), row.email))) throw addressNotAllowed();
         const withdrawn = await withdrawInvites(tx, id);
         const inviteToken = await addInvite(deps, tx, by, row, at);
-        recordPerson(tx, context, row, "user.invite", { withdrawn }, at);
+        recordUser(tx, context, row, "user.invite", { withdrawn }, at);
         return { user: messageOf(row), inviteToken };
       };
       return inTurnOf(db, partnerId, () =>
@@ -231,12 +231,12 @@ export function userManagement(deps: Deps) {
       const messageId = await change(
         context,
         id,
-        (tx, _by, { row: before, person }) => keepAdministrator(tx, before, person, null),
-        async (tx, _judged, { row, person }) => {
+        (tx, _by, { row: before, user }) => keepAdministrator(tx, before, user, null),
+        async (tx, _judged, { row, user }) => {
           await deleteUser(tx, id);
           const changes = { before: { ...visibleUserFields(row), status: row.status }, after: {} };
-          recordPerson(tx, context, row, "user.delete", { changes }, at);
-          return announce(tx, id, person.version + 1);
+          recordUser(tx, context, row, "user.delete", { changes }, at);
+          return announce(tx, id, user.version + 1);
         },
       );
       await appliedEverywhere(db, [messageId]);
@@ -244,13 +244,13 @@ export function userManagement(deps: Deps) {
   };
 }
 
-type Found = { row: UserRow; person: PrincipalRow };
+type Found = { row: UserRow; user: PrincipalRow };
 
-function standingOf(row: UserRow, person: PrincipalRow): Standing {
+function standingOf(row: UserRow, user: PrincipalRow): Standing {
   return {
     name: row.name,
     // The role as stored: its ownership was checked when it was assigned.
-    role: { id: row.role_id, scope: row.scope, permissions: person.permissions, partnerId: null, orgId: null },
+    role: { id: row.role_id, scope: row.scope, permissions: user.permissions, partnerId: null, orgId: null },
     partnerId: row.partner_id,
     orgId: row.org_id,
     orgAccess: row.org_access,
@@ -261,12 +261,12 @@ function standingOf(row: UserRow, person: PrincipalRow): Standing {
 
 type After = { permissions: readonly string[]; orgAccess: string; siteIds: readonly string[] | null };
 
-/** Throws `last_administrator`; `after` is null when the person is no longer let in. A deleted partner needs none. */
-async function keepAdministrator(tx: Tx, row: UserRow, person: PrincipalRow, after: After | null): Promise<null> {
-  if (row.org_id !== null || person.partner_status === "deleted") return null;
+/** Throws `last_administrator`; `after` is null when the user is no longer let in. A deleted partner needs none. */
+async function keepAdministrator(tx: Tx, row: UserRow, user: PrincipalRow, after: After | null): Promise<null> {
+  if (row.org_id !== null || user.partner_status === "deleted") return null;
   const { scope, partner_id: partnerId } = row;
   const before = {
-    permissions: person.permissions,
+    permissions: user.permissions,
     orgAccess: row.org_access,
     siteIds: row.site_restricted ? row.site_ids : null,
   };
@@ -278,10 +278,9 @@ async function keepAdministrator(tx: Tx, row: UserRow, person: PrincipalRow, aft
   return null;
 }
 
-function administers(scope: UserRow["scope"], person: After | null): Administration {
-  const any =
-    person !== null && person.siteIds === null && grantable(scope).every((p) => person.permissions.includes(p));
-  return { any, ofAll: any && (scope === "system" || person?.orgAccess === "all") };
+function administers(scope: UserRow["scope"], user: After | null): Administration {
+  const any = user !== null && user.siteIds === null && grantable(scope).every((p) => user.permissions.includes(p));
+  return { any, ofAll: any && (scope === "system" || user?.orgAccess === "all") };
 }
 
 const statusChange = (before: UserRow, after: UserRow) => ({

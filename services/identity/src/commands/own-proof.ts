@@ -1,7 +1,7 @@
 import type { CallContext } from "@muster/kit";
 import type { FactorDeps } from "../deps.ts";
 import type { PrincipalRow } from "../rules/principal.ts";
-import { findOwnPassword } from "../store/people.ts";
+import { findOwnPassword } from "../store/principals.ts";
 import { beganLatelyBySso } from "../store/sessions.ts";
 
 /** Maximum age of a session that replaces the password of a user without one. */

@@ -57,7 +57,7 @@ export async function registrationOptions(
 }
 
 /**
- * Options for using one of the person's passkeys, as JSON text; their challenge is stored. Throws `mfa_not_enabled`.
+ * Options for using one of the user's passkeys, as JSON text; their challenge is stored. Throws `mfa_not_enabled`.
  */
 export async function authenticationOptions(
   deps: PasskeyDeps,
@@ -111,7 +111,7 @@ export async function verifiedPasskey(
   };
 }
 
-/** Whether a passkey of the person signed the challenge; its use is noted, the challenge is used up either way. */
+/** Whether a passkey of the user signed the challenge; its use is noted, the challenge is used up either way. */
 export async function usePasskey(
   deps: PasskeyDeps,
   tx: Tx,

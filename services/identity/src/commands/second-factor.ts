@@ -10,7 +10,7 @@ import {
   addChallengeFailure,
   challengeLimitedUntil,
   findTotp,
-  lockPerson,
+  lockUserFactors,
   useRecoveryCode,
   useStep,
 } from "../store/factors.ts";
@@ -26,7 +26,7 @@ import { totpPlace } from "../store/sealed-columns.ts";
 
 type SecondFactorDeps = Pick<SessionDeps, "db" | "totpBox" | "now">;
 
-/** Failures allowed per person, and per challenge (docs/behaviour.md#rate-limits). */
+/** Failures allowed per user, and per challenge (docs/behaviour.md#rate-limits). */
 const limit = { max: 5, windowMs: 5 * 60_000 };
 
 /**
@@ -37,16 +37,16 @@ const limit = { max: 5, windowMs: 5 * 60_000 };
 export async function tryFactor<T>(
   { db, now }: Pick<SecondFactorDeps, "db" | "now">,
   context: CallContext,
-  person: PrincipalRow,
+  user: PrincipalRow,
   about: { refusal: AppError; challengeId?: string },
   action: (tx: Tx) => Promise<T | null>,
 ): Promise<T> {
   const { refusal, challengeId = null } = about;
-  const userId = person.user_id;
+  const userId = user.user_id;
   const counted: Counted[] = [{ key: `mfa/${userId}`, limit, userId }];
   // Decided inside, thrown outside: a failure that rolls back would not be counted.
   const outcome = await db.tx(context, async (tx) => {
-    await lockPerson(tx, userId);
+    await lockUserFactors(tx, userId);
     const at = now();
     const failures = await lockFailures(tx, counted);
     const until =
@@ -60,7 +60,7 @@ export async function tryFactor<T>(
     }
     await addFailures(tx, await lockToCount(tx, counted, at), counted, at);
     if (challengeId !== null) await addChallengeFailure(tx, challengeId);
-    await noteFailedLogin(tx, context, person, refusal.code === "invalid_credentials" ? "password" : "mfa", at);
+    await noteFailedLogin(tx, context, user, refusal.code === "invalid_credentials" ? "password" : "mfa", at);
     return { refusal };
   });
   if ("result" in outcome) return outcome.result as T;
@@ -68,7 +68,7 @@ export async function tryFactor<T>(
 }
 
 /**
- * Uses up a TOTP code or a recovery code of the person, under lockPerson; false when it is none, or was used before.
+ * Uses up a TOTP code or a recovery code of the user, under lockUserFactors; false when it is none, or was used before.
  */
 export async function useCode(tx: Tx, deps: SecondFactorDeps, userId: string, code: string): Promise<boolean> {
   const digits = code.replace(/\s/g, "");

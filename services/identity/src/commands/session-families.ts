@@ -3,12 +3,12 @@ import type { Tx } from "@muster/db";
 import { type CallContext, type Caller, uuidv7 } from "@muster/kit";
 import type { Principal, TokenPair } from "@muster/proto/muster/identity/v1/session_pb";
 import type { SessionDeps } from "../deps.ts";
-import { personEvent } from "../emits/audit.ts";
+import { userEvent } from "../emits/audit.ts";
 import { sessionEvents } from "../emits/platform.ts";
 import type { PrincipalRow } from "../rules/principal.ts";
 import { principalCaller, principalMessage } from "../rules/principal.ts";
 import { refreshToken } from "../rules/refresh-token.ts";
-import { recordLogin } from "../store/people.ts";
+import { recordLogin } from "../store/principals.ts";
 import { familyPlace } from "../store/sealed-columns.ts";
 import { insertSession } from "../store/sessions.ts";
 
@@ -28,7 +28,7 @@ export type NewFamily = {
 };
 
 /**
- * Prepares a sign-in of this person; `mfaAt` when a second factor was part of it, `newHash` when the password was
+ * Prepares a sign-in of this user; `mfaAt` when a second factor was part of it, `newHash` when the password was
  * rehashed,
  * `ssoProviderId` when an identity provider vouched for them.
  */
@@ -68,7 +68,7 @@ export function newFamily(
       await recordLogin(tx, principal.user_id, newHash, now);
       const method = ssoProviderId === null ? {} : { method: "sso", providerId: ssoProviderId };
       const details = { mfa: mfaAt !== null, ...method };
-      tx.emit(personEvent({ ...context, caller }, principal, { action: "user.login", details }, now));
+      tx.emit(userEvent({ ...context, caller }, principal, { action: "user.login", details }, now));
       const began = { sessionId: id, mfa: mfaAt !== null };
       const facts = [
         { type: "user.login" as const, ...began },

@@ -2,27 +2,27 @@ import type { OutboxMessage } from "@muster/db";
 import type { Caller, RequestMeta } from "@muster/kit";
 import { auditEvent } from "@muster/service";
 
-type Person = { user_id: string; name: string; org_id: string | null; partner_id: string | null };
+type User = { user_id: string; name: string; org_id: string | null; partner_id: string | null };
 
-export type PersonFact = {
+export type UserFact = {
   action: string;
   details?: Record<string, unknown>;
   /** Why it did not happen. */
   failed?: { result: "failure" | "denied"; message: string };
 };
 
-/** The audit row of something that happened to a person's account, in that person's chain. */
-export function personEvent(
+/** The audit row of something that happened to a user's account, in that user's chain. */
+export function userEvent(
   who: { caller: Caller; meta: RequestMeta },
-  person: Person,
-  { action, details, failed }: PersonFact,
+  user: User,
+  { action, details, failed }: UserFact,
   now: Date,
 ): OutboxMessage {
   const fact = {
     action,
-    resource: { type: "user", id: person.user_id, name: person.name },
-    orgId: person.org_id,
-    partnerId: person.partner_id,
+    resource: { type: "user", id: user.user_id, name: user.name },
+    orgId: user.org_id,
+    partnerId: user.partner_id,
     ...(details ? { details } : {}),
     ...(failed ? { result: failed.result, errorMessage: failed.message } : {}),
   };

@@ -19,7 +19,7 @@ export function sessionRevoked(sessionId: string, userId: string, revokedAt: Dat
   };
 }
 
-/** Notifies every gateway that what it remembers of a person is stale. */
+/** Notifies every gateway that what it remembers of a user is stale. */
 export function userChanged(userId: string, userVersion: number): OutboxMessage {
   const body = encode(UserChangedSchema, { userId, userVersion });
   // A step-up changes a session but not its version: a separate id keeps the next one from being deduplicated.

@@ -3,7 +3,7 @@ import type { RequestMeta } from "@muster/kit";
 import { platformEvent } from "@muster/service";
 import type { EndReason } from "../store/sessions.ts";
 
-type Person = { user_id: string; email: string; name: string; org_id: string | null; partner_id: string | null };
+type User = { user_id: string; email: string; name: string; org_id: string | null; partner_id: string | null };
 
 export type SessionFact =
   | { type: "user.login"; sessionId: string; mfa: boolean }
@@ -12,17 +12,17 @@ export type SessionFact =
   | { type: "session.logout"; sessionId: string; reason: EndReason };
 
 /**
- * Events for the webhooks of the person's organization (shapes: README); none for people of partners and the platform.
+ * Events for the webhooks of the user's organization (shapes: README); none for users of partners and of the platform.
  */
 export function sessionEvents(
   meta: RequestMeta,
-  person: Person,
+  user: User,
   facts: readonly SessionFact[],
   now: Date,
 ): OutboxMessage[] {
-  const { org_id: orgId, partner_id: partnerId } = person;
+  const { org_id: orgId, partner_id: partnerId } = user;
   if (orgId === null || partnerId === null) return [];
-  const who = { userId: person.user_id, email: person.email, name: person.name };
+  const who = { userId: user.user_id, email: user.email, name: user.name };
   const from = { ipAddress: meta.clientAddress, userAgent: meta.userAgent };
   const dataOf = (fact: SessionFact): Record<string, unknown> => {
     const { sessionId } = fact;

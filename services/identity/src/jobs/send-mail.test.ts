@@ -3,7 +3,7 @@ import { createLogger, uuidv7 } from "@muster/kit";
 import { callers, until } from "@muster/testing";
 import type { OutgoingMail } from "../clients/mail-delivery.ts";
 import { startTestIdentity, type TestIdentity } from "../testing/identity.ts";
-import { person } from "../testing/people.ts";
+import { activeUser } from "../testing/users.ts";
 import { sendDueMail } from "./send-mail.ts";
 
 const log = createLogger("identity-test", "fatal");
@@ -36,10 +36,10 @@ function delivery() {
   };
 }
 
-/** A new organization that has invited this many people. */
+/** A new organization that has invited this many users. */
 async function inviting(count: number, domain: string): Promise<void> {
   const orgId = await identity.addOrganization(await identity.addPartner());
-  const root = identity.usersAs(await identity.person(callers.platformAdmin()));
+  const root = identity.usersAs(await identity.user(callers.platformAdmin()));
   for (let i = 0; i < count; i++) {
     const email = `${uuidv7()}@${domain}`;
     await root.inviteUser({ email, name: "I", roleId: identity.roleId("org-viewer"), orgId });
@@ -50,7 +50,7 @@ const forgot = (email: string) => identity.accountAs(callers.service("gateway"),
 
 describe("mail", () => {
   it("is sent at once while the recipients' servers of other organizations hang", async () => {
-    const who = await person(identity);
+    const who = await activeUser(identity);
     const { sent, hanging, deps, release } = delivery();
     await sendDueMail(deps);
     for (let i = 0; i < 3; i++) await inviting(8, "hangs.example");
@@ -66,8 +66,8 @@ describe("mail", () => {
     expect(sent.filter((address) => address.endsWith("@hangs.example"))).toHaveLength(24);
   });
 
-  it("of organizations takes turns, however many people one of them invites", async () => {
-    const who = await person(identity);
+  it("of organizations takes turns, however many users one of them invites", async () => {
+    const who = await activeUser(identity);
     const { sent, deps } = delivery();
     await sendDueMail(deps);
     sent.length = 0;

@@ -26,7 +26,7 @@ import {
   retryMail,
 } from "../store/mail.ts";
 import { insertPasswordReset } from "../store/password-resets.ts";
-import { findLogins, findPrincipal } from "../store/people.ts";
+import { findLogins, findPrincipal } from "../store/principals.ts";
 import { mailPlace } from "../store/sealed-columns.ts";
 
 export type SendMailDeps = {
@@ -143,17 +143,17 @@ async function answerRequest(
   { email, from }: ResetRequest,
 ): Promise<void> {
   const candidates = await findLogins(db, email);
-  const people = await Promise.all(candidates.map(({ user_id }) => findPrincipal(db, user_id)));
+  const accounts = await Promise.all(candidates.map(({ user_id }) => findPrincipal(db, user_id)));
   await db.tx(system, async (tx: Tx) => {
     if (!(await deleteMail(tx, row))) return;
     const at = now();
     const expiresAt = new Date(at.getTime() + resetMs);
-    for (const person of people.filter(mayUsePassword)) {
+    for (const user of accounts.filter(mayUsePassword)) {
       const { token, hash } = newToken("pwr_");
-      await insertPasswordReset(tx, { id: uuidv7(at.getTime()), userId: person.user_id, hash, now: at, expiresAt });
-      const to = { email: person.email, name: person.name };
+      await insertPasswordReset(tx, { id: uuidv7(at.getTime()), userId: user.user_id, hash, now: at, expiresAt });
+      const to = { email: user.email, name: user.name };
       const link = mail.link("reset-password", token);
-      await mail.queue(tx, { kind: "password_reset", to, link, expiresAt, from }, person, at);
+      await mail.queue(tx, { kind: "password_reset", to, link, expiresAt, from }, user, at);
     }
   });
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { sql } from "@muster/db";
 import { codeOf, startTestIdentity, type TestIdentity } from "../testing/identity.ts";
-import { person, signedIn } from "../testing/people.ts";
+import { activeUser, signedIn } from "../testing/users.ts";
 import { cleanSessions } from "./session-cleanup.ts";
 
 const dayMs = 86_400_000;
@@ -25,7 +25,7 @@ const idsOf = async (userId: string) => {
 
 describe("ended sessions", () => {
   it("are kept for the configured days and then removed; living ones stay, and reuse of an old token is still detected", async () => {
-    const who = await person(identity);
+    const who = await activeUser(identity);
     const [revoked, living] = [await signedIn(identity, who), await signedIn(identity, who)];
     await identity.sessionsAs(revoked.caller).logout({});
     expect(await clean()).toBe(0);
@@ -48,7 +48,7 @@ describe("ended sessions", () => {
   });
 
   it("that expired are removed after their longest lifetime and those days, and are refused like any other", async () => {
-    const who = await person(identity);
+    const who = await activeUser(identity);
     const { caller, refreshToken } = await signedIn(identity, who);
     pass(36.9);
     await clean();
@@ -62,7 +62,7 @@ describe("ended sessions", () => {
   });
 
   it("are removed once, however many replicas run the clean-up", async () => {
-    const who = await person(identity);
+    const who = await activeUser(identity);
     for (let i = 0; i < 20; i++) await identity.sessionsAs((await signedIn(identity, who)).caller).logout({});
     pass(7.1);
     const rows = await Promise.all([clean(), clean(), clean()]);

@@ -7,8 +7,8 @@ import { callers } from "@muster/testing";
 import { mailDelivery } from "../clients/mail-delivery.ts";
 import { type SendMailDeps, sendDueMail } from "../jobs/send-mail.ts";
 import { codeOf, outcomeOf, startTestIdentity, type TestIdentity } from "../testing/identity.ts";
-import { type Person, password, person, signedIn } from "../testing/people.ts";
 import { startSmtp } from "../testing/smtp.ts";
+import { activeUser, password, signedIn, type User } from "../testing/users.ts";
 
 const newPassword = "another long password";
 let identity: TestIdentity;
@@ -34,9 +34,8 @@ let addresses = 0;
 /** Each uses its own client address. */
 const stranger = () => identity.accountAs(callers.service("gateway"), `198.51.100.${++addresses}`);
 const forgot = (email: string) => stranger().forgotPassword({ email });
-const login = (who: Person, secret: string) =>
-  codeOf(identity.stranger().login({ email: who.email, password: secret }));
-const eventsOf = async (who: Person) => {
+const login = (who: User, secret: string) => codeOf(identity.stranger().login({ email: who.email, password: secret }));
+const eventsOf = async (who: User) => {
   const rows = await identity.db.read<{ body: Buffer }>(
     identity.system,
     sql`SELECT body FROM outbox WHERE subject LIKE ${`events.identity.${who.orgId}.%`} ORDER BY id`,
@@ -50,7 +49,7 @@ const mailRows = () =>
   );
 
 /** The token of the link in a user's mail. */
-async function linkOf(who: Person): Promise<string> {
+async function linkOf(who: User): Promise<string> {
   await forgot(who.email);
   await sendDueMail(posting);
   const tokens = smtp.to(who.email).map((mail) => mail.token);
@@ -62,21 +61,21 @@ async function linkOf(who: Person): Promise<string> {
 
 describe("an invitation", () => {
   it("is sent by mail, with a link that works once", async () => {
-    const who = await person(identity);
+    const who = await activeUser(identity);
     await sendDueMail(posting);
     const [mail] = smtp.to(who.email);
     expect(mail?.from).toBe("muster@muster.example.test");
     expect(mail?.raw).toContain("Subject: You are invited to Muster");
     expect(mail?.link).toMatch(/^https:\/\/muster\.example\.test\/accept-invite#token=inv_[\w-]{43}$/);
     const accept = identity.usersAs(callers.service("gateway")).acceptInvite({ token: mail?.token ?? "", password });
-    // It was accepted when the person was made.
+    // It was accepted when the user was made.
     expect(await codeOf(accept)).toBe("invalid_token");
   });
 });
 
 describe("a user's own name", () => {
   it("is changed at once in every session, and audited as an update by its user", async () => {
-    const who = await person(identity);
+    const who = await activeUser(identity);
     const { caller } = await signedIn(identity, who);
     const account = identity.accountAs(caller);
     expect(await account.updateOwnName({ name: "  Ada King " })).toMatchObject({ name: "Ada King" });
@@ -94,7 +93,7 @@ describe("a user's own name", () => {
 
 describe("a forgotten password", () => {
   it("is replaced by the link of a mail, once, and ends every session", async () => {
-    const who = await person(identity);
+    const who = await activeUser(identity);
     const { caller, refreshToken } = await signedIn(identity, who);
     const token = await linkOf(who);
     await stranger().resetPassword({ token, password: newPassword });
@@ -112,7 +111,7 @@ describe("a forgotten password", () => {
   });
 
   it("has links that expire after an hour, with a newer password, and with each other's use", async () => {
-    const who = await person(identity);
+    const who = await activeUser(identity);
     const [first, second] = [await linkOf(who), await linkOf(who)];
     for (const bad of ["short", "Password1234", who.email]) {
       expect(await codeOf(stranger().resetPassword({ token: first, password: bad }))).toBe("validation_failed");
@@ -142,20 +141,20 @@ describe("a forgotten password", () => {
       expect((await each("203.0.113.78")).code).not.toBe("rate_limited");
     }
     // Another client's guesses do not affect the holder of a token.
-    const who = await person(identity);
+    const who = await activeUser(identity);
     const token = await linkOf(who);
     expect(await codeOf(from(here).resetPassword({ token, password: newPassword }))).toBe("answered");
   });
 
   it("is replaced once although twenty requests use the link together", async () => {
-    const who = await person(identity);
+    const who = await activeUser(identity);
     const token = await linkOf(who);
     const tries = Array.from({ length: 20 }, () => codeOf(stranger().resetPassword({ token, password: newPassword })));
     expect((await Promise.all(tries)).filter((code) => code === "answered")).toHaveLength(1);
   });
 
   it("ends a sign-in that waits for its second factor", async () => {
-    const who = await person(identity);
+    const who = await activeUser(identity);
     await identity.db.tx(identity.system, (tx) =>
       tx.execute(sql`UPDATE users SET mfa_enabled = true WHERE id = ${who.userId}`),
     );
@@ -166,9 +165,9 @@ describe("a forgotten password", () => {
   });
 
   it("has the same reply for every account, and mails only active accounts", async () => {
-    const [active, disabled] = [await person(identity), await person(identity)];
+    const [active, disabled] = [await activeUser(identity), await activeUser(identity)];
     const invited = `${uuidv7()}@example.com`;
-    const root = identity.usersAs(await identity.person(callers.platformAdmin()));
+    const root = identity.usersAs(await identity.user(callers.platformAdmin()));
     await root.inviteUser({ email: invited, name: "I", roleId: identity.roleId("org-viewer"), orgId: active.orgId });
     await identity.db.tx(identity.system, (tx) =>
       tx.execute(sql`UPDATE users SET status = 'disabled' WHERE id = ${disabled.userId}`),
@@ -185,7 +184,11 @@ describe("a forgotten password", () => {
   });
 
   it("sends no mail to users of a tenant that has ended, and accepts no earlier link of theirs", async () => {
-    const [churned, deleted, suspended] = [await person(identity), await person(identity), await person(identity)];
+    const [churned, deleted, suspended] = [
+      await activeUser(identity),
+      await activeUser(identity),
+      await activeUser(identity),
+    ];
     const everybody = [churned, deleted, suspended];
     const links: string[] = [];
     for (const who of everybody) links.push(await linkOf(who));
@@ -202,7 +205,7 @@ describe("a forgotten password", () => {
   });
 
   it("is mailed three times an hour, whatever the case of the e-mail, with the same reply beyond the limit", async () => {
-    const who = await person(identity);
+    const who = await activeUser(identity);
     await sendDueMail(posting);
     const count = () => smtp.to(who.email).length;
     const before = count();
@@ -226,7 +229,7 @@ describe("a forgotten password", () => {
 
 describe("a change of one's own password", () => {
   it("needs the current one, and ends the other sessions", async () => {
-    const who = await person(identity);
+    const who = await activeUser(identity);
     const [mine, other] = [await signedIn(identity, who), await signedIn(identity, who)];
     const account = identity.accountAs(mine.caller);
     const change = (currentPassword: string, wanted: string) =>
@@ -252,7 +255,7 @@ describe("a change of one's own password", () => {
 
   it("leaves no session of a concurrent sign-in by the old password", async () => {
     for (let round = 0; round < 5; round++) {
-      const who = await person(identity);
+      const who = await activeUser(identity);
       const { caller } = await signedIn(identity, who);
       const logins = Array.from({ length: 6 }, () => login(who, password));
       await identity.accountAs(caller).changePassword({ currentPassword: password, newPassword });
@@ -265,8 +268,8 @@ describe("a change of one's own password", () => {
 
 describe("a user's own sessions", () => {
   it("are listed newest first with device and address, in pages, without other users' sessions", async () => {
-    const who = await person(identity);
-    await signedIn(identity, await person(identity));
+    const who = await activeUser(identity);
+    await signedIn(identity, await activeUser(identity));
     const sessions = [];
     for (let i = 0; i < 3; i++) {
       sessions.unshift(await signedIn(identity, who));
@@ -287,13 +290,13 @@ describe("a user's own sessions", () => {
   });
 
   it("end singly or all except the current one, with an audit row and an event of each", async () => {
-    const who = await person(identity);
+    const who = await activeUser(identity);
     const [mine, one, two, three] = await Promise.all([1, 2, 3, 4].map(() => signedIn(identity, who)));
     const account = identity.accountAs((mine as NonNullable<typeof mine>).caller);
     const id = one?.caller.sessionId ?? "";
     await account.revokeSession({ id });
     expect(await codeOf(account.revokeSession({ id }))).toBe("answered");
-    const foreign = await signedIn(identity, await person(identity));
+    const foreign = await signedIn(identity, await activeUser(identity));
     for (const missing of [foreign.caller.sessionId ?? "", uuidv7(), "x"]) {
       expect(await codeOf(account.revokeSession({ id: missing }))).toBe("session_not_found");
     }
@@ -310,7 +313,7 @@ describe("a user's own sessions", () => {
 
 describe("events for webhooks", () => {
   it("report sign-in and sign-out with documented data, and no secret", async () => {
-    const who = await person(identity);
+    const who = await activeUser(identity);
     const { caller } = await signedIn(identity, who);
     await identity.sessionsAs(caller).logout({});
     const events = await eventsOf(who);
@@ -329,7 +332,7 @@ describe("events for webhooks", () => {
   it("are not emitted for users of partners, who belong to no organization", async () => {
     const partnerId = await identity.addPartner();
     const email = `${uuidv7()}@example.com`;
-    const root = identity.usersAs(await identity.person(callers.platformAdmin()));
+    const root = identity.usersAs(await identity.user(callers.platformAdmin()));
     const wanted = { email, name: "P", roleId: identity.roleId("partner-technician"), partnerId };
     const { inviteToken } = await root.inviteUser(wanted);
     await identity.usersAs(callers.service("gateway")).acceptInvite({ token: inviteToken, password });
@@ -346,7 +349,7 @@ describe("events for webhooks", () => {
 describe("mail", () => {
   it("is retried with backoff while the server is unavailable, and dropped after ten attempts", async () => {
     pass(1_000);
-    const who = await person(identity);
+    const who = await activeUser(identity);
     smtp.refuse(451);
     await sendDueMail(posting);
     const state = async () => (await mailRows()).at(-1);
@@ -375,7 +378,7 @@ describe("mail", () => {
 
   it("that is rejected permanently is dropped at once", async () => {
     pass(1_000);
-    await person(identity);
+    await activeUser(identity);
     smtp.refuse(550);
     await sendDueMail(posting);
     smtp.refuse(null);
@@ -383,14 +386,14 @@ describe("mail", () => {
   });
 
   it("is sent once by two concurrent replicas", async () => {
-    const people = await Promise.all(Array.from({ length: 12 }, () => person(identity)));
+    const users = await Promise.all(Array.from({ length: 12 }, () => activeUser(identity)));
     await Promise.all([sendDueMail(posting), sendDueMail(posting), sendDueMail(posting)]);
-    expect(people.map(({ email }) => smtp.to(email).length)).toEqual(people.map(() => 1));
+    expect(users.map(({ email }) => smtp.to(email).length)).toEqual(users.map(() => 1));
   });
 
   it("is nowhere stored in clear, and is removed once sent", async () => {
     pass(1_000);
-    const who = await person(identity);
+    const who = await activeUser(identity);
     const [row] = (await mailRows()).slice(-1);
     expect(row?.sealed?.toString("latin1")).not.toMatch(new RegExp(`${who.email}|inv_|token`));
     await sendDueMail(posting);

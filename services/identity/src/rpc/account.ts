@@ -16,12 +16,12 @@ import {
 import { type AccountService, type SessionInfo, SessionInfoSchema } from "@muster/proto/muster/identity/v1/account_pb";
 import { callContext } from "@muster/rpc";
 import { proveMailbox } from "../commands/claim-address.ts";
-import { invalidPassword, signedInPerson } from "../commands/complete-factor.ts";
+import { invalidPassword, signedInUser } from "../commands/complete-factor.ts";
 import { endSessions } from "../commands/end-sessions.ts";
 import { tryFactor } from "../commands/second-factor.ts";
 import type { AccountDeps } from "../deps.ts";
 import { appliedEverywhere } from "../emits/applied-everywhere.ts";
-import { personEvent } from "../emits/audit.ts";
+import { userEvent } from "../emits/audit.ts";
 import { sessionRevoked, userChanged } from "../emits/auth.ts";
 import { originOf } from "../emits/mail-queue.ts";
 import { tooManyFailures } from "../rules/attempt-limit.ts";
@@ -34,12 +34,12 @@ import { ssoRequired } from "../rules/sso/sso-required.ts";
 import { lockAddress } from "../store/addresses.ts";
 import { addFailures, type Counted, limitedUntil, lockToCount } from "../store/failures.ts";
 import { findPasswordReset, setPassword, usePasswordReset } from "../store/password-resets.ts";
-import { findOwnPassword, findPrincipal, renamePerson } from "../store/people.ts";
+import { findOwnPassword, findPrincipal, renameUser } from "../store/principals.ts";
 import { findOwnSession, listOwnSessions, type OwnSession } from "../store/sessions.ts";
 import { refusedToken } from "../store/unknown-keys.ts";
 import { endedJustNow } from "./session.ts";
 
-/** People's own passwords and sessions (docs/behaviour.md#sessions). */
+/** Users' own passwords and sessions (docs/behaviour.md#sessions). */
 export function accountService(deps: AccountDeps): ServiceImpl<typeof AccountService> {
   return {
     forgotPassword: ({ email }, handler) => forgotPassword(deps, callContext(handler), email),
@@ -49,7 +49,7 @@ export function accountService(deps: AccountDeps): ServiceImpl<typeof AccountSer
 
     async listSessions(request, handler) {
       const context = callContext(handler);
-      const { sessionId } = await signedInPerson(deps, context);
+      const { sessionId } = await signedInUser(deps, context);
       const page = clampPage(request.page ?? {});
       const { rows, total, nextCursor } = await listOwnSessions(deps.db, context, page, deps.now());
       return {
@@ -62,7 +62,7 @@ export function accountService(deps: AccountDeps): ServiceImpl<typeof AccountSer
 
     async revokeOtherSessions(_request, handler) {
       const context = callContext(handler);
-      const { principal, sessionId } = await signedInPerson(deps, context);
+      const { principal, sessionId } = await signedInUser(deps, context);
       const messages = await deps.db.tx(context, (tx) =>
         endSessions(tx, context, principal, { except: sessionId }, "revoked", deps.now()),
       );
@@ -107,23 +107,23 @@ async function resetPassword(
   const link = await findPasswordReset(deps.db, tokenHash(token));
   if (!link) throw await refusedToken(deps, context, invalidToken());
   if (link.used_at || link.expires_at <= deps.now()) throw invalidToken();
-  const person = await findPrincipal(deps.db, link.user_id);
+  const user = await findPrincipal(deps.db, link.user_id);
   // A link from before single sign-on was enforced gets the same reply as a successful reset.
-  if (person?.status === "active" && !hasLeft(person) && person.sso_enforced) return {};
-  if (!mayUsePassword(person)) throw invalidToken();
-  checkNewPassword(password, person.email);
+  if (user?.status === "active" && !hasLeft(user) && user.sso_enforced) return {};
+  if (!mayUsePassword(user)) throw invalidToken();
+  checkNewPassword(password, user.email);
   const passwordHash = await deps.passwords.hash(password, context);
-  const who = { ...context, caller: principalCaller(person) };
+  const who = { ...context, caller: principalCaller(user) };
   const messages = await deps.db.tx(who, async (tx) => {
     const now = deps.now();
-    await lockAddress(tx, person.email);
+    await lockAddress(tx, user.email);
     if (!(await usePasswordReset(tx, link.id, now))) return null;
-    if (!(await setPassword(tx, person.user_id, passwordHash, now))) throw invalidToken();
-    await proveMailbox(tx, who, person, now);
-    tx.emit(personEvent(who, person, { action: "user.password.reset" }, now));
-    const to = { email: person.email, name: person.name };
-    await deps.mail.queue(tx, { kind: "password_changed", to, at: now, from: originOf(context.meta) }, person, now);
-    return endSessions(tx, who, person, { except: null }, "password_reset", now);
+    if (!(await setPassword(tx, user.user_id, passwordHash, now))) throw invalidToken();
+    await proveMailbox(tx, who, user, now);
+    tx.emit(userEvent(who, user, { action: "user.password.reset" }, now));
+    const to = { email: user.email, name: user.name };
+    await deps.mail.queue(tx, { kind: "password_changed", to, at: now, from: originOf(context.meta) }, user, now);
+    return endSessions(tx, who, user, { except: null }, "password_reset", now);
   });
   if (messages === null) throw invalidToken();
   await appliedEverywhere(deps.db, messages);
@@ -135,7 +135,7 @@ async function changePassword(
   context: CallContext,
   { currentPassword, newPassword }: { currentPassword: string; newPassword: string },
 ) {
-  const { principal, sessionId } = await signedInPerson(deps, context);
+  const { principal, sessionId } = await signedInUser(deps, context);
   if (principal.sso_enforced) throw ssoRequired(principal);
   checkNewPassword(newPassword, principal.email, "newPassword");
   if (newPassword === currentPassword) throw validationError({ newPassword: ["Must differ from the current one"] });
@@ -147,7 +147,7 @@ async function changePassword(
     if (!(await setPassword(tx, principal.user_id, passwordHash, now))) {
       throw sessionEnded();
     }
-    tx.emit(personEvent(context, principal, { action: "user.password.change" }, now));
+    tx.emit(userEvent(context, principal, { action: "user.password.change" }, now));
     const to = { email: principal.email, name: principal.name };
     await deps.mail.queue(tx, { kind: "password_changed", to, at: now, from: originOf(context.meta) }, principal, now);
     return endSessions(tx, context, principal, { except: sessionId }, "password_change", now);
@@ -160,16 +160,16 @@ async function updateOwnName(deps: AccountDeps, context: CallContext, wanted: st
   const name = wanted.trim();
   const fault = nameError(name);
   if (fault) throw validationError({ name: [fault] });
-  const { principal } = await signedInPerson(deps, context);
+  const { principal } = await signedInUser(deps, context);
   const changed = await deps.db.tx(context, async (tx) => {
     const now = deps.now();
-    const renamed = await renamePerson(tx, principal.user_id, name, now);
+    const renamed = await renameUser(tx, principal.user_id, name, now);
     if (!renamed) throw sessionEnded();
     const message = userChanged(principal.user_id, renamed.version);
     tx.emit(message);
     const changes = { before: { name: renamed.before }, after: { name } };
     const details = { changedFields: renamed.before === name ? [] : ["name"], changes };
-    tx.emit(personEvent(context, { ...principal, name }, { action: "user.update", details }, now));
+    tx.emit(userEvent(context, { ...principal, name }, { action: "user.update", details }, now));
     return message;
   });
   await appliedEverywhere(deps.db, [changed.msgId]);
@@ -177,7 +177,7 @@ async function updateOwnName(deps: AccountDeps, context: CallContext, wanted: st
 }
 
 async function revokeOwnSession(deps: AccountDeps, context: CallContext, id: string) {
-  const { principal } = await signedInPerson(deps, context);
+  const { principal } = await signedInUser(deps, context);
   const revokedAt = isUuid(id) ? await findOwnSession(deps.db, context, id) : undefined;
   if (revokedAt === undefined) throw new AppError("session_not_found", "Session not found");
   const now = deps.now();

@@ -31,7 +31,7 @@ async function storedRole(place: Place, held: readonly string[]): Promise<string
   return id;
 }
 
-async function storedPerson(place: Place, roleId: string, orgAccess = "none"): Promise<string> {
+async function storedUser(place: Place, roleId: string, orgAccess = "none"): Promise<string> {
   const id = uuidv7();
   await identity.db.tx(identity.system, (tx) =>
     tx.execute(sql`
@@ -55,14 +55,14 @@ async function waysToHandOn(by: Caller, place: Place, permission: Permission): P
   const users = identity.usersAs(by);
   const roles = identity.rolesAs(by);
   const [having, empty] = [await storedRole(place, [permission]), await storedRole(place, [])];
-  const [holder, other] = [await storedPerson(place, having), await storedPerson(place, empty)];
-  const person = (change: object) => ({ user: change });
+  const [holder, other] = [await storedUser(place, having), await storedUser(place, empty)];
+  const updateOf = (change: object) => ({ user: change });
   const done: Record<string, string> = {
     invite: await codeOf(users.inviteUser(wanted(having, place))),
     assign: await codeOf(
-      users.updateUser({ id: other, updateMask: { paths: ["role_id"] }, ...person({ roleId: having }) }),
+      users.updateUser({ id: other, updateMask: { paths: ["role_id"] }, ...updateOf({ roleId: having }) }),
     ),
-    rename: await codeOf(users.updateUser({ id: holder, updateMask: { paths: ["name"] }, ...person({ name: "E" }) })),
+    rename: await codeOf(users.updateUser({ id: holder, updateMask: { paths: ["name"] }, ...updateOf({ name: "E" }) })),
     disable: await codeOf(users.disableUser({ id: holder })),
     enable: await codeOf(users.enableUser({ id: holder })),
     remove: await codeOf(users.deleteUser({ id: holder })),
@@ -103,7 +103,7 @@ describe("a caller without a permission cannot grant it", () => {
     "%s: for each permission, with it everything, without it nothing, though the token still has it",
     async (_name, caller, placeOf) => {
       const place = placeOf();
-      const by = await identity.person(caller());
+      const by = await identity.user(caller());
       const needed: readonly Permission[] = ["users:write", "roles:write"];
       for (const permission of grantable(place.scope)) {
         await identity.setHeld(by, permissions);
@@ -124,7 +124,7 @@ describe("a caller without a permission cannot grant it", () => {
   );
 
   it("a caller cannot grant organizations that they have lost, whatever their token contains", async () => {
-    const by = await identity.person(callers.partnerWithList(partnerId, [orgId]));
+    const by = await identity.user(callers.partnerWithList(partnerId, [orgId]));
     const wide = { ...by, orgAccess: { mode: "all" as const } };
     const roleId = identity.roleId("partner-technician");
     const as = identity.usersAs(wide);
@@ -132,9 +132,9 @@ describe("a caller without a permission cannot grant it", () => {
     expect(await invite({ orgAccess: "all" })).toBe("delegation_denied");
     expect(await invite({ orgIds: [otherOrg] })).toBe("organization_not_found");
     expect(await invite({ orgIds: [orgId] })).toBe("answered");
-    const person = await storedPerson(own(), roleId);
+    const userId = await storedUser(own(), roleId);
     const change = (paths: string[], user: object) =>
-      codeOf(as.updateUser({ id: person, updateMask: { paths }, user }));
+      codeOf(as.updateUser({ id: userId, updateMask: { paths }, user }));
     expect(await change(["org_access"], { orgAccess: "all" })).toBe("delegation_denied");
     expect(await change(["org_ids"], { orgIds: [otherOrg] })).toBe("organization_not_found");
     expect(await change(["org_ids"], { orgIds: [orgId] })).toBe("answered");
@@ -149,7 +149,7 @@ describe("a caller without a permission cannot grant it", () => {
     ["disabled", sql`status = 'disabled'`, "permission_denied"],
     ["limited to sites", sql`site_restricted = true`, "site_restricted"],
   ])("refuses a caller who was %s a moment ago", async (_what, change, code) => {
-    const by = await identity.person(callers.partnerAdmin(partnerId));
+    const by = await identity.user(callers.partnerAdmin(partnerId));
     await identity.db.tx(identity.system, (tx) =>
       tx.execute(sql`UPDATE users SET ${change} WHERE id = ${by.actor.id}`),
     );
@@ -165,10 +165,10 @@ describe("the last administrator", () => {
     const id = await identity.addPartner();
     const place: Place = { scope: "partner", partnerId: id, orgId: null };
     const admins: string[] = [];
-    for (let i = 0; i < count; i++) admins.push(await storedPerson(place, identity.roleId("partner-admin"), access));
+    for (let i = 0; i < count; i++) admins.push(await storedUser(place, identity.roleId("partner-admin"), access));
     return { id, place, admins };
   }
-  /** That person as a caller. */
+  /** That user as a caller. */
   const as = (id: string, partner: string): Caller => {
     const caller = callers.partnerAdmin(partner, { permissions: [...permissions], mfaAt: identity.clock.now });
     return { ...caller, actor: { ...caller.actor, id } };
@@ -202,12 +202,12 @@ describe("the last administrator", () => {
   ];
   it.each(ways)("of a partner cannot be %s, by themselves or by the platform", async (_what, change) => {
     const { id, admins } = await partnerWith(1);
-    const root = await identity.person(callers.platformAdmin());
+    const root = await identity.user(callers.platformAdmin());
     for (const by of [as(admins[0] ?? "", id), root]) {
       expect(await codeOf(change(by, admins[0] ?? ""))).toBe("last_administrator");
     }
     expect(await remaining(id)).toBe(1);
-    await storedPerson({ scope: "partner", partnerId: id, orgId: null }, identity.roleId("partner-admin"), "all");
+    await storedUser({ scope: "partner", partnerId: id, orgId: null }, identity.roleId("partner-admin"), "all");
     expect(await codeOf(change(as(admins[0] ?? "", id), admins[0] ?? ""))).toBe("answered");
   });
 
@@ -233,22 +233,22 @@ describe("the last administrator", () => {
   it("does not include users who are disabled, invited, limited or hold fewer permissions", async () => {
     const { id, place, admins } = await partnerWith(1);
     const role = identity.roleId("partner-admin");
-    const set = (person: string, change: ReturnType<typeof sql>) =>
-      identity.db.tx(identity.system, (tx) => tx.execute(sql`UPDATE users SET ${change} WHERE id = ${person}`));
-    await set(await storedPerson(place, role, "all"), sql`status = 'disabled'`);
-    await set(await storedPerson(place, role, "all"), sql`status = 'invited'`);
-    await set(await storedPerson(place, role, "all"), sql`site_restricted = true`);
+    const set = (user: string, change: ReturnType<typeof sql>) =>
+      identity.db.tx(identity.system, (tx) => tx.execute(sql`UPDATE users SET ${change} WHERE id = ${user}`));
+    await set(await storedUser(place, role, "all"), sql`status = 'disabled'`);
+    await set(await storedUser(place, role, "all"), sql`status = 'invited'`);
+    await set(await storedUser(place, role, "all"), sql`site_restricted = true`);
     const less = grantable("partner").slice(1);
-    await storedPerson(place, await storedRole(place, less), "all");
+    await storedUser(place, await storedRole(place, less), "all");
     // With some organizations only: enough to disable one of two such users, not the last one with all organizations.
-    await storedPerson(place, role, "selected");
+    await storedUser(place, role, "selected");
     const by = as(admins[0] ?? "", id);
     expect(await codeOf(identity.usersAs(by).disableUser({ id: admins[0] ?? "" }))).toBe("last_administrator");
   });
 
   it("is protected, too, when no user has all organizations", async () => {
     const { id, admins } = await partnerWith(2, "selected");
-    const by = await identity.person(callers.platformAdmin());
+    const by = await identity.user(callers.platformAdmin());
     const codes = await Promise.all(admins.map((admin) => codeOf(identity.usersAs(by).disableUser({ id: admin }))));
     expect(codes.sort()).toEqual(["answered", "last_administrator"]);
     expect(id).not.toBe("");
@@ -257,12 +257,12 @@ describe("the last administrator", () => {
   it("by a custom role is not lost with an edit of the role", async () => {
     const { id, place, admins } = await partnerWith(1);
     const role = await storedRole(place, grantable("partner"));
-    const another = await storedPerson(place, role, "all");
+    const another = await storedUser(place, role, "all");
     const edit = { id: role, updateMask: { paths: ["permissions"] }, role: { permissions: ["users:read"] } };
     // The seeded administrator exists as long as no test disables them.
     expect(await codeOf(identity.usersAs(as(another, id)).disableUser({ id: admins[0] ?? "" }))).toBe("answered");
     expect(await codeOf(identity.rolesAs(as(another, id)).updateRole(edit))).toBe("last_administrator");
-    const root = await identity.person(callers.platformAdmin());
+    const root = await identity.user(callers.platformAdmin());
     expect(await codeOf(identity.usersAs(root).enableUser({ id: admins[0] ?? "" }))).toBe("answered");
     await identity.db.tx(identity.system, (tx) =>
       tx.execute(sql`UPDATE users SET status = 'active' WHERE id = ${admins[0] ?? ""}`),
@@ -273,7 +273,7 @@ describe("the last administrator", () => {
   it("of a deleted partner is not protected", async () => {
     const { id, admins } = await partnerWith(1);
     await identity.setStatus("partner", id, "active", true);
-    const root = await identity.person(callers.platformAdmin());
+    const root = await identity.user(callers.platformAdmin());
     expect(await codeOf(identity.usersAs(root).deleteUser({ id: admins[0] ?? "" }))).toBe("answered");
   });
 });
@@ -282,7 +282,7 @@ describe("the last platform administrator", () => {
   it("remains after 20 parallel attempts", async () => {
     const own = await startTestIdentity();
     try {
-      const admins = await Promise.all(Array.from({ length: 20 }, () => own.person(callers.platformAdmin())));
+      const admins = await Promise.all(Array.from({ length: 20 }, () => own.user(callers.platformAdmin())));
       const codes = await Promise.all(
         admins.map((admin) => codeOf(own.usersAs(admin).disableUser({ id: admin.actor.id }))),
       );

@@ -91,20 +91,20 @@ describe("creating an API key", () => {
   });
 
   it("refuses a scope that the user no longer holds, whatever their token contains", async () => {
-    const person = await keys.person(callers.orgAdmin(tenant.partnerId, tenant.orgId));
-    await keys.setHeld(person, ["organizations:write", "devices:read"]);
-    expect(await outcomeOf(made({ scopes: ["devices:read", "audit:read"] }, person))).toEqual({
+    const user = await keys.user(callers.orgAdmin(tenant.partnerId, tenant.orgId));
+    await keys.setHeld(user, ["organizations:write", "devices:read"]);
+    expect(await outcomeOf(made({ scopes: ["devices:read", "audit:read"] }, user))).toEqual({
       code: "delegation_denied",
       scopes: ["audit:read"],
     });
-    expect(await outcomeOf(made({ scopes: ["*"] }, person))).toEqual({ code: "delegation_denied", scopes: ["*"] });
-    expect(await codeOf(made({ scopes: ["devices:read", "logs:read"] }, person))).toBe("answered");
+    expect(await outcomeOf(made({ scopes: ["*"] }, user))).toEqual({ code: "delegation_denied", scopes: ["*"] });
+    expect(await codeOf(made({ scopes: ["devices:read", "logs:read"] }, user))).toBe("answered");
     expect(await codeOf(made({ scopes: ["*"] }))).toBe("answered");
   });
 
   it("answers 404 for an organization out of reach, missing or deleted", async () => {
     const other = await tenantOf(keys);
-    const withList = await keys.person(callers.partnerWithList(tenant.partnerId, []));
+    const withList = await keys.user(callers.partnerWithList(tenant.partnerId, []));
     const deleted = await keys.addOrganization(tenant.partnerId);
     await keys.tell("organization", deleted, tenant.partnerId, deleted, true);
     const cases: [Caller, string][] = [
@@ -117,7 +117,7 @@ describe("creating an API key", () => {
       [tenant.partnerAdmin, ""],
     ];
     for (const [caller, orgId] of cases) expect(await codeOf(made({ orgId }, caller))).toBe("organization_not_found");
-    const root = await keys.person(callers.platformAdmin());
+    const root = await keys.user(callers.platformAdmin());
     expect(await codeOf(made({}, root))).toBe("answered");
     expect(await codeOf(made({}, tenant.partnerAdmin))).toBe("answered");
   });
@@ -125,7 +125,7 @@ describe("creating an API key", () => {
 
 describe("the management of keys", () => {
   it("requires a user with the permission, a second factor and the whole organization", async () => {
-    const viewer = await keys.person(callers.orgAdmin(tenant.partnerId, tenant.orgId), ["organizations:read"]);
+    const viewer = await keys.user(callers.orgAdmin(tenant.partnerId, tenant.orgId), ["organizations:read"]);
     const noFactor = { ...tenant.orgAdmin, mfaAt: null };
     const restricted = { ...tenant.orgAdmin, siteIds: [uuidv7()] };
     const program: Caller = { ...tenant.orgAdmin, actor: { ...tenant.orgAdmin.actor, type: "api_key" } };
@@ -226,7 +226,7 @@ describe("listing API keys", () => {
 
   it("is empty for a partner user without organizations", async () => {
     await made();
-    const nobody = await keys.person(callers.partnerWithList(tenant.partnerId, []));
+    const nobody = await keys.user(callers.partnerWithList(tenant.partnerId, []));
     const { apiKeys, page } = await keys.apiKeysAs(nobody).listApiKeys({});
     expect([apiKeys, page?.total]).toEqual([[], 0n]);
   });
@@ -270,27 +270,27 @@ describe("changing an API key", () => {
 
   it("grants only scopes that the user holds now", async () => {
     const { id } = await made();
-    const person = await keys.person(callers.orgAdmin(tenant.partnerId, tenant.orgId), ["organizations:write"]);
-    expect(await outcomeOf(change(id, { scopes: ["devices:read"] }, ["scopes"], person))).toEqual({
+    const user = await keys.user(callers.orgAdmin(tenant.partnerId, tenant.orgId), ["organizations:write"]);
+    expect(await outcomeOf(change(id, { scopes: ["devices:read"] }, ["scopes"], user))).toEqual({
       code: "delegation_denied",
       scopes: ["devices:read"],
     });
-    expect(await codeOf(change(id, { scopes: [] }, ["scopes"], person))).toBe("answered");
-    expect(await codeOf(change(id, { name: "renamed" }, ["name"], person))).toBe("answered");
+    expect(await codeOf(change(id, { scopes: [] }, ["scopes"], user))).toBe("answered");
+    expect(await codeOf(change(id, { name: "renamed" }, ["name"], user))).toBe("answered");
   });
 
   it("raises no limit and widens no address list of a key whose scopes the user does not hold now", async () => {
     const { id } = await made();
-    const person = await keys.person(callers.orgAdmin(tenant.partnerId, tenant.orgId), ["organizations:write"]);
+    const user = await keys.user(callers.orgAdmin(tenant.partnerId, tenant.orgId), ["organizations:write"]);
     const denied = { code: "delegation_denied", scopes: ["devices:read"] };
-    expect(await outcomeOf(change(id, { rateLimit: 100_000 }, ["rate_limit"], person))).toEqual(denied);
-    expect(await outcomeOf(change(id, { allowedIps: [] }, ["allowed_ips"], person))).toEqual(denied);
-    expect(await outcomeOf(change(id, { name: "x", rateLimit: 5 }, ["name", "rate_limit"], person))).toEqual(denied);
+    expect(await outcomeOf(change(id, { rateLimit: 100_000 }, ["rate_limit"], user))).toEqual(denied);
+    expect(await outcomeOf(change(id, { allowedIps: [] }, ["allowed_ips"], user))).toEqual(denied);
+    expect(await outcomeOf(change(id, { name: "x", rateLimit: 5 }, ["name", "rate_limit"], user))).toEqual(denied);
     expect((await admin().getApiKey({ id })).apiKey).toMatchObject({ name: "CI", rateLimit: 1000 });
     // As it will be: without scopes it grants nothing.
-    const less = change(id, { scopes: [], rateLimit: 5 }, ["scopes", "rate_limit"], person);
+    const less = change(id, { scopes: [], rateLimit: 5 }, ["scopes", "rate_limit"], user);
     expect(await codeOf(less)).toBe("answered");
-    expect(await codeOf(change(id, { rateLimit: 7 }, ["rate_limit"], person))).toBe("answered");
+    expect(await codeOf(change(id, { rateLimit: 7 }, ["rate_limit"], user))).toBe("answered");
   });
 
   it("requires an active key, as a rotation does: not revoked and not expired", async () => {
@@ -353,8 +353,8 @@ describe("rotating an API key", () => {
 
   it("requires a user who holds the key's scopes", async () => {
     const { id } = await made({ scopes: ["*"] });
-    const person = await keys.person(callers.orgAdmin(tenant.partnerId, tenant.orgId), ["organizations:write"]);
-    expect(await outcomeOf(keys.apiKeysAs(person).rotateApiKey({ id }))).toEqual({
+    const user = await keys.user(callers.orgAdmin(tenant.partnerId, tenant.orgId), ["organizations:write"]);
+    expect(await outcomeOf(keys.apiKeysAs(user).rotateApiKey({ id }))).toEqual({
       code: "delegation_denied",
       scopes: ["*"],
     });

@@ -6,7 +6,7 @@ import { SessionService } from "@muster/proto/muster/identity/v1/session_pb";
 import { register } from "@muster/rpc";
 import { callers, type TestPort, testPort } from "@muster/testing";
 import { outcomeOf, startTestIdentity, type TestIdentity } from "../testing/identity.ts";
-import { password, person } from "../testing/people.ts";
+import { activeUser, password } from "../testing/users.ts";
 import { sessionService } from "./session.ts";
 
 // `npm run bench -- login-timing` measures the times themselves. These tests check that each refusal does the same
@@ -95,15 +95,15 @@ function recorded(db: Database): Database {
 const setStatus = (userId: string, status: string) =>
   identity.db.tx(identity.system, (tx) => tx.execute(sql`UPDATE users SET status = ${status} WHERE id = ${userId}`));
 
-/** The right passwords of people whose organization or partner has ended. */
-async function peopleOfEndedTenants(): Promise<Record<string, { email: string; password: string }>> {
+/** The right passwords of users in an ended organization or partner. */
+async function usersOfEndedTenants(): Promise<Record<string, { email: string; password: string }>> {
   const found: Record<string, { email: string; password: string }> = {};
   for (const kind of ["partner", "organization"] as const) {
     for (const [status, isDeleted] of [
       ["churned", false],
       ["active", true],
     ] as const) {
-      const who = await person(identity);
+      const who = await activeUser(identity);
       await identity.setStatus(kind, kind === "partner" ? who.partnerId : who.orgId, status, isDeleted);
       found[`a user whose ${kind} is ${isDeleted ? "deleted" : status}`] = { email: who.email, password };
     }
@@ -113,11 +113,11 @@ async function peopleOfEndedTenants(): Promise<Record<string, { email: string; p
 
 /** One account of each kind, and a password to try. */
 async function accounts(): Promise<Record<string, { email: string; password: string }>> {
-  const [active, disabled, shut] = [await person(identity), await person(identity), await person(identity)];
+  const [active, disabled, shut] = [await activeUser(identity), await activeUser(identity), await activeUser(identity)];
   await setStatus(disabled.userId, "disabled");
   await setStatus(shut.userId, "disabled");
   const invited = `${uuidv7()}@example.com`;
-  const root = identity.usersAs(await identity.person(callers.platformAdmin()));
+  const root = identity.usersAs(await identity.user(callers.platformAdmin()));
   await root.inviteUser({ email: invited, name: "I", roleId: identity.roleId("org-viewer"), orgId: active.orgId });
   return {
     "an unknown account": { email: `${uuidv7()}@example.com`, password },
@@ -125,7 +125,7 @@ async function accounts(): Promise<Record<string, { email: string; password: str
     "a disabled account and its right password": { email: disabled.email, password },
     "a disabled account and a wrong password": { email: shut.email, password: "not the password" },
     "an invitation that was not accepted": { email: invited, password },
-    ...(await peopleOfEndedTenants()),
+    ...(await usersOfEndedTenants()),
   };
 }
 
@@ -139,7 +139,7 @@ describe("a sign-in at a tenant that is not in service", () => {
     ["organization", "suspended"],
     ["organization", "trial"],
   ] as const)("%s %s is let in: each request says why it is refused", async (kind, status) => {
-    const who = await person(identity);
+    const who = await activeUser(identity);
     await identity.setStatus(kind, kind === "partner" ? who.partnerId : who.orgId, status);
     expect(await tryOf({ email: who.email, password }, "192.0.2.52")).toEqual({ code: "answered" });
   });

@@ -103,9 +103,9 @@ const want = (id: string, limit: number, waiting: number, ahead = 0) => ({ kind:
 
 describe("EdgeService", () => {
   it("refuses every caller except a gateway in its own name", async () => {
-    const person = port.client(EdgeService, callers.platformAdmin());
-    expect(await codeOf(person.heartbeat({ gatewayId: uuidv7() }))).toBe("permission_denied");
-    expect(await codeOf(person.resolveKeys({ wanted: [] }))).toBe("permission_denied");
+    const user = port.client(EdgeService, callers.platformAdmin());
+    expect(await codeOf(user.heartbeat({ gatewayId: uuidv7() }))).toBe("permission_denied");
+    expect(await codeOf(user.resolveKeys({ wanted: [] }))).toBe("permission_denied");
     const other = port.client(EdgeService, callers.service("audit"));
     expect(await codeOf(other.reserve({ wants: [] }))).not.toBe("answered");
   });

@@ -67,7 +67,7 @@ describe("creating an enrollment key", () => {
   });
 
   it("needs an organization from partner and system callers", async () => {
-    const root = await keys.person(callers.platformAdmin());
+    const root = await keys.user(callers.platformAdmin());
     for (const caller of [tenant.partnerAdmin, root]) {
       expect(await codeOf(made({}, caller))).toBe("organization_context_required");
       expect((await made({ orgId: tenant.orgId }, caller)).orgId).toBe(tenant.orgId);
@@ -105,7 +105,7 @@ describe("creating an enrollment key", () => {
     expect(await codeOf(theirs.rotateEnrollmentKey({ id: ofSite.id }))).toBe("answered");
     expect(await codeOf(theirs.rotateEnrollmentKey({ id: ofAll.id }))).toBe("site_restricted");
     expect(await codeOf(theirs.deleteEnrollmentKey({ id: ofAll.id }))).toBe("site_restricted");
-    const viewer = await keys.person(callers.orgAdmin(tenant.partnerId, tenant.orgId), ["organizations:read"]);
+    const viewer = await keys.user(callers.orgAdmin(tenant.partnerId, tenant.orgId), ["organizations:read"]);
     for (const [as, code] of [
       [viewer, "permission_denied"],
       [{ ...tenant.orgAdmin, mfaAt: null }, "mfa_required"],

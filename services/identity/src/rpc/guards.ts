@@ -1,7 +1,7 @@
 import { AppError, type CallContext, validationError } from "@muster/kit";
 import { requireMfa, requirePermission, requireUser } from "@muster/service";
 import type { KeyDeps } from "../deps.ts";
-import { findPrincipal } from "../store/people.ts";
+import { findPrincipal } from "../store/principals.ts";
 
 /** API keys cannot manage keys: requires a user who holds `organizations:read`. */
 export function requireReader(context: CallContext): void {
@@ -16,10 +16,10 @@ export function requireManager(context: CallContext, deps: KeyDeps): void {
   requireMfa(context, deps.mfaMaxAgeMinutes, deps.now());
 }
 
-/** Permissions of the calling person as they are now; the caller token may be a minute old. */
+/** Permissions of the calling user as they are now; the caller token may be a minute old. */
 export async function heldNow({ db }: Pick<KeyDeps, "db">, { caller }: CallContext): Promise<readonly string[]> {
-  const person = await findPrincipal(db, caller.actor.id);
-  return person?.status === "active" ? person.permissions : [];
+  const user = await findPrincipal(db, caller.actor.id);
+  return user?.status === "active" ? user.permissions : [];
 }
 
 /** A filter with a fixed set of values: null when it is absent. Throws `validation_failed`. */

@@ -12,7 +12,7 @@ let partnerId: string;
 let orgId: string;
 beforeAll(async () => {
   identity = await startTestIdentity();
-  rootCaller = await identity.person(callers.platformAdmin());
+  rootCaller = await identity.user(callers.platformAdmin());
   partnerId = await identity.addPartner();
   orgId = await identity.addOrganization(partnerId);
 });
@@ -29,9 +29,9 @@ async function invited(role: string, change: object = {}) {
 }
 const accept = (token: string) => identity.usersAs(callers.service("gateway")).acceptInvite({ token, password });
 async function active(role: string, change: object = {}) {
-  const person = await invited(role, change);
-  await accept(person.inviteToken);
-  return person;
+  const user = await invited(role, change);
+  await accept(user.inviteToken);
+  return user;
 }
 const login = (email: string) => identity.stranger().login({ email, password });
 const update = (id: string, paths: string[], user: object) => users().updateUser({ id, updateMask: { paths }, user });
@@ -137,7 +137,7 @@ describe("changing a user", () => {
     const org = await identity.addOrganization(partnerId);
     const { id } = await active("org-viewer", { orgId: org });
     await identity.setStatus("organization", org, "active", true);
-    const by = identity.usersAs(await identity.person(callers.partnerAdmin(partnerId)));
+    const by = identity.usersAs(await identity.user(callers.partnerAdmin(partnerId)));
     expect(await codeOf(by.updateUser({ id, updateMask: { paths: ["name"] }, user: { name: "E" } }))).toBe("answered");
     expect(await codeOf(by.disableUser({ id }))).toBe("answered");
     expect(await codeOf(by.deleteUser({ id }))).toBe("answered");
@@ -145,8 +145,8 @@ describe("changing a user", () => {
 
   it("is refused to callers who do not reach the user, lack a second factor or are limited to sites", async () => {
     const { id } = await active("org-viewer", { orgId });
-    const stranger = await identity.person(callers.orgAdmin(partnerId, await identity.addOrganization(partnerId)));
-    const own = await identity.person(callers.orgAdmin(partnerId, orgId));
+    const stranger = await identity.user(callers.orgAdmin(partnerId, await identity.addOrganization(partnerId)));
+    const own = await identity.user(callers.orgAdmin(partnerId, orgId));
     const limited = { ...own, siteIds: [uuidv7()] };
     for (const [by, code] of [
       [stranger, "user_not_found"],
@@ -267,7 +267,7 @@ describe("an address in use", () => {
   it("is reported as taken to callers who can see its account, and treated as free for others", async () => {
     const other = await identity.addPartner();
     const { id, email } = await active("org-viewer", { orgId: await identity.addOrganization(other) });
-    const stranger = await identity.person(callers.orgAdmin(partnerId, orgId));
+    const stranger = await identity.user(callers.orgAdmin(partnerId, orgId));
     const cold = await invite(stranger, `${uuidv7()}@example.com`);
     const warm = await invite(stranger, email.toUpperCase());
     expect(Object.keys(warm.user ?? {})).toEqual(Object.keys(cold.user ?? {}));
@@ -275,7 +275,7 @@ describe("an address in use", () => {
     expect(warm.inviteToken).toMatch(/^inv_/);
     // Once in one place.
     expect(await codeOf(invite(stranger, email))).toBe("email_taken");
-    expect(await codeOf(invite(await identity.person(callers.partnerAdmin(partnerId)), email))).toBe("email_taken");
+    expect(await codeOf(invite(await identity.user(callers.partnerAdmin(partnerId)), email))).toBe("email_taken");
     expect(await codeOf(invite(rootCaller, email))).toBe("email_taken");
 
     // The account has proven its address: the other invitation is answered like an expired one.
@@ -296,7 +296,7 @@ describe("an address in use", () => {
     const admins = await Promise.all(
       Array.from({ length: 5 }, async () => {
         const own = await identity.addPartner();
-        return identity.person(callers.orgAdmin(own, await identity.addOrganization(own)));
+        return identity.user(callers.orgAdmin(own, await identity.addOrganization(own)));
       }),
     );
     const invitations = await Promise.all(admins.map((by) => invite(by, email)));

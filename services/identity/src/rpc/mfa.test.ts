@@ -25,12 +25,12 @@ const wrongCode = (secret: string) => {
   return ["000000", "111111", "222222", "333333", "444444", "555555"].find((code) => !right.includes(code)) ?? "";
 };
 
-type Person = { userId: string; email: string };
+type User = { userId: string; email: string };
 
 /** An active platform administrator; all users have the same password. */
-async function person(): Promise<Person> {
+async function user(): Promise<User> {
   const email = `${uuidv7()}@example.com`;
-  const root = identity.usersAs(await identity.person(callers.platformAdmin()));
+  const root = identity.usersAs(await identity.user(callers.platformAdmin()));
   const { user, inviteToken } = await root.inviteUser({
     email,
     name: "Ada",
@@ -40,15 +40,15 @@ async function person(): Promise<Person> {
   return { userId: user?.id ?? "", email };
 }
 
-const login = ({ email }: Person) => identity.stranger().login({ email, password });
+const login = ({ email }: User) => identity.stranger().login({ email, password });
 
-async function signedIn(who: Person): Promise<Caller> {
+async function signedIn(who: User): Promise<Caller> {
   const { principal } = await login(who);
   return callers.platformAdmin({ actor: { id: who.userId, email: who.email }, sessionId: principal?.sessionId ?? "" });
 }
 
-async function enrolled(): Promise<Person & { secret: string; caller: Caller; recoveryCodes: string[] }> {
-  const who = await person();
+async function enrolled(): Promise<User & { secret: string; caller: Caller; recoveryCodes: string[] }> {
+  const who = await user();
   const caller = await signedIn(who);
   const { secret } = await identity.mfaAs(caller).setupTotp({ password });
   const { recoveryCodes } = await identity.mfaAs(caller).enableTotp({ code: codeAt(secret) });
@@ -65,7 +65,7 @@ const actionsOf = async (userId: string) =>
 
 describe("enrolling TOTP", () => {
   it("needs the password, then a first code, and counts as a completed challenge of that session", async () => {
-    const who = await person();
+    const who = await user();
     const caller = await signedIn(who);
     const mfa = identity.mfaAs(caller);
     expect(await codeOf(mfa.enableTotp({ code: "123456" }))).toBe("mfa_not_enabled");
@@ -201,7 +201,7 @@ describe("signing in with a second factor", () => {
 
 describe("stepping up", () => {
   it("records the second factor in the session and returns the same refresh token with a newer access token", async () => {
-    const who = await person();
+    const who = await user();
     const plain = await login(who);
     const caller = callers.platformAdmin({
       actor: { id: who.userId, email: who.email },
@@ -248,8 +248,8 @@ describe("removing the factor", () => {
 });
 
 describe("a reset by an administrator", () => {
-  const reset = async ({ userId }: Person) =>
-    identity.usersAs(await identity.person(callers.platformAdmin())).resetUserFactors({ id: userId });
+  const reset = async ({ userId }: User) =>
+    identity.usersAs(await identity.user(callers.platformAdmin())).resetUserFactors({ id: userId });
   const isSignedOut = async (caller: Caller) => (await codeOf(resolve(caller))) === "session_revoked";
 
   it("removes app, codes and pending sign-ins, ends every session, and is mailed to the user", async () => {
@@ -269,7 +269,7 @@ describe("a reset by an administrator", () => {
   });
 
   it("is idempotent, and sends no mail where there was no factor", async () => {
-    const who = await person();
+    const who = await user();
     const mails = () => identity.db.read(identity.system, sql`SELECT 1 FROM mail WHERE kind = 'factors_reset'`);
     const before = await mails();
     for (const _time of [1, 2]) {
@@ -280,7 +280,7 @@ describe("a reset by an administrator", () => {
 
   it("is refused to a caller who holds fewer permissions than the user", async () => {
     const who = await enrolled();
-    const lesser = await identity.person(callers.platformAdmin(), ["users:read", "users:write"]);
+    const lesser = await identity.user(callers.platformAdmin(), ["users:read", "users:write"]);
     const by = identity.usersAs({ ...lesser, mfaAt: identity.clock.now });
     expect(await codeOf(by.resetUserFactors({ id: who.userId }))).toBe("delegation_denied");
     expect((await resolve(who.caller)).principal?.mfaEnabled).toBe(true);
@@ -321,7 +321,7 @@ describe("new recovery codes", () => {
   it("are refused to a user without a factor, and to a session that has completed none", async () => {
     const who = await enrolled();
     expect(await codeOf(identity.mfaAs({ ...who.caller, mfaAt: null }).rotateRecoveryCodes({}))).toBe("mfa_required");
-    const plain = await person();
+    const plain = await user();
     const mfa = identity.mfaAs({ ...(await signedIn(plain)), mfaAt: identity.clock.now });
     expect(await codeOf(mfa.rotateRecoveryCodes({}))).toBe("mfa_not_enabled");
   });
@@ -329,7 +329,7 @@ describe("new recovery codes", () => {
 
 describe("failed passwords", () => {
   it("leave one audit row a minute about a known user, without a session", async () => {
-    const who = await person();
+    const who = await user();
     const guess = () => codeOf(identity.stranger().login({ email: who.email, password: "wrong" }));
     const failures = async () =>
       (await identity.auditOf(who.userId)).filter((row) => row.action === "user.login.failed");

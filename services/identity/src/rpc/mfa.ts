@@ -12,14 +12,14 @@ import {
   notEnabled,
   type Proof,
   requireOwnFactor,
-  signedInPerson,
+  signedInUser,
   stepUp,
 } from "../commands/complete-factor.ts";
 import { provesOwner } from "../commands/own-proof.ts";
 import { tryFactor, useCode, useTotp } from "../commands/second-factor.ts";
 import type { FactorDeps } from "../deps.ts";
 import { appliedEverywhere } from "../emits/applied-everywhere.ts";
-import { personEvent } from "../emits/audit.ts";
+import { userEvent } from "../emits/audit.ts";
 import { userChanged } from "../emits/auth.ts";
 import { originOf } from "../emits/mail-queue.ts";
 import { newRecoveryCodes, recoveryCodeHash } from "../rules/recovery-codes.ts";
@@ -29,7 +29,7 @@ import {
   factorRemoved,
   findFactors,
   findTotp,
-  lockPerson,
+  lockUserFactors,
   putPendingTotp,
   removeTotp,
   replaceRecoveryCodes,
@@ -47,7 +47,7 @@ export function mfaService(deps: FactorDeps): ServiceImpl<typeof MfaService> {
       const proof: Proof = {
         factor: "code",
         refusal: invalidCode(),
-        isRight: (tx, person) => useCode(tx, deps, person.user_id, code),
+        isRight: (tx, user) => useCode(tx, deps, user.user_id, code),
       };
       return mfaToken === "" ? stepUp(deps, context, proof) : completeLogin(deps, context, mfaToken, proof);
     },
@@ -57,7 +57,7 @@ export function mfaService(deps: FactorDeps): ServiceImpl<typeof MfaService> {
 
     async getFactors(_request, handler) {
       const context = callContext(handler);
-      const { principal } = await signedInPerson(deps, context);
+      const { principal } = await signedInUser(deps, context);
       return deps.db.tx(context, (tx) => findFactors(tx, principal.user_id), { readOnly: true });
     },
 
@@ -66,20 +66,20 @@ export function mfaService(deps: FactorDeps): ServiceImpl<typeof MfaService> {
 }
 
 async function setupTotp(deps: FactorDeps, context: CallContext, password: string) {
-  const person = await signedInPerson(deps, context);
-  const { principal } = person;
+  const user = await signedInUser(deps, context);
+  const { principal } = user;
   const userId = principal.user_id;
   const { totp } = await deps.db.tx(context, (tx) => findFactors(tx, userId), { readOnly: true });
   if (totp) throw alreadyEnabled();
   requireOwnFactor(deps, context, principal);
-  const matches = await provesOwner(deps, context, person, password);
+  const matches = await provesOwner(deps, context, user, password);
   const secret = randomBytes(secretBytes);
   await tryFactor(deps, context, principal, { refusal: invalidPassword() }, async (tx) => {
     if (!matches) return null;
     const now = deps.now();
     const sealed = deps.totpBox.seal(secret, totpPlace(userId));
     if (!(await putPendingTotp(tx, userId, sealed, now))) throw alreadyEnabled();
-    tx.emit(personEvent(context, principal, { action: "user.mfa.setup" }, now));
+    tx.emit(userEvent(context, principal, { action: "user.mfa.setup" }, now));
     return true;
   });
   const { toDataURL } = await import("qrcode");
@@ -88,8 +88,8 @@ async function setupTotp(deps: FactorDeps, context: CallContext, password: strin
 }
 
 async function enableTotp(deps: FactorDeps, context: CallContext, code: string) {
-  const person = await signedInPerson(deps, context);
-  const { principal } = person;
+  const user = await signedInUser(deps, context);
+  const { principal } = user;
   const userId = principal.user_id;
   const { recoveryCodes, msgId } = await tryFactor(deps, context, principal, { refusal: invalidCode() }, async (tx) => {
     const totp = await findTotp(tx, userId);
@@ -100,19 +100,19 @@ async function enableTotp(deps: FactorDeps, context: CallContext, code: string) 
     const isFirst = await isFirstFactor(tx, userId);
     await confirmTotp(tx, userId, deps.now());
     const added = { factor: "totp" as const, action: "user.mfa.enable", details: { factor: "totp" }, isFirst };
-    return enrolled(deps, tx, context, person, added);
+    return enrolled(deps, tx, context, user, added);
   });
   await appliedEverywhere(deps.db, [msgId]);
   return { recoveryCodes };
 }
 
 async function disableTotp(deps: FactorDeps, context: CallContext, password: string, code: string) {
-  const person = await signedInPerson(deps, context);
-  const { principal } = person;
+  const user = await signedInUser(deps, context);
+  const { principal } = user;
   const userId = principal.user_id;
   const { totp } = await deps.db.tx(context, (tx) => findFactors(tx, userId), { readOnly: true });
   if (!totp) throw notEnabled();
-  const matches = await provesOwner(deps, context, person, password);
+  const matches = await provesOwner(deps, context, user, password);
   const refusal = matches ? invalidCode() : invalidPassword();
   const changed = await tryFactor(deps, context, principal, { refusal }, async (tx) => {
     if (!matches || !(await useCode(tx, deps, userId, code))) return null;
@@ -121,7 +121,7 @@ async function disableTotp(deps: FactorDeps, context: CallContext, password: str
     const message = userChanged(userId, (await factorRemoved(tx, userId, now)).version);
     tx.emit(message);
     const details = { factor: "totp" };
-    tx.emit(personEvent(context, principal, { action: "user.mfa.disable", details }, now));
+    tx.emit(userEvent(context, principal, { action: "user.mfa.disable", details }, now));
     return message;
   });
   await appliedEverywhere(deps.db, [changed.msgId]);
@@ -130,15 +130,15 @@ async function disableTotp(deps: FactorDeps, context: CallContext, password: str
 
 /** A user who has completed a factor in this session gets new codes; earlier ones become invalid. */
 async function rotateRecoveryCodes(deps: FactorDeps, context: CallContext) {
-  const { principal } = await signedInPerson(deps, context);
+  const { principal } = await signedInUser(deps, context);
   requireMfa(context, deps.mfaMaxAgeMinutes, deps.now());
   const recoveryCodes = newRecoveryCodes();
   await deps.db.tx(context, async (tx) => {
     const now = deps.now();
-    await lockPerson(tx, principal.user_id);
+    await lockUserFactors(tx, principal.user_id);
     if (await isFirstFactor(tx, principal.user_id)) throw notEnabled();
     await replaceRecoveryCodes(tx, principal.user_id, recoveryCodes.map(recoveryCodeHash));
-    tx.emit(personEvent(context, principal, { action: "user.recovery_codes.rotate" }, now));
+    tx.emit(userEvent(context, principal, { action: "user.recovery_codes.rotate" }, now));
     const to = { email: principal.email, name: principal.name };
     const from = originOf(context.meta);
     await deps.mail.queue(tx, { kind: "recovery_codes_rotated", to, at: now, from }, principal, now);

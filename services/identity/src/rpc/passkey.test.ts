@@ -4,7 +4,7 @@ import type { Caller } from "@muster/kit";
 import { callers, softAuthenticator, type Twist } from "@muster/testing";
 import { Secret, TOTP } from "otpauth";
 import { codeOf, startTestIdentity, type TestIdentity } from "../testing/identity.ts";
-import { callerOf, type Person, password, person, signedIn } from "../testing/people.ts";
+import { activeUser, callerOf, password, signedIn, type User } from "../testing/users.ts";
 
 let identity: TestIdentity;
 beforeAll(async () => {
@@ -20,7 +20,7 @@ const optionsOf = ({ optionsJson }: { optionsJson: string }) => JSON.parse(optio
 
 /** A user with one passkey, whose session has completed it. */
 async function withPasskey() {
-  const who = await person(identity);
+  const who = await activeUser(identity);
   const { caller } = await signedIn(identity, who);
   const device = softAuthenticator(identity.publicUrl);
   const { passkey, recoveryCodes } = await register(caller, device);
@@ -33,7 +33,7 @@ async function register(caller: Caller, device = softAuthenticator(identity.publ
   return api.finishRegistration({ credentialJson: JSON.stringify(made), name: "" });
 }
 
-async function mfaToken({ email }: Person) {
+async function mfaToken({ email }: User) {
   return (await identity.stranger().login({ email, password })).mfaToken;
 }
 
@@ -44,7 +44,7 @@ async function use(token: string, device: ReturnType<typeof softAuthenticator>, 
 
 describe("a passkey", () => {
   it("is registered with the password, counts as the first factor, and returns recovery codes once", async () => {
-    const who = await person(identity);
+    const who = await activeUser(identity);
     const { caller } = await signedIn(identity, who);
     const api = identity.passkeysAs(caller);
     expect(await codeOf(api.beginRegistration({ password: "not it" }))).toBe("invalid_credentials");
@@ -105,7 +105,7 @@ describe("a passkey", () => {
   it.each(wrong.filter(([, { counterStep, type }]) => counterStep === undefined && type === undefined))(
     "%s is not registered",
     async (_what, twist) => {
-      const { caller } = await signedIn(identity, await person(identity));
+      const { caller } = await signedIn(identity, await activeUser(identity));
       expect(await codeOf(register(caller, softAuthenticator(identity.publicUrl), twist))).toBe("invalid_passkey");
       expect((await identity.passkeysAs(caller).listPasskeys({})).passkeys).toEqual([]);
     },

@@ -12,7 +12,7 @@ import {
   isFirstFactor,
   type Proof,
   requireOwnFactor,
-  signedInPerson,
+  signedInUser,
   stepUp,
   waitingSignIn,
 } from "../commands/complete-factor.ts";
@@ -21,10 +21,10 @@ import { authenticationOptions, registrationOptions, usePasskey, verifiedPasskey
 import { tryFactor } from "../commands/second-factor.ts";
 import type { FactorDeps, PasskeyDeps } from "../deps.ts";
 import { appliedEverywhere } from "../emits/applied-everywhere.ts";
-import { personEvent } from "../emits/audit.ts";
+import { userEvent } from "../emits/audit.ts";
 import { userChanged } from "../emits/auth.ts";
 import { principalCaller } from "../rules/principal.ts";
-import { factorRemoved, lockPerson } from "../store/factors.ts";
+import { factorRemoved, lockUserFactors } from "../store/factors.ts";
 import { insertPasskey, listOwnPasskeys, type PasskeyRow, removePasskey, renamePasskey } from "../store/passkeys.ts";
 
 export type PasskeyServiceDeps = FactorDeps & PasskeyDeps;
@@ -41,20 +41,20 @@ export function passkeyService(deps: PasskeyServiceDeps): ServiceImpl<typeof Pas
       const proof: Proof = {
         factor: "passkey",
         refusal: refusedPasskey(),
-        isRight: (tx, person, about) => usePasskey(deps, tx, person, about, credentialJson),
+        isRight: (tx, user, about) => usePasskey(deps, tx, user, about, credentialJson),
       };
       return mfaToken === "" ? stepUp(deps, context, proof) : completeLogin(deps, context, mfaToken, proof);
     },
 
     async listPasskeys(_request, handler) {
       const context = callContext(handler);
-      await signedInPerson(deps, context);
+      await signedInUser(deps, context);
       return { passkeys: (await listOwnPasskeys(deps.db, context)).map(passkeyMessage) };
     },
 
     async renamePasskey({ id, name }, handler) {
       const context = callContext(handler);
-      const { principal } = await signedInPerson(deps, context);
+      const { principal } = await signedInUser(deps, context);
       const wanted = nameOf(name);
       if (wanted === "") throw validationError({ name: ["1 to 255 characters"] });
       const row = await deps.db.tx(context, async (tx) => {
@@ -62,7 +62,7 @@ export function passkeyService(deps: PasskeyServiceDeps): ServiceImpl<typeof Pas
         if (!renamed) return null;
         const changes = { before: { name: renamed.before }, after: { name: wanted } };
         const details = { passkeyId: id, changes };
-        tx.emit(personEvent(context, principal, { action: "user.passkey.update", details }, deps.now()));
+        tx.emit(userEvent(context, principal, { action: "user.passkey.update", details }, deps.now()));
         return renamed.row;
       });
       if (!row) throw notFound();
@@ -74,10 +74,10 @@ export function passkeyService(deps: PasskeyServiceDeps): ServiceImpl<typeof Pas
 }
 
 async function beginRegistration(deps: PasskeyServiceDeps, context: CallContext, password: string) {
-  const person = await signedInPerson(deps, context);
-  const { principal, sessionId } = person;
+  const user = await signedInUser(deps, context);
+  const { principal, sessionId } = user;
   requireOwnFactor(deps, context, principal);
-  const matches = await provesOwner(deps, context, person, password);
+  const matches = await provesOwner(deps, context, user, password);
   const optionsJson = await tryFactor(deps, context, principal, { refusal: invalidPassword() }, async (tx) =>
     matches ? registrationOptions(deps, tx, principal, { sessionId }) : null,
   );
@@ -89,12 +89,12 @@ async function finishRegistration(
   context: CallContext,
   { credentialJson, name }: { credentialJson: string; name: string },
 ) {
-  const person = await signedInPerson(deps, context);
-  const { principal, sessionId } = person;
+  const user = await signedInUser(deps, context);
+  const { principal, sessionId } = user;
   requireOwnFactor(deps, context, principal);
   // A wrong answer is no guess at a secret, yet it ends the challenge: decided inside, thrown outside.
   const outcome = await deps.db.tx(context, async (tx) => {
-    await lockPerson(tx, principal.user_id);
+    await lockUserFactors(tx, principal.user_id);
     const made = await verifiedPasskey(deps, tx, principal, { sessionId }, credentialJson);
     if (!made) return null;
     const isFirst = await isFirstFactor(tx, principal.user_id);
@@ -104,7 +104,7 @@ async function finishRegistration(
     const after = { name: row.name, transports: row.transports, backedUp: row.backed_up };
     const details = { passkeyId: row.id, changes: { before: {}, after } };
     const added = { factor: "passkey" as const, action: "user.passkey.create", details, isFirst };
-    return { row, ...(await enrolled(deps, tx, context, person, added)) };
+    return { row, ...(await enrolled(deps, tx, context, user, added)) };
   });
   if (!outcome) throw refusedPasskey();
   await appliedEverywhere(deps.db, [outcome.msgId]);
@@ -113,7 +113,7 @@ async function finishRegistration(
 
 async function beginAuthentication(deps: PasskeyServiceDeps, context: CallContext, mfaToken: string) {
   if (mfaToken === "") {
-    const { principal, sessionId } = await signedInPerson(deps, context);
+    const { principal, sessionId } = await signedInUser(deps, context);
     const optionsJson = await deps.db.tx(context, (tx) => authenticationOptions(deps, tx, principal, { sessionId }));
     return { optionsJson };
   }
@@ -124,21 +124,21 @@ async function beginAuthentication(deps: PasskeyServiceDeps, context: CallContex
 }
 
 async function deletePasskey(deps: PasskeyServiceDeps, context: CallContext, id: string) {
-  const { principal } = await signedInPerson(deps, context);
+  const { principal } = await signedInUser(deps, context);
   requireMfa(context, deps.mfaMaxAgeMinutes, deps.now());
   const userId = principal.user_id;
   const changed = await deps.db.tx(context, async (tx) => {
     const now = deps.now();
-    await lockPerson(tx, userId);
+    await lockUserFactors(tx, userId);
     const name = isUuid(id) ? await removePasskey(tx, userId, id) : null;
     if (name === null) return null;
     const { version, wasLast } = await factorRemoved(tx, userId, now);
     const message = userChanged(userId, version);
     tx.emit(message);
     const details = { passkeyId: id, changes: { before: { name }, after: {} } };
-    tx.emit(personEvent(context, principal, { action: "user.passkey.delete", details }, now));
+    tx.emit(userEvent(context, principal, { action: "user.passkey.delete", details }, now));
     const disabled = { action: "user.mfa.disable", details: { factor: "passkey" } };
-    if (wasLast) tx.emit(personEvent(context, principal, disabled, now));
+    if (wasLast) tx.emit(userEvent(context, principal, disabled, now));
     return message.msgId;
   });
   if (changed === null) throw notFound();

@@ -28,8 +28,8 @@ async function tenant() {
 describe("a refused change that a gateway reports", () => {
   it("is audited once per actor, action and minute, with its code, text and facts", async () => {
     const { partnerId, orgId } = await tenant();
-    const person = await identity.person(callers.orgAdmin(partnerId, orgId));
-    const { id } = person.actor;
+    const user = await identity.user(callers.orgAdmin(partnerId, orgId));
+    const { id } = user.actor;
     const refused = {
       action: "user.update",
       code: "delegation_denied",
@@ -37,25 +37,25 @@ describe("a refused change that a gateway reports", () => {
       message: "You cannot",
       factsJson: '{"permissions":["devices:read"]}',
     };
-    await Promise.all(Array.from({ length: 5 }, () => tell(person, refused)));
-    await tell(person, { action: "user.delete", id });
-    expect((await deniedOf(person)).map(([action]) => action)).toEqual(["user.update", "user.delete"]);
+    await Promise.all(Array.from({ length: 5 }, () => tell(user, refused)));
+    await tell(user, { action: "user.delete", id });
+    expect((await deniedOf(user)).map(([action]) => action)).toEqual(["user.update", "user.delete"]);
     const [row] = await identity.auditBy(id);
-    expect(row).toMatchObject({ resourceName: person.actor.name, errorMessage: "You cannot", result: "denied" });
+    expect(row).toMatchObject({ resourceName: user.actor.name, errorMessage: "You cannot", result: "denied" });
     expect(JSON.parse(row?.detailsJson ?? "")).toEqual({ code: "delegation_denied", permissions: ["devices:read"] });
     identity.clock.now = new Date(identity.clock.now.getTime() + 60_000);
-    await tell(person, refused);
-    expect(await deniedOf(person)).toHaveLength(3);
+    await tell(user, refused);
+    expect(await deniedOf(user)).toHaveLength(3);
   });
 
   it("is in the chain of the record, where identity knows it and the caller sees it, else in the caller's", async () => {
     const { partnerId, orgId } = await tenant();
-    const stranger = await identity.person(callers.orgAdmin(partnerId, await identity.addOrganization(partnerId)));
-    const admin = await identity.person(callers.partnerAdmin(partnerId));
-    const some = await identity.person(callers.partnerWithList(partnerId, []));
-    const platform = await identity.person(callers.platformAdmin());
-    const person = await identity.person(callers.orgAdmin(partnerId, orgId));
-    const { id } = person.actor;
+    const stranger = await identity.user(callers.orgAdmin(partnerId, await identity.addOrganization(partnerId)));
+    const admin = await identity.user(callers.partnerAdmin(partnerId));
+    const some = await identity.user(callers.partnerWithList(partnerId, []));
+    const platform = await identity.user(callers.platformAdmin());
+    const user = await identity.user(callers.orgAdmin(partnerId, orgId));
+    const { id } = user.actor;
     const webhook = uuidv7();
 
     await tell(stranger, { action: "user.disable", id });
@@ -88,14 +88,14 @@ describe("a refused change that a gateway reports", () => {
   });
 
   it("is rejected for any other content, and from a service in its own name", async () => {
-    const person = await identity.person(callers.platformAdmin());
+    const user = await identity.user(callers.platformAdmin());
     for (const bad of [
       { action: "organization" },
       { action: "user.x y" },
       { action: "user.disable", code: "nonsense" },
       { action: "user.disable", factsJson: "1" },
     ]) {
-      expect([bad, await codeOf(tell(person, bad))]).toEqual([bad, "validation_failed"]);
+      expect([bad, await codeOf(tell(user, bad))]).toEqual([bad, "validation_failed"]);
     }
     expect(await codeOf(tell(identity.system.caller, { action: "user.disable" }))).toBe("permission_denied");
   });

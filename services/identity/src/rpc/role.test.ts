@@ -22,11 +22,11 @@ async function tenant() {
     partnerId,
     orgId,
     sibling,
-    root: await identity.person(callers.platformAdmin()),
-    partner: await identity.person(callers.partnerAdmin(partnerId)),
-    listed: await identity.person(callers.partnerWithList(partnerId, [orgId])),
-    customer: await identity.person(callers.orgAdmin(partnerId, orgId)),
-    neighbour: await identity.person(callers.orgAdmin(partnerId, sibling)),
+    root: await identity.user(callers.platformAdmin()),
+    partner: await identity.user(callers.partnerAdmin(partnerId)),
+    listed: await identity.user(callers.partnerWithList(partnerId, [orgId])),
+    customer: await identity.user(callers.orgAdmin(partnerId, orgId)),
+    neighbour: await identity.user(callers.orgAdmin(partnerId, sibling)),
   };
 }
 const as = (caller: Caller) => identity.rolesAs(caller);

@@ -67,9 +67,9 @@ describe("creating a service principal", () => {
 
   it("needs every scope, the whole organization, a second factor and an organization in reach", async () => {
     const held = ["organizations:write", "devices:read"];
-    const person = await keys.person(callers.orgAdmin(tenant.partnerId, tenant.orgId), held);
-    expect(await outcomeOf(made(scoped, person))).toEqual({ code: "delegation_denied", scopes: ["devices:write"] });
-    expect(await codeOf(made(["unheard:of"], person))).toBe("unknown_scope");
+    const user = await keys.user(callers.orgAdmin(tenant.partnerId, tenant.orgId), held);
+    expect(await outcomeOf(made(scoped, user))).toEqual({ code: "delegation_denied", scopes: ["devices:write"] });
+    expect(await codeOf(made(["unheard:of"], user))).toBe("unknown_scope");
     expect(await codeOf(made([], { ...tenant.orgAdmin, siteIds: [uuidv7()] }))).toBe("site_restricted");
     expect(await codeOf(made([], { ...tenant.orgAdmin, mfaAt: null }))).toBe("mfa_required");
     expect(await codeOf(made([], (await tenantOf(keys)).partnerAdmin))).toBe("organization_not_found");
@@ -131,9 +131,9 @@ describe("rotating a principal's key", () => {
 
   it("requires a caller who holds every scope of the principal now", async () => {
     const { id, apiKey } = await made();
-    const person = await keys.person(callers.orgAdmin(tenant.partnerId, tenant.orgId));
-    await keys.setHeld(person, ["organizations:write", "devices:read"]);
-    expect(await outcomeOf(keys.principalsAs(person).rotatePrincipalKey({ id }))).toEqual({
+    const user = await keys.user(callers.orgAdmin(tenant.partnerId, tenant.orgId));
+    await keys.setHeld(user, ["organizations:write", "devices:read"]);
+    expect(await outcomeOf(keys.principalsAs(user).rotatePrincipalKey({ id }))).toEqual({
       code: "delegation_denied",
       scopes: ["devices:write"],
     });
@@ -209,8 +209,8 @@ describe("adopting a key", () => {
     const { id } = await made();
     const keyId = await plainKey(["devices:write"]);
     const held = ["organizations:write", "devices:read"];
-    const person = await keys.person(callers.orgAdmin(tenant.partnerId, tenant.orgId), held);
-    expect(await outcomeOf(keys.principalsAs(person).migrateKey({ id, keyId }))).toEqual({
+    const user = await keys.user(callers.orgAdmin(tenant.partnerId, tenant.orgId), held);
+    expect(await outcomeOf(keys.principalsAs(user).migrateKey({ id, keyId }))).toEqual({
       code: "delegation_denied",
       scopes: ["devices:write"],
     });

@@ -68,7 +68,7 @@ const signIn = async () => {
   if (!principal || !tokens) throw new Error("no tokens");
   return { principal, tokens };
 };
-const person = (p: { userId: string; sessionId: string }) =>
+const user = (p: { userId: string; sessionId: string }) =>
   port.client(SessionService, callers.platformAdmin({ actor: { id: p.userId }, sessionId: p.sessionId }));
 const idsOf = ({ sessionId, userId }: { sessionId: string; userId: string }) => ({ sessionId, userId });
 const codeOf = (call: Promise<unknown>) =>
@@ -186,8 +186,8 @@ describe("session families", () => {
 
   it("logs out the whole family, notifies the gateways, and audits it once", async () => {
     const { principal, tokens } = await signIn();
-    await person(principal).logout({});
-    await person(principal).logout({});
+    await user(principal).logout({});
+    await user(principal).logout({});
     expect(await codeOf(stranger().refresh({ refreshToken: tokens.refreshToken }))).toBe(
       "Invalid or expired refresh token",
     );

@@ -6,7 +6,7 @@ import { endSessions } from "../commands/end-sessions.ts";
 import { newFamily, tokenPair } from "../commands/session-families.ts";
 import type { SessionDeps } from "../deps.ts";
 import { appliedEverywhere } from "../emits/applied-everywhere.ts";
-import { personEvent } from "../emits/audit.ts";
+import { userEvent } from "../emits/audit.ts";
 import { sessionRevoked } from "../emits/auth.ts";
 import { noteFailedLogin } from "../emits/failed-login.ts";
 import { sessionEvents } from "../emits/platform.ts";
@@ -20,7 +20,7 @@ import { isGenuine, judgeRefresh, parseRefreshToken } from "../rules/refresh-tok
 import { countLogin, loginAttempt } from "../store/attempts.ts";
 import { findFactors, insertChallenge } from "../store/factors.ts";
 import { limitedUntil, readFailures } from "../store/failures.ts";
-import { findLogins, findPrincipal, type LoginCandidate, passwordStands, recordRehash } from "../store/people.ts";
+import { findLogins, findPrincipal, type LoginCandidate, passwordStands, recordRehash } from "../store/principals.ts";
 import { familyPlace } from "../store/sealed-columns.ts";
 import { findSession, lockSession, rotateSession, type SessionRow } from "../store/sessions.ts";
 import { refusedToken } from "../store/unknown-keys.ts";
@@ -189,7 +189,7 @@ async function logout(deps: SessionDeps, context: CallContext) {
   const messages = await deps.db.tx(context, async (tx) => {
     const ended = await endSessions(tx, context, principal, { only: sessionId }, "logout", now);
     if (ended.length === 0) return [];
-    tx.emit(personEvent(context, principal, { action: "user.logout" }, now));
+    tx.emit(userEvent(context, principal, { action: "user.logout" }, now));
     for (const event of sessionEvents(context.meta, principal, [{ type: "user.logout", sessionId }], now))
       tx.emit(event);
     return ended;

@@ -2,10 +2,10 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import { AppError, type CallContext, isUuid, systemCaller } from "@muster/kit";
 import type { SsoLinkService } from "@muster/proto/muster/identity/v1/sso_link_pb";
 import { callContext } from "@muster/rpc";
-import { requireOwnFactor, signedInPerson } from "../commands/complete-factor.ts";
+import { requireOwnFactor, signedInUser } from "../commands/complete-factor.ts";
 import { startLoginFlow } from "../commands/sso/start-login-flow.ts";
 import type { SsoDeps } from "../deps.ts";
-import { personEvent } from "../emits/audit.ts";
+import { userEvent } from "../emits/audit.ts";
 import type { PrincipalRow } from "../rules/principal.ts";
 import { deleteLink, hasPassword, lockLinks } from "../store/sso/identities.ts";
 import { listLinkable, readProvider } from "../store/sso/providers.ts";
@@ -14,10 +14,10 @@ import { providerNotFound } from "./sso-provider.ts";
 /** Links of one's own account. */
 export function ssoLinkService(deps: SsoDeps): ServiceImpl<typeof SsoLinkService> {
   const { db, now } = deps;
-  const ownPerson = async (context: CallContext) => {
-    const person = await signedInPerson(deps, context);
-    requireOwnFactor(deps.factors, context, person.principal);
-    return person;
+  const ownUser = async (context: CallContext) => {
+    const user = await signedInUser(deps, context);
+    requireOwnFactor(deps.factors, context, user.principal);
+    return user;
   };
   /** Providers of the user's own place; those in testing are for their administrators only. */
   const optionsOf = async (principal: PrincipalRow) => {
@@ -30,13 +30,13 @@ export function ssoLinkService(deps: SsoDeps): ServiceImpl<typeof SsoLinkService
 
   return {
     async listSsoLinks(_request, handler) {
-      const { principal } = await ownPerson(callContext(handler));
+      const { principal } = await ownUser(callContext(handler));
       return { options: await optionsOf(principal) };
     },
 
     async startSsoLink({ providerId }, handler) {
       const context = callContext(handler);
-      const { principal, sessionId } = await ownPerson(context);
+      const { principal, sessionId } = await ownUser(context);
       const isOption = (await optionsOf(principal)).some(({ id }) => id === providerId);
       const provider = isOption ? await readProvider(db, providerId) : null;
       if (!provider) throw providerNotFound();
@@ -45,7 +45,7 @@ export function ssoLinkService(deps: SsoDeps): ServiceImpl<typeof SsoLinkService
 
     async removeSsoLink({ providerId }, handler) {
       const context = callContext(handler);
-      const { principal } = await ownPerson(context);
+      const { principal } = await ownUser(context);
       const userId = principal.user_id;
       const byPassword = !principal.sso_enforced && (await hasPassword(db, userId));
       await db.tx({ ...context, caller: systemCaller("identity") }, async (tx) => {
@@ -56,7 +56,7 @@ export function ssoLinkService(deps: SsoDeps): ServiceImpl<typeof SsoLinkService
           throw new AppError("last_sign_in_method", "This is the account's only sign-in method");
         }
         await deleteLink(tx, providerId, userId);
-        tx.emit(personEvent(context, principal, { action: "sso.identity.unlink", details: { providerId } }, now()));
+        tx.emit(userEvent(context, principal, { action: "sso.identity.unlink", details: { providerId } }, now()));
       });
       return {};
     },

@@ -144,7 +144,7 @@ export function ssoProviderService(deps: SsoDeps): ServiceImpl<typeof SsoProvide
           const row = await writeProvider(tx, id, values, at);
           const details = changesBetween(visibleFields(before), visibleFields(row));
           if (fields.clientSecret !== undefined) details.changedFields.push("clientSecret");
-          // Linked users are matched by address again; the same external id from elsewhere is another person.
+          // Linked users are matched by address again; the same external id from elsewhere is another user.
           const linksRemoved = hasOtherSubjects(before, row) ? await deleteLinksOf(tx, id) : 0;
           recordProvider(tx, context, row, "sso.provider.update", { ...details, linksRemoved }, at);
           return row;

@@ -9,7 +9,7 @@ let identity: TestIdentity;
 let rootCaller: Caller;
 beforeAll(async () => {
   identity = await startTestIdentity();
-  rootCaller = await identity.person(callers.platformAdmin());
+  rootCaller = await identity.user(callers.platformAdmin());
 });
 afterAll(() => identity?.close());
 
@@ -50,12 +50,12 @@ describe("inviting", () => {
   });
 
   it("under an Idempotency-Key creates one user, whose token is returned again and never stored in clear", async () => {
-    const caller = await identity.person(callers.platformAdmin());
+    const caller = await identity.user(callers.platformAdmin());
     const as = identity.port.client(UserService, caller, { idempotencyKey: uuidv7() });
-    const person = wanted("platform-admin");
-    const replies = await Promise.all(Array.from({ length: 5 }, () => as.inviteUser(person)));
+    const user = wanted("platform-admin");
+    const replies = await Promise.all(Array.from({ length: 5 }, () => as.inviteUser(user)));
     for (const reply of replies) expect(reply).toEqual(replies[0]);
-    expect(await codeOf(as.inviteUser({ ...person, name: "Eve" }))).toBe("idempotency_conflict");
+    expect(await codeOf(as.inviteUser({ ...user, name: "Eve" }))).toBe("idempotency_conflict");
     const [stored, ...others] = await identity.db.read<{ reply: Buffer }>(
       { caller },
       sql`SELECT reply FROM idempotency`,
@@ -125,12 +125,12 @@ describe("inviting", () => {
   it("lets organization administrators invite into their own organization only", async () => {
     const partnerId = await identity.addPartner();
     const [orgId, sibling] = [await identity.addOrganization(partnerId), await identity.addOrganization(partnerId)];
-    const by = identity.usersAs(await identity.person(callers.orgAdmin(partnerId, orgId)));
+    const by = identity.usersAs(await identity.user(callers.orgAdmin(partnerId, orgId)));
     expect((await by.inviteUser(wanted("org-viewer"))).user).toMatchObject({ orgId, partnerId, orgAccess: "none" });
     expect(await codeOf(by.inviteUser(wanted("org-viewer", { orgId: sibling })))).toBe("organization_not_found");
     expect(await codeOf(by.inviteUser(wanted("partner-admin")))).toBe("role_not_found");
     const restricted = identity.usersAs(
-      await identity.person(callers.orgAdmin(partnerId, orgId, { siteIds: [uuidv7()] })),
+      await identity.user(callers.orgAdmin(partnerId, orgId, { siteIds: [uuidv7()] })),
     );
     expect(await codeOf(restricted.inviteUser(wanted("org-viewer")))).toBe("site_restricted");
     // Before anything of the request is looked at.
@@ -140,7 +140,7 @@ describe("inviting", () => {
   it("keeps a partner user with an organization list within it", async () => {
     const partnerId = await identity.addPartner();
     const [mine, other] = [await identity.addOrganization(partnerId), await identity.addOrganization(partnerId)];
-    const by = identity.usersAs(await identity.person(callers.partnerWithList(partnerId, [mine])));
+    const by = identity.usersAs(await identity.user(callers.partnerWithList(partnerId, [mine])));
     const tries: [string, object, string][] = [
       ["org-admin", { orgId: mine }, "answered"],
       ["org-admin", { orgId: other }, "organization_not_found"],
@@ -158,7 +158,7 @@ describe("inviting", () => {
 
   it("refuses a permission that the inviter does not hold, and names it", async () => {
     const partnerId = await identity.addPartner();
-    const caller = await identity.person(callers.partnerAdmin(partnerId));
+    const caller = await identity.user(callers.partnerAdmin(partnerId));
     const less = permissions.filter((p) => p !== "partner:policy");
     // The token still contains all permissions.
     await identity.setHeld(caller, less);

@@ -20,7 +20,7 @@ const statuses = ["invited", "active", "disabled"];
 const maxQuery = 255;
 const namesMax = 100;
 
-/** People (docs/behaviour.md#sessions). */
+/** Users (docs/behaviour.md#sessions). */
 export function userService(deps: UserDeps): ServiceImpl<typeof UserService> {
   const { db } = deps;
   const manage = userManagement(deps);

@@ -38,7 +38,7 @@ export const seededRoles: readonly SeededRole[] = [
   { key: "org-viewer", name: "Organization viewer", scope: "organization", permissions: reading },
 ];
 
-/** What a role for people of this scope can hold: never more than its administrators. */
+/** What a role for users of this scope can hold: never more than its administrators. */
 export function grantable(scope: Scope): readonly Permission[] {
   const key = { system: "platform-admin", partner: "partner-admin", organization: "org-admin" }[scope];
   return seededRoles.find((role) => role.key === key)?.permissions ?? [];

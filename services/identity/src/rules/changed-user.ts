@@ -53,7 +53,7 @@ export function userChange(paths: readonly string[], input: Input): UserChange {
   return change;
 }
 
-/** What a person is and has. */
+/** What a user is and has. */
 export type Standing = {
   name: string;
   role: Role;

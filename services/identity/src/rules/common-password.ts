@@ -47,7 +47,7 @@ const fewSigns = 4;
 
 /**
  * Whether a password is a common guess (NIST SP 800-63B, 5.1.1.2): a well-known one, also with its letters spelled in
- * digits, with digits and signs around it, or repeated; the person's e-mail, its parts or the platform's name dressed
+ * digits, with digits and signs around it, or repeated; the user's e-mail, its parts or the platform's name dressed
  * up so; few different characters, or a row of the alphabet, the digits or the keyboard. Combinations of other words
  * are not checked.
  */

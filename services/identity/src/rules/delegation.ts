@@ -5,7 +5,7 @@ export type Held = Pick<Caller, "scope" | "orgAccess" | "permissions">;
 
 export type OrgGrant = "all" | "selected" | "none";
 
-/** Organizations that a person of a partner has, or is to have. */
+/** Organizations that a user of a partner has, or is to have. */
 export type Access = { orgAccess: OrgGrant; orgIds: readonly string[] };
 
 /** A caller can only grant permissions that they hold. Throws `delegation_denied`. */
@@ -24,9 +24,9 @@ export function requireHeldAccess(by: Held, { orgAccess, orgIds }: Access): void
 }
 
 /** A caller can only manage users who have no more than the caller. Throws `delegation_denied`. */
-export function requireAbove(by: Held, person: Access & { permissions: readonly string[] }): void {
-  requireHeldPermissions(by, person.permissions);
-  requireHeldAccess(by, person);
+export function requireAbove(by: Held, user: Access & { permissions: readonly string[] }): void {
+  requireHeldPermissions(by, user.permissions);
+  requireHeldAccess(by, user);
 }
 
 /** A user with either of these permissions can repair other users' mistakes; the last holder cannot be removed. */

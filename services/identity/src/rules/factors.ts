@@ -5,7 +5,7 @@ export type Factors = { totp: boolean; passkeys: number; recoveryCodes: number }
 
 export type FactorMethod = "totp" | "passkey" | "recovery_code";
 
-/** How a sign-in of this person can be completed (`methods` of the login). */
+/** How a sign-in of this user can be completed (`methods` of the login). */
 export function factorMethods({ totp, passkeys, recoveryCodes }: Factors): FactorMethod[] {
   const methods: FactorMethod[] = [];
   if (totp) methods.push("totp");

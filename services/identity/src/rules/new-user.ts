@@ -9,7 +9,7 @@ export type Role = {
   orgId: string | null;
 };
 
-/** A person as invited. An organization user's partner is its organization's: null until that is known. */
+/** A user as invited. An organization user's partner is its organization's: null until that is known. */
 export type NewUser = {
   email: string;
   name: string;
@@ -84,7 +84,7 @@ function wantedGrant(scope: Scope, given: string, orgIds: readonly string[]): Or
   return orgGrants.find((grant) => grant === given) ?? null;
 }
 
-/** Where the person will stand; out of the caller's reach is as if it were not there. */
+/** Where the user will stand; out of the caller's reach is as if it were not there. */
 function place(caller: Caller, scope: Scope, input: InviteInput): Pick<NewUser, "partnerId" | "orgId"> {
   const partnerId = input.partnerId || (scope === "system" ? null : caller.partnerId);
   const orgId = scope === "organization" ? input.orgId || caller.orgId : null;

@@ -2,7 +2,7 @@ import { longerThan, validationError } from "@muster/kit";
 import { isCommonPassword } from "./common-password.ts";
 
 /**
- * What is wrong with a new password of this person, or null: 12 to 1,024 characters, not their e-mail, and none that is
+ * What is wrong with a new password of this user, or null: 12 to 1,024 characters, not their e-mail, and none that is
  * tried first.
  */
 export function newPasswordFault(password: string, email: string): string | null {

@@ -1,4 +1,4 @@
-type Person = {
+type User = {
   status: string;
   partner_status: string | null;
   org_status: string | null;
@@ -16,14 +16,11 @@ const ended = ["churned", "deleted"];
  * tenant that has ended, and one governed by a provider that enforces single sign-on, is refused here, so that it looks
  * like every other refusal.
  */
-export function mayUsePassword<P extends Person>(person: P | null): person is P {
-  return person?.status === "active" && !hasLeft(person) && !person.sso_enforced;
+export function mayUsePassword<P extends User>(user: P | null): user is P {
+  return user?.status === "active" && !hasLeft(user) && !user.sso_enforced;
 }
 
-/** Whether the person's partner or organization has ended. */
-export function hasLeft({
-  partner_status: partner,
-  org_status: org,
-}: Omit<Person, "status" | "sso_enforced">): boolean {
+/** Whether the user's partner or organization has ended. */
+export function hasLeft({ partner_status: partner, org_status: org }: Omit<User, "status" | "sso_enforced">): boolean {
   return [partner, org].some((status) => status !== null && ended.includes(status));
 }

@@ -3,7 +3,7 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { Caller, Scope } from "@muster/kit";
 import { type Principal, PrincipalSchema } from "@muster/proto/muster/identity/v1/session_pb";
 
-/** A person with role, permissions and grants. */
+/** A user with role, permissions and grants. */
 export type PrincipalRow = {
   user_id: string;
   email: string;
@@ -21,16 +21,16 @@ export type PrincipalRow = {
   mfa_enabled: boolean;
   site_restricted: boolean;
   site_ids: string[];
-  /** Of the person's partner and organization: "deleted", or "unknown" to the copy; null where there is none. */
+  /** Of the user's partner and organization: "deleted", or "unknown" to the copy; null where there is none. */
   partner_status: string | null;
   org_status: string | null;
-  /** A provider that enforces single sign-on governs the person: no password opens the account. */
+  /** A provider that enforces single sign-on governs the user: no password opens the account. */
   sso_enforced: boolean;
 };
 
 type SessionFacts = { id: string; mfaAt: Date | null; expiresAt: Date };
 
-/** The person as the gateway gets them. */
+/** The user as the gateway gets them. */
 export function principalMessage(row: PrincipalRow, session: SessionFacts): Principal {
   return create(PrincipalSchema, {
     userId: row.user_id,
@@ -56,7 +56,7 @@ export function principalMessage(row: PrincipalRow, session: SessionFacts): Prin
   });
 }
 
-/** The person as a caller, for what identity itself writes in their name. */
+/** The user as a caller, for what identity itself writes in their name. */
 export function principalCaller(
   row: PrincipalRow,
   session: { id: string | null; mfaAt: Date | null } = { id: null, mfaAt: null },

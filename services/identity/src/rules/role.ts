@@ -88,7 +88,7 @@ export function requireWritable(by: Caller, role: StoredRole): void {
   requireHeldPermissions(by, role.permissions);
 }
 
-/** A partner's role reaches into all of its organizations, its organizations' people only have it. */
+/** A partner's role applies to all of its organizations; their users have it without being able to change it. */
 function requireWholePartner(by: Caller): void {
   if (by.scope === "system" || (by.scope === "partner" && by.orgAccess.mode === "all")) return;
   throw new AppError("scope_not_allowed", "This operation needs access to all organizations of the partner");

@@ -13,7 +13,7 @@ export function knownScopes(given: readonly string[]): string[] {
 }
 
 /**
- * A person grants what they hold now: each scope's permission, and for `*` that of every scope. Throws
+ * A user grants what they hold now: each scope's permission, and for `*` that of every scope. Throws
  * `delegation_denied`.
  */
 export function requireHeld(permissions: readonly string[], scopes: readonly string[]): void {

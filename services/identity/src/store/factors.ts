@@ -5,7 +5,7 @@ import type { TokenHolder } from "./invites.ts";
 export type TotpRow = { secret: Buffer; confirmed_at: Date | null };
 
 /** Serialises attempts on this user's factors until the transaction ends; sign-ins are not blocked. */
-export async function lockPerson(tx: Tx, userId: string): Promise<void> {
+export async function lockUserFactors(tx: Tx, userId: string): Promise<void> {
   await tx.query(sql`SELECT 1 FROM users WHERE id = ${userId} FOR NO KEY UPDATE`);
 }
 
@@ -37,7 +37,7 @@ export async function useRecoveryCode(tx: Tx, userId: string, hash: Buffer, now:
   return used === 1;
 }
 
-/** A user's enrolled factors; call under lockPerson where a decision depends on it. */
+/** A user's enrolled factors; call under lockUserFactors where a decision depends on it. */
 export async function findFactors(tx: Tx, userId: string): Promise<Factors> {
   const [row] = await tx.query<Factors>(sql`
     SELECT EXISTS (SELECT 1 FROM user_totp WHERE user_id = ${userId} AND confirmed_at IS NOT NULL) AS totp,
@@ -83,7 +83,7 @@ async function setMfaEnabled(tx: Tx, userId: string, enabled: boolean, now: Date
   const [row] = await tx.query<{ version: number }>(sql`
     UPDATE users SET mfa_enabled = ${enabled}, version = version + 1, updated_at = ${now}
     WHERE id = ${userId} RETURNING version`);
-  if (!row) throw new Error("a person with a session is not there");
+  if (!row) throw new Error("a user with a session is not there");
   return row.version;
 }
 
@@ -99,11 +99,11 @@ export async function resetFactors(
   const [removed] = await tx.query<{ totp: boolean; passkeys: number }>(
     sql`SELECT totp, passkeys FROM reset_factors(${userId})`,
   );
-  if (!removed) throw new Error("a person that was locked is out of sight");
+  if (!removed) throw new Error("a user that was locked is out of sight");
   return { ...removed, version: await setMfaEnabled(tx, userId, false, now) };
 }
 
-/** Puts these in the place of all recovery codes of the person. */
+/** Puts these in the place of all recovery codes of the user. */
 export async function replaceRecoveryCodes(tx: Tx, userId: string, codeHashes: readonly Buffer[]): Promise<void> {
   await tx.execute(sql`DELETE FROM recovery_codes WHERE user_id = ${userId}`);
   await tx.execute(sql`
@@ -139,7 +139,7 @@ export async function completeChallenge(tx: Tx, id: string, now: Date): Promise<
   return completed === 1;
 }
 
-/** Until when this challenge refuses further codes; null while it accepts them. Call under lockPerson. */
+/** Until when this challenge refuses further codes; null while it accepts them. Call under lockUserFactors. */
 export async function challengeLimitedUntil(tx: Tx, challengeId: string, max: number): Promise<Date | null> {
   const [challenge] = await tx.query<{ failures: number; expires_at: Date }>(sql`
     SELECT failures, expires_at FROM mfa_challenges WHERE id = ${challengeId}`);

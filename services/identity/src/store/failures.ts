@@ -98,7 +98,7 @@ export async function removeOldFailures(db: Database, limit: number, now: Date):
   );
 }
 
-/** Counts a failed sign-in; true for the first one of this person in this minute. */
+/** Counts a failed sign-in; true for the first one of this user in this minute. */
 export async function countFailedLogin(tx: Tx, userId: string, now: Date): Promise<boolean> {
   const minute = new Date(Math.floor(now.getTime() / 60_000) * 60_000);
   const [row] = await tx.query<{ failures: number }>(sql`

@@ -48,7 +48,7 @@ export async function useInvite(tx: Tx, id: string, now: Date): Promise<void> {
   await tx.execute(sql`UPDATE invites SET accepted_at = ${now} WHERE id = ${id}`);
 }
 
-/** Makes an invited person active and returns their new version; null when they are not waiting any more. */
+/** Makes an invited user active and returns their new version; null when they are not waiting any more. */
 export async function activateUser(
   tx: Tx,
   { proof }: ClaimedAddress,

@@ -41,7 +41,7 @@ export async function insertPasskey(tx: Tx, p: NewPasskey): Promise<PasskeyRow |
   return row ?? null;
 }
 
-/** The person's passkeys, oldest first. Index passkeys_user. */
+/** The user's passkeys, oldest first. Index passkeys_user. */
 export function findPasskeys(tx: Tx, userId: string): Promise<PasskeyRow[]> {
   return tx.query<PasskeyRow>(sql`
     SELECT ${columns} FROM passkeys WHERE user_id = ${userId} ORDER BY created_at, id`);
@@ -96,7 +96,7 @@ export async function removePasskey(tx: Tx, userId: string, id: string): Promise
 
 export type PasskeyPurpose = "register" | "authenticate";
 
-/** Challenges that may wait for an answer at once, per person. */
+/** Challenges that may wait for an answer at once, per user. */
 const openMax = 20;
 
 /** Stores an issued challenge; deletes the user's expired ones, and the oldest when there are too many. */

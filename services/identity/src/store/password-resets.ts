@@ -1,7 +1,7 @@
 import { type Database, sql, type Tx } from "@muster/db";
 import type { TokenHolder } from "./invites.ts";
 
-/** Stores a link's token; those of the person that have expired go. */
+/** Stores a link's token; those of the user that have expired go. */
 export async function insertPasswordReset(
   tx: Tx,
   reset: { id: string; userId: string; hash: Buffer; now: Date; expiresAt: Date },
@@ -29,7 +29,7 @@ export async function usePasswordReset(tx: Tx, id: string, now: Date): Promise<b
 }
 
 /**
- * Sets the password of an active person; no other link of theirs opens any more, and no sign-in that waits for its
+ * Sets the password of an active user; no other link of theirs opens any more, and no sign-in that waits for its
  * second factor. False when they are not active.
  */
 export async function setPassword(tx: Tx, userId: string, passwordHash: string, now: Date): Promise<boolean> {

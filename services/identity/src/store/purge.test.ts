@@ -28,7 +28,7 @@ async function filled(partnerId = uuidv7()): Promise<Tenant> {
   return ids;
 }
 
-/** Rows of tables that bear no organization but hang on the person. */
+/** Rows of tables that bear no organization but hang on the user. */
 async function hanging({ id }: Tenant): Promise<number> {
   const tables = ["user_totp", "recovery_codes", "mfa_challenges", "passkeys", "passkey_challenges", "password_resets"];
   const text = tables.map((table) => `SELECT FROM ${table} WHERE user_id = $1`).join(" UNION ALL ");

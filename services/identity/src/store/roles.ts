@@ -5,7 +5,7 @@ import type { ClaimedAddress } from "../rules/address-owner.ts";
 import type { SeededRole } from "../rules/catalogue.ts";
 import { type NewRole, nameTaken } from "../rules/role.ts";
 
-/** Writes the seeded roles as the catalogue has them now; people of a changed role get a new version. */
+/** Writes the seeded roles as the catalogue has them now; users of a changed role get a new version. */
 export async function seedRoles(db: Database, roles: readonly SeededRole[], now: Date): Promise<void> {
   await db.tx({ caller: systemCaller("identity") }, async (tx) => {
     // One replica seeds at a time.

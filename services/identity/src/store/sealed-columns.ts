@@ -92,6 +92,6 @@ export const samlNextKeyPlace = (providerId: string) => `sso_providers/${provide
 export const loginSecretsPlace = (stateHash: Buffer) =>
   `sso_login_sessions/${stateHash.toString("hex")}/secrets_sealed`;
 
-/** Where the tokens stand that a provider gave for a person. */
+/** Where the tokens stand that a provider gave for a user. */
 export const linkTokensPlace = (providerId: string, userId: string) =>
   `sso_identities/${providerId}/${userId}/tokens_sealed`;

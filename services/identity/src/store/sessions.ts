@@ -22,7 +22,7 @@ export type NewSession = {
   orgId: string | null;
   familySecret: Buffer;
   mfaAt: Date | null;
-  /** The identity provider that vouched for the person; null for a password. */
+  /** The identity provider that vouched for the user; null for a password. */
   ssoProviderId: string | null;
   ipAddress: string | null;
   userAgent: string | null;
@@ -79,10 +79,10 @@ export type EndReason =
 /** The fields of a family that has just ended, as they are announced. */
 export type EndedSession = { id: string; user_agent: string | null };
 
-/** Which families of a person: one, all, or all but one. */
+/** Which families of a user: one, all, or all but one. */
 export type Which = { only: string } | { except: string | null };
 
-/** Ends living families of a person; those that ended now. Index sessions_user. */
+/** Ends living families of a user; those that ended now. Index sessions_user. */
 export async function revokeSessions(
   tx: Tx,
   userId: string,
@@ -179,7 +179,7 @@ export function revokeTenantSessions(tx: Tx, tenant: Tenant, reason: string, now
     WHERE ${ofTenant(tenant)} AND revoked_at IS NULL`);
 }
 
-/** Notes a completed second factor in a living session of this person; null when it has ended. */
+/** Notes a completed second factor in a living session of this user; null when it has ended. */
 export async function stepUpSession(
   tx: Tx,
   id: string,

@@ -5,7 +5,7 @@ import { startTestIdentity, type TestIdentity } from "../testing/identity.ts";
 import { mostFound } from "./user-search.ts";
 
 const held = { permissions: ["users:read"] };
-const people = mostFound + 500;
+const crowd = mostFound + 500;
 let identity: TestIdentity;
 let partnerId: string;
 let orgId: string;
@@ -22,7 +22,7 @@ beforeAll(async () => {
              CASE WHEN n <= 10 THEN 'Rare ' ELSE '' END || CASE WHEN n % 100 = 0 THEN 'Grace ' ELSE 'Ann' || n END || ' Smith',
              'organization', ${partnerId}, ${orgId}, ${identity.roleId("org-viewer")}, 'active',
              now() - interval '1 day' + n * interval '1 second', now()
-      FROM generate_series(1, ${people}::int) AS n`),
+      FROM generate_series(1, ${crowd}::int) AS n`),
   );
 });
 afterAll(() => identity?.close());
@@ -43,7 +43,7 @@ describe("a search for users", () => {
     expect(names).toHaveLength(10);
     expect(names[0]).toBe("Rare Ann10 Smith");
     expect([total, isEstimate]).toEqual([10n, false]);
-    expect((await search("smith gra", { limit: 100 })).total).toBe(BigInt(people / 100));
+    expect((await search("smith gra", { limit: 100 })).total).toBe(BigInt(crowd / 100));
   });
 
   it("with many matches walks the list and returns a lower bound of the total", async () => {

@@ -8,12 +8,12 @@ const mostWords = 8;
 /** Sorts behind every continuation of the prefix before it. */
 const last = String.fromCodePoint(0x10ffff);
 
-/** Where the people stand whose words are looked at. */
+/** The tenant to search in: its organization, else its partner, else all. */
 export type SearchPlace = { partnerId: string | null; orgId: string | null };
 
 /** A predicate on users t. */
 export type Found =
-  /** The people that were found: their number can be counted. */
+  /** The users that were found: their number can be counted. */
   | { isFew: true; where: Query }
   /** Too many matches: `walk` tests each user of the list for the words, `lookUp` looks up all matches. */
   | { isFew: false; walk: Query; lookUp: Query };

@@ -59,7 +59,7 @@ export async function insertUser(
   return readUser(tx, id);
 }
 
-/** One person, or null when missing or out of the caller's sight. */
+/** One user, or null when missing or out of the caller's sight. */
 export async function findUser(db: Database, who: CallContext, id: string): Promise<UserRow | null> {
   const [row] = await db.read<UserRow>(
     who,
@@ -68,7 +68,7 @@ export async function findUser(db: Database, who: CallContext, id: string): Prom
   return row ?? null;
 }
 
-/** That person locked until the end of the transaction. */
+/** That user locked until the end of the transaction. */
 export async function lockUser(tx: Tx, caller: Caller, id: string): Promise<UserRow | null> {
   const [row] = await tx.query<UserRow>(sql`
     SELECT ${columns} FROM users t WHERE t.id = ${id} AND ${visibleTo(caller)} FOR UPDATE OF t`);
@@ -87,7 +87,7 @@ export type UserFilter = {
 /** Milliseconds for which the list is walked before the holders of a word are looked up instead. */
 const walkMs = 1_000;
 
-/** A page of people, newest first (indexes users_…newest and users_…by_status). */
+/** A page of users, newest first (indexes users_…newest and users_…by_status). */
 export async function listUsers(
   db: Database,
   who: CallContext,
@@ -127,7 +127,7 @@ export async function listUsers(
   return shown;
 }
 
-/** Writes name, role, organizations and sites of a locked person; returns their new version. */
+/** Writes name, role, organizations and sites of a locked user; returns their new version. */
 export async function updateUser(
   tx: Tx,
   id: string,
@@ -144,7 +144,7 @@ export async function updateUser(
   return { row: await readUser(tx, id), version: written(updated).version };
 }
 
-/** Disables a locked person and ends their sessions and invitations; returns their new version. */
+/** Disables a locked user and ends their sessions and invitations; returns their new version. */
 export async function disableUser(tx: Tx, id: string, now: Date): Promise<{ row: UserRow; version: number }> {
   const [disabled] = await tx.query<{ version: number }>(sql`
     UPDATE users SET status = 'disabled', version = version + 1, updated_at = ${now} WHERE id = ${id} RETURNING version`);
@@ -164,7 +164,7 @@ export async function enableUser(tx: Tx, id: string, now: Date): Promise<{ row: 
   return { row: await readUser(tx, id), version: written(enabled).version };
 }
 
-/** Removes a locked person with everything that is theirs. */
+/** Removes a locked user with everything that is theirs. */
 export async function deleteUser(tx: Tx, id: string): Promise<void> {
   await tx.execute(sql`DELETE FROM users WHERE id = ${id}`);
 }
@@ -192,11 +192,11 @@ async function putGrants(
 }
 
 function written<T>(row: T | undefined): T {
-  if (row === undefined) throw new Error("a person that was locked has gone");
+  if (row === undefined) throw new Error("a user that was locked has gone");
   return row;
 }
 
-/** Names of those of the people that the caller sees. */
+/** Names of those of the users that the caller sees. */
 export function findUserNames(db: Database, who: CallContext, ids: readonly string[]) {
   return db.read<Pick<UserRow, "id" | "name" | "partner_id" | "org_id">>(
     who,

@@ -15,7 +15,7 @@ import { identityDirs } from "../testing/identity.ts";
 import { oneRowOfEach } from "../testing/rows.ts";
 import { findApiKey, listApiKeys } from "./api-keys.ts";
 import { findEnrollmentKey, listEnrollmentKeys } from "./enrollment-keys.ts";
-import { findOwnPassword } from "./people.ts";
+import { findOwnPassword } from "./principals.ts";
 import { findRole, listRoles } from "./roles.ts";
 import { findServicePrincipal, listServicePrincipals } from "./service-principals.ts";
 import { knownTenants } from "./tenants.ts";

@@ -80,7 +80,7 @@ export async function startTestIdentity(limits: Partial<LoginLimits> = {}) {
   const anHour = (max: number) => ({ max, windowMs: 3_600_000 });
   const forgotLimits = { perAccount: anHour(3), perAddress: anHour(20) };
   const replies = secretBox(sealing, "replies");
-  const people = {
+  const userDeps = {
     db,
     log,
     unknownTokens,
@@ -98,9 +98,9 @@ export async function startTestIdentity(limits: Partial<LoginLimits> = {}) {
     register(MfaService, mfaService(factors)),
     register(PasskeyService, passkeyService({ ...factors, relyingParty })),
     register(AccountService, accountService({ ...factors, forgotLimits })),
-    register(UserService, userService(people)),
-    register(RoleService, roleService(people)),
-    register(RefusalService, refusalService(people)),
+    register(UserService, userService(userDeps)),
+    register(RoleService, roleService(userDeps)),
+    register(RefusalService, refusalService(userDeps)),
   ]);
   const roles = await db.read<{ id: string; key: string }>(system, sql`SELECT id, key FROM roles`);
 
@@ -130,7 +130,7 @@ export async function startTestIdentity(limits: Partial<LoginLimits> = {}) {
     system,
     roleId: (key: string) => roles.find((role) => role.key === key)?.id ?? "",
     /** A caller who exists in the database, with these permissions and a second factor just completed. */
-    async person(caller: Caller, held: readonly string[] = permissions): Promise<Caller> {
+    async user(caller: Caller, held: readonly string[] = permissions): Promise<Caller> {
       const { actor, scope, partnerId, orgId, orgAccess, siteIds } = caller;
       const roleId = uuidv7();
       const access = scope === "organization" ? "none" : orgAccess.mode === "all" ? "all" : "selected";
@@ -141,7 +141,7 @@ export async function startTestIdentity(limits: Partial<LoginLimits> = {}) {
         await tx.execute(sql`
           INSERT INTO users (id, email, name, scope, partner_id, org_id, role_id, org_access, site_restricted, status,
                              created_at, updated_at)
-          VALUES (${actor.id}, ${actor.email}, 'Test Person', ${scope}, ${partnerId}, ${orgId}, ${roleId}, ${access},
+          VALUES (${actor.id}, ${actor.email}, 'Test User', ${scope}, ${partnerId}, ${orgId}, ${roleId}, ${access},
                   ${siteIds !== null}, 'active', now(), now())`);
         if (orgAccess.mode === "list" && scope === "partner") {
           await tx.execute(sql`
@@ -186,7 +186,7 @@ export async function startTestIdentity(limits: Partial<LoginLimits> = {}) {
     accountAs: (caller: Caller, address = "192.0.2.7") =>
       port.client(AccountService, caller, { clientAddress: address }),
     sessionDeps: sessions,
-    userDeps: people,
+    userDeps,
     /** What jobs/send-mail.ts needs beside a way to deliver. */
     posting: { db, box: mailBox, mail, log, now },
     publicUrl,

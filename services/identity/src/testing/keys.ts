@@ -91,7 +91,7 @@ export async function startTestKeys() {
       return id;
     },
     /** A caller who exists in the database, with these permissions and a second factor just completed. */
-    async person(caller: Caller, held: readonly string[] = permissions): Promise<Caller> {
+    async user(caller: Caller, held: readonly string[] = permissions): Promise<Caller> {
       const { id, email } = caller.actor;
       const roleId = uuidv7();
       await db.tx(system, async (tx) => {
@@ -100,7 +100,7 @@ export async function startTestKeys() {
           VALUES (${roleId}, 'test', ${caller.scope}, ${[...held]}::text[], now(), now())`);
         await tx.execute(sql`
           INSERT INTO users (id, email, name, scope, partner_id, org_id, role_id, org_access, status, created_at, updated_at)
-          VALUES (${id}, ${email}, 'Test Person', ${caller.scope}, ${caller.partnerId}, ${caller.orgId}, ${roleId}, 'none',
+          VALUES (${id}, ${email}, 'Test User', ${caller.scope}, ${caller.partnerId}, ${caller.orgId}, ${roleId}, 'none',
                   'active', now(), now())`);
       });
       return { ...caller, permissions: [...held], mfaAt: clock.now };
@@ -148,7 +148,7 @@ export async function tenantOf(keys: TestKeys) {
   return {
     partnerId,
     orgId,
-    orgAdmin: await keys.person(callers.orgAdmin(partnerId, orgId)),
-    partnerAdmin: await keys.person(callers.partnerAdmin(partnerId)),
+    orgAdmin: await keys.user(callers.orgAdmin(partnerId, orgId)),
+    partnerAdmin: await keys.user(callers.partnerAdmin(partnerId)),
   };
 }

@@ -5,13 +5,13 @@ import { tokenHash } from "../../rules/opaque-token.ts";
 import { hasLeft } from "../../rules/password-sign-in.ts";
 import type { PrincipalRow } from "../../rules/principal.ts";
 import type { ProviderRow } from "../../rules/sso/provider.ts";
-import { findPrincipal } from "../../store/people.ts";
+import { findPrincipal } from "../../store/principals.ts";
 import { consumeCode } from "../../store/sso/logins.ts";
 import { holdProvider, proveProvider } from "../../store/sso/providers.ts";
 import { newFamily, type SignedIn } from "../session-families.ts";
 
 /**
- * The session behind a one-time code: it begins here, and person and provider are judged again. An administrator's
+ * The session behind a one-time code: it begins here, and user and provider are judged again. An administrator's
  * proves what the provider enforces. Throws `invalid_exchange_code`, whatever the reason.
  */
 export async function exchangeCode(deps: SsoDeps, context: CallContext, text: string): Promise<SignedIn> {
@@ -45,9 +45,9 @@ export async function exchangeCode(deps: SsoDeps, context: CallContext, text: st
 }
 
 /** Whether this user could repair the provider once enforcement has disabled passwords. */
-const administers = (person: PrincipalRow, provider: ProviderRow) =>
-  person.permissions.includes("organizations:write") &&
-  !person.site_restricted &&
-  (provider.org_id !== null || person.org_access === "all");
+const administers = (user: PrincipalRow, provider: ProviderRow) =>
+  user.permissions.includes("organizations:write") &&
+  !user.site_restricted &&
+  (provider.org_id !== null || user.org_access === "all");
 
 const invalidCode = () => new AppError("invalid_exchange_code", "Invalid or expired token exchange code");

@@ -5,7 +5,7 @@ import type { OidcSecrets } from "../../clients/sso/oidc.ts";
 import type { SsoDeps } from "../../deps.ts";
 import { tokenHash } from "../../rules/opaque-token.ts";
 import { saysMfa } from "../../rules/sso/amr.ts";
-import { emailFault, oidcPerson } from "../../rules/sso/claims.ts";
+import { emailFault, oidcUser } from "../../rules/sso/claims.ts";
 import { isAllowedDomain } from "../../rules/sso/email-domain.ts";
 import { defaultMapping } from "../../rules/sso/presets.ts";
 import type { ProviderRow } from "../../rules/sso/provider.ts";
@@ -130,7 +130,7 @@ async function redeemCode(deps: SsoDeps, _context: CallContext, flow: LoginFlow)
   const mapping = provider.attribute_mapping ?? defaultMapping.oidc;
   const [idToken = {}] = answer.sources;
   flow.arrival = {
-    claimed: oidcPerson(answer.sub, answer.sources, mapping),
+    claimed: oidcUser(answer.sub, answer.sources, mapping),
     mfa: provider.trust_idp_mfa && saysMfa(idToken.amr),
     profile: Object.assign({}, ...[...answer.sources].reverse()),
     tokens: { access: answer.accessToken, refresh: answer.refreshToken, expiresInSeconds: answer.expiresInSeconds },

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Tx } from "@muster/db";
 import { type CallContext, type Caller, systemCaller, uuidv7 } from "@muster/kit";
 import type { SsoDeps } from "../../deps.ts";
-import { personEvent } from "../../emits/audit.ts";
+import { userEvent } from "../../emits/audit.ts";
 import { userChanged } from "../../emits/auth.ts";
 import { recordLoginFlowOutcome } from "../../emits/sso-facts.ts";
 import { addressRefusal, ownsFor } from "../../rules/address-owner.ts";
@@ -17,7 +17,7 @@ import { type Verdict, whoIsLetIn } from "../../rules/sso/who-is-let-in.ts";
 import { lockAddress, ownerOfAddress, storeProof } from "../../store/addresses.ts";
 import { lockAdministration } from "../../store/administration.ts";
 import { withdrawInvites } from "../../store/invites.ts";
-import { readPerson } from "../../store/people.ts";
+import { readPrincipal } from "../../store/principals.ts";
 import { linkTokensPlace } from "../../store/sealed-columns.ts";
 import {
   acceptWithoutPassword,
@@ -54,7 +54,7 @@ const maxProfileBytes = 16 * 1024;
 export const placeOf = ({ partner_id, org_id }: ProviderRow): Place => ({ partnerId: partner_id, orgId: org_id });
 
 /**
- * Lets the person behind a verified answer in, in one transaction that judges the provider again: the link, an accepted
+ * Lets the user behind a verified answer in, in one transaction that judges the provider again: the link, an accepted
  * invitation or a new account, and the one-time code for it. Throws LoginFlowEnded at step `person`.
  */
 export async function letIn(deps: LetInDeps, context: CallContext, arrived: Arrived): Promise<string> {
@@ -69,7 +69,7 @@ export async function letIn(deps: LetInDeps, context: CallContext, arrived: Arri
   return outcome.code;
 }
 
-/** Two first sign-ins of one person came together: the second finds what the first has made. */
+/** Two first sign-ins of one user came together: the second finds what the first has made. */
 const onceMore =
   <T>(again: () => Promise<T>) =>
   (error: unknown): Promise<T> => {
@@ -106,10 +106,10 @@ async function admitIn(
   if (verdict.kind === "provision" && !mayProvision) return { kind: "wants_account" };
   const entered = await enter(deps, context, tx, held, arrival, verdict);
   if ("kind" in entered) return entered;
-  const person = await readPerson(tx, entered.userId);
+  const user = await readPrincipal(tx, entered.userId);
   // Thrown: an account may have been created in a tenant that has ended, and is rolled back with the transaction.
-  if (person?.status !== "active") throw new LoginFlowEnded("person", "user_disabled", detailOf("user_disabled"));
-  if (hasLeft(person)) throw new LoginFlowEnded("person", "tenant_inactive", detailOf("tenant_inactive"));
+  if (user?.status !== "active") throw new LoginFlowEnded("person", "user_disabled", detailOf("user_disabled"));
+  if (hasLeft(user)) throw new LoginFlowEnded("person", "tenant_inactive", detailOf("tenant_inactive"));
   await keepLink(deps, tx, held, arrival, entered.userId, now);
   const code = randomBytes(32).toString("base64url");
   const expiresAt = new Date(now.getTime() + codeMs);
@@ -135,7 +135,7 @@ async function admitIn(
 async function judge(tx: Tx, provider: ProviderRow, { claimed }: Arrival): Promise<Verdict> {
   const place = placeOf(provider);
   const email = claimed.email ?? "";
-  // Sign-ins of one person wait for each other here: the second finds what the first has made.
+  // Sign-ins of one user wait for each other here: the second finds what the first has made.
   await lockAddress(tx, email);
   // One after the other: they share a connection, and the first two take locks.
   const linked = await findLinked(tx, provider.id, claimed.externalId);
@@ -168,10 +168,10 @@ async function enter(
   }
   const { userId, how } = verdict;
   if (how === "linked") return { userId };
-  const person = await readPerson(tx, userId);
-  if (!person || hasLeft(person)) return refused("tenant_inactive", detailOf("tenant_inactive"));
-  const account = { userId, name: person.name, tenant: placeOf(provider) };
-  const claim = { email: person.email, by: placeOf(provider), evidence: "none" as const };
+  const user = await readPrincipal(tx, userId);
+  if (!user || hasLeft(user)) return refused("tenant_inactive", detailOf("tenant_inactive"));
+  const account = { userId, name: user.name, tenant: placeOf(provider) };
+  const claim = { email: user.email, by: placeOf(provider), evidence: "none" as const };
   const address = await claimAddress(tx, { ...context, caller: systemCaller("identity") }, account, claim, now);
   if (!address) return refused("domain_not_allowed", detailOf("domain_not_allowed"));
   if (how === "matched") {
@@ -182,14 +182,14 @@ async function enter(
   // Thrown: the claim may have been written.
   if (version === null) throw new LoginFlowEnded("person", "user_not_found", "the invitation was withdrawn");
   await withdrawInvites(tx, userId);
-  const caller: Caller = principalCaller(person);
+  const caller: Caller = principalCaller(user);
   const details = { method: "sso", providerId: provider.id, emailProof: address.proof };
   tx.emit(userChanged(userId, version));
-  tx.emit(personEvent({ ...context, caller }, person, { action: "user.invite.accept", details }, now));
+  tx.emit(userEvent({ ...context, caller }, user, { action: "user.invite.accept", details }, now));
   return { userId };
 }
 
-/** The link of the person to the provider, made or brought up to date, with the provider's own tokens sealed. */
+/** The link of the user to the provider, made or brought up to date, with the provider's own tokens sealed. */
 export async function keepLink(
   { sealing }: Pick<SsoDeps, "sealing">,
   tx: Tx,

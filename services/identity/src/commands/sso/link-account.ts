@@ -1,13 +1,13 @@
 import { type CallContext, systemCaller } from "@muster/kit";
 import type { SsoDeps } from "../../deps.ts";
-import { personEvent } from "../../emits/audit.ts";
+import { userEvent } from "../../emits/audit.ts";
 import { recordLoginFlowOutcome } from "../../emits/sso-facts.ts";
 import { addressRefusal } from "../../rules/address-owner.ts";
 import { hasLeft } from "../../rules/password-sign-in.ts";
 import { principalCaller } from "../../rules/principal.ts";
 import { tenantOf } from "../../rules/sso/provider.ts";
 import { LoginFlowEnded } from "../../rules/sso/reasons.ts";
-import { readPerson } from "../../store/people.ts";
+import { readPrincipal } from "../../store/principals.ts";
 import { lockSession } from "../../store/sessions.ts";
 import { findLinked, isLinkTaken } from "../../store/sso/identities.ts";
 import { holdProvider } from "../../store/sso/providers.ts";
@@ -34,21 +34,20 @@ export async function linkAccount(
         if (!held) return ended("provider_changed", "the provider was changed during the login flow");
         const session = login.session_id === null ? null : await lockSession(tx, login.session_id);
         const isAlive = session?.revoked_at === null && session.expires_at > now && session.idle_expires_at > now;
-        const person = login.user_id === null ? null : await readPerson(tx, login.user_id);
-        if (!isAlive || person?.status !== "active" || hasLeft(person)) {
+        const user = login.user_id === null ? null : await readPrincipal(tx, login.user_id);
+        if (!isAlive || user?.status !== "active" || hasLeft(user)) {
           return ended("user_gone", "the account or its session has ended");
         }
-        if (person.email.toLowerCase() !== arrival.claimed.email?.toLowerCase()) {
+        if (user.email.toLowerCase() !== arrival.claimed.email?.toLowerCase()) {
           return ended("email_mismatch", "the provider's address is not the account's");
         }
-        if (!(await invitedAddress(tx, placeOf(held), person.email)))
-          return ended("domain_not_allowed", addressRefusal);
+        if (!(await invitedAddress(tx, placeOf(held), user.email))) return ended("domain_not_allowed", addressRefusal);
         const linked = await findLinked(tx, held.id, arrival.claimed.externalId);
-        if (linked && linked.userId !== person.user_id) return inUse();
-        await keepLink(deps, tx, held, arrival, person.user_id, now);
-        const who = { ...context, caller: principalCaller(person, { id: login.session_id, mfaAt: null }) };
+        if (linked && linked.userId !== user.user_id) return inUse();
+        await keepLink(deps, tx, held, arrival, user.user_id, now);
+        const who = { ...context, caller: principalCaller(user, { id: login.session_id, mfaAt: null }) };
         const details = { providerId: held.id, providerName: held.name };
-        tx.emit(personEvent(who, person, { action: "sso.identity.link", details }, now));
+        tx.emit(userEvent(who, user, { action: "sso.identity.link", details }, now));
         const { email } = arrival.claimed;
         await recordLoginFlowOutcome(
           tx,

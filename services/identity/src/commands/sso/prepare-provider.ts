@@ -8,7 +8,7 @@ import { missingOf } from "../../rules/sso/endpoints.ts";
 import { defaultScopes, type ProviderType } from "../../rules/sso/presets.ts";
 import type { Place, ProviderRow } from "../../rules/sso/provider.ts";
 import type { Field, ProviderFields } from "../../rules/sso/provider-fields.ts";
-import { findPrincipal } from "../../store/people.ts";
+import { findPrincipal } from "../../store/principals.ts";
 import { findRole, type RoleRow } from "../../store/roles.ts";
 import { clientSecretPlace } from "../../store/sealed-columns.ts";
 import type { ProviderValues } from "../../store/sso/providers.ts";
@@ -154,8 +154,8 @@ export async function seenRole(
 async function judgeRole(deps: SsoDeps, context: CallContext, place: Place, id: string): Promise<void> {
   const role = await seenRole(deps, context, id, place.orgId === null ? "partner" : "organization");
   if (!isRoleOf({ partnerId: role.partner_id, orgId: role.org_id }, place)) throw roleNotFound();
-  const person = await findPrincipal(deps.db, context.caller.actor.id);
-  requireHeldPermissions({ permissions: person?.status === "active" ? person.permissions : [] }, role.permissions);
+  const user = await findPrincipal(deps.db, context.caller.actor.id);
+  requireHeldPermissions({ permissions: user?.status === "active" ? user.permissions : [] }, role.permissions);
 }
 
 /** URLs set by hand are https and not local; their resolved addresses are checked at each sign-in. */

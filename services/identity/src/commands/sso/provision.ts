@@ -1,11 +1,11 @@
 import type { Tx } from "@muster/db";
 import { type CallContext, systemCaller } from "@muster/kit";
-import { personEvent } from "../../emits/audit.ts";
+import { userEvent } from "../../emits/audit.ts";
 import { principalCaller } from "../../rules/principal.ts";
 import type { Claimed } from "../../rules/sso/claims.ts";
 import { mayProvision } from "../../rules/sso/may-provision.ts";
 import type { ProviderRow } from "../../rules/sso/provider.ts";
-import { readPerson } from "../../store/people.ts";
+import { readPrincipal } from "../../store/principals.ts";
 import { readRole } from "../../store/roles.ts";
 import { insertProvisioned } from "../../store/sso/identities.ts";
 import { claimAddress } from "../claim-address.ts";
@@ -26,7 +26,7 @@ export async function provision(
   const place = { partnerId: provider.partner_id, orgId: provider.org_id };
   const system = systemCaller("identity");
   const role = provider.default_role_id === null ? null : await readRole(tx, system, provider.default_role_id);
-  const by = provider.default_role_by === null ? null : await readPerson(tx, provider.default_role_by);
+  const by = provider.default_role_by === null ? null : await readPrincipal(tx, provider.default_role_by);
   if (!role || !by || !mayProvision({ caller: principalCaller(by), status: by.status }, role, place)) {
     return { reason: "default_role_invalid" };
   }
@@ -37,7 +37,7 @@ export async function provision(
   const claimed = await claimAddress(tx, who, { userId: id, name: shown, tenant: place }, claim, now);
   if (!claimed) return { reason: "domain_not_allowed" };
   await insertProvisioned(tx, id, claimed, { name: shown, place, roleId: role.id }, now);
-  const person = { user_id: id, name: shown, org_id: place.orgId, partner_id: place.partnerId };
+  const user = { user_id: id, name: shown, org_id: place.orgId, partner_id: place.partnerId };
   const after = { email: address, name: shown, scope: "organization", roleId: role.id, role: role.key ?? role.name };
   const details = {
     method: "sso",
@@ -45,6 +45,6 @@ export async function provision(
     emailProof: claimed.proof,
     changes: { before: {}, after },
   };
-  tx.emit(personEvent(who, person, { action: "user.create", details }, now));
+  tx.emit(userEvent(who, user, { action: "user.create", details }, now));
   return { userId: id };
 }

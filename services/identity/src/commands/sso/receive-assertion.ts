@@ -8,7 +8,7 @@ import { LoginFlowEnded } from "../../rules/sso/reasons.ts";
 import type { AssertionFacts } from "../../rules/sso/saml/assertion-fault.ts";
 import { responseLimits } from "../../rules/sso/saml/byte-limits.ts";
 import { SamlRefused, SamlStatus } from "../../rules/sso/saml/refused.ts";
-import { contextSaysMfa, profileOf, samlPerson } from "../../rules/sso/saml/saml-person.ts";
+import { contextSaysMfa, profileOf, samlUser } from "../../rules/sso/saml/saml-user.ts";
 import { loginSecretsPlace } from "../../store/sealed-columns.ts";
 import { endUnanswered, findLogin, insertAssertion, keepAssertion, type LoginRow } from "../../store/sso/logins.ts";
 import { holdProvider, readProvider } from "../../store/sso/providers.ts";
@@ -134,7 +134,7 @@ async function keep(
   facts: AssertionFacts,
 ): Promise<string> {
   const kept: KeptAssertion = {
-    claimed: samlPerson(facts, { mapping: provider.attribute_mapping, subjectAttribute: provider.subject_attribute }),
+    claimed: samlUser(facts, { mapping: provider.attribute_mapping, subjectAttribute: provider.subject_attribute }),
     mfa: provider.trust_idp_mfa && contextSaysMfa(facts),
     profile: profileOf(facts),
   };

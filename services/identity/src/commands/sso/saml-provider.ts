@@ -3,7 +3,7 @@ import type { OwnEntity } from "../../crypto/saml/service-provider.ts";
 import type { Verification } from "../../crypto/saml/verify-response.ts";
 import type { SsoDeps } from "../../deps.ts";
 import type { ProviderRow } from "../../rules/sso/provider.ts";
-import { anyFormat, emailFormat } from "../../rules/sso/saml/saml-person.ts";
+import { anyFormat, emailFormat } from "../../rules/sso/saml/saml-user.ts";
 import { samlKeyPlace, samlNextKeyPlace } from "../../store/sealed-columns.ts";
 import { incomplete } from "./prepare-provider.ts";
 

@@ -2,7 +2,7 @@ import { createVerify } from "node:crypto";
 import { inflateRawSync } from "node:zlib";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { responseLimits } from "../../rules/sso/saml/byte-limits.ts";
-import { emailFormat } from "../../rules/sso/saml/saml-person.ts";
+import { emailFormat } from "../../rules/sso/saml/saml-user.ts";
 import { type TestKey, testKey } from "../../testing/saml.ts";
 import { contentCiphers } from "./encryption-methods.ts";
 import { ownMetadata } from "./own-metadata.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "@jest/globals";
-import { type ClaimSource, oidcPerson } from "./claims.ts";
+import { type ClaimSource, oidcUser } from "./claims.ts";
 
 const mapping = { email: "email", name: "name", firstName: "given_name", lastName: "family_name", groups: "groups" };
-const personOf = (...sources: ClaimSource[]) => oidcPerson("sub", sources, mapping);
+const userOf = (...sources: ClaimSource[]) => oidcUser("sub", sources, mapping);
 
 describe("the user behind claims", () => {
   it.each<[string, unknown, boolean | null]>([
@@ -18,14 +18,14 @@ describe("the user behind claims", () => {
     ["false as a number", 0, false],
     ["an object", { value: true }, null],
   ])("is verified when the provider says %s", (_case, said, verified) => {
-    expect(personOf({ email: "a@b.example", email_verified: said }).emailVerified).toBe(verified);
+    expect(userOf({ email: "a@b.example", email_verified: said }).emailVerified).toBe(verified);
   });
 
   it("gets address and verification from one source, the first that has an address", () => {
     const verified = { email: "b@b.example", email_verified: true };
-    expect(personOf({ email: "a@b.example" }, verified)).toMatchObject({ email: "a@b.example", emailVerified: null });
-    expect(personOf({ email_verified: true }, { email: "a@b.example" })).toMatchObject({ emailVerified: null });
-    expect(personOf({ name: "A" }, verified)).toMatchObject({ email: "b@b.example", emailVerified: true, name: "A" });
+    expect(userOf({ email: "a@b.example" }, verified)).toMatchObject({ email: "a@b.example", emailVerified: null });
+    expect(userOf({ email_verified: true }, { email: "a@b.example" })).toMatchObject({ emailVerified: null });
+    expect(userOf({ name: "A" }, verified)).toMatchObject({ email: "b@b.example", emailVerified: true, name: "A" });
   });
 
   it.each<[string, ClaimSource, ClaimSource]>([
@@ -34,13 +34,13 @@ describe("the user behind claims", () => {
     ["ID token, as text", { email_verified: "false" }, { email: "a@b.example", email_verified: true }],
     ["user info without an address", { email: "a@b.example", email_verified: true }, { email_verified: false }],
   ])("is not verified when any source says so: %s", (_case, idToken, userInfo) => {
-    expect(personOf(idToken, userInfo).emailVerified).toBe(false);
+    expect(userOf(idToken, userInfo).emailVerified).toBe(false);
   });
 
   it("gets no verification of an address that comes from another claim", () => {
     const upn = { ...mapping, email: "upn" };
-    expect(oidcPerson("sub", [{ upn: "a@b.example", email_verified: true }], upn).emailVerified).toBeNull();
-    expect(oidcPerson("sub", [{ upn: "a@b.example", email_verified: false }], upn).emailVerified).toBe(false);
+    expect(oidcUser("sub", [{ upn: "a@b.example", email_verified: true }], upn).emailVerified).toBeNull();
+    expect(oidcUser("sub", [{ upn: "a@b.example", email_verified: false }], upn).emailVerified).toBe(false);
   });
 
   it.each<[string, ClaimSource, string | null]>([
@@ -50,7 +50,7 @@ describe("the user behind claims", () => {
     ["nothing that breaks a line", { name: "a\nb" }, null],
     ["nothing", {}, null],
   ])("is named by %s", (_case, claims, name) => {
-    expect(personOf(claims).name).toBe(name);
+    expect(userOf(claims).name).toBe(name);
   });
 
   it.each([
@@ -61,12 +61,12 @@ describe("the user behind claims", () => {
     [["a@b.example"], false],
     [null, false],
   ])("has the address %j: %s", (email, has) => {
-    expect(personOf({ email }).email !== null).toBe(has);
+    expect(userOf({ email }).email !== null).toBe(has);
   });
 
   it("has at most 200 groups that are texts", () => {
-    expect(personOf({ groups: ["a", 1, "b", null] }).groups).toEqual(["a", "b"]);
-    expect(personOf({ groups: "a" }).groups).toEqual([]);
-    expect(personOf({ groups: Array(300).fill("g") }).groups).toHaveLength(200);
+    expect(userOf({ groups: ["a", 1, "b", null] }).groups).toEqual(["a", "b"]);
+    expect(userOf({ groups: "a" }).groups).toEqual([]);
+    expect(userOf({ groups: Array(300).fill("g") }).groups).toHaveLength(200);
   });
 });

@@ -22,7 +22,7 @@ const emailForm = /^[^\s@<>"]{1,64}@[^\s@<>"]{1,190}$/;
  * e-mail: one document's verification does not cover another's address. `email` mapped to another claim is never
  * verified. A source that denies the verification decides for all of them.
  */
-export function oidcPerson(sub: string, sources: readonly ClaimSource[], mapping: AttributeMapping): Claimed {
+export function oidcUser(sub: string, sources: readonly ClaimSource[], mapping: AttributeMapping): Claimed {
   const source = sources.find((claims) => emailOf(claims[mapping.email]) !== null) ?? {};
   const merged: ClaimSource = Object.assign({}, ...[...sources].reverse());
   return {

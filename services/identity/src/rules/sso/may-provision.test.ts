@@ -21,7 +21,7 @@ describe("the user who saved a default role", () => {
   it.each<[string, By, object, boolean]>([
     ["holds all of it", by(), {}, true],
     ["is disabled", by({}, "disabled"), {}, false],
-    ["may not make people any more", by({ permissions: ["devices:read"] }), {}, false],
+    ["may not create users any more", by({ permissions: ["devices:read"] }), {}, false],
     ["lacks a permission that the role has now", by(), { permissions: ["devices:read", "devices:write"] }, false],
     ["is limited to sites", by({ siteIds: ["s1"] }), {}, false],
     ["belongs to another organization", by({ orgId: "o2" }), {}, false],
@@ -54,7 +54,7 @@ describe("the user who saved a default role", () => {
     ["chose another organization's role", by(), { partner_id: "p1", org_id: "o2" }, false],
     ["chose the organization's own role", by(), { partner_id: "p1", org_id: "o1" }, true],
     ["chose the partner's role for organizations", by(), { partner_id: "p1" }, true],
-  ])("may have it granted automatically: %s", (_case, person, change, may) => {
-    expect(mayProvision(person, { ...role, ...change }, place)).toBe(may);
+  ])("may have it granted automatically: %s", (_case, user, change, may) => {
+    expect(mayProvision(user, { ...role, ...change }, place)).toBe(may);
   });
 });

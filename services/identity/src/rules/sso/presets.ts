@@ -1,4 +1,4 @@
-/** Names of the claims or attributes that a person is read from; several of one field are tried in order. */
+/** Names of the claims or attributes that a user is read from; several of one field are tried in order. */
 export type AttributeMapping = {
   email: string;
   name: string;

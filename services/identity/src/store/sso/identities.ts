@@ -6,11 +6,11 @@ import type { Candidate } from "../../rules/sso/who-is-let-in.ts";
 
 const system = { caller: systemCaller("identity") };
 
-export type LinkedPerson = { userId: string; status: Candidate["status"] };
+export type LinkedUser = { userId: string; status: Candidate["status"] };
 
 /** The account that an external id of a provider is linked to, held until the transaction ends. */
-export async function findLinked(tx: Tx, providerId: string, externalId: string): Promise<LinkedPerson | null> {
-  const [row] = await tx.query<LinkedPerson>(sql`
+export async function findLinked(tx: Tx, providerId: string, externalId: string): Promise<LinkedUser | null> {
+  const [row] = await tx.query<LinkedUser>(sql`
     SELECT u.id AS "userId", u.status FROM sso_identities i JOIN users u ON u.id = i.user_id
     WHERE i.provider_id = ${providerId} AND i.external_id = ${externalId} FOR SHARE OF u`);
   return row ?? null;
@@ -68,7 +68,7 @@ export async function putLink(tx: Tx, link: LinkValues, now: Date): Promise<bool
 /** Two links of one external id that came together: the second is refused by the index. */
 export const isLinkTaken = (error: unknown) => isUniqueViolation(error, "sso_identities_external");
 
-/** Links of a person, held until the transaction ends. */
+/** Links of a user, held until the transaction ends. */
 export function lockLinks(tx: Tx, userId: string): Promise<{ provider_id: string; is_active: boolean }[]> {
   return tx.query(sql`
     SELECT i.provider_id, p.status = 'active' AS is_active
@@ -83,7 +83,7 @@ export async function deleteLink(tx: Tx, providerId: string, userId: string): Pr
 export const deleteLinksOf = (tx: Tx, providerId: string): Promise<number> =>
   tx.execute(sql`DELETE FROM sso_identities WHERE provider_id = ${providerId}`);
 
-/** Lets an invited person in: the invitation's role, no password. Null when they are not waiting any more. */
+/** Lets an invited user in: the invitation's role, no password. Null when they are not waiting any more. */
 export async function acceptWithoutPassword(
   tx: Tx,
   { proof }: ClaimedAddress,
@@ -111,7 +111,7 @@ export async function insertProvisioned(
             ${user.roleId}, 'none', 'active', ${now}, ${now})`);
 }
 
-/** Two first sign-ins of one person, or another account of the address, came together. */
+/** Two first sign-ins of one user, or another account of the address, came together. */
 export const isAccountTaken = (error: unknown) =>
   isUniqueViolation(error, "users_email") || isUniqueViolation(error, "users_email_in_place");
 

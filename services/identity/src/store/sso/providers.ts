@@ -204,7 +204,7 @@ export async function proveProvider(tx: Tx, { id, generation }: ProviderRow, now
   return proven === 1;
 }
 
-/** Providers of a person's place that they may link their account to, oldest first. */
+/** Providers of a user's place that they may link their account to, oldest first. */
 export function listLinkable(
   db: Database,
   { partnerId, orgId }: Place,

@@ -24,7 +24,7 @@ export type Reading = { mapping: AttributeMapping | null; subjectAttribute: stri
  * `urn:oid` names; a configured mapping replaces these. A NameID that is an e-mail address stands in for a missing one.
  * SAML cannot express a verified address.
  */
-export function samlPerson({ nameId, attributes }: AssertionFacts, { mapping, subjectAttribute }: Reading): Claimed {
+export function samlUser({ nameId, attributes }: AssertionFacts, { mapping, subjectAttribute }: Reading): Claimed {
   const valuesOf = (field: keyof AttributeMapping): readonly string[] => {
     const names = mapping ? [mapping[field]] : [defaultMapping.saml[field], samlOids[field]];
     return (

@@ -1,30 +1,30 @@
 import type { Tx } from "@muster/db";
 import type { Caller, RequestMeta } from "@muster/kit";
 import type { UserRow } from "../store/users.ts";
-import { personEvent } from "./audit.ts";
+import { userEvent } from "./audit.ts";
 import { changesBetween } from "./key-facts.ts";
 
 type Who = { caller: Caller; meta: RequestMeta };
 
-export type PersonAction =
+export type UserAction =
   | "user.create"
   | "user.update"
   | "user.permission.change"
   | `user.${"disable" | "enable" | "invite" | "delete" | "sessions.end" | "factors.reset"}`;
 
-/** Writes the audit row of something that was done to a person. */
-export function recordPerson(
+/** Writes the audit row of something that was done to a user. */
+export function recordUser(
   tx: Tx,
   who: Who,
   row: UserRow,
-  action: PersonAction,
+  action: UserAction,
   details: Record<string, unknown>,
   now: Date,
 ): void {
-  tx.emit(personEvent(who, { ...row, user_id: row.id }, { action, details }, now));
+  tx.emit(userEvent(who, { ...row, user_id: row.id }, { action, details }, now));
 }
 
-/** What the audit row shows of a person. */
+/** What the audit row shows of a user. */
 export const visibleUserFields = (row: UserRow) => ({
   email: row.email,
   name: row.name,
@@ -43,17 +43,17 @@ const grantsOf = (row: UserRow) => ({
   siteIds: row.site_restricted ? row.site_ids : null,
 });
 
-/** The rows of a change: what a person is called, and what they may. */
+/** The rows of a change: what a user is called, and what they may. */
 export function recordUserChange(tx: Tx, who: Who, before: UserRow, after: UserRow, now: Date): void {
   const renamed = changesBetween({ name: before.name }, { name: after.name });
   const granted = changesBetween(grantsOf(before), grantsOf(after));
-  if (granted.changedFields.length > 0) recordPerson(tx, who, after, "user.permission.change", granted, now);
+  if (granted.changedFields.length > 0) recordUser(tx, who, after, "user.permission.change", granted, now);
   // A change of an existing record also writes its audit row.
   if (renamed.changedFields.length > 0 || granted.changedFields.length === 0) {
     const details =
       renamed.changedFields.length > 0
         ? renamed
         : { changedFields: [], changes: { before: { name: before.name }, after: { name: after.name } } };
-    recordPerson(tx, who, after, "user.update", details, now);
+    recordUser(tx, who, after, "user.update", details, now);
   }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import type { AssertionFacts } from "./assertion-fault.ts";
-import { contextSaysMfa, samlPerson } from "./saml-person.ts";
+import { contextSaysMfa, samlUser } from "./saml-user.ts";
 
 const emailFormat = "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress";
 const uri = (name: string) => `http://schemas.xmlsoap.org/ws/2005/05/identity/claims/${name}`;
@@ -27,7 +27,7 @@ describe("the user behind an assertion", () => {
     const reading = { mapping: null, subjectAttribute: "subject-id" };
     const attributes = { "subject-id": [" ada@acme "] };
     for (const nameId of [{ value: "x", format: null }, null]) {
-      expect(samlPerson(facts(attributes, nameId), reading).externalId).toBe("ada@acme");
+      expect(samlUser(facts(attributes, nameId), reading).externalId).toBe("ada@acme");
     }
   });
 
@@ -43,7 +43,7 @@ describe("the user behind an assertion", () => {
     ["attributes of other names", { email: ["a@b.example"], name: ["Ada"] }, null, null],
     ["empty attributes", { [uri("emailaddress")]: [], [uri("name")]: [""] }, null, null],
   ])("is read from %s", (_case, attributes, email, name) => {
-    expect(samlPerson(facts(attributes), defaults)).toMatchObject({
+    expect(samlUser(facts(attributes), defaults)).toMatchObject({
       externalId: "ada",
       email,
       name,
@@ -59,24 +59,24 @@ describe("the user behind an assertion", () => {
       member: ["x", "y"],
       [uri("emailaddress")]: ["b@b.example"],
     };
-    expect(samlPerson(facts(attributes), { mapping, subjectAttribute: null })).toMatchObject({
+    expect(samlUser(facts(attributes), { mapping, subjectAttribute: null })).toMatchObject({
       email: "a@b.example",
       name: "Ada",
       groups: ["x", "y"],
     });
-    expect(samlPerson(facts({ [uri("emailaddress")]: ["b@b.example"] }), { ...defaults, mapping }).email).toBeNull();
+    expect(samlUser(facts({ [uri("emailaddress")]: ["b@b.example"] }), { ...defaults, mapping }).email).toBeNull();
   });
 
   it("has the NameID as address when it is one and no attribute has it", () => {
     const nameId = { value: "a@b.example", format: emailFormat };
-    expect(samlPerson(facts({}, nameId), defaults).email).toBe("a@b.example");
-    expect(samlPerson(facts({ [uri("emailaddress")]: ["c@b.example"] }, nameId), defaults).email).toBe("c@b.example");
-    expect(samlPerson(facts({ [uri("emailaddress")]: ["none"] }, nameId), defaults).email).toBeNull();
-    expect(samlPerson(facts({}, { ...nameId, format: null }), defaults).email).toBeNull();
+    expect(samlUser(facts({}, nameId), defaults).email).toBe("a@b.example");
+    expect(samlUser(facts({ [uri("emailaddress")]: ["c@b.example"] }, nameId), defaults).email).toBe("c@b.example");
+    expect(samlUser(facts({ [uri("emailaddress")]: ["none"] }, nameId), defaults).email).toBeNull();
+    expect(samlUser(facts({}, { ...nameId, format: null }), defaults).email).toBeNull();
   });
 
   it("is not read from names of Object.prototype", () => {
-    expect(samlPerson(facts({}), { ...defaults, mapping: { email: "constructor", name: "__proto__" } })).toMatchObject({
+    expect(samlUser(facts({}), { ...defaults, mapping: { email: "constructor", name: "__proto__" } })).toMatchObject({
       email: null,
       name: null,
     });

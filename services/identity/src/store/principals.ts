@@ -28,14 +28,14 @@ const principalOf = (userId: string) => sql`
          status, version, mfa_enabled, site_restricted, site_ids, partner_status, org_status, sso_enforced
   FROM find_principal(${userId})`;
 
-/** The person with role, permissions and grants as of now, or null. */
+/** The user with role, permissions and grants as of now, or null. */
 export async function findPrincipal(db: Database, userId: string): Promise<PrincipalRow | null> {
   const [row] = await db.read<PrincipalRow>(stranger, principalOf(userId));
   return row ?? null;
 }
 
 /** Reads the account within a transaction, whose locks keep it unchanged until the transaction's end. */
-export async function readPerson(tx: Tx, userId: string): Promise<PrincipalRow | null> {
+export async function readPrincipal(tx: Tx, userId: string): Promise<PrincipalRow | null> {
   const [row] = await tx.query<PrincipalRow>(principalOf(userId));
   return row ?? null;
 }
@@ -58,7 +58,7 @@ export async function passwordStands(tx: Tx, userId: string, hash: string): Prom
 }
 
 /** Renames an active user; returns the previous name, and the user's new version. Null when the user does not exist. */
-export async function renamePerson(
+export async function renameUser(
   tx: Tx,
   userId: string,
   name: string,
