@@ -57,7 +57,11 @@ const rollout = z
     version: z.string(),
     kind: z.enum(["guard", "staged"]).meta({ description: "Every version has a guard, for promotions and pins." }),
     state: states,
-    rings: z.array(ringOut).meta({ description: "The places that rings name are shown to system callers only." }),
+    rings: z
+      .array(ringOut)
+      .meta({
+        description: "The partners, organizations, sites and groups of a ring are shown to system callers only.",
+      }),
     openRings: z.int(),
     percent: z.number(),
     maxInFlight: z.int(),
@@ -67,7 +71,9 @@ const rollout = z
     inFlight: z.int(),
     succeeded: z.int(),
     failed: z.int(),
-    forgiven: z.int().meta({ description: "Failures before the rollout was last resumed." }),
+    failuresBeforeResume: z
+      .int()
+      .meta({ description: "Failures before the rollout was last resumed: they no longer count." }),
     budget: z.int().meta({
       description:
         "Offers that may be made now: even if all updates in flight fail, fewer than twice the threshold fail.",
@@ -285,7 +291,7 @@ function rolloutOf(message: Rollout | undefined): z.input<typeof rollout> {
     inFlight: message.inFlight,
     succeeded: message.succeeded,
     failed: message.failed,
-    forgiven: message.forgiven,
+    failuresBeforeResume: message.failuresBeforeResume,
     budget: message.budget,
     reason: message.reason || null,
     createdAt: timeOf(message.createdAt),
@@ -299,7 +305,7 @@ export const agentVersionRolloutRoutes: readonly Route[] = [
   create,
   update,
   change("pause", "Stop offering a version", "What was offered goes on; nothing else is until it is resumed."),
-  change("resume", "Go on after a pause or a halt", "Failures so far are forgiven when it had halted."),
+  change("resume", "Go on after a pause or a halt", "If it had halted, failures so far no longer count."),
   change(
     "complete",
     "Promote the version of a staged rollout",

@@ -138,7 +138,7 @@ inChromium("records in the console", (visit) => {
     },
   );
 
-  visit("a halted rollout shows the reason, and continues when its failures are forgiven", async (visitor) => {
+  visit("a halted rollout shows the reason, and continues without counting its earlier failures", async (visitor) => {
     const { cluster, page } = visitor;
     const rollout = await newRollout(cluster);
     const why = "3 of 10 devices failed: checksum_mismatch";
@@ -156,7 +156,7 @@ inChromium("records in the console", (visit) => {
     await page.getByText(/Failures so far no longer count/).waitFor();
     await confirm(visitor, "Resume");
     await page.getByText("The rollout continues.").waitFor();
-    await page.getByText(/\(3 forgiven\)/).waitFor();
+    await page.getByText(/\(3 no longer count\)/).waitFor();
     await page.getByText(`Halted: ${why}`).waitFor({ state: "detached" });
     const root = await operator(cluster);
     expect((await root.call("POST", `/agent-versions/rollouts/${rollout.id}/cancel`)).status).toBe(200);

@@ -254,9 +254,9 @@ const notRunning = (state: string) =>
   new AppError("rollout_not_running", `The rollout is ${state}`, { facts: { state } });
 
 function settled(row: RolloutRow): Record<string, unknown> {
-  const { state, percent, open_rings: openRings, max_in_flight: maxInFlight, forgiven } = row;
+  const { state, percent, open_rings: openRings, max_in_flight: maxInFlight, forgiven: failuresBeforeResume } = row;
   const { halt_failures: haltAfterFailures, halt_percent: haltPercent, soak_seconds: soakSeconds } = row;
-  return { state, percent, openRings, maxInFlight, haltAfterFailures, haltPercent, soakSeconds, forgiven };
+  return { state, percent, openRings, maxInFlight, haltAfterFailures, haltPercent, soakSeconds, failuresBeforeResume };
 }
 
 function checkRings(rings: readonly Omit<Ring, "$typeName">[], faults: FieldErrors): void {
@@ -314,7 +314,7 @@ function rolloutMessage(row: ShownRollout, { caller }: CallContext): Rollout {
     inFlight: row.in_flight,
     succeeded: row.succeeded,
     failed: row.failed,
-    forgiven: row.forgiven,
+    failuresBeforeResume: row.forgiven,
     reason: row.reason ?? "",
     budget: row.state === "running" ? budgetOf(limitsOf(row), countersOf(row)) : 0,
     createdAt: timestampFromDate(row.created_at),

@@ -14,7 +14,7 @@ describe("a rollout's budget", () => {
     });
     fc.assert(
       fc.property(limits, counts, fc.nat({ max: 1_000 }), (given, succeeded, failed) => {
-        const counters: Counters = { inFlight: 0, succeeded, failed, forgiven: 0 };
+        const counters: Counters = { inFlight: 0, succeeded, failed, failuresBeforeResume: 0 };
         if (isOverThreshold(given, counters)) return true;
         const offers = budgetOf(given, counters);
         return failed + offers < 2 * threshold(given, counters) && offers <= given.maxInFlight;
@@ -23,17 +23,21 @@ describe("a rollout's budget", () => {
   });
 
   it("halts above the threshold, and not at it", () => {
-    const counters = { inFlight: 0, succeeded: 100, failed: 50, forgiven: 0 };
+    const counters = { inFlight: 0, succeeded: 100, failed: 50, failuresBeforeResume: 0 };
     expect(isOverThreshold(guard, counters)).toBe(false);
     expect(isOverThreshold(guard, { ...counters, failed: 51 })).toBe(true);
-    expect(isOverThreshold(guard, { ...counters, failed: 51, forgiven: 51 })).toBe(false);
+    expect(isOverThreshold(guard, { ...counters, failed: 51, failuresBeforeResume: 51 })).toBe(false);
     expect(threshold(guard, { ...counters, succeeded: 10_000, failed: 0 })).toBe(300);
   });
 
   it("grants no more than the cap", () => {
-    expect(budgetOf({ ...guard, maxInFlight: 5 }, { inFlight: 0, succeeded: 0, failed: 0, forgiven: 0 })).toBe(5);
-    expect(budgetOf({ ...guard, maxInFlight: 5 }, { inFlight: 5, succeeded: 0, failed: 0, forgiven: 0 })).toBe(0);
-    expect(budgetOf(guard, { inFlight: 0, succeeded: 0, failed: 0, forgiven: 0 })).toBe(99);
+    expect(
+      budgetOf({ ...guard, maxInFlight: 5 }, { inFlight: 0, succeeded: 0, failed: 0, failuresBeforeResume: 0 }),
+    ).toBe(5);
+    expect(
+      budgetOf({ ...guard, maxInFlight: 5 }, { inFlight: 5, succeeded: 0, failed: 0, failuresBeforeResume: 0 }),
+    ).toBe(0);
+    expect(budgetOf(guard, { inFlight: 0, succeeded: 0, failed: 0, failuresBeforeResume: 0 })).toBe(99);
   });
 });
 

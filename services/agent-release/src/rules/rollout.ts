@@ -11,7 +11,7 @@ export type Ring = {
 };
 
 export type Limits = { maxInFlight: number; haltFailures: number; haltPercent: number };
-export type Counters = { inFlight: number; succeeded: number; failed: number; forgiven: number };
+export type Counters = { inFlight: number; succeeded: number; failed: number; failuresBeforeResume: number };
 
 /** Where a device is, for rings. */
 export type Place = {
@@ -25,18 +25,21 @@ export type Place = {
 export const guardLimits = { maxInFlight: 1_000, haltFailures: 50, haltPercent: 3, soakSeconds: 120 } as const;
 
 /** Most failures that do not halt a rollout. */
-export function threshold({ haltFailures, haltPercent }: Limits, { succeeded, failed, forgiven }: Counters): number {
-  return Math.max(haltFailures, Math.floor((haltPercent * (succeeded + failed - forgiven)) / 100));
+export function threshold(
+  { haltFailures, haltPercent }: Limits,
+  { succeeded, failed, failuresBeforeResume }: Counters,
+): number {
+  return Math.max(haltFailures, Math.floor((haltPercent * (succeeded + failed - failuresBeforeResume)) / 100));
 }
 
 /** Whether this number of failures halts the rollout. */
 export function isOverThreshold(limits: Limits, counters: Counters): boolean {
-  return counters.failed - counters.forgiven > threshold(limits, counters);
+  return counters.failed - counters.failuresBeforeResume > threshold(limits, counters);
 }
 
 /** Offers that may be made now: even if all updates in flight fail, fewer than twice the threshold fail. */
 export function budgetOf(limits: Limits, counters: Counters): number {
-  const exposure = 2 * threshold(limits, counters) - 1 - counters.failed + counters.forgiven;
+  const exposure = 2 * threshold(limits, counters) - 1 - counters.failed + counters.failuresBeforeResume;
   return Math.max(0, Math.min(limits.maxInFlight, exposure) - counters.inFlight);
 }
 

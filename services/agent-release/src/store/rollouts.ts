@@ -115,5 +115,5 @@ export function limitsOf(r: RolloutRow): Limits {
 }
 
 export function countersOf(r: RolloutRow): Counters {
-  return { inFlight: r.in_flight, succeeded: r.succeeded, failed: r.failed, forgiven: r.forgiven };
+  return { inFlight: r.in_flight, succeeded: r.succeeded, failed: r.failed, failuresBeforeResume: r.forgiven };
 }

@@ -80,12 +80,15 @@ export function RolloutPage() {
           of={[
             ["Kind", rollout.kind],
             ["Share of the devices", `${rollout.percent} %`],
-            ["Under way", `${rollout.inFlight.toLocaleString()} of at most ${rollout.maxInFlight.toLocaleString()}`],
+            ["In flight", `${rollout.inFlight.toLocaleString()} of at most ${rollout.maxInFlight.toLocaleString()}`],
             ["Updated", rollout.succeeded.toLocaleString()],
-            ["Failed", `${rollout.failed.toLocaleString()} (${rollout.forgiven.toLocaleString()} forgiven)`],
+            [
+              "Failed",
+              `${rollout.failed.toLocaleString()} (${rollout.failuresBeforeResume.toLocaleString()} no longer count)`,
+            ],
             ["Halts after", `${rollout.haltAfterFailures.toLocaleString()} failures, or ${rollout.haltPercent} %`],
             ["Offers left now", rollout.budget.toLocaleString()],
-            ["Expected end of updates under way", expectedEnd ? <Time key="end" at={expectedEnd} /> : null],
+            ["Expected end of updates in flight", expectedEnd ? <Time key="end" at={expectedEnd} /> : null],
           ]}
         />
         {buckets.length > 0 ? (
@@ -96,9 +99,9 @@ export function RolloutPage() {
               { name: "Failed", tone: "bad" },
               { name: "Offered", tone: "quiet" },
             ]}
-            points={buckets.map(({ at, succeeded, failed, offered: begun }) => ({
+            points={buckets.map(({ at, succeeded, failed, offered: started }) => ({
               at,
-              values: [succeeded, failed, begun],
+              values: [succeeded, failed, started],
             }))}
           />
         ) : (
