@@ -38,9 +38,9 @@ export async function makeExampleData(url, credentials) {
   const { recoveryCodes } = await call("POST", "/auth/mfa/totp/enable", { code });
 
   const { id: partnerId } = await call("POST", "/orgs/partners", { name: "Northwind IT", slug: "northwind" });
-  const place = (name, slug) => call("POST", "/orgs/organizations", { partnerId, name, slug });
-  const { id: orgId } = await place("Acme Retail", "acme-retail");
-  await place("Globex Studios", "globex");
+  const organization = (name, slug) => call("POST", "/orgs/organizations", { partnerId, name, slug });
+  const { id: orgId } = await organization("Acme Retail", "acme-retail");
+  await organization("Globex Studios", "globex");
   const sites = {};
   for (const [name, timezone] of Object.entries(zones)) {
     sites[name] = (await call("POST", "/orgs/sites", { orgId, name, timezone })).id;

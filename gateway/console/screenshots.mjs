@@ -26,29 +26,29 @@ const themes = isSmall ? ["light"] : ["light", "dark"];
 const credentials = { email: MUSTER_EMAIL, password: MUSTER_PASSWORD };
 const example = MUSTER_EXAMPLE ? await makeExampleData(MUSTER_URL, credentials) : null;
 const recoveryCode = example?.recoveryCodes[0] ?? MUSTER_RECOVERY_CODE;
-const place = example ? `?orgId=${example.orgId}` : "";
+const orgQuery = example ? `?orgId=${example.orgId}` : "";
 
 /** Path, and the button whose dialog is taken, too. */
 const pages = [
-  [`/${place}`],
+  [`/${orgQuery}`],
   ["/welcome"],
-  [`/devices${place}`],
-  [`/groups${place}`, "New group"],
-  [`/audit${place}`],
-  [`/audit/reports${place}`],
-  [`/audit/streams${place}`, "New stream"],
-  [`/audit/retention${place}`],
-  [`/webhooks${place}`, "New webhook"],
-  [`/keys${place}`, "New API key"],
-  [`/keys/principals${place}`, "New service principal"],
-  [`/keys/enrollment${place}`],
-  [`/people${place}`, "Invite"],
-  [`/roles${place}`, "New role"],
+  [`/devices${orgQuery}`],
+  [`/groups${orgQuery}`, "New group"],
+  [`/audit${orgQuery}`],
+  [`/audit/reports${orgQuery}`],
+  [`/audit/streams${orgQuery}`, "New stream"],
+  [`/audit/retention${orgQuery}`],
+  [`/webhooks${orgQuery}`, "New webhook"],
+  [`/keys${orgQuery}`, "New API key"],
+  [`/keys/principals${orgQuery}`, "New service principal"],
+  [`/keys/enrollment${orgQuery}`],
+  [`/people${orgQuery}`, "Invite"],
+  [`/roles${orgQuery}`, "New role"],
   ["/orgs", "New organization"],
-  [`/sites${place}`, "New site"],
+  [`/sites${orgQuery}`, "New site"],
   ["/partners", "New partner"],
-  [`/settings/sso${place}`, "New provider"],
-  [`/settings/domains${place}`],
+  [`/settings/sso${orgQuery}`, "New provider"],
+  [`/settings/domains${orgQuery}`],
   ["/settings/partner"],
   ["/settings/branding"],
   ["/operations"],
@@ -80,18 +80,18 @@ async function take(name) {
   await page.setViewportSize({ width: widths[0], height: 800 });
 }
 
-/** Requests under way, but for streams of what changes, which last for minutes. */
-const underWay = new Set();
+/** Requests in flight, without the streams of changes, which last for minutes. */
+const inFlight = new Set();
 page.on("request", (request) => {
-  if (!/\/(changes|follow)(\?|$)/.test(request.url())) underWay.add(request);
+  if (!/\/(changes|follow)(\?|$)/.test(request.url())) inFlight.add(request);
 });
-for (const event of ["requestfinished", "requestfailed"]) page.on(event, (request) => underWay.delete(request));
+for (const event of ["requestfinished", "requestfailed"]) page.on(event, (request) => inFlight.delete(request));
 
 /** Waits until nothing was asked for half a second. */
 async function quiet() {
   for (let quietMs = 0; quietMs < 500; ) {
     await page.waitForTimeout(50);
-    quietMs = underWay.size === 0 ? quietMs + 50 : 0;
+    quietMs = inFlight.size === 0 ? quietMs + 50 : 0;
   }
 }
 

@@ -16,7 +16,7 @@ const loginPath = () => {
 };
 
 async function start(): Promise<void> {
-  // A provider's code belongs to the sign-in page, which judges it.
+  // A provider's code belongs to the sign-in page, which validates it.
   if (location.hash.startsWith("#ssoCode=")) return location.replace(`${loginPath()}${location.hash}`);
   loadPageOf(location.pathname);
   // When the API cannot be reached, the page opens and reports that itself.

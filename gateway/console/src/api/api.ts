@@ -14,7 +14,7 @@ crypto.randomUUID ??= () => {
 };
 
 /**
- * Sends a request as the person who is signed in; a token that has ended and a second factor that is missing are each
+ * Sends a request as the signed-in user; a token that has ended and a second factor that is missing are each
  * repaired once.
  */
 async function authorized(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {

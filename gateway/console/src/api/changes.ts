@@ -82,21 +82,25 @@ function rereading(read: (ids: ReadonlySet<string> | null) => void) {
 }
 
 /** Reports each line, and null whenever the stream ends, until aborted. */
-async function follow(orgId: string | undefined, signal: AbortSignal, tell: (line: Line | null) => void) {
+async function follow(orgId: string | undefined, signal: AbortSignal, report: (line: Line | null) => void) {
   while (!signal.aborted) {
-    const isWhole = await alone(() => streamed(orgId, signal, tell)).catch(() => false);
+    const isWhole = await alone(() => streamed(orgId, signal, report)).catch(() => false);
     if (signal.aborted) return;
-    tell(null);
+    report(null);
     await pause(isWhole ? nextMs : retryMs, signal);
   }
 }
 
 /** Whether the stream ended because its time was up. */
-async function streamed(orgId: string | undefined, signal: AbortSignal, tell: (line: Line) => void): Promise<boolean> {
+async function streamed(
+  orgId: string | undefined,
+  signal: AbortSignal,
+  report: (line: Line) => void,
+): Promise<boolean> {
   const params = { query: orgId ? { orgId } : {} };
   const { data } = await api.GET("/api/v1/devices/changes", { params, parseAs: "stream", signal });
   if (!data) return false;
-  for await (const line of linesOf<Line>(data)) tell(line);
+  for await (const line of linesOf<Line>(data)) report(line);
   return true;
 }
 

@@ -1,10 +1,10 @@
 import type { Failure } from "./call.ts";
 import { Failed } from "./queries.ts";
 
-/** Requests under way at a time. */
-const atATime = 6;
-/** Records of one call that takes several. */
-const together = 100;
+/** Concurrent requests. */
+const concurrency = 6;
+/** Records of one call, where the API takes several. */
+const batchSize = 100;
 
 export type EachResult = { done: string[]; refused: { id: string; failure: Failure }[] };
 
@@ -31,14 +31,14 @@ export async function forEach(
       onProgress(result.done.length + result.refused.length);
     }
   };
-  await Promise.all(Array.from({ length: atATime }, worker));
+  await Promise.all(Array.from({ length: concurrency }, worker));
   return result;
 }
 
 /** A refusal within a call that was answered. */
 const ofOne = { status: 200, requestId: "", retryAfterSeconds: null };
 
-type Told = { id: string; code: string | null; error: string | null };
+type RecordResult = { id: string; code: string | null; error: string | null };
 
 /**
  * Changes all of the records by calls that take several and report a result for each. When a whole call fails, each of
@@ -46,12 +46,12 @@ type Told = { id: string; code: string | null; error: string | null };
  */
 export async function forAll(
   ids: readonly string[],
-  call: (ids: string[]) => Promise<{ results: readonly Told[] }>,
+  call: (ids: string[]) => Promise<{ results: readonly RecordResult[] }>,
   onProgress: (through: number) => void,
 ): Promise<EachResult> {
   const result: EachResult = { done: [], refused: [] };
-  for (let at = 0; at < ids.length; at += together) {
-    const part = ids.slice(at, at + together);
+  for (let at = 0; at < ids.length; at += batchSize) {
+    const part = ids.slice(at, at + batchSize);
     try {
       for (const { id, code, error } of (await call(part)).results) {
         if (code === null) result.done.push(id);

@@ -11,7 +11,7 @@ export type Me = {
   permissions: string[];
   mfaEnabled: boolean;
   role: string | null;
-  /** Sites that the person is limited to; null when not limited. */
+  /** Sites that the user is limited to; null when not limited. */
   siteIds: string[] | null;
 };
 
@@ -27,7 +27,7 @@ export function useMe(): Me {
   return me;
 }
 
-const places: Readonly<Record<Me["scope"], string>> = {
+const scopeNames: Readonly<Record<Me["scope"], string>> = {
   system: "the platform",
   partner: "a partner",
   organization: "an organization",
@@ -38,7 +38,7 @@ export function whyNot(me: Me, operation: string): string | null {
   const needs = access[operation];
   if (needs === undefined) throw new Error(`no operation ${operation}`);
   if (needs.scopes && !needs.scopes.includes(me.scope)) {
-    return `It is for people of ${needs.scopes.map((scope) => places[scope as Me["scope"]]).join(" or ")}.`;
+    return `It is for people of ${needs.scopes.map((scope) => scopeNames[scope as Me["scope"]]).join(" or ")}.`;
   }
   const { permission } = needs;
   if (permission && !me.permissions.includes(permission)) return `You need the permission ${permission}.`;

@@ -33,7 +33,7 @@ export async function provePasskey<T>(with_: { mfaToken?: string; accessToken?: 
   return call<T>("POST", `${path}/verify`, { mfaToken, credential: made.toJSON(), session: "cookie" }, accessToken);
 }
 
-/** Makes a passkey for the session's person. */
+/** Makes a passkey for the session's user. */
 export async function makePasskey<T>(accessToken: string, password: string, name: string): Promise<Outcome<T>> {
   const path = "/auth/mfa/passkeys/register";
   const options = await call<PublicKeyCredentialCreationOptionsJSON>(

@@ -69,11 +69,11 @@ const without = (query: Readonly<Record<string, string | undefined>>) =>
   Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined && value !== ""));
 
 type GetOptions<Body> = {
-  /** Asks again while the tab is visible. */
+  /** Polls while the tab is visible. */
   everyMs?: number;
   enabled?: boolean;
   /** Data that another query has read already, and when: it is not fetched again at once. */
-  known?: { body: Body; atMs: number };
+  initial?: { body: Body; atMs: number };
   /** How long a result is fresh: a tab or page that is shown again does not refetch it. */
   freshMs?: number;
 };
@@ -82,11 +82,11 @@ type GetOptions<Body> = {
 export function useGet<P extends keyof paths>(
   path: P,
   init: Init<P> = {},
-  { everyMs, enabled = true, known, freshMs }: GetOptions<GetBody<P>> = {},
+  { everyMs, enabled = true, initial, freshMs }: GetOptions<GetBody<P>> = {},
 ): UseQueryResult<GetBody<P>, Failed> {
   return useQuery<GetBody<P>, Failed>({
     ...(freshMs ? { staleTime: freshMs } : {}),
-    ...(known ? { initialData: known.body as never, initialDataUpdatedAt: known.atMs } : {}),
+    ...(initial ? { initialData: initial.body as never, initialDataUpdatedAt: initial.atMs } : {}),
     queryKey: [path, init.params ?? {}],
     queryFn: ({ signal }) =>
       dataOf(
@@ -110,10 +110,10 @@ type Pagination = {
 type ListBody = { data: unknown[]; pagination: Pagination };
 
 type ListOptions = {
-  /** Asks again while the tab is visible. */
+  /** Polls while the tab is visible. */
   everyMs?: number;
   enabled?: boolean;
-  /** Rows stay in place after a refetch; the number of new ones is reported, and `showNewest` shows them. */
+  /** Rows keep their position after a refetch; the number of new ones is reported, and `showNewest` shows them. */
   isStill?: boolean;
 };
 
@@ -133,8 +133,8 @@ export function useList<P extends ListPath>(
   const query = useInfiniteQuery({
     queryKey,
     queryFn: ({ pageParam, signal }) => {
-      const place = pageParam === "" ? {} : { cursor: pageParam };
-      const params = { ...init.params, query: { ...newestQuery, ...place } };
+      const position = pageParam === "" ? {} : { cursor: pageParam };
+      const params = { ...init.params, query: { ...newestQuery, ...position } };
       return dataOf(
         (api.GET as unknown as Get)(path, { params, signal }) as Promise<{ data?: ListBody; response: Response }>,
       );
@@ -156,14 +156,14 @@ export function useList<P extends ListPath>(
     {
       ...(everyMs ? { everyMs } : {}),
       enabled: isRead && isStill && everyMs !== undefined,
-      ...(isRead ? { known: { body: first as never, atMs: query.dataUpdatedAt } } : {}),
+      ...(isRead ? { initial: { body: first as never, atMs: query.dataUpdatedAt } } : {}),
     },
   );
   const pages = query.data?.pages;
   const read = useMemo(() => (pages ?? []).flatMap((page) => page.data) as (ItemOf<P> & { id: string })[], [pages]);
   const isNewer = newest.dataUpdatedAt > query.dataUpdatedAt && !query.isPlaceholderData;
-  const known = isNewer ? (newest.data as { data: (ItemOf<P> & { id: string })[] } | undefined)?.data : undefined;
-  const { rows, newCount, isMore } = useMemo(() => withNewest(read, known), [read, known]);
+  const newestRows = isNewer ? (newest.data as { data: (ItemOf<P> & { id: string })[] } | undefined)?.data : undefined;
+  const { rows, newCount, isMore } = useMemo(() => withNewest(read, newestRows), [read, newestRows]);
   return {
     rows: rows as readonly ItemOf<P>[],
     /** New rows since the list was read, and whether there may be more than these. */

@@ -1,4 +1,4 @@
-/** Asks the person for a second factor, in one place for all pages. */
+/** Requests a second factor of the user, by one dialog for all pages. */
 
 type Wanted = { resolve(done: boolean): void };
 

@@ -40,11 +40,11 @@ export function ExportButton({ filters, shown: { columns, total } }: ExportButto
           `The file has the newest ${rowsMax.toLocaleString()} rows alone: narrow the filters for the others.`,
         );
       }
-      // After the browser has begun to read it.
+      // After the browser has started to read it.
       setTimeout(() => URL.revokeObjectURL(file), 10_000);
     } catch {
-      // A stream that is cut must not look like a whole file.
-      setProblem("The export was cut off: nothing was saved. Try again, or export less.");
+      // A stream that was truncated must not look like a whole file.
+      setProblem("The export was truncated: nothing was saved. Try again, or export less.");
     } finally {
       setState("idle");
     }

@@ -5,25 +5,25 @@ import styles from "./field.module.css";
 export function Field({
   label,
   hint,
-  faults,
+  errors,
   children,
 }: {
   label: string;
   hint?: string;
-  faults?: readonly string[] | undefined;
+  errors?: readonly string[] | undefined;
   children: ReactElement<{ id?: string; "aria-describedby"?: string; "aria-invalid"?: boolean }>;
 }) {
   const id = useId();
-  const said = faults && faults.length > 0 ? faults.join(". ") : hint;
+  const said = errors && errors.length > 0 ? errors.join(". ") : hint;
   return (
     <div className={styles.field}>
       <label htmlFor={id}>{label}</label>
       {cloneElement(children, {
         id,
         "aria-describedby": `${id}-hint`,
-        "aria-invalid": faults !== undefined && faults.length > 0,
+        "aria-invalid": errors !== undefined && errors.length > 0,
       })}
-      <p id={`${id}-hint`} className={faults && faults.length > 0 ? styles.fault : styles.hint}>
+      <p id={`${id}-hint`} className={errors && errors.length > 0 ? styles.error : styles.hint}>
         {said}
       </p>
     </div>

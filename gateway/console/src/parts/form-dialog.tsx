@@ -6,7 +6,7 @@ import { FailureState } from "./states.tsx";
 import { useWrite } from "./use-write.ts";
 
 /** The API's error texts for a field. */
-export type FaultsOf = (field: string) => readonly string[] | undefined;
+export type ErrorsOf = (field: string) => readonly string[] | undefined;
 
 type FormDialogProps<T> = {
   title: string;
@@ -22,7 +22,7 @@ type FormDialogProps<T> = {
   /** Called with the result, once the form has closed. */
   onSent?(result: T): void;
   onClose(): void;
-  children(faultsOf: FaultsOf): ReactNode;
+  children(errorsOf: ErrorsOf): ReactNode;
 };
 
 /** A form over the page, which closes once it was sent. */
@@ -41,7 +41,7 @@ export function FormDialog<T>(props: FormDialogProps<T>) {
     <Dialog title={title} onClose={onClose}>
       <form className={forms.form} onSubmit={submit}>
         {write.failure && !write.isAtFields ? <FailureState failure={write.failure} /> : null}
-        {children(write.faultsOf)}
+        {children(write.errorsOf)}
         <FormActions onCancel={onClose} isRunning={write.isRunning} isDisabled={isDisabled} running={running}>
           {verb}
         </FormActions>

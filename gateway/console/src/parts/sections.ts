@@ -26,7 +26,7 @@ export const sections = {
     { to: "/people", title: "People", needs: "GET /api/v1/users" },
     { to: "/roles", title: "Roles", needs: "GET /api/v1/roles" },
   ],
-  places: [
+  tenants: [
     { to: "/orgs", title: "Organizations", needs: "GET /api/v1/orgs/organizations" },
     { to: "/sites", title: "Sites", needs: "GET /api/v1/orgs/sites" },
     { to: "/partners", title: "Partners", needs: "GET /api/v1/orgs/partners" },
@@ -46,6 +46,6 @@ export const sections = {
 
 export type SectionName = keyof typeof sections;
 
-/** The pages of a section that would show something to this person. */
+/** The pages of a section that would show something to this user. */
 export const tabsFor = (me: Me, section: SectionName): readonly Tab[] =>
   sections[section].filter(({ needs }) => whyNot(me, needs) === null);

@@ -14,7 +14,7 @@ let prefix = "";
 let prefixAt = 0;
 
 /**
- * Calls back for a key, or for two after one another such as `g d`, unless the person is typing or a dialog is open.
+ * Calls back for a key, or for two after one another such as `g d`, unless the user is typing or a dialog is open.
  */
 export function useShortcut(keys: string, action: () => void): void {
   const latest = useRef(action);

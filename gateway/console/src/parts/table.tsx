@@ -202,7 +202,7 @@ function Sizer({
   change,
 }: { id: string; title: string } & NonNullable<TableProps<unknown>["sizing"]>) {
   const edge = useRef<HTMLHRElement>(null);
-  const begun = useRef<{ x: number; px: number } | null>(null);
+  const started = useRef<{ x: number; px: number } | null>(null);
   const table = () => edge.current?.closest("table");
   const measured = () =>
     Object.fromEntries(
@@ -212,7 +212,7 @@ function Sizer({
     );
   const resize = (px: number) => change({ ...widths, ...measured(), [id]: widthWithin(px) });
   const dragged = ({ clientX }: { clientX: number }) => {
-    const { x, px } = begun.current ?? { x: clientX, px: 0 };
+    const { x, px } = started.current ?? { x: clientX, px: 0 };
     return widthWithin(px + clientX - x);
   };
   return (
@@ -236,23 +236,23 @@ function Sizer({
       onPointerDown={(event) => {
         event.preventDefault();
         event.currentTarget.setPointerCapture(event.pointerId);
-        begun.current = { x: event.clientX, px: measured()[id] ?? 0 };
+        started.current = { x: event.clientX, px: measured()[id] ?? 0 };
       }}
       onPointerMove={(event) => {
-        if (begun.current === null) return;
+        if (started.current === null) return;
         // While it is dragged the width concerns this column alone; it is stored when the edge is released.
         const column = table()?.querySelector<HTMLElement>(`col[data-column="${CSS.escape(id)}"]`);
         column?.style.setProperty("--column-width", `${dragged(event)}px`);
       }}
       onPointerUp={(event) => {
-        if (begun.current === null) return;
-        const isMoved = event.clientX !== begun.current.x;
+        if (started.current === null) return;
+        const isMoved = event.clientX !== started.current.x;
         const px = dragged(event);
-        begun.current = null;
+        started.current = null;
         if (isMoved) resize(px);
       }}
       onPointerCancel={() => {
-        begun.current = null;
+        started.current = null;
       }}
       onDoubleClick={() => change({})}
     />

@@ -2,14 +2,14 @@ import { Link } from "@tanstack/react-router";
 import { useMe } from "../api/me.tsx";
 import { type SectionName, tabsFor } from "./sections.ts";
 import styles from "./tabs.module.css";
-import { useCurrentInSight } from "./use-current-in-sight.ts";
 import { useFilters } from "./use-filters.ts";
+import { useScrollToCurrent } from "./use-scroll-to-current.ts";
 
 /** Tabs for the pages of a section; none when there is only one page. */
 export function Tabs({ section, label }: { section: SectionName; label: string }) {
   const tabs = tabsFor(useMe(), section);
   const [{ orgId }] = useFilters();
-  const row = useCurrentInSight<HTMLElement>();
+  const row = useScrollToCurrent<HTMLElement>();
   if (tabs.length < 2) return null;
   return (
     <nav ref={row} aria-label={label} className={styles.tabs}>

@@ -31,8 +31,8 @@ const formatOf = (zone: string) => {
     timeStyle: "medium",
     ...(zone === "browser" ? {} : { timeZone: zone }),
   });
-  const place = zone === "browser" ? "" : ` ${zone.slice(zone.lastIndexOf("/") + 1).replaceAll("_", " ")}`;
-  return (at: Date) => `${format.format(at)}${place}`;
+  const name = zone === "browser" ? "" : ` ${zone.slice(zone.lastIndexOf("/") + 1).replaceAll("_", " ")}`;
+  return (at: Date) => `${format.format(at)}${name}`;
 };
 let exact = formatOf(chosenZone());
 

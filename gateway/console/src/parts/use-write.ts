@@ -2,14 +2,14 @@ import { useState } from "react";
 import type { Failure } from "../api/call.ts";
 import { Failed } from "../api/queries.ts";
 
-/** A write of a form: whether it is under way, what went wrong, and the API's error texts per field. */
+/** A write of a form: whether it is running, what went wrong, and the API's error texts per field. */
 export function useWrite() {
   const [isRunning, setRunning] = useState(false);
   const [failure, setFailure] = useState<Failure | null>(null);
   return {
     isRunning,
     failure,
-    faultsOf: (field: string) => failure?.details?.fieldErrors[field],
+    errorsOf: (field: string) => failure?.details?.fieldErrors[field],
     /** Whether the failure is shown at fields only. */
     isAtFields: failure?.details !== undefined && Object.keys(failure.details.fieldErrors).length > 0,
     /** Runs the write; resolves with its result, or null when it failed. */

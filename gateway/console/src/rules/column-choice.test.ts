@@ -23,7 +23,7 @@ describe("the columns that a user chose", () => {
     expect(ids(chosenColumns(columns, choice))).toEqual(shown);
   });
 
-  it("move by one place, never before the first one", () => {
+  it("move by one position, never before the first one", () => {
     const once = moved(columns, null, "seen", -1);
     expect(ids(chosenColumns(columns, once))).toEqual(["host", "status", "seen", "os"]);
     expect(ids(chosenColumns(columns, moved(columns, null, "status", -1)))).toEqual(ids(columns));

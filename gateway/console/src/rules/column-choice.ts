@@ -17,8 +17,8 @@ export const areChosen = (choice: ColumnChoice | null): choice is ColumnChoice =
 type Column = { id: string };
 
 /**
- * The columns to show. What the choice does not know, since it is new, keeps its place from the right; columns that no
- * longer exist are skipped. The first column always shows: it has the row's link.
+ * The columns to show. A new column, which the choice does not have, keeps its position from the right; columns that
+ * no longer exist are skipped. The first column always shows: it has the row's link.
  */
 export function chosenColumns<C extends Column>(columns: readonly C[], choice: ColumnChoice | null): C[] {
   return orderedColumns(columns, choice).filter(({ id }, at) => at === 0 || !choice?.hidden.includes(id));
@@ -28,14 +28,14 @@ export function chosenColumns<C extends Column>(columns: readonly C[], choice: C
 export function orderedColumns<C extends Column>(columns: readonly C[], choice: ColumnChoice | null): C[] {
   const [first, ...others] = columns;
   if (first === undefined) return [];
-  const place = (id: string) => {
+  const position = (id: string) => {
     const at = choice?.order.indexOf(id) ?? -1;
     return at < 0 ? columns.findIndex((column) => column.id === id) : at;
   };
-  return [first, ...others.sort((a, b) => place(a.id) - place(b.id))];
+  return [first, ...others.sort((a, b) => position(a.id) - position(b.id))];
 }
 
-/** The choice after a column was moved by one place; the first one and the ends stay. */
+/** The choice after a column was moved by one position; the first one and the ends stay. */
 export function moved(columns: readonly Column[], choice: ColumnChoice | null, id: string, by: 1 | -1): ColumnChoice {
   const order = orderedColumns(columns, choice).map((column) => column.id);
   const [at, to] = [order.indexOf(id), order.indexOf(id) + by];
@@ -54,8 +54,8 @@ export function choiceOf(text: string | null): ColumnChoice | null {
     const { order, hidden, widths = {} } = JSON.parse(text) as Partial<ColumnChoice>;
     const areTexts = (value: unknown) => Array.isArray(value) && value.every((each) => typeof each === "string");
     if (!order || !hidden || !areTexts(order) || !areTexts(hidden)) return null;
-    const known = Object.entries(widths).filter(([, px]) => typeof px === "number" && widthWithin(px) === px);
-    return { order, hidden, widths: Object.fromEntries(known) };
+    const valid = Object.entries(widths).filter(([, px]) => typeof px === "number" && widthWithin(px) === px);
+    return { order, hidden, widths: Object.fromEntries(valid) };
   } catch {
     return null;
   }

@@ -12,7 +12,7 @@ it.each([
   expect(everyDay(rows, { from, to }, empty).map(({ day, total }) => `${day} ${total}`)).toEqual(days);
 });
 
-it("a long time is cut to its newest days", () => {
-  const cut = everyDay([], { from: "2020-01-01", to: "2026-01-03" }, empty, 3);
-  expect(cut.map(({ day }) => day)).toEqual(["2026-01-01", "2026-01-02", "2026-01-03"]);
+it("a long time is truncated to its newest days", () => {
+  const days = everyDay([], { from: "2020-01-01", to: "2026-01-03" }, empty, 3);
+  expect(days.map(({ day }) => day)).toEqual(["2026-01-01", "2026-01-02", "2026-01-03"]);
 });

@@ -7,11 +7,11 @@ export function everyDay<R extends { day: string }>(
   empty: (day: string) => R,
   most = 400,
 ): R[] {
-  const known = new Map(rows.map((row) => [row.day, row]));
+  const byDay = new Map(rows.map((row) => [row.day, row]));
   const last = Math.floor(new Date(to).getTime() / dayMs);
   const first = Math.max(Math.floor(new Date(from).getTime() / dayMs), last - most + 1);
   return Array.from({ length: Math.max(0, last - first + 1) }, (_, at) => {
     const day = new Date((first + at) * dayMs).toISOString().slice(0, 10);
-    return known.get(day) ?? empty(day);
+    return byDay.get(day) ?? empty(day);
   });
 }

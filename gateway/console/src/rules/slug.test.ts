@@ -4,7 +4,7 @@ import { slugOf } from "./slug.ts";
 it.each([
   ["Acme GmbH & Co. KG", "acme-gmbh-co-kg"],
   ["  Café Zoë  ", "cafe-zoe"],
-  ["東京", "place"],
+  ["東京", "unnamed"],
   [`${"a".repeat(99)} b`, "a".repeat(99)],
 ])("the slug of %j is %s", (name, slug) => {
   expect(slugOf(name)).toBe(slug);

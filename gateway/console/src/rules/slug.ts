@@ -1,5 +1,6 @@
 /**
- * A slug made of a name: letters, digits and hyphens, at most 100 characters; `place` when nothing of the name is left.
+ * A slug made of a name: letters, digits and hyphens, at most 100 characters; `unnamed` for a name without any of
+ * these.
  */
 export function slugOf(name: string): string {
   const plain = name
@@ -8,5 +9,5 @@ export function slugOf(name: string): string {
     .replace(/[^a-z0-9]+/g, "-")
     .slice(0, 100)
     .replace(/^-+|-+$/g, "");
-  return plain === "" ? "place" : plain;
+  return plain === "" ? "unnamed" : plain;
 }

@@ -1,11 +1,11 @@
 const askAdministrator = "Ask your administrator.";
 
 /**
- * What users read about a round trip that ended without a session (docs/sso.md#the-callback). Details are for
+ * What users read about a login flow that ended without a session (docs/sso.md#the-callback). Details are for
  * administrators alone.
  */
 const sentences: Readonly<Record<string, string>> = {
-  invalid_callback: "This sign-in was begun in another browser, or twice. Start again.",
+  invalid_callback: "This sign-in was started in another browser, or twice. Start again.",
   session_expired: "The sign-in took longer than ten minutes. Start again.",
   provider_changed: "The settings of the identity provider were changed meanwhile. Start again.",
   idp_error: "The identity provider refused the sign-in.",

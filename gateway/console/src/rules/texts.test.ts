@@ -10,11 +10,11 @@ describe("the sentence of a failure", () => {
     [{ code: "rate_limited", error: "", retryAfterSeconds: 12 }, "Too many attempts. Try again in 12 seconds."],
     [{ code: "some_new_code", error: "Not now", retryAfterSeconds: null }, "Not now."],
     [{ code: "constructor", error: "Odd.", retryAfterSeconds: null }, "Odd."],
-  ])("of %j is %s", (failure, sentence) => {
+  ])("a failure %j reads %s", (failure, sentence) => {
     expect(failureSentence(failure)).toBe(sentence);
   });
 
-  it.each([...errorCodes])("of %s is one for people", (code) => {
+  it.each([...errorCodes])("the code %s has a sentence", (code) => {
     const sentence = failureSentence({ code, error: "Something was refused", retryAfterSeconds: 3 });
     expect(sentence).toMatch(/^[A-Z][^_]*\.$/);
   });
@@ -35,8 +35,8 @@ describe("the token of a mail's link", () => {
     [{ hash: "", search: "?token=abc" }, "abc"],
     [{ hash: "#token=new", search: "?token=old" }, "new"],
     [{ hash: "", search: "" }, ""],
-  ])("of %j is %j", (place, token) => {
-    expect(linkToken(place)).toBe(token);
+  ])("a link %j has the token %j", (address, token) => {
+    expect(linkToken(address)).toBe(token);
   });
 });
 

@@ -14,8 +14,8 @@ import {
 import type { Me } from "../api/me.tsx";
 import { type SectionName, sections, type Tab, tabsFor } from "../parts/sections.ts";
 import { useShortcut } from "../parts/shortcuts.ts";
-import { useCurrentInSight } from "../parts/use-current-in-sight.ts";
 import { useFilters } from "../parts/use-filters.ts";
+import { useScrollToCurrent } from "../parts/use-scroll-to-current.ts";
 import styles from "./shell.module.css";
 
 /** The entries, in the order of their value. */
@@ -26,7 +26,7 @@ export const entries = [
   { section: "webhooks", title: "Webhooks", icon: Webhook, keys: "g w" },
   { section: "keys", title: "Keys", icon: KeyRound, keys: "g k" },
   { section: "people", title: "People", icon: Users, keys: "g p" },
-  { section: "places", title: "Organizations", icon: Building2, keys: "g z" },
+  { section: "tenants", title: "Organizations", icon: Building2, keys: "g z" },
   { section: "releases", title: "Releases", icon: PackageCheck, keys: "g e" },
   { section: "settings", title: "Settings", icon: Settings, keys: "g s" },
   { section: "operations", title: "Operations", icon: Activity, keys: "g n" },
@@ -34,7 +34,7 @@ export const entries = [
 
 type Shown = Omit<(typeof entries)[number], "title"> & { to: string; title: string };
 
-/** Entries whose pages would show something to this person; each leads to the first of them, and has its name. */
+/** Entries whose pages would show something to this user; each leads to the first of them, and has its name. */
 export const entriesFor = (me: Me): Shown[] =>
   entries.flatMap((entry) => {
     const [first] = tabsFor(me, entry.section);
@@ -42,13 +42,13 @@ export const entriesFor = (me: Me): Shown[] =>
     return [{ ...entry, to: first.to, title: first.to === sections[entry.section][0].to ? entry.title : first.title }];
   });
 
-/** Every page that would show something to this person. */
+/** Every page that would show something to this user. */
 export const pagesFor = (me: Me): readonly Tab[] => entries.flatMap(({ section }) => tabsFor(me, section));
 
 export function Navigation({ me }: { me: Me }) {
   const [{ orgId }] = useFilters();
   const { pathname } = useLocation();
-  const row = useCurrentInSight<HTMLUListElement>();
+  const row = useScrollToCurrent<HTMLUListElement>();
   return (
     <nav aria-label="Main">
       <ul ref={row} className={styles.nav}>

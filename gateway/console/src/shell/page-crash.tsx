@@ -1,7 +1,7 @@
 import { PageTitle } from "../parts/page-title.tsx";
 
 /**
- * Shown for a fault of ours, or when a file of an older version no longer exists: a reload brings the newest version.
+ * Shown for a failure of ours, or when a file of an older version no longer exists: a reload brings the newest version.
  */
 export function PageCrash({ error }: { error: unknown }) {
   return (

@@ -8,7 +8,7 @@ import { failureSentence } from "../rules/failure-sentence.ts";
 import styles from "./shell.module.css";
 
 /**
- * Signs the same person in again over the page, whose input is kept; a user with a second factor or another account
+ * Signs the same user in again over the page, whose input is kept; a user with a second factor or another account
  * goes by the sign-in page.
  */
 export function SessionEnded({ me }: { me: Me }) {

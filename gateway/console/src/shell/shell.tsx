@@ -24,24 +24,22 @@ export function Shell() {
       location.replace("/login?note=signed-out");
     });
   }, []);
-  const person = me.data && !("actorType" in me.data) ? (me.data as Me) : null;
+  const user = me.data && !("actorType" in me.data) ? (me.data as Me) : null;
   return (
     <div className="frame">
       <a href="#main" className={styles.skip}>
         Skip to content
       </a>
-      <header className="frame-top">
-        {person ? <TopBar me={person} /> : <span className="frame-brand">Muster</span>}
-      </header>
-      <div className="frame-side">{person ? <Navigation me={person} /> : null}</div>
+      <header className="frame-top">{user ? <TopBar me={user} /> : <span className="frame-brand">Muster</span>}</header>
+      <div className="frame-side">{user ? <Navigation me={user} /> : null}</div>
       <main className="frame-main" id="main">
-        {person ? (
-          <MeProvider me={person}>
-            {isPlainHttp() && person.permissions.includes("organizations:write") ? <PlainHttp /> : null}
+        {user ? (
+          <MeProvider me={user}>
+            {isPlainHttp() && user.permissions.includes("organizations:write") ? <PlainHttp /> : null}
             <Outlet />
             <StepUp />
-            <CommandMenu me={person} />
-            {isEnded ? <SessionEnded me={person} /> : null}
+            <CommandMenu me={user} />
+            {isEnded ? <SessionEnded me={user} /> : null}
           </MeProvider>
         ) : me.error ? (
           <FailureState failure={me.error.failure} onRetry={() => void me.refetch()} />

@@ -45,7 +45,7 @@ export function TopBar({ me }: { me: Me }) {
       >
         <Icon size={16} aria-hidden />
       </button>
-      <Link to="/profile" className={styles.person} title={me.email}>
+      <Link to="/profile" className={styles.user} title={me.email}>
         <UserRound size={18} aria-hidden className={styles.narrow} />
         <span className={styles.words}>{me.name}</span>
       </Link>

@@ -58,7 +58,7 @@ export function Problem({ children }: { children: ReactNode }) {
   );
 }
 
-/** What an administrator looks a failed sign-in up by. */
+/** The id by which an administrator finds a failed sign-in. */
 export function AttemptId({ id }: { id: string | null }) {
   return id === null ? null : (
     <p className={styles.hint}>

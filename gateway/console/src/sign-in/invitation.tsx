@@ -4,7 +4,7 @@ import { NewPasswordForm } from "./new-password-form.tsx";
 import styles from "./sign-in.module.css";
 import { useSignInContext } from "./use-sign-in-context.ts";
 
-/** Sets name and password of an invited person. */
+/** Sets name and password of an invited user. */
 export function Invitation({ token }: { token: string }) {
   const { branding } = useSignInContext(null);
   if (token === "") {

@@ -7,7 +7,7 @@ import { AttemptId, Frame, Note, Problem } from "./frame.tsx";
 import { PasswordForm, type SignInReply } from "./password-form.tsx";
 import { SecondFactor } from "./second-factor.tsx";
 import styles from "./sign-in.module.css";
-import { type Arrival, beginSso } from "./sso-arrival.ts";
+import { type Arrival, startSso } from "./sso-arrival.ts";
 import { SsoByEmail } from "./sso-by-email.tsx";
 import { useSignInContext } from "./use-sign-in-context.ts";
 
@@ -22,12 +22,12 @@ const arrivals: Readonly<Record<string, string>> = {
 };
 
 /** Sign-in: password, second factor, an identity provider's button, and the result of a provider's redirect. */
-export function Login({ arrival: { ssoCode, wasBegunHere, next } }: { arrival: Arrival }) {
+export function Login({ arrival: { ssoCode, wasStartedHere, next } }: { arrival: Arrival }) {
   const parameters = new URLSearchParams(location.search);
   const [step, setStep] = useState<Step>({ at: "password" });
-  const [isExchanging, setExchanging] = useState(ssoCode !== "" && wasBegunHere);
+  const [isExchanging, setExchanging] = useState(ssoCode !== "" && wasStartedHere);
   const [problem, setProblem] = useState<string | null>(() => {
-    if (ssoCode !== "" && !wasBegunHere) return "This sign-in was begun in another tab. Start again here.";
+    if (ssoCode !== "" && !wasStartedHere) return "This sign-in was started in another tab. Start again here.";
     return parameters.get("error") === "sso_error" ? ssoReasonSentence(parameters.get("reason") ?? "") : null;
   });
   const context = useSignInContext(parameters.get("org"));
@@ -86,7 +86,7 @@ export function Login({ arrival: { ssoCode, wasBegunHere, next } }: { arrival: A
       <Problem>{problem}</Problem>
       <AttemptId id={problem === null ? null : attemptIn(parameters)} />
       {sso ? (
-        <button type="button" className="primary" onClick={() => beginSso(sso.loginUrl, next)}>
+        <button type="button" className="primary" onClick={() => startSso(sso.loginUrl, next)}>
           Continue with {sso.name}
         </button>
       ) : null}

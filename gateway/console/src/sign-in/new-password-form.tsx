@@ -17,7 +17,7 @@ export function NewPasswordForm({
   const [isShown, show] = useState(false);
   const [isSending, setSending] = useState(false);
   const [failure, setFailure] = useState<Failure | null>(null);
-  const fault = failure?.details?.fieldErrors.password?.[0];
+  const error = failure?.details?.fieldErrors.password?.[0];
 
   async function send(event: FormEvent<HTMLFormElement>) {
     event.preventDefault();
@@ -30,7 +30,7 @@ export function NewPasswordForm({
 
   return (
     <form className={styles.form} onSubmit={send}>
-      <Problem>{failure && !fault ? failureSentence(failure) : null}</Problem>
+      <Problem>{failure && !error ? failureSentence(failure) : null}</Problem>
       {children}
       <div className={styles.field}>
         <label htmlFor="new-password">New password</label>
@@ -42,11 +42,11 @@ export function NewPasswordForm({
           minLength={12}
           maxLength={1024}
           required
-          aria-invalid={fault ? true : undefined}
+          aria-invalid={error ? true : undefined}
           aria-describedby="password-hint"
         />
-        <p id="password-hint" className={fault ? styles.fault : styles.hint}>
-          {fault ?? "12 characters or more. A few words are easier to remember than symbols."}
+        <p id="password-hint" className={error ? styles.error : styles.hint}>
+          {error ?? "12 characters or more. A few words are easier to remember than symbols."}
         </p>
       </div>
       <label>

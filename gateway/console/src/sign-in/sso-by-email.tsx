@@ -3,7 +3,7 @@ import { call, type Failure } from "../api/call.ts";
 import { failureSentence } from "../rules/failure-sentence.ts";
 import { Problem } from "./frame.tsx";
 import styles from "./sign-in.module.css";
-import { beginSso } from "./sso-arrival.ts";
+import { startSso } from "./sso-arrival.ts";
 
 type Found = { providerName: string | null; loginUrl: string | null };
 
@@ -20,7 +20,7 @@ export function SsoByEmail({ next }: { next: string }) {
     const { data, failure } = await call<Found>("POST", "/sso/find", { email });
     setSending(false);
     const loginUrl = data?.loginUrl;
-    if (loginUrl) return beginSso(loginUrl, next);
+    if (loginUrl) return startSso(loginUrl, next);
     setProblem(sentenceOf(failure));
   }
 
@@ -45,7 +45,7 @@ export function SsoByEmail({ next }: { next: string }) {
           required
           maxLength={255}
           spellCheck={false}
-          // biome-ignore lint/a11y/noAutofocus: opened by the person this moment
+          // biome-ignore lint/a11y/noAutofocus: opened by the user this moment
           autoFocus
         />
       </div>

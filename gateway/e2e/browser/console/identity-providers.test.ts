@@ -37,7 +37,7 @@ inChromium("signing in through an identity provider", (visit) => {
         await page.getByRole("button", { name: "Sign out" }).click();
         await page.getByText("You are signed out.").waitFor();
         await visitor.open(`/login#ssoCode=${"x".repeat(43)}`, "Sign in");
-        await page.getByText("This sign-in was begun in another tab.").waitFor();
+        await page.getByText("This sign-in was started in another tab.").waitFor();
         expect([page.url(), await context.cookies()]).toEqual([
           `${visitor.base}/login`,
           expect.not.arrayContaining([expect.objectContaining({ name: "service_session" })]),
@@ -130,7 +130,7 @@ inChromium("signing in through an identity provider", (visit) => {
         // A code that another browser received is refused in this one.
         const { callback } = await upToAnswer(cluster, `partner/${partnerId}`);
         await page.goto(callback);
-        await page.getByText("This sign-in was begun in another browser, or twice. Start again.").waitFor();
+        await page.getByText("This sign-in was started in another browser, or twice. Start again.").waitFor();
       } finally {
         await idp.close();
       }
@@ -172,7 +172,7 @@ inChromium("signing in through an identity provider", (visit) => {
         const headers = { "content-type": "application/x-www-form-urlencoded" };
         const answered = await other.get(action, { method: "POST", body, headers, crossSite: true });
         await page.goto(answered.location ?? "");
-        await page.getByText("This sign-in was begun in another browser, or twice. Start again.").waitFor();
+        await page.getByText("This sign-in was started in another browser, or twice. Start again.").waitFor();
         expect(await context.cookies()).not.toContainEqual(expect.objectContaining({ name: "service_session" }));
 
         idp.become({ nameId: admin.email, email: admin.email, name: "Admin" });

@@ -12,15 +12,15 @@ export function AuditPage({ title, needs, children }: AuditPageProps) {
   const me = useMe();
   const why = useWhyNot(needs);
   const [{ orgId }] = useFilters();
-  const place = me.orgId ?? orgId;
+  const chosenOrgId = me.orgId ?? orgId;
   return (
     <>
       <PageTitle title={title} />
       <Tabs section="audit" label="Pages about the audit trail" />
       {why !== null ? (
         <NotAllowed why={why} />
-      ) : place ? (
-        children(place)
+      ) : chosenOrgId ? (
+        children(chosenOrgId)
       ) : (
         <EmptyState title="Choose an organization first.">
           <p>This is kept per organization: choose one at the top of the page.</p>

@@ -14,7 +14,7 @@ import { Verification } from "./verification.tsx";
 
 type Details = { before?: Record<string, unknown>; after?: Record<string, unknown> };
 
-/** One audit row: who, what, from where, what changed, and its place in the chain. */
+/** One audit row: who, what, from where, what changed, and its position in the chain. */
 export function AuditRow() {
   const { id } = useParams({ strict: false }) as { id: string };
   const row = useGet("/api/v1/audit-logs/logs/{id}", { params: { path: { id } } });

@@ -66,7 +66,7 @@ function Policy({ orgId }: { orgId: string }) {
             <Field
               label="Days"
               hint="A longer time is in force at once. A shorter one waits 24 hours, and can be cancelled until then."
-              faults={write.faultsOf("retentionDays")}
+              errors={write.errorsOf("retentionDays")}
             >
               <input
                 name="retentionDays"

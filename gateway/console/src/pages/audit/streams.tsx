@@ -22,7 +22,7 @@ type Asking = { kind: "new" } | { kind: "pause" | "resume" | "end"; stream: Stre
 export function Streams() {
   const [{ orgId }] = useFilters();
   const me = useMe();
-  const place = me.orgId ?? orgId;
+  const chosenOrgId = me.orgId ?? orgId;
   const why = useWhyNot("PATCH /api/v1/audit-logs/streams/{id}");
   const forget = useForget();
   const [asking, ask] = useState<Asking>(null);
@@ -52,10 +52,10 @@ export function Streams() {
             cell: ({ type, url }) => (type === "archive" ? "the operator's storage" : url),
           },
           {
-            id: "behind",
-            title: "Behind by",
+            id: "lag",
+            title: "Lag",
             width: "11rem",
-            cell: ({ lagRows }) => (lagRows === 0 ? "nothing" : `${lagRows.toLocaleString()} rows`),
+            cell: ({ lagRows }) => (lagRows === 0 ? "none" : `${lagRows.toLocaleString()} rows`),
           },
           {
             id: "sent",
@@ -100,8 +100,8 @@ export function Streams() {
         }
       />
       {asking?.kind === "new" ? (
-        place ? (
-          <NewStream orgId={place} onClose={close} onMade={setSecret} />
+        chosenOrgId ? (
+          <NewStream orgId={chosenOrgId} onClose={close} onMade={setSecret} />
         ) : (
           <ChooseFirst title="New stream" what="A stream" onClose={close} />
         )
@@ -171,19 +171,19 @@ function NewStream({ orgId, onClose, onMade }: { orgId: string; onClose(): void;
       }}
       onSent={(secret) => secret && onMade(secret)}
     >
-      {(faultsOf) => (
+      {(errorsOf) => (
         <>
-          <Field label="Name" faults={faultsOf("name")}>
+          <Field label="Name" errors={errorsOf("name")}>
             <input name="name" required maxLength={255} autoComplete="off" />
           </Field>
-          <Field label="To" faults={faultsOf("type")}>
+          <Field label="To" errors={errorsOf("type")}>
             <select value={type} onChange={(event) => setType(event.target.value as typeof type)}>
               <option value="webhook">an address, over HTTPS</option>
               <option value="archive">the operator's storage</option>
             </select>
           </Field>
           {type === "webhook" ? (
-            <Field label="Address" hint="HTTPS, to a public host." faults={faultsOf("url")}>
+            <Field label="Address" hint="HTTPS, to a public host." errors={errorsOf("url")}>
               <input name="url" type="url" required maxLength={4096} placeholder="https://siem.example.com/rows" />
             </Field>
           ) : null}

@@ -15,7 +15,7 @@ type Asking = "move" | "group" | "updatesOn" | "updatesOff" | "decommission" | n
 /** What can be done with several devices at once. */
 export function BulkDevices({ devices, onDone }: { devices: readonly Device[]; onDone(): void }) {
   const [asking, ask] = useState<Asking>(null);
-  const [placeId, setPlace] = useState("");
+  const [chosenId, choose] = useState("");
   const forget = useForget();
   const [orgId = "", ...others] = [...new Set(devices.map((device) => device.orgId))];
   const isOneOrganization = others.length === 0;
@@ -24,7 +24,7 @@ export function BulkDevices({ devices, onDone }: { devices: readonly Device[]; o
   const sites = useGet("/api/v1/orgs/sites", { params: { query } }, { enabled: isPlacing });
   const groups = useGet("/api/v1/device-groups", { params: { query } }, { enabled: isPlacing });
   const open = (what: Asking) => {
-    setPlace("");
+    choose("");
     ask(what);
   };
   const shared = {
@@ -51,16 +51,16 @@ export function BulkDevices({ devices, onDone }: { devices: readonly Device[]; o
   const join = (id: string) =>
     dataOf(
       api.POST("/api/v1/device-groups/{id}/devices", {
-        params: { path: { id: placeId } },
+        params: { path: { id: chosenId } },
         body: { deviceIds: [id] },
       }),
     );
-  const chooser = (label: string, places: readonly { id: string; name: string }[] | undefined, none?: string) =>
+  const chooser = (label: string, records: readonly { id: string; name: string }[] | undefined, none?: string) =>
     isOneOrganization ? (
       <Field label={label}>
-        <select value={placeId} onChange={(event) => setPlace(event.target.value)}>
+        <select value={chosenId} onChange={(event) => choose(event.target.value)}>
           <option value="">{none ?? "Choose one"}</option>
-          <NamedOptions of={places ?? []} />
+          <NamedOptions of={records ?? []} />
         </select>
       </Field>
     ) : (
@@ -89,7 +89,7 @@ export function BulkDevices({ devices, onDone }: { devices: readonly Device[]; o
           title={`Move ${count}`}
           verb="Move"
           isDisabled={!isOneOrganization}
-          work={changing({ siteId: placeId || null })}
+          work={changing({ siteId: chosenId || null })}
         >
           {chooser("To the site", sites.data?.data, "none: out of their sites")}
         </BulkAction>
@@ -99,7 +99,7 @@ export function BulkDevices({ devices, onDone }: { devices: readonly Device[]; o
           {...shared}
           title={`Add ${count} to a group`}
           verb="Add"
-          isDisabled={placeId === ""}
+          isDisabled={chosenId === ""}
           work={(ids, onProgress) => forEach(ids, join, onProgress)}
         >
           {chooser("Group", groups.data?.data)}

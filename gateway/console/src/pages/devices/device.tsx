@@ -13,11 +13,11 @@ import { noteDevice } from "../../parts/recent-devices.ts";
 import { RecordState } from "../../parts/record-state.tsx";
 import { Said } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
+import { ChangeDevice } from "./change-device.tsx";
 import { DeviceEvents } from "./device-events.tsx";
 import { DeviceLogs } from "./device-logs.tsx";
-import { DevicePlace } from "./device-place.tsx";
 import { DeviceUpdates } from "./device-updates.tsx";
-import { GroupLinks, SiteLink } from "./place-links.tsx";
+import { GroupLinks, SiteLink } from "./site-and-group-links.tsx";
 
 type Asking = "change" | "approve" | "replace" | "decommission" | null;
 
@@ -25,9 +25,9 @@ type Asking = "change" | "approve" | "replace" | "decommission" | null;
 export function DevicePage() {
   const { id } = useParams({ strict: false }) as { id: string };
   const params = { path: { id } };
-  const isTold = useDeviceChanges(undefined);
+  const isNotified = useDeviceChanges(undefined);
   // Polled, since heartbeats are no changes, but the page shows when the device was last seen.
-  const device = useGet("/api/v1/devices/{id}", { params }, { everyMs: isTold ? 30_000 : 5_000 });
+  const device = useGet("/api/v1/devices/{id}", { params }, { everyMs: isNotified ? 30_000 : 5_000 });
   const [asking, ask] = useState<Asking>(null);
   const [said, say] = useState<string | null>(null);
   const forget = useForget();
@@ -126,7 +126,7 @@ export function DevicePage() {
       <DeviceUpdates id={id} />
       <DeviceLogs id={id} />
       <DeviceEvents id={id} />
-      {asking === "change" ? <DevicePlace of={data} onClose={close} onDone={changed} /> : null}
+      {asking === "change" ? <ChangeDevice of={data} onClose={close} onDone={changed} /> : null}
       {asking === "approve" || asking === "replace" ? (
         <Confirm
           title={asking === "replace" ? "Replace the other device?" : "Trust this device?"}

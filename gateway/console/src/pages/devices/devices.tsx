@@ -17,11 +17,11 @@ const statuses = [
   ["offline,quarantined", "offline or quarantined"],
 ] as const;
 
-/** All devices that the person may see, newest first. */
+/** All devices that the user may see, newest first. */
 export function Devices() {
   const me = useMe();
   const [{ orgId }, change] = useFilters();
-  const isTold = useDeviceChanges(orgId);
+  const isNotified = useDeviceChanges(orgId);
   const isEverywhere = me.scope !== "organization" && orgId === undefined;
   const sites = useGet(
     "/api/v1/orgs/sites",
@@ -48,7 +48,7 @@ export function Devices() {
         seenBefore: "Not seen since",
         ...(siteNames.size > 0 ? {} : { siteId: "Site" }),
       }}
-      everyMs={isTold ? 60_000 : 10_000}
+      everyMs={isNotified ? 60_000 : 10_000}
       bulk={(devices, clear) => <BulkDevices devices={devices} onDone={clear} />}
       columns={[
         {

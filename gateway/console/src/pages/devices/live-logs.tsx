@@ -8,7 +8,7 @@ import plain from "../../parts/plain-table.module.css";
 import { PlainTable } from "../../parts/plain-table.tsx";
 import { EmptyState, FailureState, Loading } from "../../parts/states.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
-import { useInSight } from "../../parts/use-in-sight.ts";
+import { useVisibility } from "../../parts/use-visibility.ts";
 import { failureSentence } from "../../rules/failure-sentence.ts";
 import styles from "./live-logs.module.css";
 import { useFollowedEvents } from "./use-followed-events.ts";
@@ -69,7 +69,7 @@ function Events({ id, log, level }: { id: string; log: string; level: string | u
   const [isFollowing, follow] = useState(true);
   // Only the newest page moves.
   const isMoving = isFollowing && page === 1;
-  const wanted = levels.find((known) => known === level);
+  const wanted = levels.find((each) => each === level);
   const query = { page: String(page), limit: String(limit), ...(wanted ? { level: wanted } : {}) };
   const events = useGet("/api/v1/devices/{id}/eventlogs/{name}/events", {
     params: { path: { id, name: log }, query },
@@ -84,14 +84,14 @@ function Events({ id, log, level }: { id: string; log: string; level: string | u
     isOn: isMoving,
     onSkipped: () => void events.refetch(),
   });
-  const [top, isTopInSight] = useInSight();
+  const [top, isTopVisible] = useVisibility();
   // While the user reads older events further down, nothing moves: new events wait.
   const [shownUpTo, showUpTo] = useState(0);
   const fresh = page === 1 ? followed.events.filter(({ recordId }) => recordId > newest) : [];
   const [first] = fresh;
   useEffect(() => {
-    if (isTopInSight && first) showUpTo(first.recordId);
-  }, [isTopInSight, first]);
+    if (isTopVisible && first) showUpTo(first.recordId);
+  }, [isTopVisible, first]);
   const rows = [...fresh.filter(({ recordId }) => recordId <= shownUpTo), ...read];
   const waiting = fresh.filter(({ recordId }) => recordId > shownUpTo).length;
   const total = (events.data?.pagination.total ?? 0) + fresh.length;
@@ -138,7 +138,7 @@ function Events({ id, log, level }: { id: string; log: string; level: string | u
               </tr>
             ))}
           </PlainTable>
-          <Waiting count={isTopInSight ? 0 : waiting} />
+          <Waiting count={isTopVisible ? 0 : waiting} />
           <div>
             <button type="button" disabled={page === 1} onClick={() => setPage(page - 1)}>
               Newer

@@ -42,7 +42,7 @@ export function useFollowedEvents({ id, log, level, after, isOn, onSkipped }: Fo
     if (!isOn || !isVisible || !isKnown) return;
     const leaving = new AbortController();
     const { signal } = leaving;
-    const hear = (line: Line) => {
+    const receive = (line: Line) => {
       if (line.kind === "error") return setFailure({ ...unanswered, code: line.code, error: line.error });
       setFailure(null);
       if (line.kind === "skipped" || kept.current >= keptMost) {
@@ -55,7 +55,7 @@ export function useFollowedEvents({ id, log, level, after, isOn, onSkipped }: Fo
       const query = { after: String(newest.current), ...(level ? { level } : {}) };
       const params = { path: { id, name: log }, query };
       const following = api.GET("/api/v1/devices/{id}/eventlogs/{name}/follow", { params, parseAs: "stream", signal });
-      for await (const line of linesOf<Line>(await dataOf(following))) hear(line);
+      for await (const line of linesOf<Line>(await dataOf(following))) receive(line);
     };
     void (async () => {
       while (!signal.aborted) {

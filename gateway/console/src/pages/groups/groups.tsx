@@ -22,7 +22,7 @@ type Asking = { kind: "new" } | { kind: "change" | "delete"; group: Group } | nu
 export function Groups() {
   const [{ orgId }] = useFilters();
   const me = useMe();
-  const place = me.orgId ?? orgId;
+  const chosenOrgId = me.orgId ?? orgId;
   const mayChange = useWhyNot("PATCH /api/v1/device-groups/{id}") === null;
   const mayDelete = useWhyNot("DELETE /api/v1/device-groups/{id}") === null;
   const forget = useForget();
@@ -54,7 +54,7 @@ export function Groups() {
             ),
           },
           {
-            id: "reach",
+            id: "scope",
             title: "Devices of",
             width: "14rem",
             isMinor: true,
@@ -89,8 +89,8 @@ export function Groups() {
         }
       />
       {asking?.kind === "new" ? (
-        place ? (
-          <GroupForm orgId={place} onClose={close} />
+        chosenOrgId ? (
+          <GroupForm orgId={chosenOrgId} onClose={close} />
         ) : (
           <ChooseFirst title="New group" what="A group" onClose={close} />
         )
@@ -131,16 +131,16 @@ function GroupForm({ orgId, group, onClose }: { orgId: string; group?: Group; on
         await forget("/api/v1/device-groups");
       }}
     >
-      {(faultsOf) => (
+      {(errorsOf) => (
         <>
-          <Field label="Name" faults={faultsOf("name")}>
+          <Field label="Name" errors={errorsOf("name")}>
             <input name="name" required maxLength={255} defaultValue={group?.name} autoComplete="off" />
           </Field>
           {sites.data ? (
             <Field
               label="Site"
               hint="People who are limited to a site see only its groups."
-              faults={faultsOf("siteId")}
+              errors={errorsOf("siteId")}
             >
               <select name="siteId" defaultValue={group?.siteId ?? ""}>
                 <option value="">any of the organization</option>

@@ -30,19 +30,19 @@ export function ChangeKey({ of: key, onClose }: { of: Key; onClose(): void }) {
         await forget("/api/v1/api-keys");
       }}
     >
-      {(faultsOf) => (
+      {(errorsOf) => (
         <>
-          <Field label="Name" faults={faultsOf("name")}>
+          <Field label="Name" errors={errorsOf("name")}>
             <input name="name" required maxLength={255} defaultValue={key.name} />
           </Field>
-          <ScopeBoxes chosen={key.scopes} faultsOf={faultsOf} />
-          <Field label="Requests per hour" faults={faultsOf("rateLimit")}>
+          <ScopeBoxes chosen={key.scopes} errorsOf={errorsOf} />
+          <Field label="Requests per hour" errors={errorsOf("rateLimit")}>
             <input name="rateLimit" type="number" required min={1} max={100000} defaultValue={key.rateLimit} />
           </Field>
           <Field
             label="Accepted from"
             hint="Addresses or CIDR ranges, one per line; empty: any address."
-            faults={faultsOf("allowedIps")}
+            errors={errorsOf("allowedIps")}
           >
             <textarea name="allowedIps" rows={3} spellCheck={false} defaultValue={key.allowedIps.join("\n")} />
           </Field>

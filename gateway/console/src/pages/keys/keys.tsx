@@ -19,11 +19,11 @@ import { NewKey } from "./new-key.tsx";
 
 type Asking = { kind: "rotate" | "revoke"; id: string; name: string } | null;
 
-/** API keys of the places that the person may see. */
+/** API keys that are visible to the user. */
 export function Keys() {
   const [{ orgId }] = useFilters();
   const me = useMe();
-  const place = me.orgId ?? orgId;
+  const chosenOrgId = me.orgId ?? orgId;
   const why = useWhyNot("POST /api/v1/api-keys");
   const forget = useForget();
   const [isMaking, make] = useState(false);
@@ -100,8 +100,8 @@ export function Keys() {
         }
       />
       {isMaking ? (
-        place ? (
-          <NewKey orgId={place} onClose={() => make(false)} onMade={setSecret} />
+        chosenOrgId ? (
+          <NewKey orgId={chosenOrgId} onClose={() => make(false)} onMade={setSecret} />
         ) : (
           <ChooseFirst title="New API key" what="A key" onClose={() => make(false)} />
         )

@@ -31,13 +31,13 @@ export function NewKey({ orgId, onClose, onMade }: { orgId: string; onClose(): v
       }}
       onSent={onMade}
     >
-      {(faultsOf) => (
+      {(errorsOf) => (
         <>
-          <Field label="Name" faults={faultsOf("name")}>
+          <Field label="Name" errors={errorsOf("name")}>
             <input name="name" required maxLength={255} />
           </Field>
-          <ScopeBoxes faultsOf={faultsOf} />
-          <Field label="Ends" faults={faultsOf("expiresAt")}>
+          <ScopeBoxes errorsOf={errorsOf} />
+          <Field label="Ends" errors={errorsOf("expiresAt")}>
             <select name="days" defaultValue="90">
               {days.map((count) => (
                 <option key={count} value={count}>

@@ -25,7 +25,7 @@ type Asking = { kind: "new" } | { kind: "rotate" | "disable" | "migrate"; princi
 export function Principals() {
   const [{ orgId }] = useFilters();
   const me = useMe();
-  const place = me.orgId ?? orgId;
+  const chosenOrgId = me.orgId ?? orgId;
   const why = useWhyNot("POST /api/v1/service-principals");
   const forget = useForget();
   const [asking, ask] = useState<Asking>(null);
@@ -75,7 +75,7 @@ export function Principals() {
                 ? (["rotate", "migrate", "disable"] as const).map((kind) => (
                     <span key={kind}>
                       <RowAction of={principal.name} onClick={() => ask({ kind, principal })}>
-                        {kind === "rotate" ? "New key" : kind === "migrate" ? "Take a key" : "Disable"}
+                        {kind === "rotate" ? "New key" : kind === "migrate" ? "Adopt a key" : "Disable"}
                       </RowAction>{" "}
                     </span>
                   ))
@@ -89,10 +89,10 @@ export function Principals() {
           </EmptyState>
         }
       />
-      {asking?.kind === "new" && !place ? (
+      {asking?.kind === "new" && !chosenOrgId ? (
         <ChooseFirst title="New service principal" what="A service principal" onClose={close} />
       ) : null}
-      {asking?.kind === "new" && place ? (
+      {asking?.kind === "new" && chosenOrgId ? (
         <FormDialog
           title="New service principal"
           verb="Create"
@@ -100,7 +100,7 @@ export function Principals() {
           onClose={close}
           send={async (form) => {
             const body = {
-              orgId: place,
+              orgId: chosenOrgId,
               name: String(form.get("name")),
               scopes: checkedOf<Scope>(form, "scopes"),
             };
@@ -110,12 +110,12 @@ export function Principals() {
           }}
           onSent={setSecret}
         >
-          {(faultsOf) => (
+          {(errorsOf) => (
             <>
-              <Field label="Name" faults={faultsOf("name")}>
+              <Field label="Name" errors={errorsOf("name")}>
                 <input name="name" required maxLength={255} autoComplete="off" />
               </Field>
-              <ScopeBoxes faultsOf={faultsOf} />
+              <ScopeBoxes errorsOf={errorsOf} />
             </>
           )}
         </FormDialog>
@@ -150,7 +150,7 @@ export function Principals() {
         </Confirm>
       ) : null}
       {asking?.kind === "migrate" ? (
-        <TakeKey principal={asking.principal} onClose={close} onDone={() => void changed()} />
+        <AdoptKey principal={asking.principal} onClose={close} onDone={() => void changed()} />
       ) : null}
       {secret === null ? null : (
         <SecretOnce
@@ -164,16 +164,16 @@ export function Principals() {
   );
 }
 
-/** Hands an API key that is in use over to a principal: the program goes on with the key it has. */
-function TakeKey({ principal, onClose, onDone }: { principal: Principal; onClose(): void; onDone(): void }) {
+/** A principal adopts an API key that is in use: its program keeps the key. */
+function AdoptKey({ principal, onClose, onDone }: { principal: Principal; onClose(): void; onDone(): void }) {
   const query = { orgId: principal.orgId, status: "active", limit: "100" } as const;
   const keys = useGet("/api/v1/api-keys", { params: { query } });
   const free = (keys.data?.data ?? []).filter(({ principalId }) => principalId === null);
   return (
     <FormDialog
-      title={`Hand a key over to ${principal.name}`}
-      verb="Hand over"
-      running="Handing over …"
+      title={`Adopt a key for ${principal.name}`}
+      verb="Adopt"
+      running="Adopting …"
       isDisabled={free.length === 0}
       onClose={onClose}
       send={async (form) => {
@@ -183,7 +183,7 @@ function TakeKey({ principal, onClose, onDone }: { principal: Principal; onClose
         onDone();
       }}
     >
-      {(faultsOf) => (
+      {(errorsOf) => (
         <>
           <p className="soft">
             The key keeps working, with the scopes that both it and the principal have. The principal's previous key is
@@ -192,7 +192,7 @@ function TakeKey({ principal, onClose, onDone }: { principal: Principal; onClose
           <Field
             label="API key"
             {...(keys.data && free.length === 0 ? { hint: "No active key of the organization is free." } : {})}
-            faults={faultsOf("keyId")}
+            errors={errorsOf("keyId")}
           >
             <select name="keyId" required>
               {free.map(({ id, name, keyPrefix }) => (

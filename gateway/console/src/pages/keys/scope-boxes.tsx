@@ -1,10 +1,10 @@
 import { useGet } from "../../api/queries.ts";
 import forms from "../../parts/field.module.css";
-import type { FaultsOf } from "../../parts/form-dialog.tsx";
+import type { ErrorsOf } from "../../parts/form-dialog.tsx";
 import { FailureState, Loading } from "../../parts/states.tsx";
 
 /** What a key or a service principal may do; scopes that the user may not grant show the permission that is missing. */
-export function ScopeBoxes({ chosen = [], faultsOf }: { chosen?: readonly string[]; faultsOf: FaultsOf }) {
+export function ScopeBoxes({ chosen = [], errorsOf }: { chosen?: readonly string[]; errorsOf: ErrorsOf }) {
   const scopes = useGet("/api/v1/api-keys/scopes");
   if (scopes.error) return <FailureState failure={scopes.error.failure} onRetry={() => void scopes.refetch()} />;
   if (!scopes.data) return <Loading what="Loading scopes" />;
@@ -25,7 +25,7 @@ export function ScopeBoxes({ chosen = [], faultsOf }: { chosen?: readonly string
           </label>
         ))}
       </fieldset>
-      {faultsOf("scopes") ? <p role="alert">{faultsOf("scopes")?.join(" ")}</p> : null}
+      {errorsOf("scopes") ? <p role="alert">{errorsOf("scopes")?.join(" ")}</p> : null}
     </>
   );
 }

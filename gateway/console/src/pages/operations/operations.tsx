@@ -16,7 +16,7 @@ export function Operations() {
   const status = useGet("/api/v1/platform/status", {}, { everyMs: 10_000, enabled: why === null });
   const services = status.data?.services ?? [];
   const isWell = services.every((each) => each.status === "ok");
-  const aside = services.reduce((sum, { deadLetters }) => sum + (deadLetters ?? 0), 0);
+  const deadLetterCount = services.reduce((sum, { deadLetters }) => sum + (deadLetters ?? 0), 0);
   return (
     <>
       <PageTitle title="Operations" />
@@ -34,9 +34,10 @@ export function Operations() {
               ]}
             />
           </Section>
-          {aside > 0 ? (
+          {deadLetterCount > 0 ? (
             <p role="note">
-              {aside.toLocaleString()} messages are dead letters: nothing could send or process them. The logs say why.
+              {deadLetterCount.toLocaleString()} messages are dead letters: nothing could send or process them. The logs
+              say why.
             </p>
           ) : null}
           <Section title="Services">

@@ -34,35 +34,35 @@ export function ChangeOrganization({ of: org, onClose }: { of: Organization; onC
         await forget("/api/v1/orgs");
       }}
     >
-      {(faultsOf) => (
+      {(errorsOf) => (
         <>
-          <Field label="Name" faults={faultsOf("name")}>
+          <Field label="Name" errors={errorsOf("name")}>
             <input name="name" required maxLength={255} defaultValue={org.name} autoComplete="off" />
           </Field>
-          <Field label="Slug" hint="In addresses; unique among the partner's." faults={faultsOf("slug")}>
+          <Field label="Slug" hint="In addresses; unique among the partner's." errors={errorsOf("slug")}>
             <input name="slug" required maxLength={100} defaultValue={org.slug} spellCheck={false} />
           </Field>
           <Field
             label="Status"
             hint="Suspended: people and keys are refused, devices still report. Churned: devices are refused, too."
-            faults={faultsOf("status")}
+            errors={errorsOf("status")}
           >
             <select name="status" defaultValue={org.status}>
               <Options of={statuses} />
             </select>
           </Field>
-          <Field label="Type" faults={faultsOf("type")}>
+          <Field label="Type" errors={errorsOf("type")}>
             <select name="type" defaultValue={org.type}>
               <Options of={types} />
             </select>
           </Field>
-          <Field label="Devices at most" hint="Empty: unlimited." faults={faultsOf("maxDevices")}>
+          <Field label="Devices at most" hint="Empty: unlimited." errors={errorsOf("maxDevices")}>
             <input name="maxDevices" type="number" min={0} max={2147483647} defaultValue={org.maxDevices ?? ""} />
           </Field>
-          <Field label="Contract from" faults={faultsOf("contractStart")}>
+          <Field label="Contract from" errors={errorsOf("contractStart")}>
             <input name="contractStart" type="date" defaultValue={dayOf(org.contractStart)} />
           </Field>
-          <Field label="Contract until" faults={faultsOf("contractEnd")}>
+          <Field label="Contract until" errors={errorsOf("contractEnd")}>
             <input name="contractEnd" type="date" defaultValue={dayOf(org.contractEnd)} />
           </Field>
         </>

@@ -13,7 +13,7 @@ import { Status } from "../../parts/status.tsx";
 import { Time } from "../../parts/time.tsx";
 import { slugOf } from "../../rules/slug.ts";
 
-/** The organizations that the person may see. */
+/** The organizations that the user may see. */
 export function Organizations() {
   const me = useMe();
   const [isMaking, make] = useState(false);
@@ -27,7 +27,7 @@ export function Organizations() {
     <>
       <ListPage
         title="Organizations"
-        section="places"
+        section="tenants"
         path="/api/v1/orgs/organizations"
         filters={["partnerId", "search"]}
         text={{ name: "search", label: "Name" }}
@@ -89,16 +89,16 @@ function NewOrganization({ onClose }: { onClose(): void }) {
         await forget("/api/v1/orgs");
       }}
     >
-      {(faultsOf) => (
+      {(errorsOf) => (
         <>
           {isSystem ? (
-            <Field label="Partner" faults={faultsOf("partnerId")}>
+            <Field label="Partner" errors={errorsOf("partnerId")}>
               <select name="partnerId" required>
                 <NamedOptions of={partners.data?.data ?? []} />
               </select>
             </Field>
           ) : null}
-          <Field label="Name" faults={faultsOf("name") ?? faultsOf("slug")}>
+          <Field label="Name" errors={errorsOf("name") ?? errorsOf("slug")}>
             <input name="name" required maxLength={100} />
           </Field>
         </>

@@ -18,7 +18,7 @@ const statuses = ["online", "offline", "updating", "quarantined"] as const;
 export function Overview() {
   const me = useMe();
   const [{ orgId }] = useFilters();
-  const place = me.orgId ?? orgId;
+  const chosenOrgId = me.orgId ?? orgId;
   const may = (operation: string) => whyNot(me, operation) === null;
   return (
     <>
@@ -29,9 +29,9 @@ export function Overview() {
           <FirstDevice orgId={orgId} />
         </Section>
       ) : null}
-      {may("GET /api/v1/webhooks") ? <FailingWebhooks orgId={place} /> : null}
+      {may("GET /api/v1/webhooks") ? <FailingWebhooks orgId={chosenOrgId} /> : null}
       {may("GET /api/v1/api-keys") ? <EndingKeys orgId={orgId} /> : null}
-      {place && may("GET /api/v1/audit-logs/verify") ? (
+      {chosenOrgId && may("GET /api/v1/audit-logs/verify") ? (
         <Section
           title="Seal of the audit trail"
           action={
@@ -40,7 +40,7 @@ export function Overview() {
             </Link>
           }
         >
-          <LastVerified orgId={place} />
+          <LastVerified orgId={chosenOrgId} />
         </Section>
       ) : null}
       {may("GET /api/v1/audit-logs/logs") ? <NewestAudit orgId={orgId} /> : null}
@@ -87,7 +87,7 @@ function FirstDevice({ orgId }: { orgId: string | undefined }) {
   );
 }
 
-/** Of one organization, or of all that the person reaches. */
+/** Of one organization, or of all that are visible to the user. */
 function FailingWebhooks({ orgId }: { orgId: string | undefined }) {
   const list = useList(
     orgId ? "/api/v1/webhooks" : "/api/v1/webhooks/all",
@@ -118,7 +118,7 @@ function FailingWebhooks({ orgId }: { orgId: string | undefined }) {
 /** Two weeks: time to rotate a key before its programs stop. */
 const endingWithinMs = 14 * 86_400_000;
 
-/** Active keys that end soon, of one organization or of all that the person reaches. */
+/** Active keys that end soon, of one organization or of all that are visible to the user. */
 function EndingKeys({ orgId }: { orgId: string | undefined }) {
   // One moment for as long as the page is open: another one each time would be another list each time.
   const [expiresBefore] = useState(() => new Date(Date.now() + endingWithinMs).toISOString());

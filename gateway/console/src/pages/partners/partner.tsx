@@ -12,7 +12,7 @@ import { PageTitle } from "../../parts/page-title.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
 import { Time } from "../../parts/time.tsx";
 import { capOf } from "../../rules/form-values.ts";
-import { partnerPlans, partnerStatuses, partnerTypes } from "./partner-words.ts";
+import { partnerPlans, partnerStatuses, partnerTypes } from "./partner-values.ts";
 
 /** One partner, as the platform's administrators see it. */
 export function PartnerPage() {
@@ -92,40 +92,40 @@ export function PartnerPage() {
             await forget("/api/v1/orgs");
           }}
         >
-          {(faultsOf) => (
+          {(errorsOf) => (
             <>
-              <Field label="Name" faults={faultsOf("name")}>
+              <Field label="Name" errors={errorsOf("name")}>
                 <input name="name" required maxLength={255} defaultValue={data.name} autoComplete="off" />
               </Field>
-              <Field label="Slug" hint="In addresses; unique among partners." faults={faultsOf("slug")}>
+              <Field label="Slug" hint="In addresses; unique among partners." errors={errorsOf("slug")}>
                 <input name="slug" required maxLength={100} defaultValue={data.slug} spellCheck={false} />
               </Field>
               <Field
                 label="Status"
                 hint="Suspended: people and keys of all its organizations are refused. Churned: devices are refused, too."
-                faults={faultsOf("status")}
+                errors={errorsOf("status")}
               >
                 <select name="status" defaultValue={data.status}>
                   <Options of={partnerStatuses} />
                 </select>
               </Field>
-              <Field label="Type" faults={faultsOf("type")}>
+              <Field label="Type" errors={errorsOf("type")}>
                 <select name="type" defaultValue={data.type}>
                   <Options of={partnerTypes} />
                 </select>
               </Field>
-              <Field label="Plan" faults={faultsOf("plan")}>
+              <Field label="Plan" errors={errorsOf("plan")}>
                 <select name="plan" defaultValue={data.plan}>
                   <Options of={partnerPlans} />
                 </select>
               </Field>
-              <Field label="Organizations at most" hint="Empty: unlimited." faults={faultsOf("maxOrganizations")}>
+              <Field label="Organizations at most" hint="Empty: unlimited." errors={errorsOf("maxOrganizations")}>
                 <input name="maxOrganizations" type="number" min={0} defaultValue={data.maxOrganizations ?? ""} />
               </Field>
-              <Field label="Devices at most" hint="Empty: unlimited." faults={faultsOf("maxDevices")}>
+              <Field label="Devices at most" hint="Empty: unlimited." errors={errorsOf("maxDevices")}>
                 <input name="maxDevices" type="number" min={0} defaultValue={data.maxDevices ?? ""} />
               </Field>
-              <Field label="Billing e-mail" faults={faultsOf("billingEmail")}>
+              <Field label="Billing e-mail" errors={errorsOf("billingEmail")}>
                 <input name="billingEmail" type="email" maxLength={255} defaultValue={data.billingEmail ?? ""} />
               </Field>
             </>

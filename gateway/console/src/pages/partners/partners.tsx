@@ -11,7 +11,7 @@ import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Time } from "../../parts/time.tsx";
 import { slugOf } from "../../rules/slug.ts";
-import { partnerPlans, partnerTypes } from "./partner-words.ts";
+import { partnerPlans, partnerTypes } from "./partner-values.ts";
 
 /** Partners: the service providers and companies whose organizations are here. */
 export function Partners() {
@@ -26,7 +26,7 @@ export function Partners() {
     <>
       <ListPage
         title="Partners"
-        section="places"
+        section="tenants"
         path="/api/v1/orgs/partners"
         filters={["search"]}
         text={{ name: "search", label: "Name" }}
@@ -78,17 +78,17 @@ export function Partners() {
             await forget("/api/v1/orgs");
           }}
         >
-          {(faultsOf) => (
+          {(errorsOf) => (
             <>
-              <Field label="Name" faults={faultsOf("name") ?? faultsOf("slug")}>
+              <Field label="Name" errors={errorsOf("name") ?? errorsOf("slug")}>
                 <input name="name" required maxLength={100} autoComplete="off" />
               </Field>
-              <Field label="Type" faults={faultsOf("type")}>
+              <Field label="Type" errors={errorsOf("type")}>
                 <select name="type">
                   <Options of={partnerTypes} />
                 </select>
               </Field>
-              <Field label="Plan" faults={faultsOf("plan")}>
+              <Field label="Plan" errors={errorsOf("plan")}>
                 <select name="plan">
                   <Options of={partnerPlans} />
                 </select>

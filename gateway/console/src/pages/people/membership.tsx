@@ -8,7 +8,7 @@ import { useOrganizationNames } from "../../api/use-organization-names.ts";
 import { Facts, Section } from "../../parts/facts.tsx";
 import forms from "../../parts/field.module.css";
 import { Field } from "../../parts/field.tsx";
-import { type FaultsOf, FormDialog } from "../../parts/form-dialog.tsx";
+import { type ErrorsOf, FormDialog } from "../../parts/form-dialog.tsx";
 import { NamedOptions } from "../../parts/options.tsx";
 
 type Person = ItemOf<"/api/v1/users">;
@@ -20,9 +20,13 @@ type MembershipProps = {
   onDone(sentence: string): Promise<void>;
 };
 
-const reaches = { all: "all organizations of the partner", selected: "some organizations", none: "no organization" };
+const orgAccesses = {
+  all: "all organizations of the partner",
+  selected: "some organizations",
+  none: "no organization",
+};
 
-/** What a person reaches: place, role, organizations and sites; and the form that changes it. */
+/** Scope, organizations and sites of a user; and the form that changes it. */
 export function Membership({ of: person, isChanging, onClose, onDone }: MembershipProps) {
   const me = useMe();
   const organizations = useOrganizationNames(person.scope !== "organization" || person.orgId !== me.orgId);
@@ -41,7 +45,7 @@ export function Membership({ of: person, isChanging, onClose, onDone }: Membersh
         <Facts
           of={[
             [
-              "Place",
+              "Member of",
               person.scope === "organization"
                 ? (organizations.get(person.orgId ?? "") ?? "one organization")
                 : person.scope === "partner"
@@ -50,7 +54,7 @@ export function Membership({ of: person, isChanging, onClose, onDone }: Membersh
             ],
             ...(person.orgAccess
               ? [
-                  ["Reaches", reaches[person.orgAccess]] as const,
+                  ["Organization access", orgAccesses[person.orgAccess]] as const,
                   ["Organizations", named(person.orgIds, organizations) || null] as const,
                 ]
               : []),
@@ -93,13 +97,13 @@ function Change({ person, organizations, sites, onClose, onDone }: ChangeProps) 
         await onDone("Saved; in force at once, everywhere.");
       }}
     >
-      {(faultsOf) => (
+      {(errorsOf) => (
         <>
-          <Field label="Name" faults={faultsOf("name")}>
+          <Field label="Name" errors={errorsOf("name")}>
             <input name="name" required maxLength={255} defaultValue={person.name} autoComplete="off" />
           </Field>
           {roles ? (
-            <Field label="Role" faults={faultsOf("roleId")}>
+            <Field label="Role" errors={errorsOf("roleId")}>
               <select name="roleId" required defaultValue={person.roleId}>
                 <NamedOptions of={roles} />
               </select>
@@ -107,9 +111,9 @@ function Change({ person, organizations, sites, onClose, onDone }: ChangeProps) 
           ) : null}
           {scope === "partner" ? (
             <>
-              <Field label="Reaches" faults={faultsOf("orgAccess")}>
+              <Field label="Organization access" errors={errorsOf("orgAccess")}>
                 <select value={access} onChange={(event) => setAccess(event.target.value as typeof access)}>
-                  {Object.entries(reaches).map(([value, words]) => (
+                  {Object.entries(orgAccesses).map(([value, words]) => (
                     <option key={value} value={value}>
                       {words}
                     </option>
@@ -122,7 +126,7 @@ function Change({ person, organizations, sites, onClose, onDone }: ChangeProps) 
                   name="orgIds"
                   of={organizations}
                   chosen={person.orgIds}
-                  faultsOf={faultsOf}
+                  errorsOf={errorsOf}
                 />
               ) : null}
             </>
@@ -134,7 +138,7 @@ function Change({ person, organizations, sites, onClose, onDone }: ChangeProps) 
                 to some sites
               </label>
               {isLimited ? (
-                <Boxes legend="Sites" name="siteIds" of={sites} chosen={person.siteIds ?? []} faultsOf={faultsOf} />
+                <Boxes legend="Sites" name="siteIds" of={sites} chosen={person.siteIds ?? []} errorsOf={errorsOf} />
               ) : null}
             </>
           ) : null}
@@ -144,9 +148,9 @@ function Change({ person, organizations, sites, onClose, onDone }: ChangeProps) 
   );
 }
 
-type BoxesProps = { legend: string; name: string; of: Names; chosen: readonly string[]; faultsOf: FaultsOf };
+type BoxesProps = { legend: string; name: string; of: Names; chosen: readonly string[]; errorsOf: ErrorsOf };
 
-const Boxes = ({ legend, name, of, chosen, faultsOf }: BoxesProps) => (
+const Boxes = ({ legend, name, of, chosen, errorsOf }: BoxesProps) => (
   <>
     <fieldset className={forms.choices}>
       <legend>{legend}</legend>
@@ -156,6 +160,6 @@ const Boxes = ({ legend, name, of, chosen, faultsOf }: BoxesProps) => (
         </label>
       ))}
     </fieldset>
-    {faultsOf(name) ? <p role="alert">{faultsOf(name)?.join(" ")}</p> : null}
+    {errorsOf(name) ? <p role="alert">{errorsOf(name)?.join(" ")}</p> : null}
   </>
 );

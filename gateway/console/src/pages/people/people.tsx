@@ -23,7 +23,7 @@ import { type Invited, InviteLink } from "./invite-link.tsx";
 
 type Person = { id: string; name: string; email: string; status: "invited" | "active" | "disabled" };
 
-/** People of the places that the person may see. */
+/** Accounts that are visible to the user. */
 export function People() {
   const [{ orgId }] = useFilters();
   const why = useWhyNot("POST /api/v1/users");
@@ -125,9 +125,9 @@ function Invite({ onClose }: { onClose(): void }) {
   const me = useMe();
   const write = useWrite();
   const forget = useForget();
-  const place = me.orgId ?? orgId;
-  const scope = place ? "organization" : me.scope;
-  const roles = useAssignableRoles(scope, place);
+  const chosenOrgId = me.orgId ?? orgId;
+  const scope = chosenOrgId ? "organization" : me.scope;
+  const roles = useAssignableRoles(scope, chosenOrgId);
   const [invited, setInvited] = useState<Invited | null>(null);
 
   async function send(event: FormEvent<HTMLFormElement>) {
@@ -137,7 +137,7 @@ function Invite({ onClose }: { onClose(): void }) {
       email: String(form.get("email")),
       name: String(form.get("name")),
       roleId: String(form.get("roleId")),
-      ...(place ? { orgId: place } : {}),
+      ...(chosenOrgId ? { orgId: chosenOrgId } : {}),
       ...(scope === "partner" ? { orgAccess: "all" as const } : {}),
     };
     const made = await write.run(() => dataOf(api.POST("/api/v1/users", { body })));
@@ -160,13 +160,13 @@ function Invite({ onClose }: { onClose(): void }) {
               : "As a platform administrator."}
         </p>
         {write.failure && !write.isAtFields ? <FailureState failure={write.failure} /> : null}
-        <Field label="E-mail" faults={write.faultsOf("email")}>
+        <Field label="E-mail" errors={write.errorsOf("email")}>
           <input name="email" type="email" required maxLength={255} />
         </Field>
-        <Field label="Name" faults={write.faultsOf("name")}>
+        <Field label="Name" errors={write.errorsOf("name")}>
           <input name="name" required maxLength={255} />
         </Field>
-        <Field label="Role" faults={write.faultsOf("roleId")}>
+        <Field label="Role" errors={write.errorsOf("roleId")}>
           <select name="roleId" required>
             <NamedOptions of={roles ?? []} />
           </select>

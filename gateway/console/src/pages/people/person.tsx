@@ -16,7 +16,7 @@ import { Membership } from "./membership.tsx";
 
 type Asking = "sessions" | "factors" | "change" | "disable" | "enable" | "invite" | "remove" | null;
 
-/** One person: who they are here, what they reach, and what can be done. */
+/** One user: account, access scope and operations. */
 export function PersonPage() {
   const { id } = useParams({ strict: false }) as { id: string };
   const me = useMe();

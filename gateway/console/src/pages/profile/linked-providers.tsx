@@ -7,7 +7,7 @@ import { PlainTable } from "../../parts/plain-table.tsx";
 import { FailureState } from "../../parts/states.tsx";
 import { useWrite } from "../../parts/use-write.ts";
 
-/** Identity providers of one's own place: which are linked with the account, and how to change that. */
+/** Identity providers of the user's organization or partner: links with the account, and how to change them. */
 export function LinkedProviders() {
   const options = useGet("/api/v1/sso/link/options");
   const write = useWrite();
@@ -23,8 +23,8 @@ export function LinkedProviders() {
   if (!options.data || options.data.data.length === 0) return null;
   const link = async (providerId: string) => {
     const params = { path: { providerId } };
-    const begun = await write.run(() => dataOf(api.POST("/api/v1/sso/link/start/{providerId}", { params })));
-    if (begun) location.assign(begun.authUrl);
+    const started = await write.run(() => dataOf(api.POST("/api/v1/sso/link/start/{providerId}", { params })));
+    if (started) location.assign(started.authUrl);
   };
   return (
     <Section title="Identity providers">

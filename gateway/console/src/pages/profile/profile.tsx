@@ -121,8 +121,8 @@ function Account() {
           onSent={() => void forget("/api/v1/auth/me", "/api/v1/users")}
           onClose={() => rename(false)}
         >
-          {(faultsOf) => (
-            <Field label="Name" hint="As colleagues and the audit trail see you." faults={faultsOf("name")}>
+          {(errorsOf) => (
+            <Field label="Name" hint="As colleagues and the audit trail see you." errors={errorsOf("name")}>
               <input name="name" defaultValue={me.name} autoComplete="name" required maxLength={255} />
             </Field>
           )}
@@ -226,13 +226,13 @@ function Factors() {
           onSent={() => void changed()}
           onClose={() => setOpen(null)}
         >
-          {(faultsOf) => (
+          {(errorsOf) => (
             <>
               <p>Its codes no longer open your account. With the last factor the recovery codes are removed, too.</p>
-              <Field label="Your password" faults={faultsOf("password")}>
+              <Field label="Your password" errors={errorsOf("password")}>
                 <input name="password" type="password" autoComplete="current-password" required />
               </Field>
-              <Field label="A code of the app, or a recovery code" faults={faultsOf("code")}>
+              <Field label="A code of the app, or a recovery code" errors={errorsOf("code")}>
                 <input name="code" autoComplete="one-time-code" required spellCheck={false} />
               </Field>
             </>
@@ -350,10 +350,10 @@ function ChangePassword() {
       <form className={forms.form} onSubmit={send}>
         <Said>{said}</Said>
         {write.failure && !write.isAtFields ? <FailureState failure={write.failure} /> : null}
-        <Field label="Current password" faults={write.faultsOf("currentPassword")}>
+        <Field label="Current password" errors={write.errorsOf("currentPassword")}>
           <input name="current" type="password" autoComplete="current-password" required maxLength={1024} />
         </Field>
-        <Field label="New password" hint="12 characters or more." faults={write.faultsOf("newPassword")}>
+        <Field label="New password" hint="12 characters or more." errors={write.errorsOf("newPassword")}>
           <input name="new" type="password" autoComplete="new-password" required minLength={12} maxLength={1024} />
         </Field>
         <div>

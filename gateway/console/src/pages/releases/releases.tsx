@@ -31,7 +31,7 @@ export function Releases() {
           title: "State",
           width: "9rem",
           cell: ({ promoted, yankedAt }) =>
-            yankedAt ? "yanked" : promoted ? "promoted" : <span className="soft">known</span>,
+            yankedAt ? "yanked" : promoted ? "promoted" : <span className="soft">registered</span>,
         },
         { id: "guard", title: "Guard", width: "8rem", cell: ({ rollout }) => <Status of={rollout.state} /> },
         {
@@ -52,7 +52,7 @@ export function Releases() {
         { id: "made", title: "Since", width: "9rem", cell: ({ createdAt }) => <Time at={createdAt} /> },
       ]}
       empty={
-        <EmptyState title="No release is known yet.">
+        <EmptyState title="There is no release yet.">
           <p>Releases come from the configured source, or are registered through the API.</p>
         </EmptyState>
       }
@@ -93,13 +93,13 @@ export function Rollouts() {
         { id: "kind", title: "Kind", width: "7rem", isMinor: true, cell: ({ kind }) => kind },
         { id: "state", title: "State", width: "8rem", cell: ({ state }) => <Status of={state} /> },
         { id: "share", title: "Share", width: "6rem", isMinor: true, cell: ({ percent }) => `${percent} %` },
-        { id: "under", title: "Under way", width: "7rem", cell: ({ inFlight }) => inFlight.toLocaleString() },
+        { id: "inFlight", title: "In flight", width: "7rem", cell: ({ inFlight }) => inFlight.toLocaleString() },
         { id: "done", title: "Updated", width: "7rem", cell: ({ succeeded }) => succeeded.toLocaleString() },
         { id: "failed", title: "Failed", width: "6rem", cell: ({ failed }) => failed.toLocaleString() },
       ]}
       empty={
         <EmptyState title="No rollout yet.">
-          <p>One begins when a release is promoted, or is started through the API for a part of the devices.</p>
+          <p>One starts when a release is promoted, or is started through the API for a part of the devices.</p>
         </EmptyState>
       }
     />

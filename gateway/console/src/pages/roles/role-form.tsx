@@ -10,12 +10,12 @@ import { checkedOf } from "../../rules/checked.ts";
 
 type Role = ItemOf<"/api/v1/roles">;
 
-/** Makes a role of the chosen place, or changes one. Users can only grant permissions that they hold. */
+/** Makes a role of the chosen organization, or changes one. Users can only grant permissions that they hold. */
 export function RoleForm({ role, orgId, onClose }: { role?: Role; orgId?: string | undefined; onClose(): void }) {
   const me = useMe();
   const all = useGet("/api/v1/permissions");
   const forget = useForget();
-  const place = me.orgId ?? orgId;
+  const chosenOrgId = me.orgId ?? orgId;
   return (
     <FormDialog
       title={role ? `Change ${role.name}` : "New role"}
@@ -27,30 +27,30 @@ export function RoleForm({ role, orgId, onClose }: { role?: Role; orgId?: string
         const permissions = checkedOf<Permission>(form, "permissions");
         const body = { name: String(form.get("name")), description: String(form.get("description")), permissions };
         const scope = form.get("scope");
-        const at = { ...(place ? { orgId: place } : {}), ...(scope ? { scope: scope as "partner" } : {}) };
+        const at = { ...(chosenOrgId ? { orgId: chosenOrgId } : {}), ...(scope ? { scope: scope as "partner" } : {}) };
         await (role
           ? dataOf(api.PATCH("/api/v1/roles/{id}", { params: { path: { id: role.id } }, body }))
           : dataOf(api.POST("/api/v1/roles", { body: { ...body, ...at } })));
         await forget("/api/v1/roles", "/api/v1/users");
       }}
     >
-      {(faultsOf) => (
+      {(errorsOf) => (
         <>
           <p className="soft">
             {role
               ? "In force at once for everyone who has it."
-              : place
+              : chosenOrgId
                 ? "A role of the chosen organization."
-                : "A role of your own place."}
+                : "A role of your own partner or platform."}
           </p>
-          <Field label="Name" faults={faultsOf("name")}>
+          <Field label="Name" errors={errorsOf("name")}>
             <input name="name" required maxLength={255} defaultValue={role?.name} autoComplete="off" />
           </Field>
-          <Field label="Description" faults={faultsOf("description")}>
+          <Field label="Description" errors={errorsOf("description")}>
             <input name="description" maxLength={1000} defaultValue={role?.description} autoComplete="off" />
           </Field>
-          {!role && !place && me.scope === "partner" ? (
-            <Field label="For people of" faults={faultsOf("scope")}>
+          {!role && !chosenOrgId && me.scope === "partner" ? (
+            <Field label="Scope" errors={errorsOf("scope")}>
               <select name="scope">
                 <option value="partner">the partner</option>
                 <option value="organization">its organizations</option>
@@ -83,7 +83,7 @@ export function RoleForm({ role, orgId, onClose }: { role?: Role; orgId?: string
           ) : (
             <Loading />
           )}
-          {faultsOf("permissions") ? <p role="alert">{faultsOf("permissions")?.join(" ")}</p> : null}
+          {errorsOf("permissions") ? <p role="alert">{errorsOf("permissions")?.join(" ")}</p> : null}
         </>
       )}
     </FormDialog>

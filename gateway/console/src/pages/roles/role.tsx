@@ -53,7 +53,7 @@ export function RolePage() {
         <Facts
           of={[
             ["Description", data.description || null],
-            ["For people of", data.scope],
+            ["Scope", data.scope],
             [
               "People who have it",
               <Link key="holders" to="/people" search={{ role: id } as never}>
@@ -86,7 +86,9 @@ export function RolePage() {
           leave={() => navigate({ to: "/roles", search: { orgId: data.orgId ?? undefined } as never })}
           onClose={close}
         >
-          <p>{count ? `${count.toLocaleString()} people have it: give them another role first.` : "No one has it."}</p>
+          <p>
+            {count ? `${count.toLocaleString()} people have it: assign another role to them first.` : "No one has it."}
+          </p>
         </DeleteRecord>
       ) : null}
     </>

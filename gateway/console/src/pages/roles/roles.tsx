@@ -8,7 +8,7 @@ import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
 import { RoleForm } from "./role-form.tsx";
 
-/** Roles that the person may see and assign: seeded ones first. */
+/** Roles that the user may see and assign: seeded ones first. */
 export function Roles() {
   const [{ orgId }] = useFilters();
   const [isMaking, make] = useState(false);
@@ -19,7 +19,7 @@ export function Roles() {
         section="people"
         path="/api/v1/roles"
         filters={["scope"]}
-        choices={[{ name: "scope", label: "For people of", options: asOptions(["organization", "partner", "system"]) }]}
+        choices={[{ name: "scope", label: "Scope", options: asOptions(["organization", "partner", "system"]) }]}
         actions={
           <Operation name="POST /api/v1/roles" isPrimary onClick={() => make(true)}>
             New role
@@ -36,7 +36,7 @@ export function Roles() {
             ),
           },
           { id: "says", title: "Description", isMinor: true, cell: ({ description }) => description },
-          { id: "scope", title: "For people of", width: "9rem", cell: ({ scope }) => scope },
+          { id: "scope", title: "Scope", width: "9rem", cell: ({ scope }) => scope },
           {
             id: "kind",
             title: "Whose",

@@ -66,14 +66,14 @@ function Form({ kept }: { kept: Look }) {
         <Said>{said}</Said>
         {write.failure && !write.isAtFields ? <FailureState failure={write.failure} /> : null}
         <fieldset className={forms.plain} disabled={why !== null}>
-          <Field label="Headline" faults={write.faultsOf("headline")}>
+          <Field label="Headline" errors={write.errorsOf("headline")}>
             <input
               maxLength={120}
               value={look.headline ?? ""}
               onChange={(event) => change({ headline: event.target.value || null })}
             />
           </Field>
-          <Field label="Colour of the buttons" faults={write.faultsOf("accent_color")}>
+          <Field label="Colour of the buttons" errors={write.errorsOf("accent_color")}>
             <input
               type="color"
               className={forms.color}
@@ -81,7 +81,7 @@ function Form({ kept }: { kept: Look }) {
               onChange={(event) => change({ accent_color: event.target.value })}
             />
           </Field>
-          <Field label="Logo" hint="PNG, JPEG or WebP, at most 256 KiB." faults={write.faultsOf("logo_url")}>
+          <Field label="Logo" hint="PNG, JPEG or WebP, at most 256 KiB." errors={write.errorsOf("logo_url")}>
             <input type="file" accept="image/png,image/jpeg,image/webp" onChange={choose} />
           </Field>
         </fieldset>

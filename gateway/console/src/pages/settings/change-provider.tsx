@@ -9,7 +9,7 @@ import { ProviderAddress } from "./provider-address.tsx";
 type Provider = ItemOf<"/api/v1/sso/providers">;
 type ChangeProviderProps = { of: Provider; onClose(): void; onDone(sentence: string): Promise<void> };
 
-/** Changes a provider. What was not touched is not sent: a change ends every sign-in that is under way. */
+/** Changes a provider. What was not touched is not sent: a change ends every sign-in that has started. */
 export function ChangeProvider({ of: provider, onClose, onDone }: ChangeProviderProps) {
   const isOidc = provider.type === "oidc";
   return (
@@ -39,14 +39,14 @@ export function ChangeProvider({ of: provider, onClose, onDone }: ChangeProvider
         await onDone("Saved. Sign-ins in progress must be started again.");
       }}
     >
-      {(faultsOf) => (
+      {(errorsOf) => (
         <>
-          <Field label="Name" faults={faultsOf("name")}>
+          <Field label="Name" errors={errorsOf("name")}>
             <input name="name" required maxLength={255} defaultValue={provider.name} autoComplete="off" />
           </Field>
-          <ProviderAddress type={provider.type} provider={provider} faultsOf={faultsOf} />
-          <DefaultRole orgId={provider.orgId ?? undefined} chosen={provider.defaultRoleId} faultsOf={faultsOf} />
-          <Field label="E-mail domains" hint="Comma-separated; empty: all." faults={faultsOf("allowedDomains")}>
+          <ProviderAddress type={provider.type} provider={provider} errorsOf={errorsOf} />
+          <DefaultRole orgId={provider.orgId ?? undefined} chosen={provider.defaultRoleId} errorsOf={errorsOf} />
+          <Field label="E-mail domains" hint="Comma-separated; empty: all." errors={errorsOf("allowedDomains")}>
             <input name="allowedDomains" maxLength={10000} defaultValue={provider.allowedDomains} />
           </Field>
           <label>

@@ -20,11 +20,11 @@ import { failureSentence } from "../../rules/failure-sentence.ts";
 type Domain = ItemOf<"/api/v1/sso/domains">;
 type Asking = { kind: "new" } | { kind: "verify" | "delete"; domain: Domain } | null;
 
-/** Domains of e-mail addresses that places have claimed, proven by a TXT record. */
+/** Domains of e-mail addresses that organizations and partners have claimed, proven by a TXT record. */
 export function Domains() {
   const [{ orgId }] = useFilters();
   const me = useMe();
-  const place = me.orgId ?? orgId;
+  const chosenOrgId = me.orgId ?? orgId;
   const why = useWhyNot("POST /api/v1/sso/domains/{id}/verify");
   const forget = useForget();
   const [asking, ask] = useState<Asking>(null);
@@ -89,24 +89,24 @@ export function Domains() {
         }
       />
       {asking?.kind === "new" ? (
-        place || me.scope === "partner" ? (
+        chosenOrgId || me.scope === "partner" ? (
           <FormDialog
             title="Claim a domain"
             verb="Claim"
             running="Claiming …"
             onClose={close}
             send={async (form) => {
-              const at = place ? { orgId: place } : { ownerScope: "partner" as const };
+              const at = chosenOrgId ? { orgId: chosenOrgId } : { ownerScope: "partner" as const };
               const body = { domain: String(form.get("domain")).trim(), ...at };
               await dataOf(api.POST("/api/v1/sso/domains", { body }));
               await forget("/api/v1/sso/domains");
             }}
           >
-            {(faultsOf) => (
+            {(errorsOf) => (
               <Field
                 label="Domain"
                 hint="It takes effect once its TXT record was found: “Verify” shows the record."
-                faults={faultsOf("domain")}
+                errors={errorsOf("domain")}
               >
                 <input name="domain" required maxLength={255} placeholder="acme.example" spellCheck={false} />
               </Field>

@@ -42,16 +42,16 @@ export function NewProvider({ orgId, onClose }: { orgId: string | undefined; onC
         await forget("/api/v1/sso/providers");
       }}
     >
-      {(faultsOf) => (
+      {(errorsOf) => (
         <>
           <p className="soft">
             {orgId ? "For the people of the chosen organization." : "For the people of your partner."} It begins
             inactive: nobody signs in through it before you say so.
           </p>
-          <Field label="Name" hint="People read it on the sign-in button." faults={faultsOf("name")}>
+          <Field label="Name" hint="People read it on the sign-in button." errors={errorsOf("name")}>
             <input name="name" required maxLength={255} autoComplete="off" />
           </Field>
-          <Field label="Protocol" faults={faultsOf("type")}>
+          <Field label="Protocol" errors={errorsOf("type")}>
             <select
               value={type}
               onChange={(event) => {
@@ -63,15 +63,15 @@ export function NewProvider({ orgId, onClose }: { orgId: string | undefined; onC
               <option value="saml">SAML 2.0</option>
             </select>
           </Field>
-          <Field label="Preset" hint="Fills in scopes and the names of attributes." faults={faultsOf("preset")}>
+          <Field label="Preset" hint="Fills in scopes and the names of attributes." errors={errorsOf("preset")}>
             <select value={presetId} onChange={(event) => setPreset(event.target.value)}>
               <option value="">none</option>
               <NamedOptions of={offered} />
             </select>
           </Field>
-          <ProviderAddress type={type} template={preset?.issuerTemplate ?? null} faultsOf={faultsOf} />
-          <DefaultRole orgId={orgId} faultsOf={faultsOf} />
-          <Field label="E-mail domains" hint="Comma-separated; empty: all." faults={faultsOf("allowedDomains")}>
+          <ProviderAddress type={type} template={preset?.issuerTemplate ?? null} errorsOf={errorsOf} />
+          <DefaultRole orgId={orgId} errorsOf={errorsOf} />
+          <Field label="E-mail domains" hint="Comma-separated; empty: all." errors={errorsOf("allowedDomains")}>
             <input name="allowedDomains" maxLength={10000} placeholder="acme.example" />
           </Field>
         </>

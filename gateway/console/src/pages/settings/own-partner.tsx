@@ -65,16 +65,16 @@ function Record() {
           <Said>{said}</Said>
           {write.failure && !write.isAtFields ? <FailureState failure={write.failure} /> : null}
           <fieldset className={forms.plain} disabled={why !== null}>
-            <Field label="Name" faults={write.faultsOf("name")}>
+            <Field label="Name" errors={write.errorsOf("name")}>
               <input name="name" required maxLength={255} defaultValue={data.name} />
             </Field>
-            <Field label="Billing e-mail" faults={write.faultsOf("billingEmail")}>
+            <Field label="Billing e-mail" errors={write.errorsOf("billingEmail")}>
               <input name="billingEmail" type="email" maxLength={255} defaultValue={data.billingEmail ?? ""} />
             </Field>
             <Field
               label="Time zone"
               hint="People of the partner may have times shown in it."
-              faults={write.faultsOf("settings.timezone")}
+              errors={write.errorsOf("settings.timezone")}
             >
               <input name="timezone" list="zones" maxLength={50} defaultValue={String(data.settings.timezone ?? "")} />
             </Field>
@@ -83,7 +83,7 @@ function Record() {
                 <option key={name} value={name} />
               ))}
             </datalist>
-            <Field label="Contact" hint="Whom your customers may ask." faults={write.faultsOf("settings")}>
+            <Field label="Contact" hint="Whom your customers may ask." errors={write.errorsOf("settings")}>
               <input name="contactName" maxLength={255} defaultValue={contact.name ?? ""} />
             </Field>
             <Field label="Telephone of the contact">

@@ -1,6 +1,6 @@
 import type { ItemOf } from "@muster/client";
 import { Field } from "../../parts/field.tsx";
-import type { FaultsOf } from "../../parts/form-dialog.tsx";
+import type { ErrorsOf } from "../../parts/form-dialog.tsx";
 
 type Provider = ItemOf<"/api/v1/sso/providers">;
 
@@ -9,34 +9,34 @@ type ProviderAddressProps = {
   /** Of the preset's issuer, with placeholders. */
   template?: string | null;
   provider?: Provider;
-  faultsOf: FaultsOf;
+  errorsOf: ErrorsOf;
 };
 
 /** The provider's address, and our identifiers at the provider. */
-export const ProviderAddress = ({ type, template = null, provider, faultsOf }: ProviderAddressProps) =>
+export const ProviderAddress = ({ type, template = null, provider, errorsOf }: ProviderAddressProps) =>
   type === "oidc" ? (
     <>
       <Field
         label="Issuer"
         hint={template ? `Such as ${template}` : "Its address; what is behind it is read now."}
-        faults={faultsOf("issuer")}
+        errors={errorsOf("issuer")}
       >
         <input name="issuer" type="url" maxLength={500} spellCheck={false} defaultValue={provider?.issuer ?? ""} />
       </Field>
-      <Field label="Client id" faults={faultsOf("clientId")}>
+      <Field label="Client id" errors={errorsOf("clientId")}>
         <input name="clientId" maxLength={500} autoComplete="off" defaultValue={provider?.clientId ?? ""} />
       </Field>
       <Field
         label="Client secret"
         hint={provider?.hasClientSecret ? "Empty: the stored one stays." : "Kept sealed, never shown again."}
-        faults={faultsOf("clientSecret")}
+        errors={errorsOf("clientSecret")}
       >
         <input name="clientSecret" type="password" maxLength={1000} autoComplete="off" />
       </Field>
     </>
   ) : (
     <>
-      <Field label="Metadata address" hint="Read now, and daily from then on." faults={faultsOf("samlMetadataUrl")}>
+      <Field label="Metadata address" hint="Read now, and daily from then on." errors={errorsOf("samlMetadataUrl")}>
         <input
           name="samlMetadataUrl"
           type="url"
@@ -45,7 +45,7 @@ export const ProviderAddress = ({ type, template = null, provider, faultsOf }: P
           defaultValue={provider?.samlMetadataUrl ?? ""}
         />
       </Field>
-      <Field label="Or the metadata itself" hint="XML, as the provider gave it." faults={faultsOf("samlMetadataXml")}>
+      <Field label="Or the metadata itself" hint="XML, as the provider gave it." errors={errorsOf("samlMetadataXml")}>
         <textarea name="samlMetadataXml" rows={4} maxLength={1048576} spellCheck={false} />
       </Field>
     </>

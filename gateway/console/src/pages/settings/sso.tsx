@@ -10,11 +10,11 @@ import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
 import { NewProvider } from "./new-provider.tsx";
 
-/** Identity providers through which people of the chosen places sign in. */
+/** Identity providers through which people of the chosen organization or partner sign in. */
 export function SingleSignOn() {
   const [{ orgId }] = useFilters();
   const me = useMe();
-  const place = me.orgId ?? orgId;
+  const chosenOrgId = me.orgId ?? orgId;
   const [isMaking, make] = useState(false);
   const close = () => make(false);
   const create = (
@@ -74,8 +74,8 @@ export function SingleSignOn() {
         }
       />
       {isMaking ? (
-        place || me.scope === "partner" ? (
-          <NewProvider orgId={place} onClose={close} />
+        chosenOrgId || me.scope === "partner" ? (
+          <NewProvider orgId={chosenOrgId} onClose={close} />
         ) : (
           <ChooseFirst title="New provider" what="A provider" onClose={close} />
         )

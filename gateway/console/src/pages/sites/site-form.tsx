@@ -29,15 +29,15 @@ export function SiteForm({ orgId, site, onClose }: SiteFormProps) {
         await forget("/api/v1/orgs/sites");
       }}
     >
-      {(faultsOf) => (
+      {(errorsOf) => (
         <>
-          <Field label="Name" faults={faultsOf("name")}>
+          <Field label="Name" errors={errorsOf("name")}>
             <input name="name" required maxLength={255} defaultValue={site?.name} autoComplete="off" />
           </Field>
           <Field
             label="Time zone"
             hint="Update windows and reports of the site follow it."
-            faults={faultsOf("timezone")}
+            errors={errorsOf("timezone")}
           >
             <input name="timezone" required list="zones" maxLength={50} defaultValue={site?.timezone ?? timeZone} />
           </Field>

@@ -87,8 +87,8 @@ export function SitePage() {
             await forget("/api/v1/orgs/sites");
           }}
         >
-          {(faultsOf) => (
-            <Field label="Labels" hint="One per line: name=value. At most 32." faults={faultsOf("labels")}>
+          {(errorsOf) => (
+            <Field label="Labels" hint="One per line: name=value. At most 32." errors={errorsOf("labels")}>
               <textarea name="labels" rows={8} spellCheck={false} defaultValue={labelsText(data.labels)} />
             </Field>
           )}

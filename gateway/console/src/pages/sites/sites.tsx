@@ -11,11 +11,11 @@ import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
 import { SiteForm } from "./site-form.tsx";
 
-/** The sites of the organizations that the person may see. */
+/** The sites of the organizations that the user may see. */
 export function Sites() {
   const [{ orgId }] = useFilters();
   const me = useMe();
-  const place = me.orgId ?? orgId;
+  const chosenOrgId = me.orgId ?? orgId;
   const [isMaking, make] = useState(false);
   const close = () => make(false);
   const create = (
@@ -27,7 +27,7 @@ export function Sites() {
     <>
       <ListPage
         title="Sites"
-        section="places"
+        section="tenants"
         path="/api/v1/orgs/sites"
         filters={["orgId", "search"]}
         text={{ name: "search", label: "Name" }}
@@ -42,7 +42,7 @@ export function Sites() {
               </Link>
             ),
           },
-          ...(place === undefined ? [organizationColumn] : []),
+          ...(chosenOrgId === undefined ? [organizationColumn] : []),
           { id: "zone", title: "Time zone", width: "13rem", cell: ({ timezone }) => timezone },
           { id: "labels", title: "Labels", isMinor: true, cell: ({ labels }) => <Labels of={labels} /> },
           {
@@ -61,8 +61,8 @@ export function Sites() {
         }
       />
       {isMaking ? (
-        place ? (
-          <SiteForm orgId={place} onClose={close} />
+        chosenOrgId ? (
+          <SiteForm orgId={chosenOrgId} onClose={close} />
         ) : (
           <ChooseFirst title="New site" what="A site" onClose={close} />
         )

@@ -34,22 +34,22 @@ export function ChangeWebhook({ of: webhook, onClose, onDone }: ChangeWebhookPro
         await onDone("Saved; it takes effect with the next attempt.");
       }}
     >
-      {(faultsOf) => (
+      {(errorsOf) => (
         <>
-          <Field label="Name" faults={faultsOf("name")}>
+          <Field label="Name" errors={errorsOf("name")}>
             <input name="name" required maxLength={255} defaultValue={webhook.name} />
           </Field>
-          <Field label="Address" hint="HTTPS, to a public host." faults={faultsOf("url")}>
+          <Field label="Address" hint="HTTPS, to a public host." errors={errorsOf("url")}>
             <input name="url" type="url" required maxLength={4096} defaultValue={webhook.url} />
           </Field>
           <Field
             label="Secret"
             hint="Empty: it stays. Required again for an address on another host. Rotating generates a strong one."
-            faults={faultsOf("secret")}
+            errors={errorsOf("secret")}
           >
             <input name="secret" type="password" maxLength={512} autoComplete="off" />
           </Field>
-          <EventBoxes chosen={webhook.events} faultsOf={faultsOf} />
+          <EventBoxes chosen={webhook.events} errorsOf={errorsOf} />
           <label>
             <input type="checkbox" name="ordered" defaultChecked={webhook.ordered} /> One at a time, in the order of the
             events; a failing one holds back later ones

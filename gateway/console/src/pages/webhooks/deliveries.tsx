@@ -14,8 +14,8 @@ const answers = ["2xx", "3xx", "4xx", "5xx", "none"] as const;
 /** What was sent through a webhook, newest first. */
 export function Deliveries({ id, subscribed }: { id: string; subscribed: readonly string[] }) {
   const types = useGet("/api/v1/webhooks/event-types");
-  const known = types.data?.data.map(({ type }) => type) ?? [];
-  const events = subscribed.includes("*") ? known : [...subscribed, "webhook.test"];
+  const eventTypes = types.data?.data.map(({ type }) => type) ?? [];
+  const events = subscribed.includes("*") ? eventTypes : [...subscribed, "webhook.test"];
   const [status, setStatus] = useState("");
   const [answer, setAnswer] = useState("");
   const [event, setEvent] = useState("");

@@ -1,10 +1,10 @@
 import { useState } from "react";
 import { useGet } from "../../api/queries.ts";
 import styles from "../../parts/field.module.css";
-import type { FaultsOf } from "../../parts/form-dialog.tsx";
+import type { ErrorsOf } from "../../parts/form-dialog.tsx";
 
 /** The events that a webhook receives: all, or the ticked ones. */
-export function EventBoxes({ chosen = ["*"], faultsOf }: { chosen?: readonly string[]; faultsOf: FaultsOf }) {
+export function EventBoxes({ chosen = ["*"], errorsOf }: { chosen?: readonly string[]; errorsOf: ErrorsOf }) {
   const types = useGet("/api/v1/webhooks/event-types");
   const [isAll, setAll] = useState(chosen.includes("*"));
   return (
@@ -30,7 +30,7 @@ export function EventBoxes({ chosen = ["*"], faultsOf }: { chosen?: readonly str
           ))}
         </fieldset>
       )}
-      {faultsOf("events") ? <p role="alert">{faultsOf("events")?.join(" ")}</p> : null}
+      {errorsOf("events") ? <p role="alert">{errorsOf("events")?.join(" ")}</p> : null}
     </>
   );
 }

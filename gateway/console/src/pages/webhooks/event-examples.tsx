@@ -8,8 +8,8 @@ export function EventExamples({ subscribed }: { subscribed: readonly string[] })
   const types = useGet("/api/v1/webhooks/event-types");
   const [chosen, choose] = useState("");
   const isAll = subscribed.includes("*");
-  const known = (types.data?.data ?? []).filter(({ type }) => isAll || subscribed.includes(type));
-  const shown = known.find(({ type }) => type === chosen) ?? known[0];
+  const eventTypes = (types.data?.data ?? []).filter(({ type }) => isAll || subscribed.includes(type));
+  const shown = eventTypes.find(({ type }) => type === chosen) ?? eventTypes[0];
   if (!shown) return null;
   return (
     <Section
@@ -19,7 +19,7 @@ export function EventExamples({ subscribed }: { subscribed: readonly string[] })
           <label>
             Example of{" "}
             <select value={shown.type} onChange={({ target }) => choose(target.value)}>
-              <Options of={known.map(({ type }) => type)} />
+              <Options of={eventTypes.map(({ type }) => type)} />
             </select>
           </label>
         </Controls>

@@ -52,15 +52,15 @@ export function NewWebhook({ orgId, onClose }: { orgId: string | undefined; onCl
         setSecret(fresh);
       }}
     >
-      {(faultsOf) => (
+      {(errorsOf) => (
         <>
-          <Field label="Name" faults={faultsOf("name")}>
+          <Field label="Name" errors={errorsOf("name")}>
             <input name="name" required maxLength={255} />
           </Field>
-          <Field label="Address" hint="HTTPS, to a public host." faults={faultsOf("url")}>
+          <Field label="Address" hint="HTTPS, to a public host." errors={errorsOf("url")}>
             <input name="url" type="url" required placeholder="https://example.com/hook" maxLength={4096} />
           </Field>
-          <EventBoxes faultsOf={faultsOf} />
+          <EventBoxes errorsOf={errorsOf} />
         </>
       )}
     </FormDialog>

@@ -79,16 +79,16 @@ export function Replays({ id, onDone }: { id: string; onDone(sentence: string): 
             await forget("/api/v1/webhooks");
           }}
         >
-          {(faultsOf) => (
+          {(errorsOf) => (
             <>
               <p className="soft">
                 Runs in the background, a few at a time, without delaying live deliveries. Each event is sent once, with
                 its own id.
               </p>
-              <Field label="Since" hint="In this browser's time." faults={faultsOf("since")}>
+              <Field label="Since" hint="In this browser's time." errors={errorsOf("since")}>
                 <input name="since" type="datetime-local" required />
               </Field>
-              <Field label="Deliveries" faults={faultsOf("deliveryStatus")}>
+              <Field label="Deliveries" errors={errorsOf("deliveryStatus")}>
                 <select name="deliveryStatus">
                   {Object.entries(which).map(([value, words]) => (
                     <option key={value} value={value}>

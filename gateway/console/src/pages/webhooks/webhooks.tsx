@@ -10,7 +10,7 @@ import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
 import { NewWebhook } from "./new-webhook.tsx";
 
-/** The webhooks of an organization, or of all that the person reaches. */
+/** The webhooks of an organization, or of all that are visible to the user. */
 export function Webhooks() {
   const me = useMe();
   const [{ orgId }] = useFilters();

@@ -2,7 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { useGet } from "../../api/queries.ts";
 import { FailureState } from "../../parts/states.tsx";
 
-/** Looks every two seconds until a device of the organization is online. */
+/** Polls every two seconds until a device of the organization is online. */
 export function AwaitDevice({ orgId }: { orgId: string }) {
   const query = { orgId, status: "online", limit: "1", skipCount: "true" } as const;
   const { data, error } = useGet("/api/v1/devices", { params: { query } }, { everyMs: 2_000 });

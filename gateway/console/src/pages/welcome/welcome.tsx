@@ -74,26 +74,26 @@ export function Welcome() {
   );
 }
 
-type Known = { id: string; name: string };
+type Choice = { id: string; name: string };
 
-/** One place: choose one that exists, or name a new one. */
+/** A partner, organization or site: choose one that exists, or name a new one. */
 function Choose({
   what,
   hint,
-  known,
+  existing,
   create,
   onDone,
 }: {
   what: string;
   hint: string;
-  known: Pick<UseQueryResult<{ data: readonly Known[] }, Failed>, "data" | "error" | "refetch">;
-  create(name: string): Promise<Known>;
+  existing: Pick<UseQueryResult<{ data: readonly Choice[] }, Failed>, "data" | "error" | "refetch">;
+  create(name: string): Promise<Choice>;
   onDone(id: string): void;
 }) {
   const write = useWrite();
   const forget = useForget();
-  if (known.error) return <FailureState failure={known.error.failure} onRetry={() => void known.refetch()} />;
-  if (!known.data) return <Loading />;
+  if (existing.error) return <FailureState failure={existing.error.failure} onRetry={() => void existing.refetch()} />;
+  if (!existing.data) return <Loading />;
   async function send(event: FormEvent<HTMLFormElement>) {
     event.preventDefault();
     const name = String(new FormData(event.currentTarget).get("name"));
@@ -107,7 +107,7 @@ function Choose({
       <p className="soft">{hint}</p>
       <form className={forms.form} onSubmit={send}>
         {write.failure && !write.isAtFields ? <FailureState failure={write.failure} /> : null}
-        <Field label={`Name of a new ${what}`} faults={write.faultsOf("name") ?? write.faultsOf("slug")}>
+        <Field label={`Name of a new ${what}`} errors={write.errorsOf("name") ?? write.errorsOf("slug")}>
           <input name="name" required maxLength={100} autoComplete="off" />
         </Field>
         <div>
@@ -116,11 +116,11 @@ function Choose({
           </button>
         </div>
       </form>
-      {known.data.data.length > 0 ? (
+      {existing.data.data.length > 0 ? (
         <>
           <h2>Or go on with one that exists</h2>
-          <ul className={styles.known}>
-            {known.data.data.map(({ id, name }) => (
+          <ul className={styles.existing}>
+            {existing.data.data.map(({ id, name }) => (
               <li key={id}>
                 <button type="button" onClick={() => onDone(id)}>
                   {name}
@@ -137,12 +137,12 @@ function Choose({
 const newest = { limit: "20" } as const;
 
 function PartnerStep({ onDone }: { onDone(id: string): void }) {
-  const known = useGet("/api/v1/orgs/partners", { params: { query: newest } });
+  const existing = useGet("/api/v1/orgs/partners", { params: { query: newest } });
   return (
     <Choose
       what="partner"
       hint="A partner is a service provider or a company; organizations belong to it."
-      known={known}
+      existing={existing}
       create={(name) => dataOf(api.POST("/api/v1/orgs/partners", { body: { name, slug: slugOf(name) } }))}
       onDone={onDone}
     />
@@ -150,12 +150,12 @@ function PartnerStep({ onDone }: { onDone(id: string): void }) {
 }
 
 function OrganizationStep({ partnerId, onDone }: { partnerId: string; onDone(id: string): void }) {
-  const known = useGet("/api/v1/orgs/organizations", { params: { query: { ...newest, partnerId } } });
+  const existing = useGet("/api/v1/orgs/organizations", { params: { query: { ...newest, partnerId } } });
   return (
     <Choose
       what="organization"
       hint="An organization is a customer: its devices, people, keys and audit trail are separate from all others'."
-      known={known}
+      existing={existing}
       create={(name) =>
         dataOf(api.POST("/api/v1/orgs/organizations", { body: { partnerId, name, slug: slugOf(name) } }))
       }
@@ -165,13 +165,13 @@ function OrganizationStep({ partnerId, onDone }: { partnerId: string; onDone(id:
 }
 
 function SiteStep({ orgId, onDone }: { orgId: string; onDone(id: string): void }) {
-  const known = useGet("/api/v1/orgs/sites", { params: { query: { ...newest, orgId } } });
+  const existing = useGet("/api/v1/orgs/sites", { params: { query: { ...newest, orgId } } });
   const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
   return (
     <Choose
       what="site"
       hint={`A site is where devices stand. Its time zone will be ${timeZone}.`}
-      known={known}
+      existing={existing}
       create={(name) => dataOf(api.POST("/api/v1/orgs/sites", { body: { orgId, name, timezone: timeZone } }))}
       onDone={onDone}
     />
@@ -191,10 +191,10 @@ function KeyStep({ orgId, siteId, onDone }: { orgId: string; siteId: string; onD
     <form className={forms.form} onSubmit={send}>
       <p className="soft">Agents enroll with it. It is valid for an hour.</p>
       {write.failure && !write.isAtFields ? <FailureState failure={write.failure} /> : null}
-      <Field label="Name" faults={write.faultsOf("name")}>
+      <Field label="Name" errors={write.errorsOf("name")}>
         <input name="name" required maxLength={255} defaultValue="First devices" autoComplete="off" />
       </Field>
-      <Field label="Devices that may enroll with it" faults={write.faultsOf("maxUsage")}>
+      <Field label="Devices that may enroll with it" errors={write.errorsOf("maxUsage")}>
         <input name="maxUsage" type="number" required min={1} max={100000} defaultValue={5} />
       </Field>
       <div>

@@ -5,14 +5,14 @@ import { Field } from "../../parts/field.tsx";
 import { FormDialog } from "../../parts/form-dialog.tsx";
 import { NamedOptions } from "../../parts/options.tsx";
 
-type DevicePlaceProps = {
+type ChangeDeviceProps = {
   of: ItemOf<"/api/v1/devices">;
   onClose(): void;
   onDone(sentence: string): Promise<void>;
 };
 
 /** Changes a device's host name and its site. */
-export function DevicePlace({ of: device, onClose, onDone }: DevicePlaceProps) {
+export function ChangeDevice({ of: device, onClose, onDone }: ChangeDeviceProps) {
   const sites = useGet("/api/v1/orgs/sites", { params: { query: { orgId: device.orgId, limit: "100" } } });
   return (
     <FormDialog
@@ -32,13 +32,13 @@ export function DevicePlace({ of: device, onClose, onDone }: DevicePlaceProps) {
         await onDone("Saved.");
       }}
     >
-      {(faultsOf) => (
+      {(errorsOf) => (
         <>
-          <Field label="Host name" faults={faultsOf("hostname")}>
+          <Field label="Host name" errors={errorsOf("hostname")}>
             <input name="hostname" required maxLength={255} defaultValue={device.hostname} spellCheck={false} />
           </Field>
           {sites.data ? (
-            <Field label="Site" faults={faultsOf("siteId")}>
+            <Field label="Site" errors={errorsOf("siteId")}>
               <select name="siteId" defaultValue={device.siteId ?? ""}>
                 <option value="">none</option>
                 <NamedOptions of={sites.data.data} />

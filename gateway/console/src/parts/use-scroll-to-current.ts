@@ -1,8 +1,8 @@
 import { useLocation } from "@tanstack/react-router";
 import { type RefObject, useEffect, useRef } from "react";
 
-/** For a row of links that may be wider than the screen: scrolls it sideways until the current one is in sight. */
-export function useCurrentInSight<E extends HTMLElement>(): RefObject<E | null> {
+/** For a row of links that may be wider than the screen: scrolls it sideways until the current one is visible. */
+export function useScrollToCurrent<E extends HTMLElement>(): RefObject<E | null> {
   const row = useRef<E>(null);
   const { pathname } = useLocation();
   // biome-ignore lint/correctness/useExhaustiveDependencies: another page has another current link

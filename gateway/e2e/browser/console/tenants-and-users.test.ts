@@ -23,7 +23,7 @@ async function inDialog(
   });
 }
 
-inChromium("the console's pages of places and people", (visit) => {
+inChromium("the console's pages of tenants and users", (visit) => {
   visit("make, change and delete a partner, an organization and a site", async (visitor) => {
     const { cluster, page } = visitor;
     const person = await signedInAs(cluster, "platform-admin");
