@@ -105,7 +105,7 @@ export function healthLimits(config: Health) {
     breakerDeliveries: config.BREAKER_DELIVERIES,
     breakerFailurePercent: config.BREAKER_FAILURE_PERCENT,
     breakerOpenSeconds: config.BREAKER_OPEN_SECONDS,
-    endpointSlots: config.ENDPOINT_SLOTS,
+    webhookConcurrency: config.ENDPOINT_SLOTS,
     failedAfterHours: config.FAILED_AFTER_HOURS,
     failedAfterDeliveries: config.FAILED_AFTER_DELIVERIES,
   };

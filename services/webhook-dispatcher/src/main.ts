@@ -7,24 +7,24 @@ import { ReplayService } from "@muster/proto/muster/webhook/v1/replay_pb";
 import { WebhookService } from "@muster/proto/muster/webhook/v1/webhook_pb";
 import { register } from "@muster/rpc";
 import { encryptionKeys, requestPurge, runService, startPurges } from "@muster/service";
-import { createDoorbell } from "./clients/doorbell.ts";
-import type { DirectSends } from "./commands/direct.ts";
+import { createWakeUp } from "./clients/wake-up.ts";
+import type { InlineSends } from "./commands/inline.ts";
 import { createIntake } from "./commands/intake.ts";
-import { createKnownOrganizations } from "./commands/known-organizations.ts";
+import { createOrganizationCache } from "./commands/organization-cache.ts";
 import { healthLimits, migrations, settings, version } from "./config.ts";
 import { startMatcher } from "./events/matcher.ts";
-import { startPressure } from "./jobs/pressure.ts";
+import { startIntakeThrottle } from "./jobs/intake-throttle.ts";
+import { startMaintenance } from "./jobs/maintenance.ts";
 import { startReplayer } from "./jobs/replayer.ts";
-import { startUpkeep } from "./jobs/upkeep.ts";
 import { deliveryService } from "./rpc/delivery.ts";
 import { eventService } from "./rpc/event.ts";
 import { pushService } from "./rpc/push.ts";
 import { replayService } from "./rpc/replay.ts";
 import { webhookService } from "./rpc/webhook.ts";
 import { startSender } from "./sender/sender.ts";
+import { dueDeliveries } from "./store/due-deliveries.ts";
 import { purgePlan } from "./store/purge.ts";
 import { sealedColumns, secretPurposes } from "./store/sealed-columns.ts";
-import { dueDeliveries } from "./store/standing.ts";
 import { stopWebhooksOf } from "./store/webhooks.ts";
 
 await runService({
@@ -52,15 +52,19 @@ await runService({
     const exceptions = parseExceptions(config.EGRESS_TEST_EXCEPTIONS, config.NODE_ENV);
     const egress = openEgress({ profile: "webhook", exceptions });
     proc.onStop("connections to receivers", () => egress.close());
-    const organizationSlots = Math.ceil((config.SENDER_CONCURRENCY * config.ORGANIZATION_SHARE_PERCENT) / 100);
-    const slots = { endpointSlots: config.ENDPOINT_SLOTS, organizationSlots, hostSlots: config.HOST_SLOTS };
-    const upkeep = startUpkeep({ db, log, retentionDays: config.WEBHOOK_RETENTION_DAYS, slots });
-    proc.onStop("upkeep", () => upkeep.stop());
+    const organizationConcurrency = Math.ceil((config.SENDER_CONCURRENCY * config.ORGANIZATION_SHARE_PERCENT) / 100);
+    const concurrency = {
+      webhookConcurrency: config.ENDPOINT_SLOTS,
+      organizationConcurrency,
+      hostConcurrency: config.HOST_SLOTS,
+    };
+    const maintenance = startMaintenance({ db, log, retentionDays: config.WEBHOOK_RETENTION_DAYS, concurrency });
+    proc.onStop("maintenance", () => maintenance.stop());
     const purges = startPurges({ db, service: "webhook-dispatcher", log, plan: purgePlan });
     proc.onStop("purges", () => purges.stop());
 
     let wakeHere: () => void = () => undefined;
-    let sends: DirectSends | null = null;
+    let sends: InlineSends | null = null;
     if (config.DISPATCHER_ROLE !== "matcher") {
       const sender = startSender({
         db,
@@ -73,14 +77,14 @@ await runService({
         timeoutMs: config.DELIVERY_TIMEOUT_MS,
         jitterPercent: config.RETRY_JITTER_PERCENT,
         random: Math.random,
-        hostSlots: config.HOST_SLOTS,
-        organizationSlots,
+        hostConcurrency: config.HOST_SLOTS,
+        organizationConcurrency,
         limits: healthLimits(config),
         graceMs: Math.max(0, config.DRAIN_GRACE_MS - 1_000),
       });
-      sends = sender.direct;
-      const pace = { window: config.REPLAY_WINDOW, chunk: 1_000, everyMs: config.REPLAY_INTERVAL_MS };
-      const replayer = startReplayer({ db, log, pace, wake: () => sender.wake() });
+      sends = sender.inline;
+      const limits = { window: config.REPLAY_WINDOW, chunk: 1_000, everyMs: config.REPLAY_INTERVAL_MS };
+      const replayer = startReplayer({ db, log, limits, wake: () => sender.wake() });
       wakeHere = () => {
         sender.wake();
         replayer.wake();
@@ -88,36 +92,40 @@ await runService({
       proc.onStop("replayer", () => replayer.stop());
       proc.onStop("sender", () => sender.stop());
     }
-    const known = createKnownOrganizations();
-    const bell = createDoorbell(() => wakeHere());
-    const wake = () => bell.ring();
-    onBus(async (bus) => bell.connect(bus));
+    const cache = createOrganizationCache();
+    const wakeUp = createWakeUp(() => wakeHere());
+    const wake = () => wakeUp.notify();
+    onBus(async (bus) => wakeUp.connect(bus));
     onBus(async (bus) => {
       if (config.DISPATCHER_ROLE === "sender") return undefined;
       const { MATCH_BATCH_EVENTS: batchEvents, WEBHOOK_RETENTION_DAYS: retentionDays } = config;
-      const { endpointSlots } = slots;
-      const limits = { batchEvents, retentionDays, endpointSlots };
-      return startMatcher(bus, { db, log, known, now, wake, sends: () => sends, ...limits });
+      const { webhookConcurrency } = concurrency;
+      const limits = { batchEvents, retentionDays, webhookConcurrency };
+      return startMatcher(bus, { db, log, cache, now, wake, sends: () => sends, ...limits });
     });
 
-    const reach = { db, now, learnTenants };
-    const { SECRET_OVERLAP_HOURS: secretOverlapHours, WEBHOOKS_PER_ORGANIZATION: perOrganization } = config;
-    const { ENDPOINT_SLOTS: endpointSlots, MATCH_BATCH_EVENTS: batchEvents } = config;
-    const intake = createIntake({ db, log, known, sends: () => sends, wake, endpointSlots, batchEvents });
-    const pressure = startPressure({ db, log, limits: { ...slots, olderMs: config.INTAKE_OLDEST_DUE_MS } });
-    proc.onStop("pressure", () => pressure.stop());
+    const tenants = { db, now, learnTenants };
+    const { SECRET_OVERLAP_HOURS: secretGraceHours, WEBHOOKS_PER_ORGANIZATION: perOrganization } = config;
+    const { ENDPOINT_SLOTS: webhookConcurrency, MATCH_BATCH_EVENTS: batchEvents } = config;
+    const intake = createIntake({ db, log, cache, sends: () => sends, wake, webhookConcurrency, batchEvents });
+    const throttle = startIntakeThrottle({
+      db,
+      log,
+      limits: { ...concurrency, overdueMaxMs: config.INTAKE_OLDEST_DUE_MS },
+    });
+    proc.onStop("intake throttle", () => throttle.stop());
     const testsPerMinute = config.WEBHOOK_TESTS_PER_MINUTE;
     return [
       register(
         WebhookService,
-        webhookService({ ...reach, wake, intake, box, replyBox, egress, secretOverlapHours, perOrganization }),
+        webhookService({ ...tenants, wake, intake, box, replyBox, egress, secretGraceHours, perOrganization }),
       ),
-      register(DeliveryService, deliveryService({ ...reach, wake, testsPerMinute })),
-      register(EventService, eventService({ ...reach, intake, pressure })),
-      register(ReplayService, replayService({ ...reach, wake })),
+      register(DeliveryService, deliveryService({ ...tenants, wake, testsPerMinute })),
+      register(EventService, eventService({ ...tenants, intake, throttle })),
+      register(ReplayService, replayService({ ...tenants, wake })),
       register(
         PushService,
-        pushService({ egress, now, timeoutMs: config.DELIVERY_TIMEOUT_MS, slots: config.PUSH_CONCURRENCY }),
+        pushService({ egress, now, timeoutMs: config.DELIVERY_TIMEOUT_MS, concurrency: config.PUSH_CONCURRENCY }),
       ),
     ];
   },

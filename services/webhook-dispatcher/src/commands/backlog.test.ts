@@ -36,7 +36,7 @@ describe("the backlog", () => {
     const late = eventMessage(orgId);
     await dispatcher.matchBatch([late]);
     expect(await queued()).toBe(50);
-    while ((await dispatcher.takeUp()).taken > 0);
+    while ((await dispatcher.processBacklog()).taken > 0);
     const rows = await dispatcher.rows<{ event_id: string }>(
       "SELECT event_id FROM webhook_queue WHERE webhook_id = $1 ORDER BY due_at DESC LIMIT 1",
       [webhook.id],
@@ -44,21 +44,21 @@ describe("the backlog", () => {
     expect([await queued(), rows[0]?.event_id]).toEqual([61, late.msgId.split("/")[1]]);
   });
 
-  it("gets what makes more than 250 deliveries of one organization, and returns it in rounds of so many", async () => {
+  it("gets the events beyond 250 deliveries of one organization, and returns them in rounds of so many", async () => {
     const { orgId, admin } = await dispatcher.organization();
     for (let n = 0; n < 20; n++) await dispatcher.webhook(admin, receiver);
     const other = await dispatcher.organization();
     const hook = await dispatcher.webhook(other.admin, receiver);
     const batch = [...eventMessages(orgId, 50), ...eventMessages(other.orgId, 50)];
     // The 13th event takes it beyond them.
-    expect(await dispatcher.matchBatch(batch)).toEqual({ now: 13 + 50, aside: 37 });
+    expect(await dispatcher.matchBatch(batch)).toEqual({ matched: 13 + 50, backlogged: 37 });
     expect(await dispatcher.queuedOf(hook.id)).toBe(50);
     const rounds = [];
-    for (let taken = 1; taken > 0; rounds.push(taken)) taken = (await dispatcher.takeUp()).taken;
+    for (let taken = 1; taken > 0; rounds.push(taken)) taken = (await dispatcher.processBacklog()).taken;
     expect(rounds).toEqual([12, 12, 12, 1, 0]);
   });
 
-  it("gets what makes more than 5,000 deliveries of one partner, and nothing of another's", async () => {
+  it("gets the events beyond 5,000 deliveries of one partner, and none of another's", async () => {
     const partnerId = uuidv7();
     const batch = [];
     for (let n = 0; n < 26; n++) {
@@ -77,11 +77,11 @@ describe("the backlog", () => {
     const other = await dispatcher.organization();
     await dispatcher.webhook(other.admin, receiver);
     batch.push(...eventMessages(other.orgId, 2));
-    expect(await dispatcher.matchBatch(batch)).toEqual({ now: 25 * 2 + 2, aside: 2 });
-    while ((await dispatcher.takeUp()).taken > 0);
+    expect(await dispatcher.matchBatch(batch)).toEqual({ matched: 25 * 2 + 2, backlogged: 2 });
+    while ((await dispatcher.processBacklog()).taken > 0);
   }, 30_000);
 
-  it("is processed a fifth of the time while other organizations' events arrive, 100 at most at a time, and completely in the end", async () => {
+  it("is processed a fifth of the time while other organizations' events arrive, at most 100 in a round, and completely in the end", async () => {
     const { queued } = await burst(1_050);
     const { db, tookMs } = timed(dispatcher.database.db);
     const backlog = startBacklog({ db, log, batchEvents: 500, wake: () => undefined }, async () => everything);
@@ -96,7 +96,7 @@ describe("the backlog", () => {
     expect(share).toBeLessThan(0.35);
   }, 90_000);
 
-  it("is processed without a pause when no other organization has one, and while NATS does not report how far the stream is stored", async () => {
+  it("is processed without a pause when no other organization has one, and while NATS does not report the acknowledgement floor", async () => {
     const { queued } = await burst(1_050);
     const { db, tookMs } = timed(dispatcher.database.db);
     const backlog = startBacklog({ db, log, batchEvents: 500, wake: () => undefined }, async () => {

@@ -1,6 +1,6 @@
 import type { Database } from "@muster/db";
 import { backoffMs, counter, type Logger, sleep, systemCaller } from "@muster/kit";
-import { type Floor, isAnyPutAside, takeUp } from "../store/backlog.ts";
+import { type Floor, isAnyBacklogged, takeBacklogged } from "../store/backlog.ts";
 import { storeMatches, subscribersOf } from "../store/matches.ts";
 
 export type BacklogDeps = {
@@ -11,14 +11,14 @@ export type BacklogDeps = {
   wake: () => void;
 };
 
-/** Events of one organization that one batch matches at once. */
+/** Events of one organization that one batch matches. */
 export const perOrganization = 50;
 /**
  * Deliveries of one organization that one batch stores, but for the last event's: with a hundred webhooks fifty events
- * are five thousand, and half a second for whatever else is in the batch, or behind it.
+ * are five thousand, and half a second for all other events of the batch, and of later ones.
  */
 export const deliveriesPerOrganization = 250;
-/** While it is unknown how far the stream is stored, only unordered events are processed. */
+/** While the acknowledgement floor of the stream is unknown, only unordered events are processed. */
 export const nothingSettled: Floor = { settled: 0, delivered: Number.MAX_SAFE_INTEGER };
 
 const who = { caller: systemCaller("webhook-dispatcher") };
@@ -37,22 +37,22 @@ const pollMs = 5_000;
 const leastWaitMs = 15;
 const mostWaitMs = 250;
 /**
- * Milliseconds after other organizations' events were matched, in which a rest `restFactor` times as long follows each
- * round.
+ * Milliseconds after other organizations' events were matched, in which a pause `pauseFactor` times as long follows
+ * each round.
  */
 const yieldMs = 250;
-const restFactor = 4;
-/** Most events of a round meanwhile, since other organizations' events wait behind it. */
+const pauseFactor = 4;
+/** Most events of a round meanwhile, since other organizations' events wait for it. */
 const yieldingEvents = 100;
 
-/** Processes the backlog, a few events of each organization at a time; returns how many, and whether any remain. */
-export async function takeUpBacklog(
+/** Processes a batch of the backlog, a few events of each organization; returns their number, and whether any remain. */
+export async function processBacklog(
   deps: BacklogDeps,
   floor: Floor,
   most: number = deps.batchEvents,
 ): Promise<{ taken: number; left: boolean }> {
   const { taken, queued, left } = await deps.db.tx(who, async (tx) => {
-    const found = await takeUp(tx, Math.min(perOrganization, most), most, deliveriesPerOrganization, floor);
+    const found = await takeBacklogged(tx, Math.min(perOrganization, most), most, deliveriesPerOrganization, floor);
     const { events } = found;
     if (events.length === 0) return { taken: 0, queued: 0, left: found.left };
     const subscribers = await subscribersOf(tx, [...new Set(events.map(({ orgId }) => orgId))]);
@@ -66,7 +66,7 @@ export async function takeUpBacklog(
 export type Backlog = {
   /** A backlog exists. */
   wake(): void;
-  /** Events of others were matched just now: most of the time is theirs. */
+  /** Events of others were just matched: they get most of the time. */
   yield(): void;
   stop(): Promise<void>;
 };
@@ -74,24 +74,24 @@ export type Backlog = {
 /** Processes the backlog until stopped: continuously when there is no other work, else a fifth of the time. */
 export function startBacklog(deps: BacklogDeps, readFloor: () => Promise<Floor>): Backlog {
   const stopping = new AbortController();
-  let ring: () => void = () => undefined;
+  let notify: () => void = () => undefined;
   let othersAtMs = Number.NEGATIVE_INFINITY;
 
-  const waitForRing = (ms: number) =>
+  const waitForWake = (ms: number) =>
     new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, ms);
-      ring = () => {
+      notify = () => {
         clearTimeout(timer);
         resolve();
       };
-      if (stopping.signal.aborted) ring();
+      if (stopping.signal.aborted) notify();
     });
 
   const floorNow = async (): Promise<Floor> => {
     try {
       return await readFloor();
     } catch (err) {
-      deps.log.warn({ err }, "how far the stream is stored cannot be read, events to be delivered in order wait");
+      deps.log.warn({ err }, "the acknowledgement floor of the stream cannot be read, ordered events wait");
       return nothingSettled;
     }
   };
@@ -103,17 +103,17 @@ export function startBacklog(deps: BacklogDeps, readFloor: () => Promise<Floor>)
         const isYielding = startedMs - othersAtMs < yieldMs;
         const most = isYielding ? Math.min(yieldingEvents, deps.batchEvents) : deps.batchEvents;
         // A local, read-only check first: usually there is no backlog.
-        const isAny = await deps.db.inOneBatch(who, isAnyPutAside, { readOnly: true });
-        const { taken, left } = isAny ? await takeUpBacklog(deps, await floorNow(), most) : { taken: 0, left: false };
+        const isAny = await deps.db.inOneBatch(who, isAnyBacklogged, { readOnly: true });
+        const { taken, left } = isAny ? await processBacklog(deps, await floorNow(), most) : { taken: 0, left: false };
         failures = 0;
         if (taken > 0) {
           idle = 0;
           const took = performance.now() - startedMs;
-          if (isYielding) await sleep(restFactor * took, stopping.signal);
+          if (isYielding) await sleep(pauseFactor * took, stopping.signal);
         } else if (left) {
           await sleep(Math.min(mostWaitMs, leastWaitMs * 2 ** Math.min(idle++, 5)), stopping.signal);
         } else {
-          await waitForRing(pollMs);
+          await waitForWake(pollMs);
         }
       } catch (err) {
         deps.log.warn({ err }, "backlog cannot be processed now");
@@ -123,13 +123,13 @@ export function startBacklog(deps: BacklogDeps, readFloor: () => Promise<Floor>)
   };
   const running = run();
   return {
-    wake: () => ring(),
+    wake: () => notify(),
     yield() {
       othersAtMs = performance.now();
     },
     async stop() {
       stopping.abort();
-      ring();
+      notify();
       await running;
     },
   };

@@ -87,14 +87,14 @@ describe("a posted event", () => {
     await until("the request", () => receiver.of(id).length === 1);
   });
 
-  it("that comes by POST and by the stream at once makes one delivery per webhook", async () => {
+  it("makes one delivery per webhook when it comes by POST and by the stream together", async () => {
     start();
     const { orgId, webhook, publish } = await tenant();
     const ids = Array.from({ length: 20 }, () => uuidv7());
     const halves = [ids.slice(0, 10), ids.slice(10)];
     const streaming = halves.map((half) => dispatcher.matchBatch(half.map((id) => eventMessage(orgId, { id }))));
     await Promise.all([...ids.map((id) => publish(id)), ...streaming]);
-    // The events that the stream's path put in the backlog.
+    // The events that the stream's path backlogged.
     await dispatcher.match([]);
     await until("all outcomes", async () => {
       const rows = await dispatcher.deliveriesOf(webhook.id);
@@ -104,7 +104,7 @@ describe("a posted event", () => {
     expect(await dispatcher.deliveriesOf(webhook.id)).toHaveLength(20);
   });
 
-  it("posted twice under its id is delivered once", async () => {
+  it("is delivered once when posted twice under its id", async () => {
     start();
     const { webhook, publish } = await tenant();
     const id = await publish();
@@ -114,7 +114,7 @@ describe("a posted event", () => {
     expect(await dispatcher.deliveriesOf(webhook.id)).toHaveLength(1);
   });
 
-  it("of another organization, or of none, is refused and stores nothing", async () => {
+  it("is refused and stores nothing for another organization, or for none", async () => {
     const { orgId } = await dispatcher.organization();
     const other = await tenant();
     const publish = (named: string) => outcome(dispatcher.events(other.admin).publish({ type, orgId: named }));
@@ -124,7 +124,7 @@ describe("a posted event", () => {
     ]);
   });
 
-  it("of another partner's organization is refused and stores nothing, though its process knows the organization", async () => {
+  it("is refused and stores nothing for another partner's organization, even a cached one", async () => {
     start();
     const { orgId, webhook, publish } = await tenant();
     for (let n = 0; n < 2; n++) await publish();
@@ -138,7 +138,7 @@ describe("a posted event", () => {
     expect(await dispatcher.deliveriesOf(webhook.id)).toHaveLength(4);
   });
 
-  it("reaches each webhook that was made before its answer", async () => {
+  it("is delivered to each webhook that was created before its answer", async () => {
     start();
     const { orgId, admin, publish } = await tenant();
     const made: { id: string; atMs: number }[] = [];
@@ -170,7 +170,7 @@ describe("a posted event", () => {
   }, 30_000);
 });
 
-describe("a webhook that is made or changed while a post of its organization is under way", () => {
+describe("a webhook that is created or changed during a post of its organization", () => {
   const answers = (posted: Promise<unknown>, made: Promise<unknown>) => {
     const order: string[] = [];
     return Promise.all([posted.then(() => order.push("post")), made.then(() => order.push("webhook"))]).then(
@@ -178,14 +178,14 @@ describe("a webhook that is made or changed while a post of its organization is 
     );
   };
   const changes = {
-    made: ({ admin }: Tenant) => dispatcher.webhook(admin, receiver),
+    created: ({ admin }: Tenant) => dispatcher.webhook(admin, receiver),
     changed: ({ admin, webhook: { id } }: Tenant) =>
       dispatcher.webhooks(admin).updateWebhook({ id, updateMask: { paths: ["events"] }, change: { events: ["*"] } }),
   };
 
-  it.each(["made", "changed"] as const)(
+  it.each(["created", "changed"] as const)(
     "%s after COMMIT is answered after the post, however late that is",
-    async (way) => {
+    async (kind) => {
       const own = await tenant();
       const stored = moment();
       const late = moment();
@@ -196,7 +196,7 @@ describe("a webhook that is made or changed while a post of its organization is 
       try {
         const posted = own.publish();
         await stored.promise;
-        const changed = changes[way](own);
+        const changed = changes[kind](own);
         const order = answers(posted, changed);
         await until("the change", async () => {
           const rows = await dispatcher.rows<{ n: number }>(
@@ -216,9 +216,9 @@ describe("a webhook that is made or changed while a post of its organization is 
     },
   );
 
-  it.each(["made", "changed"] as const)(
+  it.each(["created", "changed"] as const)(
     "%s after the COMMIT of another process is answered after its post",
-    async (way) => {
+    async (kind) => {
       const own = await tenant();
       const stored = moment();
       const db = lateDatabase(ownDatabase("other"), async () => {
@@ -227,12 +227,12 @@ describe("a webhook that is made or changed while a post of its organization is 
       });
       const posted = dispatcher.publishBy(own.admin, { type, id: uuidv7() }, { db });
       await stored.promise;
-      expect(await answers(posted, changes[way](own))).toEqual(["post", "webhook"]);
+      expect(await answers(posted, changes[kind](own))).toEqual(["post", "webhook"]);
     },
   );
 });
 
-describe("an event that one of several processes stores", () => {
+describe("an event stored by one of several processes", () => {
   const leasedOf = async (webhookId: string) =>
     (
       await dispatcher.rows<{ leased: boolean }>(
@@ -240,9 +240,13 @@ describe("an event that one of several processes stores", () => {
         [webhookId],
       )
     ).map(({ leased }) => leased);
-  const unsent = { begin: () => undefined };
-  /** As another process stores it, which takes turns with nobody here. */
-  const apart = (name: string) => ({ ...unsent, inTurn: <T>(run: () => Promise<T>) => run(), db: ownDatabase(name) });
+  const unsent = { start: () => undefined };
+  /** As another process stores it: it shares no mutex with this one. */
+  const apart = (name: string) => ({
+    ...unsent,
+    exclusively: <T>(run: () => Promise<T>) => run(),
+    db: ownDatabase(name),
+  });
 
   it("is leased while another process claims, and while another one stores events of other organizations", async () => {
     start();
@@ -290,11 +294,11 @@ describe("an event that one of several processes stores", () => {
 });
 
 describe("a process that ends", () => {
-  it("between COMMIT and the first byte leaves a lease: the next process marks its request as a possible repeat", async () => {
+  it("leaves a lease between COMMIT and the first byte: the next process marks its request as a possible repeat", async () => {
     const first = dispatcher.sender({ leaseMs: 1_000, graceMs: 0 });
     const { admin, webhook } = await tenant();
     const id = uuidv7();
-    await dispatcher.publishBy(admin, { type, id }, { begin: () => undefined });
+    await dispatcher.publishBy(admin, { type, id }, { start: () => undefined });
     await first.stop();
     expect(receiver.of(id)).toEqual([]);
     start({ leaseMs: 1_000 });
@@ -303,7 +307,7 @@ describe("a process that ends", () => {
     await until("the outcome", async () => (await statusOf(webhook.id)) === "delivered");
   });
 
-  it("between answer and outcome leaves a lease: the next process marks its request as a possible repeat", async () => {
+  it("leaves a lease between answer and outcome: the next process marks its request as a possible repeat", async () => {
     const first = dispatcher.sender({ egress: createEgressStub(dispatcher.egress), leaseMs: 1_000, graceMs: 0 });
     const { publish } = await tenant();
     const id = await publish();
@@ -316,7 +320,7 @@ describe("a process that ends", () => {
 });
 
 describe("a change of the webhook between COMMIT and the request", () => {
-  it.each(["paused", "deleted", "secret", "url"] as const)("%s acts at once", async (change) => {
+  it.each(["paused", "deleted", "secret", "url"] as const)("%s takes effect immediately", async (change) => {
     const { admin, webhook } = await tenant({ secret: "old" });
     const patch = (wanted: Record<string, unknown>) =>
       dispatcher
@@ -360,7 +364,7 @@ describe("a change of the webhook between COMMIT and the request", () => {
 });
 
 describe("an organization with an ordered webhook", () => {
-  it("gets its events in their order while both ways are in use", async () => {
+  it("gets its events in order while both paths are in use", async () => {
     start();
     const { orgId, webhook, publish } = await tenant({ ordered: true });
     const ids = Array.from({ length: 10 }, () => uuidv7());
@@ -379,8 +383,8 @@ describe("an organization with an ordered webhook", () => {
   });
 });
 
-describe("one endpoint that hangs", () => {
-  it("gets eight requests for posted events, further ones wait, and other endpoints of the organization are served", async () => {
+describe("one webhook that hangs", () => {
+  it("gets eight requests for posted events, further ones wait, and other webhooks of the organization are served", async () => {
     const hanging = dispatcher.receivers[2];
     hanging.answer(() => undefined);
     start();
@@ -393,7 +397,7 @@ describe("one endpoint that hangs", () => {
     expect(await dispatcher.queuedOf(bad.id)).toBe(30);
   });
 
-  it("without a free slot causes no claims when other endpoints answer, and its next request follows its own answer", async () => {
+  it("causes no claims without a free slot when other webhooks answer, and its next request follows its own answer", async () => {
     const hanging = dispatcher.receivers[2];
     const open: (() => void)[] = [];
     hanging.answer((_request, response) => void open.push(() => response.end("ok")));
@@ -417,7 +421,7 @@ describe("one endpoint that hangs", () => {
     for (let n = 1; n <= 20; n++) {
       const id = await publish();
       await until("the request", () => receiver.of(id).length === 1);
-      // Outcomes that are not stored yet keep slots: with all eight of its own, this webhook would wait for claims, too.
+      // Outcomes that are not stored yet hold slots: with all eight of its own, this webhook would wait for claims, too.
       if (n % 4 === 0) await until("the outcomes", async () => (await dispatcher.queuedOf(webhook.id)) === 0);
     }
     // Polls of a queue with due rows are 250 ms apart.
@@ -427,16 +431,16 @@ describe("one endpoint that hangs", () => {
     for (const answer of open) answer();
   }, 30_000);
 
-  it("keeps a place of the process for two seconds, and a partner gets two open requests for each place", async () => {
+  it("holds a slot of the process for two seconds, and a partner gets two open requests for each slot", async () => {
     const hanging = dispatcher.receivers[2];
     const open: (() => void)[] = [];
     hanging.answer((_request, response) => void open.push(() => response.end("ok")));
-    start({ concurrency: 8, hostSlots: 1_000, timeoutMs: 60_000 });
+    start({ concurrency: 8, hostConcurrency: 1_000, timeoutMs: 60_000 });
     const bad = await dispatcher.organization();
     const publishBad = () => dispatcher.publishBy(bad.admin, { type, id: uuidv7() }, {});
     const hooks = [await dispatcher.webhook(bad.admin, hanging)];
     for (let n = 0; n < 8; n++) await publishBad();
-    await until("a request in each place", () => open.length === 8);
+    await until("a request in each slot", () => open.length === 8);
     const { publish } = await tenant();
     const id = await publish();
     await until("another organization's request", () => receiver.of(id).length === 1);

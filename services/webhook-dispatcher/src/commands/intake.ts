@@ -4,35 +4,35 @@ import { platformEvent } from "@muster/service";
 import { dataOf } from "../rules/envelope.ts";
 import type { IntakeEvent, IntakePlan } from "../rules/intake.ts";
 import { type IntakeState, readIntake, type StoredDelivery, storeIntake } from "../store/intake.ts";
-import type { DirectSends } from "./direct.ts";
-import { beginLeased, leasesOf, planOf } from "./direct-plan.ts";
-import { type KnownOrganizations, storeAtOnce } from "./known-organizations.ts";
+import type { InlineSends } from "./inline.ts";
+import { leasesOf, planOf, startLeased } from "./inline-plan.ts";
+import { type OrganizationCache, storeFromCache } from "./organization-cache.ts";
 
 export type IntakeDeps = {
   db: Database;
   log: Logger;
-  known: KnownOrganizations;
+  cache: OrganizationCache;
   /** Null in a process that sends nothing: everything is queued. */
-  sends: () => DirectSends | null;
+  sends: () => InlineSends | null;
   /** Called after deliveries were queued that others may send. */
   wake: () => void;
-  endpointSlots: number;
+  webhookConcurrency: number;
   batchEvents: number;
 };
 
 export type Accepted = IntakeEvent & {
   traceparent: string | null;
-  /** Whether the poster reaches organizations of this partner. */
-  mayReach: (partnerId: string) => boolean;
+  /** Whether organizations of this partner are in the poster's access scope. */
+  inScope: (partnerId: string) => boolean;
 };
 
 export type Intake = {
   /**
-   * Stores an event, and everything that follows from it, before it resolves: true. False when its organization is not
-   * known here or out of reach, and nothing is stored. Throws as `db.tx` does.
+   * Stores an event with its deliveries before it resolves to true. Resolves to false, and stores nothing, when its
+   * organization is missing here or out of scope. Throws as `db.tx` does.
    */
   accept(event: Accepted): Promise<boolean>;
-  /** Resolves when the events that are being stored now are answered. */
+  /** Resolves when the events of the running transaction are answered. */
   answered(): Promise<void>;
 };
 
@@ -55,31 +55,31 @@ type Waiting = {
 type Written = { plan: IntakePlan; accepted: Accepted[]; storedMs: number; stored: Promise<StoredDelivery[]> };
 
 /**
- * Stores posted events with their deliveries, and has the first requests begin when COMMIT returns. Events that arrive
- * while a transaction is under way are stored together by the next one.
+ * Stores posted events with their deliveries, and starts the first requests when COMMIT returns. Events that arrive
+ * during a transaction are stored together by the next one.
  */
 export function createIntake(deps: IntakeDeps): Intake {
   const { db } = deps;
   const pending: Waiting[] = [];
   let isRunning = false;
-  let underWay: readonly Promise<boolean>[] = [];
+  let storing: readonly Promise<boolean>[] = [];
 
   const run = async () => {
     isRunning = true;
     while (pending.length > 0) {
       const batch = pending.splice(0, deps.batchEvents);
-      underWay = batch.map(({ outcome }) => outcome);
+      storing = batch.map(({ outcome }) => outcome);
       const sends = deps.sends();
-      await (sends ? sends.inTurn(() => handle(batch, sends)) : handle(batch, null));
+      await (sends ? sends.exclusively(() => handle(batch, sends)) : handle(batch, null));
     }
     isRunning = false;
   };
 
   /** Never throws: each of them receives its own outcome. */
-  const handle = async (batch: readonly Waiting[], sends: DirectSends | null): Promise<void> => {
+  const handle = async (batch: readonly Waiting[], sends: InlineSends | null): Promise<void> => {
     let left = batch;
     try {
-      if (sends) left = await handleKnown(batch, sends);
+      if (sends) left = await handleCached(batch, sends);
       if (left.length > 0) answer(left, await store(eventsOf(left), sends), sends);
     } catch (error) {
       if (left.length === 1 || error instanceof AppError) {
@@ -91,10 +91,10 @@ export function createIntake(deps: IntakeDeps): Intake {
     }
   };
 
-  /** Stores the events of organizations that are as this process knows them; returns the others. */
-  const handleKnown = async (batch: readonly Waiting[], sends: DirectSends): Promise<readonly Waiting[]> => {
-    const { left } = await storeAtOnce(deps, who(), eventsOf(batch), sends, (event, partnerId) =>
-      event.mayReach(partnerId),
+  /** Stores the events of organizations that are as cached; returns the others. */
+  const handleCached = async (batch: readonly Waiting[], sends: InlineSends): Promise<readonly Waiting[]> => {
+    const { left } = await storeFromCache(deps, who(), eventsOf(batch), sends, (event, partnerId) =>
+      event.inScope(partnerId),
     );
     const isLeft = new Set(left);
     const stored = batch.filter(({ event }) => !isLeft.has(event));
@@ -104,7 +104,7 @@ export function createIntake(deps: IntakeDeps): Intake {
     return batch.filter(({ event }) => isLeft.has(event));
   };
 
-  const answer = (batch: readonly Waiting[], accepted: ReadonlySet<Accepted>, sends: DirectSends | null) => {
+  const answer = (batch: readonly Waiting[], accepted: ReadonlySet<Accepted>, sends: InlineSends | null) => {
     const resolveAll = () => {
       for (const { event, resolve } of batch) resolve(accepted.has(event));
     };
@@ -112,21 +112,21 @@ export function createIntake(deps: IntakeDeps): Intake {
     else resolveAll();
   };
 
-  const store = async (events: readonly Accepted[], sends: DirectSends | null): Promise<Set<Accepted>> => {
+  const store = async (events: readonly Accepted[], sends: InlineSends | null): Promise<Set<Accepted>> => {
     const { plan, accepted, storedMs, stored } = await db.tx(who(), (tx) => write(tx, events, sends));
     batchesCounter.inc();
     eventsCounter.inc({ path: "stream" }, plan.streamed.length);
     eventsCounter.inc({ path: "inline" }, accepted.length - plan.streamed.length);
-    if (beginLeased(plan, { stored: await stored, storedMs }, sends)) deps.wake();
+    if (startLeased(plan, { stored: await stored, storedMs }, sends)) deps.wake();
     return new Set(accepted);
   };
 
-  const write = async (tx: Tx, events: readonly Accepted[], sends: DirectSends | null): Promise<Written> => {
-    const state = await readIntake(tx, [...new Set(events.map(({ orgId }) => orgId))], deps.endpointSlots);
-    deps.known.learn(state);
-    const accepted = events.filter(({ orgId, mayReach }) => {
-      const place = state.places.get(orgId);
-      return place !== undefined && mayReach(place.partnerId);
+  const write = async (tx: Tx, events: readonly Accepted[], sends: InlineSends | null): Promise<Written> => {
+    const state = await readIntake(tx, [...new Set(events.map(({ orgId }) => orgId))], deps.webhookConcurrency);
+    deps.cache.update(state);
+    const accepted = events.filter(({ orgId, inScope }) => {
+      const organization = state.organizations.get(orgId);
+      return organization !== undefined && inScope(organization.partnerId);
     });
     const plan = planOf(accepted, state, sends);
     for (const event of plan.streamed) emit(tx, event as Accepted, state);
@@ -149,7 +149,7 @@ export function createIntake(deps: IntakeDeps): Intake {
       return waiting.outcome;
     },
     async answered() {
-      await Promise.allSettled(underWay);
+      await Promise.allSettled(storing);
     },
   };
 }
@@ -164,17 +164,17 @@ const eventsOf = (batch: readonly Waiting[]) => batch.map(({ event }) => event);
 const who = () => ({ caller: systemCaller(service), deadlineMs: performance.now() + storeMs });
 
 /**
- * Runs `run` after the requests that have begun are written, unless they need a lookup or a new connection: undici
- * writes to an idle connection in the next check phase, after it has read what the receiver sent unasked.
+ * Runs `run` after the started requests are written, unless they need a lookup or a new connection: undici
+ * writes to an idle connection in the next check phase, after it has read unsolicited bytes of the receiver.
  */
 function afterRequests(run: () => void): void {
   // Ticks run after the promises that the requests wait for.
   process.nextTick(() => setImmediate(run));
 }
 
-function emit(tx: Tx, { traceparent, ...event }: Accepted, { places }: IntakeState): void {
+function emit(tx: Tx, { traceparent, ...event }: Accepted, { organizations }: IntakeState): void {
   const { id, orgId, type, occurredAt, body, poster } = event;
-  const partnerId = places.get(orgId)?.partnerId ?? "";
+  const partnerId = organizations.get(orgId)?.partnerId ?? "";
   const fact = { type: type as EventType, orgId, partnerId, data: dataOf(body), id, postedBy: poster ?? "" };
   tx.emit(platformEvent(service, fact, traceparent, occurredAt));
 }

@@ -10,8 +10,8 @@ import { ownSenders } from "../testing/own-senders.ts";
 const { dispatcher, receiver } = ownDispatcher();
 const log = createLogger("match-test", "fatal");
 const start = ownSenders(dispatcher);
-const resting = { isResting: () => true };
-const unsent = { ...resting, begin: () => undefined };
+const idle = { isIdle: () => true };
+const unsent = { ...idle, start: () => undefined };
 const tenant = async (change: object = {}) => {
   const { orgId, admin } = await dispatcher.organization();
   return { orgId, admin, webhook: await dispatcher.webhook(admin, receiver, change) };
@@ -36,24 +36,24 @@ describe("an event of the stream", () => {
     await dispatcher.matchBatch([held], unsent);
     expect(await queueOf(webhook.id)).toEqual([{ leased: true, attempt: 1 }]);
     const sent = eventMessage(orgId);
-    await dispatcher.matchBatch([sent], resting);
+    await dispatcher.matchBatch([sent], idle);
     await until("the request", () => receiver.of(idOf(sent)).length === 1);
     expect(receiver.of(idOf(sent))[0]?.headers).toMatchObject({ "x-service-attempt": "1" });
     expect(receiver.of(idOf(sent))[0]?.headers["x-service-possible-duplicate"]).toBeUndefined();
     expect(receiver.of(idOf(held))).toEqual([]);
   });
 
-  it("that the stream repeats is sent once", async () => {
+  it("is sent once when the stream repeats it", async () => {
     start();
     const { orgId, webhook } = await tenant();
     const message = eventMessage(orgId);
-    await Promise.all([dispatcher.matchBatch([message], resting), dispatcher.matchBatch([message])]);
-    await dispatcher.matchBatch([message, message], resting);
+    await Promise.all([dispatcher.matchBatch([message], idle), dispatcher.matchBatch([message])]);
+    await dispatcher.matchBatch([message, message], idle);
     await allDelivered(webhook.id, 1);
     expect(receiver.of(idOf(message))).toHaveLength(1);
   });
 
-  it("whose process ended between COMMIT and the first byte is sent by the next process, as a possible repeat", async () => {
+  it("is sent by the next process, as a possible repeat, when its process ended between COMMIT and the first byte", async () => {
     const first = dispatcher.sender({ leaseMs: 1_000, graceMs: 0 });
     const { orgId, webhook } = await tenant();
     const message = eventMessage(orgId);
@@ -66,7 +66,7 @@ describe("an event of the stream", () => {
     expect(receiver.of(idOf(message)).map(({ headers }) => headers["x-service-possible-duplicate"])).toEqual(["true"]);
   });
 
-  it("whose webhook was paused between COMMIT and the request is not sent", async () => {
+  it("is not sent when its webhook was paused between COMMIT and the request", async () => {
     start();
     const { orgId, admin, webhook } = await tenant();
     const own = openDatabase({ url: dispatcher.database.appUrl, max: 5, name: "late", log });
@@ -81,18 +81,18 @@ describe("an event of the stream", () => {
       },
     };
     const message = eventMessage(orgId);
-    await dispatcher.matchBatch([message], { ...resting, db: stalled });
+    await dispatcher.matchBatch([message], { ...idle, db: stalled });
     await until("the lease to be given back", async () => (await queueOf(webhook.id)).every(({ leased }) => !leased));
     expect(receiver.of(idOf(message))).toEqual([]);
     await own.close();
   });
 
-  it("that finds no free slot of its webhook waits in the queue, and follows", async () => {
+  it("waits in the queue without a free slot of its webhook, and follows", async () => {
     start();
     const { orgId, webhook } = await tenant();
     const messages = eventMessages(orgId, 12);
     await dispatcher.matchBatch(messages, unsent);
-    expect((await queueOf(webhook.id)).map(({ leased }) => leased)).toEqual(messages.map((_, place) => place < 8));
+    expect((await queueOf(webhook.id)).map(({ leased }) => leased)).toEqual(messages.map((_, index) => index < 8));
     await dispatcher.change(
       "UPDATE webhook_queue SET leased = false, attempt = 0, due_at = now() WHERE webhook_id = $1",
       [webhook.id],
@@ -101,14 +101,14 @@ describe("an event of the stream", () => {
     await allDelivered(webhook.id, 13);
   });
 
-  it("that comes while its process claims is queued for all senders", async () => {
+  it("is queued for all senders while its process claims", async () => {
     start();
     const { orgId, webhook } = await tenant();
-    await dispatcher.matchBatch([eventMessage(orgId)], { ...unsent, isResting: () => false });
+    await dispatcher.matchBatch([eventMessage(orgId)], { ...unsent, isIdle: () => false });
     await allDelivered(webhook.id, 1);
   });
 
-  it("of a large batch is queued for all senders", async () => {
+  it("is queued for all senders in a large batch", async () => {
     start();
     const { orgId, webhook } = await tenant();
     const events = eventMessages(orgId, 40);
@@ -116,13 +116,13 @@ describe("an event of the stream", () => {
     await allDelivered(webhook.id, 40);
   });
 
-  it("of an organization with an ordered webhook keeps its order beside events of other organizations", async () => {
+  it("keeps its order for an ordered webhook beside events of other organizations", async () => {
     start();
     const [ordered, other] = [await tenant({ ordered: true }), await tenant()];
     const inOrder = [1, 2, 3].map((seq) => eventMessage(ordered.orgId, { seq }));
     const [first, ...later] = inOrder;
     if (!first) throw new Error("no event");
-    await dispatcher.matchBatch([first], resting);
+    await dispatcher.matchBatch([first], idle);
     expect(await queueOf(ordered.webhook.id)).toEqual([]);
     await dispatcher.match([...later, eventMessage(other.orgId)]);
     await Promise.all([allDelivered(ordered.webhook.id, 3), allDelivered(other.webhook.id, 1)]);
@@ -130,12 +130,12 @@ describe("an event of the stream", () => {
     expect(seen.filter((id) => inOrder.map(idOf).includes(id))).toEqual(inOrder.map(idOf));
   });
 
-  it("of an organization that is not known here goes to the backlog while webhooks subscribe to it", async () => {
+  it("goes to the backlog when its organization is missing here and webhooks subscribe to it", async () => {
     start();
     const { orgId, webhook } = await tenant();
     await dispatcher.change("DELETE FROM tenant WHERE id = $1", [orgId]);
     const message = eventMessage(orgId);
-    await dispatcher.matchBatch([message], resting);
+    await dispatcher.matchBatch([message], idle);
     expect(await queueOf(webhook.id)).toEqual([]);
     await dispatcher.match([]);
     await allDelivered(webhook.id, 1);

@@ -1,72 +1,72 @@
 import type { Database, Tx } from "@muster/db";
 import { systemCaller } from "@muster/kit";
-import { backlogged, putAside } from "../store/backlog.ts";
+import { addToBacklog, organizationsWithBacklog } from "../store/backlog.ts";
 import { readIntake, storeIntake } from "../store/intake.ts";
 import { type MatchedEvent, type Subscriber, storeMatches, subscribersOf, wantedBy } from "../store/matches.ts";
 import { deliveriesPerOrganization, perOrganization } from "./backlog.ts";
-import type { DirectSends } from "./direct.ts";
-import { beginLeased, leasesOf, planOf } from "./direct-plan.ts";
-import { type KnownOrganizations, storeAtOnce } from "./known-organizations.ts";
+import type { InlineSends } from "./inline.ts";
+import { leasesOf, planOf, startLeased } from "./inline-plan.ts";
+import { type OrganizationCache, storeFromCache } from "./organization-cache.ts";
 
 export type MatchDeps = {
   db: Database;
-  known: KnownOrganizations;
+  cache: OrganizationCache;
   /** Null in a process that sends nothing: everything is queued. */
-  sends: () => DirectSends | null;
+  sends: () => InlineSends | null;
   /** Called after deliveries were queued that others may send. */
   wake: () => void;
-  endpointSlots: number;
+  webhookConcurrency: number;
 };
 
-/** Deliveries that were stored, events that were matched at once, and events that went to the backlog. */
-export type Counts = { queued: number; now: number; aside: number };
+/** Numbers of deliveries stored, of events matched, and of events added to the backlog. */
+export type Counts = { queued: number; matched: number; backlogged: number };
 
-/** What is posted waits for these transactions: a larger batch is queued, and claimed as its webhooks have room. */
-const directEvents = 16;
+/** Posted events wait for these transactions: a larger batch is queued, and claimed as its webhooks have free slots. */
+const inlineEvents = 16;
 /**
- * Deliveries of one partner in a batch, but for the last event's: half a second. Ten times as many end at the deadline
+ * Deliveries of one partner in a batch, but for the last event's: half a second. Ten times as many exceed the deadline
  * of a statement, and so would each repeat.
  */
 const deliveriesPerPartner = 5_000;
 const who = { caller: systemCaller("webhook-dispatcher") };
 
 /**
- * Stores a small batch of events with their deliveries, leased to this process as far as their webhooks have room, and
- * has the requests begin when COMMIT returns. `left` are those that are still to be queued: all events of a larger
- * batch, of a process whose sender is claiming, or of one that sends nothing.
+ * Stores a small batch of events with their deliveries, leased to this process as far as their webhooks have free slots,
+ * and starts the requests when COMMIT returns. `left` are the events still to be queued: all of a larger batch, or of a
+ * process that is claiming or sends nothing.
  */
-export async function matchDirectly(
+export async function matchInline(
   deps: MatchDeps,
   events: readonly MatchedEvent[],
 ): Promise<Counts & { left: readonly MatchedEvent[] }> {
   const sends = deps.sends();
-  const isDirect = sends?.isResting() && events.length > 0 && events.length <= directEvents && sends.room() > 0;
-  if (!sends || !isDirect) return { left: events, queued: 0, now: 0, aside: 0 };
-  return await sends.inTurn(async () => {
-    const atOnce = await storeAtOnce(deps, who, events, sends, () => true);
-    const stored = { now: events.length - atOnce.left.length, queued: atOnce.deliveries };
-    if (atOnce.left.length === 0) return { ...stored, left: [], aside: 0 };
-    const read = await storeRead(deps, atOnce.left, sends);
-    return { ...read, now: stored.now + read.now, queued: stored.queued + read.queued };
+  const isInline = sends?.isIdle() && events.length > 0 && events.length <= inlineEvents && sends.room() > 0;
+  if (!sends || !isInline) return { left: events, queued: 0, matched: 0, backlogged: 0 };
+  return await sends.exclusively(async () => {
+    const cached = await storeFromCache(deps, who, events, sends, () => true);
+    const stored = { matched: events.length - cached.left.length, queued: cached.deliveries };
+    if (cached.left.length === 0) return { ...stored, left: [], backlogged: 0 };
+    const read = await storeRead(deps, cached.left, sends);
+    return { ...read, matched: stored.matched + read.matched, queued: stored.queued + read.queued };
   });
 }
 
 /** Reads the organizations first, in the transaction that stores their events. */
-async function storeRead(deps: MatchDeps, events: readonly MatchedEvent[], sends: DirectSends) {
+async function storeRead(deps: MatchDeps, events: readonly MatchedEvent[], sends: InlineSends) {
   const { plan, storedMs, stored, ...counts } = await deps.db.tx(who, (tx) => write(tx, deps, events, sends));
   const rows = await stored;
-  if (beginLeased(plan, { stored: rows, storedMs }, sends) || counts.queued > 0) deps.wake();
+  if (startLeased(plan, { stored: rows, storedMs }, sends) || counts.queued > 0) deps.wake();
   return { ...counts, queued: counts.queued + rows.length };
 }
 
-async function write(tx: Tx, deps: MatchDeps, events: readonly MatchedEvent[], sends: DirectSends) {
-  const state = await readIntake(tx, [...new Set(events.map(({ orgId }) => orgId))], deps.endpointSlots);
-  deps.known.learn(state);
+async function write(tx: Tx, deps: MatchDeps, events: readonly MatchedEvent[], sends: InlineSends) {
+  const state = await readIntake(tx, [...new Set(events.map(({ orgId }) => orgId))], deps.webhookConcurrency);
+  deps.cache.update(state);
   const plan = planOf(events, state, sends);
-  // An organization that is not known here has no webhooks, or its first ones are just being created.
+  // An organization that is missing here has no webhooks, or its first ones are just being created.
   const streamed = new Set<unknown>(plan.streamed);
-  const left = events.filter((event) => streamed.has(event) || !state.places.has(event.orgId));
-  const own = { plan, storedMs: performance.now(), now: events.length - left.length };
+  const left = events.filter((event) => streamed.has(event) || !state.organizations.has(event.orgId));
+  const own = { plan, storedMs: performance.now(), matched: events.length - left.length };
   if (plan.deliveries.length > 0) {
     await sends.open(
       tx,
@@ -76,42 +76,43 @@ async function write(tx: Tx, deps: MatchDeps, events: readonly MatchedEvent[], s
     // Not awaited, so that COMMIT is sent together with it; a failure is reported by COMMIT.
     stored.catch(() => undefined);
     // The remaining events take another transaction: within one transaction keys of events are stored in one order.
-    return { ...own, storedMs: performance.now(), stored, left, queued: 0, aside: 0 };
+    return { ...own, storedMs: performance.now(), stored, left, queued: 0, backlogged: 0 };
   }
-  const behind = new Set(left.map(({ orgId }) => orgId).filter((orgId) => state.places.get(orgId)?.behind ?? true));
-  const { queued, now, aside } = await storeQueued(tx, left, state.hooks, behind);
-  return { ...own, stored: Promise.resolve([]), left: [], queued, now: own.now + now, aside };
+  const { organizations } = state;
+  const waiting = new Set(left.map(({ orgId }) => orgId).filter((id) => organizations.get(id)?.backlogged ?? true));
+  const { queued, matched, backlogged } = await storeQueued(tx, left, state.hooks, waiting);
+  return { ...own, stored: Promise.resolve([]), left: [], queued, matched: own.matched + matched, backlogged };
 }
 
 /** Queues the first events of each organization for all senders; further ones go to the backlog. */
 export async function matchQueued(tx: Tx, events: readonly MatchedEvent[]): Promise<Counts> {
   const orgIds = [...new Set(events.map(({ orgId }) => orgId))];
-  if (orgIds.length === 0) return { queued: 0, now: 0, aside: 0 };
-  const [subscribers, behind] = await Promise.all([subscribersOf(tx, orgIds), backlogged(tx, orgIds)]);
-  return await storeQueued(tx, events, subscribers, behind);
+  if (orgIds.length === 0) return { queued: 0, matched: 0, backlogged: 0 };
+  const [subscribers, waiting] = await Promise.all([subscribersOf(tx, orgIds), organizationsWithBacklog(tx, orgIds)]);
+  return await storeQueued(tx, events, subscribers, waiting);
 }
 
 async function storeQueued(
   tx: Tx,
   events: readonly MatchedEvent[],
   subscribers: readonly Subscriber[],
-  behind: ReadonlySet<string>,
+  waiting: ReadonlySet<string>,
 ): Promise<Counts> {
   const inOrder = new Set(subscribers.filter(({ ordered }) => ordered).map((hook) => hook.org_id));
   // No event overtakes the backlog, and ordered events are ordered there.
   const wanted = events.filter(wantedBy(subscribers));
-  const { now, later } = share(wanted, new Set([...behind, ...inOrder]), subscribers);
-  if (later.length > 0) await putAside(tx, later, inOrder);
-  return { queued: await storeMatches(tx, now, subscribers), now: now.length, aside: later.length };
+  const { now, later } = share(wanted, new Set([...waiting, ...inOrder]), subscribers);
+  if (later.length > 0) await addToBacklog(tx, later, inOrder);
+  return { queued: await storeMatches(tx, now, subscribers), matched: now.length, backlogged: later.length };
 }
 
 /**
  * Splits events into those to queue now, the first few of each organization and partner, and those for the backlog;
- * organizations that are `behind` get none now.
+ * organizations in `waiting` get none now.
  */
 function share(
   events: readonly MatchedEvent[],
-  behind: ReadonlySet<string>,
+  waiting: ReadonlySet<string>,
   subscribers: readonly Subscriber[],
 ): { now: MatchedEvent[]; later: MatchedEvent[] } {
   const webhooks = new Map<string, { count: number; partnerId: string }>();
@@ -131,7 +132,7 @@ function share(
       count <= perOrganization &&
       (deliveries.get(orgId) ?? 0) < deliveriesPerOrganization &&
       (deliveries.get(partnerId) ?? 0) < deliveriesPerPartner;
-    if (!isFew || behind.has(orgId)) {
+    if (!isFew || waiting.has(orgId)) {
       later.push(event);
       continue;
     }

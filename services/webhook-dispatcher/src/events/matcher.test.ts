@@ -25,7 +25,7 @@ describe("an event", () => {
     expect((await dispatcher.deliveriesOf(all.id))[0]).toMatchObject({ status: "pending", created_at: at });
   });
 
-  it("that is repeated changes nothing, whatever its time; the same id of another organization is another event", async () => {
+  it("changes nothing when repeated, whatever its time; the same id of another organization is another event", async () => {
     const [a, b] = [await dispatcher.organization(), await dispatcher.organization()];
     const hookOfA = await dispatcher.webhook(a.admin, receiver);
     const hookOfB = await dispatcher.webhook(b.admin, receiver);
@@ -43,7 +43,7 @@ describe("an event", () => {
     expect(ofA?.id).not.toBe(ofB?.id);
   });
 
-  it("that cannot be parsed is dead-lettered, and its neighbours are processed; one of an unknown type is skipped", async () => {
+  it("is dead-lettered when it cannot be parsed, and its neighbours are processed; one of an unknown type is skipped", async () => {
     const { orgId, admin } = await dispatcher.organization();
     const hook = await dispatcher.webhook(admin, receiver);
     const good = eventMessage(orgId);
@@ -80,7 +80,7 @@ describe("an event", () => {
     expect(letters).toEqual([{ reason: `${emitter} may not emit events of this type` }]);
   });
 
-  it("from the future, or older than the oldest partition, is clamped to the partitions", async () => {
+  it("is clamped to the partitions when it is from the future, or older than the oldest one", async () => {
     const { orgId, admin } = await dispatcher.organization();
     const hook = await dispatcher.webhook(admin, receiver);
     const times = [Date.now() + 86_400_000 * 30, Date.now() - 86_400_000 * 300];
@@ -91,7 +91,7 @@ describe("an event", () => {
     expect(days).toEqual([7, 0]);
   });
 
-  it("of a heavy emitter is put in the backlog beyond the first fifty, and processed in turns", async () => {
+  it("is put in the backlog beyond the first fifty of a burst, and processed round-robin", async () => {
     const [many, few] = [await dispatcher.organization(), await dispatcher.organization()];
     const busy = await dispatcher.webhook(many.admin, receiver);
     const calm = await dispatcher.webhook(few.admin, receiver);
@@ -102,7 +102,7 @@ describe("an event", () => {
     await dispatcher.matchBatch(burst);
     await dispatcher.matchBatch([...burst.slice(100), ...burst.slice(100), ...burst.slice(50)]);
     const rounds = [];
-    for (let taken = 1; taken > 0; rounds.push(taken)) taken = (await dispatcher.takeUp()).taken;
+    for (let taken = 1; taken > 0; rounds.push(taken)) taken = (await dispatcher.processBacklog()).taken;
     expect(await dispatcher.queuedOf(busy.id)).toBe(130);
     expect(Math.max(...rounds)).toBeLessThanOrEqual(250);
   });

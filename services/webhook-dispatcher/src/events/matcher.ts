@@ -5,7 +5,7 @@ import { counter, histogram, isEventType, isUuid, systemCaller } from "@muster/k
 import { PlatformEventSchema } from "@muster/proto/muster/events/v1/platform_pb";
 import { decode } from "@muster/rpc";
 import { type BacklogDeps, deliveriesCounter, nothingSettled, startBacklog } from "../commands/backlog.ts";
-import { type Counts, type MatchDeps, matchDirectly, matchQueued } from "../commands/match.ts";
+import { type Counts, type MatchDeps, matchInline, matchQueued } from "../commands/match.ts";
 import { mayEmit } from "../rules/emitters.ts";
 import { envelopeBody, isObjectText, occurredAt } from "../rules/envelope.ts";
 import { posterOfMessage } from "../rules/poster.ts";
@@ -19,15 +19,15 @@ export type MatcherDeps = BacklogDeps &
   };
 
 const service = "webhook-dispatcher";
-const nothing: Counts = { queued: 0, now: 0, aside: 0 };
+const nothing: Counts = { queued: 0, matched: 0, backlogged: 0 };
 const eventsCounter = counter(
   "muster_webhook_dispatcher_events_matched_total",
   "Events consumed from the stream, by outcome.",
   ["outcome"],
 );
-const asideCounter = counter(
+const backloggedCounter = counter(
   "muster_webhook_dispatcher_events_backlogged_total",
-  "Events put in the backlog: of organizations with very many at once, a backlog or an ordered webhook.",
+  "Events put in the backlog: of organizations with a burst, a backlog or an ordered webhook.",
 );
 const batchSeconds = histogram("muster_webhook_dispatcher_match_duration_seconds", "Duration of one batch of events.");
 
@@ -48,9 +48,9 @@ export function startMatcher(bus: Pick<Bus, "consume">, deps: MatcherDeps): { st
       onDeadLetter: async (message, reason) => void (await letters.put(letterOf(message, reason))),
     },
     async (batch) => {
-      const { now, aside } = await matchMessages(deps, batch);
-      if (now > 0) backlog.yield();
-      if (aside > 0) backlog.wake();
+      const { matched, backlogged } = await matchMessages(deps, batch);
+      if (matched > 0) backlog.yield();
+      if (backlogged > 0) backlog.wake();
     },
   );
   floor = () => consumer.floor();
@@ -63,14 +63,14 @@ export function startMatcher(bus: Pick<Bus, "consume">, deps: MatcherDeps): { st
 }
 
 /**
- * Sends the deliveries that `matchDirectly` takes, queues the others for all senders, and stores unreadable messages as
- * dead letters; of an organization with very many events in the batch most go to the backlog. Returns how many events
- * were matched at once and how many went to the backlog.
+ * Sends the deliveries that `matchInline` takes, queues the others for all senders, and stores unreadable messages as
+ * dead letters; of an organization with very many events in the batch most go to the backlog. Returns the numbers of
+ * events that were matched and backlogged.
  */
 export async function matchMessages(
   deps: MatcherDeps,
   batch: readonly BusMessage[],
-): Promise<{ now: number; aside: number }> {
+): Promise<{ matched: number; backlogged: number }> {
   const end = batchSeconds.startTimer();
   const read = batch.map((message) => ({ message, ...readEvent(message, deps) }));
   const unreadable = read.flatMap(({ message, reason }) => (reason === null ? [] : [{ message, reason }]));
@@ -80,17 +80,17 @@ export async function matchMessages(
     if (event && !events.has(`${event.orgId}/${event.id}`)) events.set(`${event.orgId}/${event.id}`, event);
   }
   const all = [...events.values()];
-  const direct = unreadable.length === 0 ? await matchDirectly(deps, all) : { left: all, ...nothing };
-  const queued = direct.left.length + unreadable.length > 0 ? await queue(deps, direct.left, unreadable) : nothing;
+  const inline = unreadable.length === 0 ? await matchInline(deps, all) : { left: all, ...nothing };
+  const queued = inline.left.length + unreadable.length > 0 ? await queue(deps, inline.left, unreadable) : nothing;
   for (const { event, reason } of read) {
     eventsCounter.inc({ outcome: reason !== null ? "unreadable" : event ? "taken" : "foreign" });
   }
-  const aside = direct.aside + queued.aside;
-  deliveriesCounter.inc(direct.queued + queued.queued);
-  asideCounter.inc(aside);
+  const backlogged = inline.backlogged + queued.backlogged;
+  deliveriesCounter.inc(inline.queued + queued.queued);
+  backloggedCounter.inc(backlogged);
   end();
   if (queued.queued > 0) deps.wake();
-  return { now: direct.now + queued.now, aside };
+  return { matched: inline.matched + queued.matched, backlogged };
 }
 
 /** Queues events and stores dead letters in one transaction. */
@@ -115,7 +115,7 @@ function letterOf({ subject, msgId, body, traceparent, deliveries }: BusMessage,
 
 type Read = { event: MatchedEvent | null; reason: string | null };
 
-/** The event of a message, or the reason why it is unreadable; neither for a type that this version does not know. */
+/** The event of a message, or the reason why it is unreadable; neither for a type unknown to this version. */
 export function readEvent(message: BusMessage, deps: Pick<MatcherDeps, "now" | "retentionDays">): Read {
   const unreadable = (reason: string): Read => ({ event: null, reason });
   try {

@@ -3,8 +3,8 @@ import { type Bus, openBus } from "@muster/bus";
 import { openDatabase } from "@muster/db";
 import { createLogger, sleep, uuidv7 } from "@muster/kit";
 import { type TestNats, testNats, until } from "@muster/testing";
-import type { DirectSends } from "../commands/direct.ts";
-import { createKnownOrganizations } from "../commands/known-organizations.ts";
+import type { InlineSends } from "../commands/inline.ts";
+import { createOrganizationCache } from "../commands/organization-cache.ts";
 import { eventMessage, startDispatcher, type TestDispatcher } from "../testing/dispatcher.ts";
 import { startMatcher } from "./matcher.ts";
 
@@ -42,12 +42,12 @@ function slow(bus: Bus, random: () => number): Pick<Bus, "consume"> {
   };
 }
 
-async function matcher(random: (() => number) | null, direct: DirectSends | null) {
+async function matcher(random: (() => number) | null, inline: InlineSends | null) {
   const db = openDatabase({ url: dispatcher.database.appUrl, max: 5, name: "matcher", log });
   const bus = await open("webhook-dispatcher");
-  const limits = { batchEvents: 7, retentionDays: 30, endpointSlots: 8 };
-  const known = createKnownOrganizations();
-  const deps = { db, log, known, now: () => new Date(), wake: () => undefined, sends: () => direct, ...limits };
+  const limits = { batchEvents: 7, retentionDays: 30, webhookConcurrency: 8 };
+  const cache = createOrganizationCache();
+  const deps = { db, log, cache, now: () => new Date(), wake: () => undefined, sends: () => inline, ...limits };
   const running = startMatcher(random ? slow(bus, random) : bus, deps);
   closing.push(() => db.close());
   closing.push(() => running.stop());
@@ -75,7 +75,7 @@ describe("two matchers", () => {
     await Promise.all(emitted);
     const sender = dispatcher.sender();
     await matcher(random, null);
-    await matcher(null, sender.direct);
+    await matcher(null, sender.inline);
     const arrived = () => receiver.received.map(({ headers }) => String(headers["x-service-event-id"]));
     await until("all of them", () => arrived().length >= events, 90_000);
     const besides = await dispatcher.deliveriesOf(beside.id);

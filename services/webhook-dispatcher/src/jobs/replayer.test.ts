@@ -119,7 +119,7 @@ describe("a replay", () => {
           who,
           async (tx) => {
             const result = await fn(tx);
-            // Before its COMMIT, for ever after the second chunk.
+            // Before its COMMIT, from the second chunk on.
             left -= 1;
             if (left <= 0) throw new Error("killed");
             return result;
@@ -128,7 +128,7 @@ describe("a replay", () => {
         ),
     };
     const log = createLogger("replayer-test", "fatal");
-    const first = startReplayer({ db: dying, log, pace: { window: 2, chunk: 3, everyMs: 5 }, wake: () => undefined });
+    const first = startReplayer({ db: dying, log, limits: { window: 2, chunk: 3, everyMs: 5 }, wake: () => undefined });
     const sender = dispatcher.sender();
     await until("the first process to die", () => left <= 0);
     await first.stop();
@@ -161,7 +161,7 @@ describe("a replay", () => {
     expect(await outcome(dispatcher.replays(admin).cancelReplay({ webhookId: webhook.id, id }))).toBe("ok");
   });
 
-  it("takes turns with those of other partners, then of other organizations, however many each of them has", async () => {
+  it("is served round-robin with those of other partners, then of other organizations, however many each has", async () => {
     await dispatcher.change("DELETE FROM webhook_replays");
     const busy = await dispatcher.organization();
     const sister = await dispatcher.organization(busy.partnerId);
@@ -183,15 +183,15 @@ describe("a replay", () => {
     ]);
     const worked: { org: string | undefined; webhook: string | undefined }[] = [];
     for (let n = 0; n < 8; n++) {
-      const step = await dispatcher.upkeep((tx) => advanceReplay(tx, { window: 1, chunk: 10, everyMs: 0 }));
+      const step = await dispatcher.maintenance((tx) => advanceReplay(tx, { window: 1, chunk: 10, everyMs: 0 }));
       worked.push({ org: names.get(step?.replay.org_id ?? ""), webhook: step?.replay.webhook_id });
     }
-    const turns = ["busy", "other", "sister", "other", "busy", "other", "sister", "other"];
-    expect(worked.map(({ org }) => org)).toEqual(turns);
+    const roundRobin = ["busy", "other", "sister", "other", "busy", "other", "sister", "other"];
+    expect(worked.map(({ org }) => org)).toEqual(roundRobin);
     expect(new Set(worked.map(({ webhook }) => webhook)).size).toBe(4);
   });
 
-  it("that cannot go on delays no other", async () => {
+  it("delays no other when it cannot continue", async () => {
     const bad = await history(2, 0);
     const { replay } = await dispatcher.replays(bad.admin).startReplay({ webhookId: bad.webhook.id, since });
     // Its own day has no tables any more.

@@ -1,11 +1,11 @@
 import type { Database } from "@muster/db";
 import { counter, type Logger, sleep, systemCaller } from "@muster/kit";
-import { advanceReplay, isAnyReplayOpen, postponeReplay, type ReplayPace } from "../store/replays.ts";
+import { advanceReplay, isAnyReplayOpen, postponeReplay, type ReplayLimits } from "../store/replays.ts";
 
 export type ReplayerDeps = {
   db: Database;
   log: Logger;
-  pace: ReplayPace;
+  limits: ReplayLimits;
   /** Called after deliveries were queued. */
   wake: () => void;
 };
@@ -19,23 +19,23 @@ const replayedCounter = counter(
   "Deliveries that replays queued.",
 );
 
-/** Works on replays in chunks until stopped; of several replayers only one works on a replay at a time. */
+/** Works on replays in chunks until stopped; only one of several replayers works on a replay. */
 export function startReplayer(deps: ReplayerDeps): {
   /** A replay may have been started. */
   wake(): void;
   stop(): Promise<void>;
 } {
   const stopping = new AbortController();
-  let rung = false;
-  let ring: () => void = () => undefined;
-  const rest = async () => {
+  let isWoken = false;
+  let notify: () => void = () => undefined;
+  const waitForWake = async () => {
     await sleep(leastMs, stopping.signal);
-    if (rung) return;
-    const rings = new AbortController();
-    ring = () => rings.abort();
-    await sleep(idleMs - leastMs, AbortSignal.any([stopping.signal, rings.signal]));
+    if (isWoken) return;
+    const woken = new AbortController();
+    notify = () => woken.abort();
+    await sleep(idleMs - leastMs, AbortSignal.any([stopping.signal, woken.signal]));
   };
-  /** The next step would take the same replay again: the others go on meanwhile. Returns whether they can. */
+  /** Defers a replay whose step failed, so that the others continue; returns whether that succeeded. */
   const postpone = async (id: string | null): Promise<boolean> => {
     if (id === null) return false;
     const postponing = deps.db.tx(who(), (tx) => postponeReplay(tx, id));
@@ -51,19 +51,19 @@ export function startReplayer(deps: ReplayerDeps): {
         taken = id;
       };
       try {
-        rung = false;
+        isWoken = false;
         const isAny = await deps.db.inOneBatch(who(), isAnyReplayOpen, { readOnly: true });
-        const step = isAny ? await deps.db.tx(who(), (tx) => advanceReplay(tx, deps.pace, take)) : null;
+        const step = isAny ? await deps.db.tx(who(), (tx) => advanceReplay(tx, deps.limits, take)) : null;
         if (step) {
           replayedCounter.inc(step.queued);
           if (step.queued > 0) deps.wake();
           const { id: replayId, state, queued } = step.replay;
           if (state === "done") deps.log.info({ replayId, queued }, "replay done");
         }
-        if (isAny) await sleep(step ? 5 : Math.min(leastMs, deps.pace.everyMs), stopping.signal);
-        else await rest();
+        if (isAny) await sleep(step ? 5 : Math.min(leastMs, deps.limits.everyMs), stopping.signal);
+        else await waitForWake();
       } catch (err) {
-        deps.log.warn({ err, replayId: taken }, "a replay cannot go on now");
+        deps.log.warn({ err, replayId: taken }, "a replay cannot continue now");
         if (!(await postpone(taken))) await sleep(2_000, stopping.signal);
       }
     }
@@ -71,8 +71,8 @@ export function startReplayer(deps: ReplayerDeps): {
   const running = loop();
   return {
     wake() {
-      rung = true;
-      ring();
+      isWoken = true;
+      notify();
     },
     async stop() {
       stopping.abort();

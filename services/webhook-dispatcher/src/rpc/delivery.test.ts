@@ -60,13 +60,13 @@ describe("deliveries of a webhook", () => {
     [{ answer: "5xx" }, 1],
     [{ answer: "4xx", status: "failed" }, 1],
     [{ answer: "2xx", event: "device.offline" }, 0],
-    // A delivery that was not tried yet does not count as unanswered.
+    // A delivery without an attempt does not count as unanswered.
     [{ answer: "none" }, 1],
   ])("are narrowed by %j to %d", async (filter, expected) => {
     expect(await count(filter)).toBe(expected);
   });
 
-  it.each([100, 11_000])("that failed are pages of the same list, with %d of them", async (failures) => {
+  it.each([100, 11_000])("are pages of the same list when filtered by failed, with %d of them", async (failures) => {
     const { admin: reader } = await dispatcher.organization();
     const { id } = await dispatcher.webhook(reader, receiver);
     await inserted(
@@ -121,7 +121,7 @@ describe("deliveries of a webhook", () => {
 });
 
 describe("lists over all organizations", () => {
-  it("hold what the caller reaches and nothing else", async () => {
+  it("contain exactly the caller's access scope", async () => {
     const { admin } = await dispatcher.organization();
     const webhookId = (await dispatcher.webhook(admin, receiver)).id;
     const { admin: other } = await dispatcher.organization();

@@ -90,7 +90,7 @@ export function deliveryService(deps: DeliveryDeps): ServiceImpl<typeof Delivery
     async listDeliveries(request, handler) {
       const context = callContext(handler);
       requireDeliveryReader(context);
-      const status = deliveryStatuses.find((known) => known === request.status) ?? null;
+      const status = deliveryStatuses.find((each) => each === request.status) ?? null;
       if (request.status !== "" && status === null) {
         throw validationError({ status: [`One of ${deliveryStatuses.join(", ")}`] });
       }
@@ -150,11 +150,11 @@ export function deliveryService(deps: DeliveryDeps): ServiceImpl<typeof Delivery
         throw new AppError("unknown_event_type", "Unknown event type", { facts: { types: [type.slice(0, 100)] } });
       }
       const at = now();
-      const given = request.payloadJson;
-      if (given !== "" && !isObjectText(given)) {
+      const payload = request.payloadJson;
+      if (payload !== "" && !isObjectText(payload)) {
         throw validationError({ payload: ["A JSON object of at most 65,536 bytes"] });
       }
-      const reach = (tx: Tx) => locked(tx, context, request.webhookId);
+      const lock = (tx: Tx) => locked(tx, context, request.webhookId);
       const run = async (tx: Tx, webhook: WebhookRow) => {
         const retryAfterSeconds = await noteTest(tx, webhook.id, deps.testsPerMinute);
         if (retryAfterSeconds !== null) {
@@ -167,7 +167,7 @@ export function deliveryService(deps: DeliveryDeps): ServiceImpl<typeof Delivery
         const fallback = { message: "This is a test event", timestamp: at.toISOString(), webhookId: webhook.id };
         const eventId = uuidv7(at.getTime());
         const { org_id: orgId, partner_id: partnerId } = webhook;
-        const dataJson = given || JSON.stringify(fallback);
+        const dataJson = payload || JSON.stringify(fallback);
         const body = envelopeBody({ id: eventId, type, timestamp: at, orgId, dataJson });
         const poster = posterOf(context.caller.actor);
         const made = { id: randomUUID(), webhookId: webhook.id, orgId, partnerId, eventId, event: type, body, poster };
@@ -175,7 +175,7 @@ export function deliveryService(deps: DeliveryDeps): ServiceImpl<typeof Delivery
         record(tx, context, webhook, "webhook.test", { deliveryId: row.id, event: type }, at);
         return { delivery: deliveryMessage(row) };
       };
-      const reply = await idempotentTx(db, context, DeliveryService.method.testWebhook, request, reach, run);
+      const reply = await idempotentTx(db, context, DeliveryService.method.testWebhook, request, lock, run);
       deps.wake();
       return reply;
     },
@@ -184,14 +184,14 @@ export function deliveryService(deps: DeliveryDeps): ServiceImpl<typeof Delivery
       const context = callContext(handler);
       requireWriter(context);
       const at = now();
-      const reach = (tx: Tx) => locked(tx, context, request.webhookId);
+      const lock = (tx: Tx) => locked(tx, context, request.webhookId);
       const run = async (tx: Tx, webhook: WebhookRow) => {
         const failed = isUuid(request.id) ? await lockDelivery(tx, context, webhook.id, request.id) : null;
         const row = await repeat(tx, failed, at);
         record(tx, context, webhook, "webhook.retry", { deliveryId: row.id, retryOf: request.id }, at);
         return { delivery: deliveryMessage(row) };
       };
-      const reply = await idempotentTx(db, context, DeliveryService.method.retryDelivery, request, reach, run);
+      const reply = await idempotentTx(db, context, DeliveryService.method.retryDelivery, request, lock, run);
       deps.wake();
       return reply;
     },
@@ -213,7 +213,7 @@ export function deliveryService(deps: DeliveryDeps): ServiceImpl<typeof Delivery
       requireWriter(context);
       const at = now();
       const notFound = () => new AppError("dead_letter_not_found", "Dead letter not found");
-      const reach = async (tx: Tx): Promise<WebhookRow> => {
+      const lock = async (tx: Tx): Promise<WebhookRow> => {
         const webhookId = isUuid(request.id) ? await webhookOfDeadLetter(tx, context, request.id) : null;
         const webhook = webhookId === null ? null : await lockWebhook(tx, context, webhookId);
         if (!webhook) throw notFound();
@@ -227,7 +227,7 @@ export function deliveryService(deps: DeliveryDeps): ServiceImpl<typeof Delivery
         record(tx, context, { ...webhook, id: letter.id }, "webhook.requeue", details, at);
         return { delivery: deliveryMessage(row) };
       };
-      const reply = await idempotentTx(db, context, DeliveryService.method.requeueDeadLetter, request, reach, run);
+      const reply = await idempotentTx(db, context, DeliveryService.method.requeueDeadLetter, request, lock, run);
       deps.wake();
       return reply;
     },

@@ -4,31 +4,31 @@ import { EventService, type PublishRequest } from "@muster/proto/muster/webhook/
 import { callContext } from "@muster/rpc";
 import { idempotentTx, platformEvent, reachedBefore, type TenantReader } from "@muster/service";
 import type { Intake } from "../commands/intake.ts";
-import type { Pressure } from "../commands/pressure.ts";
+import type { IntakeThrottle } from "../commands/intake-throttle.ts";
 import { envelopeBody, isObjectText } from "../rules/envelope.ts";
 import { posterOf } from "../rules/poster.ts";
-import { namedOrganization, organizationNotFound, organizationOf, reachesPartner, requireWriter } from "./guards.ts";
+import { isPartnerInScope, namedOrganization, organizationNotFound, organizationOf, requireWriter } from "./guards.ts";
 
-export type EventDeps = TenantReader & { now: () => Date; intake: Intake; pressure: Pick<Pressure, "admit"> };
+export type EventDeps = TenantReader & { now: () => Date; intake: Intake; throttle: Pick<IntakeThrottle, "admit"> };
 
-/** Events from parts of the platform that live elsewhere: stored with their deliveries before the answer. */
+/** Events posted by other programs: stored with their deliveries before the answer. */
 export function eventService(deps: EventDeps): ServiceImpl<typeof EventService> {
   return {
     async publish(request, handler) {
       const context = callContext(handler);
-      // Services of the platform publish as themselves (libs/rpc/src/issuers.ts says which).
+      // Services of the platform publish as themselves (libs/rpc/src/issuers.ts).
       if (context.caller.actor.type !== "system") requireWriter(context, "events:write");
       const event = readEvent(request, deps.now());
       const poster = posterOf(context.caller.actor);
       const orgId = namedOrganization(context, request.orgId);
-      await deps.pressure.admit(orgId);
+      await deps.throttle.admit(orgId);
       // The stored reply is part of the emitting transaction.
       if (context.meta.idempotencyKey) return publishOnce(deps, context, request, event);
       const { id, type, at } = event;
       const body = envelopeBody({ id, type, timestamp: at, orgId, dataJson: event.dataJson });
       const { traceparent } = context.meta;
-      const mayReach = (partnerId: string) => reachesPartner(context.caller, partnerId);
-      const accepted = { id, orgId, type, occurredAt: at, body, poster, traceparent, mayReach };
+      const inScope = (partnerId: string) => isPartnerInScope(context.caller, partnerId);
+      const accepted = { id, orgId, type, occurredAt: at, body, poster, traceparent, inScope };
       if (!(await deps.intake.accept(accepted))) {
         // Finds an organization that was just created, and refuses an unknown one.
         await organizationOf(deps, context, orgId);

@@ -1,6 +1,6 @@
 import { AppError, type CallContext, type Caller, isUuid } from "@muster/kit";
 import { requireOrganization, requirePermission, requireWholeOrganization, type TenantReader } from "@muster/service";
-import { organizationIsKnown, partnerOfOrganization } from "../store/tenants.ts";
+import { organizationExists, partnerOfOrganization } from "../store/tenants.ts";
 
 export function requireReader(context: CallContext): void {
   requirePermission(context, "webhooks:read");
@@ -21,8 +21,8 @@ export function requireWriter(context: CallContext, permission = "webhooks:write
 }
 
 /**
- * The organization that a call is about, within the caller's reach as far as ids tell: the caller's own, or the one
- * that a partner or system caller names. Throws `organization_context_required`, `organization_not_found`.
+ * The organization of a call: the caller's own, or the one named by a partner or system caller, if its id alone is in
+ * the caller's access scope. Throws `organization_context_required`, `organization_not_found`.
  */
 export function namedOrganization({ caller }: CallContext, named: string): string {
   const orgId = (named || (caller.scope === "organization" ? (caller.orgId ?? "") : "")).toLowerCase();
@@ -35,9 +35,9 @@ export function namedOrganization({ caller }: CallContext, named: string): strin
   return orgId;
 }
 
-/** Whether the caller may reach organizations of that partner; completes the check of namedOrganization. */
-export function reachesPartner({ scope, partnerId }: Caller, ofOrganization: string): boolean {
-  return scope !== "partner" || partnerId === ofOrganization;
+/** Whether organizations of that partner are in the caller's scope; completes the check of namedOrganization. */
+export function isPartnerInScope({ scope, partnerId }: Caller, owner: string): boolean {
+  return scope !== "partner" || partnerId === owner;
 }
 
 /** As namedOrganization, for an organization that is not deleted. */
@@ -52,10 +52,10 @@ export async function organizationOf(
   return { orgId, partnerId };
 }
 
-/** As organizationOf, for lists: system callers also read what a deleted organization left behind. */
+/** As organizationOf, for lists: system callers also read the rows of a deleted organization. */
 export async function listedOrganization(reader: TenantReader, context: CallContext, named: string): Promise<string> {
   const { scope } = context.caller;
-  if (scope === "system" && isUuid(named) && (await organizationIsKnown(reader.db, context, named))) return named;
+  if (scope === "system" && isUuid(named) && (await organizationExists(reader.db, context, named))) return named;
   return (await organizationOf(reader, context, named)).orgId;
 }
 

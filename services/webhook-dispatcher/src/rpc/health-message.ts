@@ -2,14 +2,14 @@ import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { type EndpointHealth, EndpointHealthSchema } from "@muster/proto/muster/webhook/v1/webhook_pb";
 import type { StoredStatus } from "../rules/webhook.ts";
-import type { EndpointHealthRow } from "../store/health.ts";
+import type { WebhookHealthRow } from "../store/health.ts";
 
 /**
- * The health of an endpoint at `now`. A webhook that is not active has nothing due and no next attempt, even with
+ * The health of a webhook at `now`. Unless it is active, nothing is due and there is no next attempt, even with
  * deliveries in its queue.
  */
-export function healthMessage(status: StoredStatus, row: EndpointHealthRow | null, now: Date): EndpointHealth {
-  if (!row) throw new Error("a webhook lacks the state of its endpoint");
+export function healthMessage(status: StoredStatus, row: WebhookHealthRow | null, now: Date): EndpointHealth {
+  if (!row) throw new Error("a webhook lacks its state");
   const isOpen = row.open_until !== null && row.open_until > now;
   const due = status === "active" ? row.next_due_at : null;
   // An open breaker holds back what is due.

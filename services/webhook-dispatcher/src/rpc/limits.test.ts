@@ -51,7 +51,7 @@ describe("a webhook that gets a new origin", () => {
 });
 
 describe("a webhook created under an Idempotency-Key", () => {
-  it("is returned to a repeat although its host name no longer resolves: no look-up is made", async () => {
+  it("is returned to a repeat although its host name no longer resolves: no lookup is made", async () => {
     const { admin } = await dispatcher.organization();
     const wanted = { name: "Hook", url: dispatcher.urlOf(receiver), events: ["*"] };
     const by = dispatcher.webhooks(admin, { idempotencyKey: "once" });
@@ -68,8 +68,8 @@ describe("a webhook created under an Idempotency-Key", () => {
   });
 });
 
-describe("caps", () => {
-  it("an organization gets no more webhooks than its limit, however many are created at once", async () => {
+describe("limits", () => {
+  it("an organization gets no more webhooks than its limit, however many are created concurrently", async () => {
     const { admin } = await dispatcher.organization();
     const wanted = { name: "Hook", url: dispatcher.urlOf(receiver), events: ["*"] };
     const codes = await Promise.all(
@@ -81,7 +81,7 @@ describe("caps", () => {
     expect(await outcome(dispatcher.webhooks(admin).createWebhook(wanted))).toBe("ok");
   });
 
-  it("a webhook is tested at most five times per minute, then refused with the time to wait", async () => {
+  it("a webhook is tested at most five times per minute, then refused with Retry-After", async () => {
     const { admin } = await dispatcher.organization();
     const webhook = await dispatcher.webhook(admin, receiver);
     const test = () => dispatcher.deliveries(admin).testWebhook({ webhookId: webhook.id });
@@ -98,8 +98,8 @@ describe("caps", () => {
   it("a host gets no more concurrent requests than its limit, over all webhooks and senders; other hosts are served", async () => {
     const hanging = dispatcher.receivers[2];
     hanging.answer(() => undefined);
-    const senders = [dispatcher.sender({ hostSlots: 10 }), dispatcher.sender({ hostSlots: 10 })];
-    // Each may take half of what the others leave free: it takes several to fill the host.
+    const senders = [dispatcher.sender({ hostConcurrency: 10 }), dispatcher.sender({ hostConcurrency: 10 })];
+    // Each gets its fair share: it takes several to fill the host.
     for (let n = 0; n < 8; n++) {
       const { orgId, admin } = await dispatcher.organization();
       await dispatcher.webhook(admin, hanging);
@@ -121,7 +121,7 @@ describe("caps", () => {
     const shared = dispatcher.receivers[3];
     shared.answer(({ path }, response) => void (path === "/hangs" ? null : response.end()));
     const url = new URL("/hangs", dispatcher.urlOf(shared)).href;
-    const sender = dispatcher.sender({ concurrency: 128, hostSlots: 256 });
+    const sender = dispatcher.sender({ concurrency: 128, hostConcurrency: 256 });
     const bad = await dispatcher.organization();
     for (let n = 0; n < 8; n++) await dispatcher.webhook(bad.admin, shared, { url });
     await dispatcher.match(eventMessages(bad.orgId, 8));

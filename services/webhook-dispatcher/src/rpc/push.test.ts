@@ -73,13 +73,13 @@ describe("a push", () => {
     expect(may).toEqual(["audit"]);
   });
 
-  it("is refused at once when there is no free place, and when its partner has half of those that others leave", async () => {
+  it("is refused immediately without a free slot, and beyond its partner's fair share", async () => {
     const held: (() => void)[] = [];
     receiver.answer((_request, response) => held.push(() => response.end()));
     const of = (partnerId: string) => audit().push(push({ partnerId }));
     const [hanging, good, late] = [uuidv7(), uuidv7(), uuidv7()];
     const first = [of(hanging), of(hanging)];
-    await until("two under way", () => held.length === 2);
+    await until("two in flight", () => held.length === 2);
     expect(await outcome(of(hanging))).toBe("overloaded");
     first.push(of(good));
     await until("another's", () => held.length === 3);

@@ -11,34 +11,34 @@ export type PushDeps = {
   egress: Pick<Egress, "check" | "send">;
   now: () => Date;
   timeoutMs: number;
-  /** Most concurrent pushes of this process, a partner at most half of what others leave; deliveries do not count. */
-  slots: number;
+  /** Most pushes of this process in flight, of which a partner gets its fair share; deliveries do not count. */
+  concurrency: number;
 };
 
-/** Only services call this; libs/rpc/src/issuers.ts says which. */
-export function pushService({ egress, now, timeoutMs, slots }: PushDeps): ServiceImpl<typeof PushService> {
+/** Only services call this (libs/rpc/src/issuers.ts). */
+export function pushService({ egress, now, timeoutMs, concurrency }: PushDeps): ServiceImpl<typeof PushService> {
   /** Pushes by partner. */
-  const underWay = createCounts();
+  const inFlight = createCounts();
   return {
     async checkUrl({ url }, handler) {
       requireService(callContext(handler).caller.actor.type);
-      await judged(() => egress.check(url));
+      await validated(() => egress.check(url));
       return { shownUrl: shownUrl(url) };
     },
 
     async push(request, handler) {
       requireService(callContext(handler).caller.actor.type);
       const { partnerId } = request;
-      if (underWay.of(partnerId) >= shareIn(underWay, partnerId, slots)) {
-        throw new AppError("overloaded", "Too many pushes are under way", { retryAfterSeconds: 1 });
+      if (inFlight.of(partnerId) >= shareIn(inFlight, partnerId, concurrency)) {
+        throw new AppError("overloaded", "Too many pushes are in flight", { retryAfterSeconds: 1 });
       }
-      underWay.add(partnerId, 1);
+      inFlight.add(partnerId, 1);
       try {
         // A text that is no URL is refused by `egress.check`, with its reason.
         const { url, userinfo } = URL.canParse(request.url)
           ? splitUserinfo(request.url)
           : { url: request.url, userinfo: null };
-        const target = await judged(() => egress.check(url));
+        const target = await validated(() => egress.check(url));
         const body = Buffer.from(request.body);
         const { deliveryId, eventId, eventType, attempt, possibleDuplicate, secret } = request;
         const secrets = secret === "" ? [] : [secret];
@@ -63,7 +63,7 @@ export function pushService({ egress, now, timeoutMs, slots }: PushDeps): Servic
         const errorMessage = unsafe ? unsafeMessage : (error?.message ?? `The receiver answered ${status}`);
         return { ...(status === null ? {} : { status }), errorCode: error?.code ?? "status", errorMessage, totalMs };
       } finally {
-        underWay.add(partnerId, -1);
+        inFlight.add(partnerId, -1);
       }
     },
   };
@@ -73,7 +73,7 @@ function requireService(actor: string): void {
   if (actor !== "system") throw new AppError("scope_not_allowed", "Only services of the platform may do this");
 }
 
-async function judged<T>(check: () => Promise<T>): Promise<T> {
+async function validated<T>(check: () => Promise<T>): Promise<T> {
   try {
     return await check();
   } catch (error) {

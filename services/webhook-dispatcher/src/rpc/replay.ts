@@ -20,7 +20,7 @@ import { findWebhook, lockWebhook, type WebhookRow } from "../store/webhooks.ts"
 import { requireReader, requireWriter, webhookNotFound } from "./guards.ts";
 import { record } from "./webhook.ts";
 
-/** Sending again what webhooks were sent before. */
+/** Replays: events of past deliveries are sent to their webhook again. */
 export function replayService(
   deps: TenantReader & { now: () => Date; wake: () => void },
 ): ServiceImpl<typeof ReplayService> {
@@ -42,20 +42,20 @@ export function replayService(
         { since: since ? timestampDate(since) : null, until: until ? timestampDate(until) : null, status, events },
         at,
       );
-      const reach = async (tx: Tx): Promise<WebhookRow> => {
+      const lock = async (tx: Tx): Promise<WebhookRow> => {
         const webhook = isUuid(request.webhookId) ? await lockWebhook(tx, context, request.webhookId) : null;
         if (!webhook) throw webhookNotFound();
         return webhook;
       };
       const { startReplay } = ReplayService.method;
-      const started = await idempotentTx(db, context, startReplay, request, reach, async (tx, webhook) => {
+      const started = await idempotentTx(db, context, startReplay, request, lock, async (tx, webhook) => {
         const row = await insertReplay(tx, uuidv7(at.getTime()), webhook, wanted, context.caller.actor.id, at);
         if (!row) {
           const facts = { limit: maxOpenReplays };
           throw new AppError("limit_reached", "Too many replays of this webhook have not ended", { facts });
         }
-        const asked = { since: row.since, until: row.until, status: row.status_filter, events: row.events };
-        record(tx, context, webhook, "webhook.replay", { replayId: row.id, ...asked }, at);
+        const selected = { since: row.since, until: row.until, status: row.status_filter, events: row.events };
+        record(tx, context, webhook, "webhook.replay", { replayId: row.id, ...selected }, at);
         return { replay: replayMessage(row) };
       });
       deps.wake();

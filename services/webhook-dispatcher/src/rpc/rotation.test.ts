@@ -3,7 +3,7 @@ import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it } from "@jest/globals";
 import { type Caller, uuidv7 } from "@muster/kit";
 import { outcome, until } from "@muster/testing";
-import { removePreviousSecrets } from "../store/upkeep.ts";
+import { removePreviousSecrets } from "../store/maintenance.ts";
 import { eventMessage } from "../testing/dispatcher.ts";
 import { ownDispatcher } from "../testing/own-dispatcher.ts";
 
@@ -37,7 +37,7 @@ async function signers(orgId: string, secrets: Record<string, string>) {
 }
 
 describe("a rotated secret", () => {
-  it("signs together with the previous one for the requested grace, then alone", async () => {
+  it("signs together with the previous one for the requested grace period, then alone", async () => {
     const { orgId, admin } = await dispatcher.organization();
     const webhook = await dispatcher.webhook(admin, receiver, { secret: "first" });
     const { secret, previousSecretUntil: end } = await rotate(admin, webhook.id, { graceSeconds: 600 });
@@ -50,7 +50,7 @@ describe("a rotated secret", () => {
       [webhook.id],
     );
     expect(await signers(orgId, secrets)).toEqual({ ours: "second", previous: null, standard: ["second"] });
-    await dispatcher.upkeep(removePreviousSecrets);
+    await dispatcher.maintenance(removePreviousSecrets);
     const [row] = await dispatcher.rows<{ kept: boolean }>(
       "SELECT previous_secret_sealed IS NOT NULL AS kept FROM webhooks WHERE id = $1",
       [webhook.id],
@@ -58,7 +58,7 @@ describe("a rotated secret", () => {
     expect(row?.kept).toBe(false);
   }, 30_000);
 
-  it("is the only one at once without a grace, and a second rotation ends the first one's overlap", async () => {
+  it("is the only one immediately without a grace period, and a second rotation ends the first one's", async () => {
     const { orgId, admin } = await dispatcher.organization();
     const webhook = await dispatcher.webhook(admin, receiver, { secret: "first" });
     const second = await rotate(admin, webhook.id, { secret: "second" });
@@ -75,7 +75,7 @@ describe("a rotated secret", () => {
     });
   }, 30_000);
 
-  it("is refused with a grace out of range and to callers who do not reach the webhook", async () => {
+  it("is refused with a grace period out of range and to callers without access to the webhook", async () => {
     const { admin, partnerId } = await dispatcher.organization();
     const other = await dispatcher.organization(partnerId);
     const webhook = await dispatcher.webhook(admin, receiver);
@@ -85,12 +85,12 @@ describe("a rotated secret", () => {
     );
     expect(await outcome(rotate(admin, webhook.id, { secret: "a\nb" }))).toBe("validation_failed secret");
     expect(await outcome(rotate(other.admin, webhook.id))).toBe("webhook_not_found");
-    // The first secret of a webhook without one has nothing before it.
+    // The first secret of a webhook has no previous one.
     expect((await rotate(admin, webhook.id)).previousSecretUntil).toBeUndefined();
   });
 });
 
-describe("the health of an endpoint", () => {
+describe("the health of a webhook", () => {
   const healthOf = async (admin: Caller, id: string) => (await dispatcher.webhooks(admin).getWebhook({ id })).health;
 
   it("shows failures and pending deliveries, and is clean again after a success", async () => {
@@ -119,7 +119,7 @@ describe("the health of an endpoint", () => {
     expect((await healthOf(admin, webhook.id))?.nextAttemptAt).toBeUndefined();
   }, 40_000);
 
-  it("shows the endpoint as failed after a 410, until a user activates the webhook", async () => {
+  it("shows the webhook as failed after a 410, until a user activates the webhook", async () => {
     const gone = dispatcher.receivers[2];
     gone.answer((_request, response) => void response.writeHead(410).end());
     const { orgId, admin } = await dispatcher.organization();
@@ -130,11 +130,11 @@ describe("the health of an endpoint", () => {
     await until("the webhook to fail", async () => (await status()) === "failed");
     await sender.stop();
     expect(await healthOf(admin, webhook.id)).toMatchObject({ failedReason: "gone", oldestDueSeconds: 0 });
-    const told = await dispatcher.rows(
+    const reported = await dispatcher.rows(
       "SELECT FROM outbox WHERE subject = $1 AND encode(body, 'escape') LIKE '%' || $2 || '%'",
       [`events.webhook-dispatcher.${orgId}.webhook.failed`, webhook.id],
     );
-    expect(told).toHaveLength(1);
+    expect(reported).toHaveLength(1);
     const change = { id: webhook.id, updateMask: { paths: ["status"] }, change: { status: "active" } };
     await dispatcher.webhooks(admin).updateWebhook(change);
     expect(await healthOf(admin, webhook.id)).toMatchObject({ failedReason: "", failedAttempts: 0n });

@@ -3,17 +3,17 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { strengthOfSealed } from "@muster/kit";
 import { type Webhook, WebhookSchema } from "@muster/proto/muster/webhook/v1/webhook_pb";
 import { maskedValue, shownStatus } from "../rules/webhook.ts";
-import type { EndpointCounters, WebhookRow } from "../store/webhooks.ts";
+import type { WebhookCounters, WebhookRow } from "../store/webhooks.ts";
 
-const noCounters: EndpointCounters = {
+const noCounters: WebhookCounters = {
   success_count: 0,
   failure_count: 0,
   last_delivery_at: null,
   last_success_at: null,
 };
 
-/** A webhook as callers see it: nothing that opens the receiver. */
-export function webhookMessage(row: WebhookRow, counters: EndpointCounters = noCounters): Webhook {
+/** A webhook as callers see it: without credentials of its receiver. */
+export function webhookMessage(row: WebhookRow, counters: WebhookCounters = noCounters): Webhook {
   return create(WebhookSchema, {
     id: row.id,
     orgId: row.org_id,

@@ -12,7 +12,7 @@ import { auditEvent, idempotentTx, reachedBefore, repeatedReply, type TenantRead
 import { earlierPosts } from "../commands/earlier-posts.ts";
 import type { Intake } from "../commands/intake.ts";
 import { changeWebhook, newWebhook, originChanges, type StoredStatus, statuses } from "../rules/webhook.ts";
-import { endpointHealth } from "../store/health.ts";
+import { webhookHealth } from "../store/health.ts";
 import {
   countWebhooks,
   findWebhook,
@@ -38,15 +38,15 @@ export type WebhookDeps = TenantReader & {
   egress: Pick<Egress, "check">;
   /** Seals replies that hold a secret; its purpose is that of `sealedReplies`. */
   replyBox: SecretBox;
-  secretOverlapHours: number;
-  /** Called after a change: what waits for the webhook may be due now. */
+  secretGraceHours: number;
+  /** Called after a change: deliveries of the webhook may be due now. */
   wake: () => void;
   intake: Pick<Intake, "answered">;
-  /** Webhooks of one organization at most. */
+  /** Most webhooks of one organization. */
   perOrganization: number;
 };
 
-/** Longest time in which two secrets sign together. */
+/** Longest grace period, in which two secrets sign. */
 const maxGraceSeconds = 30 * 86_400;
 
 /** Webhooks of organizations (docs/behaviour.md#webhook-deliveries). */
@@ -57,16 +57,16 @@ export function webhookService(deps: WebhookDeps): ServiceImpl<typeof WebhookSer
       const context = callContext(handler);
       requireWriter(context);
       const fields = newWebhook(request);
-      const place = await organizationOf(deps, context, request.orgId);
+      const tenant = await organizationOf(deps, context, request.orgId);
       const { createWebhook } = WebhookService.method;
       const repeated = await repeatedReply(db, context, createWebhook, request);
       if (repeated) return repeated;
       const shown = await validatedUrl(deps, fields.url);
       const at = now();
       const reply = await idempotentTx(db, context, createWebhook, request, reachedBefore, async (tx) => {
-        const owner = { ...place, createdBy: context.caller.actor.id };
-        await holdOrganization(tx, place.orgId);
-        if ((await countWebhooks(tx, place.orgId)) >= deps.perOrganization) {
+        const owner = { ...tenant, createdBy: context.caller.actor.id };
+        await holdOrganization(tx, tenant.orgId);
+        if ((await countWebhooks(tx, tenant.orgId)) >= deps.perOrganization) {
           const facts = { limit: deps.perOrganization };
           throw new AppError("limit_reached", "The organization's limit of webhooks is reached", { facts });
         }
@@ -103,7 +103,7 @@ export function webhookService(deps: WebhookDeps): ServiceImpl<typeof WebhookSer
         failed: BigInt(failed),
         ...(row.last_success_at ? { lastDeliveredAt: timestampFromDate(row.last_success_at) } : {}),
       };
-      const health = healthMessage(row.status, await endpointHealth(db, context, row.id), now());
+      const health = healthMessage(row.status, await webhookHealth(db, context, row.id), now());
       return { webhook: webhookMessage(row, row), stats, health };
     },
 
@@ -112,24 +112,25 @@ export function webhookService(deps: WebhookDeps): ServiceImpl<typeof WebhookSer
       requireWriter(context);
       const paths = updateMask?.paths ?? [];
       const wanted = change ?? create(WebhookChangeSchema);
-      // A URL as replies show it, sent back, keeps the one that is stored with its credentials.
-      const known = isUuid(id) ? await findWebhook(db, context, id) : null;
-      if (!known) throw webhookNotFound();
-      const given = paths.includes("url") && wanted.url !== known.url_shown ? paths : paths.filter((p) => p !== "url");
+      // A URL as replies show it, sent back, leaves the stored one with its credentials unchanged.
+      const current = isUuid(id) ? await findWebhook(db, context, id) : null;
+      if (!current) throw webhookNotFound();
+      const given =
+        paths.includes("url") && wanted.url !== current.url_shown ? paths : paths.filter((p) => p !== "url");
       const urlKept = paths.includes("url") && given.length < paths.length;
       const shown = given.includes("url") ? await validatedUrl(deps, wanted.url) : null;
       const at = now();
       const updated = await db.tx(context, async (tx) => {
-        await holdOrganization(tx, known.org_id);
-        const stored = await lockWebhook(tx, context, known.id);
+        await holdOrganization(tx, current.org_id);
+        const stored = await lockWebhook(tx, context, current.id);
         if (!stored) return null;
         const before = openFields(box, stored);
         const after = changeWebhook(before, urlKept ? [...given, "url"] : given, {
           ...wanted,
           url: urlKept ? before.url : wanted.url,
         });
-        const told = { statusGiven: given.includes("status"), secretGiven: given.includes("secret") };
-        const row = await updateWebhook(tx, box, stored, { ...after, shownUrl: shown ?? stored.url_shown }, told, at);
+        const set = { statusSet: given.includes("status"), secretSet: given.includes("secret") };
+        const row = await updateWebhook(tx, box, stored, { ...after, shownUrl: shown ?? stored.url_shown }, set, at);
         const details = differences(auditedFields(stored), auditedFields(row), {
           ...(before.secret === after.secret ? {} : { secret: "***" }),
           ...(before.url === after.url ? {} : { url: row.url_shown }),
@@ -142,7 +143,7 @@ export function webhookService(deps: WebhookDeps): ServiceImpl<typeof WebhookSer
       if (!updated) throw webhookNotFound();
       deps.wake();
       await earlierPosts(deps.intake);
-      return { webhook: webhookMessage(updated, known) };
+      return { webhook: webhookMessage(updated, current) };
     },
 
     async deleteWebhook({ id }, handler) {
@@ -165,12 +166,12 @@ export function webhookService(deps: WebhookDeps): ServiceImpl<typeof WebhookSer
       const context = callContext(handler);
       requireWriter(context);
       const at = now();
-      const { graceSeconds = deps.secretOverlapHours * 3_600 } = request;
+      const { graceSeconds = deps.secretGraceHours * 3_600 } = request;
       if (graceSeconds < 0 || graceSeconds > maxGraceSeconds) {
         throw validationError({ graceSeconds: [`0 to ${maxGraceSeconds}`] });
       }
       const secret = request.secret || `whsec_${randomBytes(32).toString("base64")}`;
-      const reach = async (tx: Tx): Promise<WebhookRow> => {
+      const lock = async (tx: Tx): Promise<WebhookRow> => {
         if (isUuid(request.id)) await holdOrganizationOf(tx, context, request.id);
         const stored = isUuid(request.id) ? await lockWebhook(tx, context, request.id) : null;
         if (!stored) throw webhookNotFound();
@@ -188,13 +189,13 @@ export function webhookService(deps: WebhookDeps): ServiceImpl<typeof WebhookSer
           ...(until ? { previousSecretUntil: timestampFromDate(until) } : {}),
         };
       };
-      return idempotentTx(db, context, WebhookService.method.rotateWebhookSecret, request, reach, run, deps.replyBox);
+      return idempotentTx(db, context, WebhookService.method.rotateWebhookSecret, request, lock, run, deps.replyBox);
     },
   };
 }
 
 /**
- * Judges a URL and what its name resolves to; returns it as people may see it. Throws `invalid_webhook_url` with the
+ * Validates a URL and the addresses of its name; returns it as users may see it. Throws `invalid_webhook_url` with the
  * reason.
  */
 async function validatedUrl({ egress }: WebhookDeps, url: string): Promise<string> {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { answerText } from "./answer.ts";
 
-describe("what is kept of an answer", () => {
+describe("the stored text of an answer", () => {
   it.each([
     ["nothing", Buffer.alloc(0), undefined, null],
     ["text", Buffer.from("ok"), undefined, "ok"],
@@ -12,7 +12,7 @@ describe("what is kept of an answer", () => {
     expect(answerText(body, encoding)).toBe(expected);
   });
 
-  it("is at most 1,000 characters, none of them cut in two", () => {
+  it("is at most 1,000 characters, none of them truncated", () => {
     const text = answerText(Buffer.from("😀".repeat(1_200)), undefined) ?? "";
     expect([[...text].length, text.endsWith("😀")]).toEqual([1_000, true]);
   });

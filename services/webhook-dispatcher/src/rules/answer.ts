@@ -9,12 +9,12 @@ export function answerText(body: Buffer, encoding: string | string[] | undefined
   if (body.length === 0) return null;
   const name = String(encoding ?? "").trim();
   if (name !== "" && name.toLowerCase() !== "identity") return `[${name.slice(0, 40)}: not shown]`;
-  // `stream`: a character cut in the middle at the end is left out, not replaced. ASCII needs no decoder: creating one
+  // `stream`: a character truncated at the end is left out, not replaced. ASCII needs no decoder: creating one
   // costs more than decoding a short answer, and most are short.
   const decoded = isAscii(body) ? body.toString("latin1") : new TextDecoder().decode(body, { stream: true });
   const text = decoded.replaceAll("\0", "\ufffd");
   return text.length <= maxCharacters ? text : [...text].slice(0, maxCharacters).join("");
 }
 
-/** What a delivery to an address that is refused fails with. */
+/** The error of a delivery to a refused address. */
 export const unsafeMessage = "Unsafe webhook URL";

@@ -24,7 +24,7 @@ describe("buckets of the last hours", () => {
     [24, 60, 24, "2026-01-30T13:00:00.000Z"],
     [48, 60, 48, "2026-01-29T13:00:00.000Z"],
     [168, 360, 28, "2026-01-24T18:00:00.000Z"],
-  ])("of %d hours have %d minutes and are %d", (hours, minutes, count, first) => {
+  ])("for %d hours have %d minutes and are %d", (hours, minutes, count, first) => {
     const { bucketMs, starts, to } = bucketsOf(now, hours);
     expect([bucketMs / 60_000, starts.length, starts[0]?.toISOString(), to]).toEqual([minutes, count, first, now]);
     expect(starts.at(-1)?.getTime()).toBeLessThanOrEqual(now.getTime());

@@ -19,7 +19,7 @@ const hourMs = 60 * minuteMs;
 
 export type Buckets = { bucketMs: number; starts: readonly Date[]; to: Date };
 
-/** The last hours in at most 48 whole buckets; the newest is the one under way. */
+/** The last hours in at most 48 whole buckets; the newest is the current one. */
 export function bucketsOf(now: Date, hours: number): Buckets {
   const bucketMs = hours <= 4 ? 5 * minuteMs : hours <= 48 ? hourMs : 6 * hourMs;
   const count = Math.ceil((hours * hourMs) / bucketMs);

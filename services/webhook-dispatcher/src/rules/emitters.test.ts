@@ -11,7 +11,7 @@ describe("emitters of events", () => {
     ["session.logout", ["identity", "webhook-dispatcher"]],
     ["alert.triggered", ["webhook-dispatcher"]],
     ["remote.session.started", ["webhook-dispatcher"]],
-  ])("of %s are %j", (type, services) => {
+  ])("for %s are %j", (type, services) => {
     expect(emittersOf(type)).toEqual(services);
   });
 

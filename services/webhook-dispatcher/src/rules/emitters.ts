@@ -5,7 +5,7 @@
 const emitters = new Map<string, readonly string[]>([
   ["identity", ["user.", "session."]],
   ["tenancy", ["device."]],
-  // Types of parts of the platform outside of this repository come through POST /events, which knows its callers.
+  // Other programs emit through POST /events, which authenticates its callers.
   ["webhook-dispatcher", [""]],
 ]);
 

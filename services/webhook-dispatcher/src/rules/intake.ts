@@ -14,14 +14,14 @@ export type IntakeEvent = {
   traceparent?: string | null;
 };
 
-/** What is known of an organization while its webhooks cannot change. */
-export type IntakePlace = {
+/** An organization as it was read. */
+export type IntakeOrganization = {
   orgId: string;
   partnerId: string;
-  /** Its webhooks are not being changed just now: what was read of them is true until COMMIT. */
+  /** Its webhooks are locked: they stay as they were read until COMMIT. False while they are being changed. */
   held: boolean;
-  /** Some of its events are in the backlog; later ones do not overtake them. */
-  behind: boolean;
+  /** It has events in the backlog; later ones do not overtake them. */
+  backlogged: boolean;
 };
 
 export type IntakeHook = {
@@ -34,7 +34,7 @@ export type IntakeHook = {
   generation: number;
   /** Differs after any change of its row. */
   version: string;
-  /** Requests that are leased now, and how many may be. */
+  /** Leased requests, and their most. */
   leased: number;
   slots: number;
   /** Its breaker lets requests through. */
@@ -46,15 +46,15 @@ export type IntakeHook = {
 };
 
 export type IntakeLimits = {
-  /** Deliveries that this process may begin now. */
+  /** Deliveries that this process may start now. */
   room: number;
-  organizationSlots: number;
-  hostSlots: number;
-  /** Requests that this process may have open. */
+  organizationConcurrency: number;
+  hostConcurrency: number;
+  /** Most open requests of this process. */
   openRequests: number;
-  /** Events of one organization in a batch. */
+  /** Most events of one organization in a batch. */
   perOrganization: number;
-  /** Deliveries of one organization in a batch, beyond which no further event of it joins. */
+  /** Deliveries of one organization in a batch; beyond them no further event of it joins. */
   deliveriesPerOrganization: number;
   /** The same, of all organizations of a partner. */
   deliveriesPerPartner: number;
@@ -66,57 +66,56 @@ export type IntakePlan = {
   deliveries: IntakeDelivery[];
   /** Events that go over the stream. */
   streamed: IntakeEvent[];
-  /** Deliveries that are not leased although their webhook may get a request. */
+  /** Some deliveries are not leased although their webhook has a free slot. */
   waiting: boolean;
-  /** Webhooks without a free slot whose deliveries wait for an answer of their own receiver. */
+  /** Webhooks without a free slot: their deliveries wait for a request to the same webhook to end. */
   blocked: Set<string>;
 };
 
 /**
- * Which deliveries are sent at once, which wait in the queue, and which events go over the stream: those of
- * organizations whose order must be kept, whose webhooks are being changed, or that have more under way than their
- * share.
+ * Decides which deliveries are sent inline, which wait in the queue, and which events go over the stream: those of
+ * organizations with an ordered webhook, a backlog, webhooks that are being changed, or no share left.
  */
 export function planIntake(
   events: readonly IntakeEvent[],
-  places: ReadonlyMap<string, IntakePlace>,
+  organizations: ReadonlyMap<string, IntakeOrganization>,
   hooks: readonly IntakeHook[],
   limits: IntakeLimits,
-  underWay: (key: string) => number,
+  inFlight: (key: string) => number,
 ): IntakePlan {
   const byOrg = new Map<string, IntakeHook[]>();
   for (const hook of hooks) byOrg.set(hook.org_id, [...(byOrg.get(hook.org_id) ?? []), hook]);
   const ofOrg = new Counter((orgId) => sum(byOrg.get(orgId) ?? [], ({ leased }) => leased));
-  const held = new Counter(underWay);
+  const held = new Counter(inFlight);
   const ofHook = new Counter(() => 0);
   const ofBatch = new Counter(() => 0);
   const deliveriesOf = new Counter(() => 0);
   const plan: IntakePlan = { deliveries: [], streamed: [], waiting: false, blocked: new Set() };
   let room = limits.room;
   for (const event of events) {
-    const place = places.get(event.orgId);
+    const organization = organizations.get(event.orgId);
     const own = byOrg.get(event.orgId) ?? [];
     const wanting = own.filter(({ events: types }) => types[0] === anyEvent || types.includes(event.type));
-    if (!place || (place.held && wanting.length === 0)) continue;
+    if (!organization || (organization.held && wanting.length === 0)) continue;
     const tooMany =
       ofBatch.add(event.orgId) > limits.perOrganization ||
       deliveriesOf.of(event.orgId) >= limits.deliveriesPerOrganization ||
-      deliveriesOf.of(place.partnerId) >= limits.deliveriesPerPartner ||
-      ofOrg.of(event.orgId) >= limits.organizationSlots;
-    if (!place.held || place.behind || tooMany || own.some(({ ordered }) => ordered)) {
+      deliveriesOf.of(organization.partnerId) >= limits.deliveriesPerPartner ||
+      ofOrg.of(event.orgId) >= limits.organizationConcurrency;
+    if (!organization.held || organization.backlogged || tooMany || own.some(({ ordered }) => ordered)) {
       plan.streamed.push(event);
       continue;
     }
     for (const hook of wanting) {
       deliveriesOf.add(event.orgId);
-      deliveriesOf.add(place.partnerId);
+      deliveriesOf.add(organization.partnerId);
       const mayGet = hook.closed && hook.leased + ofHook.of(hook.id) < hook.slots;
       const lease =
         mayGet &&
         !hook.waits &&
         room > 0 &&
-        ofOrg.of(hook.org_id) < limits.organizationSlots &&
-        mayHoldAtHost(limits.hostSlots, hook, (key) => held.of(key)) &&
+        ofOrg.of(hook.org_id) < limits.organizationConcurrency &&
+        mayHoldAtHost(limits.hostConcurrency, hook, (key) => held.of(key)) &&
         partnerRoom(limits.openRequests, hook.partner_id, (key) => held.of(key)) > 0;
       plan.deliveries.push({ id: deliveryId(hook.id, event.orgId, event.id), event, hook, lease });
       if (lease) {

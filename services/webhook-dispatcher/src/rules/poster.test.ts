@@ -19,7 +19,7 @@ describe("the poster of an event", () => {
     ["webhook-dispatcher", "api_key:k1", "api_key:k1"],
     ["webhook-dispatcher", "", null],
     ["webhook-dispatcher", "system:x", null],
-  ])("of a message of %s that names %j is %j", (emitter, postedBy, poster) => {
+  ])("is read from a message of %s naming %j as %j", (emitter, postedBy, poster) => {
     expect(posterOfMessage(emitter, postedBy)).toBe(poster);
   });
 

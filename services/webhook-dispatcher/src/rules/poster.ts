@@ -1,11 +1,11 @@
 import type { Actor, ActorType } from "@muster/kit";
 
 /**
- * Who posted an event: a service of the platform, or a caller of the API by type and id. Null of an event that an
+ * Who posted an event: a service of the platform, or a caller of the API by type and id. Null for an event that an
  * earlier version accepted: nothing vouches for either.
  */
 export type Poster = "platform" | `${CallerType}:${string}` | null;
-/** What receivers learn of it: whether the platform itself says what happened. */
+/** The source that receivers see: the platform itself, or a caller of the API. */
 export type Source = "platform" | "api";
 type CallerType = Exclude<ActorType, "system">;
 

@@ -55,14 +55,14 @@ describe("the receiver's example of the docs", () => {
     expect(readFileSync(page, "utf8")).toContain(readFileSync(example, "utf8"));
   });
 
-  it("accepts what we sign, by either scheme alone", async () => {
+  it("accepts our signatures, by either scheme alone", async () => {
     const headers = signed([secret]);
     expect(await post(headers)).toBe(204);
     expect(await post(headers, (name) => !name.startsWith("webhook-"))).toBe(204);
     expect(await post(headers, (name) => !name.startsWith("X-Service-Signature"))).toBe(204);
   });
 
-  it("accepts what both secrets sign during a rotation, whichever it knows", async () => {
+  it("accepts requests signed by both secrets during a rotation, with either of them", async () => {
     expect(await post(signed(["whsec_bmV3", secret]))).toBe(204);
   });
 

@@ -16,7 +16,7 @@ const maxEvents = 100;
  */
 export function replayWanted(input: ReplayInput, now: Date): ReplayWanted {
   const errors: FieldErrors = {};
-  const status = replayStatuses.find((known) => known === (input.status || "failed"));
+  const status = replayStatuses.find((each) => each === (input.status || "failed"));
   if (!status) errors.deliveryStatus = [`One of ${replayStatuses.join(", ")}`];
   if (!input.since) errors.since = ["Required"];
   // Never beyond now: a replay does not find what it queued itself.
@@ -33,7 +33,7 @@ export function replayWanted(input: ReplayInput, now: Date): ReplayWanted {
   return { since: new Date(Math.max(0, input.since.getTime())), until, status, events };
 }
 
-/** UUIDv5 of replay and event: however often a chunk is begun, and however often an event failed, it is queued once. */
+/** UUIDv5 of replay and event: an event is queued once, however often it failed or its chunk is started. */
 export function replayedId(replayId: string, eventId: string): string {
   const digest = createHash("sha1").update(`${replayId}/${eventId}`).digest();
   digest.writeUInt8((digest.readUInt8(6) & 0x0f) | 0x50, 6);

@@ -15,7 +15,7 @@ export type SignedRequest = {
   /** From 1. */
   attempt: number;
   possibleDuplicate: boolean;
-  /** The present secret and, during an overlap, the previous one. */
+  /** The current secret and, in the grace period of a rotation, the previous one. */
   secrets: readonly string[];
   customHeaders: readonly Header[];
   /** `user:password` of the URL. */

@@ -1,16 +1,16 @@
 import { shareOf } from "@muster/kit";
 
-/** Whose request it is, and the host that gets it. */
+/** The owner of a request, and its host. */
 export type Holder = { host: string; partner_id: string; org_id: string };
 
-/** Key of all requests under way of a process. */
+/** Key of all requests of a process in flight. */
 export const everyRequest = "";
 export const atHost = ({ host }: Holder): string => host;
 export const ofPartner = ({ partner_id: id }: Holder): string => id;
 export const ofPartnerAtHost = ({ host, partner_id: id }: Holder): string => `${host} ${id}`;
 export const ofOrganizationAtHost = ({ host, org_id: id }: Holder): string => `${host} ${id}`;
 
-/** Everything that a request is counted under. */
+/** The keys under which a request is counted. */
 export const keysOf = (holder: Holder): string[] => [
   everyRequest,
   atHost(holder),
@@ -20,19 +20,19 @@ export const keysOf = (holder: Holder): string[] => [
 ];
 
 /**
- * Whether one more request to a host may begin: a partner holds at most half of what other partners leave free there,
- * an organization half of what the partner's other organizations leave free of that.
+ * Whether one more request to a host may start: a partner gets its fair share of the host's slots, an organization a
+ * fair share of its partner's (docs/concepts.md#fair-share).
  */
-export function mayHoldAtHost(slots: number, holder: Holder, underWay: (key: string) => number): boolean {
-  const all = underWay(atHost(holder));
-  const partner = underWay(ofPartnerAtHost(holder));
-  const organization = underWay(ofOrganizationAtHost(holder));
+export function mayHoldAtHost(slots: number, holder: Holder, inFlight: (key: string) => number): boolean {
+  const all = inFlight(atHost(holder));
+  const partner = inFlight(ofPartnerAtHost(holder));
+  const organization = inFlight(ofOrganizationAtHost(holder));
   const partnerSlots = shareOf(slots - (all - partner));
   return all < slots && partner < partnerSlots && organization < shareOf(partnerSlots - (partner - organization));
 }
 
-/** How many more requests a partner may begin of those a process may have open: half of what others leave free. */
-export function partnerRoom(open: number, partnerId: string, underWay: (key: string) => number): number {
-  const own = underWay(partnerId);
-  return shareOf(open - (underWay(everyRequest) - own)) - own;
+/** How many more requests a partner may start: its fair share of the `open` requests of a process, less its own. */
+export function partnerRoom(open: number, partnerId: string, inFlight: (key: string) => number): number {
+  const own = inFlight(partnerId);
+  return shareOf(open - (inFlight(everyRequest) - own)) - own;
 }

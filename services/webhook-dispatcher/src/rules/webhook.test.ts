@@ -68,7 +68,7 @@ describe("a new webhook", () => {
 });
 
 describe("a changed webhook", () => {
-  it("keeps what is not named, and the values of headers that come back masked", () => {
+  it("keeps the fields that are not named, and the values of headers that come back masked", () => {
     const headers = [
       { key: "x-token", value: "***" },
       { key: "X-New", value: " new " },

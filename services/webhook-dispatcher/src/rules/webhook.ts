@@ -52,7 +52,7 @@ export function isReservedHeader(key: string): boolean {
 
 /**
  * The fields of a new webhook. Throws `validation_failed` naming each bad field, `unknown_event_type`. The URL is
- * judged elsewhere.
+ * validated elsewhere.
  */
 export function newWebhook(input: Omit<WebhookInput, "status">): WebhookFields {
   const errors: FieldErrors = {};
@@ -138,15 +138,15 @@ function statusOf(text: string, errors: FieldErrors): StoredStatus {
 
 function nameOf(text: string, errors: FieldErrors): string {
   const name = text.trim();
-  const fault = nameError(name);
-  if (fault) errors.name = [fault];
+  const error = nameError(name);
+  if (error) errors.name = [error];
   return name;
 }
 
 function secretOf(text: string, errors: FieldErrors): string | null {
   if (text === "") return null;
-  const fault = signingSecretError(text);
-  if (fault) errors.secret = [fault];
+  const error = signingSecretError(text);
+  if (error) errors.secret = [error];
   return text;
 }
 

@@ -5,7 +5,7 @@ import { messageIdOf, requestHeaders } from "../rules/request.ts";
 import { retryAfterMs, retryDelayMs } from "../rules/schedule.ts";
 import type { Outcome } from "../store/outcomes.ts";
 import type { Claimed, Payload } from "../store/queue.ts";
-import type { Endpoint } from "./endpoints.ts";
+import type { OpenedWebhook } from "./webhook-cache.ts";
 
 export type AttemptDeps = {
   egress: Pick<Egress, "check" | "send">;
@@ -13,7 +13,7 @@ export type AttemptDeps = {
   timeoutMs: number;
   jitterPercent: number;
   random: () => number;
-  /** Ends what is under way when the process must stop. */
+  /** Aborts requests in flight when the process must stop. */
   ending: AbortSignal;
 };
 
@@ -24,27 +24,27 @@ const keepBytes = 4_096;
 const drainBytes = 65_536;
 
 /**
- * Sends one claimed delivery and returns its outcome; null when the process stopped before an answer came. Never
+ * Sends one claimed delivery and returns its outcome; null when the process stopped before the answer arrived. Never
  * throws.
  */
 export async function attempt(
   deps: AttemptDeps,
   claim: Claimed,
-  endpoint: Endpoint | null,
+  webhook: OpenedWebhook | null,
   payload: Payload | null,
 ): Promise<Outcome | null> {
   const startedAt = deps.now();
-  const began = performance.now();
+  const startedMs = performance.now();
   const possibleDuplicate = claim.interruptions > 0;
   let headers: string[] = [];
   let result: Result;
-  if (!endpoint || !payload) {
+  if (!webhook || !payload) {
     result = { exchange: null, failed: { code: "gone", message: "The payload is not kept any more" }, final: true };
-  } else if (exhausted(endpoint, claim)) {
+  } else if (exhausted(webhook, claim)) {
     result = { exchange: null, failed: { code: "interrupted", message: "Interrupted too often" }, final: true };
   } else {
-    const { secret, previous } = endpoint;
-    const overlap = previous && previous.untilMs > startedAt.getTime() ? [previous.secret] : [];
+    const { secret, previous } = webhook;
+    const graced = previous && previous.untilMs > startedAt.getTime() ? [previous.secret] : [];
     const body = Buffer.from(payload.body);
     headers = requestHeaders(
       {
@@ -56,13 +56,13 @@ export async function attempt(
         body,
         attempt: claim.attempt,
         possibleDuplicate,
-        secrets: secret === null ? [] : [secret, ...overlap],
-        customHeaders: endpoint.headers,
-        userinfo: endpoint.userinfo,
+        secrets: secret === null ? [] : [secret, ...graced],
+        customHeaders: webhook.headers,
+        userinfo: webhook.userinfo,
       },
       startedAt,
     );
-    result = await send(deps, endpoint, headers, body);
+    result = await send(deps, webhook, headers, body);
   }
   const { exchange, failed } = result;
   if (failed?.code === "aborted") return null;
@@ -72,7 +72,7 @@ export async function attempt(
   return {
     claim,
     event: payload?.type ?? "",
-    next: nextOf(deps, result, endpoint, failures, delivered),
+    next: nextOf(deps, result, webhook, failures, delivered),
     failures,
     breaks: !delivered && (status === null || status >= 500),
     gone: status === 410,
@@ -80,11 +80,11 @@ export async function attempt(
       startedAt,
       connectedMs: exchange?.connectedMs ?? null,
       headersMs: exchange?.headersMs ?? null,
-      totalMs: exchange?.totalMs ?? Math.round(performance.now() - began),
+      totalMs: exchange?.totalMs ?? Math.round(performance.now() - startedMs),
       remoteAddress: exchange?.remoteAddress ?? null,
       reused: exchange?.reused ?? false,
       possibleDuplicate,
-      headers: { sent: headers, custom: endpoint?.headers ?? [] },
+      headers: { sent: headers, custom: webhook?.headers ?? [] },
       status,
       body: exchange ? answerText(exchange.body, exchange.headers["content-encoding"]) : null,
       errorCode: delivered ? null : (failed?.code ?? "status"),
@@ -93,30 +93,32 @@ export async function attempt(
   };
 }
 
-/** Whether a delivery's senders fell silent so often that no retry is left. */
-function exhausted(endpoint: Endpoint, claim: Claimed): boolean {
-  return claim.was_leased && claim.failures > 0 && retryDelayMs(endpoint.retryPolicy, claim.failures, null, 0) === null;
+/** Whether no retry is left after interrupted attempts. */
+function exhausted(webhook: OpenedWebhook, claim: Claimed): boolean {
+  return claim.was_leased && claim.failures > 0 && retryDelayMs(webhook.retryPolicy, claim.failures, null, 0) === null;
 }
 
 function nextOf(
   deps: AttemptDeps,
   { exchange, final }: Result,
-  endpoint: Endpoint | null,
+  webhook: OpenedWebhook | null,
   failures: number,
   delivered: boolean,
 ): Outcome["next"] {
   if (delivered) return { status: "delivered" };
   // 410 Gone: the webhook fails with it, so that no retry would be sent.
   if (final || exchange?.status === 410) return { status: "failed" };
-  const asked = exchange?.status ? retryAfterMs(exchange.status, exchange.headers["retry-after"], deps.now()) : null;
+  const retryAfter = exchange?.status
+    ? retryAfterMs(exchange.status, exchange.headers["retry-after"], deps.now())
+    : null;
   const jitter = (deps.random() * deps.jitterPercent) / 100;
-  const delayMs = retryDelayMs(endpoint?.retryPolicy ?? null, failures, asked, jitter);
+  const delayMs = retryDelayMs(webhook?.retryPolicy ?? null, failures, retryAfter, jitter);
   return delayMs === null ? { status: "failed" } : { status: "retrying", delayMs };
 }
 
-async function send(deps: AttemptDeps, endpoint: Endpoint, headers: string[], body: Buffer): Promise<Result> {
+async function send(deps: AttemptDeps, webhook: OpenedWebhook, headers: string[], body: Buffer): Promise<Result> {
   try {
-    const target = await deps.egress.check(endpoint.url);
+    const target = await deps.egress.check(webhook.url);
     const { timeoutMs, ending: signal } = deps;
     const request = { method: "POST" as const, headers, body, timeoutMs, keepBytes, drainBytes, signal };
     const exchange = await deps.egress.send(target, request);

@@ -42,7 +42,7 @@ function signature(request: Received | undefined, secret: string): string {
 }
 
 describe("a change between queueing and sending", () => {
-  it("of the URL sends to the new one alone", async () => {
+  it("sends to the new URL only", async () => {
     const { webhook, eventId, patch } = await queued();
     await patch({ url: dispatcher.urlOf(dispatcher.receivers[1]) });
     start();
@@ -51,7 +51,7 @@ describe("a change between queueing and sending", () => {
     expect(receiver.of(eventId)).toEqual([]);
   });
 
-  it("of the secret signs with the new one alone, and not at all when there is none any more", async () => {
+  it("signs with the new secret only, and not at all without one", async () => {
     const changed = await queued({ secret: "old" });
     const dropped = await queued({ secret: "old" });
     await changed.patch({ secret: "new" });
@@ -64,7 +64,7 @@ describe("a change between queueing and sending", () => {
     expect(unsigned?.headers["x-service-signature"]).toBeUndefined();
   });
 
-  it("to paused or deleted sends nothing; active again sends what waits", async () => {
+  it("sends nothing while paused or deleted; active again sends the waiting deliveries", async () => {
     const paused = await queued();
     const deleted = await queued();
     const other = await queued();
@@ -80,7 +80,7 @@ describe("a change between queueing and sending", () => {
 });
 
 describe("a change between two attempts", () => {
-  it("of the URL or to paused acts at once", async () => {
+  it("takes effect immediately for a new URL and for paused", async () => {
     receiver.answer((_request, response) => void response.writeHead(503).end());
     const moved = await queued();
     const paused = await queued();
@@ -96,7 +96,7 @@ describe("a change between two attempts", () => {
     expect((await dispatcher.deliveriesOf(paused.webhook.id))[0]?.status).toBe("retrying");
   });
 
-  it("of the secret signs the next one with the new secret, and a deleted webhook gets no next one", async () => {
+  it("signs the next one with the new secret, and a deleted webhook gets no next one", async () => {
     receiver.answer((_request, response) => void response.writeHead(503).end());
     const changed = await queued({ secret: "old" });
     const deleted = await queued();
@@ -118,7 +118,7 @@ describe("a change between two attempts", () => {
 });
 
 describe("an open delivery", () => {
-  it.each(["disabled", "error"])("of a webhook that is %s keeps its state, without a next attempt", async (stored) => {
+  it.each(["disabled", "error"])("keeps its state, without a next attempt, while its webhook is %s", async (stored) => {
     receiver.answer((_request, response) => void response.writeHead(503).end());
     const { webhook, admin, patch } = await queued();
     start();
@@ -139,7 +139,7 @@ describe("an open delivery", () => {
     await status(webhook.id, "delivered");
   });
 
-  it("of a deleted webhook is gone with it", async () => {
+  it("is removed with its webhook", async () => {
     receiver.answer((_request, response) => void response.writeHead(503).end());
     const { webhook, admin } = await queued();
     start();
@@ -150,7 +150,7 @@ describe("an open delivery", () => {
   });
 });
 
-describe("an URL that turned unsafe after it was stored", () => {
+describe("a URL that became unsafe after it was stored", () => {
   it.each([
     "https://169.254.169.254/latest",
     "https://localhost/",
@@ -179,7 +179,7 @@ describe("an answer", () => {
     expect(gap).toBeLessThan(3_600);
   });
 
-  it("410 marks the webhook as failed at once, with one audit row", async () => {
+  it("410 marks the webhook as failed immediately, with one audit row", async () => {
     receiver.answer((_request, response) => void response.writeHead(410).end());
     const { webhook, admin, patch } = await queued();
     start();

@@ -5,14 +5,6 @@ import { PlatformEventSchema } from "@muster/proto/muster/events/v1/platform_pb"
 import { encode } from "@muster/rpc";
 import { auditEvent, eventSubject } from "@muster/service";
 import {
-  addTallies,
-  type FailedWebhook,
-  type HealthChange,
-  type HealthLimits,
-  markFailed,
-  tally,
-} from "../store/endpoint-state.ts";
-import {
   insertAttempts,
   insertDeadLetters,
   type Outcome,
@@ -20,17 +12,25 @@ import {
   soleHeaders,
   updateDeliveries,
 } from "../store/outcomes.ts";
+import {
+  addTallies,
+  type FailedWebhook,
+  type HealthChange,
+  type HealthLimits,
+  markFailed,
+  tally,
+} from "../store/webhook-state.ts";
 
 export type FinisherDeps = {
   db: Database;
   log: Logger;
   now: () => Date;
   limits: HealthLimits;
-  /** Most concurrent requests of one organization. */
-  organizationSlots: number;
+  /** Most requests in flight of one organization. */
+  organizationConcurrency: number;
   /** Whether a queued delivery waits for a slot that this outcome frees. */
   frees: (outcome: Outcome) => boolean;
-  /** No request is under way: no further outcome could join the batch. */
+  /** No request is in flight: no further outcome could join the batch. */
   isQuiet: () => boolean;
   /** Called with the outcomes of each stored batch, and whether any of them freed a slot that a delivery waits for. */
   onStored: (outcomes: readonly Outcome[], isFreed: boolean) => void;
@@ -38,11 +38,11 @@ export type FinisherDeps = {
 
 export type Finisher = {
   add(outcome: Outcome): void;
-  /** What `frees` returns has changed: stores waiting outcomes at once if one of them frees a slot. */
+  /** The results of `frees` changed: stores waiting outcomes immediately if one of them frees a slot. */
   hurry(): void;
   /** Outcomes that are not stored yet. */
   waiting(): number;
-  /** The database did not take the last batch: claim nothing meanwhile. */
+  /** The last batch could not be stored: claim nothing meanwhile. */
   stuck(): boolean;
   /** Resolves when everything added before is stored. */
   drained(): Promise<void>;
@@ -53,7 +53,7 @@ const batchMax = 256;
 const batchMs = 100;
 /**
  * Longest wait in milliseconds of an outcome that frees a slot: other outcomes of the event join; no wait when no
- * request is under way.
+ * request is in flight.
  */
 const urgentBatchMs = 4;
 /** Most concurrent batches; rows that two of them touch are locked in one order. */
@@ -73,14 +73,14 @@ const breakerCounter = counter(
   "Times that a webhook's breaker opened.",
 );
 
-/** Stores outcomes in batches, again until the database takes them: an outcome is never dropped. */
+/** Stores outcomes in batches, and retries until the database accepts them: an outcome is never dropped. */
 export function createFinisher(deps: FinisherDeps): Finisher {
-  const { db, log, now, limits, organizationSlots, frees, isQuiet, onStored } = deps;
+  const { db, log, now, limits, organizationConcurrency, frees, isQuiet, onStored } = deps;
   const pending: Outcome[] = [];
   let storing = 0;
   let stores = 0;
   let isStuck = false;
-  /** Number of waiting outcomes by webhook and by organization: each keeps a slot. */
+  /** Number of waiting outcomes by webhook and by organization: each holds a slot. */
   const waiting = new Map<string, number>();
   let isCrowded = false;
   /** A waiting outcome frees a slot that a delivery waits for. */
@@ -102,11 +102,11 @@ export function createFinisher(deps: FinisherDeps): Finisher {
     if (pending.length === 0 && stores === 0) onIdle?.();
   };
 
-  /** Whether half of the slots of a webhook or an organization are kept by outcomes that wait. */
+  /** Whether half of the slots of a webhook or an organization are held by waiting outcomes. */
   const noteWaiting = ({ claim }: Outcome) => {
     for (const [id, slots] of [
-      [claim.webhook_id, limits.endpointSlots],
-      [claim.org_id, organizationSlots],
+      [claim.webhook_id, limits.webhookConcurrency],
+      [claim.org_id, organizationConcurrency],
     ] as const) {
       const count = (waiting.get(id) ?? 0) + 1;
       waiting.set(id, count);
@@ -165,7 +165,7 @@ export function createFinisher(deps: FinisherDeps): Finisher {
     const failed = batch
       .filter(({ claim, next }) => next.status === "failed" && counted.has(claim.delivery_id))
       .map((outcome) => ({ ...outcome, letterId: uuidv7(now().getTime()) }));
-    // Rows that all senders share are locked last, so that the locks are not held while the others are written.
+    // Rows that all senders share are locked last, so that the locks are short.
     const written = Promise.all([
       sole.size === batch.length
         ? null

@@ -7,7 +7,7 @@ import { ownDispatcher } from "../testing/own-dispatcher.ts";
 
 const { dispatcher, receiver } = ownDispatcher();
 
-describe("a sender that falls silent", () => {
+describe("a sender that stops responding", () => {
   it("leaves an attempt with unknown outcome, and the next request is marked as a possible repeat", async () => {
     const { orgId, admin } = await dispatcher.organization();
     const webhook = await dispatcher.webhook(admin, receiver);
@@ -34,8 +34,8 @@ describe("a sender that falls silent", () => {
   });
 });
 
-describe("one endpoint that hangs", () => {
-  it("gets at most eight concurrent requests over two senders, and other endpoints are served", async () => {
+describe("one webhook that hangs", () => {
+  it("gets at most eight concurrent requests over two senders, and other webhooks are served", async () => {
     const hanging = dispatcher.receivers[1];
     const healthy = dispatcher.receivers[2];
     hanging.answer(() => undefined);
@@ -69,7 +69,7 @@ describe("the breaker", () => {
       breakerDeliveries: 20,
       breakerFailurePercent: 80,
       breakerOpenSeconds: 1,
-      endpointSlots: 8,
+      webhookConcurrency: 8,
       failedAfterHours: 72,
       failedAfterDeliveries: 50,
     };

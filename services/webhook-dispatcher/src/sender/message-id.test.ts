@@ -11,7 +11,7 @@ const since = timestampFromDate(new Date(Date.now() - 3_600_000));
 const idsOf = (eventId: string, header: string) => receiver.of(eventId).map(({ headers }) => headers[header]);
 
 describe("webhook-id", () => {
-  it("stays over retries, a manual retry, a requeue and a replay, whose delivery ids differ", async () => {
+  it("stays the same over retries, a manual retry, a requeue and a replay, whose delivery ids differ", async () => {
     const { orgId, admin } = await dispatcher.organization();
     const webhook = await dispatcher.webhook(admin, receiver);
     const deliveries = dispatcher.deliveries(admin);

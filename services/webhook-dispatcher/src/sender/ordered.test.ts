@@ -33,9 +33,9 @@ describe("an ordered webhook", () => {
     await dispatcher.webhook(admin, third, { ordered: true });
     const ids = Array.from({ length: 130 }, () => uuidv7()).sort(() => Math.random() - 0.5);
     await dispatcher.matchBatch(ids.slice(0, 120).map((id) => eventMessage(orgId, { id })));
-    // Later events stay behind the backlog.
+    // Later events do not overtake the backlog.
     await dispatcher.matchBatch(ids.slice(120).map((id) => eventMessage(orgId, { id })));
-    while ((await dispatcher.takeUp()).taken > 0);
+    while ((await dispatcher.processBacklog()).taken > 0);
     const sender = dispatcher.sender();
     await until("all of them", () => eventsAt(third, ids).length === ids.length, 60_000);
     await sender.stop();
@@ -49,10 +49,10 @@ describe("an ordered webhook", () => {
     const ids = Array.from({ length: 20 }, () => uuidv7());
     const messages = ids.map((id, n) => eventMessage(orgId, { id, seq: 101 + n }));
     await dispatcher.matchBatch(messages.slice(10));
-    expect(await dispatcher.takeUp({ settled: 100, delivered: 120 })).toEqual({ taken: 0, left: true });
+    expect(await dispatcher.processBacklog({ settled: 100, delivered: 120 })).toEqual({ taken: 0, left: true });
     await dispatcher.matchBatch(messages.slice(0, 10));
-    expect(await dispatcher.takeUp({ settled: 110, delivered: 120 })).toEqual({ taken: 10, left: true });
-    expect(await dispatcher.takeUp({ settled: 120, delivered: 120 })).toEqual({ taken: 10, left: true });
+    expect(await dispatcher.processBacklog({ settled: 110, delivered: 120 })).toEqual({ taken: 10, left: true });
+    expect(await dispatcher.processBacklog({ settled: 120, delivered: 120 })).toEqual({ taken: 10, left: true });
     const sender = dispatcher.sender();
     await until("all of them", () => eventsAt(third, ids).length === ids.length, 30_000);
     await sender.stop();
@@ -63,11 +63,11 @@ describe("an ordered webhook", () => {
     const { orgId, admin } = await dispatcher.organization();
     const webhook = await dispatcher.webhook(admin, dispatcher.receivers[3], { ordered: true });
     await dispatcher.matchBatch([eventMessage(orgId, { seq: 5_000 })]);
-    expect(await dispatcher.takeUp({ settled: 3, delivered: 3 })).toMatchObject({ taken: 0 });
+    expect(await dispatcher.processBacklog({ settled: 3, delivered: 3 })).toMatchObject({ taken: 0 });
     await dispatcher.change("UPDATE webhook_backlog SET put_at = now() - interval '2 minutes' WHERE org_id = $1", [
       orgId,
     ]);
-    expect(await dispatcher.takeUp({ settled: 3, delivered: 3 })).toMatchObject({ taken: 1 });
+    expect(await dispatcher.processBacklog({ settled: 3, delivered: 3 })).toMatchObject({ taken: 1 });
     expect(await dispatcher.queuedOf(webhook.id)).toBe(1);
   });
 

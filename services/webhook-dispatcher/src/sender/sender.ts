@@ -1,15 +1,15 @@
 import type { Database } from "@muster/db";
 import { backoffMs, counter, createCounts, gauge, type Logger, type SecretBox, sleep, systemCaller } from "@muster/kit";
-import { createTurns, type DirectLease, type DirectSends } from "../commands/direct.ts";
+import { createMutex, type InlineLease, type InlineSends } from "../commands/inline.ts";
 import { everyRequest } from "../rules/shares.ts";
-import type { HealthLimits } from "../store/endpoint-state.ts";
 import { confirmLeases } from "../store/intake.ts";
 import { type Claimed, claimDue, nextDueMs, type Payload } from "../store/queue.ts";
+import type { HealthLimits } from "../store/webhook-state.ts";
 import { type AttemptDeps, attempt } from "./attempt.ts";
 import { traced } from "./attempt-span.ts";
-import { type Endpoint, endpointCache } from "./endpoints.ts";
 import { createFinisher } from "./finisher.ts";
-import { countUnderWay } from "./under-way.ts";
+import { countInFlight } from "./in-flight.ts";
+import { type OpenedWebhook, webhookCache } from "./webhook-cache.ts";
 
 export type SenderDeps = Omit<AttemptDeps, "ending"> & {
   db: Database;
@@ -17,40 +17,40 @@ export type SenderDeps = Omit<AttemptDeps, "ending"> & {
   box: SecretBox;
   concurrency: number;
   leaseMs: number;
-  organizationSlots: number;
-  hostSlots: number;
+  organizationConcurrency: number;
+  hostConcurrency: number;
   limits: HealthLimits;
-  /** Milliseconds that requests under way get when the sender is stopped. */
+  /** Milliseconds for requests in flight to end when the sender is stopped. */
   graceMs: number;
 };
 
 export type Sender = {
-  /** Claims at once: a delivery may be due. */
+  /** Claims immediately: a delivery may be due. */
   wake(): void;
-  /** For deliveries that are sent by the process that stores them. */
-  direct: DirectSends;
-  /** Claims nothing more, waits for what is under way, stores it. */
+  /** Deliveries sent by the process that stores them. */
+  inline: InlineSends;
+  /** Claims nothing more, waits for the requests in flight, stores their outcomes. */
   stop(): Promise<void>;
 };
 
 const mostPerClaim = 256;
 /**
- * Pause in milliseconds between checks without a notification; a delivery that is known to be due shortens it, a long
+ * Pause in milliseconds between checks without a notification; a delivery that falls due shortens it, a long
  * idle time lengthens it.
  */
 const pollMs = 1_000;
-const restingPollMs = 5_000;
+const idlePollMs = 5_000;
 const idleAfterMs = 10_000;
 const busyPollMs = 250;
 /** Retries that are due within this many milliseconds are claimed together. */
 const retryGridMs = 20;
 /**
- * Milliseconds after which a request without an answer gives up its place among `concurrency`: receivers that hang
- * keep none from others (docs/decisions/0090-requests-without-an-answer-free-their-slot-after-two-seconds.md).
+ * Milliseconds after which a request without an answer frees its slot of `concurrency`: receivers that hang take none
+ * from others (docs/decisions/0090-requests-without-an-answer-free-their-slot-after-two-seconds.md).
  */
-const placeMs = 2_000;
-/** Most requests in flight of a process, for each of its places. */
-const openPerPlace = 4;
+const slotMs = 2_000;
+/** Most open requests of a process, for each of its slots. */
+const openPerSlot = 4;
 /** Milliseconds after COMMIT beyond which a delivery is checked again before it is sent. */
 const lateMs = 100;
 const who = () => ({ caller: systemCaller("webhook-dispatcher") });
@@ -60,57 +60,57 @@ const claimedCounter = counter(
   "muster_webhook_dispatcher_deliveries_claimed_total",
   "Deliveries taken for an attempt.",
 );
-const directCounter = counter(
+const inlineCounter = counter(
   "muster_webhook_dispatcher_deliveries_inline_total",
   "Deliveries sent by the process that stored them.",
 );
-const releasedCounter = counter(
+const requeuedCounter = counter(
   "muster_webhook_dispatcher_deliveries_requeued_total",
   "Deliveries returned to the queue because their webhook changed before they were sent.",
 );
 
-/** Sends the deliveries that it claims or that are leased to it directly, and stores their outcomes, until stopped. */
+/** Sends the deliveries that it claims or that are leased to it inline, and stores their outcomes, until stopped. */
 export function startSender(deps: SenderDeps): Sender {
   const { db, log, concurrency } = deps;
-  const openRequests = openPerPlace * concurrency;
+  const openRequests = openPerSlot * concurrency;
   const stopping = new AbortController();
   const ending = new AbortController();
-  const endpoints = endpointCache(deps.box);
-  const inTurn = createTurns();
-  const underWay = countUnderWay();
-  const inFlight = () => underWay.of(everyRequest);
-  /** When the requests began that hold a place, oldest first. */
-  const placed = new Set<{ beganMs: number }>();
+  const webhooks = webhookCache(deps.box);
+  const exclusively = createMutex();
+  const inFlight = countInFlight();
+  const countOpen = () => inFlight.of(everyRequest);
+  /** The requests that hold a slot, by their start, oldest first. */
+  const slotted = new Set<{ startedMs: number }>();
   let confirming = 0;
-  let ring: () => void = () => undefined;
-  let rung = true;
+  let notify: () => void = () => undefined;
+  let isWoken = true;
   let busyAtMs = performance.now();
   /**
-   * Webhooks, organizations, partners and hosts, by id or name, without a free slot that a queued delivery waits for.
+   * Ids or names of webhooks, organizations, partners and hosts with queued deliveries but without a free slot.
    */
   const blocked = new Set<string>();
   /** Requests of this process by webhook, until their outcomes are stored. */
   const unsettled = createCounts();
-  let isResting = false;
-  let idle: (() => void) | null = null;
+  let isIdle = false;
+  let onDrained: (() => void) | null = null;
 
   const wake = () => {
-    rung = true;
-    ring();
+    isWoken = true;
+    notify();
   };
   const finisher = createFinisher({
     db,
     log,
     now: deps.now,
     limits: deps.limits,
-    organizationSlots: deps.organizationSlots,
+    organizationConcurrency: deps.organizationConcurrency,
     frees: ({ claim: { webhook_id: webhookId, org_id: orgId, partner_id: partnerId, host } }) =>
       blocked.has(webhookId) || blocked.has(orgId) || blocked.has(partnerId) || blocked.has(host),
-    isQuiet: () => inFlight() === 0,
+    isQuiet: () => countOpen() === 0,
     onStored(outcomes, isFreed) {
-      // Slots are free again; when no queued delivery waits for one of them, a claim would find nothing.
+      // Concurrency are free again; when no queued delivery waits for one of them, a claim would find nothing.
       if (isFreed) wake();
-      else ring();
+      else notify();
       for (const { claim, next } of outcomes) {
         unsettled.add(claim.webhook_id, -1);
         if (next.status !== "retrying" || next.delayMs >= 60_000) continue;
@@ -121,52 +121,58 @@ export function startSender(deps: SenderDeps): Sender {
   });
   const noteBlocked = (webhookIds: Iterable<string>) => {
     for (const id of webhookIds) {
-      // No outcome of this process will free a slot of it: a claim finds out, and polls follow.
+      // No outcome of this process will free a slot of it: a claim checks, and polls follow.
       if (!blocked.has(id) && unsettled.of(id) === 0) wake();
       blocked.add(id);
     }
     finisher.hurry();
   };
-  const freePlaces = () => {
-    const before = performance.now() - placeMs;
-    for (const each of placed) {
-      if (each.beganMs > before) break;
-      placed.delete(each);
+  const freeSlots = () => {
+    const before = performance.now() - slotMs;
+    for (const each of slotted) {
+      if (each.startedMs > before) break;
+      slotted.delete(each);
     }
-    return Math.min(concurrency - placed.size, openRequests - inFlight()) - confirming;
+    return Math.min(concurrency - slotted.size, openRequests - countOpen()) - confirming;
   };
   const room = () => {
     if (stopping.signal.aborted || finisher.stuck()) return 0;
-    return Math.max(0, Math.min(mostPerClaim, freePlaces(), 4 * concurrency - finisher.waiting()));
+    return Math.max(0, Math.min(mostPerClaim, freeSlots(), 4 * concurrency - finisher.waiting()));
   };
 
-  const { leaseMs, organizationSlots, hostSlots, limits } = deps;
-  const wanted = { leaseMs, organizationSlots, hostSlots, openRequests, endpointSlots: limits.endpointSlots };
+  const { leaseMs, organizationConcurrency, hostConcurrency, limits } = deps;
+  const wanted = {
+    leaseMs,
+    organizationConcurrency,
+    hostConcurrency,
+    openRequests,
+    webhookConcurrency: limits.webhookConcurrency,
+  };
   const claim = async (most: number) => {
-    const found = await claimDue(db, { most, partners: underWay.rooms(openRequests, most), ...wanted });
+    const found = await claimDue(db, { most, partners: inFlight.rooms(openRequests, most), ...wanted });
     const { claims, payloads } = found;
     blocked.clear();
     for (const key of found.blocked) blocked.add(key);
     finisher.hurry();
     // Already leased: only a webhook that is not cached in its present generation is read before the request.
-    await endpoints.load((statement) => db.read(who(), statement), claims);
+    await webhooks.load((statement) => db.read(who(), statement), claims);
     return { claims, payloads };
   };
 
   const count = (each: Claimed, change: 1 | -1) => {
-    underWay.add(each, change);
-    inFlightGauge.set(inFlight());
+    inFlight.add(each, change);
+    inFlightGauge.set(countOpen());
   };
 
   // Made once: V8 makes a slow object of a copy with keys before it.
   const attempting: AttemptDeps = { ...deps, ending: ending.signal };
-  const run = async (each: Claimed, endpoint: Endpoint | null, payload: Payload | null) => {
-    const place = { beganMs: performance.now() };
-    placed.add(place);
+  const run = async (each: Claimed, webhook: OpenedWebhook | null, payload: Payload | null) => {
+    const slot = { startedMs: performance.now() };
+    slotted.add(slot);
     count(each, 1);
     unsettled.add(each.webhook_id, 1);
     try {
-      const outcome = await traced(each, payload, () => attempt(attempting, each, endpoint, payload));
+      const outcome = await traced(each, payload, () => attempt(attempting, each, webhook, payload));
       count(each, -1);
       if (outcome) finisher.add(outcome);
       else unsettled.add(each.webhook_id, -1);
@@ -176,34 +182,34 @@ export function startSender(deps: SenderDeps): Sender {
       // Its lease expires, and the next sender marks its request as a possible repeat.
       log.error({ err, deliveryId: each.delivery_id }, "attempt failed unexpectedly");
     } finally {
-      placed.delete(place);
-      if (inFlight() === 0) idle?.();
-      ring();
+      slotted.delete(slot);
+      if (countOpen() === 0) onDrained?.();
+      notify();
     }
   };
 
-  /** Waits until `until` returns true, at most `ms`; `until` is checked whenever `ring` is called. */
+  /** Waits until `until` returns true, at most `ms`; `until` is checked whenever `notify` is called. */
   const pause = (ms: number, until: () => boolean) =>
     new Promise<void>((resolve) => {
       const isOver = () => until() || stopping.signal.aborted;
       if (isOver()) return resolve();
       const timer = setTimeout(resolve, ms);
-      ring = () => {
+      notify = () => {
         if (!isOver()) return;
         clearTimeout(timer);
         resolve();
       };
     });
 
-  const rest = async (ms: number) => {
-    isResting = true;
-    await pause(ms, () => rung);
-    isResting = false;
+  const waitForWake = async (ms: number) => {
+    isIdle = true;
+    await pause(ms, () => isWoken);
+    isIdle = false;
   };
 
   /** One claim and its requests; returns their number, and whether another claim may find more. */
   const round = async (): Promise<{ taken: number; isMore: boolean }> => {
-    const { claims, payloads, isFull } = await inTurn(async () => {
+    const { claims, payloads, isFull } = await exclusively(async () => {
       const most = room();
       if (most === 0) return { claims: [], payloads: [], isFull: true };
       const found = await claim(most);
@@ -213,7 +219,7 @@ export function startSender(deps: SenderDeps): Sender {
     const ofHook = new Map<string, number>();
     for (const [n, each] of claims.entries()) {
       ofHook.set(each.webhook_id, (ofHook.get(each.webhook_id) ?? 0) + 1);
-      void run(each, endpoints.get(each.webhook_id), payloads[n] ?? null);
+      void run(each, webhooks.get(each.webhook_id), payloads[n] ?? null);
     }
     // A claim takes few deliveries per webhook when many webhooks have some.
     return { taken: claims.length, isMore: isFull || Math.max(0, ...ofHook.values()) > 1 };
@@ -221,32 +227,32 @@ export function startSender(deps: SenderDeps): Sender {
 
   const loop = async () => {
     let least = 1;
-    let isVain = false;
+    let foundNothing = false;
     for (let failures = 0; !stopping.signal.aborted; ) {
       try {
-        if (!rung && isVain) {
+        if (!isWoken && foundNothing) {
           // Due deliveries may not be claimable yet: pause before the next check, and do not claim before it.
-          isVain = false;
-          await rest(busyPollMs);
+          foundNothing = false;
+          await waitForWake(busyPollMs);
           continue;
         }
-        if (!rung) {
+        if (!isWoken) {
           // The check only reads: an idle cluster writes nothing.
-          const lookMs = performance.now() - busyAtMs > idleAfterMs ? restingPollMs : pollMs;
-          const restMs = await db.inOneBatch(who(), (tx) => nextDueMs(tx, lookMs), { readOnly: true });
-          await rest(restMs);
-          if (!rung && restMs === lookMs) continue;
+          const checkMs = performance.now() - busyAtMs > idleAfterMs ? idlePollMs : pollMs;
+          const pauseMs = await db.inOneBatch(who(), (tx) => nextDueMs(tx, checkMs), { readOnly: true });
+          await waitForWake(pauseMs);
+          if (!isWoken && pauseMs === checkMs) continue;
         }
         // Under load a claim waits until enough slots are free to be worth its cost.
         await pause(busyPollMs, () => room() >= least);
         if (room() === 0) continue;
-        rung = false;
+        isWoken = false;
         busyAtMs = performance.now();
         const { taken, isMore } = await round();
         failures = 0;
-        isVain = taken === 0;
+        foundNothing = taken === 0;
         least = isMore ? Math.ceil(concurrency / 4) : 1;
-        rung ||= isMore;
+        isWoken ||= isMore;
       } catch (err) {
         log.warn({ err }, "deliveries cannot be claimed now");
         await sleep(backoffMs(failures++, 100, 2_000), stopping.signal);
@@ -255,19 +261,19 @@ export function startSender(deps: SenderDeps): Sender {
   };
   const running = loop();
 
-  const begin = (leases: readonly (DirectLease & { endpoint: Endpoint | null })[]) => {
-    directCounter.inc(leases.length);
-    for (const { claim: each, payload, endpoint } of leases) void run(each, endpoint, payload);
+  const start = (leases: readonly (InlineLease & { webhook: OpenedWebhook | null })[]) => {
+    inlineCounter.inc(leases.length);
+    for (const { claim: each, payload, webhook } of leases) void run(each, webhook, payload);
   };
 
-  /** The webhook may have been paused or changed, and that request answered, since its delivery was stored. */
-  const confirm = async (leases: readonly (DirectLease & { endpoint: Endpoint | null })[]) => {
+  /** The webhook may have been paused or changed, and that call answered, since its delivery was stored. */
+  const confirm = async (leases: readonly (InlineLease & { webhook: OpenedWebhook | null })[]) => {
     confirming += leases.length;
     try {
       const claims = leases.map((lease) => lease.claim);
       const confirmed = await db.tx(who(), (tx) => confirmLeases(tx, claims));
-      releasedCounter.inc(leases.length - confirmed.size);
-      begin(leases.filter((lease) => confirmed.has(lease.claim.delivery_id)));
+      requeuedCounter.inc(leases.length - confirmed.size);
+      start(leases.filter((lease) => confirmed.has(lease.claim.delivery_id)));
     } catch (err) {
       log.warn({ err, deliveries: leases.length }, "leases cannot be confirmed now: they expire");
     } finally {
@@ -278,30 +284,30 @@ export function startSender(deps: SenderDeps): Sender {
 
   return {
     wake,
-    direct: {
+    inline: {
       limits: wanted,
       room,
-      isResting: () => isResting && !rung,
-      inTurn,
-      underWay: underWay.of,
-      isOpen: endpoints.has,
-      open: (tx, claims) => endpoints.load((statement) => tx.query(statement), claims),
-      begin(leases, committedMs) {
-        const opened = leases.map((lease) => ({ ...lease, endpoint: endpoints.get(lease.claim.webhook_id) }));
+      isIdle: () => isIdle && !isWoken,
+      exclusively,
+      inFlight: inFlight.of,
+      isOpen: webhooks.has,
+      open: (tx, claims) => webhooks.load((statement) => tx.query(statement), claims),
+      start(leases, committedMs) {
+        const opened = leases.map((lease) => ({ ...lease, webhook: webhooks.get(lease.claim.webhook_id) }));
         if (performance.now() - committedMs > lateMs && opened.length > 0) void confirm(opened);
-        else begin(opened);
+        else start(opened);
       },
       noteBlocked,
     },
     async stop() {
       stopping.abort();
-      ring();
+      notify();
       await running;
-      // Waits for leasing transactions: their deliveries have begun then, and nothing more is leased.
-      await inTurn(async () => undefined);
-      if (inFlight() > 0) {
+      // Waits for leasing transactions: their requests have started then, and nothing more is leased.
+      await exclusively(async () => undefined);
+      if (countOpen() > 0) {
         const done = new Promise<void>((resolve) => {
-          idle = resolve;
+          onDrained = resolve;
         });
         const grace = setTimeout(() => ending.abort(), deps.graceMs);
         await done;

@@ -35,9 +35,9 @@ async function organization(path: string, { partnerId, webhooks = 1 }: { partner
 }
 
 describe.each(["posted", "streamed"] as const)("at a host that many use, for events that are %s", (way) => {
-  it("organizations whose webhooks hang leave half of the free slots, each of them", async () => {
+  it("organizations with hanging webhooks each get their fair share", async () => {
     const open = hangs();
-    start({ hostSlots: 16, timeoutMs: 60_000 });
+    start({ hostConcurrency: 16, timeoutMs: 60_000 });
     for (const [path, most] of [
       ["/first", 4],
       ["/second", 3],
@@ -52,9 +52,9 @@ describe.each(["posted", "streamed"] as const)("at a host that many use, for eve
     expect([open("/first"), open("/second")]).toEqual([4, 3]);
   }, 30_000);
 
-  it("a partner holds half of the slots, however many organizations it has", async () => {
+  it("a partner gets half of the slots, however many organizations it has", async () => {
     const open = hangs();
-    start({ hostSlots: 16, timeoutMs: 60_000 });
+    start({ hostConcurrency: 16, timeoutMs: 60_000 });
     const partnerId = uuidv7();
     for (const most of [4, 6, 7, 8]) {
       const bad = await organization("/hangs", { partnerId });
@@ -70,10 +70,10 @@ describe.each(["posted", "streamed"] as const)("at a host that many use, for eve
   }, 30_000);
 });
 
-describe("the requests that a process may have open", () => {
-  it("go to a partner up to half of what others leave free, however many organizations hang", async () => {
+describe("open requests of a process", () => {
+  it("are limited to a partner's fair share, however many of its organizations hang", async () => {
     const open = hangs();
-    start({ concurrency: 4, organizationSlots: 4, hostSlots: 1_000, timeoutMs: 60_000 });
+    start({ concurrency: 4, organizationConcurrency: 4, hostConcurrency: 1_000, timeoutMs: 60_000 });
     const [first, second] = [uuidv7(), uuidv7()];
     for (let n = 0; n < 5; n++) await (await organization("/first", { partnerId: first })).streamed(20);
     await until("half of sixteen", () => open("/first") === 8);

@@ -48,7 +48,7 @@ export type AttemptRow = {
   error_message: string | null;
 };
 
-/** Null while the webhook is paused, failed or stopped: its deliveries wait, and go on when it is active. */
+/** Null while the webhook is paused, failed or stopped: its deliveries wait, and continue when it is active. */
 const nextAttemptAt = sql`CASE WHEN t.next_attempt_at IS NOT NULL AND EXISTS (
     SELECT FROM webhooks w
     WHERE w.id = t.webhook_id AND w.status = 'active' AND w.stopped_at IS NULL AND w.deleted_at IS NULL
@@ -141,7 +141,7 @@ export async function listAttempts(db: Database, who: CallContext, delivery: Del
         SELECT 1, sole_started_at, sole_connected_ms, sole_headers_ms, response_time_ms, sole_remote_address,
                sole_reused, false, false, NULL, response_status, response_body, error_code, error_message, sole_headers
         FROM webhook_deliveries WHERE id = ${id} AND created_at = ${createdAt} AND sole_headers IS NOT NULL
-          -- Its sender did not hear of the COMMIT, and stored the outcome again.
+          -- Its sender received no answer to COMMIT, and stored the outcome again.
           AND NOT EXISTS (SELECT FROM webhook_attempts WHERE delivery_id = ${id} AND created_at = ${createdAt})
         ORDER BY number`,
   );
@@ -202,7 +202,7 @@ export type DeadLetterRow = {
 const letterColumns = sql`t.id, t.org_id, t.partner_id, t.webhook_id, t.delivery_id, t.event, t.event_id, t.reason,
   t.attempts, t.created_at, t.requeued_at`;
 
-/** A page of dead letters in sight, newest first (indexes webhook_dead_letters_by_org, _by_partner, _newest). */
+/** A page of visible dead letters, newest first (indexes webhook_dead_letters_by_org, _by_partner, _newest). */
 export function listDeadLetters(
   db: Database,
   who: CallContext,
@@ -219,7 +219,7 @@ export function listDeadLetters(
   return readNewestPage(db, who, { table: sql`webhook_dead_letters`, columns: letterColumns, where }, page);
 }
 
-/** The webhook of a dead letter, requeued or not; null when the caller reaches no such letter. */
+/** The webhook of a dead letter, requeued or not; null when the caller's scope has no such letter. */
 export async function webhookOfDeadLetter(tx: Tx, { caller }: CallContext, id: string): Promise<string | null> {
   const [row] = await tx.query<{ webhook_id: string }>(sql`
     SELECT t.webhook_id FROM webhook_dead_letters AS t WHERE t.id = ${id} AND ${visibleTo(caller)}`);

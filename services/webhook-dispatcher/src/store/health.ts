@@ -1,7 +1,7 @@
 import { type Database, sql } from "@muster/db";
 import type { CallContext } from "@muster/kit";
 
-export type EndpointHealthRow = {
+export type WebhookHealthRow = {
   slots: number;
   open_until: Date | null;
   open_seconds: number;
@@ -11,14 +11,14 @@ export type EndpointHealthRow = {
   last_success_at: Date | null;
   last_failure_at: Date | null;
   failed_reason: string | null;
-  /** When the delivery that waits for longest was or is due; null when none waits. */
+  /** Due time of the oldest waiting delivery; null when none waits. */
   next_due_at: Date | null;
   in_flight: number;
 };
 
-/** The health of a webhook's endpoint, and its queue (indexes webhook_queue_due, webhook_queue_leased). */
-export async function endpointHealth(db: Database, who: CallContext, id: string): Promise<EndpointHealthRow | null> {
-  const [row] = await db.read<EndpointHealthRow>(
+/** The health of a webhook, and its queue (indexes webhook_queue_due, webhook_queue_leased). */
+export async function webhookHealth(db: Database, who: CallContext, id: string): Promise<WebhookHealthRow | null> {
+  const [row] = await db.read<WebhookHealthRow>(
     who,
     sql`
       SELECT s.slots, s.open_until, s.open_seconds, s.failed_attempts, s.failed_in_a_row, s.failing_since,

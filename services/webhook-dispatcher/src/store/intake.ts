@@ -1,9 +1,9 @@
 import { plainArray, sql, type Tx } from "@muster/db";
-import type { IntakeDelivery, IntakeEvent, IntakeHook, IntakePlace } from "../rules/intake.ts";
+import type { IntakeDelivery, IntakeEvent, IntakeHook, IntakeOrganization } from "../rules/intake.ts";
 import { webhooksOfOrganization } from "./webhooks.ts";
 
 export type IntakeState = {
-  places: Map<string, IntakePlace>;
+  organizations: Map<string, IntakeOrganization>;
   hooks: IntakeHook[];
 };
 
@@ -16,20 +16,20 @@ export const closedAndWaits = sql`
                         WHERE q.webhook_id = w.id AND q.is_retry AND q.due_at <= statement_timestamp()) AS waits`;
 
 /**
- * Organizations, their active webhooks and leased places. The webhooks of organizations that are `held` are locked
+ * Organizations, their active webhooks and the leased slots. The webhooks of organizations that are `held` are locked
  * until the end of this transaction: a concurrent change waits for it, or was first, in which case the lock is skipped.
  */
-export async function readIntake(tx: Tx, orgIds: readonly string[], endpointSlots: number): Promise<IntakeState> {
+export async function readIntake(tx: Tx, orgIds: readonly string[], webhookConcurrency: number): Promise<IntakeState> {
   const orgs = plainArray(orgIds);
-  // Three statements in one flight; the second sees whatever was committed before the locks were there.
-  const [[locks], hooks, places] = await Promise.all([
+  // Three statements in one pipelined round trip; the second sees everything committed before the locks were taken.
+  const [[locks], hooks, organizations] = await Promise.all([
     tx.query<{ held: string[] }>(sql`
       SELECT ARRAY(SELECT o::text FROM unnest(${orgs}::uuid[]) AS o
                    WHERE pg_try_advisory_xact_lock_shared(hashtextextended(o::text, ${webhooksOfOrganization}::bigint))) AS held,
              set_config('enable_bitmapscan', 'off', true), set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)`),
     tx.query<IntakeHook>(sql`
       SELECT w.id, w.org_id, w.partner_id, w.host, w.events, w.ordered, w.generation, w.xmin::text AS version, l.leased,
-             least(s.slots, ${endpointSlots}::int) AS slots,
+             least(s.slots, ${webhookConcurrency}::int) AS slots,
              ${closedAndWaits}
       FROM webhooks w
       JOIN webhook_endpoint_state s ON s.webhook_id = w.id
@@ -38,14 +38,14 @@ export async function readIntake(tx: Tx, orgIds: readonly string[], endpointSlot
         WHERE q.webhook_id = w.id AND q.leased AND q.due_at > statement_timestamp()
       ) AS l
       WHERE w.org_id = ANY (${orgs}::uuid[]) AND w.status = 'active' AND w.deleted_at IS NULL AND w.stopped_at IS NULL`),
-    tx.query<{ id: string; partner_id: string; behind: boolean }>(sql`
-      SELECT t.id, t.partner_id, EXISTS (SELECT FROM webhook_backlog b WHERE b.org_id = t.id) AS behind
+    tx.query<{ id: string; partner_id: string; backlogged: boolean }>(sql`
+      SELECT t.id, t.partner_id, EXISTS (SELECT FROM webhook_backlog b WHERE b.org_id = t.id) AS backlogged
       FROM tenant t WHERE t.kind = 'organization' AND t.id = ANY (${orgs}::uuid[]) AND NOT t.deleted`),
   ]);
   const held = new Set(locks?.held);
-  const placeOf = ({ id, partner_id: partnerId, behind }: (typeof places)[number]) =>
-    [id, { orgId: id, partnerId, held: held.has(id), behind }] as const;
-  return { places: new Map(places.map(placeOf)), hooks };
+  const entryOf = ({ id, partner_id: partnerId, backlogged }: (typeof organizations)[number]) =>
+    [id, { orgId: id, partnerId, held: held.has(id), backlogged }] as const;
+  return { organizations: new Map(organizations.map(entryOf)), hooks };
 }
 
 export type StoredDelivery = { delivery_id: string; leased: boolean };
@@ -57,23 +57,23 @@ export const leasesOfOrganization = 7_166_340_219;
 export const leasingOf = (deliveries: readonly IntakeDelivery[]): string[] =>
   [...new Set(deliveries.filter(({ lease }) => lease).map(({ hook }) => hook.org_id))].sort();
 
-/** Rows of unnest for the events of deliveries, and for the deliveries, which name the place of their event. */
+/** Rows of unnest for the events of deliveries, and for the deliveries, with the position of their event. */
 export function columnsOf(deliveries: readonly IntakeDelivery[]) {
   const events = [...new Map(deliveries.map(({ event, hook }) => [event, hook.partner_id])).entries()]
     // A fixed lock order: two processes with the same events never deadlock.
     .sort(([a], [b]) => (keyOf(a) < keyOf(b) ? -1 : 1));
-  const placeOf = new Map(events.map(([event], index) => [event, index + 1]));
+  const positionOf = new Map(events.map(([event], index) => [event, index + 1]));
   return {
     event: <T>(of: (event: IntakeEvent, partnerId: string) => T) => events.map(([event, id]) => of(event, id)),
-    delivery: <T>(of: (delivery: IntakeDelivery, place: number) => T) =>
-      deliveries.map((delivery) => of(delivery, placeOf.get(delivery.event) ?? 0)),
+    delivery: <T>(of: (delivery: IntakeDelivery, position: number) => T) =>
+      deliveries.map((delivery) => of(delivery, positionOf.get(delivery.event) ?? 0)),
   };
 }
 
 /** For WITH: of the events `given`, the keys and payloads of those that were not seen before (`new`). */
 export const newEvents = sql`
     fresh AS (
-      INSERT INTO webhook_event_keys (org_id, event_id, occurred_at) SELECT org_id, id, at FROM given ORDER BY place
+      INSERT INTO webhook_event_keys (org_id, event_id, occurred_at) SELECT org_id, id, at FROM given ORDER BY position
       ON CONFLICT DO NOTHING RETURNING org_id, event_id
     ), new AS MATERIALIZED (
       SELECT g.* FROM given g WHERE (g.org_id, g.id) IN (SELECT f.org_id, f.event_id FROM fresh f)
@@ -82,7 +82,7 @@ export const newEvents = sql`
       SELECT org_id, id, at, partner_id, type, body, traceparent, posted_by FROM new
     )`;
 
-/** For WITH: the deliveries `due` with their queue rows, those to be sent at once leased for `lease_ms`. */
+/** For WITH: the deliveries `due` with their queue rows, those to be sent inline leased for `lease_ms`. */
 export const dueRows = sql`
     listed AS (
       INSERT INTO webhook_deliveries (id, created_at, webhook_id, org_id, partner_id, event_id, event, next_attempt_at)
@@ -95,7 +95,7 @@ export const dueRows = sql`
     )`;
 
 /**
- * Stores events that were not seen before, their deliveries and queue rows, those to be sent at once leased for
+ * Stores events that were not seen before, their deliveries and queue rows, those to be sent inline leased for
  * `leaseMs` as far as their webhooks still have slots; returns what was stored. Its statements leave together with
  * COMMIT, so that other processes wait for its locks only while the server works.
  */
@@ -107,7 +107,7 @@ export async function storeIntake(
   const { event, delivery } = columnsOf(deliveries);
   const leasing = leasingOf(deliveries);
   // Another process may have leased deliveries of the same webhooks since these were read: the next statement counts
-  // again what is leased.
+  // the leases again.
   const alone =
     leasing.length > 0 &&
     tx.execute(sql`
@@ -119,15 +119,15 @@ export async function storeIntake(
                            ${plainArray(event(({ occurredAt }) => occurredAt))}::timestamptz[], ${plainArray(event((_, partnerId) => partnerId))}::uuid[],
                            ${event(({ type }) => type)}::text[], ${event(({ body }) => body)}::text[],
                            ${event(({ traceparent }) => traceparent ?? null)}::text[], ${event(({ poster }) => poster)}::text[])
-        WITH ORDINALITY AS g (org_id, id, at, partner_id, type, body, traceparent, posted_by, place)
+        WITH ORDINALITY AS g (org_id, id, at, partner_id, type, body, traceparent, posted_by, position)
     ), ${newEvents}, due AS MATERIALIZED (
       SELECT d.id, d.webhook_id, n.id AS event_id, n.org_id, n.at, n.partner_id, n.type, ${leaseMs}::int AS lease_ms,
-             d.lease AND row_number() OVER (PARTITION BY d.webhook_id, d.lease ORDER BY d.place) <= d.slots - busy.n AS leased
+             d.lease AND row_number() OVER (PARTITION BY d.webhook_id, d.lease ORDER BY d.position) <= d.slots - busy.n AS leased
       FROM unnest(${plainArray(delivery(({ id }) => id))}::uuid[],
-                  ${plainArray(delivery((_, place) => place))}::bigint[], ${plainArray(delivery(({ hook }) => hook.id))}::uuid[],
+                  ${plainArray(delivery((_, position) => position))}::bigint[], ${plainArray(delivery(({ hook }) => hook.id))}::uuid[],
                   ${plainArray(delivery(({ lease }) => lease))}::boolean[], ${plainArray(delivery(({ hook }) => hook.slots))}::int[])
-        AS d (id, place, webhook_id, lease, slots)
-      JOIN new n ON n.place = d.place
+        AS d (id, position, webhook_id, lease, slots)
+      JOIN new n ON n.position = d.position
       CROSS JOIN LATERAL (
         SELECT count(*)::int AS n FROM webhook_queue q
         WHERE d.lease AND q.webhook_id = d.webhook_id AND q.leased AND q.due_at > statement_timestamp()
@@ -139,14 +139,14 @@ export async function storeIntake(
 }
 
 /**
- * Of leased deliveries that have not begun, returns those whose webhook has not changed; the others are due again, as
+ * Of leased deliveries whose requests have not started, returns those of unchanged webhooks; the others are requeued, as
  * if never leased.
  */
 export async function confirmLeases(
   tx: Tx,
   leases: readonly { delivery_id: string; webhook_id: string; generation: number }[],
 ): Promise<Set<string>> {
-  const released = await tx.query<{ id: string }>(sql`
+  const requeued = await tx.query<{ id: string }>(sql`
     UPDATE webhook_queue q SET leased = false, attempt = 0, due_at = statement_timestamp()
     FROM unnest(${plainArray(leases.map((each) => each.delivery_id))}::uuid[], ${plainArray(leases.map((each) => each.generation))}::bigint[])
       AS l (id, generation)
@@ -154,9 +154,9 @@ export async function confirmLeases(
       SELECT FROM webhooks w
       WHERE w.id = q.webhook_id AND w.generation = l.generation AND w.status = 'active' AND w.deleted_at IS NULL AND w.stopped_at IS NULL)
     RETURNING q.delivery_id AS id`);
-  const given = new Set(leases.map((each) => each.delivery_id));
-  for (const { id } of released) given.delete(id);
-  return given;
+  const confirmed = new Set(leases.map((each) => each.delivery_id));
+  for (const { id } of requeued) confirmed.delete(id);
+  return confirmed;
 }
 
 const keyOf = ({ orgId, id }: IntakeEvent) => `${orgId}/${id}`;

@@ -47,9 +47,9 @@ export async function storeMatches(
   const once = new Map<string, MatchedEvent>();
   for (const event of events) if (!once.has(keyOf(event))) once.set(keyOf(event), event);
   const matched = [...once.values()]
-    .map((event, place) => ({
+    .map((event, position) => ({
       event,
-      place,
+      position,
       hooks: (byOrg.get(event.orgId) ?? []).filter(
         (hook) => hook.events.includes(event.type) || hook.events[0] === anyEvent,
       ),
@@ -66,8 +66,8 @@ export async function storeMatches(
   const isFresh = new Set(fresh.map((row) => `${row.org_id}/${row.event_id}`));
   const stored = matched.filter(({ event }) => isFresh.has(`${event.orgId}/${event.id}`));
   if (stored.length === 0) return 0;
-  const deliveries = stored.flatMap(({ event, hooks, place }) =>
-    hooks.map((hook) => ({ id: deliveryId(hook.id, event.orgId, event.id), hook, event, place })),
+  const deliveries = stored.flatMap(({ event, hooks, position }) =>
+    hooks.map((hook) => ({ id: deliveryId(hook.id, event.orgId, event.id), hook, event, position })),
   );
   const column = <T>(of: (delivery: (typeof deliveries)[number]) => T) => deliveries.map(of);
   const ids = column(({ id }) => id);
@@ -91,10 +91,10 @@ export async function storeMatches(
                   ${plainArray(eventIds)}::uuid[], ${column(({ event }) => event.type)}::text[])`),
     tx.execute(sql`
       INSERT INTO webhook_queue (delivery_id, created_at, webhook_id, org_id, partner_id, event_id, due_at)
-      -- A microsecond apart, in the order of the stream: ordered webhooks go by it.
-      SELECT id, at, hook, org, partner, event, statement_timestamp() + place * interval '1 microsecond'
+      -- A microsecond apart, in the order of the stream: ordered webhooks follow it.
+      SELECT id, at, hook, org, partner, event, statement_timestamp() + position * interval '1 microsecond'
       FROM unnest(${plainArray(ids)}::uuid[], ${plainArray(times)}::timestamptz[], ${plainArray(hookIds)}::uuid[], ${plainArray(orgIds)}::uuid[], ${plainArray(partnerIds)}::uuid[],
-                  ${plainArray(eventIds)}::uuid[], ${plainArray(column(({ place }) => place))}::int[]) AS x (id, at, hook, org, partner, event, place)`),
+                  ${plainArray(eventIds)}::uuid[], ${plainArray(column(({ position }) => position))}::int[]) AS x (id, at, hook, org, partner, event, position)`),
   ]);
   inserted.catch(() => undefined);
   return deliveries.length;

@@ -10,7 +10,7 @@ export type Outcome = {
   /** `retrying` carries how long to wait from now. */
   next: { status: "delivered" } | { status: "failed" } | { status: "retrying"; delayMs: number };
   failures: number;
-  /** Counts against the endpoint's breaker: transport errors, time-outs, 5xx. */
+  /** Counts against the webhook's breaker: transport errors, time-outs, 5xx. */
   breaks: boolean;
   /** The receiver answered 410 Gone: it never accepts deliveries again. */
   gone: boolean;
@@ -33,17 +33,17 @@ export type Outcome = {
 type Settled = { id: string; attempt: number };
 
 /**
- * What the row of a delivery stores of its only attempt's headers: of a first attempt that was delivered while no other
- * attempt had begun. Null when the attempt needs its own row.
+ * The headers of an only attempt, as the row of its delivery stores them: of a first attempt that was delivered while no
+ * other attempt had started. Null when the attempt needs its own row.
  */
-export function soleHeaders({ claim, next, attempt }: Outcome, begun: number | undefined): string | null {
-  const isSole = next.status === "delivered" && claim.attempt === 1 && begun === 1 && !attempt.possibleDuplicate;
+export function soleHeaders({ claim, next, attempt }: Outcome, started: number | undefined): string | null {
+  const isSole = next.status === "delivered" && claim.attempt === 1 && started === 1 && !attempt.possibleDuplicate;
   return isSole ? headersBeside(attempt.headers) : null;
 }
 
 /**
  * Settles the queue rows: finished ones are deleted, others get a new due time. Returns the deliveries whose outcome
- * counts, each with the attempts that were begun: a late failure of a lease that has been taken over does not; a late
+ * counts, each with the number of started attempts: a late failure of a lease that was taken over does not count; a late
  * delivery always does, once.
  */
 export async function settleQueue(tx: Tx, outcomes: readonly Outcome[]): Promise<Map<string, number>> {
@@ -80,8 +80,8 @@ export async function settleQueue(tx: Tx, outcomes: readonly Outcome[]): Promise
 }
 
 /**
- * Appends the attempts to their deliveries' timelines, if their day is still kept; one that was noted as interrupted is
- * filled in.
+ * Appends the attempts to their deliveries' timelines, if their day still has its tables; one recorded as interrupted is
+ * completed.
  */
 export async function insertAttempts(tx: Tx, outcomes: readonly Outcome[]): Promise<void> {
   const column = <T>(of: (outcome: Outcome) => T) => outcomes.map(of);
@@ -154,7 +154,7 @@ export async function updateDeliveries(
       AS x (id, created_at, status, attempt, delay_ms, response_status, response_body, response_time_ms, error_code,
             error_message, started_at, connected_ms, headers_ms, remote_address, reused, headers)
     WHERE d.id = x.id AND d.created_at = x.created_at AND d.status <> 'delivered'
-      -- For the planner: found by the key, or else by the time, and days outside are not looked at.
+      -- For the planner: found by the key, or else by the time, and days outside are not read.
       AND d.id = ANY (${ids}::uuid[])
       AND d.created_at BETWEEN ${new Date(Math.min(...times))} AND ${new Date(Math.max(...times))}`);
   await Promise.all([planned, updated]);

@@ -10,7 +10,7 @@ import { purgePlan } from "./purge.ts";
 const { dispatcher, receiver } = ownDispatcher();
 const log = createLogger("purge-test", "fatal");
 const purges = () => ({ db: dispatcher.database.db, service: "webhook-dispatcher", log, plan: purgePlan });
-const ask = (tenant: PurgedTenant) =>
+const purge = (tenant: PurgedTenant) =>
   dispatcher.database.db.tx({ caller: systemCaller("webhook-dispatcher") }, (tx) => requestPurge(tx, tenant));
 
 /** An organization with rows in every table, a message that could not be read among them. */
@@ -36,8 +36,8 @@ describe("a purged tenant", () => {
     expect(Object.entries(before).filter(([, n]) => n === 0)).toEqual([]);
     expect(Object.keys(before)).toHaveLength(10);
     const { orgId: id } = gone;
-    await ask({ kind: "organization", id });
-    await ask({ kind: "organization", id });
+    await purge({ kind: "organization", id });
+    await purge({ kind: "organization", id });
     expect(await purgeAll(purges())).toBe(1);
     expect([sum(await tenantRows(dispatcher.database, id)), await unread(id)]).toEqual([0, 0]);
     expect(await tenantRows(dispatcher.database, neighbour.orgId)).toEqual(before);
@@ -47,15 +47,15 @@ describe("a purged tenant", () => {
     await dispatcher.match([event]);
     const got = (await dispatcher.deliveriesOf(webhook.id)).map((delivery) => delivery.event_id);
     expect(got).toContain(event.msgId.split("/")[1]);
-    await ask({ kind: "organization", id });
+    await purge({ kind: "organization", id });
     expect(await purgeAll(purges())).toBe(0);
   });
 
-  it("that is a partner loses the data of all its organizations", async () => {
+  it("loses the data of all its organizations when it is a partner", async () => {
     const first = await filled();
     const second = await filled(first.partnerId);
     const other = await filled();
-    await ask({ kind: "partner", id: first.partnerId });
+    await purge({ kind: "partner", id: first.partnerId });
     await purgeAll(purges());
     for (const { orgId } of [first, second]) {
       expect([sum(await tenantRows(dispatcher.database, orgId)), await unread(orgId)]).toEqual([0, 0]);
@@ -74,7 +74,7 @@ describe("a purged tenant", () => {
         [orgId, partnerId],
       ),
     );
-    await ask({ kind: "organization", id: orgId });
+    await purge({ kind: "organization", id: orgId });
     const deliveries = async () => (await tenantRows(dispatcher.database, orgId)).webhook_deliveries ?? 0;
     const stopping = new AbortController();
     const { db } = dispatcher.database;

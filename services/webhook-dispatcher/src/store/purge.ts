@@ -14,7 +14,7 @@ export const purgePlan: PurgePlan = async (tx, tenant) => {
       ? where
       : sql`org_id IN (SELECT id FROM tenant WHERE kind = 'organization' AND partner_id = ${tenant.id}::uuid)`;
   // Unreadable events are found by their subject.
-  const unread =
+  const unreadable =
     tenant.kind === "organization"
       ? sql`subject LIKE ${`events.%.${tenant.id}.%`}`
       : sql`split_part(subject, '.', 3) IN (
@@ -30,7 +30,7 @@ export const purgePlan: PurgePlan = async (tx, tenant) => {
     ...(await days("webhook_deliveries")),
     ...(await days("webhook_events")),
     whole("webhook_event_keys", organizations),
-    whole("dead_letter", sql`subject LIKE 'events.%' AND ${unread}`),
+    whole("dead_letter", sql`subject LIKE 'events.%' AND ${unreadable}`),
     { table: "webhooks", where },
   ];
 };

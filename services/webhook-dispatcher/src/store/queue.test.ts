@@ -3,13 +3,13 @@ import { sql, type Tx } from "@muster/db";
 import { uuidv7 } from "@muster/kit";
 import { asOwner } from "@muster/testing";
 import { ownDispatcher } from "../testing/own-dispatcher.ts";
-import { behindOf, queueAge } from "./pressure.ts";
 import { claimDue, nextDueMs } from "./queue.ts";
+import { findThrottled, queueAge } from "./throttled.ts";
 
 const { dispatcher } = ownDispatcher();
-const slots = { endpointSlots: 8, organizationSlots: 64, hostSlots: 256 };
+const concurrency = { webhookConcurrency: 8, organizationConcurrency: 64, hostConcurrency: 256 };
 const partners = { rooms: new Map(), otherRoom: 256 };
-const claim = () => claimDue(dispatcher.database.db, { ...slots, most: 256, leaseMs: 45_000, partners });
+const claim = () => claimDue(dispatcher.database.db, { ...concurrency, most: 256, leaseMs: 45_000, partners });
 
 /** Queues a delivery of each of the 10,000 webhooks, or of the first `most`. */
 const queue = (dueIn: string, isRetry: boolean, most = 10_000) =>
@@ -44,35 +44,35 @@ describe("the queue of a partner with 10,000 webhooks", () => {
     );
   });
 
-  it("is claimed from, and looked at, without a lookup for a webhook whose retry is due later", async () => {
+  it("is claimed from, and checked, without a lookup for webhooks with later retries", async () => {
     await dispatcher.change("DELETE FROM webhook_queue");
     await queue("1 hour", true);
     await queue("-61 s", false, 3);
     await queue("-1 s", true, 2);
-    await dispatcher.upkeep(async (tx) => {
+    await dispatcher.maintenance(async (tx) => {
       const before = await lookups(tx);
-      expect(await behindOf(tx, { ...slots, olderMs: 60_000 })).toHaveLength(3);
-      expect((await queueAge(tx, slots)).oldestDueSeconds).toBeGreaterThan(60);
+      expect(await findThrottled(tx, { ...concurrency, overdueMaxMs: 60_000 })).toHaveLength(3);
+      expect((await queueAge(tx, concurrency)).oldestDueSeconds).toBeGreaterThan(60);
       expect(await nextDueMs(tx, 1_000)).toBe(0);
       expect((await lookups(tx)) - before).toBeLessThan(300);
     });
     expect((await claim()).claims).toHaveLength(5);
     expect((await claim()).claims).toEqual([]);
     // What is claimed is due again when its lease of 45 s ends.
-    expect(await dispatcher.upkeep((tx) => nextDueMs(tx, 60_000))).toBeGreaterThan(30_000);
+    expect(await dispatcher.maintenance((tx) => nextDueMs(tx, 60_000))).toBeGreaterThan(30_000);
   }, 60_000);
 
   it("says when the next retry is due", async () => {
     await dispatcher.change("DELETE FROM webhook_queue");
     await queue("1 hour", true);
     await queue("20 s", true, 1);
-    const ms = await dispatcher.upkeep((tx) => nextDueMs(tx, 60_000));
+    const ms = await dispatcher.maintenance((tx) => nextDueMs(tx, 60_000));
     expect(ms).toBeGreaterThan(10_000);
     expect(ms).toBeLessThanOrEqual(20_000);
-    expect(await dispatcher.upkeep((tx) => nextDueMs(tx, 1_000))).toBe(1_000);
+    expect(await dispatcher.maintenance((tx) => nextDueMs(tx, 1_000))).toBe(1_000);
   });
 
-  it("is claimed from past open breakers, however many retries are due behind them", async () => {
+  it("is claimed from past open breakers, however many of their retries are due", async () => {
     await dispatcher.change("DELETE FROM webhook_queue");
     await queue("-2 s", true);
     await queue("-1 s", false);
@@ -82,23 +82,25 @@ describe("the queue of a partner with 10,000 webhooks", () => {
     );
     const { claims } = await claim();
     expect(claims).toHaveLength(8);
-    await dispatcher.upkeep(async (tx) => {
+    await dispatcher.maintenance(async (tx) => {
       const ms = await nextDueMs(tx, 60_000);
       expect(ms).toBeGreaterThan(10_000);
       expect(ms).toBeLessThanOrEqual(30_000);
-      expect(await behindOf(tx, { ...slots, olderMs: 0 })).toEqual([]);
+      expect(await findThrottled(tx, { ...concurrency, overdueMaxMs: 0 })).toEqual([]);
     });
     await dispatcher.change("UPDATE webhook_endpoint_state SET open_until = NULL");
     expect((await claim()).claims).toHaveLength(256);
   }, 60_000);
 
-  it("is claimed from, and looked at, by a key for each webhook", async () => {
+  it("is claimed from, and checked, by one key lookup for each webhook", async () => {
     await dispatcher.change("DELETE FROM webhook_queue");
     await queue("-1 s", false);
     await queue("-1 s", false);
     expect((await claim()).claims).toHaveLength(256);
     // The planner compared each webhook with each here: 8 s and more, which ends the statement.
-    expect(await dispatcher.upkeep((tx) => nextDueMs(tx, 1_000))).toBe(0);
-    expect(await dispatcher.upkeep((tx) => behindOf(tx, { ...slots, olderMs: 60_000 }))).toEqual([]);
+    expect(await dispatcher.maintenance((tx) => nextDueMs(tx, 1_000))).toBe(0);
+    expect(await dispatcher.maintenance((tx) => findThrottled(tx, { ...concurrency, overdueMaxMs: 60_000 }))).toEqual(
+      [],
+    );
   }, 60_000);
 });

@@ -2,12 +2,12 @@ import { byIndexAlone, type Database, plainArray, sql, type Tx } from "@muster/d
 import { systemCaller } from "@muster/kit";
 import type { Poster } from "../rules/poster.ts";
 import { isDayKept } from "./days.ts";
-import { knownWebhooks, maySend, queuedWebhooks, type Slots, webhooksOfQueue } from "./queued.ts";
+import { type Concurrency, maySend, queuedWebhooks, webhookCapacity, webhooksOfQueue } from "./queued.ts";
 
-/** Requests that partners may begin, by id, and how many every other one may. */
+/** Requests that partners may start, by id, and the number for every other partner. */
 export type PartnerRooms = { rooms: ReadonlyMap<string, number>; otherRoom: number };
 
-export type ClaimLimits = Slots & {
+export type ClaimLimits = Concurrency & {
   /** Most deliveries of one claim. */
   most: number;
   leaseMs: number;
@@ -22,13 +22,13 @@ export type Claimed = {
   org_id: string;
   partner_id: string;
   event_id: string;
-  /** Host whose concurrent requests are counted, over all webhooks. */
+  /** Host at which requests are counted, over all webhooks. */
   host: string;
   /** Number of the attempt that follows, from 1; the fence of this claim. */
   attempt: number;
   failures: number;
   interruptions: number;
-  /** Its last sender fell silent: it is unknown whether the receiver got the request. */
+  /** Its last sender's lease expired: it is unknown whether the receiver got the request. */
   was_leased: boolean;
   /** Generation of the webhook when it was claimed. */
   generation: number;
@@ -37,7 +37,7 @@ export type Claimed = {
 /** One claim at a time, over all senders: free slots are counted from rows that other claims would change meanwhile. */
 export const claimLock = 7_166_340_215;
 
-/** What a request sends. */
+/** The payload of a request. */
 export type Payload = {
   type: string;
   body: string;
@@ -48,7 +48,7 @@ export type Payload = {
 
 type ClaimedRow = Claimed &
   Omit<Payload, "body"> & {
-    /** The first row of its event, which has its body; null when that is kept no longer. */
+    /** The first row of its event, which has its body; null when that is past its retention. */
     is_first: boolean;
     body: string | null;
     blocked: string[] | null;
@@ -59,7 +59,7 @@ const keyOf = ({ org_id: orgId, event_id: eventId, created_at: at }: Claimed) =>
 
 /**
  * Leases due deliveries: a few per active webhook with free slots (first attempts before retries, one slot for the
- * oldest retry), at most the share of each partner, organization and host, endpoints in random order. An expired lease
+ * oldest retry), at most the share of each partner, organization and host, webhooks in random order. An expired lease
  * adds its sender's attempt to the timeline, unless that sender stored an outcome. Committed when it resolves.
  * `blocked` names the webhooks, organizations, partners and hosts (ids and names) whose queued deliveries wait for a
  * free slot.
@@ -70,45 +70,45 @@ export async function claimDue(
 ): Promise<{ claims: Claimed[]; payloads: (Payload | null)[]; blocked: readonly string[] }> {
   const { most, leaseMs, partners } = limits;
   // The planner assumes that hardly any row meets a condition of row-level security, and would sort all rows of an
-  // endpoint (1,500 for each of 200 endpoints) instead of reading the first two of an index. JIT compilation never pays
+  // webhook (1,500 for each of 200 webhooks) instead of reading the first two of an index. JIT compilation never pays
   // here, whatever the planner estimates.
   const alone = sql`
     SELECT pg_advisory_xact_lock(${claimLock}::bigint), set_config('enable_bitmapscan', 'off', true),
            set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)`;
   const due = sql`
-    WITH RECURSIVE ${queuedWebhooks()}, ${knownWebhooks(limits)},
+    WITH RECURSIVE ${queuedWebhooks()}, ${webhookCapacity(limits)},
     bound AS MATERIALIZED (
       SELECT k.*, coalesce(p.room, ${partners.otherRoom}::int) AS partner_slots
-      FROM known k
+      FROM capacity k
       LEFT JOIN unnest(${plainArray([...partners.rooms.keys()])}::uuid[], ${plainArray([...partners.rooms.values()])}::int[])
         AS p (id, room) ON p.id = k.partner_id
     ),
     free AS MATERIALIZED (
-      SELECT *, count(*) OVER () AS endpoints, row_number() OVER (PARTITION BY org_id ORDER BY random()) AS org_rank
+      SELECT *, count(*) OVER () AS webhooks, row_number() OVER (PARTITION BY org_id ORDER BY random()) AS org_rank
       FROM bound WHERE ${maySend} AND partner_slots > 0
     ),
-    -- One endpoint of each organization after the other, until there are rows enough to choose from.
+    -- Organizations round-robin, one webhook of each, until there are enough rows to choose from.
     found AS MATERIALIZED (
       SELECT f.org_id, f.partner_id, f.org_slots, f.partner_slots, f.host, f.host_slots, f.partner_host_slots,
              f.org_host_slots, f.generation, c.*
       FROM (SELECT * FROM free ORDER BY org_rank, random()) AS f CROSS JOIN LATERAL (
         SELECT both_kinds.* FROM (
-          (SELECT q.delivery_id, q.attempt, q.leased, row_number() OVER (ORDER BY q.due_at) AS place
+          (SELECT q.delivery_id, q.attempt, q.leased, row_number() OVER (ORDER BY q.due_at) AS position
            FROM webhook_queue q
            WHERE NOT f.ordered AND q.webhook_id = f.id AND NOT q.is_retry AND q.due_at <= statement_timestamp()
-           ORDER BY q.due_at LIMIT least(f.slots, greatest(2, 2 * ${most}::int / f.endpoints)))
+           ORDER BY q.due_at LIMIT least(f.slots, greatest(2, 2 * ${most}::int / f.webhooks)))
           UNION ALL
           (SELECT q.delivery_id, q.attempt, q.leased,
                   CASE WHEN row_number() OVER (ORDER BY q.due_at) = 1 THEN 0
-                       ELSE 1000 + row_number() OVER (ORDER BY q.due_at) END AS place
+                       ELSE 1000 + row_number() OVER (ORDER BY q.due_at) END AS position
            FROM webhook_queue q
            WHERE NOT f.ordered AND q.webhook_id = f.id AND q.is_retry AND q.due_at <= statement_timestamp()
-           ORDER BY q.due_at LIMIT least(f.slots, greatest(2, 2 * ${most}::int / f.endpoints)))
+           ORDER BY q.due_at LIMIT least(f.slots, greatest(2, 2 * ${most}::int / f.webhooks)))
           UNION ALL
-          -- Ordered: the one that was begun, else the oldest; nothing while that one waits for its retry.
+          -- Ordered: the started one, else the oldest; nothing while that one waits for its retry.
           (SELECT head.delivery_id, head.attempt, head.leased, 1
            FROM (
-             SELECT begun.* FROM (
+             SELECT started.* FROM (
                (SELECT q.delivery_id, q.attempt, q.leased, q.due_at, 1 AS rank FROM webhook_queue q
                 WHERE q.webhook_id = f.id AND q.leased ORDER BY q.due_at LIMIT 1)
                UNION ALL
@@ -117,33 +117,33 @@ export async function claimDue(
                UNION ALL
                (SELECT q.delivery_id, q.attempt, q.leased, q.due_at, 3 FROM webhook_queue q
                 WHERE q.webhook_id = f.id AND NOT q.is_retry AND NOT q.leased ORDER BY q.due_at LIMIT 1)
-             ) AS begun ORDER BY rank LIMIT 1
+             ) AS started ORDER BY rank LIMIT 1
            ) AS head
            WHERE f.ordered AND head.due_at <= statement_timestamp())
         ) AS both_kinds
-        ORDER BY place LIMIT least(f.slots, greatest(2, 2 * ${most}::int / f.endpoints))
+        ORDER BY position LIMIT least(f.slots, greatest(2, 2 * ${most}::int / f.webhooks))
       ) AS c
       LIMIT 2 * ${most}::int
     ),
     candidates AS (
-      SELECT *, row_number() OVER (PARTITION BY org_id ORDER BY place, random()) AS org_place FROM found
+      SELECT *, row_number() OVER (PARTITION BY org_id ORDER BY position, random()) AS org_position FROM found
     ),
     of_partners AS (
-      SELECT *, row_number() OVER (PARTITION BY host, org_id ORDER BY place, random()) AS org_host_place,
-             row_number() OVER (PARTITION BY partner_id ORDER BY place, random()) AS partner_place
-      FROM candidates WHERE org_place <= org_slots
+      SELECT *, row_number() OVER (PARTITION BY host, org_id ORDER BY position, random()) AS org_host_position,
+             row_number() OVER (PARTITION BY partner_id ORDER BY position, random()) AS partner_position
+      FROM candidates WHERE org_position <= org_slots
     ),
     of_partners_at_hosts AS (
-      SELECT *, row_number() OVER (PARTITION BY host, partner_id ORDER BY place, random()) AS partner_host_place
-      FROM of_partners WHERE org_host_place <= org_host_slots AND partner_place <= partner_slots
+      SELECT *, row_number() OVER (PARTITION BY host, partner_id ORDER BY position, random()) AS partner_host_position
+      FROM of_partners WHERE org_host_position <= org_host_slots AND partner_position <= partner_slots
     ),
     of_hosts AS (
-      SELECT *, row_number() OVER (PARTITION BY host ORDER BY place, random()) AS host_place
-      FROM of_partners_at_hosts WHERE partner_host_place <= partner_host_slots
+      SELECT *, row_number() OVER (PARTITION BY host ORDER BY position, random()) AS host_position
+      FROM of_partners_at_hosts WHERE partner_host_position <= partner_host_slots
     ),
     picked AS MATERIALIZED (
       SELECT delivery_id, attempt, leased, host, generation FROM of_hosts
-      WHERE host_place <= host_slots ORDER BY place, random() LIMIT ${most}::int
+      WHERE host_position <= host_slots ORDER BY position, random() LIMIT ${most}::int
     )
     , claimed AS (
       UPDATE webhook_queue q

@@ -1,6 +1,6 @@
 import { type Query, sql } from "@muster/db";
 
-/** Retries that fall due, of which the webhooks are read one by one; of more, all webhooks with queued deliveries are. */
+/** Most due retries for which webhooks are read one by one; beyond them all webhooks with queued deliveries are read. */
 const mostRetries = 2_000;
 
 const skipsTo = (webhooks: Query, where: Query) => sql`
@@ -12,7 +12,7 @@ const skipsTo = (webhooks: Query, where: Query) => sql`
 
 /**
  * For WITH RECURSIVE: `queued`, the webhooks with leased deliveries, and those without an open breaker that have waiting
- * first attempts or retries that are due within `withinMs` from now; now and then others. It takes one index lookup for
+ * first attempts or retries that are due within `withinMs` from now; occasionally others. It takes one index lookup for
  * each of them, and none for those whose retries are due later (webhook_queue_firsts, webhook_queue_retries).
  */
 export const queuedWebhooks = (withinMs = 0) => sql`
@@ -36,8 +36,8 @@ export const queuedWebhooks = (withinMs = 0) => sql`
   )`;
 
 /**
- * Of `queued`, each webhook `w` and its state `s`, fetched by their keys (OFFSET): behind row-level security the
- * planner would read all webhooks there are and compare each with each that is queued.
+ * Of `queued`, each webhook `w` and its state `s`, fetched by their keys (OFFSET): under row-level security the
+ * planner would read all webhooks and compare each with each queued one.
  */
 export const webhooksOfQueue = sql`
   queued e
@@ -49,23 +49,23 @@ export const webhooksOfQueue = sql`
     SELECT s.slots, s.open_until FROM webhook_endpoint_state s WHERE s.webhook_id = e.webhook_id OFFSET 0
   ) AS s`;
 
-/** Most concurrent requests, over all senders. */
-export type Slots = { endpointSlots: number; organizationSlots: number; hostSlots: number };
+/** Most requests in flight, over all senders. */
+export type Concurrency = { webhookConcurrency: number; organizationConcurrency: number; hostConcurrency: number };
 
-/** Most of `free` that one holder may have; rules/shares.ts says the same. */
+/** The fair share of `free` slots, as in rules/shares.ts. */
 const shareOf = (free: Query) => sql`(greatest(0, ${free}) + 1) / 2`;
 const perHost = sql`sum(k.n) OVER (PARTITION BY k.host)`;
 const perPartner = sql`sum(k.n) OVER (PARTITION BY k.host, k.partner_id)`;
 const perOrganization = sql`sum(k.n) OVER (PARTITION BY k.host, k.org_id)`;
 
 /**
- * `known`: the `queued` webhooks, each with the requests that it, its organization and its host may still begin now,
- * its partner and its organization at this host, and whether it is active with its breaker closed.
+ * `capacity`: the `queued` webhooks, each with the free slots of itself, its organization and its host, of its partner
+ * and its organization at this host, and whether it is active with its breaker closed.
  */
-export const knownWebhooks = ({ endpointSlots, organizationSlots, hostSlots }: Slots) => sql`
+export const webhookCapacity = ({ webhookConcurrency, organizationConcurrency, hostConcurrency }: Concurrency) => sql`
   leasing AS (
     SELECT w.id, w.org_id, w.partner_id, w.host, w.generation, w.ordered, b.n::int,
-           least(s.slots, ${endpointSlots}::int, CASE WHEN w.ordered THEN 1 END) - b.n AS slots,
+           least(s.slots, ${webhookConcurrency}::int, CASE WHEN w.ordered THEN 1 END) - b.n AS slots,
            w.status = 'active' AND w.deleted_at IS NULL AND w.stopped_at IS NULL
            AND (s.open_until IS NULL OR s.open_until <= statement_timestamp()) AS may_send
     FROM ${webhooksOfQueue}
@@ -75,17 +75,17 @@ export const knownWebhooks = ({ endpointSlots, organizationSlots, hostSlots }: S
     ) AS b
   ),
   counted AS (
-    SELECT k.*, ${organizationSlots}::int - sum(k.n) OVER (PARTITION BY k.org_id) AS org_slots,
-           ${hostSlots}::int - ${perHost} AS host_slots, ${perPartner} AS of_partner, ${perOrganization} AS of_org,
-           ${shareOf(sql`${hostSlots}::int - ${perHost} + ${perPartner}`)} AS partner_share
+    SELECT k.*, ${organizationConcurrency}::int - sum(k.n) OVER (PARTITION BY k.org_id) AS org_slots,
+           ${hostConcurrency}::int - ${perHost} AS host_slots, ${perPartner} AS of_partner, ${perOrganization} AS of_org,
+           ${shareOf(sql`${hostConcurrency}::int - ${perHost} + ${perPartner}`)} AS partner_share
     FROM leasing k
   ),
-  known AS (
+  capacity AS (
     SELECT k.*, partner_share - of_partner AS partner_host_slots,
            ${shareOf(sql`partner_share - of_partner + of_org`)} - of_org AS org_host_slots
     FROM counted k
   )`;
 
-/** Of `known`: those to which a sender may begin a request. */
+/** Of `capacity`: the webhooks to which a sender may start a request. */
 export const maySend = sql`
   may_send AND slots > 0 AND org_slots > 0 AND host_slots > 0 AND partner_host_slots > 0 AND org_host_slots > 0`;

@@ -30,7 +30,7 @@ const columns = sql`t.id, t.webhook_id, t.org_id, t.partner_id, t.since, t.until
 
 type Of = { id: string; org_id: string; partner_id: string };
 
-/** Replays of a webhook that have not ended; they are worked on one after the other. */
+/** Most open replays of a webhook; they run one after the other. */
 export const maxOpenReplays = 5;
 
 /** Inserts a replay of a locked webhook; null at the limit of open replays. */
@@ -128,10 +128,10 @@ export async function cancelReplay(
   return row ? { row, ended: false } : null;
 }
 
-export type ReplayPace = {
-  /** Most deliveries of a replay that wait or are under way; live deliveries keep the webhook's other slots. */
+export type ReplayLimits = {
+  /** Most deliveries of a replay queued or in flight; live deliveries keep the webhook's other slots. */
   window: number;
-  /** Deliveries looked at in one transaction. */
+  /** Deliveries read in one transaction. */
   chunk: number;
   /** Milliseconds between two chunks of one replay. */
   everyMs: number;
@@ -139,21 +139,21 @@ export type ReplayPace = {
 
 /**
  * Works on one replay that is due and not leased by another process: queues as many deliveries as its window permits
- * and moves its position in the same transaction, so that a killed process leaves nothing half done. Partners take
- * turns, within them organizations: many replays of one delay no other's. Returns the changed replay and the number of
- * queued deliveries; null when none is due. `onTaken` is called with the replay's id before the work on it begins.
+ * and moves its position in the same transaction, so that a killed process leaves nothing half done. Partners are
+ * served round-robin, within them organizations: many replays of one delay no other's. Returns the changed replay and the number of
+ * queued deliveries; null when none is due. `onTaken` is called with the replay's id before the work on it starts.
  */
 export async function advanceReplay(
   tx: Tx,
-  pace: ReplayPace,
+  limits: ReplayLimits,
   onTaken: (id: string) => void = () => undefined,
 ): Promise<{ replay: ReplayRow; queued: number } | null> {
   const [replay] = await tx.query<ReplayRow>(sql`
-    WITH turns AS MATERIALIZED (
-      SELECT r.org_id, max(r.next_chunk_at) AS turn, max(max(r.next_chunk_at)) OVER (PARTITION BY r.partner_id) AS partner_turn
+    WITH open AS MATERIALIZED (
+      SELECT r.org_id, max(r.next_chunk_at) AS last_chunk_at, max(max(r.next_chunk_at)) OVER (PARTITION BY r.partner_id) AS partner_last_chunk_at
       FROM webhook_replays r WHERE r.state IN ('queued', 'running') GROUP BY r.partner_id, r.org_id
     )
-    SELECT t.* FROM (SELECT org_id FROM turns ORDER BY partner_turn, turn OFFSET 0) AS each
+    SELECT t.* FROM (SELECT org_id FROM open ORDER BY partner_last_chunk_at, last_chunk_at OFFSET 0) AS each
     CROSS JOIN LATERAL (
       SELECT ${columns} FROM webhook_replays AS t JOIN webhooks w ON w.id = t.webhook_id AND w.deleted_at IS NULL
       WHERE t.org_id = each.org_id AND t.state IN ('queued', 'running') AND t.next_chunk_at <= now()
@@ -167,14 +167,14 @@ export async function advanceReplay(
   const [waiting] = await tx.query<{ n: number }>(
     sql`SELECT count(*)::int AS n FROM webhook_queue WHERE replay_id = ${replay.id}`,
   );
-  const room = Math.max(0, pace.window - (waiting?.n ?? 0));
-  const found = replay.read_to_end || room === 0 ? [] : await nextDeliveries(tx, replay, pace.chunk);
+  const room = Math.max(0, limits.window - (waiting?.n ?? 0));
+  const found = replay.read_to_end || room === 0 ? [] : await nextDeliveries(tx, replay, limits.chunk);
   const fits = takeRoom(found, room);
   const matches = fits.filter((each) => each.matches);
   const queued = matches.length === 0 ? 0 : await queueAgain(tx, replay, matches);
   const last = fits.at(-1);
   // A chunk that was not full is the last one.
-  const toEnd = replay.read_to_end || (room > 0 && fits.length === found.length && found.length < pace.chunk);
+  const toEnd = replay.read_to_end || (room > 0 && fits.length === found.length && found.length < limits.chunk);
   const done = toEnd && (waiting?.n ?? 0) + queued === 0;
   const [row] = await tx.query<ReplayRow>(sql`
     UPDATE webhook_replays AS t
@@ -182,12 +182,12 @@ export async function advanceReplay(
         finished_at = CASE WHEN ${done} THEN statement_timestamp() END,
         position_at = ${last?.created_at ?? replay.position_at}, position_id = ${last?.id ?? replay.position_id},
         queued = t.queued + ${queued}, skipped = t.skipped + ${matches.length - queued},
-        next_chunk_at = statement_timestamp() + ${pace.everyMs}::int * interval '1 millisecond'
+        next_chunk_at = statement_timestamp() + ${limits.everyMs}::int * interval '1 millisecond'
     WHERE t.id = ${replay.id} RETURNING ${columns}`);
   return row ? { replay: row, queued } : null;
 }
 
-/** Puts a replay that cannot go on now behind all others, for a minute. */
+/** Defers a replay that cannot continue now, for a minute. */
 export async function postponeReplay(tx: Tx, id: string): Promise<void> {
   await tx.execute(
     sql`UPDATE webhook_replays SET next_chunk_at = statement_timestamp() + interval '1 minute' WHERE id = ${id}`,
@@ -252,9 +252,9 @@ async function queueAgain(tx: Tx, replay: ReplayRow, matches: readonly Found[]):
     tx.execute(sql`
       INSERT INTO webhook_queue (delivery_id, created_at, webhook_id, org_id, partner_id, event_id, replay_id, due_at)
       SELECT x.id, ${replay.created_at}, ${replay.webhook_id}, ${replay.org_id}, ${replay.partner_id}, x.event_id,
-             ${replay.id}, statement_timestamp() + x.place * interval '1 microsecond'
+             ${replay.id}, statement_timestamp() + x.position * interval '1 microsecond'
       FROM unnest(${added.map((match) => replayedId(replay.id, match.event_id))}::uuid[], ${eventIds}::uuid[])
-        WITH ORDINALITY AS x (id, event_id, place)`),
+        WITH ORDINALITY AS x (id, event_id, position)`),
   ]);
   return added.length;
 }

@@ -14,16 +14,16 @@ const who = { caller: systemCaller("webhook-dispatcher") };
 
 describe("re-encryption", () => {
   it("knows every sealed column of the schema", async () => {
-    const rows = await dispatcher.rows<{ place: string }>(
-      `SELECT table_name || '.' || column_name AS place FROM information_schema.columns
+    const rows = await dispatcher.rows<{ name: string }>(
+      `SELECT table_name || '.' || column_name AS name FROM information_schema.columns
        WHERE table_schema = current_schema() AND column_name LIKE '%_sealed' ORDER BY 1`,
     );
-    const known = sealedColumns.map(({ table, column }) => `${table}.${column}`);
-    expect(known).toEqual(expect.arrayContaining(rows.map(({ place }) => place)));
+    const listed = sealedColumns.map(({ table, column }) => `${table}.${column}`);
+    expect(listed).toEqual(expect.arrayContaining(rows.map(({ name }) => name)));
     expect(rows).toHaveLength(4);
   });
 
-  it("leaves nothing of a webhook that needs the older key", async () => {
+  it("leaves nothing of a webhook under the older key", async () => {
     const { admin } = await dispatcher.organization();
     const headers = [{ key: "X-Key", value: "hidden" }];
     const webhook = await dispatcher.webhook(admin, receiver, { secret: "one", headers });

@@ -4,12 +4,12 @@ import { sealedAt } from "./webhooks.ts";
 /** Purposes under which the kinds of secrets are sealed. */
 export const secretPurposes = { webhooks: "webhook", replies: sealedReplies.purpose } as const;
 
-const ofWebhook = (column: string, place: (id: string) => string): SealedColumn => ({
+const ofWebhook = (column: string, location: (id: string) => string): SealedColumn => ({
   table: "webhooks",
   key: [["id", "uuid"]],
   column,
   purpose: secretPurposes.webhooks,
-  place: ([id = ""]) => place(id),
+  place: ([id = ""]) => location(id),
 });
 
 /**

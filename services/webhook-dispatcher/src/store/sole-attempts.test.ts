@@ -24,12 +24,12 @@ function sent({ secrets = [], custom = [], userinfo = null, source = null }: Par
 }
 type Sent = { secrets: string[]; custom: Header[]; userinfo: string | null; source: Source | null };
 
-describe("headers of a first attempt that a delivery holds", () => {
+describe("headers of a first attempt in the row of its delivery", () => {
   it.each<[string, Partial<Sent>]>([
     ["without a secret", {}],
     ["with a secret", { secrets: ["s"] }],
-    ["of a service's event", { secrets: ["s"], source: "platform" }],
-    ["of a posted event", { source: "api", custom: [{ key: "X-Own", value: "x" }] }],
+    ["with a service's event", { secrets: ["s"], source: "platform" }],
+    ["with a posted event", { source: "api", custom: [{ key: "X-Own", value: "x" }] }],
     ["while a secret is rotated", { secrets: ["new", "old"] }],
     ["with userinfo", { secrets: ["s"], userinfo: "me:secret" }],
     [
@@ -81,7 +81,7 @@ describe("an attempt", () => {
     expect(soleHeaders({ ...delivered, attempt: { ...attempt, possibleDuplicate: true } }, 1)).toBeNull();
   });
 
-  it("that delivered at once is shown with what was sent, needs no row, and is shown once however often it is stored", async () => {
+  it("needs no row when it delivered first, is shown with its headers, and once however often it is stored", async () => {
     const { orgId, admin } = await dispatcher.organization();
     const webhook = await dispatcher.webhook(admin, receiver, {
       secret: "s",
@@ -107,7 +107,7 @@ describe("an attempt", () => {
     );
     expect(await dispatcher.rows("SELECT FROM webhook_attempts WHERE delivery_id = $1", [delivery?.id])).toEqual([]);
 
-    // As a sender does whose COMMIT was not answered.
+    // As a sender does when its COMMIT is not answered.
     await dispatcher.change(
       `INSERT INTO webhook_attempts (delivery_id, created_at, number, org_id, partner_id, started_at, response_status)
        SELECT id, created_at, 1, org_id, partner_id, sole_started_at, 200 FROM webhook_deliveries WHERE id = $1`,

@@ -3,26 +3,26 @@ import type { CallContext } from "@muster/kit";
 import type { TenantReader } from "@muster/service";
 
 /**
- * The partner of a living organization in the caller's sight, asking tenancy for one that the copy lacks; else null.
- * Throws `unavailable`.
+ * The partner of an organization that is visible to the caller and not deleted, else null; queries tenancy for one that
+ * the copy lacks. Throws `unavailable`.
  */
 export async function partnerOfOrganization(
   { db, learnTenants }: TenantReader,
   who: CallContext,
   orgId: string,
 ): Promise<string | null> {
-  const look = async () =>
+  const read = async () =>
     (
       await db.read<{ partner_id: string; deleted: boolean }>(
         who,
         sql`SELECT partner_id, deleted FROM tenant WHERE kind = 'organization' AND id = ${orgId}`,
       )
     )[0];
-  const row = (await look()) ?? ((await learnTenants([orgId])) ? await look() : undefined);
+  const row = (await read()) ?? ((await learnTenants([orgId])) ? await read() : undefined);
   return row && !row.deleted ? row.partner_id : null;
 }
 
-/** Whether the copy knows an organization at all, deleted ones included. */
-export async function organizationIsKnown(db: Database, who: CallContext, id: string): Promise<boolean> {
+/** Whether the copy has this organization, deleted or not. */
+export async function organizationExists(db: Database, who: CallContext, id: string): Promise<boolean> {
   return (await db.read(who, sql`SELECT FROM tenant WHERE kind = 'organization' AND id = ${id}`)).length > 0;
 }

@@ -26,7 +26,7 @@ export type WebhookRow = {
   updated_at: Date;
 };
 
-export type EndpointCounters = {
+export type WebhookCounters = {
   success_count: number;
   failure_count: number;
   last_delivery_at: Date | null;
@@ -49,7 +49,7 @@ function visible(caller: Caller): Query {
 /** Second key of the advisory locks of organizations. */
 export const webhooksOfOrganization = 7_166_340_217;
 
-/** Places of the sealed columns: an envelope opens in its own row and column alone. */
+/** Locations of the sealed columns: an envelope opens in its own row and column only. */
 export const sealedAt = {
   url: (id: string) => `webhooks.url/${id}`,
   secret: (id: string) => `webhooks.secret/${id}`,
@@ -82,7 +82,7 @@ function sealed(box: SecretBox, id: string, fields: WebhookFields) {
 
 type Owner = { orgId: string; partnerId: string; createdBy: string };
 
-/** Inserts a webhook and the state of its endpoint. */
+/** Inserts a webhook and its state. */
 export async function insertWebhook(
   tx: Tx,
   box: SecretBox,
@@ -112,7 +112,7 @@ export async function holdOrganization(tx: Tx, orgId: string): Promise<void> {
   await tx.execute(sql`SELECT pg_advisory_xact_lock(hashtextextended(${orgId}, ${webhooksOfOrganization}::bigint))`);
 }
 
-/** As holdOrganization, of the webhook that the caller reaches. */
+/** As holdOrganization, for the organization of a webhook in the caller's scope. */
 export async function holdOrganizationOf(tx: Tx, { caller }: CallContext, webhookId: string): Promise<void> {
   await tx.execute(sql`
     SELECT pg_advisory_xact_lock(hashtextextended(t.org_id::text, ${webhooksOfOrganization}::bigint))
@@ -144,7 +144,7 @@ export async function noteTest(tx: Tx, id: string, most: number): Promise<number
   return row?.seconds ?? 60;
 }
 
-/** One webhook that the caller reaches, locked until the end of the transaction; null when there is none. */
+/** One webhook in the caller's scope, locked until the end of the transaction; null when there is none. */
 export async function lockWebhook(tx: Tx, { caller }: CallContext, id: string): Promise<WebhookRow | null> {
   const [row] = await tx.query<WebhookRow>(
     sql`SELECT ${columns} FROM webhooks AS t WHERE t.id = ${id} AND ${visible(caller)} FOR UPDATE`,
@@ -152,13 +152,13 @@ export async function lockWebhook(tx: Tx, { caller }: CallContext, id: string): 
   return row ?? null;
 }
 
-/** One webhook that the caller reaches, with its counters. */
+/** One webhook in the caller's scope, with its counters. */
 export async function findWebhook(
   db: Database,
   who: CallContext,
   id: string,
-): Promise<(WebhookRow & EndpointCounters) | null> {
-  const [row] = await db.read<WebhookRow & EndpointCounters>(
+): Promise<(WebhookRow & WebhookCounters) | null> {
+  const [row] = await db.read<WebhookRow & WebhookCounters>(
     who,
     sql`SELECT ${columns}, ${counters} FROM webhooks AS t JOIN webhook_endpoint_state AS s ON s.webhook_id = t.id
         WHERE t.id = ${id} AND ${visible(who.caller)}`,
@@ -167,14 +167,14 @@ export async function findWebhook(
 }
 
 /**
- * A page of an organization's webhooks, or of all in sight, newest first (indexes webhooks_by_org, webhooks_newest).
+ * A page of an organization's webhooks, or of all that are visible, newest first (indexes webhooks_by_org, webhooks_newest).
  */
 export function listWebhooks(
   db: Database,
   who: CallContext,
   { orgId, status, search }: { orgId: string | null; status: StoredStatus | null; search: string },
   page: Page,
-): Promise<ListPage<WebhookRow & EndpointCounters>> {
+): Promise<ListPage<WebhookRow & WebhookCounters>> {
   const table = sql`(SELECT w.*, ${counters} FROM webhooks w JOIN webhook_endpoint_state s ON s.webhook_id = w.id)`;
   const list = {
     table,
@@ -192,19 +192,19 @@ export async function updateWebhook(
   box: SecretBox,
   stored: WebhookRow,
   { shownUrl, ...fields }: WebhookFields & { shownUrl: string },
-  change: { statusGiven: boolean; secretGiven: boolean },
+  change: { statusSet: boolean; secretSet: boolean },
   now: Date,
 ): Promise<WebhookRow> {
   const secrets = sealed(box, stored.id, fields);
   const rows = await tx.query<WebhookRow>(sql`
     UPDATE webhooks AS t
     SET name = ${fields.name}, url_sealed = ${secrets.url}, url_shown = ${shownUrl}, secret_sealed = ${secrets.secret},
-        previous_secret_sealed = CASE WHEN ${change.secretGiven} THEN NULL ELSE previous_secret_sealed END,
-        previous_secret_until = CASE WHEN ${change.secretGiven} THEN NULL ELSE previous_secret_until END,
+        previous_secret_sealed = CASE WHEN ${change.secretSet} THEN NULL ELSE previous_secret_sealed END,
+        previous_secret_until = CASE WHEN ${change.secretSet} THEN NULL ELSE previous_secret_until END,
         headers_sealed = ${secrets.headers}, header_names = ${secrets.names}, events = ${fields.events},
         status = ${fields.status}, ordered = ${fields.ordered}, generation = generation + 1, updated_at = ${now}
     WHERE t.id = ${stored.id} RETURNING ${columns}`);
-  if (change.statusGiven && fields.status === "active") {
+  if (change.statusSet && fields.status === "active") {
     await tx.execute(sql`
       UPDATE webhook_endpoint_state
       SET failed_in_a_row = 0, failed_attempts = 0, failing_since = NULL, failed_reason = NULL, open_until = NULL, open_seconds = 0, slots = 32767,
@@ -223,23 +223,23 @@ export async function rotateSecret(
   previousUntil: Date | null,
   now: Date,
 ): Promise<WebhookRow> {
-  const place = sealedAt.secret(stored.id);
+  const location = sealedAt.secret(stored.id);
   const rows = await tx.query<WebhookRow>(sql`
     UPDATE webhooks AS t
-    SET secret_sealed = ${box.seal(Buffer.from(secret), place)},
+    SET secret_sealed = ${box.seal(Buffer.from(secret), location)},
         previous_secret_sealed = ${previousUntil === null ? null : stored.secret_sealed}, previous_secret_until = ${previousUntil},
         generation = generation + 1, updated_at = ${now}
     WHERE t.id = ${stored.id} RETURNING ${columns}`);
   return only(rows);
 }
 
-/** Hides a locked webhook and stops what is queued; a job removes the rest. */
+/** Hides a locked webhook and stops its queued deliveries; a job removes the rows. */
 export async function markDeleted(tx: Tx, id: string, now: Date): Promise<void> {
   await tx.execute(sql`UPDATE webhooks SET deleted_at = ${now}, updated_at = ${now} WHERE id = ${id}`);
 }
 
 /**
- * Stops the webhooks of a deleted organization or partner: nothing is matched or sent; resumes them when it is
+ * Stops the webhooks of a deleted organization or partner, so that nothing is matched or sent; resumes them when it is
  * restored.
  */
 export async function stopWebhooksOf(

@@ -15,13 +15,13 @@ import { register } from "@muster/rpc";
 import { tenantMigrations } from "@muster/service";
 import { callers, type TestDatabase, testDatabase, testPort } from "@muster/testing";
 import { z } from "zod";
-import { takeUpBacklog } from "../commands/backlog.ts";
-import type { DirectSends } from "../commands/direct.ts";
+import { processBacklog } from "../commands/backlog.ts";
+import type { InlineSends } from "../commands/inline.ts";
 import { createIntake } from "../commands/intake.ts";
-import { createKnownOrganizations, type KnownOrganizations } from "../commands/known-organizations.ts";
+import { createOrganizationCache, type OrganizationCache } from "../commands/organization-cache.ts";
 import { healthLimits, settings } from "../config.ts";
 import { matchMessages } from "../events/matcher.ts";
-import { startPressure } from "../jobs/pressure.ts";
+import { startIntakeThrottle } from "../jobs/intake-throttle.ts";
 import { startReplayer } from "../jobs/replayer.ts";
 import { deliveryService } from "../rpc/delivery.ts";
 import { eventService } from "../rpc/event.ts";
@@ -32,7 +32,7 @@ import { envelopeBody } from "../rules/envelope.ts";
 import { posterOf } from "../rules/poster.ts";
 import { type SenderDeps, startSender } from "../sender/sender.ts";
 import type { Floor } from "../store/backlog.ts";
-import type { ReplayPace } from "../store/replays.ts";
+import type { ReplayLimits } from "../store/replays.ts";
 import { secretPurposes } from "../store/sealed-columns.ts";
 import { sealedAt } from "../store/webhooks.ts";
 import { type Receiver, startReceiver } from "./receiver.ts";
@@ -64,37 +64,37 @@ export async function startDispatcher() {
   const box = secretBox(testKeys, secretPurposes.webhooks);
   const replyBox = secretBox(testKeys, secretPurposes.replies);
   const now = () => new Date();
-  const reach = { db: database.db, now, learnTenants: async () => false };
-  const webhookLimits = { secretOverlapHours: 24, perOrganization: 20 };
+  const tenants = { db: database.db, now, learnTenants: async () => false };
+  const webhookLimits = { secretGraceHours: 24, perOrganization: 20 };
   const wakes: (() => void)[] = [];
   const wake = () => {
     for (const each of wakes) each();
   };
-  const sending: DirectSends[] = [];
+  const sending: InlineSends[] = [];
   /** The sender that was started last, if one runs. */
-  const lastSender = (change: Partial<DirectSends>) => () => {
+  const lastSender = (change: Partial<InlineSends>) => () => {
     const last = sending.at(-1);
     return last ? { ...last, ...change } : null;
   };
-  const known = createKnownOrganizations();
-  const intakeBy = (db: Database, knows: KnownOrganizations, change: Partial<DirectSends> = {}) =>
-    createIntake({ db, log, known: knows, sends: lastSender(change), wake, endpointSlots: 8, batchEvents: 500 });
+  const cache = createOrganizationCache();
+  const intakeBy = (db: Database, cache: OrganizationCache, change: Partial<InlineSends> = {}) =>
+    createIntake({ db, log, cache, sends: lastSender(change), wake, webhookConcurrency: 8, batchEvents: 500 });
   let stall: () => Promise<unknown> = async () => undefined;
   const intake = intakeBy(
     lateDatabase(database.db, () => stall()),
-    known,
+    cache,
   );
-  const pressure = startPressure({
+  const throttle = startIntakeThrottle({
     db: database.db,
     log,
-    limits: { endpointSlots: 8, organizationSlots: 64, hostSlots: 64, olderMs: 1_000 },
+    limits: { webhookConcurrency: 8, organizationConcurrency: 64, hostConcurrency: 64, overdueMaxMs: 1_000 },
   });
   const port = await testPort("webhook-dispatcher", [
-    register(WebhookService, webhookService({ ...reach, wake, intake, box, replyBox, egress, ...webhookLimits })),
-    register(DeliveryService, deliveryService({ ...reach, wake, testsPerMinute: 5 })),
-    register(EventService, eventService({ ...reach, intake, pressure })),
-    register(ReplayService, replayService({ ...reach, wake })),
-    register(PushService, pushService({ egress, now, timeoutMs: 2_000, slots: 4 })),
+    register(WebhookService, webhookService({ ...tenants, wake, intake, box, replyBox, egress, ...webhookLimits })),
+    register(DeliveryService, deliveryService({ ...tenants, wake, testsPerMinute: 5 })),
+    register(EventService, eventService({ ...tenants, intake, throttle })),
+    register(ReplayService, replayService({ ...tenants, wake })),
+    register(PushService, pushService({ egress, now, timeoutMs: 2_000, concurrency: 4 })),
   ]);
   const closing: (() => Promise<void>)[] = [];
   const config = z.object(settings).parse({});
@@ -113,7 +113,7 @@ export async function startDispatcher() {
     replays: (caller: Caller) => port.client(ReplayService, caller),
     pushes: (caller: Caller) => port.client(PushService, caller),
 
-    pressure,
+    throttle,
 
     /** The process that serves `events` is suspended after each COMMIT until `run` resolves. */
     stallIntake(run: () => Promise<unknown>): void {
@@ -121,26 +121,26 @@ export async function startDispatcher() {
     },
 
     /**
-     * Publishes an event of the caller's organization by another process, which knows no organization unless it is told,
+     * Publishes an event of the caller's organization by another process, with an empty cache by default,
      * through another pool, or to a sender that behaves otherwise.
      */
     publishBy: (
       caller: Caller,
       { type, id }: { type: string; id: string },
-      { db = database.db, knows = createKnownOrganizations(), ...change }: OtherProcess,
+      { db = database.db, organizations = createOrganizationCache(), ...change }: OtherProcess,
     ) => {
       const orgId = caller.orgId ?? "";
       const occurredAt = now();
       const body = envelopeBody({ id, type, timestamp: occurredAt, orgId, dataJson: "{}" });
       const poster = posterOf(caller.actor);
-      const event = { id, orgId, type, occurredAt, body, poster, traceparent: null, mayReach: () => true };
-      return intakeBy(db, knows, change).accept(event);
+      const event = { id, orgId, type, occurredAt, body, poster, traceparent: null, inScope: () => true };
+      return intakeBy(db, organizations, change).accept(event);
     },
 
     /** Works on replays until it is stopped. */
-    replayer(change: Partial<ReplayPace> = {}) {
-      const pace = { window: 4, chunk: 1_000, everyMs: 5, ...change };
-      const replayer = startReplayer({ db: database.db, log, pace, wake });
+    replayer(change: Partial<ReplayLimits> = {}) {
+      const limits = { window: 4, chunk: 1_000, everyMs: 5, ...change };
+      const replayer = startReplayer({ db: database.db, log, limits, wake });
       wakes.push(replayer.wake);
       const stop = async () => {
         wakes.splice(wakes.indexOf(replayer.wake), 1);
@@ -182,7 +182,7 @@ export async function startDispatcher() {
     /** SQL that changes something, as the system. */
     change: (text: string, values: unknown[] = []) => database.db.tx(who, (tx) => tx.execute({ text, values })),
 
-    upkeep: <T>(run: (tx: Tx) => Promise<T>) => database.db.tx(who, run),
+    maintenance: <T>(run: (tx: Tx) => Promise<T>) => database.db.tx(who, run),
 
     /** Sets a webhook's retry policy, as an operator does. */
     policy: (id: string, policy: object) =>
@@ -192,7 +192,7 @@ export async function startDispatcher() {
         ),
       ),
 
-    /** Stores another URL for a webhook without judging it. */
+    /** Stores another URL for a webhook without validating it. */
     async reseal(id: string, url: string) {
       const sealed = box.seal(Buffer.from(url), sealedAt.url(id));
       await database.db.tx(who, (tx) =>
@@ -205,16 +205,19 @@ export async function startDispatcher() {
      */
     matchBatch: (
       messages: readonly BusMessage[],
-      { db = database.db, knows = known, ...change }: OtherProcess = {},
+      { db = database.db, organizations = cache, ...change }: OtherProcess = {},
     ) => {
-      const limits = { batchEvents: 500, retentionDays: 30, endpointSlots: 8 };
-      return matchMessages({ db, log, known: knows, now, wake, sends: lastSender(change), ...limits }, messages);
+      const limits = { batchEvents: 500, retentionDays: 30, webhookConcurrency: 8 };
+      return matchMessages(
+        { db, log, cache: organizations, now, wake, sends: lastSender(change), ...limits },
+        messages,
+      );
     },
 
-    /** As matchBatch, and processes at once the backlog that it made. */
+    /** As matchBatch, and then processes the backlog. */
     async match(messages: readonly BusMessage[]) {
       await dispatcher.matchBatch(messages);
-      while ((await dispatcher.takeUp()).taken > 0);
+      while ((await dispatcher.processBacklog()).taken > 0);
     },
 
     /** Puts the events of an organization that went into the outbox through the matcher, in their order. */
@@ -229,8 +232,8 @@ export async function startDispatcher() {
     },
 
     /** Processes the backlog once, as if all of the stream were stored. */
-    takeUp: (floor: Floor = { settled: Number.MAX_SAFE_INTEGER, delivered: Number.MAX_SAFE_INTEGER }) =>
-      takeUpBacklog({ db: database.db, log, wake, batchEvents: 500 }, floor),
+    processBacklog: (floor: Floor = { settled: Number.MAX_SAFE_INTEGER, delivered: Number.MAX_SAFE_INTEGER }) =>
+      processBacklog({ db: database.db, log, wake, batchEvents: 500 }, floor),
 
     /** Another sender with its own pool. */
     sender(change: Partial<SenderDeps> & { on?: Database } = {}) {
@@ -246,17 +249,17 @@ export async function startDispatcher() {
         timeoutMs: 2_000,
         jitterPercent: 0,
         random: Math.random,
-        organizationSlots: 64,
-        hostSlots: 64,
+        organizationConcurrency: 64,
+        hostConcurrency: 64,
         limits: healthLimits(config),
         graceMs: 1_000,
         ...change,
       });
       wakes.push(sender.wake);
-      sending.push(sender.direct);
+      sending.push(sender.inline);
       const stop = async () => {
         wakes.splice(wakes.indexOf(sender.wake), 1);
-        sending.splice(sending.indexOf(sender.direct), 1);
+        sending.splice(sending.indexOf(sender.inline), 1);
         await sender.stop();
         if (!change.on) await db.close();
       };
@@ -268,7 +271,7 @@ export async function startDispatcher() {
 
     async stop() {
       for (const close of closing.reverse()) await close();
-      await pressure.stop();
+      await throttle.stop();
       await port.close();
       await egress.close();
       for (const receiver of receivers) await receiver.close();
@@ -295,7 +298,7 @@ export function lateDatabase(db: Database, late: () => Promise<unknown>): Databa
   };
 }
 
-type OtherProcess = Partial<DirectSends> & { db?: Database; knows?: KnownOrganizations };
+type OtherProcess = Partial<InlineSends> & { db?: Database; organizations?: OrganizationCache };
 
 type DeliveryRow = {
   id: string;

@@ -1,6 +1,6 @@
 import type { IntakeHook } from "../rules/intake.ts";
 
-/** A webhook at rest with all its slots, for every event of an organization. */
+/** An idle webhook with all its slots, for every event of an organization. */
 export const freeHook = (orgId: string, change: Partial<IntakeHook> = {}): IntakeHook => ({
   id: "0190a000-0000-7000-8000-0000000000aa",
   org_id: orgId,

@@ -2,8 +2,8 @@ import { afterEach } from "@jest/globals";
 import type { TestDispatcher } from "./dispatcher.ts";
 
 /**
- * Starts senders of a dispatcher for one test each: stopped after it; receivers answer as before, and nothing it left
- * in the queue takes slots of the next one.
+ * Starts senders of a dispatcher for one test each: stopped after it; receivers answer as by default, and the queue is
+ * empty for the next one.
  */
 export function ownSenders(dispatcher: TestDispatcher): TestDispatcher["sender"] {
   const senders: ReturnType<TestDispatcher["sender"]>[] = [];

@@ -17,7 +17,7 @@ export type Receiver = {
   received: Received[];
   /** Its requests for one event, in the order in which they came. */
   of(eventId: string): Received[];
-  /** Most requests that were open at a time. */
+  /** Most requests that were open together. */
   busiest(): number;
   answer(answer: Answer): void;
   close(): Promise<void>;

@@ -5,24 +5,24 @@ import { ownDispatcher } from "../testing/own-dispatcher.ts";
 
 const { dispatcher } = ownDispatcher();
 
-describe("a sender at rest", () => {
+describe("an idle sender", () => {
   it("claims once and from then on only reads", async () => {
     const { db } = dispatcher.database;
-    const asked: ("claim" | "look")[] = [];
+    const calls: ("claim" | "check")[] = [];
     const on: Database = {
       ...db,
       tx(who, fn, options) {
-        asked.push("claim");
+        calls.push("claim");
         return db.tx(who, fn, options);
       },
       inOneBatch(who, fn, options) {
-        asked.push(options?.readOnly ? "look" : "claim");
+        calls.push(options?.readOnly ? "check" : "claim");
         return db.inOneBatch(who, fn, options);
       },
     };
     const sender = dispatcher.sender({ on });
-    await until("four transactions", () => asked.length >= 4);
+    await until("four transactions", () => calls.length >= 4);
     await sender.stop();
-    expect(asked.slice(0, 4)).toEqual(["claim", "look", "look", "look"]);
+    expect(calls.slice(0, 4)).toEqual(["claim", "check", "check", "check"]);
   });
 });

@@ -1,45 +1,49 @@
 import { type IntakeDelivery, type IntakeEvent, type IntakePlan, planIntake } from "../rules/intake.ts";
 import type { IntakeState, StoredDelivery } from "../store/intake.ts";
 import { deliveriesPerOrganization, perOrganization } from "./backlog.ts";
-import type { DirectLease, DirectSends } from "./direct.ts";
+import type { InlineLease, InlineSends } from "./inline.ts";
 
 /** Deliveries of one partner in a transaction, but for the last event's: others' posts wait for it. */
 const deliveriesPerPartner = 1_000;
 
-/** Plans each event by the number of requests that this process and the webhooks may have under way. */
-export function planOf(events: readonly IntakeEvent[], state: IntakeState, sends: DirectSends | null): IntakePlan {
-  const { places, hooks } = state;
+/** Plans each event by the free slots of this process and of the webhooks. */
+export function planOf(events: readonly IntakeEvent[], state: IntakeState, sends: InlineSends | null): IntakePlan {
+  const { organizations, hooks } = state;
   const room = sends?.room() ?? 0;
-  // A process that sends nothing leases nothing; other processes count what they may send.
-  const { organizationSlots = Number.MAX_SAFE_INTEGER, hostSlots = 0, openRequests = 0 } = sends?.limits ?? {};
+  // A process that sends nothing leases nothing; other processes count their own slots.
+  const {
+    organizationConcurrency = Number.MAX_SAFE_INTEGER,
+    hostConcurrency = 0,
+    openRequests = 0,
+  } = sends?.limits ?? {};
   const shares = { perOrganization, deliveriesPerOrganization, deliveriesPerPartner };
-  const limits = { room, organizationSlots, hostSlots, openRequests, ...shares };
-  return planIntake(events, places, hooks, limits, (key) => sends?.underWay(key) ?? 0);
+  const limits = { room, organizationConcurrency, hostConcurrency, openRequests, ...shares };
+  return planIntake(events, organizations, hooks, limits, (key) => sends?.inFlight(key) ?? 0);
 }
 
 /**
- * Has the requests of all deliveries begin that were leased; true when further ones wait for any sender. Those of
- * webhooks that are `full` wait for an answer of their own receiver.
+ * Starts the requests of all leased deliveries; true when further ones wait for any sender. Those of webhooks that are
+ * `full` wait for a request to the same webhook to end.
  */
-export function beginLeased(
+export function startLeased(
   plan: IntakePlan,
   { stored, storedMs, full = new Set() }: { stored: readonly StoredDelivery[]; storedMs: number; full?: Set<string> },
-  sends: DirectSends | null,
+  sends: InlineSends | null,
 ): boolean {
   const isLeased = new Map(stored.map((row) => [row.delivery_id, row.leased]));
   const planned = leasesOf(plan.deliveries);
-  sends?.begin(
+  sends?.start(
     planned.filter(({ claim }) => isLeased.get(claim.delivery_id)),
     storedMs,
   );
   if (plan.blocked.size + full.size > 0) sends?.noteBlocked([...plan.blocked, ...full]);
   // Another process took slots of the webhook meanwhile.
-  const isRefused = ({ claim }: DirectLease) => isLeased.get(claim.delivery_id) === false;
+  const isRefused = ({ claim }: InlineLease) => isLeased.get(claim.delivery_id) === false;
   return plan.waiting || planned.some((lease) => isRefused(lease) && !full.has(lease.claim.webhook_id));
 }
 
-/** The deliveries that are to be leased to this process, with their payloads. */
-export function leasesOf(deliveries: readonly IntakeDelivery[]): DirectLease[] {
+/** The deliveries to be leased to this process, with their payloads. */
+export function leasesOf(deliveries: readonly IntakeDelivery[]): InlineLease[] {
   return deliveries
     .filter(({ lease }) => lease)
     .map(({ id, event, hook }) => ({

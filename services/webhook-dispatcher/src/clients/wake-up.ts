@@ -2,7 +2,7 @@ import type { Bus } from "@muster/bus";
 import { atMostEvery } from "@muster/kit";
 
 const subject = "webhooks.wake";
-/** Deliveries queued within this interval share one notification; the first is sent at once. */
+/** Deliveries queued within this interval share one notification; the first is sent immediately. */
 const gapMs = 10;
 const nothing = new Uint8Array();
 
@@ -10,13 +10,13 @@ const nothing = new Uint8Array();
  * Notifies the senders of all processes of queued deliveries, over core NATS: nothing is stored, and a lost
  * notification delays them by at most one second, or five while the sender is idle.
  */
-export function createDoorbell(wakeHere: () => void) {
+export function createWakeUp(wakeHere: () => void) {
   let relay: Bus["relay"] | null = null;
-  const tell = atMostEvery(gapMs, () => relay?.tell(subject, nothing));
+  const notifyOthers = atMostEvery(gapMs, () => relay?.tell(subject, nothing));
   return {
-    ring(): void {
+    notify(): void {
       wakeHere();
-      tell();
+      notifyOthers();
     },
     /** Notifies other processes and receives their notifications from now on, until stopped. */
     connect(bus: Pick<Bus, "relay">): { stop(): void } {

@@ -3,11 +3,11 @@ import { createLogger, uuidv7 } from "@muster/kit";
 import { asOwner, callers, until } from "@muster/testing";
 import { eventMessage } from "../testing/dispatcher.ts";
 import { ownDispatcher } from "../testing/own-dispatcher.ts";
-import { keepDays, purgeDeleted } from "./upkeep.ts";
+import { keepDays, purgeDeleted } from "./maintenance.ts";
 
 const { dispatcher, receiver } = ownDispatcher();
 
-const log = createLogger("upkeep-test", "fatal");
+const log = createLogger("maintenance-test", "fatal");
 const deps = (retentionDays = 30) => ({ db: dispatcher.database.db, log, retentionDays });
 const days = async () =>
   (
@@ -30,7 +30,7 @@ describe("a deleted webhook", () => {
       );
     });
     const other = await dispatcher.organization();
-    const living = await dispatcher.webhook(other.admin, receiver);
+    const active = await dispatcher.webhook(other.admin, receiver);
     const startedMs = performance.now();
     await dispatcher.webhooks(admin).deleteWebhook({ id: webhook.id });
     expect(performance.now() - startedMs).toBeLessThan(2_000);
@@ -55,7 +55,7 @@ describe("a deleted webhook", () => {
     const medianMs = tookMs.toSorted((a, b) => a - b)[Math.floor(sent / 2)];
     expect(left).toHaveLength(0);
     expect(medianMs).toBeLessThan(2_000);
-    expect(await dispatcher.deliveriesOf(living.id)).toHaveLength(sent);
+    expect(await dispatcher.deliveriesOf(active.id)).toHaveLength(sent);
   }, 120_000);
 
   it("is removed whole a minute later", async () => {
@@ -85,7 +85,7 @@ describe("a deleted webhook", () => {
 });
 
 describe("days", () => {
-  it("are made a week ahead and dropped when they are kept no longer, with row-level security on each", async () => {
+  it("are made a week ahead and dropped after their retention, with row-level security on each", async () => {
     await asOwner(dispatcher.database, async (owner) => {
       await owner.query(`DROP TABLE webhook_deliveries_${(await days()).at(-1)}`);
       await owner.query(
@@ -104,7 +104,7 @@ describe("days", () => {
     expect(open).toEqual([]);
   });
 
-  it("of a week ago are created again when nobody kept them, unless they are older than the retention", async () => {
+  it("are created again for the past week, unless they are older than the retention", async () => {
     await keepDays(deps(3));
     await keepDays(deps(3));
     expect((await days())[0]).toBe(day(-3));
@@ -112,7 +112,7 @@ describe("days", () => {
     expect((await days())[0]).toBe(day(-7));
   });
 
-  it("of deliveries leave room in each page for later outcomes", async () => {
+  it("leave room in each page of deliveries for later outcomes", async () => {
     const filled = await dispatcher.rows<{ fillfactor: string }>(
       `SELECT DISTINCT option_value AS fillfactor FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
        CROSS JOIN pg_options_to_table(c.reloptions)
@@ -121,7 +121,7 @@ describe("days", () => {
     expect(filled).toEqual([{ fillfactor: "33" }]);
   });
 
-  it("cannot be created without limit, and today's cannot be dropped, by any caller", async () => {
+  it("cannot be created without limit, nor dropped for the current day, by any caller", async () => {
     for (const call of [
       "SELECT ensure_webhook_days('1000-01-01', '2999-01-01')",
       "SELECT ensure_webhook_days(now()::date, now()::date + 400)",

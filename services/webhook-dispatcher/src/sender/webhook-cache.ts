@@ -6,8 +6,8 @@ import type { Header } from "../rules/webhook.ts";
 import type { Claimed } from "../store/queue.ts";
 import { openFields, sealedAt, type WebhookRow } from "../store/webhooks.ts";
 
-/** A webhook ready to be sent to, as it was when its delivery was claimed. */
-export type Endpoint = {
+/** A webhook with its secrets opened, as it was when its delivery was claimed. */
+export type OpenedWebhook = {
   generation: number;
   /** Without userinfo and fragment. */
   url: string;
@@ -18,12 +18,13 @@ export type Endpoint = {
   retryPolicy: RetryPolicy | null;
 };
 
-const kept = 5_000;
+/** Most cached webhooks. */
+const maxCached = 5_000;
 
 /** Opened webhooks by id; one of an older generation than a claim's is read and opened again. */
-export function endpointCache(box: SecretBox) {
-  const known = new Map<string, Endpoint>();
-  const isStale = ({ webhook_id: id, generation }: Claimed) => known.get(id)?.generation !== generation;
+export function webhookCache(box: SecretBox) {
+  const cached = new Map<string, OpenedWebhook>();
+  const isStale = ({ webhook_id: id, generation }: Claimed) => cached.get(id)?.generation !== generation;
   return {
     /** Whether all of them are cached in the claimed generation. */
     has: (claims: readonly Claimed[]): boolean => !claims.some(isStale),
@@ -40,20 +41,20 @@ export function endpointCache(box: SecretBox) {
                created_by, created_at, updated_at
         FROM webhooks WHERE id = ANY (${[...stale]}::uuid[])`);
       for (const row of rows) {
-        known.delete(row.id);
-        known.set(row.id, endpointOf(box, row));
+        cached.delete(row.id);
+        cached.set(row.id, openWebhook(box, row));
       }
-      for (const oldest of known.keys()) {
-        if (known.size <= kept) break;
-        if (!claims.some(({ webhook_id: id }) => id === oldest)) known.delete(oldest);
+      for (const oldest of cached.keys()) {
+        if (cached.size <= maxCached) break;
+        if (!claims.some(({ webhook_id: id }) => id === oldest)) cached.delete(oldest);
         else break;
       }
     },
-    get: (id: string): Endpoint | null => known.get(id) ?? null,
+    get: (id: string): OpenedWebhook | null => cached.get(id) ?? null,
   };
 }
 
-function endpointOf(box: SecretBox, row: WebhookRow): Endpoint {
+function openWebhook(box: SecretBox, row: WebhookRow): OpenedWebhook {
   const fields = openFields(box, row);
   const { url, userinfo } = splitUserinfo(fields.url);
   const until = row.previous_secret_until;

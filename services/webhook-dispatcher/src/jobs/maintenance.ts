@@ -1,8 +1,6 @@
 import type { Database } from "@muster/db";
 import { gauge, keepWorking, type Logger, sleep, systemCaller } from "@muster/kit";
 import { oldestDays } from "../rules/envelope.ts";
-import { queueAge } from "../store/pressure.ts";
-import type { Slots } from "../store/queued.ts";
 import {
   dropDays,
   ensureDays,
@@ -12,11 +10,13 @@ import {
   removePreviousSecrets,
   removeWebhook,
   takeDeletedWebhook,
-} from "../store/upkeep.ts";
+} from "../store/maintenance.ts";
+import type { Concurrency } from "../store/queued.ts";
+import { queueAge } from "../store/throttled.ts";
 
-export type UpkeepDeps = { db: Database; log: Logger; retentionDays: number };
+export type MaintenanceDeps = { db: Database; log: Logger; retentionDays: number };
 
-const look = { readOnly: true } as const;
+const readOnly = { readOnly: true } as const;
 const who = () => ({ caller: systemCaller("webhook-dispatcher") });
 const daysAhead = 7;
 const chunk = 1_000;
@@ -24,7 +24,7 @@ const everyMs = { days: 3_600_000, deleted: 10_000, metrics: 15_000 };
 
 const oldestGauge = gauge(
   "muster_webhook_dispatcher_oldest_due_age_seconds",
-  "Seconds since the oldest delivery that a sender may start fell due; one held up by its own receiver, organization or host does not count.",
+  "Seconds since the oldest delivery that a sender may start fell due; one that waits for a slot of its own webhook, organization or host does not count.",
 );
 const rowsGauge = gauge(
   "muster_webhook_dispatcher_queued_deliveries",
@@ -35,15 +35,15 @@ const rowsGauge = gauge(
  * Creates partitions of coming days and drops old ones, removes deleted webhooks in steps, and keeps the queue's
  * metrics current; until stopped.
  */
-export function startUpkeep(deps: UpkeepDeps & { slots: Slots }): { stop(): Promise<void> } {
-  const { slots } = deps;
+export function startMaintenance(deps: MaintenanceDeps & { concurrency: Concurrency }): { stop(): Promise<void> } {
+  const { concurrency } = deps;
   const every = (what: string, ms: number, run: (signal: AbortSignal) => Promise<unknown>) =>
-    keepWorking(ms, run, (err) => deps.log.warn({ err, what }, "upkeep failed, later again"));
+    keepWorking(ms, run, (err) => deps.log.warn({ err, what }, "maintenance failed, trying again later"));
   const loops = [
     every("days", everyMs.days, (signal) => keepDays(deps, signal)),
     every("deleted webhooks", everyMs.deleted, (signal) => purgeDeleted(deps, signal)),
     every("metrics", everyMs.metrics, async () => {
-      const { rows, oldestDueSeconds } = await deps.db.inOneBatch(who(), (tx) => queueAge(tx, slots), look);
+      const { rows, oldestDueSeconds } = await deps.db.inOneBatch(who(), (tx) => queueAge(tx, concurrency), readOnly);
       rowsGauge.set(rows);
       oldestGauge.set(oldestDueSeconds);
     }),
@@ -56,10 +56,9 @@ export function startUpkeep(deps: UpkeepDeps & { slots: Slots }): { stop(): Prom
 }
 
 /**
- * Creates the days that events may be stored in, those of the coming week included, and drops those that are kept no
- * longer.
+ * Creates the partitions of days for events, a week ahead, and drops those past the retention.
  */
-export async function keepDays({ db, log, retentionDays }: UpkeepDeps, signal?: AbortSignal): Promise<void> {
+export async function keepDays({ db, log, retentionDays }: MaintenanceDeps, signal?: AbortSignal): Promise<void> {
   await db.tx(who(), removePreviousSecrets);
   const made = await db.tx(who(), (tx) => ensureDays(tx, oldestDays(retentionDays), daysAhead));
   if (made > 0) log.info({ tables: made }, "partitions of days created");
@@ -73,9 +72,9 @@ export async function keepDays({ db, log, retentionDays }: UpkeepDeps, signal?: 
   }
 }
 
-/** Removes what deleted webhooks leave behind, a thousand deliveries a transaction, with a pause after each. */
-export async function purgeDeleted({ db }: UpkeepDeps, signal?: AbortSignal): Promise<void> {
-  if (!(await db.inOneBatch(who(), isAnyDeleted, look))) return;
+/** Removes the rows of deleted webhooks, a thousand deliveries a transaction, with a pause after each. */
+export async function purgeDeleted({ db }: MaintenanceDeps, signal?: AbortSignal): Promise<void> {
+  if (!(await db.inOneBatch(who(), isAnyDeleted, readOnly))) return;
   for (let isMore = true; isMore && !signal?.aborted; ) {
     isMore = await db.tx(who(), async (tx) => {
       const id = await takeDeletedWebhook(tx);

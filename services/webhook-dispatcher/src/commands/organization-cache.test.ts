@@ -7,15 +7,15 @@ import { webhooksOfOrganization } from "../store/webhooks.ts";
 import { freeHook } from "../testing/free-hook.ts";
 import { ownDispatcher } from "../testing/own-dispatcher.ts";
 import { ownSenders } from "../testing/own-senders.ts";
-import { createKnownOrganizations, type KnownOrganizations } from "./known-organizations.ts";
+import { createOrganizationCache, type OrganizationCache } from "./organization-cache.ts";
 
 const { dispatcher, receiver } = ownDispatcher();
 const start = ownSenders(dispatcher);
 const type = "device.online";
 const who = { caller: systemCaller("webhook-dispatcher") };
 
-type Place = { orgId: string; admin: Caller; webhookId: string };
-type Change = (place: Place) => Promise<unknown>;
+type Tenant = { orgId: string; admin: Caller; webhookId: string };
+type Change = (tenant: Tenant) => Promise<unknown>;
 
 const patch =
   (change: object): Change =>
@@ -57,8 +57,8 @@ const changes: [string, Change][] = [
   ],
 ];
 
-/** What a published event has become, without ids. */
-async function resultOf({ orgId }: Place, id: string, isAccepted: boolean) {
+/** The result of a published event, without ids. */
+async function resultOf({ orgId }: Tenant, id: string, isAccepted: boolean) {
   const [deliveries, streamed] = await Promise.all([
     dispatcher.rows<{ leased: boolean; attempt: number }>(
       "SELECT leased, attempt FROM webhook_queue WHERE org_id = $1 AND event_id = $2",
@@ -69,31 +69,35 @@ async function resultOf({ orgId }: Place, id: string, isAccepted: boolean) {
   return { isAccepted, deliveries, streamed: streamed.length };
 }
 
-async function place(): Promise<Place> {
+async function newTenant(): Promise<Tenant> {
   const { orgId, admin } = await dispatcher.organization();
   const { id: webhookId } = await dispatcher.webhook(admin, receiver);
   return { orgId, admin, webhookId };
 }
 
-/** As another process whose sender begins no request: it takes turns with nobody here. */
-const apart = { begin: () => undefined, inTurn: <T>(run: () => Promise<T>) => run() };
-const publish = ({ admin }: Place, id: string, knows: KnownOrganizations, db: Database = dispatcher.database.db) =>
-  dispatcher.publishBy(admin, { type, id }, { db, knows, ...apart });
+/** As another process: its sender starts no request, and shares no mutex with this one. */
+const apart = { start: () => undefined, exclusively: <T>(run: () => Promise<T>) => run() };
+const publish = (
+  { admin }: Tenant,
+  id: string,
+  organizations: OrganizationCache,
+  db: Database = dispatcher.database.db,
+) => dispatcher.publishBy(admin, { type, id }, { db, organizations, ...apart });
 
-describe("an event of an organization that its process knows", () => {
-  it.each(changes)("is stored as by one that does not when %s", async (_what, change) => {
+describe("an event of a cached organization", () => {
+  it.each(changes)("is stored as without the cache when %s", async (_what, change) => {
     start();
     const results = await dispatcher.database.db.tx(who, async (tx) => {
-      // No claim takes what is left due meanwhile.
+      // No claim takes the due deliveries meanwhile.
       await tx.query(sql`SELECT pg_advisory_xact_lock(${claimLock}::bigint)`);
       return await Promise.all(
-        [true, false].map(async (isKnown) => {
-          const knows = createKnownOrganizations();
-          const own = await place();
-          await publish(own, uuidv7(), knows);
+        [true, false].map(async (isCached) => {
+          const cache = createOrganizationCache();
+          const own = await newTenant();
+          await publish(own, uuidv7(), cache);
           await change(own);
           const id = uuidv7();
-          const isAccepted = await publish(own, id, isKnown ? knows : createKnownOrganizations());
+          const isAccepted = await publish(own, id, isCached ? cache : createOrganizationCache());
           return await resultOf(own, id, isAccepted);
         }),
       );
@@ -103,57 +107,57 @@ describe("an event of an organization that its process knows", () => {
 
   it("goes over the stream while webhooks of its organization are being changed", async () => {
     start();
-    const knows = createKnownOrganizations();
-    const own = await place();
-    await publish(own, uuidv7(), knows);
+    const cache = createOrganizationCache();
+    const own = await newTenant();
+    await publish(own, uuidv7(), cache);
     await dispatcher.database.db.tx(who, async (tx) => {
       await tx.query(
         sql`SELECT pg_advisory_xact_lock(hashtextextended(${own.orgId}, ${webhooksOfOrganization}::bigint))`,
       );
-      expect(await publish(own, uuidv7(), knows)).toBe(true);
+      expect(await publish(own, uuidv7(), cache)).toBe(true);
     });
     const { streamed } = await resultOf(own, uuidv7(), true);
     expect(streamed).toBe(1);
   });
 
-  it("takes one flight, and is leased up to the slots of its webhook", async () => {
+  it("takes one round trip, and is leased up to the slots of its webhook", async () => {
     start();
     const { db } = dispatcher.database;
-    const ways: string[] = [];
+    const paths: string[] = [];
     const counted: Database = {
       ...db,
       tx(...wanted) {
-        ways.push("read first");
+        paths.push("read first");
         return db.tx(...wanted);
       },
       inOneBatch(...wanted) {
-        ways.push("one flight");
+        paths.push("one round trip");
         return db.inOneBatch(...wanted);
       },
     };
-    const knows = createKnownOrganizations();
-    const own = await place();
-    for (let n = 0; n < 9; n++) await publish(own, uuidv7(), knows, counted);
-    expect(ways).toEqual(["read first", ...Array.from({ length: 8 }, () => "one flight")]);
+    const cache = createOrganizationCache();
+    const own = await newTenant();
+    for (let n = 0; n < 9; n++) await publish(own, uuidv7(), cache, counted);
+    expect(paths).toEqual(["read first", ...Array.from({ length: 8 }, () => "one round trip")]);
     const leased = await dispatcher.rows("SELECT FROM webhook_queue WHERE webhook_id = $1 AND leased", [own.webhookId]);
     expect(leased).toHaveLength(8);
-    await publish(own, uuidv7(), knows, counted);
-    expect(ways.at(-1)).toBe("read first");
+    await publish(own, uuidv7(), cache, counted);
+    expect(paths.at(-1)).toBe("read first");
   });
 });
 
-describe("what a process knows of organizations", () => {
+describe("the cache of organizations", () => {
   const state = (orgId: string, hooks: IntakeHook[]) => ({
-    places: new Map([[orgId, { orgId, partnerId: "p", held: true, behind: false }]]),
+    organizations: new Map([[orgId, { orgId, partnerId: "p", held: true, backlogged: false }]]),
     hooks,
   });
 
-  it("is bounded: the organization that was used longest ago is forgotten first", () => {
-    const known = createKnownOrganizations(4);
-    for (const orgId of ["a", "b"]) known.learn(state(orgId, [freeHook(orgId)]));
-    known.of(["a"]);
-    known.learn(state("c", [freeHook("c")]));
-    expect(["a", "b", "c"].map((orgId) => known.of([orgId]) !== null)).toEqual([true, false, true]);
+  it("is bounded: the least recently used organization is evicted first", () => {
+    const cache = createOrganizationCache(4);
+    for (const orgId of ["a", "b"]) cache.update(state(orgId, [freeHook(orgId)]));
+    cache.get(["a"]);
+    cache.update(state("c", [freeHook("c")]));
+    expect(["a", "b", "c"].map((orgId) => cache.get([orgId]) !== null)).toEqual([true, false, true]);
   });
 
   it.each<[string, Partial<IntakeHook>]>([
@@ -161,9 +165,9 @@ describe("what a process knows of organizations", () => {
     ["half full", { leased: 4 }],
     ["behind an open breaker", { closed: false }],
     ["waiting", { waits: true }],
-  ])("leaves out one with a webhook that is %s", (_what, change) => {
-    const known = createKnownOrganizations();
-    known.learn(state("a", [freeHook("a", change)]));
-    expect(known.of(["a"])).toBeNull();
+  ])("leaves out an organization with a webhook that is %s", (_what, change) => {
+    const cache = createOrganizationCache();
+    cache.update(state("a", [freeHook("a", change)]));
+    expect(cache.get(["a"])).toBeNull();
   });
 });

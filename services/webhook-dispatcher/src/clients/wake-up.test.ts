@@ -2,12 +2,12 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Bus, openBus } from "@muster/bus";
 import { createLogger } from "@muster/kit";
 import { type TestNats, testNats, until } from "@muster/testing";
-import { createDoorbell } from "./doorbell.ts";
+import { createWakeUp } from "./wake-up.ts";
 
 let nats: TestNats;
 const buses: Bus[] = [];
 const open = async () => {
-  const log = createLogger("doorbell-test", "fatal");
+  const log = createLogger("wake-up-test", "fatal");
   const bus = await openBus({
     servers: nats.url,
     seed: nats.seeds["webhook-dispatcher"],
@@ -26,25 +26,25 @@ afterAll(async () => {
   await nats?.remove();
 });
 
-describe("the doorbell", () => {
-  it("wakes senders here at once and in other processes over NATS, a burst as few rings, the last one included", async () => {
+describe("the wake-up", () => {
+  it("wakes senders here at once and in other processes over NATS, a burst by few notifications, the last one included", async () => {
     let here = 0;
     let there = 0;
-    const bell = createDoorbell(() => (here += 1));
-    bell.connect(await open());
+    const wakeUp = createWakeUp(() => (here += 1));
+    wakeUp.connect(await open());
     const bus = await open();
-    createDoorbell(() => (there += 1)).connect(bus);
+    createWakeUp(() => (there += 1)).connect(bus);
     await bus.relay.flush();
-    for (let i = 0; i < 1_000; i++) bell.ring();
+    for (let i = 0; i < 1_000; i++) wakeUp.notify();
     expect(here).toBe(1_000);
-    await until("the rings", () => there >= 2);
+    await until("the notifications", () => there >= 2);
     expect(there).toBeLessThan(100);
   });
 
-  it("rings here also while there is no bus", () => {
+  it("wakes senders here also without a bus", () => {
     let here = 0;
-    const bell = createDoorbell(() => (here += 1));
-    bell.ring();
+    const wakeUp = createWakeUp(() => (here += 1));
+    wakeUp.notify();
     expect(here).toBe(1);
   });
 });

@@ -1,10 +1,10 @@
 import { sql, type Tx } from "@muster/db";
 
-/** Creates the partitions of so many days before and after today that are missing; returns their number. */
-export async function ensureDays(tx: Tx, behind: number, ahead: number): Promise<number> {
+/** Creates the missing partitions of `past` days before today and `ahead` days after it; returns their number. */
+export async function ensureDays(tx: Tx, past: number, ahead: number): Promise<number> {
   const today = sql`(now() AT TIME ZONE 'UTC')::date`;
   const [row] = await tx.query<{ made: number }>(sql`
-    SELECT ensure_webhook_days(${today} - ${behind}::int, ${today} + ${ahead}::int) AS made`);
+    SELECT ensure_webhook_days(${today} - ${past}::int, ${today} + ${ahead}::int) AS made`);
   return row?.made ?? 0;
 }
 
@@ -43,7 +43,7 @@ export async function isAnyDeleted(tx: Tx): Promise<boolean> {
   return (await tx.query(sql`SELECT FROM webhooks WHERE deleted_at IS NOT NULL LIMIT 1`)).length > 0;
 }
 
-/** Deleted webhooks that no other process is working on, locked. */
+/** The id of a deleted webhook that no other process works on, locked; null when there is none. */
 export async function takeDeletedWebhook(tx: Tx): Promise<string | null> {
   const [row] = await tx.query<{ id: string }>(sql`
     SELECT id FROM webhooks w WHERE deleted_at IS NOT NULL

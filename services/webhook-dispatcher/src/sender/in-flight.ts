@@ -3,14 +3,14 @@ import { everyRequest, type Holder, keysOf, partnerRoom } from "../rules/shares.
 import type { PartnerRooms } from "../store/queue.ts";
 
 /** Requests of one process, by the keys of rules/shares.ts. */
-export type UnderWay = {
+export type InFlight = {
   add(holder: Holder, change: 1 | -1): void;
   of(key: string): number;
-  /** What each partner may begin of `open` requests in all, where that is less than `most`. */
+  /** Requests that each partner may start, of `open` in all, for partners with fewer than `most`. */
   rooms(open: number, most: number): PartnerRooms;
 };
 
-export function countUnderWay(): UnderWay {
+export function countInFlight(): InFlight {
   const counts = createCounts();
   const partners = createCounts();
   const { of } = counts;

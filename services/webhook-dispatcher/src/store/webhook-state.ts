@@ -6,7 +6,7 @@ export type HealthLimits = {
   breakerDeliveries: number;
   breakerFailurePercent: number;
   breakerOpenSeconds: number;
-  endpointSlots: number;
+  webhookConcurrency: number;
   failedAfterHours: number;
   failedAfterDeliveries: number;
 };
@@ -75,7 +75,7 @@ export async function addTallies(tx: Tx, tallies: readonly Tally[], limits: Heal
   // A fixed lock order: two batches with the same webhooks never deadlock.
   const sorted = tallies.toSorted((a, b) => (a.webhookId < b.webhookId ? -1 : 1));
   const column = <T extends string | number>(of: (each: Tally) => T) => plainArray(sorted.map(of));
-  const { breakerAttempts, breakerDeliveries, breakerFailurePercent, breakerOpenSeconds, endpointSlots } = limits;
+  const { breakerAttempts, breakerDeliveries, breakerFailurePercent, breakerOpenSeconds, webhookConcurrency } = limits;
   // Rows are updated in the order of the arrays, each by one index lookup: these settings leave no other plan.
   const inOrder = tx.execute(sql`
     SELECT set_config('enable_nestloop', 'on', true), set_config('enable_hashjoin', 'off', true),
@@ -106,7 +106,7 @@ export async function addTallies(tx: Tx, tallies: readonly Tally[], limits: Heal
          (SELECT ${windowSeconds}::int * interval '1 second' AS counted_over, ${breakerAttempts}::int AS attempts,
                  ${breakerDeliveries}::int AS deliveries, ${breakerFailurePercent}::int AS failure_percent,
                  ${breakerOpenSeconds}::int AS open_seconds, ${longestOpenSeconds}::int AS longest_open_seconds,
-                 ${endpointSlots}::int AS slots) AS l
+                 ${webhookConcurrency}::int AS slots) AS l
     WHERE s.webhook_id = g.webhook_id
     -- Only a breaker that opened just now has no window.
     RETURNING s.webhook_id, s.window_started_at IS NULL AS opened,

@@ -1,26 +1,25 @@
 import { byIndexAlone, sql, type Tx } from "@muster/db";
-import { knownWebhooks, maySend, queuedWebhooks, type Slots } from "./queued.ts";
+import { type Concurrency, maySend, queuedWebhooks, webhookCapacity } from "./queued.ts";
 
-export type PressureLimits = Slots & { olderMs: number };
-
-/**
- * A webhook whose oldest delivery could have been sent, or an organization whose backlog waits, for longer than
- * allowed.
- */
-export type Behind = { orgId: string; webhookId: string | null };
+export type ThrottleLimits = Concurrency & { overdueMaxMs: number };
 
 /**
- * Webhooks and organizations for whose deliveries or backlog no sender or matcher had time for longer than `olderMs`;
- * without those that wait for their own receiver or share. Reads only.
+ * A webhook with a sendable delivery, or (`webhookId` null) an organization with a backlog, that is overdue.
  */
-export async function behindOf(tx: Tx, { olderMs, ...slots }: PressureLimits): Promise<Behind[]> {
-  const before = sql`statement_timestamp() - ${olderMs}::int * interval '1 millisecond'`;
+export type Throttled = { orgId: string; webhookId: string | null };
+
+/**
+ * The webhooks and organizations with deliveries or a backlog that no sender or matcher took for `overdueMaxMs`, except
+ * deliveries that wait for a slot of their own webhook or for their fair share. Reads only.
+ */
+export async function findThrottled(tx: Tx, { overdueMaxMs, ...concurrency }: ThrottleLimits): Promise<Throttled[]> {
+  const before = sql`statement_timestamp() - ${overdueMaxMs}::int * interval '1 millisecond'`;
   const [, webhooks, organizations] = await Promise.all([
     byIndexAlone(tx),
-    tx.query<Behind>(sql`
-      WITH RECURSIVE ${queuedWebhooks()}, ${sendable(slots)}
+    tx.query<Throttled>(sql`
+      WITH RECURSIVE ${queuedWebhooks()}, ${sendable(concurrency)}
       SELECT org_id AS "orgId", id AS "webhookId" FROM sendable WHERE first_due_at < ${before}`),
-    tx.query<Behind>(sql`
+    tx.query<Throttled>(sql`
       WITH RECURSIVE orgs AS (
         (SELECT org_id FROM webhook_backlog ORDER BY org_id LIMIT 1)
         UNION ALL
@@ -39,11 +38,11 @@ export async function behindOf(tx: Tx, { olderMs, ...slots }: PressureLimits): P
 /**
  * The planner's estimate of queued deliveries, and the seconds since the oldest one that a sender may start fell due.
  */
-export async function queueAge(tx: Tx, slots: Slots): Promise<{ rows: number; oldestDueSeconds: number }> {
+export async function queueAge(tx: Tx, concurrency: Concurrency): Promise<{ rows: number; oldestDueSeconds: number }> {
   const [, [row]] = await Promise.all([
     byIndexAlone(tx),
     tx.query<{ rows: number; oldest: number | null }>(sql`
-      WITH RECURSIVE ${queuedWebhooks()}, ${sendable(slots)}
+      WITH RECURSIVE ${queuedWebhooks()}, ${sendable(concurrency)}
       SELECT (SELECT reltuples::bigint FROM pg_class WHERE oid = 'webhook_queue'::regclass) AS rows,
              extract(epoch FROM statement_timestamp() - min(least(first_due_at, retry_due_at)))::float8 AS oldest
       FROM sendable`),
@@ -52,15 +51,15 @@ export async function queueAge(tx: Tx, slots: Slots): Promise<{ rows: number; ol
 }
 
 /**
- * `sendable`: the webhooks to which a sender may begin a request, with the times of their next first attempt and retry.
+ * `sendable`: the webhooks to which a sender may start a request, with the times of their next first attempt and retry.
  */
-const sendable = (slots: Slots) => sql`
-  ${knownWebhooks(slots)},
+const sendable = (concurrency: Concurrency) => sql`
+  ${webhookCapacity(concurrency)},
   sendable AS (
     SELECT k.id, k.org_id,
            (SELECT q.due_at FROM webhook_queue q WHERE q.webhook_id = k.id AND NOT q.is_retry ORDER BY q.due_at LIMIT 1)
              AS first_due_at,
            (SELECT q.due_at FROM webhook_queue q WHERE q.webhook_id = k.id AND q.is_retry ORDER BY q.due_at LIMIT 1)
              AS retry_due_at
-    FROM known k WHERE ${maySend}
+    FROM capacity k WHERE ${maySend}
   )`;

@@ -29,8 +29,8 @@ const arrives = async (eventId: string, count = 1) => {
   return receiver.of(eventId).slice(0, count);
 };
 
-/** The ways from a post to its requests; each resolves with the event's id. */
-const ways: Record<string, () => Promise<{ posted: Tenant; id: string }>> = {
+/** The paths from a post to its requests; each resolves with the event's id. */
+const paths: Record<string, () => Promise<{ posted: Tenant; id: string }>> = {
   "sent by the process that stores it": async () => {
     start();
     const posted = await tenant();
@@ -72,16 +72,19 @@ const ways: Record<string, () => Promise<{ posted: Tenant; id: string }>> = {
 };
 
 describe("a posted event", () => {
-  it.each(Object.entries(ways))("%s, reaches its receiver and the list as it was posted", async (_way, post) => {
-    const { posted, id } = await post();
-    const [request] = await arrives(id);
-    expect(request?.body.endsWith(`,"data":${dataJson}}`)).toBe(true);
-    expect(request?.headers["x-service-event-source"]).toBe("api");
-    const { admin, webhook, deliveries } = posted;
-    const list = await deliveries.listDeliveries({ webhookId: webhook.id, page: { page: 1, limit: 100 } });
-    const postedBy = { source: "api", postedByType: "user", postedById: admin.actor.id };
-    expect(list.deliveries).toMatchObject(list.deliveries.map(() => ({ payloadJson: dataJson, ...postedBy })));
-  });
+  it.each(Object.entries(paths))(
+    "%s, arrives at its receiver and in the list as it was posted",
+    async (_path, post) => {
+      const { posted, id } = await post();
+      const [request] = await arrives(id);
+      expect(request?.body.endsWith(`,"data":${dataJson}}`)).toBe(true);
+      expect(request?.headers["x-service-event-source"]).toBe("api");
+      const { admin, webhook, deliveries } = posted;
+      const list = await deliveries.listDeliveries({ webhookId: webhook.id, page: { page: 1, limit: 100 } });
+      const postedBy = { source: "api", postedByType: "user", postedById: admin.actor.id };
+      expect(list.deliveries).toMatchObject(list.deliveries.map(() => ({ payloadJson: dataJson, ...postedBy })));
+    },
+  );
 
   it("is sent again as it was posted: by a retry, a requeue and a replay", async () => {
     const { admin, webhook, publish, deliveries } = await tenant();
@@ -124,7 +127,7 @@ describe("a posted event", () => {
     ["no object", " [1]", false],
     ["too large by its space", `{${" ".repeat(65_536)}}`, false],
     ["the largest", `{"a":"${"x".repeat(65_528)}"}`, true],
-  ])("with data that is %s", async (_what, given, isTaken) => {
+  ])("is accepted only with data that is an object of at most 64 KiB: %s", async (_what, given, isTaken) => {
     const { publish } = await tenant();
     const posted = publish({ dataJson: given, id: uuidv7() });
     if (isTaken) await expect(posted).resolves.toBeDefined();
@@ -139,7 +142,7 @@ describe("an event of the stream", () => {
     // An earlier version emitted it: a service or a caller may have posted it.
     ["webhook-dispatcher", "user.login", undefined],
   ])(
-    "of %s with the type %s has the source %s, in its request, its attempt and its record",
+    "emitted by %s with the type %s has the source %s, in its request, its attempt and its record",
     async (emitter, of, source) => {
       const { orgId, webhook, deliveries } = await tenant();
       start();

@@ -11,26 +11,26 @@ import {
 } from "./intake.ts";
 import { webhooksOfOrganization } from "./webhooks.ts";
 
-/** An organization and its webhooks as they were when they were last read (`versionOf`). */
-export type KnownOrganization = { orgId: string; version: string };
+/** The version of an organization and its webhooks as they were last read (`versionOf`). */
+export type OrganizationVersion = { orgId: string; version: string };
 
-export type KnownIntake = {
-  organizations: readonly KnownOrganization[];
+export type CachedIntake = {
+  versions: readonly OrganizationVersion[];
   deliveries: readonly IntakeDelivery[];
   leaseMs: number;
-  endpointSlots: number;
-  organizationSlots: number;
+  webhookConcurrency: number;
+  organizationConcurrency: number;
 };
 
-export type KnownStored = {
+export type CachedStored = {
   stored: StoredDelivery[];
-  /** Webhooks that had no free slot for a delivery that was to be leased. */
+  /** Webhooks without a free slot for a delivery that was to be leased. */
   full: Set<string>;
-  /** Organizations of which nothing was stored: something about them is not as it was. */
+  /** Organizations that had changed: nothing of them was stored. */
   changed: Set<string>;
 };
 
-type Row = { org_id: string; is_known: boolean } & (
+type Row = { org_id: string; is_current: boolean } & (
   | { delivery_id: string; webhook_id: string; leased: boolean; is_full: boolean }
   | { delivery_id: null }
 );
@@ -44,16 +44,16 @@ export function versionOf(hooks: readonly { id: string; version: string }[]): st
 }
 
 /**
- * As readIntake and storeIntake in one flight: stores the events of the organizations that are as they were when they
- * were last read, and nothing of the others: deleted ones, those whose webhooks have changed or are being changed, and
- * those with a backlog or their whole share of requests under way. Deliveries are leased as far as their webhooks have
- * free slots, a closed breaker and nothing due.
+ * As readIntake and storeIntake in one pipelined round trip: stores the events of unchanged organizations, and nothing
+ * of the others: deleted ones, those with changed webhooks or webhooks being changed, and those with a backlog or all of
+ * their share in flight. Deliveries are leased as far as their webhooks have free slots, a closed breaker and nothing
+ * due.
  */
-export async function storeKnown(tx: Tx, known: KnownIntake): Promise<KnownStored> {
-  const { organizations, deliveries, leaseMs, endpointSlots, organizationSlots } = known;
-  const orgs = plainArray(organizations.map(({ orgId }) => orgId));
+export async function storeCached(tx: Tx, intake: CachedIntake): Promise<CachedStored> {
+  const { versions, deliveries, leaseMs, webhookConcurrency, organizationConcurrency } = intake;
+  const orgs = plainArray(versions.map(({ orgId }) => orgId));
   const { event, delivery } = columnsOf(deliveries);
-  // The next statement sees whatever was committed before these locks were there.
+  // The next statement sees everything committed before these locks were taken.
   const locked = tx.execute(sql`
     SELECT set_config('app.held', (
              SELECT coalesce(string_agg(o::text, ','), '') FROM unnest(${orgs}::uuid[]) AS o
@@ -65,7 +65,7 @@ export async function storeKnown(tx: Tx, known: KnownIntake): Promise<KnownStore
   const answered = tx.query<Row>(sql`
     WITH hooks AS MATERIALIZED (
       SELECT w.id, w.org_id, w.id::text || '/' || w.version AS version, l.leased,
-             least(s.slots, ${endpointSlots}::int) AS slots,
+             least(s.slots, ${webhookConcurrency}::int) AS slots,
              ${closedAndWaits}
       FROM (
         SELECT id, org_id, xmin::text AS version FROM webhooks
@@ -76,13 +76,13 @@ export async function storeKnown(tx: Tx, known: KnownIntake): Promise<KnownStore
         SELECT count(*)::int AS leased FROM webhook_queue q
         WHERE q.webhook_id = w.id AND q.leased AND q.due_at > statement_timestamp()
       ) AS l
-    ), standing AS MATERIALIZED (
+    ), organizations AS MATERIALIZED (
       SELECT o.org_id, coalesce(h.leased, 0) AS leased,
              o.org_id::text = ANY (string_to_array(current_setting('app.held'), ','))
-             AND o.version = coalesce(h.version, '') AND coalesce(h.leased, 0) < ${organizationSlots}::int
+             AND o.version = coalesce(h.version, '') AND coalesce(h.leased, 0) < ${organizationConcurrency}::int
              AND EXISTS (SELECT FROM tenant t WHERE t.kind = 'organization' AND t.id = o.org_id AND NOT t.deleted)
-             AND NOT EXISTS (SELECT FROM webhook_backlog b WHERE b.org_id = o.org_id) AS is_known
-      FROM unnest(${orgs}::uuid[], ${organizations.map(({ version }) => version)}::text[]) AS o (org_id, version)
+             AND NOT EXISTS (SELECT FROM webhook_backlog b WHERE b.org_id = o.org_id) AS is_current
+      FROM unnest(${orgs}::uuid[], ${versions.map(({ version }) => version)}::text[]) AS o (org_id, version)
       LEFT JOIN (SELECT org_id, sum(leased)::int AS leased, string_agg(version, ',' ORDER BY id) AS version FROM hooks GROUP BY org_id) AS h
         ON h.org_id = o.org_id
     ), given AS MATERIALIZED (
@@ -90,32 +90,32 @@ export async function storeKnown(tx: Tx, known: KnownIntake): Promise<KnownStore
                              ${plainArray(event(({ occurredAt }) => occurredAt))}::timestamptz[], ${plainArray(event((_, partnerId) => partnerId))}::uuid[],
                              ${event(({ type }) => type)}::text[], ${event(({ body }) => body)}::text[],
                              ${event(({ traceparent }) => traceparent ?? null)}::text[], ${event(({ poster }) => poster)}::text[])
-        WITH ORDINALITY AS g (org_id, id, at, partner_id, type, body, traceparent, posted_by, place)
-      WHERE g.org_id IN (SELECT org_id FROM standing WHERE is_known)
+        WITH ORDINALITY AS g (org_id, id, at, partner_id, type, body, traceparent, posted_by, position)
+      WHERE g.org_id IN (SELECT org_id FROM organizations WHERE is_current)
     ), ${newEvents}, ranked AS MATERIALIZED (
       SELECT d.id, d.webhook_id, n.id AS event_id, n.org_id, n.at, n.partner_id, n.type, h.closed, h.waits, d.lease,
-             row_number() OVER (PARTITION BY d.webhook_id, d.lease ORDER BY d.place) + h.leased <= h.slots AS has_slot,
-             row_number() OVER (PARTITION BY n.org_id, d.lease ORDER BY d.place) + s.leased <= ${organizationSlots}::int AS has_share
+             row_number() OVER (PARTITION BY d.webhook_id, d.lease ORDER BY d.position) + h.leased <= h.slots AS has_slot,
+             row_number() OVER (PARTITION BY n.org_id, d.lease ORDER BY d.position) + s.leased <= ${organizationConcurrency}::int AS has_share
       FROM unnest(${plainArray(delivery(({ id }) => id))}::uuid[],
-                  ${plainArray(delivery((_, place) => place))}::bigint[], ${plainArray(delivery(({ hook }) => hook.id))}::uuid[],
+                  ${plainArray(delivery((_, position) => position))}::bigint[], ${plainArray(delivery(({ hook }) => hook.id))}::uuid[],
                   ${plainArray(delivery(({ lease }) => lease))}::boolean[])
-        AS d (id, place, webhook_id, lease)
-      JOIN new n ON n.place = d.place
+        AS d (id, position, webhook_id, lease)
+      JOIN new n ON n.position = d.position
       JOIN hooks h ON h.id = d.webhook_id
-      JOIN standing s ON s.org_id = n.org_id
+      JOIN organizations s ON s.org_id = n.org_id
     ), due AS MATERIALIZED (
       SELECT *, lease AND closed AND NOT waits AND has_slot AND has_share AS leased, ${leaseMs}::int AS lease_ms FROM ranked
     ), ${dueRows}
-    SELECT s.org_id, s.is_known, d.id AS delivery_id, d.webhook_id, d.leased, d.lease AND d.closed AND NOT d.has_slot AS is_full
-    FROM standing s LEFT JOIN due d ON d.org_id = s.org_id`);
+    SELECT s.org_id, s.is_current, d.id AS delivery_id, d.webhook_id, d.leased, d.lease AND d.closed AND NOT d.has_slot AS is_full
+    FROM organizations s LEFT JOIN due d ON d.org_id = s.org_id`);
   const [, rows] = await Promise.all([locked, answered]);
   return answerOf(rows);
 }
 
-function answerOf(rows: readonly Row[]): KnownStored {
-  const answer: KnownStored = { stored: [], full: new Set(), changed: new Set() };
+function answerOf(rows: readonly Row[]): CachedStored {
+  const answer: CachedStored = { stored: [], full: new Set(), changed: new Set() };
   for (const row of rows) {
-    if (!row.is_known) answer.changed.add(row.org_id);
+    if (!row.is_current) answer.changed.add(row.org_id);
     if (row.delivery_id === null) continue;
     answer.stored.push({ delivery_id: row.delivery_id, leased: row.leased });
     if (row.is_full) answer.full.add(row.webhook_id);
