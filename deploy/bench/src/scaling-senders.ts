@@ -13,7 +13,7 @@ const warmMs = 2_500;
 const measureMs = 8_000;
 const drainMs = 60_000;
 /** All webhooks lead to one host, whose slots would be the limit of all senders together. */
-const settings = { HOST_SLOTS: "65536" };
+const settings = { HOST_CONCURRENCY: "65536" };
 const system = { caller: systemCaller("webhook-dispatcher") };
 
 /** Deliveries a second of 1, 2 and 3 senders out of a queue that is never empty. */

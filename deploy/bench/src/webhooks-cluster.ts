@@ -20,7 +20,7 @@ const migrations = fileURLToPath(new URL("../../../services/webhook-dispatcher/m
 const program = fileURLToPath(new URL("../../../services/webhook-dispatcher/dist/main.js", import.meta.url));
 const receiverProgram = fileURLToPath(new URL("./webhooks-receiver.js", import.meta.url));
 const encryptionKey = `bench:${Buffer.alloc(32, 1).toString("base64")}`;
-/** Each origin has a name: all webhooks of one name share its HOST_SLOTS. */
+/** Each origin has a name: all webhooks of one name share its HOST_CONCURRENCY. */
 const nameOf = (port: number) => `origin-${port}.example.test`;
 const readyMs = 60_000;
 const log = createLogger("bench", "fatal");

@@ -13,7 +13,7 @@ const delayMs = 400;
  * Few places, so that a backlog builds at a load that two cores carry; events are accepted for as long as it is below a
  * minute.
  */
-const config = { SENDER_CONCURRENCY: 8, ORGANIZATION_SHARE_PERCENT: 100, INTAKE_OLDEST_DUE_MS: 60_000 };
+const config = { SENDER_CONCURRENCY: 8, ORGANIZATION_SHARE_PERCENT: 100, INTAKE_OVERDUE_MAX_MS: 60_000 };
 const scaled = {
   keda: {
     enabled: true,

@@ -72,7 +72,10 @@ describe("a service process", () => {
 
   it.each([
     [{ DELIVERY_LEASE_MS: "1000" }, "DELIVERY_LEASE_MS (1000) must be above DELIVERY_TIMEOUT_MS (30000)"],
-    [{ ENDPOINT_SLOTS: "4" }, "REPLAY_WINDOW (4) must be below ENDPOINT_SLOTS (4): raise ENDPOINT_SLOTS"],
+    [
+      { WEBHOOK_CONCURRENCY: "4" },
+      "REPLAY_WINDOW (4) must be below WEBHOOK_CONCURRENCY (4): raise WEBHOOK_CONCURRENCY",
+    ],
   ])("refuses to start with %j, whose order is wrong, and names both settings and the cure", async (env, said) => {
     const more = {
       TENANCY_URL: "http://127.0.0.1:1",

@@ -14,77 +14,81 @@ export const settings = {
   EGRESS_TEST_EXCEPTIONS: z
     .string()
     .default("")
-    .describe("Origins that webhooks of tests may reach, [scheme://]name:port=address[,…]; refused in production."),
-  MATCH_BATCH_EVENTS: whole(500, 1, 5_000).describe("Most events matched in one transaction."),
-  INTAKE_OLDEST_DUE_MS: whole(2_000, 100, 60_000).describe(
-    "Milliseconds that a delivery which could be sent may wait; POST /events of its organization is refused with 503 or 429 beyond it.",
+    .describe(
+      "Origins allowed for test webhooks, [scheme://]name:port=address[,…]; production refuses to start with any.",
+    ),
+  MATCH_BATCH_EVENTS: whole(500, 1, 5_000).describe(
+    "Most events matched in one transaction; further ones wait for the next.",
+  ),
+  INTAKE_OVERDUE_MAX_MS: whole(2_000, 100, 60_000).describe(
+    "Milliseconds for which a sendable delivery may be overdue; beyond them POST /events of its organization is refused with 503 or 429.",
   ),
   SENDER_CONCURRENCY: whole(256, 1, 4_096).describe(
-    "Deliveries that this process sends concurrently; those without an answer for 2 s do not count, up to four times as many, of which a partner takes at most half of what others leave.",
+    "Deliveries in flight in this process; further ones stay queued. After 2 s without an answer one no longer counts; four times as many may be open, and a partner gets its fair share of these.",
   ),
-  ENDPOINT_SLOTS: coupled(
-    whole(8, 2, 256).describe(
-      "Requests to one webhook in flight at once, over all senders; further deliveries stay queued.",
-    ),
+  WEBHOOK_CONCURRENCY: coupled(
+    whole(8, 2, 256).describe("Requests in flight to one webhook, over all senders; further deliveries stay queued."),
     { shared: true },
   ),
-  HOST_SLOTS: coupled(
+  HOST_CONCURRENCY: coupled(
     whole(256, 1, 65_536).describe(
-      "Requests of queued deliveries to one host name or address in flight at once, over all webhooks and senders; a partner takes at most half of what others leave, an organization half of its partner's part; direct ones are counted by each process separately.",
+      "Requests in flight to one host name or address, over all webhooks and senders; further deliveries stay queued. A partner gets its fair share, an organization a fair share of its partner's. Each process counts its inline deliveries separately.",
     ),
     { shared: true },
   ),
   ORGANIZATION_SHARE_PERCENT: whole(25, 1, 100).describe(
-    "Percent of SENDER_CONCURRENCY that the webhooks of one organization may take, over all senders; further deliveries stay queued.",
+    "Percent of SENDER_CONCURRENCY for the webhooks of one organization, over all senders; further deliveries stay queued.",
   ),
   DELIVERY_TIMEOUT_MS: whole(30_000, 100, 40_000).describe(
-    "Timeout of one request in milliseconds, including connect, headers and body.",
+    "Timeout of one request in milliseconds, from connecting to the end of the body; beyond it the attempt fails.",
   ),
   DELIVERY_LEASE_MS: coupled(
     whole(45_000, 1_000, 600_000).describe(
-      "Milliseconds after which a delivery is sent again when its sender stopped responding.",
+      "Milliseconds of a sender's lease on a delivery; without an outcome by then another sender sends it again.",
     ),
     { above: "DELIVERY_TIMEOUT_MS" },
   ),
-  RETRY_JITTER_PERCENT: whole(0, 0, 20).describe("Percent of a retry's delay that is added at most, at random."),
-  BREAKER_ATTEMPTS: whole(100, 1, 1_000_000).describe("Attempts within 60 s from which a webhook's breaker may open."),
+  RETRY_JITTER_PERCENT: whole(0, 0, 20).describe("Most percent of a retry's delay added to it at random."),
+  BREAKER_ATTEMPTS: whole(100, 1, 1_000_000).describe(
+    "Attempts within 60 s from which a webhook's breaker may open; with fewer it stays closed.",
+  ),
   BREAKER_DELIVERIES: whole(20, 1, 1_000_000).describe(
-    "Deliveries among the attempts of the last 60 s from which a webhook's breaker may open; fewer keep their schedule.",
+    "Deliveries attempted within 60 s from which a webhook's breaker may open; fewer keep their retry schedule.",
   ),
   BREAKER_FAILURE_PERCENT: whole(80, 1, 100).describe(
-    "Percent of attempts with a transport error, timeout or 5xx at which a webhook's breaker opens.",
+    "Percent of attempts within 60 s with a transport error, timeout or 5xx at which a webhook's breaker opens.",
   ),
   BREAKER_OPEN_SECONDS: whole(30, 1, 3_600).describe(
-    "Seconds for which a breaker stays open the first time; doubled each further time up to 300.",
+    "Seconds of a breaker's first opening; doubled each further time, up to 300.",
   ),
   FAILED_AFTER_HOURS: whole(72, 1, 8_760).describe(
-    "Hours without a success after which a webhook is marked failed, if FAILED_AFTER_DELIVERIES have failed, too.",
+    "Hours without a success after which a webhook is marked failed; FAILED_AFTER_DELIVERIES must be reached, too.",
   ),
   FAILED_AFTER_DELIVERIES: whole(50, 1, 1_000_000).describe(
-    "Failed deliveries since the last success that FAILED_AFTER_HOURS requires before a webhook is marked failed.",
+    "Failed deliveries since the last success after which a webhook is marked failed; FAILED_AFTER_HOURS must be reached, too.",
   ),
   REPLAY_WINDOW: coupled(
     whole(4, 1, 256).describe(
-      "Replayed deliveries of one webhook that are queued or in flight at once; live deliveries keep the other slots.",
+      "Replayed deliveries of one webhook queued or in flight; live deliveries keep the other slots, and the replay continues as these end.",
     ),
-    { below: "ENDPOINT_SLOTS" },
+    { below: "WEBHOOK_CONCURRENCY" },
   ),
-  REPLAY_INTERVAL_MS: whole(100, 5, 60_000).describe(
-    "Minimum interval in milliseconds at which a replay queues further deliveries.",
-  ),
+  REPLAY_INTERVAL_MS: whole(100, 5, 60_000).describe("Minimum milliseconds between two batches queued by a replay."),
   PUSH_CONCURRENCY: whole(32, 1, 1_024).describe(
-    "Requests for other services (streams of audit rows) in flight at once, of a partner half of what others leave; more are refused with 503.",
+    "Requests in flight for other services (streams of audit rows); a partner gets its fair share; more are refused with 503.",
   ),
   WEBHOOKS_PER_ORGANIZATION: whole(100, 1, 10_000).describe(
-    "Webhooks that an organization may have; another one is refused with 409.",
+    "Webhooks of one organization; another one is refused with 409.",
   ),
   WEBHOOK_TESTS_PER_MINUTE: whole(10, 1, 1_000).describe(
-    "Tests of one webhook that are sent in any minute; another one is refused with 429.",
+    "Tests of one webhook in any minute; another one is refused with 429.",
   ),
-  SECRET_OVERLAP_HOURS: whole(24, 0, 720).describe(
-    "Default of hours for which the previous secret also signs after a rotation.",
+  SECRET_GRACE_HOURS: whole(24, 0, 720).describe(
+    "Default grace period in hours after a rotation, in which the previous secret also signs.",
   ),
-  WEBHOOK_RETENTION_DAYS: whole(30, 1, 365).describe("Days for which deliveries and their payloads are kept."),
+  WEBHOOK_RETENTION_DAYS: whole(30, 1, 365).describe(
+    "Days of retention for deliveries and their payloads; older ones are deleted.",
+  ),
 };
 
 type Health = {
@@ -93,19 +97,19 @@ type Health = {
     | "BREAKER_DELIVERIES"
     | "BREAKER_FAILURE_PERCENT"
     | "BREAKER_OPEN_SECONDS"
-    | "ENDPOINT_SLOTS"
+    | "WEBHOOK_CONCURRENCY"
     | "FAILED_AFTER_HOURS"
     | "FAILED_AFTER_DELIVERIES"]: number;
 };
 
-/** The settings that endpoints are judged by. */
+/** The settings of breakers and of the status `failed`. */
 export function healthLimits(config: Health) {
   return {
     breakerAttempts: config.BREAKER_ATTEMPTS,
     breakerDeliveries: config.BREAKER_DELIVERIES,
     breakerFailurePercent: config.BREAKER_FAILURE_PERCENT,
     breakerOpenSeconds: config.BREAKER_OPEN_SECONDS,
-    webhookConcurrency: config.ENDPOINT_SLOTS,
+    webhookConcurrency: config.WEBHOOK_CONCURRENCY,
     failedAfterHours: config.FAILED_AFTER_HOURS,
     failedAfterDeliveries: config.FAILED_AFTER_DELIVERIES,
   };

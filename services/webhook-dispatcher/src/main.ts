@@ -54,9 +54,9 @@ await runService({
     proc.onStop("connections to receivers", () => egress.close());
     const organizationConcurrency = Math.ceil((config.SENDER_CONCURRENCY * config.ORGANIZATION_SHARE_PERCENT) / 100);
     const concurrency = {
-      webhookConcurrency: config.ENDPOINT_SLOTS,
+      webhookConcurrency: config.WEBHOOK_CONCURRENCY,
       organizationConcurrency,
-      hostConcurrency: config.HOST_SLOTS,
+      hostConcurrency: config.HOST_CONCURRENCY,
     };
     const maintenance = startMaintenance({ db, log, retentionDays: config.WEBHOOK_RETENTION_DAYS, concurrency });
     proc.onStop("maintenance", () => maintenance.stop());
@@ -77,7 +77,7 @@ await runService({
         timeoutMs: config.DELIVERY_TIMEOUT_MS,
         jitterPercent: config.RETRY_JITTER_PERCENT,
         random: Math.random,
-        hostConcurrency: config.HOST_SLOTS,
+        hostConcurrency: config.HOST_CONCURRENCY,
         organizationConcurrency,
         limits: healthLimits(config),
         graceMs: Math.max(0, config.DRAIN_GRACE_MS - 1_000),
@@ -105,13 +105,13 @@ await runService({
     });
 
     const tenants = { db, now, learnTenants };
-    const { SECRET_OVERLAP_HOURS: secretGraceHours, WEBHOOKS_PER_ORGANIZATION: perOrganization } = config;
-    const { ENDPOINT_SLOTS: webhookConcurrency, MATCH_BATCH_EVENTS: batchEvents } = config;
+    const { SECRET_GRACE_HOURS: secretGraceHours, WEBHOOKS_PER_ORGANIZATION: perOrganization } = config;
+    const { WEBHOOK_CONCURRENCY: webhookConcurrency, MATCH_BATCH_EVENTS: batchEvents } = config;
     const intake = createIntake({ db, log, cache, sends: () => sends, wake, webhookConcurrency, batchEvents });
     const throttle = startIntakeThrottle({
       db,
       log,
-      limits: { ...concurrency, overdueMaxMs: config.INTAKE_OLDEST_DUE_MS },
+      limits: { ...concurrency, overdueMaxMs: config.INTAKE_OVERDUE_MAX_MS },
     });
     proc.onStop("intake throttle", () => throttle.stop());
     const testsPerMinute = config.WEBHOOK_TESTS_PER_MINUTE;
