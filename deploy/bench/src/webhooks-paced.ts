@@ -19,7 +19,7 @@ const settleMs = 2_000;
 /** p99 of either load. */
 const limitMs = 250;
 /** Rung by every process that queues deliveries. */
-const doorbell = "webhooks.wake";
+const wakeUps = "webhooks.wake";
 
 type Row = Record<string, string | number>;
 type Load = (rate: number, ms: number) => Promise<number>;
@@ -58,7 +58,7 @@ export async function paced(
       const at = new Date();
       filled = filled.then(async () => {
         await bench.fill(count, payloadBytes, at);
-        bus.relay.tell(doorbell, new Uint8Array());
+        bus.relay.tell(wakeUps, new Uint8Array());
       });
       return filled;
     });
