@@ -68,7 +68,7 @@ export function createBinaries(deps: {
       }
       if (bytes === offer.size && !corrupts && (await digestOf(part)) === offer.sha256) return;
       await rm(part, { force: true });
-      if (bytes < offer.size) throw new UpdateRefused("download_failed", `cut after ${bytes} bytes`);
+      if (bytes < offer.size) throw new UpdateRefused("download_failed", `truncated after ${bytes} bytes`);
       if (bytes > offer.size) throw new UpdateRefused("bad_size", `${bytes} bytes`);
       throw new UpdateRefused("bad_digest", "the bytes are not those of the release");
     },

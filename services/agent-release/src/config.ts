@@ -64,5 +64,5 @@ export const settings = {
   EGRESS_TEST_EXCEPTIONS: z
     .string()
     .default("")
-    .describe("Origins that tests may reach, [scheme://]name:port=address[,…]; refused in production."),
+    .describe("Origins that tests may request, [scheme://]name:port=address[,…]; refused in production."),
 };

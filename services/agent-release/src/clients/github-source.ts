@@ -42,7 +42,7 @@ export function githubSource({ egress, apiUrl, repository, token }: GithubOption
     ...(token === null ? {} : { authorization: `Bearer ${token}` }),
   };
 
-  async function ask(path: string): Promise<unknown | null> {
+  async function request(path: string): Promise<unknown | null> {
     const reply = await guardedRequest(egress, base + path, {
       headers: { ...headers, accept: "application/vnd.github+json" },
       maxBytes: listBytes,
@@ -88,14 +88,14 @@ export function githubSource({ egress, apiUrl, repository, token }: GithubOption
     async find(wanted) {
       if (wanted !== null) {
         for (const tag of [`v${wanted}`, wanted]) {
-          const found = await ask(`/releases/tags/${encodeURIComponent(tag)}`);
+          const found = await request(`/releases/tags/${encodeURIComponent(tag)}`);
           if (found === null) continue;
           const parsed = release.parse(found);
           return parsed.draft ? null : shown(wanted, parsed);
         }
         return null;
       }
-      const listed = await ask("/releases?per_page=100");
+      const listed = await request("/releases?per_page=100");
       const stable = z
         .array(release)
         .parse(listed ?? [])

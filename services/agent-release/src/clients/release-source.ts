@@ -22,11 +22,11 @@ export type ReleaseSource = {
   find(version: string | null): Promise<SourceRelease | null>;
 };
 
-/** The source asked for a pause of requests (Retry-After). */
+/** The source requested a pause (Retry-After). */
 export class SourceBusy extends Error {
   readonly retryAfterSeconds: number;
   constructor(retryAfterSeconds: number) {
-    super(`the release source asks for ${retryAfterSeconds} s of patience`);
+    super(`the release source requests a pause of ${retryAfterSeconds} s`);
     this.name = "SourceBusy";
     this.retryAfterSeconds = retryAfterSeconds;
   }

@@ -59,8 +59,8 @@ describe("a bucket", () => {
     expect(new URL(url).searchParams.get("X-Amz-Expires")).toBe("300");
     const changed = await fetch(url.replace("muster-agent.exe", "other.exe"));
     expect(changed.status).toBe(403);
-    const stranger = await fetch(String(await open(wrong).urlOf(sha256, "muster-agent.exe")));
-    expect(stranger.status).toBe(403);
+    const foreign = await fetch(String(await open(wrong).urlOf(sha256, "muster-agent.exe")));
+    expect(foreign.status).toBe(403);
   });
 
   it("returns no URL to clients when its files are streamed through the platform", async () => {
@@ -81,9 +81,9 @@ describe("a bucket", () => {
   });
 
   it("refuses requests signed with another key", async () => {
-    const stranger = open(wrong);
-    await expect(stranger.read(sha256, 0, 1)).rejects.toMatchObject({ name: "SignatureDoesNotMatch" });
-    const put = stranger.putFile(sha256, join(directory, "file"), bytes.length);
+    const foreign = open(wrong);
+    await expect(foreign.read(sha256, 0, 1)).rejects.toMatchObject({ name: "SignatureDoesNotMatch" });
+    const put = foreign.putFile(sha256, join(directory, "file"), bytes.length);
     await expect(put).rejects.toMatchObject({ name: "SignatureDoesNotMatch" });
   });
 

@@ -99,7 +99,7 @@ export async function checkRelease(deps: CheckDeps, source: string, release: Sou
   return { prepared, root };
 }
 
-/** The root that a release's root note exchanges the keys for; null without one, or when it is known. */
+/** The root that a release's root note exchanges the keys for; null without one, or when it is stored already. */
 async function rootOf(deps: CheckDeps, release: SourceRelease): Promise<NewRoot | null> {
   const file = release.files.find(({ name }) => name === rootNoteName);
   if (!file) return null;
@@ -107,7 +107,7 @@ async function rootOf(deps: CheckDeps, release: SourceRelease): Promise<NewRoot 
   return trusting(rootNoteName, () => newRoot(deps.root, note));
 }
 
-/** A fault of a note fails the sync, under the name of its file. */
+/** An invalid note fails the sync, under the name of its file. */
 function trusting<T>(asset: string, read: () => T): T {
   try {
     return read();
@@ -155,7 +155,7 @@ function problemOf(wanted: { size: number; sha256: string }, file: SourceFile): 
   return null;
 }
 
-/** Reads a file to its end, into `path` when there is one; returns its fault, or null. */
+/** Reads a file to its end, into `path` when there is one; returns what is wrong with it, or null. */
 async function readWhole(
   file: SourceFile,
   wanted: { size: number; sha256: string },
@@ -187,9 +187,9 @@ async function readWhole(
     if (size > wanted.size) return "wrong size";
     // An answer had come: of a broken connection only the code says more.
     const code = error instanceof Error && "code" in error ? String(error.code) : null;
-    return `cut after ${size} bytes${code === null ? `: ${reasonOf(error)}` : ` (${code})`}`;
+    return `truncated after ${size} bytes${code === null ? `: ${reasonOf(error)}` : ` (${code})`}`;
   }
-  if (size !== wanted.size) return `cut after ${size} bytes`;
+  if (size !== wanted.size) return `truncated after ${size} bytes`;
   return hash.digest("hex") === wanted.sha256 ? null : "wrong digest";
 }
 

@@ -12,7 +12,7 @@ const outcomes = counter("muster_agent_release_update_attempts_total", "Ended up
 ]);
 const haltedCounter = counter("muster_agent_release_rollouts_halted_total", "Rollouts that halted themselves.");
 
-/** Organizations that a halt's audit row names, those with the most failures first. */
+/** Organizations named in a halt's audit row, those with the most failures first. */
 const namedOrganizations = 10;
 
 /** An attempt that has ended in this transaction, or a failed one that succeeded later (`late`). */
@@ -32,7 +32,7 @@ export async function countOutcomes(
   for (const outcome of ended) {
     const { attempt, state, reason, late } = outcome;
     outcomes.inc({ component: attempt.component, outcome: state });
-    if (state === "failed") tellFailure(tx, attempt, reason, now);
+    if (state === "failed") auditFailure(tx, attempt, reason, now);
     const rollout = rollouts.get(attempt.rollout_id);
     // The rollout was deleted with its release meanwhile: nothing is counted.
     if (!rollout) continue;
@@ -43,7 +43,7 @@ export async function countOutcomes(
       rollout.failed += 1;
       reasons.set(rollout.id, reason ?? "failed");
     }
-    rollout.forgiven = Math.min(rollout.forgiven, rollout.failed);
+    rollout.failures_before_resume = Math.min(rollout.failures_before_resume, rollout.failed);
   }
   let halted = false;
   for (const rollout of rollouts.values()) {
@@ -64,9 +64,9 @@ async function halt(tx: Tx, rollout: RolloutRow, lastReason: string, now: Date):
   // When all failures are of one organization, the cause may be that organization, and the user who resumes must know
   // it. Partners read the reason, too, so that only the audit row has the names.
   const failing = await failuresByOrganization(tx, rollout.id);
-  const whose = failing.length === 1 ? ", all of one organization" : "";
+  const ofOne = failing.length === 1 ? ", all of one organization" : "";
   rollout.state = "halted";
-  rollout.reason = `${rollout.failed - rollout.forgiven} failures${whose}, the last: ${lastReason}`;
+  rollout.reason = `${rollout.failed - rollout.failures_before_resume} failures${ofOne}, the last: ${lastReason}`;
   haltedCounter.inc();
   const details = {
     failed: rollout.failed,
@@ -83,7 +83,7 @@ async function halt(tx: Tx, rollout: RolloutRow, lastReason: string, now: Date):
   );
 }
 
-function tellFailure(tx: Tx, attempt: AttemptRow, reason: string | null, now: Date): void {
+function auditFailure(tx: Tx, attempt: AttemptRow, reason: string | null, now: Date): void {
   const { component, version, from_version: fromVersion, rollout_id: rolloutId } = attempt;
   const resource = { type: "device", id: attempt.device_id, name: null };
   const fact = {

@@ -61,9 +61,9 @@ describe("update decisions", () => {
     let offers = 0;
     for (let round = 0; round < 5; round++) {
       const { answers } = await service.decide(...fleet);
-      const given = fleet.filter((_, at) => (answers[at]?.offers.length ?? 0) > 0);
-      offers += given.length;
-      await service.decide(...given.map((question) => running(question, "1.0.0", failed("2.3.0"))));
+      const granted = fleet.filter((_, at) => (answers[at]?.offers.length ?? 0) > 0);
+      offers += granted.length;
+      await service.decide(...granted.map((question) => running(question, "1.0.0", failed("2.3.0"))));
     }
     const rollout = await service.rollout("2.3.0");
     expect(rollout).toMatchObject({ state: "halted", in_flight: 0, succeeded: 0 });
@@ -80,8 +80,8 @@ describe("update decisions", () => {
     await service.release(version, { haltFailures: 2 });
     const { orgId, partnerId } = service.question().device;
     const own = { orgId, partnerId };
-    for (const place of [own, own, organizations === 1 ? own : {}]) {
-      const question = service.question({}, place);
+    for (const owner of [own, own, organizations === 1 ? own : {}]) {
+      const question = service.question({}, owner);
       expect(offered(await service.decide(question))).toBe(1);
       await service.decide(running(question, "1.0.0", failed(version)));
     }
@@ -170,7 +170,7 @@ describe("a device with an offered update", () => {
     return { version, question };
   };
 
-  it("that runs it at 4:59 soaks, and its rollout counts it after two minutes", async () => {
+  it("soaks when it runs the version at 4:59, and its rollout counts it after two minutes", async () => {
     const { version, question } = await begin();
     await pass(299);
     await service.decide(running(question, version));
@@ -180,7 +180,7 @@ describe("a device with an offered update", () => {
     expect(await counts(version)).toEqual([0, 1, 0]);
   });
 
-  it("that runs it at 5:01 has failed by timeout, and then counts as a late success", async () => {
+  it("has failed by timeout when it runs the version at 5:01, and then counts as a late success", async () => {
     const { version, question } = await begin();
     await pass(301);
     expect(await counts(version)).toEqual([0, 0, 1]);
@@ -188,7 +188,7 @@ describe("a device with an offered update", () => {
     expect(await counts(version)).toEqual([0, 1, 0]);
   });
 
-  it("that returns at 6:00 with the old version has failed, and gets no offer for an hour", async () => {
+  it("has failed when it returns at 6:00 with the old version, and gets no offer for an hour", async () => {
     const { version, question } = await begin();
     await pass(360);
     const { answers } = await service.decide(question);
@@ -200,27 +200,27 @@ describe("a device with an offered update", () => {
     expect(offered(await service.decide(question))).toBe(1);
   });
 
-  it("that returns at 6:00 with an unknown version has failed, and gets no further offer", async () => {
+  it("has failed when it returns at 6:00 with an unknown version, and gets no further offer", async () => {
     const { version, question } = await begin();
     await pass(360);
     expect(offered(await service.decide(running(question, "nightly")))).toBe(0);
     expect(await counts(version)).toEqual([0, 0, 1]);
   });
 
-  it("that runs another version before 5:00 counts as no failure", async () => {
+  it("counts as no failure when it runs another version before 5:00", async () => {
     const { version, question } = await begin();
     await service.decide(running(question, "9.9.9"));
     expect(await counts(version)).toEqual([0, 0, 0]);
   });
 
-  it("that goes back while it soaks has failed", async () => {
+  it("has failed when it goes back while it soaks", async () => {
     const { version, question } = await begin();
     await service.decide(running(question, version));
     await service.decide(running(question, "1.0.0"));
     expect(await counts(version)).toEqual([0, 0, 1]);
   });
 
-  it("that sends no heartbeat while it soaks has failed after the soak and three intervals", async () => {
+  it("has failed after the soak and three intervals when it sends no heartbeat while it soaks", async () => {
     const { version, question } = await begin();
     await service.decide(running(question, version));
     await pass(299);
@@ -229,7 +229,7 @@ describe("a device with an offered update", () => {
     expect(await counts(version)).toEqual([0, 0, 1]);
   });
 
-  it("whose updates are turned off meanwhile gets no further offer, and counts as no failure", async () => {
+  it("gets no further offer, and counts as no failure, when its updates are turned off meanwhile", async () => {
     const { version, question } = await begin();
     const off = { ...question, device: { ...question.device, autoUpdateEnabled: false } };
     const { answers } = await service.decide(off);
@@ -237,7 +237,7 @@ describe("a device with an offered update", () => {
     expect(await counts(version)).toEqual([0, 0, 0]);
   });
 
-  it.each(["quarantined", "decommissioned"])("that is %s gets no offer", async (status) => {
+  it.each(["quarantined", "decommissioned"])("gets no offer when it is %s", async (status) => {
     const { question } = await begin();
     const gone = { ...question, device: { ...question.device, status } };
     expect(offered(await service.decide(gone))).toBe(0);

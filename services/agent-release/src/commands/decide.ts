@@ -8,7 +8,7 @@ import {
   attemptsOf,
   dropRequests,
   type NewAttempt,
-  noteHeard,
+  recordGatewayContact,
   requestsOf,
 } from "../store/attempts.ts";
 import { type Begin, beginAll, grant } from "./grant-offers.ts";
@@ -50,8 +50,8 @@ const decisions = counter(
   ["component", "rule"],
 );
 
-const heardEveryMs = 5_000;
-let heardAtMs = Number.NEGATIVE_INFINITY;
+const recordEveryMs = 5_000;
+let recordedAtMs = Number.NEGATIVE_INFINITY;
 
 /**
  * Decides for devices with a new heartbeat: moves their open attempts by their reports, and grants offers that the gate
@@ -65,12 +65,12 @@ export async function decideForDevices(
   const newest = new Map(questions.map((question) => [question.device.id, question]));
   const who = { caller: systemCaller(service) };
   const decided = await deps.db.tx(who, (tx) => decideIn(tx, deps, [...newest.values()]), { retry: true });
-  const begun = await beginAll(deps, decided.begins);
+  const started = await beginAll(deps, decided.begins);
   return {
     epoch: decided.epoch,
     answers: questions.map(({ device }) => {
       const answer = decided.answers.get(device.id) ?? nothing;
-      return answer.offers.length === 0 || begun.has(device.id) ? answer : nothing;
+      return answer.offers.length === 0 || started.has(device.id) ? answer : nothing;
     }),
   };
 }
@@ -81,9 +81,9 @@ type Decided = { answers: Map<string, Answer>; begins: Begin[]; epoch: number };
 
 async function decideIn(tx: Tx, deps: DecideDeps, questions: readonly Question[]): Promise<Decided> {
   const now = deps.now();
-  if (performance.now() - heardAtMs > heardEveryMs) {
-    heardAtMs = performance.now();
-    await noteHeard(tx);
+  if (performance.now() - recordedAtMs > recordEveryMs) {
+    recordedAtMs = performance.now();
+    await recordGatewayContact(tx);
   }
   const ids = questions.map(({ device }) => device.id);
   const [plan, rows, requests] = await Promise.all([

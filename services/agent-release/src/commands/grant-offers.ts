@@ -6,7 +6,7 @@ import { budgetOf } from "../rules/rollout.ts";
 import { insertAttempts, type NewAttempt, removeAttempts } from "../store/attempts.ts";
 import { countersOf, limitsOf, lockRollouts, updateRollout } from "../store/rollouts.ts";
 
-/** An offer that is committed here and that tenancy does not know of yet; `isNew` when it was granted just now. */
+/** An offer that is committed here and that tenancy has not recorded yet; `isNew` when it was granted just now. */
 export type Begin = { attemptId: string; deviceId: string; component: string; version: string; isNew: boolean };
 
 type BeginDeps = { db: Database; log: Logger; now: () => Date; begin: BeginUpdates; timeoutSeconds: number };
@@ -36,20 +36,22 @@ export async function grant(
   return opened;
 }
 
-/** Notifies tenancy; grants that it does not record are rolled back, so that they hold no place. */
+/** Notifies tenancy; grants that it does not record are rolled back, so that they hold no budget. */
 export async function beginAll(deps: BeginDeps, begins: readonly Begin[]): Promise<Set<string>> {
   if (begins.length === 0) return new Set();
   const { timeoutSeconds } = deps;
-  let begun: Set<string>;
+  let started: Set<string>;
   try {
-    begun = await deps.begin(
+    started = await deps.begin(
       begins.map(({ deviceId, component, version }) => ({ deviceId, component, version, timeoutSeconds })),
     );
   } catch (err) {
     deps.log.warn({ err, updates: begins.length }, "tenancy records no updates: grants rolled back");
-    begun = new Set();
+    started = new Set();
   }
-  const back = begins.filter(({ deviceId, isNew }) => isNew && !begun.has(deviceId)).map(({ attemptId }) => attemptId);
+  const back = begins
+    .filter(({ deviceId, isNew }) => isNew && !started.has(deviceId))
+    .map(({ attemptId }) => attemptId);
   if (back.length > 0) {
     await deps.db.tx({ caller: systemCaller(service) }, async (tx) => {
       const removed = await removeAttempts(tx, back);
@@ -60,5 +62,5 @@ export async function beginAll(deps: BeginDeps, begins: readonly Begin[]): Promi
       }
     });
   }
-  return begun;
+  return started;
 }

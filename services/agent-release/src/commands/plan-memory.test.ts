@@ -64,7 +64,7 @@ describe("a plan", () => {
     expect(await read()).toBe("2.0.0");
   });
 
-  it("of a slower transaction does not restore an older catalogue", async () => {
+  it("is not replaced by an older one of a slower transaction", async () => {
     const memory = createPlanMemory({ unsigned: false });
     const versions = async (tx: Tx) => (await memory.read(tx, [])).catalogue.agent.releases.map((each) => each.version);
     const read = () => service.deps.db.tx(who, versions);
@@ -88,16 +88,16 @@ describe("a plan", () => {
     await pin(neighbour, "1.0.0");
     const read = (partners: string[]) =>
       service.deps.db.tx(who, async (tx) => {
-        let asked = 0;
+        let reads = 0;
         const counting: Tx = {
           ...tx,
           query<R>(statement: Statement) {
-            if ("text" in statement && /update_settings|FROM release r/.test(statement.text)) asked += 1;
+            if ("text" in statement && /update_settings|FROM release r/.test(statement.text)) reads += 1;
             return tx.query<R>(statement);
           },
         };
         await memory.read(counting, partners);
-        return asked;
+        return reads;
       });
     await read([partnerId, neighbour]);
     await service.deps.db.tx(who, async (tx) => {

@@ -30,7 +30,7 @@ export type PlanMemory = {
 
 type PartnerSettings = { own: Settings; organizations: Map<string, Settings>; merged: Map<string, Merged> };
 type CatalogueAt = Pick<Plan, "catalogue" | "offered" | "rootNotes">;
-/** What is known as of one epoch; what a slower transaction read for an older epoch is never stored here. */
+/** The plan as of one epoch; what a slower transaction read for an older epoch is never stored here. */
 type Held = { epoch: number; catalogue: CatalogueAt; partners: Map<string, PartnerSettings> };
 
 const partnersMax = 5_000;
@@ -72,7 +72,7 @@ async function heldAt(tx: Tx, epoch: number, before: Held | null, unsigned: bool
   return { epoch, catalogue: isAnother ? await readCatalogue(tx, unsigned) : before.catalogue, partners };
 }
 
-/** The settings of these partners: those that are not known yet are read. */
+/** The settings of these partners: those that are not cached yet are read. */
 async function partnersOf(
   tx: Tx,
   { partners }: Held,
@@ -81,8 +81,8 @@ async function partnersOf(
   const wanted = new Map<string, PartnerSettings>();
   const missing = new Set<string>();
   for (const id of ids) {
-    const known = partners.get(id);
-    if (known) wanted.set(id, known);
+    const cached = partners.get(id);
+    if (cached) wanted.set(id, cached);
     else missing.add(id);
   }
   if (missing.size === 0) return wanted;

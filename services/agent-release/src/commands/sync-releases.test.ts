@@ -10,7 +10,7 @@ import { githubSource } from "../clients/github-source.ts";
 import { directoryStorage, type Storage } from "../clients/storage.ts";
 import { asItself } from "../emits/audit.ts";
 import { startRelease, type TestRelease } from "../testing/release.ts";
-import { type Fault, type ReleaseHost, releaseFiles, startReleaseHost } from "../testing/release-host.ts";
+import { type Failure, type ReleaseHost, releaseFiles, startReleaseHost } from "../testing/release-host.ts";
 import { removeUnused } from "./remove-files.ts";
 import { type SyncDeps, syncOnce, syncReleases } from "./sync-releases.ts";
 
@@ -46,8 +46,8 @@ afterAll(async () => {
 });
 beforeEach(() => {
   host.releases.splice(0);
-  host.faults.clear();
-  host.asked.splice(0);
+  host.failures.clear();
+  host.requests.splice(0);
   host.answer(null);
 });
 
@@ -80,7 +80,7 @@ describe("a sync from a GitHub-style host", () => {
     expect(row).toMatchObject({ stored: false, signed: true, notes_url: "https://api.example.test/notes/v1.10.0" });
     expect(row?.source_url).toMatch(/\/o\/r\/releases\/download\/v1\.10\.0\/muster-agent-linux-amd64$/);
     const byHost = (name: string) =>
-      new Set(host.asked.filter((each) => each.host === name).map((each) => each.authorization));
+      new Set(host.requests.filter((each) => each.host === name).map((each) => each.authorization));
     expect(byHost("api.example.test")).toEqual(new Set([`Bearer ${token}`]));
     // The other host learns nothing of the token.
     expect(byHost("files.example.test")).toEqual(new Set([undefined]));
@@ -94,17 +94,17 @@ describe("a sync from a GitHub-style host", () => {
     await expect(sync("7.7.7")).rejects.toMatchObject({ code: "agent_version_not_found" });
   });
 
-  it.each<[Fault, string]>([
-    ["cut", "cut after 5 bytes"],
+  it.each<[Failure, string]>([
+    ["truncated", "truncated after 5 bytes"],
     ["gone", "answered 404"],
     ["reset", "The connection ended before an answer came (UND_ERR_SOCKET)"],
     ["other bytes", "wrong digest"],
     ["other digest", "wrong digest"],
     ["redirect to a private address", "its address is not allowed"],
     ["redirect loop", "more than 3 redirects"],
-  ])("with a file that is served with %s registers nothing and reports the file", async (fault, reason) => {
+  ])("with a file that is served with %s registers nothing and reports the file", async (failure, reason) => {
     publish("v3.0.0", { files: { ...releaseFiles("3.0.0", signer), ...releaseFiles("3.0.0", signer, "watchdog") } });
-    host.faults.set(binary, fault);
+    host.failures.set(binary, failure);
     await expect(sync()).rejects.toMatchObject({
       code: "release_sync_failed",
       facts: { failed: [{ asset: binary, reason: expect.stringContaining(reason) }] },
@@ -134,7 +134,7 @@ describe("a sync from a GitHub-style host", () => {
 
   it("is refused with a Retry-After when a file's host limits requests, too", async () => {
     publish("v3.3.0");
-    host.faults.set(binary, "busy");
+    host.failures.set(binary, "busy");
     await expect(sync()).rejects.toMatchObject({ code: "unavailable", retryAfterSeconds: 9 });
     expect(await rows("3.3.0")).toEqual([]);
   });
@@ -144,17 +144,17 @@ describe("a sync from a GitHub-style host", () => {
     await expect(sync()).rejects.toMatchObject({ code: "release_sync_failed" });
   });
 
-  it("that is requested three times concurrently runs once, and is answered three times", async () => {
+  it("runs once, and is answered three times, when it is requested three times concurrently", async () => {
     publish("v4.0.0");
     const wanted = { version: "4.0.0", synced: ["agent:linux/amd64"] };
-    let asked = 0;
+    let requested = 0;
     // Work begins when all three requests have arrived: a request after its end starts another.
     const wake = () => {
-      asked += 1;
-      if (asked === 3) void syncOnce(deps);
+      requested += 1;
+      if (requested === 3) void syncOnce(deps);
     };
     expect(await Promise.all([sync(null, wake), sync(null, wake), sync(null, wake)])).toEqual([wanted, wanted, wanted]);
-    expect(host.asked.filter(({ path }) => path.endsWith(`/files/v4.0.0/${binary}`))).toHaveLength(1);
+    expect(host.requests.filter(({ path }) => path.endsWith(`/files/v4.0.0/${binary}`))).toHaveLength(1);
     const count = sql`SELECT count(*)::int AS n FROM outbox WHERE subject LIKE 'audit.%'`;
     const [before] = await service.deps.db.read<{ n: number }>(asItself(), count);
     expect(await sync()).toEqual(wanted);
@@ -162,7 +162,7 @@ describe("a sync from a GitHub-style host", () => {
     expect(after).toEqual(before);
   });
 
-  it("of two concurrent versions registers both, and promotes the newer", async () => {
+  it("registers both of two concurrent versions, and promotes the newer", async () => {
     publish("v4.1.0");
     publish("v4.2.0");
     await Promise.all([sync("4.2.0"), sync("4.1.0")]);
@@ -173,7 +173,7 @@ describe("a sync from a GitHub-style host", () => {
     expect(row?.version).toBe("4.2.0");
   });
 
-  it("of a version whose files have changed since is refused", async () => {
+  it("is refused when the files of its version have changed since", async () => {
     publish("v4.3.0");
     await sync();
     host.releases.splice(0);
@@ -220,7 +220,7 @@ describe("stored files", () => {
     });
     expect(await store.sync()).toEqual({ version: "4.5.0", synced: ["agent:linux/amd64"] });
     expect([removed, await store.storage.has(digestOf(files))]).toEqual([[false], true]);
-    expect(host.asked.filter(({ path }) => path.endsWith(`/files/v4.5.0/${binary}`))).toHaveLength(2);
+    expect(host.requests.filter(({ path }) => path.endsWith(`/files/v4.5.0/${binary}`))).toHaveLength(2);
     await store.end();
   });
 
@@ -244,7 +244,7 @@ describe("stored files", () => {
   it("are removed at once when another file of the release is invalid", async () => {
     const files = { ...releaseFiles("4.7.0", signer), ...releaseFiles("4.7.0", signer, "watchdog") };
     publish("v4.7.0", { files });
-    host.faults.set("muster-watchdog-linux-amd64", "other bytes");
+    host.failures.set("muster-watchdog-linux-amd64", "other bytes");
     const store = await keeping(async () => undefined);
     await expect(store.sync()).rejects.toMatchObject({ code: "release_sync_failed" });
     expect(await store.storage.has(digestOf(files))).toBe(false);

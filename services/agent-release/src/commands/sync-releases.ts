@@ -19,7 +19,7 @@ import { type Prepared, registerRelease } from "./register-release.ts";
 import { goneFiles, removeUnused } from "./remove-files.ts";
 
 const kind = "sync";
-const lookEveryMs = 100;
+const pollEveryMs = 100;
 const heartbeatEveryMs = 5_000;
 const everyMs = 5_000;
 const farewellMs = 1_000;
@@ -57,7 +57,7 @@ export async function syncReleases(
   if (!deps.sources.some(({ name }) => name === source)) {
     throw new AppError("release_source_not_found", "Release source not found");
   }
-  const id = await ask(deps.db, { source, version, caller: context.caller, meta: context.meta });
+  const id = await enqueue(deps.db, { source, version, caller: context.caller, meta: context.meta });
   wake();
   const work = jobs(deps.db);
   for (;;) {
@@ -67,12 +67,12 @@ export async function syncReleases(
     if (context.deadlineMs !== null && performance.now() > context.deadlineMs - 500) {
       throw new AppError("deadline_exceeded", "The sync continues");
     }
-    await sleep(lookEveryMs, context.signal);
+    await sleep(pollEveryMs, context.signal);
     if (context.signal.aborted) throw new AppError("cancelled", "Cancelled");
   }
 }
 
-/** Works on requested syncs, also those that another process left unfinished; `wake` triggers a look-up at once. */
+/** Works on requested syncs, also those that another process left unfinished; `wake` triggers a poll at once. */
 export function startSyncing(deps: SyncDeps): { wake(): void; stop(): Promise<void> } {
   const stopping = new AbortController();
   const onFailure = (err: unknown) => deps.log.warn({ err }, "releases cannot be synced now");
@@ -84,7 +84,7 @@ export function startSyncing(deps: SyncDeps): { wake(): void; stop(): Promise<vo
     },
     async stop() {
       stopping.abort();
-      // A sync that is cut off here is resumed by the process that finds its job silent.
+      // A sync that is aborted here is resumed by the process that finds its job silent.
       await Promise.race([Promise.all([worker.stop(), here]), sleep(farewellMs)]);
     },
   };
@@ -160,7 +160,7 @@ function syncedOf({ manifest: { component, artifacts } }: Prepared): string[] {
 }
 
 /** The open job of this source and version, else a new one. */
-async function ask(db: Database, input: Input): Promise<string> {
+async function enqueue(db: Database, input: Input): Promise<string> {
   const { source, version } = input;
   const lock = createHash("sha256")
     .update(`${source}/${version ?? ""}`)

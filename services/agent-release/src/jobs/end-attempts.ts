@@ -2,15 +2,22 @@ import type { Database } from "@muster/db";
 import { gauge, type Logger, type Repeating, repeatEvery, systemCaller } from "@muster/kit";
 import { countOutcomes, type Outcome } from "../commands/count-outcomes.ts";
 import { service } from "../config.ts";
-import { endAttempts, forgetAttempts, forgetRequests, isHeard, lockDue, openAttempts } from "../store/attempts.ts";
+import {
+  endAttempts,
+  forgetAttempts,
+  forgetRequests,
+  hadGatewayContact,
+  lockDue,
+  openAttempts,
+} from "../store/attempts.ts";
 import { forgetChanges } from "../store/plan.ts";
-import { inFlightOf } from "../store/rollouts.ts";
+import { countInFlightByRollout } from "../store/rollouts.ts";
 
 type Deps = { db: Database; log: Logger; now: () => Date };
 
 const everyMs = 1_000;
 /** Pause between checks while no update is in flight. */
-const emptyRestMs = 5_000;
+const idleMs = 5_000;
 const countEveryMs = 15_000;
 const cleanEveryMs = 600_000;
 const batchRows = 500;
@@ -19,7 +26,7 @@ const inFlight = gauge("muster_agent_release_updates_in_flight", "Updates in fli
 
 /**
  * Ends the attempts past their deadline as failures of their rollouts; returns their number. Ends none while no gateway
- * is connected: the silence is then the platform's fault.
+ * is connected: the silence is then a failure of the platform.
  */
 export const endDueOnce = async (deps: Deps): Promise<number> => (await endDue(deps)).ended;
 
@@ -31,7 +38,7 @@ async function endDue({ db, log, now }: Deps): Promise<{ isEmpty: boolean; ended
     const ended = await db.tx(
       who,
       async (tx) => {
-        if (!(await isHeard(tx))) return 0;
+        if (!(await hadGatewayContact(tx))) return 0;
         const due = await lockDue(tx, batchRows);
         const outcomes = due.map((attempt): Outcome => {
           return { attempt, state: "failed", reason: attempt.state === "returned" ? "silent_after_return" : "silent" };
@@ -50,9 +57,9 @@ async function endDue({ db, log, now }: Deps): Promise<{ isEmpty: boolean; ended
   }
 }
 
-/** Shows how many updates are under way, whichever replica grants and ends them. */
+/** Shows how many updates are in flight, whichever replica grants and ends them. */
 export async function countInFlight(db: Database): Promise<void> {
-  const rows = await db.inOneBatch({ caller: systemCaller(service) }, inFlightOf, { readOnly: true });
+  const rows = await db.inOneBatch({ caller: systemCaller(service) }, countInFlightByRollout, { readOnly: true });
   inFlight.reset();
   for (const { id, in_flight: count } of rows) inFlight.set({ rollout: id }, count);
 }
@@ -68,13 +75,13 @@ export function startEndingAttempts(deps: Deps): Repeating {
   const endWhenDue = async () => {
     if (performance.now() < nextMs) return;
     const { isEmpty } = await endDue(deps);
-    if (isEmpty) nextMs = performance.now() + emptyRestMs - everyMs / 2;
+    if (isEmpty) nextMs = performance.now() + idleMs - everyMs / 2;
   };
   const ending = repeatEvery(everyMs, endWhenDue, (err) => log.warn({ err }, "due updates cannot be ended now"));
   const counting = repeatEvery(
     countEveryMs,
     () => countInFlight(db),
-    (err) => log.warn({ err }, "updates under way cannot be counted now"),
+    (err) => log.warn({ err }, "updates in flight cannot be counted now"),
   );
   const clean = async () => {
     await db.tx(who, forgetChanges);

@@ -49,7 +49,7 @@ export type ReleaseDeps = {
 
 const notesUrlMax = 2_048;
 
-/** The catalogue, for people of the platform; everybody with agent-releases:read sees it. */
+/** The catalogue, for users of the platform; everybody with agent-releases:read sees it. */
 export function releaseService(deps: ReleaseDeps): ServiceImpl<typeof ReleaseService> {
   const { db, now } = deps;
   const lockKnown = async (tx: Tx, id: string): Promise<ReleaseRow> => {

@@ -106,10 +106,10 @@ export function rolloutService(deps: RolloutDeps): ServiceImpl<typeof RolloutSer
       const context = callContext(handler);
       requirePlatform(context, deps.mfaMaxAgeMinutes);
       const version = parseVersion(request.version);
-      const faults: FieldErrors = {};
-      if (!isComponent(request.component)) faults.component = ["Must be agent, watchdog or helper"];
-      if (version === null) faults.version = ["Must be a semantic version"];
-      checkRings(request.rings, faults);
+      const errors: FieldErrors = {};
+      if (!isComponent(request.component)) errors.component = ["Must be agent, watchdog or helper"];
+      if (version === null) errors.version = ["Must be a semantic version"];
+      checkRings(request.rings, errors);
       const wanted = {
         percent: request.percent ?? 100,
         open_rings: request.openRings ?? Math.min(1, request.rings.length),
@@ -118,8 +118,8 @@ export function rolloutService(deps: RolloutDeps): ServiceImpl<typeof RolloutSer
         halt_percent: request.haltPercent ?? guardLimits.haltPercent,
         soak_seconds: request.soakSeconds ?? guardLimits.soakSeconds,
       };
-      checkNumbers(wanted, request.rings.length, faults);
-      if (Object.keys(faults).length > 0 || version === null) throw validationError(faults);
+      checkNumbers(wanted, request.rings.length, errors);
+      if (Object.keys(errors).length > 0 || version === null) throw validationError(errors);
       const at = now();
       return idempotentTx(db, context, RolloutService.method.createRollout, request, reachedBefore, async (tx) => {
         const [release] = await lockReleasesOf(tx, version, request.component);
@@ -169,17 +169,17 @@ export function rolloutService(deps: RolloutDeps): ServiceImpl<typeof RolloutSer
         throw new AppError("no_updates", "No updates provided");
       return altered(context, id, async (_tx, row) => {
         if (row.state === "completed" || row.state === "cancelled") throw notRunning(row.state);
-        const faults: FieldErrors = {};
-        if (request.percent !== undefined && request.percent < row.percent) faults.percent = ["May only rise"];
-        if (request.openRings !== undefined && request.openRings < row.open_rings) faults.openRings = ["May only rise"];
+        const errors: FieldErrors = {};
+        if (request.percent !== undefined && request.percent < row.percent) errors.percent = ["May only rise"];
+        if (request.openRings !== undefined && request.openRings < row.open_rings) errors.openRings = ["May only rise"];
         row.percent = request.percent ?? row.percent;
         row.open_rings = request.openRings ?? row.open_rings;
         row.max_in_flight = request.maxInFlight ?? row.max_in_flight;
         row.halt_failures = request.haltAfterFailures ?? row.halt_failures;
         row.halt_percent = request.haltPercent ?? row.halt_percent;
         row.soak_seconds = request.soakSeconds ?? row.soak_seconds;
-        checkNumbers(row, row.rings.length, faults);
-        if (Object.keys(faults).length > 0) throw validationError(faults);
+        checkNumbers(row, row.rings.length, errors);
+        if (Object.keys(errors).length > 0) throw validationError(errors);
         return { action: "update" };
       });
     },
@@ -196,7 +196,7 @@ export function rolloutService(deps: RolloutDeps): ServiceImpl<typeof RolloutSer
         }
         // A halted rollout stays halted until an operator accepts its failures.
         if (change === "pause" && row.state === "halted") throw notRunning(row.state);
-        if (change === "resume" && row.state === "halted") row.forgiven = row.failed;
+        if (change === "resume" && row.state === "halted") row.failures_before_resume = row.failed;
         row.state = wanted.to;
         if (change !== "pause") row.reason = null;
         if (change === "complete") {
@@ -254,17 +254,23 @@ const notRunning = (state: string) =>
   new AppError("rollout_not_running", `The rollout is ${state}`, { facts: { state } });
 
 function settled(row: RolloutRow): Record<string, unknown> {
-  const { state, percent, open_rings: openRings, max_in_flight: maxInFlight, forgiven: failuresBeforeResume } = row;
+  const {
+    state,
+    percent,
+    open_rings: openRings,
+    max_in_flight: maxInFlight,
+    failures_before_resume: failuresBeforeResume,
+  } = row;
   const { halt_failures: haltAfterFailures, halt_percent: haltPercent, soak_seconds: soakSeconds } = row;
   return { state, percent, openRings, maxInFlight, haltAfterFailures, haltPercent, soakSeconds, failuresBeforeResume };
 }
 
-function checkRings(rings: readonly Omit<Ring, "$typeName">[], faults: FieldErrors): void {
-  if (rings.length > ringsMax) faults.rings = [`At most ${ringsMax}`];
+function checkRings(rings: readonly Omit<Ring, "$typeName">[], errors: FieldErrors): void {
+  if (rings.length > ringsMax) errors.rings = [`At most ${ringsMax}`];
   rings.forEach((ring, at) => {
     const ids = [...ring.partnerIds, ...ring.orgIds, ...ring.siteIds, ...ring.groupIds];
     if (ids.length === 0 || ids.length > ringIdsMax || !ids.every(isUuid)) {
-      faults[`rings.${at}`] = [`Must name 1 to ${ringIdsMax} places by their ids`];
+      errors[`rings.${at}`] = [`Must have 1 to ${ringIdsMax} ids of partners, organizations, sites or groups`];
     }
   });
 }
@@ -272,10 +278,10 @@ function checkRings(rings: readonly Omit<Ring, "$typeName">[], faults: FieldErro
 function checkNumbers(
   row: Pick<RolloutRow, "percent" | "open_rings" | "max_in_flight" | "halt_failures" | "halt_percent" | "soak_seconds">,
   rings: number,
-  faults: FieldErrors,
+  errors: FieldErrors,
 ): void {
   const within = (name: string, value: number, min: number, max: number) => {
-    if (!(value >= min && value <= max)) faults[name] = [`Must be ${min} to ${max}`];
+    if (!(value >= min && value <= max)) errors[name] = [`Must be ${min} to ${max}`];
   };
   within("percent", row.percent, 0, 100);
   within("openRings", row.open_rings, 0, rings);
@@ -296,13 +302,13 @@ function rolloutMessage(row: ShownRollout, { caller }: CallContext): Rollout {
     kind: row.kind,
     state: row.state,
     rings: row.rings.map((ring) => {
-      const places = caller.scope === "system" ? ring : { ...nobody, name: ring.name };
+      const members = caller.scope === "system" ? ring : { ...nobody, name: ring.name };
       return {
-        name: places.name,
-        partnerIds: [...places.partnerIds],
-        orgIds: [...places.orgIds],
-        siteIds: [...places.siteIds],
-        groupIds: [...places.groupIds],
+        name: members.name,
+        partnerIds: [...members.partnerIds],
+        orgIds: [...members.orgIds],
+        siteIds: [...members.siteIds],
+        groupIds: [...members.groupIds],
       };
     }),
     openRings: row.open_rings,
@@ -314,7 +320,7 @@ function rolloutMessage(row: ShownRollout, { caller }: CallContext): Rollout {
     inFlight: row.in_flight,
     succeeded: row.succeeded,
     failed: row.failed,
-    failuresBeforeResume: row.forgiven,
+    failuresBeforeResume: row.failures_before_resume,
     reason: row.reason ?? "",
     budget: row.state === "running" ? budgetOf(limitsOf(row), countersOf(row)) : 0,
     createdAt: timestampFromDate(row.created_at),

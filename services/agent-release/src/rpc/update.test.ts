@@ -28,9 +28,9 @@ afterAll(async () => {
 
 /** A device that runs 1.0.0 of the agent, known to tenancy. */
 function device(change: Partial<Omit<DeviceFacts, "$typeName" | "$unknown">> = {}): DeviceFacts {
-  const place = { id: uuidv7(), orgId: uuidv7(), partnerId: uuidv7(), siteId: uuidv7(), groupIds: [] };
+  const owner = { id: uuidv7(), orgId: uuidv7(), partnerId: uuidv7(), siteId: uuidv7(), groupIds: [] };
   const machine = { os: "linux", arch: "amd64", agentVersion: "1.0.0", autoUpdateEnabled: true, status: "online" };
-  const facts = create(DeviceFactsSchema, { ...place, ...machine, ...change });
+  const facts = create(DeviceFactsSchema, { ...owner, ...machine, ...change });
   devices.set(facts.id, facts);
   return facts;
 }
@@ -41,7 +41,7 @@ async function rulesOf(deviceId: string): Promise<Record<string, string>> {
   return Object.fromEntries(components.map((each) => [each.component, Rule[each.decidingRule].toLowerCase()]));
 }
 /** Calls as the device's gateway does after a heartbeat; returns the offered versions. */
-async function heard(of: DeviceFacts, error = ""): Promise<string[]> {
+async function heartbeat(of: DeviceFacts, error = ""): Promise<string[]> {
   const report = { component: "agent", version: "1.1.0", state: "failed", error };
   const questions = [{ device: of, ...(error === "" ? {} : { report }) }];
   const { answers } = await port.client(UpdateService, callers.service("gateway")).decide({ devices: questions });
@@ -88,14 +88,14 @@ const cases: Record<string, Case> = {
   },
   back_off: {
     async before(of) {
-      await heard(of);
-      await heard(of, "bad_digest");
+      await heartbeat(of);
+      await heartbeat(of, "bad_digest");
     },
   },
-  in_progress: { before: (of) => heard(of) },
+  in_progress: { before: (of) => heartbeat(of) },
   in_flight_cap: {
     async before() {
-      await heard(device());
+      await heartbeat(device());
       await service.change(sql`UPDATE rollout SET max_in_flight = in_flight WHERE ${guard}`);
     },
     after: () => service.change(sql`UPDATE rollout SET max_in_flight = 1000 WHERE ${guard}`),
@@ -120,8 +120,8 @@ describe("the decision about a device", () => {
       try {
         await of.before?.(facts);
         expect((await rulesOf(facts.id))[of.component ?? "agent"]).toBe(rule);
-        // What it was offered before is offered again while it is under way.
-        expect(await heard(facts)).toEqual(["offered", "in_progress"].includes(rule) ? ["1.1.0"] : []);
+        // What it was offered before is offered again while it is in progress.
+        expect(await heartbeat(facts)).toEqual(["offered", "in_progress"].includes(rule) ? ["1.1.0"] : []);
       } finally {
         await of.after?.();
       }
@@ -131,8 +131,8 @@ describe("the decision about a device", () => {
   it("contains the time of the next check, the pin's owner, and earlier attempts", async () => {
     const facts = device();
     await ofPartner(facts.partnerId, sql`agent_target`, "1.1.0");
-    await heard(facts);
-    await heard(facts, "bad_signature");
+    await heartbeat(facts);
+    await heartbeat(facts, "bad_signature");
     const { components, attempts } = await root().getDecision({ deviceId: facts.id });
     expect(components[0]).toMatchObject({ target: "1.1.0", targetSource: "partner", decidingRule: Rule.BACK_OFF });
     expect(components[0]?.nextCheckAt?.seconds).toBeGreaterThan(BigInt(Math.floor(Date.now() / 1_000)));
@@ -141,7 +141,7 @@ describe("the decision about a device", () => {
     ]);
   });
 
-  it("is readable only by callers who reach the device", async () => {
+  it("is readable only by callers with the device in their scope", async () => {
     const { id: deviceId, partnerId, orgId, siteId } = device();
     const by = (caller: Parameters<TestPort["client"]>[1]) =>
       outcome(port.client(UpdateService, caller).getDecision({ deviceId }));

@@ -18,9 +18,9 @@ import {
   type AttemptRow,
   attemptsOf,
   newestAttempts,
-  noteHeard,
   openAttempts,
   putRequest,
+  recordGatewayContact,
   requestsOf,
 } from "../store/attempts.ts";
 import { bumpPlan, changesSince, readEpoch } from "../store/plan.ts";
@@ -37,12 +37,12 @@ const batchMax = 500;
 const changesMax = 1_000;
 const requestHours = 24;
 const shownAttempts = 5;
-const heardEveryMs = 5_000;
+const recordEveryMs = 5_000;
 
 /** Update decisions: gateways call for agents, users read the decision and may request an update. */
 export function updateService(deps: UpdateDeps): ServiceImpl<typeof UpdateService> {
   const { db, now } = deps;
-  let heardAtMs = Number.NEGATIVE_INFINITY;
+  let recordedAtMs = Number.NEGATIVE_INFINITY;
 
   return {
     async decide({ devices }, handler) {
@@ -73,10 +73,10 @@ export function updateService(deps: UpdateDeps): ServiceImpl<typeof UpdateServic
     async listChanges({ since }, handler) {
       requireGateway(callContext(handler));
       const who = { caller: systemCaller(service) };
-      if (performance.now() - heardAtMs > heardEveryMs) {
-        heardAtMs = performance.now();
+      if (performance.now() - recordedAtMs > recordEveryMs) {
+        recordedAtMs = performance.now();
         // The heartbeat matters to open attempts only: without one nothing is written.
-        if ((await openAttempts(db, who)).any) await db.tx(who, noteHeard, { retry: true });
+        if ((await openAttempts(db, who)).any) await db.tx(who, recordGatewayContact, { retry: true });
       }
       const { epoch, changes } = await db.tx(
         who,
@@ -97,7 +97,7 @@ export function updateService(deps: UpdateDeps): ServiceImpl<typeof UpdateServic
     async getDecision({ deviceId }, handler) {
       const context = callContext(handler);
       requirePermission(context, "devices:read");
-      const facts = await reached(context, deps, deviceId);
+      const facts = await deviceInScope(context, deps, deviceId);
       const device = deviceOf(facts);
       const at = now();
       return db.tx(asService(context), async (tx) => {
@@ -149,7 +149,7 @@ export function updateService(deps: UpdateDeps): ServiceImpl<typeof UpdateServic
     async requestUpdate({ deviceId }, handler) {
       const context = callContext(handler);
       requirePermission(context, "devices:write");
-      const facts = await reached(context, deps, deviceId);
+      const facts = await deviceInScope(context, deps, deviceId);
       if (facts.status === "decommissioned") throw new AppError("device_decommissioned", "Device is decommissioned");
       const at = now();
       const expiresAt = new Date(at.getTime() + requestHours * 3_600_000);
@@ -166,15 +166,15 @@ export function updateService(deps: UpdateDeps): ServiceImpl<typeof UpdateServic
   };
 }
 
-/** The device, when the caller reaches it. Throws `device_not_found`. */
-async function reached(
+/** The device, when it is in the caller's access scope. Throws `device_not_found`. */
+async function deviceInScope(
   context: CallContext,
   { db, tenancy }: Pick<UpdateDeps, "db" | "tenancy">,
   id: string,
 ): Promise<DeviceFacts> {
   const { caller } = context;
   const facts = isUuid(id) ? await tenancy.device(id.toLowerCase()) : null;
-  const isReached =
+  const isInScope =
     facts !== null &&
     (caller.scope === "system" ||
       (caller.partnerId === facts.partnerId &&
@@ -183,10 +183,10 @@ async function reached(
           : caller.orgAccess.mode === "all" || caller.orgAccess.orgIds.includes(facts.orgId)))) &&
     (caller.siteIds === null || caller.siteIds.includes(facts.siteId));
   const isGone =
-    isReached &&
+    isInScope &&
     caller.scope !== "system" &&
     (await db.tx(asService(context), (tx) => isDeletedOrganization(tx, facts.orgId)));
-  if (!isReached || isGone) throw new AppError("device_not_found", "Device not found");
+  if (!isInScope || isGone) throw new AppError("device_not_found", "Device not found");
   return facts;
 }
 

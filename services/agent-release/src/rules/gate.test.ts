@@ -75,11 +75,11 @@ const rows: [RuleName, string, Partial<GateInput>][] = [
   ["not_eligible", "a decommissioned device", says({ status: "decommissioned" })],
   [
     "auto_update_off",
-    "a device whose updates are off, although asked for",
+    "a device whose updates are off, although requested",
     { ...says({ autoUpdateEnabled: false }), requested: true },
   ],
   ["policy_manual", "a manual policy", set({ updatePolicy: "manual" })],
-  ["offered", "a manual policy, asked for", { ...set({ updatePolicy: "manual" }), requested: true }],
+  ["offered", "a manual policy, requested", { ...set({ updatePolicy: "manual" }), requested: true }],
   ["no_target", "nothing promoted", agents([release("1.2.0")], null)],
   ["no_target", "a pin that is registered no more", set({ agentTarget: "9.9.9" })],
   ["current_unparsable", "a version that is none", runs("nightly")],
@@ -93,7 +93,7 @@ const rows: [RuleName, string, Partial<GateInput>][] = [
     agents([release("1.2.0", { minimumVersion: "1.1.0" })], "1.2.0"),
   ],
   ["window_closed", "a closed window", closed],
-  ["offered", "a closed window, asked for", { ...closed, requested: true }],
+  ["offered", "a closed window, requested", { ...closed, requested: true }],
   [
     "not_in_ring",
     "a staged rollout elsewhere",
@@ -119,7 +119,7 @@ const rows: [RuleName, string, Partial<GateInput>][] = [
   ["release_untrusted", "an unsigned promoted release", agents([release("1.2.0", { trusted: false })], "1.2.0")],
   [
     "release_untrusted",
-    "an unsigned pin, asked for in a closed window",
+    "an unsigned pin, requested in a closed window",
     {
       ...agents([release("1.2.0", { trusted: false })], null),
       ...set({ agentTarget: "1.2.0", windowStart: 0, windowEnd: 60 }),

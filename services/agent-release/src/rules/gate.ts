@@ -1,12 +1,12 @@
 import type { Rule as RuleNumber } from "@muster/proto/muster/release/v1/update_pb";
 import { type Component, components } from "./component.ts";
-import { isInBucket, isInRing, type Place, type Ring, type RolloutState } from "./rollout.ts";
+import { isInBucket, isInRing, type Membership, type Ring, type RolloutState } from "./rollout.ts";
 import type { Merged } from "./settings.ts";
 import { windowOf } from "./settings.ts";
 import { compareVersions, isPrerelease, parseVersion } from "./version.ts";
 import { windowAt } from "./window.ts";
 
-export type Device = Place & {
+export type Device = Membership & {
   os: string;
   arch: string;
   /** As reported; null when the agent does not report it. */
@@ -118,7 +118,7 @@ function decideComponent(input: GateInput, component: Component, taken: boolean)
     return said("not_reported", `The agent reports no version of the ${component}`);
   if (!device.autoUpdateEnabled) return said("auto_update_off", "Automatic updates of this device are turned off");
   if (merged.settings.updatePolicy === "manual" && !requested) {
-    return said("policy_manual", "The update policy is manual: updates begin when they are asked for");
+    return said("policy_manual", "The update policy is manual: updates begin when they are requested");
   }
   const { found, exclusion } = findTarget(input, component);
   const excluded = () =>
@@ -161,7 +161,7 @@ function decideComponent(input: GateInput, component: Component, taken: boolean)
       later(until.getTime() - now.getTime()),
     );
   }
-  if (taken) return said("in_progress", "Another update of the device is under way", step, now);
+  if (taken) return said("in_progress", "Another update of the device is in progress", step, now);
   if (step.rollout.budget !== null && step.rollout.budget <= 0) {
     return said("in_flight_cap", "As many devices update as may at a time", step, later(fullBudgetMs));
   }
@@ -206,7 +206,7 @@ function refusalOf(rollout: PlannedRollout, device: Device): Exclusion["rule"] |
 }
 
 function sentenceOf({ rule, release, rollout }: Exclusion): string {
-  if (rule === "not_in_ring") return `No open ring of the rollout of ${release.version} names the device's place`;
+  if (rule === "not_in_ring") return `No open ring of the rollout of ${release.version} includes the device`;
   if (rule === "not_in_bucket") return `The device is not among the ${rollout.percent} % that get ${release.version}`;
   return `The rollout of ${release.version} is ${rollout.state}`;
 }

@@ -20,7 +20,7 @@ describe("a manifest", () => {
 
   it.each([
     ["is not signed", line(), true],
-    ["is signed by a stranger", signNote(line(), noteKeys(generateNoteKey("stranger")).signer), true],
+    ["is signed by a foreign key", signNote(line(), noteKeys(generateNoteKey("stranger")).signer), true],
     ["was changed after signing", signNote(line(), signer).replace("1.2.0", "1.2.1"), true],
     ["has expired", signNote(line({ expires: "2024-02-29T12:00:00Z" }), signer), true],
     ["names a platform twice", signNote(line({ artifacts: [artifact, artifact] }), signer), false],

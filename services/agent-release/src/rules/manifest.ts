@@ -87,8 +87,8 @@ export function openManifest(
     throw new ManifestError(`${issue?.path.join(".") || "the manifest"}: ${issue?.message ?? "is malformed"}`);
   }
   const manifest = parsed.data;
-  const places = manifest.artifacts.map(({ os, arch }) => `${os}/${arch}`);
-  if (new Set(places).size !== places.length) throw new ManifestError("names a platform twice");
+  const platforms = manifest.artifacts.map(({ os, arch }) => `${os}/${arch}`);
+  if (new Set(platforms).size !== platforms.length) throw new ManifestError("names a platform twice");
   if (manifest.expires !== undefined && new Date(manifest.expires) <= now) throw new ManifestError("has expired", true);
   return { manifest, signed: keys.length > 0 };
 }

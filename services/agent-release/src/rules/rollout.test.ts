@@ -58,32 +58,32 @@ describe("a bucket", () => {
     );
   });
 
-  it.each([1, 10, 50, 90])("of %d % holds that share of 100,000 devices within one point", (percent) => {
+  it.each([1, 10, 50, 90])("holds %d %% of 100,000 devices within one point", (percent) => {
     let held = 0;
     for (let n = 0; n < 100_000; n++) if (isInBucket(rollout, `device-${n}`, percent)) held++;
     expect(Math.abs(held / 1_000 - percent)).toBeLessThan(1);
   });
 
-  it("of nothing holds no device, of everything all", () => {
+  it("holds no device at 0 %, and all at 100 %", () => {
     expect([isInBucket(rollout, "x", 0), isInBucket(rollout, "x", 100)]).toEqual([false, true]);
   });
 });
 
 describe("a ring", () => {
-  const place = { id: "d", orgId: "o", partnerId: "p", siteId: "s", groupIds: ["g"] };
+  const device = { id: "d", orgId: "o", partnerId: "p", siteId: "s", groupIds: ["g"] };
   const ring = (change: object) => ({ name: "r", partnerIds: [], orgIds: [], siteIds: [], groupIds: [], ...change });
 
   it.each([{ partnerIds: ["p"] }, { orgIds: ["o"] }, { siteIds: ["s"] }, { groupIds: ["g"] }])(
     "covers a device by %j",
     (change) => {
-      expect(isInRing([ring(change)], 1, place)).toBe(true);
-      expect(isInRing([ring(change)], 0, place)).toBe(false);
-      expect(isInRing([ring({ orgIds: ["other"] }), ring(change)], 1, place)).toBe(false);
-      expect(isInRing([ring({ orgIds: ["other"] }), ring(change)], 2, place)).toBe(true);
+      expect(isInRing([ring(change)], 1, device)).toBe(true);
+      expect(isInRing([ring(change)], 0, device)).toBe(false);
+      expect(isInRing([ring({ orgIds: ["other"] }), ring(change)], 1, device)).toBe(false);
+      expect(isInRing([ring({ orgIds: ["other"] }), ring(change)], 2, device)).toBe(true);
     },
   );
 
   it("is not needed where a rollout has none", () => {
-    expect(isInRing([], 0, place)).toBe(true);
+    expect(isInRing([], 0, device)).toBe(true);
   });
 });

@@ -14,7 +14,7 @@ export type Limits = { maxInFlight: number; haltFailures: number; haltPercent: n
 export type Counters = { inFlight: number; succeeded: number; failed: number; failuresBeforeResume: number };
 
 /** Where a device is, for rings. */
-export type Place = {
+export type Membership = {
   id: string;
   orgId: string;
   partnerId: string;
@@ -43,17 +43,17 @@ export function budgetOf(limits: Limits, counters: Counters): number {
   return Math.max(0, Math.min(limits.maxInFlight, exposure) - counters.inFlight);
 }
 
-/** Whether an open ring names the device's place; a rollout without rings is for everybody. */
-export function isInRing(rings: readonly Ring[], openRings: number, place: Place): boolean {
+/** Whether an open ring includes the device; a rollout without rings is for everybody. */
+export function isInRing(rings: readonly Ring[], openRings: number, device: Membership): boolean {
   if (rings.length === 0) return true;
   return rings
     .slice(0, openRings)
     .some(
       ({ partnerIds, orgIds, siteIds, groupIds }) =>
-        partnerIds.includes(place.partnerId) ||
-        orgIds.includes(place.orgId) ||
-        (place.siteId !== null && siteIds.includes(place.siteId)) ||
-        place.groupIds.some((id) => groupIds.includes(id)),
+        partnerIds.includes(device.partnerId) ||
+        orgIds.includes(device.orgId) ||
+        (device.siteId !== null && siteIds.includes(device.siteId)) ||
+        device.groupIds.some((id) => groupIds.includes(id)),
     );
 }
 

@@ -24,16 +24,16 @@ export function isPrerelease(version: string): boolean {
 }
 
 /** A fleet reports the same few versions repeatedly: a cache of parsed ones. */
-const known = new Map<string, SemVer | null>();
-const knownMax = 10_000;
+const cache = new Map<string, SemVer | null>();
+const cacheMax = 10_000;
 
 function read(text: string): SemVer | null {
   if (text.length > versionMax) return null;
-  let version = known.get(text);
+  let version = cache.get(text);
   if (version === undefined) {
     version = /^v?\d/.test(text) ? parse(text.replace(/^v/, "")) : null;
-    if (known.size >= knownMax) known.clear();
-    known.set(text, version);
+    if (cache.size >= cacheMax) cache.clear();
+    cache.set(text, version);
   }
   return version;
 }

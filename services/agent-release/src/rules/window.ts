@@ -22,7 +22,7 @@ export function windowAt(window: Window, now: Date): { open: boolean; nextOpenin
   const on = new Set(window.days ?? days);
   const today = Math.floor(now.getTime() / dayMs) * dayMs;
   const at = now.getTime();
-  // Yesterday's window may reach into today; a week and a day ahead every window has begun once.
+  // Yesterday's window may reach into today; a week and a day ahead every window has started once.
   for (let offset = -1; offset <= 7; offset++) {
     const day = today + offset * dayMs;
     if (!on.has(days[new Date(day).getUTCDay()] as Day)) continue;

@@ -142,7 +142,7 @@ export const pauseSeconds = 30;
  * Records that a gateway is connected. After an outage of the platform every open attempt's deadline is extended by its
  * duration.
  */
-export async function noteHeard(tx: Tx): Promise<void> {
+export async function recordGatewayContact(tx: Tx): Promise<void> {
   const [row] = await tx.query<{ gap: number }>(sql`
     SELECT extract(epoch FROM clock_timestamp() - heard_at)::float8 AS gap FROM update_watch WHERE one FOR UPDATE`);
   const gap = row?.gap ?? 0;
@@ -155,10 +155,10 @@ export async function noteHeard(tx: Tx): Promise<void> {
 }
 
 /** Whether gateways were connected lately. */
-export async function isHeard(tx: Tx): Promise<boolean> {
-  const [row] = await tx.query<{ heard: boolean }>(sql`
-    SELECT heard_at > clock_timestamp() - make_interval(secs => ${pauseSeconds}) AS heard FROM update_watch WHERE one`);
-  return row?.heard ?? false;
+export async function hadGatewayContact(tx: Tx): Promise<boolean> {
+  const [row] = await tx.query<{ recent: boolean }>(sql`
+    SELECT heard_at > clock_timestamp() - make_interval(secs => ${pauseSeconds}) AS recent FROM update_watch WHERE one`);
+  return row?.recent ?? false;
 }
 
 /** The given devices for which an update was requested. */

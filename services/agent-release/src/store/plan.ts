@@ -23,7 +23,7 @@ export async function readEpoch(tx: Tx): Promise<number> {
 
 /**
  * Changes after an epoch, of each scope the newest; null when they are not all kept any more, or concern more than
- * `max` scopes: repeated changes of one organization never make all devices ask again.
+ * `max` scopes: repeated changes of one organization never make all devices check again.
  */
 export async function changesSince(tx: Tx, since: number, epoch: number, max: number): Promise<PlanChangeRow[] | null> {
   if (since >= epoch) return [];

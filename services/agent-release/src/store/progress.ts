@@ -41,7 +41,7 @@ export function progressOf(tx: Tx, rolloutId: string, seconds: number): Promise<
     GROUP BY at ORDER BY at LIMIT ${bucketsMax + 1}`);
 }
 
-/** When what is under way is over at the pace of the last buckets; null when nothing is, or nothing has ended yet. */
+/** When the updates in flight end at the rate of the last buckets; null without any, or while none has ended yet. */
 export function expectedEnd(row: RolloutRow, buckets: readonly Bucket[], seconds: number, now: Date): Date | null {
   if (row.in_flight === 0) return null;
   const last = buckets.slice(-5);
@@ -54,7 +54,7 @@ export function expectedEnd(row: RolloutRow, buckets: readonly Bucket[], seconds
 /** An attempt with its time in microseconds since 1970, by which lists go on. */
 type ListedAttempt = AttemptRow & { offered_micros: string };
 
-/** Attempts of a rollout whose devices the caller reaches, newest first (index update_attempt_rollout). */
+/** Attempts of a rollout of devices in the caller's access scope, newest first (index update_attempt_rollout). */
 export function listAttempts(
   db: Database,
   who: CallContext,

@@ -38,7 +38,7 @@ async function filled(partnerId = uuidv7()): Promise<Tenant> {
   return tenant;
 }
 
-const ask = (kind: "organization" | "partner", id: string) =>
+const request = (kind: "organization" | "partner", id: string) =>
   database.db.tx({ caller: systemCaller(service) }, (tx) => requestPurge(tx, { kind, id }));
 const purge = () => purgeAll({ db: database.db, service, log, plan: purgePlan });
 const sum = (counts: Record<string, number>) => Object.values(counts).reduce((total, n) => total + n, 0);
@@ -49,20 +49,20 @@ describe("a purged tenant", () => {
     const neighbour = await filled(gone.partnerId);
     const before = await tenantRows(database, gone.orgId);
     expect([Object.keys(before).length, sum(before)]).toEqual([3, 1_502]);
-    await ask("organization", gone.orgId);
+    await request("organization", gone.orgId);
     expect(await purge()).toBe(1);
     expect(sum(await tenantRows(database, gone.orgId))).toBe(0);
     expect(await tenantRows(database, neighbour.orgId)).toEqual(before);
   });
 
-  it("that is a partner loses its own settings and all of its organizations", async () => {
+  it("loses its own settings and all of its organizations when it is a partner", async () => {
     const first = await filled();
     const second = await filled(first.partnerId);
     const other = await filled();
     await asOwner(database, (owner) =>
       owner.query("INSERT INTO update_settings (partner_id, updated_at) VALUES ($1, now())", [first.partnerId]),
     );
-    await ask("partner", first.partnerId);
+    await request("partner", first.partnerId);
     await purge();
     for (const { orgId } of [first, second]) expect(sum(await tenantRows(database, orgId))).toBe(0);
     const left = await asOwner(database, (owner) =>

@@ -19,7 +19,8 @@ export type RolloutRow = {
   in_flight: number;
   succeeded: number;
   failed: number;
-  forgiven: number;
+  /** Failures before the rollout was last resumed. */
+  failures_before_resume: number;
   reason: string | null;
   created_by: string;
   created_at: Date;
@@ -30,11 +31,14 @@ export type RolloutRow = {
 export type ShownRollout = RolloutRow & { component: Component; version: string };
 
 const columns = sql`id, release_id, kind, state, rings, open_rings, percent, max_in_flight, halt_failures, halt_percent, soak_seconds,
-  in_flight, succeeded, failed, forgiven, reason, created_by, created_at, updated_at`;
-const shown = sql`t.*, (SELECT r.component FROM release r WHERE r.id = t.release_id) AS component,
+  in_flight, succeeded, failed, forgiven AS failures_before_resume, reason, created_by, created_at, updated_at`;
+const shown = sql`t.*, t.forgiven AS failures_before_resume, (SELECT r.component FROM release r WHERE r.id = t.release_id) AS component,
   (SELECT r.version FROM release r WHERE r.id = t.release_id) AS version`;
 
-export type NewRollout = Omit<RolloutRow, "in_flight" | "succeeded" | "failed" | "forgiven" | "reason" | "updated_at">;
+export type NewRollout = Omit<
+  RolloutRow,
+  "in_flight" | "succeeded" | "failed" | "failures_before_resume" | "reason" | "updated_at"
+>;
 
 export async function insertRollout(tx: Tx, r: NewRollout): Promise<void> {
   await tx.execute(sql`
@@ -66,13 +70,13 @@ export async function soaksOf(tx: Tx, ids: readonly string[]): Promise<Map<strin
   return new Map(rows.map((row) => [row.id, row.soak_seconds]));
 }
 
-/** Writes counters, state and what people change of a locked rollout. */
+/** Writes counters, state and what users change of a locked rollout. */
 export async function updateRollout(tx: Tx, r: RolloutRow, at: Date): Promise<void> {
   await tx.execute(sql`
     UPDATE rollout
     SET state = ${r.state}, open_rings = ${r.open_rings}, percent = ${r.percent}, max_in_flight = ${r.max_in_flight},
         halt_failures = ${r.halt_failures}, halt_percent = ${r.halt_percent}, soak_seconds = ${r.soak_seconds},
-        in_flight = ${r.in_flight}, succeeded = ${r.succeeded}, failed = ${r.failed}, forgiven = ${r.forgiven},
+        in_flight = ${r.in_flight}, succeeded = ${r.succeeded}, failed = ${r.failed}, forgiven = ${r.failures_before_resume},
         reason = ${r.reason}, updated_at = ${at}
     WHERE id = ${r.id}::uuid`);
 }
@@ -101,7 +105,7 @@ export function listRollouts(
 }
 
 /** Updates in flight by rollout; rollouts without any are omitted. */
-export function inFlightOf(tx: Tx): Promise<{ id: string; in_flight: number }[]> {
+export function countInFlightByRollout(tx: Tx): Promise<{ id: string; in_flight: number }[]> {
   return tx.query<{ id: string; in_flight: number }>(sql`SELECT id, in_flight FROM rollout WHERE in_flight > 0`);
 }
 
@@ -115,5 +119,10 @@ export function limitsOf(r: RolloutRow): Limits {
 }
 
 export function countersOf(r: RolloutRow): Counters {
-  return { inFlight: r.in_flight, succeeded: r.succeeded, failed: r.failed, failuresBeforeResume: r.forgiven };
+  return {
+    inFlight: r.in_flight,
+    succeeded: r.succeeded,
+    failed: r.failed,
+    failuresBeforeResume: r.failures_before_resume,
+  };
 }

@@ -3,7 +3,7 @@ import type { CallContext } from "@muster/kit";
 import type { TenantReader } from "@muster/service";
 
 /**
- * The partner of a living organization in the caller's sight, fetched from tenancy when the copy lacks it; otherwise
+ * The partner of an active organization visible to the caller, fetched from tenancy when the copy lacks it; otherwise
  * null. Throws `unavailable`.
  */
 export async function partnerOfOrganization(
@@ -11,14 +11,14 @@ export async function partnerOfOrganization(
   who: CallContext,
   orgId: string,
 ): Promise<string | null> {
-  const look = async () =>
+  const read = async () =>
     (
       await db.read<{ partner_id: string; deleted: boolean }>(
         who,
         sql`SELECT partner_id, deleted FROM tenant WHERE kind = 'organization' AND id = ${orgId}::uuid`,
       )
     )[0];
-  const row = (await look()) ?? ((await learnTenants([orgId])) ? await look() : undefined);
+  const row = (await read()) ?? ((await learnTenants([orgId])) ? await read() : undefined);
   return row && !row.deleted ? row.partner_id : null;
 }
 

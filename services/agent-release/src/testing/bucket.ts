@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { listening } from "@muster/testing";
 
 /**
- * A bucket of S3's protocol as far as binaries need it: PUT, GET with a range, DELETE, each judged by its signature
+ * A bucket of S3's protocol as far as binaries need it: PUT, GET with a range, DELETE, each checked by its signature
  * (AWS Signature Version 4).
  */
 export type Bucket = { endpoint: string; objects: Map<string, Buffer>; close(): Promise<void> };
@@ -20,8 +20,8 @@ export async function startBucket(accessKeyId: string, secretAccessKey: string):
 
   const answer = (request: IncomingMessage, response: ServerResponse, body: Buffer) => {
     const url = new URL(request.url ?? "", "http://any");
-    const fault = faultOf(request, url, body, { accessKeyId, secretAccessKey });
-    if (fault) return refuse(response, 403, fault);
+    const failure = failureOf(request, url, body, { accessKeyId, secretAccessKey });
+    if (failure) return refuse(response, 403, failure);
     const key = decodeURIComponent(url.pathname);
     if (request.method === "PUT") {
       const wanted = request.headers["x-amz-checksum-sha256"];
@@ -60,11 +60,11 @@ function refuse(response: ServerResponse, status: number, code: string): void {
 }
 
 /** Null when the request is signed, in its headers or in its URL. */
-function faultOf(
+function failureOf(
   request: IncomingMessage,
   url: URL,
   body: Buffer,
-  known: { accessKeyId: string; secretAccessKey: string },
+  credentials: { accessKeyId: string; secretAccessKey: string },
 ): string | null {
   const header = /^AWS4-HMAC-SHA256 Credential=([^,]+), ?SignedHeaders=([^,]+), ?Signature=([0-9a-f]+)$/.exec(
     request.headers.authorization ?? "",
@@ -73,7 +73,7 @@ function faultOf(
   const [, credential = of("Credential"), signedHeaders = of("SignedHeaders"), signature = of("Signature")] =
     header ?? [];
   const [keyId = "", day = "", region = "", service = ""] = credential.split("/");
-  if (keyId !== known.accessKeyId) return "InvalidAccessKeyId";
+  if (keyId !== credentials.accessKeyId) return "InvalidAccessKeyId";
   const time = header ? String(request.headers["x-amz-date"]) : of("Date");
   const startedMs = Date.parse(time.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, "$1-$2-$3T$4:$5:$6Z"));
   if (!header && !(Date.now() < startedMs + Number(of("Expires")) * 1000)) return "AccessDenied";
@@ -87,8 +87,11 @@ function faultOf(
   const headers = signedHeaders.split(";").map((name) => `${name}:${String(request.headers[name] ?? "").trim()}\n`);
   const canonical = [request.method, url.pathname, query, headers.join(""), signedHeaders, payload].join("\n");
   const scope = `${day}/${region}/${service}/aws4_request`;
-  const signing = [day, region, service, "aws4_request"].reduce<string | Buffer>(hmac, `AWS4${known.secretAccessKey}`);
+  const signing = [day, region, service, "aws4_request"].reduce<string | Buffer>(
+    hmac,
+    `AWS4${credentials.secretAccessKey}`,
+  );
   const expected = hmac(signing as Buffer, ["AWS4-HMAC-SHA256", time, scope, sha256(canonical)].join("\n"));
-  const given = Buffer.from(signature, "hex");
-  return given.length === expected.length && timingSafeEqual(given, expected) ? null : "SignatureDoesNotMatch";
+  const sent = Buffer.from(signature, "hex");
+  return sent.length === expected.length && timingSafeEqual(sent, expected) ? null : "SignatureDoesNotMatch";
 }

@@ -6,9 +6,9 @@ import { type NoteSigner, signNote } from "@muster/kit";
 import { listening, testCaFile, testCertificate } from "@muster/testing";
 
 /** How a file is served otherwise than it should be. */
-export type Fault =
+export type Failure =
   | "reset"
-  | "cut"
+  | "truncated"
   | "gone"
   | "other bytes"
   | "other digest"
@@ -23,19 +23,19 @@ export type HostedRelease = {
   files: Record<string, Buffer>;
 };
 
-export type Asked = { host: string; path: string; authorization: string | undefined };
+export type ReceivedRequest = { host: string; path: string; authorization: string | undefined };
 export type ReleaseHost = Awaited<ReturnType<typeof startReleaseHost>>;
 
 const digestOf = (bytes: Buffer) => createHash("sha256").update(bytes).digest("hex");
 
 /**
  * An HTTPS server that answers as GitHub's REST API does, with files behind a redirect to another host; and the way out
- * that reaches it.
+ * to it.
  */
 export async function startReleaseHost() {
   const releases: HostedRelease[] = [];
-  const faults = new Map<string, Fault>();
-  const asked: Asked[] = [];
+  const failures = new Map<string, Failure>();
+  const requests: ReceivedRequest[] = [];
   let apiAnswer: { status: number; headers: Record<string, string> } | null = null;
 
   const shown = (release: HostedRelease) => ({
@@ -47,14 +47,14 @@ export async function startReleaseHost() {
       size: bytes.length,
       url: `https://api.example.test:${port}/repos/o/r/assets/${release.tag_name}/${name}`,
       browser_download_url: `https://api.example.test:${port}/o/r/releases/download/${release.tag_name}/${name}`,
-      digest: `sha256:${faults.get(name) === "other digest" ? "0".repeat(64) : digestOf(bytes)}`,
+      digest: `sha256:${failures.get(name) === "other digest" ? "0".repeat(64) : digestOf(bytes)}`,
     })),
   });
 
   const server = createServer(testCertificate(), (request, response) => {
     const { pathname } = new URL(request.url ?? "", "https://any");
     const host = String(request.headers.host).split(":")[0] ?? "";
-    asked.push({ host, path: pathname, authorization: request.headers.authorization });
+    requests.push({ host, path: pathname, authorization: request.headers.authorization });
     const json = (status: number, body: unknown, headers: Record<string, string> = {}) =>
       response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body));
     if (pathname.startsWith("/repos/o/r/releases")) {
@@ -66,20 +66,22 @@ export async function startReleaseHost() {
     }
     const [, tag = "", name = ""] = /\/(?:assets|download|files)\/([^/]+)\/([^/]+)$/.exec(pathname) ?? [];
     const bytes = releases.find(({ tag_name: each }) => each === tag)?.files[name];
-    const fault = faults.get(name);
-    if (!bytes || fault === "gone") return json(404, { message: "Not Found" });
-    if (fault === "reset") return void request.socket.destroy();
-    if (fault === "busy") return json(429, { message: "slow down" }, { "retry-after": "9" });
-    if (host !== "files.example.test" || fault === "redirect loop") {
+    const failure = failures.get(name);
+    if (!bytes || failure === "gone") return json(404, { message: "Not Found" });
+    if (failure === "reset") return void request.socket.destroy();
+    if (failure === "busy") return json(429, { message: "slow down" }, { "retry-after": "9" });
+    if (host !== "files.example.test" || failure === "redirect loop") {
       const elsewhere =
-        fault === "redirect to a private address" ? "https://10.0.0.1" : `https://files.example.test:${port}`;
+        failure === "redirect to a private address" ? "https://10.0.0.1" : `https://files.example.test:${port}`;
       const location =
-        fault === "redirect loop" ? `https://api.example.test:${port}${pathname}` : `${elsewhere}/files/${tag}/${name}`;
+        failure === "redirect loop"
+          ? `https://api.example.test:${port}${pathname}`
+          : `${elsewhere}/files/${tag}/${name}`;
       return response.writeHead(302, { location }).end();
     }
     response.writeHead(200, { "content-length": bytes.length });
-    if (fault === "cut") return response.write(bytes.subarray(0, 5), () => request.socket.destroy());
-    return response.end(fault === "other bytes" ? Buffer.alloc(bytes.length, "x") : bytes);
+    if (failure === "truncated") return response.write(bytes.subarray(0, 5), () => request.socket.destroy());
+    return response.end(failure === "other bytes" ? Buffer.alloc(bytes.length, "x") : bytes);
   });
   const at = await listening(server);
   const { port } = at;
@@ -93,9 +95,9 @@ export async function startReleaseHost() {
     apiUrl: `https://api.example.test:${port}`,
     egress,
     releases,
-    faults,
-    asked,
-    /** What the API answers from now on in place of what it knows; null for that again. */
+    failures,
+    requests,
+    /** What the API answers from now on instead of what it has; null for that again. */
     answer(status: number | null, headers: Record<string, string> = {}) {
       apiAnswer = status === null ? null : { status, headers };
     },

@@ -50,9 +50,9 @@ export async function startRelease(change: Partial<DecideDeps> = {}) {
     question(versions: object = {}, more: Partial<Question["device"]> = {}): Question {
       const id = uuidv7();
       const own = { agent: "1.0.0", watchdog: null, helper: null, ...versions };
-      const place = { orgId: uuidv7(), partnerId: uuidv7(), siteId: null, groupIds: [] };
+      const owner = { orgId: uuidv7(), partnerId: uuidv7(), siteId: null, groupIds: [] };
       const machine = { os: "linux", arch: "amd64", autoUpdateEnabled: true, status: "online" };
-      return { device: { id, ...place, ...machine, versions: own, ...more }, report: null };
+      return { device: { id, ...owner, ...machine, versions: own, ...more }, report: null };
     },
     decide: (...questions: Question[]) => decideForDevices(deps, questions),
     /** Registers and promotes an agent; limits of its guard as given. */
@@ -72,9 +72,9 @@ export async function startRelease(change: Partial<DecideDeps> = {}) {
       await db.tx(who, async (tx) => {
         const row = await registered(tx, version, false);
         const limits = { max_in_flight: 1_000, halt_failures: 50, halt_percent: 3, soak_seconds: 0 };
-        const reach = { rings: [], open_rings: 0, percent: 100 };
+        const audience = { rings: [], open_rings: 0, percent: 100 };
         const common = { id, release_id: String(row?.id), created_by: "test", created_at: new Date() };
-        await insertRollout(tx, { kind: "staged", state: "running", ...common, ...limits, ...reach, ...change });
+        await insertRollout(tx, { kind: "staged", state: "running", ...common, ...limits, ...audience, ...change });
         await bumpPlan(tx, { scope: "all" });
       });
       return id;
