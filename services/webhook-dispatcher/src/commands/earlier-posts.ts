@@ -5,9 +5,8 @@ import type { Intake } from "./intake.ts";
 const elsewhereMs = 50;
 
 /**
- * Waits for the posts whose events were stored too early for a change of webhooks that has just been committed: a caller
- * who sees the change answered first would miss these events. PostgreSQL releases the organization with COMMIT, not with
- * the answer to the post.
+ * Waits for the answers to posts that were stored before a change of webhooks was committed: answered after the change,
+ * they would seem to miss it. PostgreSQL releases the organization with COMMIT, not with the answer to the post.
  */
 export async function earlierPosts(intake: Pick<Intake, "answered">): Promise<void> {
   await Promise.all([intake.answered(), sleep(elsewhereMs)]);

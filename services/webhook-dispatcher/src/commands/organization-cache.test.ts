@@ -120,7 +120,7 @@ describe("an event of a cached organization", () => {
     expect(streamed).toBe(1);
   });
 
-  it("takes one round trip, and is leased up to the slots of its webhook", async () => {
+  it("takes one batch, and is leased up to the slots of its webhook", async () => {
     start();
     const { db } = dispatcher.database;
     const paths: string[] = [];
@@ -131,14 +131,14 @@ describe("an event of a cached organization", () => {
         return db.tx(...wanted);
       },
       inOneBatch(...wanted) {
-        paths.push("one round trip");
+        paths.push("one batch");
         return db.inOneBatch(...wanted);
       },
     };
     const cache = createOrganizationCache();
     const own = await newTenant();
     for (let n = 0; n < 9; n++) await publish(own, uuidv7(), cache, counted);
-    expect(paths).toEqual(["read first", ...Array.from({ length: 8 }, () => "one round trip")]);
+    expect(paths).toEqual(["read first", ...Array.from({ length: 8 }, () => "one batch")]);
     const leased = await dispatcher.rows("SELECT FROM webhook_queue WHERE webhook_id = $1 AND leased", [own.webhookId]);
     expect(leased).toHaveLength(8);
     await publish(own, uuidv7(), cache, counted);

@@ -35,7 +35,7 @@ export function startReplayer(deps: ReplayerDeps): {
     notify = () => woken.abort();
     await sleep(idleMs - leastMs, AbortSignal.any([stopping.signal, woken.signal]));
   };
-  /** Defers a replay whose step failed, so that the others continue; returns whether that succeeded. */
+  /** Defers a replay after a failed step, so that the others continue; returns whether that succeeded. */
   const postpone = async (id: string | null): Promise<boolean> => {
     if (id === null) return false;
     const postponing = deps.db.tx(who(), (tx) => postponeReplay(tx, id));

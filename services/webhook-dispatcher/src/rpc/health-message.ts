@@ -12,7 +12,7 @@ export function healthMessage(status: StoredStatus, row: WebhookHealthRow | null
   if (!row) throw new Error("a webhook lacks its state");
   const isOpen = row.open_until !== null && row.open_until > now;
   const due = status === "active" ? row.next_due_at : null;
-  // An open breaker holds back what is due.
+  // An open breaker delays due deliveries.
   const nextAt = due && new Date(Math.max(due.getTime(), isOpen ? (row.open_until?.getTime() ?? 0) : 0));
   return create(EndpointHealthSchema, {
     breaker: isOpen ? "open" : row.open_seconds > 0 ? "recovering" : "closed",

@@ -18,7 +18,7 @@ export function posterOf({ type, id }: Pick<Actor, "type" | "id">): Exclude<Post
 
 /**
  * The poster of a message of the stream. NATS lets a service publish under its own name alone, and only the dispatcher
- * publishes what others posted.
+ * publishes the posts of others.
  */
 export function posterOfMessage(emitter: string, postedBy: string): Poster {
   if (emitter !== "webhook-dispatcher") return "platform";
@@ -30,7 +30,7 @@ export function sourceOf(poster: Poster): Source | null {
   return poster === "platform" ? "platform" : "api";
 }
 
-/** The caller who posted an event by the API. */
+/** The caller of the API that posted an event. */
 export function callerOf(poster: Poster): { type: string; id: string } | null {
   const [, type, id] = byCaller.exec(poster ?? "") ?? [];
   return type === undefined || id === undefined ? null : { type, id };

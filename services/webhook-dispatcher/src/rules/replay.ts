@@ -19,7 +19,7 @@ export function replayWanted(input: ReplayInput, now: Date): ReplayWanted {
   const status = replayStatuses.find((each) => each === (input.status || "failed"));
   if (!status) errors.deliveryStatus = [`One of ${replayStatuses.join(", ")}`];
   if (!input.since) errors.since = ["Required"];
-  // Never beyond now: a replay does not find what it queued itself.
+  // Never beyond now: a replay does not find its own deliveries.
   const until = new Date(Math.min((input.until ?? now).getTime(), now.getTime()));
   if (input.since && input.since >= until) errors.since = ["Must be before until, and in the past"];
   const events = [...new Set(input.events)];

@@ -8,7 +8,7 @@ import type { HealthLimits } from "../store/webhook-state.ts";
 import { type AttemptDeps, attempt } from "./attempt.ts";
 import { traced } from "./attempt-span.ts";
 import { createFinisher } from "./finisher.ts";
-import { countInFlight } from "./in-flight.ts";
+import { countInFlight } from "./request-counts.ts";
 import { type OpenedWebhook, webhookCache } from "./webhook-cache.ts";
 
 export type SenderDeps = Omit<AttemptDeps, "ending"> & {
@@ -313,7 +313,7 @@ export function startSender(deps: SenderDeps): Sender {
         await done;
         clearTimeout(grace);
       }
-      // The wait ends with what it waits for: a timer that stayed would keep the process.
+      // The timer ends together with the drain: it would keep the process.
       const drained = new AbortController();
       const draining = finisher.drained().finally(() => drained.abort());
       await Promise.race([draining, sleep(deps.graceMs, drained.signal)]);

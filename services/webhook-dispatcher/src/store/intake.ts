@@ -96,7 +96,7 @@ export const dueRows = sql`
 
 /**
  * Stores events that were not seen before, their deliveries and queue rows, those to be sent inline leased for
- * `leaseMs` as far as their webhooks still have slots; returns what was stored. Its statements leave together with
+ * `leaseMs` as far as their webhooks still have slots; returns the stored deliveries. Its statements leave together with
  * COMMIT, so that other processes wait for its locks only while the server works.
  */
 export async function storeIntake(

@@ -8,7 +8,7 @@ export async function ensureDays(tx: Tx, past: number, ahead: number): Promise<n
   return row?.made ?? 0;
 }
 
-/** Drops a few partitions whose day is past the retention; returns their number. */
+/** Drops a few partitions of days past the retention; returns their number. */
 export async function dropDays(tx: Tx, retentionDays: number, most: number): Promise<number> {
   const [row] = await tx.query<{ dropped: number }>(sql`
     SELECT drop_webhook_days((now() AT TIME ZONE 'UTC')::date - ${retentionDays}::int, ${most}::int) AS dropped`);
@@ -38,7 +38,7 @@ export function removePreviousSecrets(tx: Tx): Promise<number> {
     WHERE previous_secret_until < now()`);
 }
 
-/** Whether any webhook was deleted whose rows are not removed yet. Reads only. */
+/** Whether rows of a deleted webhook remain. Reads only. */
 export async function isAnyDeleted(tx: Tx): Promise<boolean> {
   return (await tx.query(sql`SELECT FROM webhooks WHERE deleted_at IS NOT NULL LIMIT 1`)).length > 0;
 }

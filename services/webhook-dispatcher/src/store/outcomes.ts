@@ -42,7 +42,7 @@ export function soleHeaders({ claim, next, attempt }: Outcome, started: number |
 }
 
 /**
- * Settles the queue rows: finished ones are deleted, others get a new due time. Returns the deliveries whose outcome
+ * Settles the queue rows: finished ones are deleted, others get a new due time. Returns the deliveries with an outcome that
  * counts, each with the number of started attempts: a late failure of a lease that was taken over does not count; a late
  * delivery always does, once.
  */

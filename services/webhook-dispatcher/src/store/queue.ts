@@ -61,8 +61,8 @@ const keyOf = ({ org_id: orgId, event_id: eventId, created_at: at }: Claimed) =>
  * Leases due deliveries: a few per active webhook with free slots (first attempts before retries, one slot for the
  * oldest retry), at most the share of each partner, organization and host, webhooks in random order. An expired lease
  * adds its sender's attempt to the timeline, unless that sender stored an outcome. Committed when it resolves.
- * `blocked` names the webhooks, organizations, partners and hosts (ids and names) whose queued deliveries wait for a
- * free slot.
+ * `blocked` names the webhooks, organizations, partners and hosts (ids and names) with queued deliveries but without
+ * a free slot.
  */
 export async function claimDue(
   db: Database,
@@ -71,7 +71,7 @@ export async function claimDue(
   const { most, leaseMs, partners } = limits;
   // The planner assumes that hardly any row meets a condition of row-level security, and would sort all rows of an
   // webhook (1,500 for each of 200 webhooks) instead of reading the first two of an index. JIT compilation never pays
-  // here, whatever the planner estimates.
+  // here, despite the planner's estimate.
   const alone = sql`
     SELECT pg_advisory_xact_lock(${claimLock}::bigint), set_config('enable_bitmapscan', 'off', true),
            set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)`;

@@ -13,7 +13,7 @@ const skipsTo = (webhooks: Query, where: Query) => sql`
 /**
  * For WITH RECURSIVE: `queued`, the webhooks with leased deliveries, and those without an open breaker that have waiting
  * first attempts or retries that are due within `withinMs` from now; occasionally others. It takes one index lookup for
- * each of them, and none for those whose retries are due later (webhook_queue_firsts, webhook_queue_retries).
+ * each of them, and none for webhooks with later retries (webhook_queue_firsts, webhook_queue_retries).
  */
 export const queuedWebhooks = (withinMs = 0) => sql`
   retries AS MATERIALIZED (

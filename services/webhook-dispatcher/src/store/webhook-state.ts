@@ -42,7 +42,7 @@ export function tally(outcomes: readonly Outcome[], counted: ReadonlyMap<string,
   return [...tallies.values()];
 }
 
-/** Webhooks that are to be marked failed, and those whose breaker opened. */
+/** Webhooks to be marked failed, and webhooks with a breaker that just opened. */
 export type HealthChange = { webhook_id: string; exhausted: boolean; opened: boolean };
 
 /** Seconds the breaker counts over, and the longest it stays open. */
