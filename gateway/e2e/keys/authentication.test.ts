@@ -6,7 +6,7 @@ import { type Api, api, type Reply } from "../support/client.ts";
 import type { Cluster } from "../support/cluster.ts";
 import { newOrganization, newTenant, type Tenant } from "../support/enroller.ts";
 import { me, newKey, rateOf } from "../support/keys.ts";
-import { operator } from "../support/people.ts";
+import { operator, signedInAs } from "../support/people.ts";
 import { sharedCluster } from "../support/shared-cluster.ts";
 
 let cluster: Cluster;
@@ -71,15 +71,17 @@ describe("an API key", () => {
     await known(orgId);
     const { id, key } = await newKey(root, orgId, { scopes: ["sites:write"], rateLimit: 777 });
     const headers = { "x-api-key": key };
-    const leftOf = async () => rateOf(await root.call("GET", "/auth/me")).remaining;
+    // A session of this test alone: other suites use the operator's, too.
+    const { api: admin } = await signedInAs(cluster, "platform-admin");
+    const leftOf = async () => rateOf(await admin.call("GET", "/auth/me")).remaining;
     const before = await leftOf();
 
-    const made = await root.call("POST", "/orgs/sites", { orgId, name: "By whom" }, headers);
+    const made = await admin.call("POST", "/orgs/sites", { orgId, name: "By whom" }, headers);
     expect(made.status).toBe(201);
     // The session could do both: nothing but the key is asked.
-    const ofUsers = await root.call("POST", "/users", {}, headers);
+    const ofUsers = await admin.call("POST", "/users", {}, headers);
     expect(seen(ofUsers)).toEqual([403, "user_session_required"]);
-    const elsewhere = await root.call("POST", "/orgs/sites", { orgId: tenant.orgId, name: "Not the key's" }, headers);
+    const elsewhere = await admin.call("POST", "/orgs/sites", { orgId: tenant.orgId, name: "Not the key's" }, headers);
     expect(seen(elsewhere)).toEqual([403, "organization_access_denied"]);
     const unreadable = await Promise.all(
       ["Bearer expired", "Bearer agt_unknown", "Basic eDp5"].map((authorization) =>
