@@ -85,8 +85,8 @@ export type SsoDeps = KeyDeps & {
   sealing: SecretBox;
   cookies: StateCookies;
   egress: Egress;
-  /** Judges a URL by its text alone. Throws EgressRefused. */
-  judge(url: string): void;
+  /** Checks a URL by its text alone. Throws EgressRefused. */
+  checkUrl(url: string): void;
   /** Signing keys of providers. */
   keys: KeySets;
   txt: TxtRecords;
@@ -184,7 +184,7 @@ export function identityDeps({ db, config, process, learnTenants }: Context) {
     factors,
     sealing: boxOf(secretPurposes.sso),
     egress,
-    judge: (address) => void validateUrl(address, exceptions),
+    checkUrl: (address) => void validateUrl(address, exceptions),
     keys: keySets({ max: 500 }),
     txt: txtRecords(config.SSO_DNS_SERVERS),
     responses,

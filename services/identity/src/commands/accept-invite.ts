@@ -26,8 +26,8 @@ export async function acceptInvite(
   { token, password, name }: { token: string; password: string; name: string },
 ): Promise<void> {
   const { db, passwords, now } = deps;
-  const fault = name.trim() === "" ? null : nameError(name);
-  if (fault) throw validationError({ name: [fault] });
+  const error = name.trim() === "" ? null : nameError(name);
+  if (error) throw validationError({ name: [error] });
   const invite = await findInvite(db, tokenHash(token));
   if (!invite) throw await refusedToken(deps, context, invalidToken());
   if (invite.used_at || invite.expires_at <= now()) throw invalidToken();

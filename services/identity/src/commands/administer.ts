@@ -3,42 +3,42 @@ import { AppError, type CallContext, type Caller, type Permission } from "@muste
 import { principalCaller } from "../rules/principal.ts";
 import { lockAdministration } from "../store/administration.ts";
 import { readPrincipal } from "../store/principals.ts";
-import { inTurn } from "./in-turn.ts";
+import { serializedById } from "./serialized.ts";
 
 /**
- * One change at a time of the users and roles of a partner (null: the platform's own). `judge` reads and throws what
+ * One change at a time of the users and roles of a partner (null: the platform's own). `check` reads and throws what
  * it refuses, `apply` writes; both in one transaction, under the lock, for the acting user as they are now.
  */
 export type Administer = <P, T>(
   context: CallContext,
   at: { partnerId: string | null; permission: Permission },
-  judge: (tx: Tx, by: Caller) => Promise<P>,
-  apply: (tx: Tx, judged: P) => Promise<T>,
+  check: (tx: Tx, by: Caller) => Promise<P>,
+  apply: (tx: Tx, checked: P) => Promise<T>,
 ) => Promise<T>;
 
-const turns = new WeakMap<Database, ReturnType<typeof inTurn>>();
+const queues = new WeakMap<Database, ReturnType<typeof serializedById>>();
 
 /** Waits in the process for a partner's changes under way, so that waiting holds no connection. */
-export function inTurnOf<T>(db: Database, partnerId: string | null, work: () => Promise<T>): Promise<T> {
-  const turn = turns.get(db) ?? inTurn();
-  turns.set(db, turn);
-  return turn(partnerId ?? "platform", work);
+export function serializedByPartner<T>(db: Database, partnerId: string | null, work: () => Promise<T>): Promise<T> {
+  const serialized = queues.get(db) ?? serializedById();
+  queues.set(db, serialized);
+  return serialized(partnerId ?? "platform", work);
 }
 
-/** Changes of users and roles, each judged under the lock of its partner (docs/decisions/0012-people-and-roles-change-one-at-a-time-per-partner.md). */
+/** Changes of users and roles, each checked under the lock of its partner (docs/decisions/0012-people-and-roles-change-one-at-a-time-per-partner.md). */
 export function administration(db: Database): Administer {
-  return (context, { partnerId, permission }, judge, apply) =>
-    inTurnOf(db, partnerId, async () => {
+  return (context, { partnerId, permission }, check, apply) =>
+    serializedByPartner(db, partnerId, async () => {
       const outcome = await db.tx(context, async (tx) => {
-        let judged: Awaited<ReturnType<typeof judge>>;
+        let checked: Awaited<ReturnType<typeof check>>;
         try {
-          judged = await judge(tx, await actingNow(tx, context, partnerId, permission));
+          checked = await check(tx, await actingNow(tx, context, partnerId, permission));
         } catch (refusal) {
           // Returned, not thrown: nothing was written, and the connection stays whole.
           if (refusal instanceof AppError) return { refusal };
           throw refusal;
         }
-        return { value: await apply(tx, judged) };
+        return { value: await apply(tx, checked) };
       });
       if ("refusal" in outcome) throw outcome.refusal;
       return outcome.value;

@@ -7,7 +7,7 @@ import type { Tenant } from "../rules/address-owner.ts";
 import type { ProviderRow } from "../rules/sso/provider.ts";
 import { LoginFlowEnded } from "../rules/sso/reasons.ts";
 import { forgetDomainProofs, lockDomainOwner } from "../store/addresses.ts";
-import { mailPlace } from "../store/sealed-columns.ts";
+import { mailLocation } from "../store/sealed-columns.ts";
 import type { LoginRow } from "../store/sso/logins.ts";
 import { readProvider } from "../store/sso/providers.ts";
 import { codeOf, startTestIdentity, type TestIdentity } from "../testing/identity.ts";
@@ -50,7 +50,7 @@ async function mailedToken(email: string): Promise<string> {
     sql`SELECT id, sealed FROM mail ORDER BY created_at DESC, id DESC`,
   );
   for (const { id, sealed } of rows) {
-    const mail = JSON.parse(identity.posting.box.open(sealed, mailPlace(id)).toString()) as {
+    const mail = JSON.parse(identity.posting.box.open(sealed, mailLocation(id)).toString()) as {
       to?: { address: string };
       text: string;
     };
@@ -151,12 +151,12 @@ const paths = {
 type Path = keyof typeof paths;
 
 const holders = ["nobody", "an unproven account", "a proven account"] as const;
-const domains = ["nobody's", "the tenant's own", "its partner's", "a stranger's"] as const;
+const domains = ["nobody's", "the tenant's own", "its partner's", "another tenant's"] as const;
 
 /** What the rule promises (docs/sso.md#addresses-have-owners). */
 function promised(path: Path, domain: (typeof domains)[number], holder: (typeof holders)[number]): string {
   const bySso = path.includes("provider");
-  if (domain === "its partner's" || domain === "a stranger's") return "domain_not_allowed";
+  if (domain === "its partner's" || domain === "another tenant's") return "domain_not_allowed";
   if (path === "a provider that cannot say so" && domain === "nobody's") return "domain_not_verified";
   if (holder === "a proven account") return bySso ? "domain_not_allowed" : "invalid_token";
   return "in";
@@ -177,7 +177,7 @@ describe("an account of an address", () => {
     }
     if (domain === "the tenant's own") await verify(host, org);
     if (domain === "its partner's") await verify(host, { partnerId: org.partnerId, orgId: null });
-    if (domain === "a stranger's") await verify(host, await newOrg());
+    if (domain === "another tenant's") await verify(host, await newOrg());
 
     const outcome = promised(path, domain, holder);
     expect(await paths[path](org, email)).toBe(outcome);
@@ -192,9 +192,9 @@ describe("an account of an address", () => {
     expect(theirs).toEqual(holder === "a proven account" ? [["same", "mailbox", "active"]] : left[holder]);
     if (yields && holder === "an unproven account") {
       expect((await actionsAt(org)).filter((row) => row.includes("user.email.claim"))).toHaveLength(1);
-      const told = (await actionsAt(elsewhere)).filter((row) => row.includes("user.email.yield"));
-      expect(told).toHaveLength(1);
-      expect(told[0]).not.toContain(org.orgId);
+      const events = (await actionsAt(elsewhere)).filter((row) => row.includes("user.email.yield"));
+      expect(events).toHaveLength(1);
+      expect(events[0]).not.toContain(org.orgId);
     }
   });
 
@@ -209,10 +209,10 @@ describe("an account of an address", () => {
       ids.push(user?.id ?? "");
     }
     for (const [n, id] of ids.entries()) {
-      const { principal } = await identity.stranger().login({ email, password: `${password} ${n}` });
+      const { principal } = await identity.anonymous().login({ email, password: `${password} ${n}` });
       expect(principal?.userId).toBe(id);
     }
-    expect(await codeOf(identity.stranger().login({ email, password: `${password} 3` }))).toBe("invalid_credentials");
+    expect(await codeOf(identity.anonymous().login({ email, password: `${password} 3` }))).toBe("invalid_credentials");
   });
 
   it("that many tenants of one partner took keeps no other partner's user out", async () => {
@@ -223,7 +223,7 @@ describe("an account of an address", () => {
     await identity
       .usersAs(callers.service("gateway"))
       .acceptInvite({ token: inviteToken, password: "another password" });
-    expect(await codeOf(identity.stranger().login({ email, password: "another password" }))).toBe("answered");
+    expect(await codeOf(identity.anonymous().login({ email, password: "another password" }))).toBe("answered");
   });
 
   it("in a partner's domain is the partner's to give, also inside of an organization", async () => {

@@ -4,10 +4,10 @@ import { userEvent } from "../emits/audit.ts";
 import { userChanged } from "../emits/auth.ts";
 import {
   type ClaimedAddress,
+  checkClaim,
+  checkInvitation,
   domainsOf,
   type Evidence,
-  judgeClaim,
-  judgeInvitation,
   type Tenant,
   yieldedEmail,
   yieldsToDomain,
@@ -32,7 +32,7 @@ export const invitesAs = ({ scope, orgAccess }: Pick<Caller, "scope" | "orgAcces
 
 /** The address for an invitation. Null in a domain that another tenant has verified. */
 export async function invitedAddress(tx: Tx, by: Tenant, email: string): Promise<ClaimedAddress | null> {
-  return judgeInvitation({ email, by, owner: await ownerOfAddress(tx, email) });
+  return checkInvitation({ email, by, owner: await ownerOfAddress(tx, email) });
 }
 
 /**
@@ -49,7 +49,7 @@ export async function claimAddress(
 ): Promise<ClaimedAddress | null> {
   const [owner, found] = await Promise.all([ownerOfAddress(tx, email), findHolders(tx, email)]);
   const holders = found.filter(({ userId, isAccount }) => isAccount && userId !== account.userId);
-  const claimed = judgeClaim({ email, by, owner, holders, evidence });
+  const claimed = checkClaim({ email, by, owner, holders, evidence });
   if (claimed === null || claimed.yielding.length === 0) return claimed;
   await takeAddresses(tx, who, await lockAccounts(tx, claimed.yielding), now);
   const { userId: user_id, name, tenant } = account;
@@ -95,7 +95,7 @@ export async function claimDomain(
   return { yielded: yielding.length, proven: await proveOwnAccounts(tx, domain, owner) };
 }
 
-/** Renames accounts out of the way, and tells so in their tenants, which do not learn for whom. */
+/** Renames accounts out of the way, and audits it in their tenants, which do not learn for whom. */
 async function takeAddresses(tx: Tx, { meta }: Who, rows: readonly YieldingRow[], now: Date): Promise<void> {
   if (rows.length === 0) return;
   const after = new Map(rows.map(({ id, email }) => [id, yieldedEmail(email, id)]));

@@ -14,7 +14,7 @@ import { principalCaller, principalMessage } from "../rules/principal.ts";
 import { newRecoveryCodes, recoveryCodeHash } from "../rules/recovery-codes.ts";
 import { completeChallenge, factorAdded, findChallenge, findFactors } from "../store/factors.ts";
 import { findPrincipal } from "../store/principals.ts";
-import { familyPlace } from "../store/sealed-columns.ts";
+import { familyLocation } from "../store/sealed-columns.ts";
 import { stepUpSession } from "../store/sessions.ts";
 import { tryFactor } from "./second-factor.ts";
 import { newFamily, tokenPair } from "./session-families.ts";
@@ -76,7 +76,7 @@ export async function stepUp(deps: FactorDeps, context: CallContext, proof: Proo
     return stepped;
   });
   await appliedEverywhere(deps.db, [changed.msgId]);
-  const secret = deps.box.open(session.family_secret, familyPlace(sessionId));
+  const secret = deps.box.open(session.family_secret, familyLocation(sessionId));
   const { generation, expires_at: expiresAt } = session;
   return {
     principal: principalMessage(principal, { id: sessionId, mfaAt: now, expiresAt }),

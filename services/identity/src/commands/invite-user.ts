@@ -17,7 +17,7 @@ import { insertInvite } from "../store/invites.ts";
 import { findRole, type RoleRow, readRole } from "../store/roles.ts";
 import { findTenants, type KnownTenants } from "../store/tenants.ts";
 import { emailTaken, insertUser, type UserRow } from "../store/users.ts";
-import { actingNow, inTurnOf } from "./administer.ts";
+import { actingNow, serializedByPartner } from "./administer.ts";
 import { invitedAddress, invitesAs } from "./claim-address.ts";
 
 const inviteMs = 7 * 86_400_000;
@@ -39,14 +39,14 @@ export async function inviteUser(
   const known = await findTenants(deps, context, tenantsOf(wanted));
   const { partnerId } = inTenants(wanted, known, roleOf(seen));
   const now = deps.now();
-  const reach = async (tx: Tx) => {
+  const locate = async (tx: Tx) => {
     // Again, under the lock: the role and what the caller holds may have changed since.
     const by = await actingNow(tx, context, partnerId, "users:write");
     const role = await readRole(tx, by, seen.id);
     if (!role) throw roleNotFound();
     return { by, user: inTenants(newUser(by, request, roleOf(role)), known, roleOf(role)) };
   };
-  const make = async (tx: Tx, { by, user }: Awaited<ReturnType<typeof reach>>) => {
+  const make = async (tx: Tx, { by, user }: Awaited<ReturnType<typeof locate>>) => {
     const address = await invitedAddress(tx, invitesAs(by, user), user.email);
     if (!address) throw addressNotAllowed();
     if ((await findHolders(tx, user.email)).some((holder) => isTaken(by, user, holder))) throw emailTaken();
@@ -62,8 +62,8 @@ export async function inviteUser(
     );
     return { user: messageOf(created), inviteToken };
   };
-  return inTurnOf(db, partnerId, () =>
-    idempotentTx(db, context, UserService.method.inviteUser, request, reach, make, deps.box),
+  return serializedByPartner(db, partnerId, () =>
+    idempotentTx(db, context, UserService.method.inviteUser, request, locate, make, deps.box),
   );
 }
 
@@ -123,28 +123,28 @@ export function requireOrganizations(partnerId: string | null, orgIds: readonly 
   if (orgIds.some((id) => known.orgs.get(id)?.partnerId !== partnerId)) throw noOrganization();
 }
 
-type Reaching = Pick<NewUser, "partnerId" | "orgId" | "orgAccess" | "orgIds">;
+type WithAccess = Pick<NewUser, "partnerId" | "orgId" | "orgAccess" | "orgIds">;
 
-/** Each is known and of an organization that the user reaches. Throws `site_not_found`. */
-export function requireSites(user: Reaching, siteIds: readonly string[], known: KnownTenants): void {
-  const reached = user.orgId === null ? user.orgIds : [user.orgId];
+/** Each exists, in an organization to which the user has access. Throws `site_not_found`. */
+export function requireSites(user: WithAccess, siteIds: readonly string[], known: KnownTenants): void {
+  const orgIds = user.orgId === null ? user.orgIds : [user.orgId];
   for (const siteId of siteIds) {
     const site = known.sites.get(siteId);
-    const isReached = site?.orgId && (user.orgAccess === "all" || reached.includes(site.orgId));
-    if (site?.partnerId !== user.partnerId || !isReached) throw new AppError("site_not_found", "Site not found");
+    const isInScope = site?.orgId && (user.orgAccess === "all" || orgIds.includes(site.orgId));
+    if (site?.partnerId !== user.partnerId || !isInScope) throw new AppError("site_not_found", "Site not found");
   }
 }
 
 /**
- * Whether an invitation is refused because somebody has its address: at the same place, or with a proven account in the
- * caller's sight. What is out of sight prevents none, and what is not proven none in another tenant.
+ * Whether an invitation is refused because somebody has its address: in the same tenant, or with a proven account in the
+ * caller's scope. Accounts that are not visible prevent none, and unproven ones none in another tenant.
  */
 function isTaken(by: Caller, user: NewUser, { tenant, proof }: Holder): boolean {
   if (tenant.partnerId === user.partnerId && tenant.orgId === user.orgId) return true;
-  return proof !== null && isInSight(by, tenant);
+  return proof !== null && isVisibleTo(by, tenant);
 }
 
-function isInSight(by: Caller, { partnerId, orgId }: Tenant): boolean {
+function isVisibleTo(by: Caller, { partnerId, orgId }: Tenant): boolean {
   if (by.scope === "system") return true;
   if (by.scope === "organization") return orgId === by.orgId;
   if (partnerId !== by.partnerId) return false;

@@ -24,7 +24,7 @@ import { readPrincipal } from "../store/principals.ts";
 import { readRole } from "../store/roles.ts";
 import { findTenants } from "../store/tenants.ts";
 import { deleteUser, disableUser, enableUser, findUser, lockUser, type UserRow, updateUser } from "../store/users.ts";
-import { type Administer, actingNow, administration, inTurnOf } from "./administer.ts";
+import { type Administer, actingNow, administration, serializedByPartner } from "./administer.ts";
 import { invitedAddress, invitesAs } from "./claim-address.ts";
 import { endSessions } from "./end-sessions.ts";
 import { addInvite, requireOrganizations, requireSites, roleOf } from "./invite-user.ts";
@@ -40,23 +40,23 @@ export function userManagement(deps: Deps) {
   async function change<P, T>(
     context: CallContext,
     id: string,
-    judge: (tx: Tx, by: Caller, found: Found) => Promise<P>,
-    apply: (tx: Tx, judged: P, found: Found) => Promise<T>,
+    check: (tx: Tx, by: Caller, found: Found) => Promise<P>,
+    apply: (tx: Tx, checked: P, found: Found) => Promise<T>,
   ): Promise<T> {
-    const at: Parameters<Administer>[1] = { ...(await seenPlace(context, id)), permission: "users:write" };
+    const at: Parameters<Administer>[1] = { ...(await visiblePartner(context, id)), permission: "users:write" };
     return administer(
       context,
       at,
       async (tx, by) => {
         const found = await lockedBy(tx, by, id);
-        return { found, judged: await judge(tx, by, found) };
+        return { found, checked: await check(tx, by, found) };
       },
-      (tx, { found, judged }) => apply(tx, judged, found),
+      (tx, { found, checked }) => apply(tx, checked, found),
     );
   }
 
   /** The partner of a user whom the caller can see. */
-  async function seenPlace(context: CallContext, id: string): Promise<{ partnerId: string | null }> {
+  async function visiblePartner(context: CallContext, id: string): Promise<{ partnerId: string | null }> {
     const seen = isUuid(id) ? await findUser(db, context, id) : null;
     if (!seen) throw userNotFound();
     return { partnerId: seen.partner_id };
@@ -117,7 +117,7 @@ export function userManagement(deps: Deps) {
         context,
         id,
         (tx, _by, { row: before, user }) => keepAdministrator(tx, before, user, null),
-        async (tx, _judged, { row: before, user }) => {
+        async (tx, _checked, { row: before, user }) => {
           // Announced again when nothing changes: the first call may still be waiting, and this one guarantees the
           // same.
           if (before.status === "disabled") return { row: before, messageId: announce(tx, id, user.version) };
@@ -137,7 +137,7 @@ export function userManagement(deps: Deps) {
         context,
         id,
         async () => null,
-        async (tx, _judged, { row, user }) => {
+        async (tx, _checked, { row, user }) => {
           const ended = await endSessions(tx, context, user, { except: null }, "revoked", at);
           recordUser(tx, context, row, "user.sessions.end", { ended: ended.length }, at);
           return ended;
@@ -162,7 +162,7 @@ export function userManagement(deps: Deps) {
           const message = "Your own second factors are removed in your profile, with your password";
           throw new AppError("delegation_denied", message);
         },
-        async (tx, _judged, { row, user }) => {
+        async (tx, _checked, { row, user }) => {
           const { version, ...had } = await resetFactors(tx, id, at);
           const ended = await endSessions(tx, context, user, { except: null }, "revoked", at);
           recordUser(tx, context, row, "user.factors.reset", { ...had, ended: ended.length }, at);
@@ -181,7 +181,7 @@ export function userManagement(deps: Deps) {
         context,
         id,
         async () => null,
-        async (tx, _judged, { row: before }) => {
+        async (tx, _checked, { row: before }) => {
           if (before.status !== "disabled") return { row: before, messageId: null };
           const enabled = await enableUser(tx, id, at);
           recordUser(tx, context, before, "user.enable", statusChange(before, enabled.row), at);
@@ -203,8 +203,8 @@ export function userManagement(deps: Deps) {
     ): Promise<ResendInviteResponse> {
       const at = now();
       const { id } = request;
-      const { partnerId } = await seenPlace(context, id);
-      const reach = async (tx: Tx) => {
+      const { partnerId } = await visiblePartner(context, id);
+      const locate = async (tx: Tx) => {
         const by = await actingNow(tx, context, partnerId, "users:write");
         return { by, ...(await lockedBy(tx, by, id)) };
       };
@@ -220,8 +220,8 @@ export function userManagement(deps: Deps) {
         recordUser(tx, context, row, "user.invite", { withdrawn }, at);
         return { user: messageOf(row), inviteToken };
       };
-      return inTurnOf(db, partnerId, () =>
-        idempotentTx(db, context, UserService.method.resendInvite, request, reach, make, deps.box),
+      return serializedByPartner(db, partnerId, () =>
+        idempotentTx(db, context, UserService.method.resendInvite, request, locate, make, deps.box),
       );
     },
 
@@ -232,7 +232,7 @@ export function userManagement(deps: Deps) {
         context,
         id,
         (tx, _by, { row: before, user }) => keepAdministrator(tx, before, user, null),
-        async (tx, _judged, { row, user }) => {
+        async (tx, _checked, { row, user }) => {
           await deleteUser(tx, id);
           const changes = { before: { ...visibleUserFields(row), status: row.status }, after: {} };
           recordUser(tx, context, row, "user.delete", { changes }, at);

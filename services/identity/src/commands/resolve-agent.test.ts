@@ -37,7 +37,7 @@ const offered = async (deviceId: string) => {
   await keys.db.tx(keys.system, (tx) => offerAgentToken(tx, deviceId, digest));
   return digest;
 };
-async function toldOf(deviceId: string): Promise<AgentChanged[]> {
+async function eventsOf(deviceId: string): Promise<AgentChanged[]> {
   const rows = await keys.db.read<{ body: Buffer }>(
     keys.system,
     sql`SELECT body FROM outbox WHERE subject = 'auth.agent' ORDER BY id`,
@@ -67,9 +67,9 @@ describe("an agent's token", () => {
     const firstUses = await Promise.all(Array.from({ length: 5 }, () => resolve(next)));
     expect(new Set(firstUses.map((row) => row?.device_id))).toEqual(new Set([agent.deviceId]));
     expect(await resolve(agent.digest)).toBeNull();
-    const told = await toldOf(agent.deviceId);
-    expect(told).toHaveLength(1);
-    expect(told[0]?.digests.map((digest) => Buffer.from(digest).toString("hex"))).toContain(
+    const events = await eventsOf(agent.deviceId);
+    expect(events).toHaveLength(1);
+    expect(events[0]?.digests.map((digest) => Buffer.from(digest).toString("hex"))).toContain(
       agent.digest.toString("hex"),
     );
     const row = await keys.db.tx(keys.system, (tx) => lockAgentToken(tx, agent.deviceId));
@@ -89,7 +89,7 @@ describe("an agent's token", () => {
     const gone = device(agent.deviceId, 3, "decommissioned", agent);
     for (let i = 0; i < 2; i++) await keys.db.tx(keys.system, (tx) => followDevices(tx, [gone]));
     expect(await codeOf(resolve(agent.digest))).toBe("agent_token_revoked");
-    expect((await toldOf(agent.deviceId)).map(({ revoked }) => revoked)).toEqual([true]);
+    expect((await eventsOf(agent.deviceId)).map(({ revoked }) => revoked)).toEqual([true]);
   });
 
   it("follows its device into quarantine and out of it, and ignores older events", async () => {
@@ -101,7 +101,7 @@ describe("an agent's token", () => {
     await apply(1, "quarantined");
     await apply(3, "online");
     expect((await resolve(agent.digest))?.quarantined).toBe(false);
-    expect(await toldOf(agent.deviceId)).toHaveLength(1);
+    expect(await eventsOf(agent.deviceId)).toHaveLength(1);
   });
 
   it.each(["organization", "partner"] as const)("is refused once its %s is deleted", async (kind) => {

@@ -5,7 +5,7 @@ import { afterChange } from "../emits/changes.ts";
 import { type EdgeAgentRow, findAgentByDigest, lockAgentToken, promoteAgentToken } from "../store/agent-tokens.ts";
 
 /**
- * The agent behind a digest, or null for an unknown token. The first use of a token from a rotation ends the previous
+ * The agent of a digest, or null for an unknown token. The first use of a token from a rotation ends the previous
  * token: by the time this resolves, no gateway admits that one. Throws `agent_token_revoked`.
  */
 export async function resolveAgent(db: Database, digest: Uint8Array, now: Date): Promise<EdgeAgentRow | null> {

@@ -15,7 +15,7 @@ import { endTenantEnrollmentKeys } from "../store/enrollment-keys.ts";
 import { disableTenantPrincipals } from "../store/service-principals.ts";
 import { revokeTenantSessions } from "../store/sessions.ts";
 import { deleteTenantDomains } from "../store/sso/domains.ts";
-import { reachOrganization, reachPartner } from "./reach.ts";
+import { organizationInScope, partnerInScope } from "./tenant-in-scope.ts";
 
 type Revoked = Omit<RevokeTenantCredentialsResponse, "$typeName" | "$unknown">;
 
@@ -65,8 +65,8 @@ export async function revokeTenantCredentials(
 ): Promise<Revoked> {
   const owner =
     asked.case === "partnerId"
-      ? { partnerId: await reachPartner(deps, context, asked.value), orgId: null }
-      : await reachOrganization(deps, context, asked.value ?? "");
+      ? { partnerId: await partnerInScope(deps, context, asked.value), orgId: null }
+      : await organizationInScope(deps, context, asked.value ?? "");
   const { orgId, partnerId } = owner;
   const tenant: Tenant = orgId ? { kind: "organization", id: orgId } : { kind: "partner", id: partnerId };
   const { revoked, change } = await deps.db.tx(context, async (tx) => {

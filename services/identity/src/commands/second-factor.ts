@@ -22,7 +22,7 @@ import {
   lockFailures,
   lockToCount,
 } from "../store/failures.ts";
-import { totpPlace } from "../store/sealed-columns.ts";
+import { totpLocation } from "../store/sealed-columns.ts";
 
 type SecondFactorDeps = Pick<SessionDeps, "db" | "totpBox" | "now">;
 
@@ -85,6 +85,6 @@ export async function useTotp(
   sealed: Buffer,
   digits: string,
 ): Promise<boolean> {
-  const step = matchingStep(totpBox.open(sealed, totpPlace(userId)), digits.replace(/\s/g, ""), now());
+  const step = matchingStep(totpBox.open(sealed, totpLocation(userId)), digits.replace(/\s/g, ""), now());
   return step !== null && useStep(tx, userId, step);
 }

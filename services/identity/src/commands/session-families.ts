@@ -9,7 +9,7 @@ import type { PrincipalRow } from "../rules/principal.ts";
 import { principalCaller, principalMessage } from "../rules/principal.ts";
 import { refreshToken } from "../rules/refresh-token.ts";
 import { recordLogin } from "../store/principals.ts";
-import { familyPlace } from "../store/sealed-columns.ts";
+import { familyLocation } from "../store/sealed-columns.ts";
 import { insertSession } from "../store/sessions.ts";
 
 type SessionFamilyDeps = Pick<SessionDeps, "db" | "tokens" | "box" | "idleDays" | "maxDays" | "now">;
@@ -56,7 +56,7 @@ export function newFamily(
         userId: principal.user_id,
         partnerId: principal.partner_id,
         orgId: principal.org_id,
-        familySecret: deps.box.seal(secret, familyPlace(id)),
+        familySecret: deps.box.seal(secret, familyLocation(id)),
         mfaAt,
         ssoProviderId,
         ipAddress: context.meta.clientAddress,
@@ -96,7 +96,7 @@ export async function tokenPair(
     mfaAt: session.mfaAt,
   };
   return {
-    accessToken: await tokens.mint(claims, now()),
+    accessToken: await tokens.issue(claims, now()),
     refreshToken: refreshToken(session.id, session.generation, session.secret),
     expiresInSeconds: tokens.ttlSeconds,
   };

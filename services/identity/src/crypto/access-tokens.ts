@@ -3,7 +3,7 @@ import { exportJWK, SignJWT } from "jose";
 
 export type AccessTokens = {
   /** ES256 JWT (RFC 9068, typ at+jwt) for one session. */
-  mint(
+  issue(
     claims: { userId: string; sessionId: string; userVersion: number; mfaAt: Date | null },
     now: Date,
   ): Promise<string>;
@@ -30,7 +30,7 @@ export function accessTokens(keys: string, ttlSeconds: number): AccessTokens {
   if (!first) throw new Error("JWT_PRIVATE_KEYS: at least one key is needed");
   return {
     ttlSeconds,
-    mint({ userId, sessionId, userVersion, mfaAt }, now) {
+    issue({ userId, sessionId, userVersion, mfaAt }, now) {
       const issuedAt = Math.floor(now.getTime() / 1000);
       return new SignJWT({
         sid: sessionId,

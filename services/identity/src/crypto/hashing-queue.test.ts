@@ -37,7 +37,7 @@ const codeOf = (promise: Promise<unknown>) =>
   );
 
 describe("the queue of password checks", () => {
-  it("runs a limited number at a time, and addresses take turns however many checks one of them sent", async () => {
+  it("runs a limited number at a time, round-robin by address, however many checks one of them sent", async () => {
     const { work, end } = works();
     const done: string[] = [];
     const queue = hashingQueue({ concurrency: 1, queueMax: 20 });
@@ -51,7 +51,7 @@ describe("the queue of password checks", () => {
     expect(done).toEqual(["a1", "a2", "b1", "c1", "a3", "a4"]);
   });
 
-  it("counts a /64 of IPv6 as one address: more addresses of one network get no more turns", async () => {
+  it("counts a /64 of IPv6 as one address: more addresses of one network get no larger share", async () => {
     const { work, end } = works();
     const done: string[] = [];
     const queue = hashingQueue({ concurrency: 1, queueMax: 20 });
@@ -106,7 +106,7 @@ describe("the queue of password checks", () => {
     expect(done).toEqual(["first", "third"]);
   });
 
-  it("refuses at once a check whose turn would come after its deadline", async () => {
+  it("refuses at once a check that could not start before its deadline", async () => {
     const { work, end } = works();
     const queue = hashingQueue({ concurrency: 1, queueMax: 10 });
     const slow = queue.run(() => new Promise((resolve) => setTimeout(resolve, 60)));
@@ -129,7 +129,7 @@ describe("the queue of password checks", () => {
     expect((await Promise.all(codes)).filter((code) => code === "done")).toHaveLength(3);
   });
 
-  it("refuses no address because of what others queue: its turn comes before most of that", async () => {
+  it("refuses no address for the backlog of others: it starts before most of that", async () => {
     const { work, end } = works();
     const done: string[] = [];
     const queue = hashingQueue({ concurrency: 1, queueMax: 200, expectedMs: 1_000 });

@@ -11,8 +11,8 @@ export type Waiting = Pick<CallContext, "deadlineMs" | "signal"> & { meta: Pick<
 
 export type HashingQueue = {
   /**
-   * Runs work when its turn comes. Throws `overloaded` when the queue, or the half of what others leave that one
-   * address may fill, is full, or when the turn would come past the deadline; `deadline_exceeded` when the caller
+   * Runs work when a slot is free. Throws `overloaded` when the queue, or the fair share of it that one
+   * address may fill, is full, or when the estimated wait exceeds the deadline; `deadline_exceeded` when the caller
    * disconnects before.
    */
   run<T>(work: () => Promise<T>, waiting?: Waiting): Promise<T>;
@@ -24,7 +24,7 @@ type Job = { start(): void };
 const newest = 0.2;
 
 /**
- * Runs a few at a time; queued ones take turns by client address (IPv6: by /64), so that a flood from one address does
+ * Runs a few at a time; queued ones are started round-robin by client address (IPv6: by /64), so that a flood from one address does
  * not block other sign-ins. `expectedMs` is the estimated duration until the first one was measured.
  */
 export function hashingQueue({
@@ -36,39 +36,39 @@ export function hashingQueue({
   queueMax: number;
   expectedMs?: number;
 }): HashingQueue {
-  const lanes = createRoundRobin<Job>();
+  const queues = createRoundRobin<Job>();
   let running = 0;
   let averageMs = expectedMs;
 
   const waitMs = (ahead: number) => ((ahead + running) * averageMs) / concurrency;
-  const told = () => {
-    queuedChecks.set(running + lanes.size);
-    queueWait.set(waitMs(lanes.size) / 1_000);
+  const updateGauges = () => {
+    queuedChecks.set(running + queues.size);
+    queueWait.set(waitMs(queues.size) / 1_000);
   };
   // Spread over twice the wait: clients that were refused together must not return together.
   const full = () =>
     new AppError("overloaded", "Too many sign-ins at once", {
-      retryAfterSeconds: Math.min(30, Math.ceil((1 + Math.random()) * Math.max(2, waitMs(lanes.size) / 1_000))),
+      retryAfterSeconds: Math.min(30, Math.ceil((1 + Math.random()) * Math.max(2, waitMs(queues.size) / 1_000))),
     });
-  const laneOf = (waiting: Waiting | undefined) => clientNetwork(waiting?.meta.clientAddress ?? null);
+  const queueOf = (waiting: Waiting | undefined) => clientNetwork(waiting?.meta.clientAddress ?? null);
 
   const requireTurn = (waiting: Waiting | undefined) => {
     if (running < concurrency) return;
-    const lane = laneOf(waiting);
+    const queue = queueOf(waiting);
     const deadlineMs = waiting?.deadlineMs ?? null;
-    // By the turns of its own address: the backlog of another one is no reason to refuse it.
-    const late = deadlineMs !== null && performance.now() + waitMs(lanes.ahead(lane)) + averageMs > deadlineMs;
-    // Half of what others leave: addresses that fill theirs leave room for further ones.
-    if (lanes.lengthOf(lane) >= queueMax - lanes.size || late) throw full();
+    // By the wait of its own address: the backlog of another one is no reason to refuse it.
+    const late = deadlineMs !== null && performance.now() + waitMs(queues.ahead(queue)) + averageMs > deadlineMs;
+    // Fair share (docs/concepts.md#fair-share): addresses that fill theirs leave room for further ones.
+    if (queues.lengthOf(queue) >= queueMax - queues.size || late) throw full();
   };
 
   const turn = (waiting: Waiting | undefined): Promise<void> => {
-    const lane = laneOf(waiting);
+    const queue = queueOf(waiting);
     const signal = waiting?.signal;
     return new Promise((resolve, reject) => {
       const leave = () => {
-        if (!lanes.remove(lane, job)) return;
-        told();
+        if (!queues.remove(queue, job)) return;
+        updateGauges();
         reject(new AppError("deadline_exceeded", "The request took too long"));
       };
       const job: Job = {
@@ -77,7 +77,7 @@ export function hashingQueue({
           resolve();
         },
       };
-      lanes.add(lane, job);
+      queues.add(queue, job);
       if (signal?.aborted) leave();
       else signal?.addEventListener("abort", leave, { once: true });
     });
@@ -88,7 +88,7 @@ export function hashingQueue({
       requireTurn(waiting);
       if (running < concurrency) running += 1;
       else await turn(waiting);
-      told();
+      updateGauges();
       const startedMs = performance.now();
       try {
         const result = await work();
@@ -97,10 +97,10 @@ export function hashingQueue({
         averageMs = averageMs === 0 ? tookMs : averageMs * (1 - newest) + tookMs * newest;
         return result;
       } finally {
-        const job = lanes.next();
+        const job = queues.next();
         if (job) job.start();
         else running -= 1;
-        told();
+        updateGauges();
       }
     },
   };

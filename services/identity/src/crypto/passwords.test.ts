@@ -29,7 +29,7 @@ describe("passwords", () => {
     expect(today.isStale(await today.hash("pw"))).toBe(false);
   });
 
-  it("requests the hash only when its turn has come, and derives nothing when that request is refused", async () => {
+  it("requests the hash only when it starts, and derives nothing when that request is refused", async () => {
     const store = passwords({ logN: 10, queueMax: 10, concurrency: 1 });
     const hash = await store.hash("right");
     let [asking, most] = [0, 0];

@@ -4,20 +4,20 @@ import { clientNetwork, type RequestMeta, type SecretBox, uuidv7 } from "@muster
 import { deviceName } from "../rules/device-name.ts";
 import { type Mail, mailText, type Origin, type SealedMail } from "../rules/mail-texts.ts";
 import { insertMail } from "../store/mail.ts";
-import { mailPlace } from "../store/sealed-columns.ts";
+import { mailLocation } from "../store/sealed-columns.ts";
 
 /** Sealed content of a row of kind password_reset_request: the requesting client, for an account that may not exist. */
 export type ResetRequest = { email: string; from: Origin };
 
 /** The organization, else the partner, of the user to whom a mail is sent; neither is the platform. */
-export type Place = { org_id: string | null; partner_id: string | null };
+export type MailTenant = { org_id: string | null; partner_id: string | null };
 
 export type MailQueue = {
   /**
    * Queues a mail in the transaction: it is sent exactly when that commits, and its links are never stored in clear.
-   * Mails to users of one place are sent one after the other, invitations separately.
+   * Mails to users of one tenant are sent one after the other, invitations separately.
    */
-  queue(tx: Tx, mail: Mail, of: Place, now: Date): Promise<void>;
+  queue(tx: Tx, mail: Mail, of: MailTenant, now: Date): Promise<void>;
   /** Queues a request for a new password, identically for every e-mail. */
   requestReset(tx: Tx, request: ResetRequest, now: Date): Promise<void>;
   /**
@@ -39,7 +39,7 @@ export function mailQueue({ box, publicUrl }: { box: SecretBox; publicUrl: strin
   const insert = async (tx: Tx, { content, lane, ...row }: Row) => {
     const { now } = row;
     const id = uuidv7(now.getTime());
-    const sealed = box.seal(Buffer.from(JSON.stringify(content)), mailPlace(id));
+    const sealed = box.seal(Buffer.from(JSON.stringify(content)), mailLocation(id));
     queuedMs = performance.now();
     // The table holds no tenant and no address in clear.
     await insertMail(tx, { id, sealed, lane: hash("sha256", lane, "hex").slice(0, 32), ...row });
@@ -49,8 +49,8 @@ export function mailQueue({ box, publicUrl }: { box: SecretBox; publicUrl: strin
       const { subject, text, html } = mailText(mail);
       const to = { address: mail.to.email, name: mail.to.name };
       const expiresAt = "expiresAt" in mail ? mail.expiresAt : new Date(now.getTime() + noticeMs);
-      const place = orgId ?? partnerId ?? "platform";
-      const lane = mail.kind === "invite" ? `invite/${place}` : place;
+      const tenant = orgId ?? partnerId ?? "platform";
+      const lane = mail.kind === "invite" ? `invite/${tenant}` : tenant;
       await insert(tx, { kind: mail.kind, lane, content: { to, subject, text, html }, expiresAt, now });
     },
     async requestReset(tx, request, now) {

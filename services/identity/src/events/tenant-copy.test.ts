@@ -93,8 +93,8 @@ function testTenancy() {
   const add = (kind: string, partnerId: string, orgId = "") => {
     const id = kind === "partner" ? partnerId : uuidv7();
     const status = kind === "site" ? "" : "active";
-    const place = { partnerId, orgId: kind === "organization" ? id : orgId };
-    return say(create(TenantChangedSchema, { kind, id, version: 1n, status, ...place }), "created");
+    const parents = { partnerId, orgId: kind === "organization" ? id : orgId };
+    return say(create(TenantChangedSchema, { kind, id, version: 1n, status, ...parents }), "created");
   };
   const sorted = () => [...state.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
   const snapshot: TenancySnapshot = {
@@ -282,8 +282,8 @@ describe("the copy of the tenants", () => {
     await tell([suspended]);
     await tell([suspended, partner]);
     await tell([tenancy.change(suspended, { deleted: true })]);
-    const told = await database.db.read(system, sql`SELECT 1 FROM outbox WHERE subject = 'auth.tenant'`);
-    expect(told).toHaveLength(2);
+    const events = await database.db.read(system, sql`SELECT 1 FROM outbox WHERE subject = 'auth.tenant'`);
+    expect(events).toHaveLength(2);
   });
 });
 

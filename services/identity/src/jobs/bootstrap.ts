@@ -3,7 +3,7 @@ import { type Database, sql } from "@muster/db";
 import { ConfigError, type Logger, systemCaller, uuidv7 } from "@muster/kit";
 import { claimAddress } from "../commands/claim-address.ts";
 import type { Passwords } from "../crypto/passwords.ts";
-import { newPasswordFault } from "../rules/password-policy.ts";
+import { newPasswordError } from "../rules/password-policy.ts";
 import { lockAddress } from "../store/addresses.ts";
 import { hasAdministrator, insertFirstAdministrator } from "../store/roles.ts";
 
@@ -22,8 +22,8 @@ export async function bootstrapAdministrator(
   await db.tx({ caller }, async (tx) => {
     await tx.query(sql`SELECT pg_advisory_xact_lock(hashtext('identity.bootstrap'))`);
     if (await hasAdministrator(tx)) return;
-    const fault = admin.password === undefined ? null : newPasswordFault(admin.password, admin.email);
-    if (fault) throw new ConfigError([`BOOTSTRAP_ADMIN_PASSWORD: ${fault}`]);
+    const error = admin.password === undefined ? null : newPasswordError(admin.password, admin.email);
+    if (error) throw new ConfigError([`BOOTSTRAP_ADMIN_PASSWORD: ${error}`]);
     const password = admin.password ?? randomBytes(18).toString("base64url");
     const passwordHash = await passwords.hash(password);
     const user = { id: uuidv7(), name: "Platform administrator", passwordHash };

@@ -66,7 +66,7 @@ describe("mail", () => {
     expect(sent.filter((address) => address.endsWith("@hangs.example"))).toHaveLength(24);
   });
 
-  it("of organizations takes turns, however many users one of them invites", async () => {
+  it("is sent round-robin by organization, however many users one of them invites", async () => {
     const who = await activeUser(identity);
     const { sent, deps } = delivery();
     await sendDueMail(deps);

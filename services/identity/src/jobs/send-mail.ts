@@ -20,14 +20,14 @@ import {
   deleteMail,
   type MailRow,
   mailCounts,
-  markPoison,
+  markDropped,
   markSent,
   removeOldMail,
   retryMail,
 } from "../store/mail.ts";
 import { insertPasswordReset } from "../store/password-resets.ts";
 import { findLogins, findPrincipal } from "../store/principals.ts";
-import { mailPlace } from "../store/sealed-columns.ts";
+import { mailLocation } from "../store/sealed-columns.ts";
 
 export type SendMailDeps = {
   db: Database;
@@ -61,7 +61,7 @@ export const backOffMs = (attempts: number) => Math.min(3_600_000, 5_000 * 2 ** 
 
 /**
  * Sends everything that is due until `signal`; returns the number of processed rows. Recipients' organizations are served round-robin, and one whose
- * mail is under way has no other one: a recipient's server that hangs delays the mails of its own lane alone. Several
+ * mail is under way has no other one: a recipient's server that hangs delays the mails of its own queue alone. Several
  * replicas share the work.
  */
 export async function sendDueMail(deps: SendMailDeps, signal?: AbortSignal): Promise<number> {
@@ -88,7 +88,7 @@ export async function sendDueMail(deps: SendMailDeps, signal?: AbortSignal): Pro
       .map(({ lane }) => lane)
       .sort()
       .at(-1);
-    // Behind the last lane comes the first again.
+    // After the last queue comes the first again.
     after = rows.length < limit ? "" : (last ?? after);
     // Until nothing is due: a mail that a request creates is sent in the same run.
     if (rows.length === 0 && busy.length === 0 && fromFirst) return done;
@@ -112,7 +112,7 @@ async function deal(deps: SendMailDeps, delivery: Delivery, row: MailRow): Promi
   const { id, kind } = row;
   try {
     if (row.expires_at <= now()) throw new MailRefused("expired before it could be sent");
-    const content: unknown = JSON.parse(deps.box.open(row.sealed, mailPlace(id)).toString());
+    const content: unknown = JSON.parse(deps.box.open(row.sealed, mailLocation(id)).toString());
     if (kind === resetRequestKind) await answerRequest(deps, row, content as ResetRequest);
     else {
       await delivery.send({ ...(content as SealedMail), id, kind });
@@ -124,7 +124,7 @@ async function deal(deps: SendMailDeps, delivery: Delivery, row: MailRow): Promi
     if (err instanceof MailRefused || row.attempts >= maxAttempts) {
       sent.inc({ kind, outcome: "poison" });
       log.error({ err, id, kind, attempts: row.attempts }, "mail dropped");
-      await markPoison(db, row, message, now());
+      await markDropped(db, row, message, now());
     } else {
       sent.inc({ kind, outcome: "failed" });
       log.warn({ err, id, kind, attempts: row.attempts }, "mail not sent, tried again later");
@@ -158,7 +158,7 @@ async function answerRequest(
   });
 }
 
-/** Sends what is due each `pollMs` until stopped; at rest each fifth time. */
+/** Sends what is due each `pollMs` until stopped; when idle each fifth time. */
 export function startMail(deps: SendMailDeps, pollMs = 1_000): Repeating {
   const { db, delivery, log, now } = deps;
   const stopping = new AbortController();

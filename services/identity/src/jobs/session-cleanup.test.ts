@@ -24,24 +24,24 @@ const idsOf = async (userId: string) => {
 };
 
 describe("ended sessions", () => {
-  it("are kept for the configured days and then removed; living ones stay, and reuse of an old token is still detected", async () => {
+  it("are kept for the configured days and then removed; active ones stay, and reuse of an old token is still detected", async () => {
     const who = await activeUser(identity);
-    const [revoked, living] = [await signedIn(identity, who), await signedIn(identity, who)];
+    const [revoked, active] = [await signedIn(identity, who), await signedIn(identity, who)];
     await identity.sessionsAs(revoked.caller).logout({});
     expect(await clean()).toBe(0);
     pass(6);
-    const first = await identity.stranger().refresh({ refreshToken: living.refreshToken });
+    const first = await identity.anonymous().refresh({ refreshToken: active.refreshToken });
     expect(await clean()).toBe(0);
     pass(1.1);
     expect(await clean()).toBe(1);
-    expect(await idsOf(who.userId)).toEqual([living.caller.sessionId]);
+    expect(await idsOf(who.userId)).toEqual([active.caller.sessionId]);
     // An old token of the remaining family is presented again.
-    await identity.stranger().refresh({ refreshToken: first.tokens?.refreshToken ?? "" });
+    await identity.anonymous().refresh({ refreshToken: first.tokens?.refreshToken ?? "" });
     pass(0.01);
-    expect(await codeOf(identity.stranger().refresh({ refreshToken: living.refreshToken }))).toBe(
+    expect(await codeOf(identity.anonymous().refresh({ refreshToken: active.refreshToken }))).toBe(
       "invalid_refresh_token",
     );
-    const revocations = (await identity.auditOf(living.caller.sessionId ?? "")).filter(
+    const revocations = (await identity.auditOf(active.caller.sessionId ?? "")).filter(
       ({ action }) => action === "session.revoke",
     );
     expect(revocations).toHaveLength(1);
@@ -56,9 +56,9 @@ describe("ended sessions", () => {
     pass(0.2);
     await clean();
     expect(await idsOf(who.userId)).toEqual([]);
-    expect(await codeOf(identity.stranger().refresh({ refreshToken }))).toBe("invalid_refresh_token");
+    expect(await codeOf(identity.anonymous().refresh({ refreshToken }))).toBe("invalid_refresh_token");
     const ids = { sessionId: caller.sessionId ?? "", userId: who.userId };
-    expect(await codeOf(identity.stranger().resolveSession(ids))).toBe("session_revoked");
+    expect(await codeOf(identity.anonymous().resolveSession(ids))).toBe("session_revoked");
   });
 
   it("are removed once, however many replicas run the clean-up", async () => {

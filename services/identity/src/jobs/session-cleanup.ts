@@ -15,7 +15,7 @@ const removed = counter(
 
 /**
  * Removes sessions whose retention after their end is over; returns their number. A refresh token of a removed family
- * is refused like one of an ended family: reuse is detected in living families only.
+ * is refused like one of an ended family: reuse is detected in active families only.
  */
 export async function cleanSessions({ db, retentionDays, now }: Omit<Deps, "log">): Promise<number> {
   const before = new Date(now().getTime() - retentionDays * dayMs);

@@ -7,11 +7,11 @@ import { openEgress, parseExceptions, validateUrl } from "@muster/egress";
 import { createLogger, gauge, secretBox, uuidv7 } from "@muster/kit";
 import { listening, testCaFile, testCertificate } from "@muster/testing";
 import { refreshMetadata, refreshOutOfTurn, warnOfExpiry } from "../commands/sso/refresh-metadata.ts";
-import { endKeyOverlaps, renewKey } from "../commands/sso/renew-key.ts";
+import { endKeyGracePeriods, renewKey } from "../commands/sso/renew-key.ts";
 import { readCertificate } from "../crypto/saml/certificates.ts";
 import { newOwnKey } from "../crypto/saml/own-key.ts";
 import type { ProviderRow, StoredCertificate } from "../rules/sso/provider.ts";
-import { samlKeyPlace, sealedColumns, secretPurposes } from "../store/sealed-columns.ts";
+import { samlKeyLocation, sealedColumns, secretPurposes } from "../store/sealed-columns.ts";
 import { readProvider } from "../store/sso/providers.ts";
 import { startTestIdentity, type TestIdentity } from "../testing/identity.ts";
 import { recheckDomains } from "./sso-cleanup.ts";
@@ -49,7 +49,7 @@ beforeAll(async () => {
   deps = {
     db: identity.db,
     egress,
-    judge: (url) => void validateUrl(url, exceptions),
+    checkUrl: (url) => void validateUrl(url, exceptions),
     log: createLogger("sso-cleanup-test", "fatal"),
     now: () => identity.clock.now,
   };
@@ -79,8 +79,8 @@ function metadataOf(entityId: string, certificates: readonly StoredCertificate[]
   return `<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="${entityId}"><IDPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol">${keys.join("")}<SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="${origin}/sso"/></IDPSSODescriptor></EntityDescriptor>`;
 }
 
-type Place = { partnerId: string; orgId: string };
-async function newPlace(): Promise<Place> {
+type Owner = { partnerId: string; orgId: string };
+async function newOwner(): Promise<Owner> {
   const partnerId = await identity.addPartner();
   return { partnerId, orgId: await identity.addOrganization(partnerId) };
 }
@@ -88,12 +88,12 @@ async function newPlace(): Promise<Place> {
 /** An active SAML provider whose metadata was read just now at `<origin>/<id>`, with these certificates. */
 async function provider(
   certificates: readonly StoredCertificate[],
-  { place, status = "active", readMsAgo = 0 }: { place?: Place; status?: string; readMsAgo?: number } = {},
+  { owner, status = "active", readMsAgo = 0 }: { owner?: Owner; status?: string; readMsAgo?: number } = {},
 ): Promise<{ id: string; path: string; entityId: string; read(): Promise<ProviderRow> }> {
   const id = uuidv7();
   const path = `/${id}`;
   const entityId = `${origin}${path}`;
-  const { partnerId, orgId } = place ?? (await newPlace());
+  const { partnerId, orgId } = owner ?? (await newOwner());
   const { now } = identity.clock;
   await identity.db.tx(identity.system, (tx) =>
     tx.execute(sql`
@@ -173,7 +173,7 @@ describe("metadata of a SAML provider", () => {
     expect([(await own.read()).generation, await inFlight()]).toEqual([2, 1]);
   });
 
-  it("is read out of turn once for concurrent sign-ins, and again after 30 s", async () => {
+  it("is read ahead of its schedule once for concurrent sign-ins, and again after 30 s", async () => {
     const own = await provider([key], { readMsAgo: 31_000 });
     let reads = 0;
     pages.set(own.path, async () => {
@@ -237,10 +237,10 @@ describe("metadata of a SAML provider", () => {
     await refreshMetadata(deps);
   });
 
-  it("of a partner with many providers takes turns: the others of a round are other partners'", async () => {
-    const crowd = await newPlace();
+  it("is read round-robin by partner: one with many providers delays no other", async () => {
+    const crowd = await newOwner();
     const many = [];
-    for (let n = 0; n < 25; n++) many.push(await provider([key], { place: crowd, readMsAgo: 30 * dayMs }));
+    for (let n = 0; n < 25; n++) many.push(await provider([key], { owner: crowd, readMsAgo: 30 * dayMs }));
     for (const { path } of many) pages.set(path, 503);
     const other = await provider([key], { readMsAgo: 2 * dayMs });
     await refreshMetadata(deps);
@@ -304,12 +304,12 @@ describe("certificates of a SAML provider that expire", () => {
 
 describe("a verified domain", () => {
   it("is looked up daily: a lost record is reported and ends nothing, and a restored one clears the report", async () => {
-    const [id, place] = [uuidv7(), await newPlace()];
+    const [id, owner] = [uuidv7(), await newOwner()];
     const { now } = identity.clock;
     await identity.db.tx(identity.system, (tx) =>
       tx.execute(sql`
         INSERT INTO sso_domains (id, partner_id, org_id, domain, token, verified_at, last_checked_at, created_by, created_at)
-        VALUES (${id}, ${place.partnerId}, ${place.orgId}, 'acme.example', 'token', ${now}, ${now}, ${id}, ${now})`),
+        VALUES (${id}, ${owner.partnerId}, ${owner.orgId}, 'acme.example', 'token', ${now}, ${now}, ${id}, ${now})`),
     );
     let records: string[] | null = ["service-verify=token"];
     const asked: string[] = [];
@@ -364,18 +364,18 @@ describe("our next key for a SAML provider", () => {
     const { generation } = await renew(next, 3);
     const inFlight = await signInOf(own.id, generation);
     pass(3 * dayMs - 1_000);
-    await endKeyOverlaps(withSealing);
+    await endKeyGracePeriods(withSealing);
     expect(await own.read()).toMatchObject({
       saml_sp_certificate: "present",
       saml_next_certificate: "next",
       generation,
     });
     pass(2_000);
-    await endKeyOverlaps(withSealing);
-    await endKeyOverlaps(withSealing);
+    await endKeyGracePeriods(withSealing);
+    await endKeyGracePeriods(withSealing);
     const row = await own.read();
     expect(row).toMatchObject({ saml_sp_certificate: "next", saml_next_certificate: null, saml_next_key_at: null });
-    expect(sealing.open(row.saml_key_sealed as Buffer, samlKeyPlace(own.id)).toString()).toBe("next");
+    expect(sealing.open(row.saml_key_sealed as Buffer, samlKeyLocation(own.id)).toString()).toBe("next");
     expect([row.generation, await inFlight()]).toEqual([generation + 1, generation + 1]);
     expect(await actionsOf(own)).toEqual(["sso.provider.keys.rotate"]);
   });

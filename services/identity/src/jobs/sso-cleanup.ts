@@ -1,7 +1,7 @@
 import { type Repeating, repeatEvery, systemCaller } from "@muster/kit";
-import { domainFault } from "../commands/sso/check-domain.ts";
+import { domainError } from "../commands/sso/check-domain.ts";
 import { refreshMetadata, warnOfExpiry } from "../commands/sso/refresh-metadata.ts";
-import { endKeyOverlaps } from "../commands/sso/renew-key.ts";
+import { endKeyGracePeriods } from "../commands/sso/renew-key.ts";
 import type { SsoDeps } from "../deps.ts";
 import { type DomainRow, noteCheck, staleDomains } from "../store/sso/domains.ts";
 import { removeEnded } from "../store/sso/logins.ts";
@@ -11,7 +11,7 @@ const dayMs = 86_400_000;
 /** Domains looked up again in one round. */
 const batch = 50;
 
-type Deps = Pick<SsoDeps, "db" | "egress" | "judge" | "log" | "now" | "txt">;
+type Deps = Pick<SsoDeps, "db" | "egress" | "checkUrl" | "log" | "now" | "txt">;
 
 /**
  * Looks up verified domains again that were not checked for a day. A lost record is reported; the domain stays
@@ -20,9 +20,9 @@ type Deps = Pick<SsoDeps, "db" | "egress" | "judge" | "log" | "now" | "txt">;
 export async function recheckDomains({ db, txt, log, now }: Deps): Promise<number> {
   const stale = await staleDomains(db, new Date(now().getTime() - dayMs), batch);
   const recheck = async ({ id, domain, token, last_error }: DomainRow) => {
-    const fault = await domainFault(txt, domain, token);
-    await db.tx({ caller: systemCaller("identity") }, (tx) => noteCheck(tx, id, fault, now()));
-    if (fault !== null && last_error === null) log.warn({ domain, fault }, "record of a verified domain is gone");
+    const error = await domainError(txt, domain, token);
+    await db.tx({ caller: systemCaller("identity") }, (tx) => noteCheck(tx, id, error, now()));
+    if (error !== null && last_error === null) log.warn({ domain, error }, "record of a verified domain is gone");
   };
   // Together: a name server that never answers costs the round its 3 s once.
   await Promise.all(stale.map(recheck));
@@ -39,7 +39,7 @@ export function startSsoCleanup(deps: Deps & Pick<SsoDeps, "sealing">): Repeatin
     await recheckDomains(deps);
     await refreshMetadata(deps);
     await warnOfExpiry(deps);
-    await endKeyOverlaps(deps);
+    await endKeyGracePeriods(deps);
   };
   return repeatEvery(everyMs, clean, (err) => deps.log.warn({ err }, "single sign-on cannot be cleaned up now"));
 }

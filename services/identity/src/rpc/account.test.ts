@@ -32,9 +32,9 @@ const pass = (ms: number) => {
 };
 let addresses = 0;
 /** Each uses its own client address. */
-const stranger = () => identity.accountAs(callers.service("gateway"), `198.51.100.${++addresses}`);
-const forgot = (email: string) => stranger().forgotPassword({ email });
-const login = (who: User, secret: string) => codeOf(identity.stranger().login({ email: who.email, password: secret }));
+const anonymous = () => identity.accountAs(callers.service("gateway"), `198.51.100.${++addresses}`);
+const forgot = (email: string) => anonymous().forgotPassword({ email });
+const login = (who: User, secret: string) => codeOf(identity.anonymous().login({ email: who.email, password: secret }));
 const eventsOf = async (who: User) => {
   const rows = await identity.db.read<{ body: Buffer }>(
     identity.system,
@@ -80,7 +80,7 @@ describe("a user's own name", () => {
     const account = identity.accountAs(caller);
     expect(await account.updateOwnName({ name: "  Ada King " })).toMatchObject({ name: "Ada King" });
     const sessionId = caller.sessionId ?? "";
-    const { principal } = await identity.stranger().resolveSession({ userId: caller.actor.id, sessionId });
+    const { principal } = await identity.anonymous().resolveSession({ userId: caller.actor.id, sessionId });
     expect(principal?.name).toBe("Ada King");
     const row = (await identity.auditOf(caller.actor.id)).at(-1);
     expect([row?.action, row?.actorId]).toEqual(["user.update", caller.actor.id]);
@@ -96,11 +96,11 @@ describe("a forgotten password", () => {
     const who = await activeUser(identity);
     const { caller, refreshToken } = await signedIn(identity, who);
     const token = await linkOf(who);
-    await stranger().resetPassword({ token, password: newPassword });
-    expect(await codeOf(stranger().resetPassword({ token, password: newPassword }))).toBe("invalid_token");
-    expect(await codeOf(identity.stranger().refresh({ refreshToken }))).toBe("invalid_refresh_token");
+    await anonymous().resetPassword({ token, password: newPassword });
+    expect(await codeOf(anonymous().resetPassword({ token, password: newPassword }))).toBe("invalid_token");
+    expect(await codeOf(identity.anonymous().refresh({ refreshToken }))).toBe("invalid_refresh_token");
     const ids = { userId: who.userId, sessionId: caller.sessionId ?? "" };
-    expect(await codeOf(identity.stranger().resolveSession(ids))).toBe("session_revoked");
+    expect(await codeOf(identity.anonymous().resolveSession(ids))).toBe("session_revoked");
     expect([await login(who, password), await login(who, newPassword)]).toEqual(["invalid_credentials", "answered"]);
     await sendDueMail(posting);
     expect(smtp.to(who.email).at(-1)?.raw).toContain("Subject: Your Muster password was changed");
@@ -114,14 +114,14 @@ describe("a forgotten password", () => {
     const who = await activeUser(identity);
     const [first, second] = [await linkOf(who), await linkOf(who)];
     for (const bad of ["short", "Password1234", who.email]) {
-      expect(await codeOf(stranger().resetPassword({ token: first, password: bad }))).toBe("validation_failed");
+      expect(await codeOf(anonymous().resetPassword({ token: first, password: bad }))).toBe("validation_failed");
     }
-    await stranger().resetPassword({ token: second, password: newPassword });
-    expect(await codeOf(stranger().resetPassword({ token: first, password }))).toBe("invalid_token");
+    await anonymous().resetPassword({ token: second, password: newPassword });
+    expect(await codeOf(anonymous().resetPassword({ token: first, password }))).toBe("invalid_token");
     const third = await linkOf(who);
     pass(3_601_000);
-    expect(await codeOf(stranger().resetPassword({ token: third, password }))).toBe("invalid_token");
-    expect(await codeOf(stranger().resetPassword({ token: "pwr_nonsense", password }))).toBe("invalid_token");
+    expect(await codeOf(anonymous().resetPassword({ token: third, password }))).toBe("invalid_token");
+    expect(await codeOf(anonymous().resetPassword({ token: "pwr_nonsense", password }))).toBe("invalid_token");
   });
 
   it("and an invitation are limited to a number of unknown tokens a minute from one address", async () => {
@@ -129,7 +129,7 @@ describe("a forgotten password", () => {
     const guess = (address: string) => outcomeOf(from(address).resetPassword({ token: "pwr_nothing", password }));
     const accept = (address: string) =>
       outcomeOf(identity.usersAs(callers.service("gateway"), address).acceptInvite({ token: "inv_nothing", password }));
-    const refresh = (address: string) => outcomeOf(identity.stranger(address).refresh({ refreshToken: "nothing" }));
+    const refresh = (address: string) => outcomeOf(identity.anonymous(address).refresh({ refreshToken: "nothing" }));
     const here = "203.0.113.77";
     const codes: string[] = [];
     for (let i = 0; i < 10; i++) {
@@ -149,7 +149,7 @@ describe("a forgotten password", () => {
   it("is replaced once although twenty requests use the link together", async () => {
     const who = await activeUser(identity);
     const token = await linkOf(who);
-    const tries = Array.from({ length: 20 }, () => codeOf(stranger().resetPassword({ token, password: newPassword })));
+    const tries = Array.from({ length: 20 }, () => codeOf(anonymous().resetPassword({ token, password: newPassword })));
     expect((await Promise.all(tries)).filter((code) => code === "answered")).toHaveLength(1);
   });
 
@@ -158,8 +158,8 @@ describe("a forgotten password", () => {
     await identity.db.tx(identity.system, (tx) =>
       tx.execute(sql`UPDATE users SET mfa_enabled = true WHERE id = ${who.userId}`),
     );
-    const { mfaToken } = await identity.stranger().login({ email: who.email, password });
-    await stranger().resetPassword({ token: await linkOf(who), password: newPassword });
+    const { mfaToken } = await identity.anonymous().login({ email: who.email, password });
+    await anonymous().resetPassword({ token: await linkOf(who), password: newPassword });
     const mfa = identity.mfaAs(callers.service("gateway"));
     expect(await codeOf(mfa.verifyMfa({ mfaToken, code: "000000" }))).toBe("invalid_mfa_token");
   });
@@ -200,7 +200,7 @@ describe("a forgotten password", () => {
     await sendDueMail(posting);
     expect(smtp.received.slice(before).map(({ to }) => to)).toEqual([suspended.email]);
     const codes: string[] = [];
-    for (const token of links) codes.push(await codeOf(stranger().resetPassword({ token, password: newPassword })));
+    for (const token of links) codes.push(await codeOf(anonymous().resetPassword({ token, password: newPassword })));
     expect(codes).toEqual(["invalid_token", "invalid_token", "answered"]);
   });
 
@@ -244,10 +244,10 @@ describe("a change of one's own password", () => {
     });
     expect(await change(password, password)).toBe("validation_failed");
     expect(await change(password, newPassword)).toBe("answered");
-    expect(await codeOf(identity.stranger().refresh({ refreshToken: other.refreshToken }))).toBe(
+    expect(await codeOf(identity.anonymous().refresh({ refreshToken: other.refreshToken }))).toBe(
       "invalid_refresh_token",
     );
-    expect(await codeOf(identity.stranger().refresh({ refreshToken: mine.refreshToken }))).toBe("answered");
+    expect(await codeOf(identity.anonymous().refresh({ refreshToken: mine.refreshToken }))).toBe("answered");
     expect([await login(who, password), await login(who, newPassword)]).toEqual(["invalid_credentials", "answered"]);
     for (let i = 0; i < 5; i++) await change("not it", password);
     expect(await change(newPassword, password)).toBe("rate_limited");
@@ -336,7 +336,7 @@ describe("events for webhooks", () => {
     const wanted = { email, name: "P", roleId: identity.roleId("partner-technician"), partnerId };
     const { inviteToken } = await root.inviteUser(wanted);
     await identity.usersAs(callers.service("gateway")).acceptInvite({ token: inviteToken, password });
-    const { principal } = await identity.stranger().login({ email, password });
+    const { principal } = await identity.anonymous().login({ email, password });
     const rows = await identity.db.read<{ body: Buffer }>(
       identity.system,
       sql`SELECT body FROM outbox WHERE subject LIKE 'events.%'`,

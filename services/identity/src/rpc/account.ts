@@ -158,8 +158,8 @@ async function changePassword(
 
 async function updateOwnName(deps: AccountDeps, context: CallContext, wanted: string) {
   const name = wanted.trim();
-  const fault = nameError(name);
-  if (fault) throw validationError({ name: [fault] });
+  const error = nameError(name);
+  if (error) throw validationError({ name: [error] });
   const { principal } = await signedInUser(deps, context);
   const changed = await deps.db.tx(context, async (tx) => {
     const now = deps.now();

@@ -18,47 +18,47 @@ beforeAll(async () => {
 });
 afterAll(() => identity?.close());
 
-type Place = { scope: Scope; partnerId: string | null; orgId: string | null };
+type Tenant = { scope: Scope; partnerId: string | null; orgId: string | null };
 
 /** A role of this scope that an entitled user creates. */
-async function storedRole(place: Place, held: readonly string[]): Promise<string> {
+async function storedRole(tenant: Tenant, held: readonly string[]): Promise<string> {
   const id = uuidv7();
   await identity.db.tx(identity.system, (tx) =>
     tx.execute(sql`
       INSERT INTO roles (id, name, scope, partner_id, org_id, permissions, created_at, updated_at)
-      VALUES (${id}, ${id}, ${place.scope}, ${place.partnerId}, ${place.orgId}, ${[...held]}::text[], now(), now())`),
+      VALUES (${id}, ${id}, ${tenant.scope}, ${tenant.partnerId}, ${tenant.orgId}, ${[...held]}::text[], now(), now())`),
   );
   return id;
 }
 
-async function storedUser(place: Place, roleId: string, orgAccess = "none"): Promise<string> {
+async function storedUser(tenant: Tenant, roleId: string, orgAccess = "none"): Promise<string> {
   const id = uuidv7();
   await identity.db.tx(identity.system, (tx) =>
     tx.execute(sql`
       INSERT INTO users (id, email, name, scope, partner_id, org_id, role_id, org_access, status, created_at, updated_at)
-      VALUES (${id}, ${`${id}@example.com`}, 'Somebody', ${place.scope}, ${place.partnerId}, ${place.orgId}, ${roleId},
+      VALUES (${id}, ${`${id}@example.com`}, 'Somebody', ${tenant.scope}, ${tenant.partnerId}, ${tenant.orgId}, ${roleId},
               ${orgAccess}, 'active', now(), now())`),
   );
   return id;
 }
 
-const wanted = (roleId: string, place: Place) => ({
+const wanted = (roleId: string, tenant: Tenant) => ({
   email: `${uuidv7()}@example.com`,
   name: "Ada",
   roleId,
-  partnerId: place.partnerId ?? "",
-  orgId: place.orgId ?? "",
+  partnerId: tenant.partnerId ?? "",
+  orgId: tenant.orgId ?? "",
 });
 
 /** Every way of granting a permission, or of managing a user who holds it. */
-async function waysToHandOn(by: Caller, place: Place, permission: Permission): Promise<Record<string, string>> {
+async function waysToHandOn(by: Caller, tenant: Tenant, permission: Permission): Promise<Record<string, string>> {
   const users = identity.usersAs(by);
   const roles = identity.rolesAs(by);
-  const [having, empty] = [await storedRole(place, [permission]), await storedRole(place, [])];
-  const [holder, other] = [await storedUser(place, having), await storedUser(place, empty)];
+  const [having, empty] = [await storedRole(tenant, [permission]), await storedRole(tenant, [])];
+  const [holder, other] = [await storedUser(tenant, having), await storedUser(tenant, empty)];
   const updateOf = (change: object) => ({ user: change });
   const done: Record<string, string> = {
-    invite: await codeOf(users.inviteUser(wanted(having, place))),
+    invite: await codeOf(users.inviteUser(wanted(having, tenant))),
     assign: await codeOf(
       users.updateUser({ id: other, updateMask: { paths: ["role_id"] }, ...updateOf({ roleId: having }) }),
     ),
@@ -67,19 +67,19 @@ async function waysToHandOn(by: Caller, place: Place, permission: Permission): P
     enable: await codeOf(users.enableUser({ id: holder })),
     remove: await codeOf(users.deleteUser({ id: holder })),
   };
-  if (place.scope === "system") return done;
+  if (tenant.scope === "system") return done;
   const name = uuidv7();
-  const own = { name, permissions: [permission], scope: place.scope, partnerId: place.partnerId ?? "" };
+  const own = { name, permissions: [permission], scope: tenant.scope, partnerId: tenant.partnerId ?? "" };
   return {
     ...done,
-    create: await codeOf(roles.createRole({ ...own, orgId: place.orgId ?? "" })),
+    create: await codeOf(roles.createRole({ ...own, orgId: tenant.orgId ?? "" })),
     editInto: await codeOf(
       roles.updateRole({ id: empty, updateMask: { paths: ["permissions"] }, role: { permissions: [permission] } }),
     ),
     editOut: await codeOf(
       roles.updateRole({ id: having, updateMask: { paths: ["permissions"] }, role: { permissions: [] } }),
     ),
-    delete: await codeOf(roles.deleteRole({ id: await storedRole(place, [permission]) })),
+    delete: await codeOf(roles.deleteRole({ id: await storedRole(tenant, [permission]) })),
   };
 }
 
@@ -89,8 +89,8 @@ const all = (done: Record<string, string>, code: string) =>
 describe("a caller without a permission cannot grant it", () => {
   const own = () => ({ scope: "partner" as const, partnerId, orgId: null });
   const organization = () => ({ scope: "organization" as const, partnerId, orgId });
-  const platform: Place = { scope: "system", partnerId: null, orgId: null };
-  const actors: [string, () => Caller, () => Place][] = [
+  const platform: Tenant = { scope: "system", partnerId: null, orgId: null };
+  const actors: [string, () => Caller, () => Tenant][] = [
     ["the platform, among its own", () => callers.platformAdmin(), () => platform],
     ["the platform, at a partner", () => callers.platformAdmin(), own],
     ["the platform, at an organization", () => callers.platformAdmin(), organization],
@@ -101,19 +101,19 @@ describe("a caller without a permission cannot grant it", () => {
   ];
   it.each(actors)(
     "%s: for each permission, with it everything, without it nothing, though the token still has it",
-    async (_name, caller, placeOf) => {
-      const place = placeOf();
+    async (_name, caller, tenantOf) => {
+      const tenant = tenantOf();
       const by = await identity.user(caller());
       const needed: readonly Permission[] = ["users:write", "roles:write"];
-      for (const permission of grantable(place.scope)) {
+      for (const permission of grantable(tenant.scope)) {
         await identity.setHeld(by, permissions);
-        const allowed = await waysToHandOn(by, place, permission);
+        const allowed = await waysToHandOn(by, tenant, permission);
         expect([permission, allowed]).toEqual([permission, all(allowed, "answered")]);
         await identity.setHeld(
           by,
           permissions.filter((held) => held !== permission),
         );
-        const denied = await waysToHandOn(by, place, permission);
+        const denied = await waysToHandOn(by, tenant, permission);
         // Without these two there is nothing that one may try at all.
         if (needed.includes(permission)) {
           for (const code of Object.values(denied)) expect(["permission_denied", "delegation_denied"]).toContain(code);
@@ -163,10 +163,10 @@ describe("the last administrator", () => {
   /** A new partner with this many administrators. */
   async function partnerWith(count: number, access = "all") {
     const id = await identity.addPartner();
-    const place: Place = { scope: "partner", partnerId: id, orgId: null };
+    const tenant: Tenant = { scope: "partner", partnerId: id, orgId: null };
     const admins: string[] = [];
-    for (let i = 0; i < count; i++) admins.push(await storedUser(place, identity.roleId("partner-admin"), access));
-    return { id, place, admins };
+    for (let i = 0; i < count; i++) admins.push(await storedUser(tenant, identity.roleId("partner-admin"), access));
+    return { id, tenant, admins };
   }
   /** That user as a caller. */
   const as = (id: string, partner: string): Caller => {
@@ -226,22 +226,22 @@ describe("the last administrator", () => {
       admins.map((admin, i) => codeOf(identity.usersAs(as(admin, id)).disableUser({ id: next(i) }))),
     );
     expect(await remaining(id)).toBeGreaterThanOrEqual(1);
-    // A user who was disabled before their own turn is refused.
+    // A user who was disabled before their own change ran is refused.
     for (const code of codes) expect(["answered", "permission_denied", "last_administrator"]).toContain(code);
   });
 
   it("does not include users who are disabled, invited, limited or hold fewer permissions", async () => {
-    const { id, place, admins } = await partnerWith(1);
+    const { id, tenant, admins } = await partnerWith(1);
     const role = identity.roleId("partner-admin");
     const set = (user: string, change: ReturnType<typeof sql>) =>
       identity.db.tx(identity.system, (tx) => tx.execute(sql`UPDATE users SET ${change} WHERE id = ${user}`));
-    await set(await storedUser(place, role, "all"), sql`status = 'disabled'`);
-    await set(await storedUser(place, role, "all"), sql`status = 'invited'`);
-    await set(await storedUser(place, role, "all"), sql`site_restricted = true`);
+    await set(await storedUser(tenant, role, "all"), sql`status = 'disabled'`);
+    await set(await storedUser(tenant, role, "all"), sql`status = 'invited'`);
+    await set(await storedUser(tenant, role, "all"), sql`site_restricted = true`);
     const less = grantable("partner").slice(1);
-    await storedUser(place, await storedRole(place, less), "all");
+    await storedUser(tenant, await storedRole(tenant, less), "all");
     // With some organizations only: enough to disable one of two such users, not the last one with all organizations.
-    await storedUser(place, role, "selected");
+    await storedUser(tenant, role, "selected");
     const by = as(admins[0] ?? "", id);
     expect(await codeOf(identity.usersAs(by).disableUser({ id: admins[0] ?? "" }))).toBe("last_administrator");
   });
@@ -255,9 +255,9 @@ describe("the last administrator", () => {
   });
 
   it("by a custom role is not lost with an edit of the role", async () => {
-    const { id, place, admins } = await partnerWith(1);
-    const role = await storedRole(place, grantable("partner"));
-    const another = await storedUser(place, role, "all");
+    const { id, tenant, admins } = await partnerWith(1);
+    const role = await storedRole(tenant, grantable("partner"));
+    const another = await storedUser(tenant, role, "all");
     const edit = { id: role, updateMask: { paths: ["permissions"] }, role: { permissions: ["users:read"] } };
     // The seeded administrator exists as long as no test disables them.
     expect(await codeOf(identity.usersAs(as(another, id)).disableUser({ id: admins[0] ?? "" }))).toBe("answered");

@@ -32,7 +32,7 @@ export function agentService(deps: AgentDeps): ServiceImpl<typeof AgentService> 
       const { actor } = context.caller;
       if (actor.type !== "agent") throw new AppError("permission_denied", "Only an agent rotates its token");
       const at = now();
-      const reach = async (tx: Tx) => {
+      const locate = async (tx: Tx) => {
         const before = await lockAgentToken(tx, actor.id);
         if (before === null || before.revoked_at !== null) {
           throw new AppError("agent_token_revoked", "Agent token is revoked");
@@ -47,7 +47,7 @@ export function agentService(deps: AgentDeps): ServiceImpl<typeof AgentService> 
         tx.emit(auditEvent("identity", context, fact, at));
         return { token };
       };
-      return idempotentTx(db, context, AgentService.method.rotateToken, request, reach, offer, deps.box);
+      return idempotentTx(db, context, AgentService.method.rotateToken, request, locate, offer, deps.box);
     },
 
     async endAgent({ deviceId }, handler) {

@@ -102,7 +102,7 @@ describe("creating an API key", () => {
     expect(await codeOf(made({ scopes: ["*"] }))).toBe("answered");
   });
 
-  it("answers 404 for an organization out of reach, missing or deleted", async () => {
+  it("answers 404 for an organization out of scope, missing or deleted", async () => {
     const other = await tenantOf(keys);
     const withList = await keys.user(callers.partnerWithList(tenant.partnerId, []));
     const deleted = await keys.addOrganization(tenant.partnerId);
@@ -251,9 +251,9 @@ describe("changing an API key", () => {
         after: { name: "Deploy", rateLimit: 7, allowedIps: ["::1/128"] },
       },
     });
-    const [told] = await keys.toldOf(id);
-    expect(told).toMatchObject({ version: 2n, revoked: false });
-    expect(told?.digests.map((digest) => Buffer.from(digest))).toEqual([keyDigest(key)]);
+    const [events] = await keys.eventsOf(id);
+    expect(events).toMatchObject({ version: 2n, revoked: false });
+    expect(events?.digests.map((digest) => Buffer.from(digest))).toEqual([keyDigest(key)]);
   });
 
   it.each<[string, string[], Record<string, unknown>]>([
@@ -301,7 +301,7 @@ describe("changing an API key", () => {
       expect(await codeOf(change(id, { name: "x" }, ["name"]))).toBe("key_not_active");
       expect(await codeOf(admin().rotateApiKey({ id }))).toBe("key_not_active");
     }
-    expect((await keys.toldOf(expired.id)).length).toBe(0);
+    expect((await keys.eventsOf(expired.id)).length).toBe(0);
   });
 });
 
@@ -319,8 +319,8 @@ describe("rotating an API key", () => {
       sql`SELECT digest, previous_digest, generation FROM api_keys WHERE id = ${id}`,
     );
     expect(row).toEqual({ digest: keyDigest(rotated.key), previous_digest: null, generation: 2 });
-    const [told] = await keys.toldOf(id);
-    expect(told?.digests.map((d) => Buffer.from(d).toString("hex")).sort()).toEqual(
+    const [events] = await keys.eventsOf(id);
+    expect(events?.digests.map((d) => Buffer.from(d).toString("hex")).sort()).toEqual(
       [keyDigest(key), keyDigest(rotated.key)].map((d) => d.toString("hex")).sort(),
     );
     const [, audited] = await keys.auditOf(id);
@@ -345,8 +345,8 @@ describe("rotating an API key", () => {
     expect(await state()).toEqual({ previous_digest: keyDigest(first.key), previous_valid_until: minutes(1) });
     await admin().rotateApiKey({ id: first.id, graceSeconds: 86_400 });
     expect((await state())?.previous_digest).toEqual(keyDigest(second.key));
-    const told = await keys.toldOf(first.id);
-    expect(told.at(-1)?.digests.map((d) => Buffer.from(d))).toContainEqual(keyDigest(first.key));
+    const events = await keys.eventsOf(first.id);
+    expect(events.at(-1)?.digests.map((d) => Buffer.from(d))).toContainEqual(keyDigest(first.key));
     expect(await codeOf(admin().rotateApiKey({ id: first.id, graceSeconds: 86_401 }))).toBe("validation_failed");
     expect(await codeOf(admin().rotateApiKey({ id: first.id, graceSeconds: -1 }))).toBe("validation_failed");
   });
@@ -367,7 +367,7 @@ describe("revoking an API key", () => {
     for (let i = 0; i < 3; i++) await admin().revokeApiKey({ id });
     expect((await admin().getApiKey({ id })).apiKey?.status).toBe("revoked");
     expect((await keys.auditOf(id)).map(({ action }) => action)).toEqual(["api_key.create", "api_key.revoke"]);
-    expect((await keys.toldOf(id)).every(({ revoked }) => revoked)).toBe(true);
+    expect((await keys.eventsOf(id)).every(({ revoked }) => revoked)).toBe(true);
   });
 
   it("of a whole tenant revokes its keys, principals and enrollment keys, and notifies the gateways once", async () => {
@@ -390,8 +390,8 @@ describe("revoking an API key", () => {
     expect((await partner.getApiKey({ id: other.id })).apiKey?.status).toBe("active");
     const partnerCase = { case: "partnerId", value: tenant.partnerId } as const;
     expect(await codeOf(admin().revokeTenantCredentials({ tenant: tenantCase }))).toBe("scope_not_allowed");
-    const stranger = (await tenantOf(keys)).partnerAdmin;
-    expect(await codeOf(keys.apiKeysAs(stranger).revokeTenantCredentials({ tenant: partnerCase }))).toBe(
+    const otherAdmin = (await tenantOf(keys)).partnerAdmin;
+    expect(await codeOf(keys.apiKeysAs(otherAdmin).revokeTenantCredentials({ tenant: partnerCase }))).toBe(
       "partner_not_found",
     );
     expect(await partner.revokeTenantCredentials({ tenant: partnerCase })).toMatchObject({ apiKeys: 1 });

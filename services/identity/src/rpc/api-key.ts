@@ -6,9 +6,9 @@ import { type CallContext, clampPage, isUuid, uuidv7, validationError } from "@m
 import { ApiKeySchema, ApiKeyService } from "@muster/proto/muster/identity/v1/api_key_pb";
 import { callContext } from "@muster/rpc";
 import { idempotentTx, reachedBefore, requireScope, requireWholeOrganization } from "@muster/service";
-import { inTurn } from "../commands/in-turn.ts";
-import { reachOrganization } from "../commands/reach.ts";
 import { revokeTenantCredentials } from "../commands/revoke-tenant.ts";
+import { serializedById } from "../commands/serialized.ts";
+import { organizationInScope } from "../commands/tenant-in-scope.ts";
 import type { KeyDeps } from "../deps.ts";
 import { afterChange } from "../emits/changes.ts";
 import { announceKey, changesBetween, recordFact, visibleKeyFields } from "../emits/key-facts.ts";
@@ -27,7 +27,7 @@ import {
 } from "../store/api-keys.ts";
 import { readPrincipal } from "../store/service-principals.ts";
 import { apiKeyMessage, timeOrNull } from "./api-key-message.ts";
-import { apiKeyNotFound, heldNow, requireManager, requireReader, wordOrNull } from "./guards.ts";
+import { apiKeyNotFound, choiceOrNull, heldNow, requireManager, requireReader } from "./guards.ts";
 import { organizationFilter } from "./list-filters.ts";
 
 const statuses = ["active", "expired", "revoked"];
@@ -35,9 +35,9 @@ const statuses = ["active", "expired", "revoked"];
 /** API keys of organizations (docs/behaviour.md#api-keys). */
 export function apiKeyService(deps: KeyDeps): ServiceImpl<typeof ApiKeyService> {
   const { db, now } = deps;
-  const turn = inTurn();
+  const serialized = serializedById();
   const change = <T>(context: CallContext, id: string, work: (tx: Tx) => Promise<T>) =>
-    turn(id, () => db.tx(context, work));
+    serialized(id, () => db.tx(context, work));
 
   const requireWriter = (context: CallContext) => {
     requireManager(context, deps);
@@ -50,10 +50,10 @@ export function apiKeyService(deps: KeyDeps): ServiceImpl<typeof ApiKeyService> 
       requireWriter(context);
       const at = now();
       const fields = newKeyFields({ ...request, expiresAt: timeOrNull(request.expiresAt) }, at);
-      const place = await reachOrganization(deps, context, request.orgId);
+      const tenant = await organizationInScope(deps, context, request.orgId);
       requireHeld(await heldNow(deps, context), fields.scopes);
       const material = newApiKey();
-      const owner = { ...place, createdBy: context.caller.actor.id, principalId: null };
+      const owner = { ...tenant, createdBy: context.caller.actor.id, principalId: null };
       const make = async (tx: Tx) => {
         const created = await insertApiKey(tx, uuidv7(at.getTime()), { ...fields, ...owner }, material, at);
         const changes = { before: {}, after: visibleKeyFields(created) };
@@ -69,7 +69,7 @@ export function apiKeyService(deps: KeyDeps): ServiceImpl<typeof ApiKeyService> 
       requireReader(context);
       const filter = {
         orgId: await organizationFilter(deps, context, request.orgId),
-        status: wordOrNull(request.status, "status", statuses),
+        status: choiceOrNull(request.status, "status", statuses),
         search: request.search,
         expiresBefore: request.expiresBefore ? timestampDate(request.expiresBefore) : null,
       };
@@ -142,8 +142,8 @@ export function apiKeyService(deps: KeyDeps): ServiceImpl<typeof ApiKeyService> 
       const held = await heldNow(deps, context);
       const material = newApiKey();
       let changes: string[] = [];
-      const reach = (tx: Tx) => lock(tx, context, id);
-      const rotate = async (tx: Tx, stored: Awaited<ReturnType<typeof reach>>) => {
+      const locate = (tx: Tx) => lock(tx, context, id);
+      const rotate = async (tx: Tx, stored: Awaited<ReturnType<typeof locate>>) => {
         requireHeld(held, stored.scopes);
         requireActive(stored, at);
         if (stored.principal_id && graceSeconds > 0) {
@@ -157,7 +157,7 @@ export function apiKeyService(deps: KeyDeps): ServiceImpl<typeof ApiKeyService> 
         return { apiKey: apiKeyMessage(rotated, at), key: material.key };
       };
       const method = ApiKeyService.method.rotateApiKey;
-      const reply = await turn(id, () => idempotentTx(db, context, method, request, reach, rotate, deps.box));
+      const reply = await serialized(id, () => idempotentTx(db, context, method, request, locate, rotate, deps.box));
       await afterChange(deps, changes);
       return reply;
     },

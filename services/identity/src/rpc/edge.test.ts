@@ -66,7 +66,7 @@ const codeOf = async (call: Promise<unknown>) => {
   }
 };
 
-/** What is behind one key; throws why it is refused. */
+/** The result for one key; throws its refusal. */
 async function resolve(key: string, clientAddress = ""): Promise<FoundKey> {
   const { outcomes } = await edge().resolveKeys({ wanted: [{ digest: digestOf(key), clientAddress }] });
   const [{ outcome }] = outcomes as [ResolveKeysResponse_Outcome];

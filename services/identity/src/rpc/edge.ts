@@ -9,9 +9,9 @@ import {
   type SettleRequest_Use,
 } from "@muster/proto/muster/identity/v1/edge_pb";
 import { callContext } from "@muster/rpc";
-import { inTurn } from "../commands/in-turn.ts";
 import { resolveAgent } from "../commands/resolve-agent.ts";
 import { resolveKeys } from "../commands/resolve-keys.ts";
+import { serializedById } from "../commands/serialized.ts";
 import type { EdgeDeps } from "../deps.ts";
 import { acknowledgementsStored } from "../emits/applied-everywhere.ts";
 import { tooManyFailures } from "../rules/attempt-limit.ts";
@@ -29,10 +29,12 @@ const revokedWithinMs = 65 * 60_000;
 
 /** RPCs for gateways only (docs/behaviour.md#gateways). */
 export function edgeService({ db, unknownKeys, now, log }: EdgeDeps): ServiceImpl<typeof EdgeService> {
-  const turn = inTurn();
+  const serialized = serializedById();
   // One at a time: each may wait for a lock with a connection.
   const addLater = (uses: readonly Use[]) =>
-    turn("use", () => addUse(db, uses)).catch((err: unknown) => log.warn({ err }, "use of locked keys is not counted"));
+    serialized("use", () => addUse(db, uses)).catch((err: unknown) =>
+      log.warn({ err }, "use of locked keys is not counted"),
+    );
 
   return {
     async heartbeat({ gatewayId }, handler) {

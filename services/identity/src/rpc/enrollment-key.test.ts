@@ -214,13 +214,13 @@ describe("using an enrollment key", () => {
     expect(await usesOf(id)).toBe(1);
   });
 
-  it("returns the agent's place, and repeats the same reply for the same device", async () => {
+  it("returns the agent's organization and site, and repeats the same reply for the same device", async () => {
     const siteId = await keys.addSite(tenant.partnerId, tenant.orgId);
     const { id, key } = await made({ siteId });
     const device = uuidv7();
-    const place = { keyId: id, orgId: tenant.orgId, partnerId: tenant.partnerId, siteId };
-    expect(await use(key, device)).toEqual(place);
-    expect(await use(key, device)).toEqual(place);
+    const owner = { keyId: id, orgId: tenant.orgId, partnerId: tenant.partnerId, siteId };
+    expect(await use(key, device)).toEqual(owner);
+    expect(await use(key, device)).toEqual(owner);
     expect(await usesOf(id)).toBe(1);
     await keys.tell("site", siteId, tenant.partnerId, tenant.orgId, true);
     expect((await use(key, device)).siteId).toBeNull();

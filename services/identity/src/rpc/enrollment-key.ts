@@ -10,7 +10,7 @@ import {
 } from "@muster/proto/muster/identity/v1/enrollment_key_pb";
 import { callContext } from "@muster/rpc";
 import { idempotentTx, reachedBefore, siteRestricted } from "@muster/service";
-import { reachOrganization } from "../commands/reach.ts";
+import { organizationInScope } from "../commands/tenant-in-scope.ts";
 import type { EnrollmentKeyDeps, KeyDeps } from "../deps.ts";
 import { changesBetween, recordFact } from "../emits/key-facts.ts";
 import { newEnrollmentFields, newEnrollmentKey, rotatedEnrollmentFields } from "../rules/enrollment-key.ts";
@@ -43,10 +43,10 @@ export function enrollmentKeyService(deps: EnrollmentKeyDeps): ServiceImpl<typeo
       const { caller } = context;
       const orgId = request.orgId || (caller.scope === "organization" ? (caller.orgId ?? "") : "");
       if (orgId === "") throw new AppError("organization_context_required", "Organization context required");
-      const place = await reachOrganization(deps, context, orgId);
-      if (fields.siteId !== null) await reachSite(deps, context, fields.siteId, place.orgId);
+      const tenant = await organizationInScope(deps, context, orgId);
+      if (fields.siteId !== null) await requireSiteOf(deps, context, fields.siteId, tenant.orgId);
       const material = { ...newEnrollmentKey(pepper), pepper };
-      const owner = { ...place, createdBy: caller.actor.id };
+      const owner = { ...tenant, createdBy: caller.actor.id };
       const make = async (tx: Tx) => {
         const created = await insertEnrollmentKey(tx, uuidv7(at.getTime()), { ...fields, ...owner }, material, at);
         const details = { keyPrefix: created.key_prefix, changes: { before: {}, after: visibleFields(created) } };
@@ -90,8 +90,8 @@ export function enrollmentKeyService(deps: EnrollmentKeyDeps): ServiceImpl<typeo
       const at = now();
       const given = rotatedEnrollmentFields(usage, timeOrNull(expiresAt), at);
       const material = { ...newEnrollmentKey(pepper), pepper };
-      const reach = (tx: Tx) => lock(tx, context, id);
-      const rotate = async (tx: Tx, stored: Awaited<ReturnType<typeof reach>>) => {
+      const locate = (tx: Tx) => lock(tx, context, id);
+      const rotate = async (tx: Tx, stored: Awaited<ReturnType<typeof locate>>) => {
         const limits = { maxUsage: stored.max_usage, expiresAt: stored.expires_at, ...given };
         const rotated = await rotateEnrollmentKey(tx, stored.id, material, limits, at);
         const differences = changesBetween(visibleFields(stored), visibleFields(rotated));
@@ -104,7 +104,7 @@ export function enrollmentKeyService(deps: EnrollmentKeyDeps): ServiceImpl<typeo
         context,
         EnrollmentKeyService.method.rotateEnrollmentKey,
         request,
-        reach,
+        locate,
         rotate,
         deps.box,
       );
@@ -137,7 +137,7 @@ function requireSite({ caller }: CallContext, siteId: string | null): void {
   if (caller.siteIds !== null && (siteId === null || !caller.siteIds.includes(siteId))) throw siteRestricted();
 }
 
-async function reachSite(deps: KeyDeps, context: CallContext, siteId: string, orgId: string): Promise<void> {
+async function requireSiteOf(deps: KeyDeps, context: CallContext, siteId: string, orgId: string): Promise<void> {
   const wanted = { partnerId: null, orgIds: [], siteIds: [siteId] };
   const { sites } = await findTenants(deps, context, wanted);
   if (sites.get(siteId)?.orgId !== orgId) throw new AppError("site_not_found", "Site not found");

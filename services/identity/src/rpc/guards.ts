@@ -23,7 +23,7 @@ export async function heldNow({ db }: Pick<KeyDeps, "db">, { caller }: CallConte
 }
 
 /** A filter with a fixed set of values: null when it is absent. Throws `validation_failed`. */
-export function wordOrNull(word: string, field: string, known: readonly string[]): string | null {
+export function choiceOrNull(word: string, field: string, known: readonly string[]): string | null {
   if (word === "") return null;
   if (!known.includes(word)) throw validationError({ [field]: [`One of ${known.join(", ")}`] });
   return word;

@@ -1,11 +1,11 @@
 import { AppError, type CallContext, isUuid, validationError } from "@muster/kit";
 import { requireScope, type TenantReader } from "@muster/service";
-import { reachOrganization } from "../commands/reach.ts";
+import { organizationInScope } from "../commands/tenant-in-scope.ts";
 import { findTenants, organizationIsKnown } from "../store/tenants.ts";
 
 /**
  * The organization filter of a list, null when absent. Throws `validation_failed`, and `organization_not_found` when it
- * is missing, deleted (except for system callers) or out of the caller's reach.
+ * is missing, deleted (except for system callers) or out of the caller's scope.
  */
 export async function organizationFilter(
   reader: TenantReader,
@@ -16,7 +16,7 @@ export async function organizationFilter(
   if (orgId === null) return null;
   const { scope } = context.caller;
   if (scope === "system" && (await organizationIsKnown(reader.db, context, orgId))) return orgId;
-  return (await reachOrganization(reader, context, orgId)).orgId;
+  return (await organizationInScope(reader, context, orgId)).orgId;
 }
 
 /**
@@ -37,18 +37,18 @@ export async function ownerFilter(
 }
 
 /**
- * The partner filter of a list, null when absent: system callers reach living partners, partner callers their own,
+ * The partner filter of a list, null when absent: system callers have access to active partners, partner callers their own,
  * organization callers none. Throws `validation_failed` and `partner_not_found`.
  */
 export async function partnerFilter(reader: TenantReader, context: CallContext, id: string): Promise<string | null> {
   const partnerId = idOrNull(id, "partnerId");
   if (partnerId === null) return null;
   const { scope, partnerId: own } = context.caller;
-  const reached =
+  const inScope =
     scope === "system"
       ? (await findTenants(reader, context, { partnerId, orgIds: [], siteIds: [] })).partner
       : scope === "partner" && own === partnerId;
-  if (!reached) throw new AppError("partner_not_found", "Partner not found");
+  if (!inScope) throw new AppError("partner_not_found", "Partner not found");
   return partnerId;
 }
 

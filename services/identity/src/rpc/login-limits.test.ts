@@ -28,7 +28,7 @@ beforeEach(() => {
 const someAddress = () => `10.${randomInt(256)}.${randomInt(256)}.${randomInt(256)}`;
 const attempt = (change: { email?: string; password?: string; address?: string } = {}) =>
   identity
-    .stranger(change.address ?? home)
+    .anonymous(change.address ?? home)
     .login({ email: change.email ?? email, password: change.password ?? "wrong" });
 const fail = async (times: number, change: Parameters<typeof attempt>[0] = {}) => {
   for (let i = 0; i < times; i++) expect(await codeOf(attempt(change))).toBe("invalid_credentials");

@@ -33,9 +33,9 @@ async function active(role: string, change: object = {}) {
   await accept(user.inviteToken);
   return user;
 }
-const login = (email: string) => identity.stranger().login({ email, password });
+const login = (email: string) => identity.anonymous().login({ email, password });
 const update = (id: string, paths: string[], user: object) => users().updateUser({ id, updateMask: { paths }, user });
-const told = async (id: string) => {
+const events = async (id: string) => {
   const rows = await identity.db.read<{ body: Buffer }>(
     identity.system,
     sql`SELECT body FROM outbox WHERE subject = 'auth.user' ORDER BY id`,
@@ -63,7 +63,7 @@ describe("changing a user", () => {
   it("audits a role and grants as permissions, with before and after, and notifies the gateways", async () => {
     const [other, siteId] = [await identity.addOrganization(partnerId), await identity.addSite(partnerId, orgId)];
     const { id } = await active("partner-technician", { partnerId, orgIds: [orgId] });
-    const before = await told(id);
+    const before = await events(id);
     const change = {
       roleId: identity.roleId("partner-admin"),
       orgIds: [orgId, other],
@@ -90,7 +90,7 @@ describe("changing a user", () => {
       },
       after: { roleId: identity.roleId("partner-admin"), role: "partner-admin", orgIds, siteIds: [siteId] },
     });
-    expect(await told(id)).toHaveLength(before.length + 1);
+    expect(await events(id)).toHaveLength(before.length + 1);
     expect((await update(id, ["site_ids"], { siteRestricted: false })).user).toMatchObject({
       siteRestricted: false,
       siteIds: [],
@@ -143,13 +143,13 @@ describe("changing a user", () => {
     expect(await codeOf(by.deleteUser({ id }))).toBe("answered");
   });
 
-  it("is refused to callers who do not reach the user, lack a second factor or are limited to sites", async () => {
+  it("is refused to callers without access to the user, without a second factor or limited to sites", async () => {
     const { id } = await active("org-viewer", { orgId });
-    const stranger = await identity.user(callers.orgAdmin(partnerId, await identity.addOrganization(partnerId)));
+    const otherAdmin = await identity.user(callers.orgAdmin(partnerId, await identity.addOrganization(partnerId)));
     const own = await identity.user(callers.orgAdmin(partnerId, orgId));
     const limited = { ...own, siteIds: [uuidv7()] };
     for (const [by, code] of [
-      [stranger, "user_not_found"],
+      [otherAdmin, "user_not_found"],
       [{ ...own, mfaAt: null }, "mfa_required"],
       [{ ...own, permissions: ["users:read"] }, "permission_denied"],
       [limited, "site_restricted"],
@@ -174,9 +174,9 @@ describe("disabling a user", () => {
     const { id, email } = await active("org-admin", { orgId });
     const sessions = [await login(email), await login(email)];
     const sessionId = sessions[0]?.principal?.sessionId ?? "";
-    const resolve = () => codeOf(identity.stranger().resolveSession({ sessionId, userId: id }));
+    const resolve = () => codeOf(identity.anonymous().resolveSession({ sessionId, userId: id }));
     const refresh = () =>
-      codeOf(identity.stranger().refresh({ refreshToken: sessions[1]?.tokens?.refreshToken ?? "" }));
+      codeOf(identity.anonymous().refresh({ refreshToken: sessions[1]?.tokens?.refreshToken ?? "" }));
     expect(await resolve()).toBe("answered");
     expect((await users().disableUser({ id })).user?.status).toBe("disabled");
     expect([await resolve(), await refresh(), await codeOf(login(email))]).toEqual([
@@ -191,7 +191,7 @@ describe("disabling a user", () => {
     const actions = (await actionsOf(id)).filter((action) => /able$/.test(action));
     expect(actions).toEqual(["user.disable", "user.enable"]);
     // Announced at the second call, too: the first may still be waiting for the gateways.
-    expect((await told(id)).length).toBeGreaterThanOrEqual(4);
+    expect((await events(id)).length).toBeGreaterThanOrEqual(4);
   });
 
   it("differs from ending their sessions, after which they sign in again", async () => {
@@ -200,7 +200,7 @@ describe("disabling a user", () => {
     expect((await users().endUserSessions({ id })).ended).toBe(2);
     for (const { principal } of sessions) {
       const sessionId = principal?.sessionId ?? "";
-      expect(await codeOf(identity.stranger().resolveSession({ sessionId, userId: id }))).toBe("session_revoked");
+      expect(await codeOf(identity.anonymous().resolveSession({ sessionId, userId: id }))).toBe("session_revoked");
     }
     expect(await codeOf(login(email))).toBe("answered");
     expect((await users().endUserSessions({ id })).ended).toBe(1);
@@ -243,7 +243,7 @@ describe("removing a user", () => {
     const session = await login(email);
     const sessionId = session.principal?.sessionId ?? "";
     expect(await codeOf(users().deleteUser({ id }))).toBe("answered");
-    expect(await codeOf(identity.stranger().resolveSession({ sessionId, userId: id }))).toBe("session_revoked");
+    expect(await codeOf(identity.anonymous().resolveSession({ sessionId, userId: id }))).toBe("session_revoked");
     expect(await codeOf(login(email))).toBe("invalid_credentials");
     expect(await codeOf(users().getUser({ id }))).toBe("user_not_found");
     expect(await codeOf(users().deleteUser({ id }))).toBe("user_not_found");
@@ -267,14 +267,14 @@ describe("an address in use", () => {
   it("is reported as taken to callers who can see its account, and treated as free for others", async () => {
     const other = await identity.addPartner();
     const { id, email } = await active("org-viewer", { orgId: await identity.addOrganization(other) });
-    const stranger = await identity.user(callers.orgAdmin(partnerId, orgId));
-    const cold = await invite(stranger, `${uuidv7()}@example.com`);
-    const warm = await invite(stranger, email.toUpperCase());
+    const otherAdmin = await identity.user(callers.orgAdmin(partnerId, orgId));
+    const cold = await invite(otherAdmin, `${uuidv7()}@example.com`);
+    const warm = await invite(otherAdmin, email.toUpperCase());
     expect(Object.keys(warm.user ?? {})).toEqual(Object.keys(cold.user ?? {}));
     expect(warm.user).toMatchObject({ status: "invited", orgId, email: email.toUpperCase() });
     expect(warm.inviteToken).toMatch(/^inv_/);
     // Once in one place.
-    expect(await codeOf(invite(stranger, email))).toBe("email_taken");
+    expect(await codeOf(invite(otherAdmin, email))).toBe("email_taken");
     expect(await codeOf(invite(await identity.user(callers.partnerAdmin(partnerId)), email))).toBe("email_taken");
     expect(await codeOf(invite(rootCaller, email))).toBe("email_taken");
 

@@ -40,7 +40,7 @@ async function user(): Promise<User> {
   return { userId: user?.id ?? "", email };
 }
 
-const login = ({ email }: User) => identity.stranger().login({ email, password });
+const login = ({ email }: User) => identity.anonymous().login({ email, password });
 
 async function signedIn(who: User): Promise<Caller> {
   const { principal } = await login(who);
@@ -59,7 +59,7 @@ async function enrolled(): Promise<User & { secret: string; caller: Caller; reco
 const verify = (mfaToken: string, code: string) =>
   identity.mfaAs(callers.service("gateway")).verifyMfa({ mfaToken, code });
 const resolve = ({ actor, sessionId }: Caller) =>
-  identity.stranger().resolveSession({ userId: actor.id, sessionId: sessionId ?? "" });
+  identity.anonymous().resolveSession({ userId: actor.id, sessionId: sessionId ?? "" });
 const actionsOf = async (userId: string) =>
   (await identity.auditOf(userId)).map((row) => `${row.action} ${row.result}`).slice(2);
 
@@ -89,11 +89,11 @@ describe("enrolling TOTP", () => {
       "user.mfa.setup success",
       "user.mfa.enable success",
     ]);
-    const told = await identity.db.read(
+    const events = await identity.db.read(
       identity.system,
       sql`SELECT 1 FROM outbox WHERE subject = 'auth.user' AND msg_id LIKE ${`%user-${who.userId}-%`}`,
     );
-    expect(told).toHaveLength(2);
+    expect(events).toHaveLength(2);
   });
 
   it("stores the secret and recovery codes only sealed or hashed, and keeps them out of the audit trail", async () => {
@@ -237,7 +237,7 @@ describe("removing the factor", () => {
     await mfa.disableTotp({ password, code: codeAt(who.secret) });
     for (const sessionId of [who.caller.sessionId, other.principal?.sessionId]) {
       const { principal } = await identity
-        .stranger()
+        .anonymous()
         .resolveSession({ userId: who.userId, sessionId: sessionId ?? "" });
       expect([principal?.mfaEnabled, principal?.mfaAt]).toEqual([false, undefined]);
     }
@@ -293,7 +293,7 @@ describe("a reset by an administrator", () => {
     expect(await identity.mfaAs(caller).getFactors({})).toMatchObject({ totp: true });
   });
 
-  it("reaches no user outside the caller's tenant, even in the database", async () => {
+  it("returns no user outside the caller's tenant, even in the database", async () => {
     const who = await enrolled();
     const partnerId = await identity.addPartner();
     for (const caller of [callers.partnerAdmin(partnerId), { ...who.caller, scope: "organization" as const }]) {
@@ -330,7 +330,7 @@ describe("new recovery codes", () => {
 describe("failed passwords", () => {
   it("leave one audit row a minute about a known user, without a session", async () => {
     const who = await user();
-    const guess = () => codeOf(identity.stranger().login({ email: who.email, password: "wrong" }));
+    const guess = () => codeOf(identity.anonymous().login({ email: who.email, password: "wrong" }));
     const failures = async () =>
       (await identity.auditOf(who.userId)).filter((row) => row.action === "user.login.failed");
     expect(await Promise.all([1, 2, 3, 4, 5].map(guess))).toEqual(Array(5).fill("invalid_credentials"));

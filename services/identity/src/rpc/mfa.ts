@@ -34,7 +34,7 @@ import {
   removeTotp,
   replaceRecoveryCodes,
 } from "../store/factors.ts";
-import { totpPlace } from "../store/sealed-columns.ts";
+import { totpLocation } from "../store/sealed-columns.ts";
 
 /** Bytes of a TOTP secret: the output length of HMAC-SHA-1 (RFC 4226, section 4). */
 const secretBytes = 20;
@@ -77,7 +77,7 @@ async function setupTotp(deps: FactorDeps, context: CallContext, password: strin
   await tryFactor(deps, context, principal, { refusal: invalidPassword() }, async (tx) => {
     if (!matches) return null;
     const now = deps.now();
-    const sealed = deps.totpBox.seal(secret, totpPlace(userId));
+    const sealed = deps.totpBox.seal(secret, totpLocation(userId));
     if (!(await putPendingTotp(tx, userId, sealed, now))) throw alreadyEnabled();
     tx.emit(userEvent(context, principal, { action: "user.mfa.setup" }, now));
     return true;
@@ -94,7 +94,7 @@ async function enableTotp(deps: FactorDeps, context: CallContext, code: string) 
   const { recoveryCodes, msgId } = await tryFactor(deps, context, principal, { refusal: invalidCode() }, async (tx) => {
     const totp = await findTotp(tx, userId);
     if (totp?.confirmed_at) throw alreadyEnabled();
-    if (!totp) throw new AppError("mfa_not_enabled", "No enrollment has begun");
+    if (!totp) throw new AppError("mfa_not_enabled", "No enrollment was started");
     requireOwnFactor(deps, context, principal);
     if (!(await useTotp(tx, deps, userId, totp.secret, code))) return null;
     const isFirst = await isFirstFactor(tx, userId);

@@ -34,7 +34,7 @@ async function register(caller: Caller, device = softAuthenticator(identity.publ
 }
 
 async function mfaToken({ email }: User) {
-  return (await identity.stranger().login({ email, password })).mfaToken;
+  return (await identity.anonymous().login({ email, password })).mfaToken;
 }
 
 async function use(token: string, device: ReturnType<typeof softAuthenticator>, twist: Twist = {}) {
@@ -59,7 +59,7 @@ describe("a passkey", () => {
     const first = await api.finishRegistration({ credentialJson: JSON.stringify(made), name: " Laptop " });
     expect(first.passkey).toMatchObject({ name: "Laptop", transports: ["internal"], backedUp: false });
     expect(first.recoveryCodes).toHaveLength(10);
-    const login = await identity.stranger().login({ email: who.email, password });
+    const login = await identity.anonymous().login({ email: who.email, password });
     expect(login.methods).toEqual(["passkey", "recovery_code"]);
     expect((await register(callerOf(who, caller.sessionId ?? "", identity.clock.now))).recoveryCodes).toEqual([]);
     expect((await api.listPasskeys({})).passkeys).toHaveLength(2);
@@ -166,8 +166,8 @@ describe("a passkey", () => {
     const { who, caller, passkey } = await withPasskey();
     const id = passkey?.id ?? "";
     const mine = identity.passkeysAs(caller);
-    const stranger = identity.passkeysAs((await withPasskey()).caller);
-    for (const call of [stranger.renamePasskey({ id, name: "x" }), stranger.deletePasskey({ id })]) {
+    const ofOtherUser = identity.passkeysAs((await withPasskey()).caller);
+    for (const call of [ofOtherUser.renamePasskey({ id, name: "x" }), ofOtherUser.deletePasskey({ id })]) {
       expect(await codeOf(call)).toBe("passkey_not_found");
     }
     expect((await mine.renamePasskey({ id, name: "Phone" })).passkey?.name).toBe("Phone");
@@ -176,7 +176,7 @@ describe("a passkey", () => {
     expect(await codeOf(unproven.deletePasskey({ id }))).toBe("mfa_required");
     await mine.deletePasskey({ id });
     expect(await codeOf(mine.deletePasskey({ id }))).toBe("passkey_not_found");
-    expect((await identity.stranger().login({ email: who.email, password })).mfaToken).toBe("");
+    expect((await identity.anonymous().login({ email: who.email, password })).mfaToken).toBe("");
     const actions = (await identity.auditOf(who.userId)).map(({ action }) => action);
     expect(actions.slice(-4)).toEqual(["user.passkey.update", "user.passkey.delete", "user.mfa.disable", "user.login"]);
   });
@@ -190,11 +190,11 @@ describe("a passkey", () => {
     const code = () =>
       new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: identity.clock.now.getTime() });
     expect((await identity.mfaAs(caller).enableTotp({ code: code() })).recoveryCodes).toEqual([]);
-    const { methods } = await identity.stranger().login({ email: who.email, password });
+    const { methods } = await identity.anonymous().login({ email: who.email, password });
     expect(methods).toEqual(["totp", "passkey", "recovery_code"]);
     pass(60_000);
     await identity.mfaAs(caller).disableTotp({ password, code: code() });
-    const after = await identity.stranger().login({ email: who.email, password });
+    const after = await identity.anonymous().login({ email: who.email, password });
     expect(after.methods).toEqual(["passkey", "recovery_code"]);
     expect((await use(after.mfaToken, device)).principal?.mfaEnabled).toBe(true);
   });

@@ -148,8 +148,8 @@ async function deletePasskey(deps: PasskeyServiceDeps, context: CallContext, id:
 
 function nameOf(name: string): string {
   const trimmed = name.trim();
-  const fault = trimmed === "" ? null : nameError(trimmed);
-  if (fault) throw validationError({ name: [fault] });
+  const error = trimmed === "" ? null : nameError(trimmed);
+  if (error) throw validationError({ name: [error] });
   return trimmed;
 }
 

@@ -50,7 +50,7 @@ describe("a refused change that a gateway reports", () => {
 
   it("is in the chain of the record, where identity knows it and the caller sees it, else in the caller's", async () => {
     const { partnerId, orgId } = await tenant();
-    const stranger = await identity.user(callers.orgAdmin(partnerId, await identity.addOrganization(partnerId)));
+    const otherAdmin = await identity.user(callers.orgAdmin(partnerId, await identity.addOrganization(partnerId)));
     const admin = await identity.user(callers.partnerAdmin(partnerId));
     const some = await identity.user(callers.partnerWithList(partnerId, []));
     const platform = await identity.user(callers.platformAdmin());
@@ -58,9 +58,9 @@ describe("a refused change that a gateway reports", () => {
     const { id } = user.actor;
     const webhook = uuidv7();
 
-    await tell(stranger, { action: "user.disable", id });
+    await tell(otherAdmin, { action: "user.disable", id });
     // The row of an unrelated caller reveals nothing of a user whom they cannot see.
-    expect(await deniedOf(stranger)).toEqual([["user.disable", stranger.orgId, "user", zeroUuid]]);
+    expect(await deniedOf(otherAdmin)).toEqual([["user.disable", otherAdmin.orgId, "user", zeroUuid]]);
 
     await tell(admin, { action: "user.disable", id });
     await tell(admin, { action: "user.create", orgId });

@@ -77,7 +77,7 @@ function findersOf(db: Database): Readonly<Record<string, Find>> {
     async site(context, id) {
       const { sites } = await knownTenants(db, context, { partnerId: null, orgIds: [], siteIds: [id] });
       const site = sites.get(id);
-      if (!site?.orgId || !isReached(context, site.orgId)) return null;
+      if (!site?.orgId || !isInScope(context, site.orgId)) return null;
       return { id, name: null, org_id: site.orgId, partner_id: site.partnerId };
     },
     async partner(context, id) {
@@ -88,12 +88,12 @@ function findersOf(db: Database): Readonly<Record<string, Find>> {
 }
 
 /** Whether a partner's user who has some of its organizations has this one. */
-const isReached = ({ caller }: CallContext, orgId: string) =>
+const isInScope = ({ caller }: CallContext, orgId: string) =>
   caller.scope !== "partner" || caller.orgAccess.mode !== "list" || caller.orgAccess.orgIds.includes(orgId);
 
 /** An organization that the caller sees; null for every other id. */
 async function namedOrganization(db: Database, context: CallContext, id: string): Promise<Owned | null> {
-  if (!isUuid(id) || !isReached(context, id)) return null;
+  if (!isUuid(id) || !isInScope(context, id)) return null;
   const { orgs } = await knownTenants(db, context, { partnerId: null, orgIds: [id], siteIds: [] });
   const org = orgs.get(id);
   return org ? { id, name: null, org_id: id, partner_id: org.partnerId } : null;

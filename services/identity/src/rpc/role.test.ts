@@ -61,7 +61,7 @@ describe("roles of a tenant", () => {
     expect(await codeOf(as(listed).createRole(wanted({ orgId: sibling })))).toBe("organization_not_found");
   });
 
-  it("are visible to, and assignable by, callers who reach their owner", async () => {
+  it("are visible to, and assignable by, callers with access to their owner", async () => {
     const t = await tenant();
     const ids = {
       own: await made(t.customer),
@@ -153,15 +153,15 @@ describe("changing a role", () => {
       changedFields: ["name", "description", "permissions"],
       changes: { before: { permissions: ["devices:read"] }, after: { permissions: ["devices:read", "devices:write"] } },
     });
-    const told = await identity.db.read<{ body: Buffer }>(
+    const rows = await identity.db.read<{ body: Buffer }>(
       identity.system,
       sql`SELECT body FROM outbox WHERE subject = 'auth.role' ORDER BY id`,
     );
-    const events = told.map(({ body }) => fromBinary(RoleChangedSchema, body)).filter(({ roleId }) => roleId === id);
+    const events = rows.map(({ body }) => fromBinary(RoleChangedSchema, body)).filter(({ roleId }) => roleId === id);
     expect(events).toMatchObject([{ role: before?.name, partnerId }]);
   });
 
-  it("is refused for seeded roles, and to callers who reach only some of its users", async () => {
+  it("is refused for seeded roles, and to callers with access to only some of its users", async () => {
     const t = await tenant();
     const seeded = identity.roleId("partner-technician");
     const own = await made(t.partner);

@@ -6,7 +6,7 @@ import { AppError, type CallContext, clampPage, isUuid, type Permission, uuidv7 
 import { type Role, RoleSchema, RoleService } from "@muster/proto/muster/identity/v1/role_pb";
 import { callContext } from "@muster/rpc";
 import { idempotentTx, requireMfa, requirePermission, requireUser, requireWholeOrganization } from "@muster/service";
-import { actingNow, administration, inTurnOf } from "../commands/administer.ts";
+import { actingNow, administration, serializedByPartner } from "../commands/administer.ts";
 import type { RoleDeps } from "../deps.ts";
 import { appliedEverywhere } from "../emits/applied-everywhere.ts";
 import { changesBetween } from "../emits/key-facts.ts";
@@ -27,7 +27,7 @@ import {
   updateRole,
 } from "../store/roles.ts";
 import { findTenants, type KnownTenants } from "../store/tenants.ts";
-import { wordOrNull } from "./guards.ts";
+import { choiceOrNull } from "./guards.ts";
 import { organizationFilter, partnerFilter } from "./list-filters.ts";
 
 const scopes = ["system", "partner", "organization"];
@@ -48,7 +48,7 @@ export function roleService(deps: RoleDeps): ServiceImpl<typeof RoleService> {
     requireUser(context);
     requirePermission(context, "roles:read");
   };
-  const reach = async (context: CallContext, id: string): Promise<RoleRow> => {
+  const requireRole = async (context: CallContext, id: string): Promise<RoleRow> => {
     const row = isUuid(id) ? await findRole(db, context, id) : null;
     if (!row) throw roleNotFound();
     return row;
@@ -61,7 +61,7 @@ export function roleService(deps: RoleDeps): ServiceImpl<typeof RoleService> {
       const filter = {
         partnerId: await partnerFilter(deps, context, request.partnerId),
         orgId: await organizationFilter(deps, context, request.orgId),
-        scope: wordOrNull(request.scope, "scope", scopes),
+        scope: choiceOrNull(request.scope, "scope", scopes),
       };
       const { rows, info } = await listRoles(db, context, filter, clampPage(request.page ?? {}));
       return { roles: rows.map(roleMessage), page: info };
@@ -70,19 +70,19 @@ export function roleService(deps: RoleDeps): ServiceImpl<typeof RoleService> {
     async getRole({ id }, handler) {
       const context = callContext(handler);
       requireReader(context);
-      return { role: roleMessage(await reach(context, id)) };
+      return { role: roleMessage(await requireRole(context, id)) };
     },
 
     async createRole(request, handler) {
       const context = callContext(handler);
       requireWriter(context);
       const at = now();
-      const place = inTenant(newRole(context.caller, request), await tenantsOf(deps, context, request));
-      const reach = async (tx: Tx) => {
-        const by = await actingNow(tx, context, place.partnerId, permission);
-        return { ...newRole(by, request), partnerId: place.partnerId };
+      const tenant = inTenant(newRole(context.caller, request), await tenantsOf(deps, context, request));
+      const locate = async (tx: Tx) => {
+        const by = await actingNow(tx, context, tenant.partnerId, permission);
+        return { ...newRole(by, request), partnerId: tenant.partnerId };
       };
-      const make = async (tx: Tx, role: Awaited<ReturnType<typeof reach>>) => {
+      const make = async (tx: Tx, role: Awaited<ReturnType<typeof locate>>) => {
         if ((await countRoles(tx, role)) >= maxRoles) {
           throw new AppError("limit_reached", "No more roles can be created here", { facts: { limit: maxRoles } });
         }
@@ -90,8 +90,8 @@ export function roleService(deps: RoleDeps): ServiceImpl<typeof RoleService> {
         recordRole(tx, context, row, "role.create", { changes: { before: {}, after: visibleRoleFields(row) } }, at);
         return { role: roleMessage(row) };
       };
-      return inTurnOf(db, place.partnerId, () =>
-        idempotentTx(db, context, RoleService.method.createRole, request, reach, make),
+      return serializedByPartner(db, tenant.partnerId, () =>
+        idempotentTx(db, context, RoleService.method.createRole, request, locate, make),
       );
     },
 
@@ -99,7 +99,7 @@ export function roleService(deps: RoleDeps): ServiceImpl<typeof RoleService> {
       const context = callContext(handler);
       requireWriter(context);
       const wanted = roleChange(updateMask?.paths ?? [], role ?? create(RoleSchema));
-      const seen = await reach(context, id);
+      const seen = await requireRole(context, id);
       const at = now();
       const { row, messageId } = await administer(
         context,
@@ -128,7 +128,7 @@ export function roleService(deps: RoleDeps): ServiceImpl<typeof RoleService> {
     async deleteRole({ id }, handler) {
       const context = callContext(handler);
       requireWriter(context);
-      const seen = await reach(context, id);
+      const seen = await requireRole(context, id);
       const at = now();
       await administer(
         context,

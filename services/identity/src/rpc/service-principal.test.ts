@@ -65,7 +65,7 @@ describe("creating a service principal", () => {
     expect(await keys.outboxText()).not.toContain(key.slice(12));
   });
 
-  it("needs every scope, the whole organization, a second factor and an organization in reach", async () => {
+  it("needs every scope, the whole organization, a second factor and an organization in scope", async () => {
     const held = ["organizations:write", "devices:read"];
     const user = await keys.user(callers.orgAdmin(tenant.partnerId, tenant.orgId), held);
     expect(await outcomeOf(made(scoped, user))).toEqual({ code: "delegation_denied", scopes: ["devices:write"] });
@@ -125,7 +125,7 @@ describe("rotating a principal's key", () => {
     expect(rotated.apiKey?.id).not.toBe(apiKey.id);
     expect(rotated.principal?.keyPrefix).toBe(rotated.key.slice(0, 12));
     expect(await statusOf(apiKey.id)).toBe("revoked");
-    expect((await keys.toldOf(apiKey.id)).at(-1)?.revoked).toBe(true);
+    expect((await keys.eventsOf(apiKey.id)).at(-1)?.revoked).toBe(true);
     expect(await actionsOf(id)).toEqual(["service_principal.create", "service_principal.rotate_key"]);
   });
 
@@ -179,7 +179,7 @@ describe("adopting a key", () => {
       previousKeyPrefix: apiKey.keyPrefix,
       changes: { before: { scopes: ["devices:read", "audit:read"] }, after: { scopes: ["devices:read"] } },
     });
-    expect((await keys.toldOf(keyId)).length).toBe(1);
+    expect((await keys.eventsOf(keyId)).length).toBe(1);
   });
 
   it.each<[string[], string[], string[]]>([
@@ -201,8 +201,8 @@ describe("adopting a key", () => {
     expect(await secretsOf(keyId)).toEqual([
       { digest: expect.any(Buffer), previous_digest: null, previous_valid_until: null },
     ]);
-    const told = (await keys.toldOf(keyId)).at(-1)?.digests.map((digest) => Buffer.from(digest));
-    expect(told).toContainEqual(before?.digest);
+    const events = (await keys.eventsOf(keyId)).at(-1)?.digests.map((digest) => Buffer.from(digest));
+    expect(events).toContainEqual(before?.digest);
   });
 
   it("needs the scopes that are granted", async () => {
@@ -256,7 +256,7 @@ describe("disabling a principal", () => {
     expect(await statusOf(apiKey.id)).toBe("revoked");
     expect(await activeKeys(id)).toEqual([]);
     expect(await actionsOf(id)).toEqual(["service_principal.create", "service_principal.disable"]);
-    expect((await keys.toldOf(apiKey.id)).at(-1)?.revoked).toBe(true);
+    expect((await keys.eventsOf(apiKey.id)).at(-1)?.revoked).toBe(true);
     expect(await codeOf(admin().rotatePrincipalKey({ id }))).toBe("principal_disabled");
     expect(await codeOf(admin().migrateKey({ id, keyId: await plainKey([]) }))).toBe("principal_disabled");
     expect(await codeOf(apiKeys().rotateApiKey({ id: apiKey.id }))).toBe("key_not_active");

@@ -10,8 +10,8 @@ import {
 } from "@muster/proto/muster/identity/v1/service_principal_pb";
 import { callContext } from "@muster/rpc";
 import { idempotentTx, reachedBefore, requireWholeOrganization } from "@muster/service";
-import { inTurn } from "../commands/in-turn.ts";
-import { reachOrganization } from "../commands/reach.ts";
+import { serializedById } from "../commands/serialized.ts";
+import { organizationInScope } from "../commands/tenant-in-scope.ts";
 import type { KeyDeps } from "../deps.ts";
 import { afterChange } from "../emits/changes.ts";
 import { announceKey, recordFact } from "../emits/key-facts.ts";
@@ -31,7 +31,7 @@ import {
   touchPrincipal,
 } from "../store/service-principals.ts";
 import { apiKeyMessage } from "./api-key-message.ts";
-import { apiKeyNotFound, heldNow, requireManager, requireReader, wordOrNull } from "./guards.ts";
+import { apiKeyNotFound, choiceOrNull, heldNow, requireManager, requireReader } from "./guards.ts";
 import { organizationFilter } from "./list-filters.ts";
 
 const statuses = ["active", "disabled"];
@@ -39,9 +39,9 @@ const statuses = ["active", "disabled"];
 /** Identities that own a key and outlive the user who created them (docs/behaviour.md#service-principals). */
 export function servicePrincipalService(deps: KeyDeps): ServiceImpl<typeof ServicePrincipalService> {
   const { db, now } = deps;
-  const turn = inTurn();
+  const serialized = serializedById();
   const change = <T>(context: CallContext, id: string, work: (tx: Tx) => Promise<T>) =>
-    turn(id, () => db.tx(context, work));
+    serialized(id, () => db.tx(context, work));
 
   const requireWriter = (context: CallContext) => {
     requireManager(context, deps);
@@ -61,11 +61,11 @@ export function servicePrincipalService(deps: KeyDeps): ServiceImpl<typeof Servi
       const name = check.name(request.name);
       check.done();
       const scopes = knownScopes(request.scopes);
-      const place = await reachOrganization(deps, context, request.orgId);
+      const tenant = await organizationInScope(deps, context, request.orgId);
       requireHeld(await heldNow(deps, context), scopes);
       const id = uuidv7(at.getTime());
       const material = newApiKey();
-      const wanted = { ...place, name, scopes, createdBy: context.caller.actor.id };
+      const wanted = { ...tenant, name, scopes, createdBy: context.caller.actor.id };
       const unlimited = { expiresAt: null, rateLimit: defaultRateLimit, allowedIps: [] };
       const make = async (tx: Tx) => {
         await insertPrincipal(tx, id, wanted, at);
@@ -86,7 +86,7 @@ export function servicePrincipalService(deps: KeyDeps): ServiceImpl<typeof Servi
       requireViewer(context);
       const filter = {
         orgId: await organizationFilter(deps, context, request.orgId),
-        status: wordOrNull(request.status, "status", statuses),
+        status: choiceOrNull(request.status, "status", statuses),
         search: request.search,
       };
       const { rows, info } = await listServicePrincipals(db, context, filter, clampPage(request.page ?? {}));
@@ -109,28 +109,28 @@ export function servicePrincipalService(deps: KeyDeps): ServiceImpl<typeof Servi
       const held = await heldNow(deps, context);
       const material = newApiKey();
       let changes: string[] = [];
-      const reach = (tx: Tx) => lock(tx, context, id);
-      const rotate = async (tx: Tx, stored: Awaited<ReturnType<typeof reach>>) => {
+      const locate = (tx: Tx) => lock(tx, context, id);
+      const rotate = async (tx: Tx, stored: Awaited<ReturnType<typeof locate>>) => {
         requireHeld(held, stored.scopes);
         requireEnabled(stored);
         const active = await lockPrincipalKeys(tx, stored);
         const next = successor(stored, active[0], context, at);
         // Pipelined, executed in this order: other transactions wait for the lock during every round trip.
-        const [changed, minted, , principal] = await Promise.all([
+        const [changed, issued, , principal] = await Promise.all([
           revoke(tx, active, at),
           insertApiKey(tx, uuidv7(at.getTime()), next, material, at),
           touchPrincipal(tx, stored.id, at),
           readPrincipal(tx, stored.id),
         ]);
         const previousKeyPrefix = stored.key_prefix;
-        const details = { keyId: minted.id, keyPrefix: minted.key_prefix, previousKeyPrefix };
+        const details = { keyId: issued.id, keyPrefix: issued.key_prefix, previousKeyPrefix };
         recordFact(tx, context, stored, { action: "service_principal.rotate_key", details }, at);
         changes = changed;
-        return { principal: principalMessage(principal), apiKey: apiKeyMessage(minted, at), key: material.key };
+        return { principal: principalMessage(principal), apiKey: apiKeyMessage(issued, at), key: material.key };
       };
       const { rotatePrincipalKey } = ServicePrincipalService.method;
-      const reply = await turn(id, () =>
-        idempotentTx(db, context, rotatePrincipalKey, request, reach, rotate, deps.box),
+      const reply = await serialized(id, () =>
+        idempotentTx(db, context, rotatePrincipalKey, request, locate, rotate, deps.box),
       );
       await afterChange(deps, changes);
       return reply;
@@ -164,8 +164,8 @@ export function servicePrincipalService(deps: KeyDeps): ServiceImpl<typeof Servi
       const at = now();
       const held = await heldNow(deps, context);
       let changes: string[] = [];
-      const reach = (tx: Tx) => lock(tx, context, id);
-      const adopt = async (tx: Tx, principal: Awaited<ReturnType<typeof reach>>) => {
+      const locate = (tx: Tx) => lock(tx, context, id);
+      const adopt = async (tx: Tx, principal: Awaited<ReturnType<typeof locate>>) => {
         const keys = isUuid(keyId) ? await lockPrincipalKeys(tx, principal, keyId) : [];
         const stored = keys.find((candidate) => candidate.id === keyId);
         if (!stored) throw apiKeyNotFound();
@@ -192,7 +192,7 @@ export function servicePrincipalService(deps: KeyDeps): ServiceImpl<typeof Servi
         return { apiKey: apiKeyMessage(adopted, at) };
       };
       const { migrateKey } = ServicePrincipalService.method;
-      const reply = await turn(id, () => idempotentTx(db, context, migrateKey, request, reach, adopt));
+      const reply = await serialized(id, () => idempotentTx(db, context, migrateKey, request, locate, adopt));
       await afterChange(deps, changes);
       return reply;
     },

@@ -62,9 +62,9 @@ afterAll(async () => {
   await database?.drop();
 });
 
-const stranger = () => port.client(SessionService, callers.service("gateway"));
+const anonymous = () => port.client(SessionService, callers.service("gateway"));
 const signIn = async () => {
-  const { principal, tokens } = await stranger().login({ email, password });
+  const { principal, tokens } = await anonymous().login({ email, password });
   if (!principal || !tokens) throw new Error("no tokens");
   return { principal, tokens };
 };
@@ -87,10 +87,10 @@ const auditRows = async (sessionId: string) => {
 
 describe("sign-in", () => {
   it("returns a verifiable access token and the principal, matching the e-mail case-insensitively", async () => {
-    const { principal, tokens } = await stranger().login({ email: email.toUpperCase(), password });
+    const { principal, tokens } = await anonymous().login({ email: email.toUpperCase(), password });
     expect(principal).toMatchObject({ scope: "system", role: "platform-admin", orgAccess: "all", mfaEnabled: false });
     expect(principal?.permissions).toContain("platform:admin");
-    const { jwksJson } = await stranger().getJwks({});
+    const { jwksJson } = await anonymous().getJwks({});
     const { payload, protectedHeader } = await jwtVerify(
       tokens?.accessToken ?? "",
       createLocalJWKSet(JSON.parse(jwksJson)),
@@ -116,25 +116,25 @@ describe("sign-in", () => {
   });
 
   it("refuses a wrong password and an unknown account with the same text", async () => {
-    const wrong = await codeOf(stranger().login({ email, password: "not the password" }));
-    const unknown = await codeOf(stranger().login({ email: "nobody@example.com", password }));
+    const wrong = await codeOf(anonymous().login({ email, password: "not the password" }));
+    const unknown = await codeOf(anonymous().login({ email: "nobody@example.com", password }));
     expect(wrong).toBe("Invalid email or password");
     expect(unknown).toBe(wrong);
   });
 });
 
 describe("session families", () => {
-  it("resolves a living session of its own user only", async () => {
+  it("resolves an active session of its own user only", async () => {
     const { principal } = await signIn();
-    const { principal: again } = await stranger().resolveSession({
+    const { principal: again } = await anonymous().resolveSession({
       sessionId: principal.sessionId,
       userId: principal.userId,
     });
     expect(again).toMatchObject({ userId: principal.userId, sessionId: principal.sessionId });
-    expect(await codeOf(stranger().resolveSession({ sessionId: principal.sessionId, userId: uuidv7() }))).toBe(
+    expect(await codeOf(anonymous().resolveSession({ sessionId: principal.sessionId, userId: uuidv7() }))).toBe(
       "Session has ended",
     );
-    expect(await codeOf(stranger().resolveSession({ sessionId: "x", userId: principal.userId }))).toBe(
+    expect(await codeOf(anonymous().resolveSession({ sessionId: "x", userId: principal.userId }))).toBe(
       "Session has ended",
     );
   });
@@ -142,30 +142,30 @@ describe("session families", () => {
   it("returns the same successor to two tabs that refresh together", async () => {
     const { tokens } = await signIn();
     const replies = await Promise.all(
-      [1, 2, 3, 4].map(() => stranger().refresh({ refreshToken: tokens.refreshToken })),
+      [1, 2, 3, 4].map(() => anonymous().refresh({ refreshToken: tokens.refreshToken })),
     );
     const successors = new Set(replies.map((r) => r.tokens?.refreshToken));
     expect(successors.size).toBe(1);
     const [next] = successors;
     expect(next).not.toBe(tokens.refreshToken);
-    const { tokens: third } = await stranger().refresh({ refreshToken: next ?? "" });
+    const { tokens: third } = await anonymous().refresh({ refreshToken: next ?? "" });
     expect(third?.refreshToken).not.toBe(next);
   });
 
   it("revokes the family when an old token is presented after the grace, and audits it once", async () => {
     const { principal, tokens } = await signIn();
-    const { tokens: second } = await stranger().refresh({ refreshToken: tokens.refreshToken });
+    const { tokens: second } = await anonymous().refresh({ refreshToken: tokens.refreshToken });
     clock = new Date(clock.getTime() + 21_000);
-    expect(await codeOf(stranger().refresh({ refreshToken: tokens.refreshToken }))).toBe(
+    expect(await codeOf(anonymous().refresh({ refreshToken: tokens.refreshToken }))).toBe(
       "Invalid or expired refresh token",
     );
-    expect(await codeOf(stranger().refresh({ refreshToken: tokens.refreshToken }))).toBe(
+    expect(await codeOf(anonymous().refresh({ refreshToken: tokens.refreshToken }))).toBe(
       "Invalid or expired refresh token",
     );
-    expect(await codeOf(stranger().refresh({ refreshToken: second?.refreshToken ?? "" }))).toBe(
+    expect(await codeOf(anonymous().refresh({ refreshToken: second?.refreshToken ?? "" }))).toBe(
       "Invalid or expired refresh token",
     );
-    expect(await codeOf(stranger().resolveSession(idsOf(principal)))).toBe("Session has ended");
+    expect(await codeOf(anonymous().resolveSession(idsOf(principal)))).toBe("Session has ended");
     const actions = (await auditRows(principal.sessionId)).map((r) => `${r.action} ${r.result}`);
     expect(actions).toEqual(["user.login success", "session.revoke denied"]);
   });
@@ -173,35 +173,35 @@ describe("session families", () => {
   it("expires after seven idle days and after thirty days in all", async () => {
     const { tokens } = await signIn();
     clock = new Date(clock.getTime() + 7 * 86_400_000 + 1);
-    expect(await codeOf(stranger().refresh({ refreshToken: tokens.refreshToken }))).toBe(
+    expect(await codeOf(anonymous().refresh({ refreshToken: tokens.refreshToken }))).toBe(
       "Invalid or expired refresh token",
     );
     let { refreshToken } = (await signIn()).tokens;
     for (let day = 0; day < 30; day += 5) {
-      refreshToken = (await stranger().refresh({ refreshToken })).tokens?.refreshToken ?? "";
+      refreshToken = (await anonymous().refresh({ refreshToken })).tokens?.refreshToken ?? "";
       clock = new Date(clock.getTime() + 5 * 86_400_000 + 1);
     }
-    expect(await codeOf(stranger().refresh({ refreshToken }))).toBe("Invalid or expired refresh token");
+    expect(await codeOf(anonymous().refresh({ refreshToken }))).toBe("Invalid or expired refresh token");
   });
 
   it("logs out the whole family, notifies the gateways, and audits it once", async () => {
     const { principal, tokens } = await signIn();
     await user(principal).logout({});
     await user(principal).logout({});
-    expect(await codeOf(stranger().refresh({ refreshToken: tokens.refreshToken }))).toBe(
+    expect(await codeOf(anonymous().refresh({ refreshToken: tokens.refreshToken }))).toBe(
       "Invalid or expired refresh token",
     );
-    expect(await codeOf(stranger().resolveSession(idsOf(principal)))).toBe("Session has ended");
-    const told = await database.db.read(
+    expect(await codeOf(anonymous().resolveSession(idsOf(principal)))).toBe("Session has ended");
+    const events = await database.db.read(
       system,
       sql`SELECT 1 FROM outbox WHERE subject = 'auth.session' AND msg_id LIKE ${`%session-${principal.sessionId}`}`,
     );
-    expect(told).toHaveLength(1);
+    expect(events).toHaveLength(1);
     expect((await auditRows(principal.sessionId)).map((r) => r.action)).toEqual(["user.login", "user.logout"]);
   });
 
   it.each(["", "rt_", "rt_AAAA", "Bearer x"])("refuses %j as a refresh token", async (refreshToken) => {
-    expect(await codeOf(stranger().refresh({ refreshToken }))).toBe("Invalid or expired refresh token");
+    expect(await codeOf(anonymous().refresh({ refreshToken }))).toBe("Invalid or expired refresh token");
   });
 
   it("stores no refresh token and no family secret in clear", async () => {

@@ -16,12 +16,12 @@ import { newToken } from "../rules/opaque-token.ts";
 import { mayUsePassword } from "../rules/password-sign-in.ts";
 import type { PrincipalRow } from "../rules/principal.ts";
 import { principalCaller, principalMessage } from "../rules/principal.ts";
-import { isGenuine, judgeRefresh, parseRefreshToken } from "../rules/refresh-token.ts";
+import { checkRefresh, isGenuine, parseRefreshToken } from "../rules/refresh-token.ts";
 import { countLogin, loginAttempt } from "../store/attempts.ts";
 import { findFactors, insertChallenge } from "../store/factors.ts";
 import { limitedUntil, readFailures } from "../store/failures.ts";
 import { findLogins, findPrincipal, type LoginCandidate, passwordStands, recordRehash } from "../store/principals.ts";
-import { familyPlace } from "../store/sealed-columns.ts";
+import { familyLocation } from "../store/sealed-columns.ts";
 import { findSession, lockSession, rotateSession, type SessionRow } from "../store/sessions.ts";
 import { refusedToken } from "../store/unknown-keys.ts";
 
@@ -53,7 +53,7 @@ async function login(
   const attempt = loginAttempt(deps.loginLimits, context.meta.clientAddress, email);
   const both = [attempt.account, attempt.address];
   let asked: LoginCandidate[] = [];
-  // The database is not queried before the turn has come: of a hundred concurrent sign-ins only the running one costs
+  // The database is not queried before the check starts: of a hundred concurrent sign-ins only the running one costs
   // anything.
   const storedHash = async () => {
     const [failures, found] = await Promise.all([readFailures(db, both), findLogins(db, email)]);
@@ -142,7 +142,7 @@ function noteInBackground(deps: SessionDeps, context: CallContext, principal: Pr
 async function refresh(deps: SessionDeps, context: CallContext, text: string) {
   const token = parseRefreshToken(text);
   const session = token ? await findSession(deps.db, token.sessionId) : null;
-  const secret = session ? deps.box.open(session.family_secret, familyPlace(session.session_id)) : null;
+  const secret = session ? deps.box.open(session.family_secret, familyLocation(session.session_id)) : null;
   if (!token || !session || !secret || !isGenuine(token, secret)) {
     throw await refusedToken(deps, context, refusedRefresh());
   }
@@ -153,8 +153,8 @@ async function refresh(deps: SessionDeps, context: CallContext, text: string) {
     const now = deps.now();
     // Decided under its lock: of two concurrent tabs one rotates, and the other receives the same successor.
     const current = await lockSession(tx, session.session_id);
-    const verdict = current ? judgeRefresh(token, camel(current), now) : "ended";
-    // A session that a password began ends where single sign-on is enforced since.
+    const verdict = current ? checkRefresh(token, camel(current), now) : "ended";
+    // A session from a password ends where single sign-on is enforced since.
     const closed = session.began_by === "password" && principal.sso_enforced;
     if (closed && (verdict === "rotate" || verdict === "repeat")) {
       const only = { only: session.session_id };
@@ -223,6 +223,6 @@ const camel = (s: SessionRow) => ({
 });
 const hasEnded = (s: SessionRow, now: Date) => s.revoked_at !== null || s.idle_expires_at <= now || s.expires_at <= now;
 
-/** One answer for every reason: strangers learn nothing about accounts. */
+/** One answer for every reason: anonymous callers learn nothing about accounts. */
 const refusedLogin = () => new AppError("invalid_credentials", "Invalid email or password");
 const refusedRefresh = () => new AppError("invalid_refresh_token", "Invalid or expired refresh token");

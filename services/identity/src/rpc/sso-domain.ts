@@ -7,8 +7,8 @@ import { type SsoDomain, SsoDomainSchema, SsoDomainService } from "@muster/proto
 import { callContext } from "@muster/rpc";
 import { idempotentTx, reachedBefore, requireWholeOrganization } from "@muster/service";
 import { claimDomain } from "../commands/claim-address.ts";
-import { domainFault, newDomainToken, recordName, recordValue } from "../commands/sso/check-domain.ts";
-import { newPlace, requireOwner } from "../commands/sso/owner.ts";
+import { domainError, newDomainToken, recordName, recordValue } from "../commands/sso/check-domain.ts";
+import { newOwner, requireOwner } from "../commands/sso/owner.ts";
 import type { SsoDeps } from "../deps.ts";
 import { recordDomain } from "../emits/sso-facts.ts";
 import { asciiDomain, unclaimable } from "../rules/sso/email-domain.ts";
@@ -37,7 +37,7 @@ export function ssoDomainService(deps: SsoDeps): ServiceImpl<typeof SsoDomainSer
     requireManager(context, deps);
     requireWholeOrganization(context);
   };
-  const reach = async (context: CallContext, id: string): Promise<DomainRow> => {
+  const requireDomain = async (context: CallContext, id: string): Promise<DomainRow> => {
     const row = isUuid(id) ? await findDomain(db, context, id) : null;
     if (!row) throw domainNotFound();
     requireOwner(context, row);
@@ -58,15 +58,15 @@ export function ssoDomainService(deps: SsoDeps): ServiceImpl<typeof SsoDomainSer
       requireWriter(context);
       const at = now();
       const domain = asciiDomain(request.domain);
-      const fault = domain === null ? "Must be a domain name" : unclaimable(domain);
-      if (domain === null || fault) throw validationError({ domain: [fault ?? ""] });
-      const place = await newPlace(deps, context, request);
+      const error = domain === null ? "Must be a domain name" : unclaimable(domain);
+      if (domain === null || error) throw validationError({ domain: [error ?? ""] });
+      const owner = await newOwner(deps, context, request);
       const make = async (tx: Tx) => {
-        if ((await countDomains(tx, place)) >= maxDomains) {
+        if ((await countDomains(tx, owner)) >= maxDomains) {
           throw new AppError("limit_reached", "No more domains can be claimed here", { facts: { limit: maxDomains } });
         }
         const createdBy = context.caller.actor.id;
-        const wanted = { id: uuidv7(at.getTime()), place, domain, token: newDomainToken(), createdBy };
+        const wanted = { id: uuidv7(at.getTime()), owner, domain, token: newDomainToken(), createdBy };
         const row = await insertDomain(tx, wanted, at);
         if (!row) throw new AppError("name_taken", "This domain was claimed here before");
         recordDomain(tx, context, row, "sso.domain.create", { changes: { before: {}, after: { domain } } }, at);
@@ -78,23 +78,23 @@ export function ssoDomainService(deps: SsoDeps): ServiceImpl<typeof SsoDomainSer
     async verifySsoDomain({ id }, handler) {
       const context = callContext(handler);
       requireWriter(context);
-      const seen = await reach(context, id);
+      const seen = await requireDomain(context, id);
       const { domain, token } = seen;
       // Looked up before the transaction: no connection is held during DNS queries.
-      const fault = await domainFault(deps.txt, domain, token);
+      const error = await domainError(deps.txt, domain, token);
       const row = await db
         .tx(asService(context, seen), async (tx) => {
           const at = now();
           await lockDomainOwner(tx, domain);
           const before = await lockDomain(tx, context.caller, id);
           if (!before) throw domainNotFound();
-          const after = await noteCheck(tx, id, fault, at);
+          const after = await noteCheck(tx, id, error, at);
           const isNew = before.verified_at === null && after.verified_at !== null;
           const claimed = isNew ? await claimDomain(tx, context, { domain, owner: ownerOf(after) }, at) : {};
           const details = {
             verified: after.verified_at !== null,
             ...claimed,
-            ...(fault === null ? {} : { error: fault }),
+            ...(error === null ? {} : { error: error }),
           };
           recordDomain(tx, context, after, "sso.domain.verify", details, at);
           return after;
@@ -109,7 +109,7 @@ export function ssoDomainService(deps: SsoDeps): ServiceImpl<typeof SsoDomainSer
     async deleteSsoDomain({ id }, handler) {
       const context = callContext(handler);
       requireWriter(context);
-      const seen = await reach(context, id);
+      const seen = await requireDomain(context, id);
       await db.tx(asService(context, seen), async (tx) => {
         await lockDomainOwner(tx, seen.domain);
         const row = await lockDomain(tx, context.caller, id);

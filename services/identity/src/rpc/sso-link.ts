@@ -19,12 +19,12 @@ export function ssoLinkService(deps: SsoDeps): ServiceImpl<typeof SsoLinkService
     requireOwnFactor(deps.factors, context, user.principal);
     return user;
   };
-  /** Providers of the user's own place; those in testing are for their administrators only. */
+  /** Providers of the user's own owner; those in testing are for their administrators only. */
   const optionsOf = async (principal: PrincipalRow) => {
     if (principal.partner_id === null) return [];
-    const place = { partnerId: principal.partner_id, orgId: principal.org_id };
+    const owner = { partnerId: principal.partner_id, orgId: principal.org_id };
     const administers = principal.permissions.includes("organizations:write") && !principal.site_restricted;
-    const options = await listLinkable(db, place, administers ? ["active", "testing"] : ["active"], principal.user_id);
+    const options = await listLinkable(db, owner, administers ? ["active", "testing"] : ["active"], principal.user_id);
     return options;
   };
 

@@ -10,7 +10,7 @@ import { startLoginFlow } from "../commands/sso/start-login-flow.ts";
 import type { SsoDeps } from "../deps.ts";
 import { domainOf } from "../rules/sso/email-domain.ts";
 import { onlyPartner } from "../store/sso/branding.ts";
-import { placeOfDomain } from "../store/sso/domains.ts";
+import { ownerOfDomain } from "../store/sso/domains.ts";
 import { findActiveProvider, findSignInProvider, readProvider } from "../store/sso/providers.ts";
 import { brandingMessage } from "./branding.ts";
 import { providerNotFound } from "./sso-provider.ts";
@@ -28,9 +28,9 @@ export function ssoLoginService(deps: SsoDeps): ServiceImpl<typeof SsoLoginServi
 
     async findSso({ email }) {
       const domain = domainOf(email);
-      const place = domain === null ? null : await placeOfDomain(db, domain);
-      if (!place) return {};
-      const { partnerId, orgId } = place;
+      const owner = domain === null ? null : await ownerOfDomain(db, domain);
+      if (!owner) return {};
+      const { partnerId, orgId } = owner;
       const whose = orgId === null ? { partnerId } : { orgId };
       const provider = await findSignInProvider(db, whose);
       return provider ? { providerName: provider.name, ...whose, enforced: provider.enforced } : {};

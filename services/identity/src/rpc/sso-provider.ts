@@ -4,7 +4,7 @@ import { AppError, type CallContext, clampPage, isUuid, uuidv7, validationError 
 import { SsoProviderService } from "@muster/proto/muster/identity/v1/sso_provider_pb";
 import { callContext } from "@muster/rpc";
 import { idempotentTx, reachedBefore, repeatedReply, requireWholeOrganization } from "@muster/service";
-import { newPlace, requireOwner } from "../commands/sso/owner.ts";
+import { newOwner, requireOwner } from "../commands/sso/owner.ts";
 import { incomplete, prepareProvider, seenRole } from "../commands/sso/prepare-provider.ts";
 import { renewKey } from "../commands/sso/renew-key.ts";
 import { testProvider } from "../commands/sso/test-provider.ts";
@@ -51,7 +51,7 @@ export function ssoProviderService(deps: SsoDeps): ServiceImpl<typeof SsoProvide
     requireManager(context, deps);
     requireWholeOrganization(context);
   };
-  const reach = async (context: CallContext, id: string): Promise<ProviderRow> => {
+  const requireProvider = async (context: CallContext, id: string): Promise<ProviderRow> => {
     const row = isUuid(id) ? await findProvider(db, context, id) : null;
     if (!row) throw providerNotFound();
     return row;
@@ -86,7 +86,7 @@ export function ssoProviderService(deps: SsoDeps): ServiceImpl<typeof SsoProvide
     async getSsoProvider({ id }, handler) {
       const context = callContext(handler);
       requireReader(context);
-      return { provider: message(await reach(context, id)) };
+      return { provider: message(await requireProvider(context, id)) };
     },
 
     async createSsoProvider(request, handler) {
@@ -103,19 +103,19 @@ export function ssoProviderService(deps: SsoDeps): ServiceImpl<typeof SsoProvide
           request.ownerScope === "partner" ? "partner" : "organization",
         );
       }
-      const place = await newPlace(deps, context, request);
+      const owner = await newOwner(deps, context, request);
       const { createSsoProvider } = SsoProviderService.method;
       const repeated = await repeatedReply(db, context, createSsoProvider, request);
       if (repeated) return repeated;
       const id = uuidv7(at.getTime());
-      const values = await prepareProvider(deps, context, { id, type, place, before: null }, fields);
+      const values = await prepareProvider(deps, context, { id, type, owner, before: null }, fields);
       const make = async (tx: Tx) => {
-        if ((await countProviders(tx, place)) >= maxProviders) {
+        if ((await countProviders(tx, owner)) >= maxProviders) {
           throw new AppError("limit_reached", "No more providers can be created here", {
             facts: { limit: maxProviders },
           });
         }
-        const row = await insertProvider(tx, id, place, type, values, context.caller.actor.id, at);
+        const row = await insertProvider(tx, id, owner, type, values, context.caller.actor.id, at);
         const changes = { before: {}, after: visibleFields(row) };
         recordProvider(tx, context, row, "sso.provider.create", { type, status: row.status, changes }, at);
         return { provider: message(row) };
@@ -130,13 +130,13 @@ export function ssoProviderService(deps: SsoDeps): ServiceImpl<typeof SsoProvide
       requireChange(paths);
       if (!input) throw validationError({}, ["Required"]);
       for (let tried = 1; ; tried++) {
-        const before = await reach(context, id);
+        const before = await requireProvider(context, id);
         requireOwner(context, before);
         const fields = providerChange(paths, input, before.type);
         requireChange(paths);
-        const place = { partnerId: before.partner_id, orgId: before.org_id };
-        const values = await prepareProvider(deps, context, { id, type: before.type, place, before }, fields);
-        // Read as the service, behind `reach` and the query's own conditions: administrators cannot see users' links.
+        const owner = { partnerId: before.partner_id, orgId: before.org_id };
+        const values = await prepareProvider(deps, context, { id, type: before.type, owner, before }, fields);
+        // Read as the service, behind `requireProvider` and the query's own conditions: administrators cannot see users' links.
         const changed = await db.tx({ ...context, caller: deps.system }, async (tx) => {
           const locked = await lock(tx, context, id);
           if (locked.generation !== before.generation) return null;
@@ -157,7 +157,7 @@ export function ssoProviderService(deps: SsoDeps): ServiceImpl<typeof SsoProvide
     async deleteSsoProvider({ id }, handler) {
       const context = callContext(handler);
       requireWriter(context);
-      requireOwner(context, await reach(context, id));
+      requireOwner(context, await requireProvider(context, id));
       await db.tx(context, async (tx) => {
         const row = await lock(tx, context, id);
         await deleteProvider(tx, id);
@@ -172,7 +172,7 @@ export function ssoProviderService(deps: SsoDeps): ServiceImpl<typeof SsoProvide
       const context = callContext(handler);
       requireWriter(context);
       if (!statuses.includes(status)) throw validationError({ status: [`One of ${statuses.join(", ")}`] });
-      requireOwner(context, await reach(context, id));
+      requireOwner(context, await requireProvider(context, id));
       const row = await db.tx(context, async (tx) => {
         const at = now();
         const before = await lock(tx, context, id);
@@ -190,7 +190,7 @@ export function ssoProviderService(deps: SsoDeps): ServiceImpl<typeof SsoProvide
     async testSsoProvider({ id }, handler) {
       const context = callContext(handler);
       requireWriter(context);
-      const row = await reach(context, id);
+      const row = await requireProvider(context, id);
       requireOwner(context, row);
       const result = await testProvider(deps, context, row).catch(async (failure: unknown) => {
         const step = failure instanceof AppError ? failure.facts.step : "internal";
@@ -222,7 +222,7 @@ export function ssoProviderService(deps: SsoDeps): ServiceImpl<typeof SsoProvide
       requireWriter(context);
       const { id, overlapDays } = request;
       if (overlapDays > maxOverlapDays) throw validationError({ overlapDays: [`0 to ${maxOverlapDays}`] });
-      const seen = await reach(context, id);
+      const seen = await requireProvider(context, id);
       requireOwner(context, seen);
       if (seen.type !== "saml") throw validationError({}, ["Not for providers of type oidc"]);
       const { renewSsoProviderKey } = SsoProviderService.method;
@@ -242,7 +242,7 @@ export function ssoProviderService(deps: SsoDeps): ServiceImpl<typeof SsoProvide
     async listSsoAttempts({ id, page }, handler) {
       const context = callContext(handler);
       requireReader(context);
-      const providerId = id === "" ? null : (await reach(context, id)).id;
+      const providerId = id === "" ? null : (await requireProvider(context, id)).id;
       const { rows, info } = await listAttempts(db, context, providerId, clampPage(page ?? {}));
       return { attempts: rows.map(attemptMessage), page: info };
     },

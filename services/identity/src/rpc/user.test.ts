@@ -76,8 +76,8 @@ describe("inviting", () => {
   it("refuses an e-mail in use, whatever its case, and stores nothing", async () => {
     const first = wanted("platform-admin");
     await root().inviteUser(first);
-    const twin = root().inviteUser({ ...first, email: first.email.toUpperCase() });
-    expect(await codeOf(twin)).toBe("email_taken");
+    const duplicate = root().inviteUser({ ...first, email: first.email.toUpperCase() });
+    expect(await codeOf(duplicate)).toBe("email_taken");
     const racing = wanted("platform-admin");
     const codes = await Promise.all(Array.from({ length: 10 }, () => codeOf(root().inviteUser(racing))));
     expect(codes.filter((code) => code === "answered")).toHaveLength(1);
@@ -175,7 +175,7 @@ describe("accepting an invitation", () => {
   it("sets the password once, enables sign-in, and audits it once", async () => {
     const invited = wanted("platform-admin");
     const { user, inviteToken } = await root().inviteUser(invited);
-    const login = () => identity.stranger().login({ email: invited.email, password });
+    const login = () => identity.anonymous().login({ email: invited.email, password });
     expect(await codeOf(login())).toBe("invalid_credentials");
     const codes = await Promise.all(Array.from({ length: 5 }, () => codeOf(accept(inviteToken, { name: "Ada L." }))));
     expect(codes.filter((code) => code === "answered")).toHaveLength(1);
@@ -222,7 +222,7 @@ describe("a name given with the acceptance", () => {
 });
 
 describe("reading users", () => {
-  it("returns each caller the users in sight, newest first, by page and by cursor", async () => {
+  it("returns each caller the users visible to them, newest first, by page and by cursor", async () => {
     const partnerId = await identity.addPartner();
     const [a, b] = [await identity.addOrganization(partnerId), await identity.addOrganization(partnerId)];
     const ids: Record<string, string> = {};

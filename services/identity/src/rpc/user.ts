@@ -13,7 +13,7 @@ import type { UserDeps } from "../deps.ts";
 import { userChange } from "../rules/changed-user.ts";
 import { seededRoleId } from "../store/roles.ts";
 import { findUser, findUserNames, listUsers, type UserRow } from "../store/users.ts";
-import { wordOrNull } from "./guards.ts";
+import { choiceOrNull } from "./guards.ts";
 import { organizationFilter, partnerFilter } from "./list-filters.ts";
 
 const statuses = ["invited", "active", "disabled"];
@@ -70,7 +70,7 @@ export function userService(deps: UserDeps): ServiceImpl<typeof UserService> {
         partnerId: await partnerFilter(deps, context, request.partnerId),
         orgId: await organizationFilter(deps, context, request.orgId),
         roleId: await roleFilter(db, context, request.role),
-        status: wordOrNull(request.status, "status", statuses),
+        status: choiceOrNull(request.status, "status", statuses),
         query: queryOrNull(request.query),
       };
       const { rows, info } = await listUsers(db, context, filter, clampPage(request.page ?? {}));

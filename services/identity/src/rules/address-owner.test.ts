@@ -1,10 +1,10 @@
 import { describe, expect, it } from "@jest/globals";
 import {
   type Claim,
+  checkClaim,
+  checkInvitation,
   domainsOf,
   type Holder,
-  judgeClaim,
-  judgeInvitation,
   type Tenant,
   yieldedEmail,
   yieldsToDomain,
@@ -17,7 +17,7 @@ const tenants = {
   organization: { partnerId: "p1", orgId: "o1" },
   sibling: { partnerId: "p1", orgId: "o2" },
   "other partner": { partnerId: "p2", orgId: null },
-  stranger: { partnerId: "p2", orgId: "o3" },
+  "other tenant": { partnerId: "p2", orgId: "o3" },
 } as const satisfies Record<string, Tenant>;
 type Name = keyof typeof tenants;
 const names = Object.keys(tenants) as Name[];
@@ -28,7 +28,7 @@ const ownersFor: Record<Exclude<Name, "platform">, readonly Name[]> = {
   organization: ["organization", "partner", "platform"],
   sibling: ["sibling", "partner", "platform"],
   "other partner": ["other partner", "platform"],
-  stranger: ["stranger", "other partner", "platform"],
+  "other tenant": ["other tenant", "other partner", "platform"],
 };
 const owners = [null, ...(Object.keys(ownersFor) as Exclude<Name, "platform">[])];
 const proofs = [null, "assumed", "domain", "mailbox", "operator"] as const satisfies readonly Holder["proof"][];
@@ -42,8 +42,8 @@ const cases: Case[] = names.flatMap((by) =>
   ),
 );
 
-const judge = ({ by, owner, holder, evidence }: Case) =>
-  judgeClaim({
+const check = ({ by, owner, holder, evidence }: Case) =>
+  checkClaim({
     email,
     by: tenants[by],
     owner: owner && tenants[owner],
@@ -60,16 +60,16 @@ const broken = (promise: (each: Case) => boolean) => cases.filter((each) => !pro
 
 describe(`a claim of an address, in ${cases.length} cases of tenant, domain, evidence and holder`, () => {
   it("is refused in a domain that neither the claimant nor a tenant below it has verified", () => {
-    expect(broken((each) => mayOwn(each) || judge(each) === null)).toEqual([]);
+    expect(broken((each) => mayOwn(each) || check(each) === null)).toEqual([]);
   });
 
   it("is never refused for an account that is not proven, nor for a free address", () => {
-    expect(broken((each) => !mayOwn(each) || Boolean(each.holder?.proof) || judge(each) !== null)).toEqual([]);
+    expect(broken((each) => !mayOwn(each) || Boolean(each.holder?.proof) || check(each) !== null)).toEqual([]);
   });
 
   it("is refused for a proven mailbox and for the platform's administrators, whoever claims and however", () => {
     const isKept = (proof: unknown) => proof === "mailbox" || proof === "operator";
-    expect(broken((each) => !isKept(each.holder?.proof) || judge(each) === null)).toEqual([]);
+    expect(broken((each) => !isKept(each.holder?.proof) || check(each) === null)).toEqual([]);
   });
 
   it("takes an address that only a former domain or age proves, when its domain is the claimant's", () => {
@@ -79,7 +79,7 @@ describe(`a claim of an address, in ${cases.length} cases of tenant, domain, evi
       (ownersFor[owner].includes(holder.tenant) ||
         (tenants[owner].orgId === null && tenants[owner].partnerId === tenants[holder.tenant].partnerId));
     const isWeak = (each: Case) => each.holder?.proof === "domain" || each.holder?.proof === "assumed";
-    const isTaken = (each: Case) => judge(each)?.yielding.length === 1;
+    const isTaken = (each: Case) => check(each)?.yielding.length === 1;
     const shouldYield = (each: Case) =>
       each.owner !== null && each.by !== "platform" && mayOwn(each) && !isInside(each);
     expect(broken((each) => !isWeak(each) || isTaken(each) === shouldYield(each))).toEqual([]);
@@ -90,7 +90,7 @@ describe(`a claim of an address, in ${cases.length} cases of tenant, domain, evi
       by === "platform" ? "operator" : evidence === "mailbox" ? "mailbox" : owner === null ? null : "domain";
     expect(
       broken((each) => {
-        const claimed = judge(each);
+        const claimed = check(each);
         return claimed === null || claimed.proof === expected(each);
       }),
     ).toEqual([]);
@@ -99,7 +99,7 @@ describe(`a claim of an address, in ${cases.length} cases of tenant, domain, evi
   it("that proves nothing takes nobody's address", () => {
     expect(
       broken((each) => {
-        const claimed = judge(each);
+        const claimed = check(each);
         return claimed === null || claimed.proof !== null || claimed.yielding.length === 0;
       }),
     ).toEqual([]);
@@ -110,7 +110,7 @@ describe("an invitation", () => {
   it("depends on the domain alone, never on an account", () => {
     for (const by of names) {
       for (const owner of owners) {
-        const invited = judgeInvitation({ email, by: tenants[by], owner: owner && tenants[owner] });
+        const invited = checkInvitation({ email, by: tenants[by], owner: owner && tenants[owner] });
         expect([by, owner, invited !== null]).toEqual([by, owner, mayOwn({ by, owner })]);
       }
     }
@@ -119,10 +119,10 @@ describe("an invitation", () => {
 
 describe("a verified domain", () => {
   it.each<[Name, (typeof proofs)[number], boolean]>([
-    ["stranger", null, true],
-    ["stranger", "assumed", true],
-    ["stranger", "domain", true],
-    ["stranger", "mailbox", false],
+    ["other tenant", null, true],
+    ["other tenant", "assumed", true],
+    ["other tenant", "domain", true],
+    ["other tenant", "mailbox", false],
     ["sibling", null, true],
     ["partner", null, false],
     ["organization", null, false],

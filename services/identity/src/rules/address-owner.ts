@@ -27,7 +27,7 @@ export type Claim = {
   evidence: Evidence;
 };
 
-const judged = Symbol("judged");
+const checked = Symbol("checked");
 
 /** An address that may be used by an account; only this file makes one, and nothing stores an account without it. */
 export type ClaimedAddress = {
@@ -35,7 +35,7 @@ export type ClaimedAddress = {
   readonly proof: Proof | null;
   /** Accounts that must give the address up. */
   readonly yielding: readonly string[];
-  readonly [judged]: true;
+  readonly [checked]: true;
 };
 
 /** The domains that decide over an address, the nearest first: its own and those above it. Empty when it has none. */
@@ -58,23 +58,23 @@ const isWithin = (tenant: Tenant, owner: Tenant): boolean =>
   ownsFor(tenant, owner) || (owner.orgId === null && tenant.partnerId === owner.partnerId);
 
 /** The address for an invitation, which claims nothing until it is accepted. Null in another tenant's domain. */
-export function judgeInvitation({ email, by, owner }: Pick<Claim, "email" | "by" | "owner">): ClaimedAddress | null {
+export function checkInvitation({ email, by, owner }: Pick<Claim, "email" | "by" | "owner">): ClaimedAddress | null {
   if (owner !== null && !ownsFor(by, owner)) return null;
-  return { email, proof: null, yielding: [], [judged]: true };
+  return { email, proof: null, yielding: [], [checked]: true };
 }
 
 /**
  * The address for an account, with the accounts that yield it. Null when another tenant owns the domain, or a proven
  * owner has the address elsewhere: callers answer both with one sentence, whether or not an account exists.
  */
-export function judgeClaim(claim: Claim): ClaimedAddress | null {
+export function checkClaim(claim: Claim): ClaimedAddress | null {
   const { email, by, owner, holders } = claim;
   if (owner !== null && !ownsFor(by, owner)) return null;
   const proof = proofOf(claim);
   const staying = holders.filter((holder) => !yieldsTo(holder, proof, owner));
   if (staying.some((holder) => holder.proof !== null)) return null;
   const yielding = proof === null ? [] : holders.map(({ userId }) => userId);
-  return { email, proof, yielding, [judged]: true };
+  return { email, proof, yielding, [checked]: true };
 }
 
 function proofOf({ by, owner, evidence }: Claim): Proof | null {

@@ -31,8 +31,8 @@ export function userChange(paths: readonly string[], input: Input): UserChange {
   };
   if (paths.includes("name")) {
     change.name = input.name;
-    const fault = nameError(input.name);
-    if (fault) errors.name = [fault];
+    const error = nameError(input.name);
+    if (error) errors.name = [error];
   }
   if (paths.includes("role_id")) {
     change.roleId = input.roleId;
@@ -89,7 +89,7 @@ export function changedUser(by: Held, before: Standing, change: UserChange, newR
   const siteIds = change.siteIds === undefined ? before.siteIds : change.siteIds;
   const after = { ...before, name: change.name ?? before.name, role, orgAccess, orgIds, siteIds };
   if (!isRoleOf(role, before)) throw roleNotFound();
-  // Out of the caller's reach counts as missing.
+  // Out of the caller's scope counts as missing.
   if (by.scope === "partner" && by.orgAccess.mode === "list") {
     const { orgIds: own } = by.orgAccess;
     if (!given.every((id) => own.includes(id))) throw noOrganization();

@@ -1,6 +1,6 @@
 import { AppError, type Caller } from "@muster/kit";
 
-/** Permissions and reach, of a user who has them or of one who grants them. */
+/** Permissions and access, of a user who has them or of one who grants them. */
 export type Held = Pick<Caller, "scope" | "orgAccess" | "permissions">;
 
 export type OrgGrant = "all" | "selected" | "none";

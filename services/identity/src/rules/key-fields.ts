@@ -26,8 +26,8 @@ export function keyChecks(): KeyChecks {
     check(field, Number.isInteger(value) && value >= 1 && value <= most, `A whole number from 1 to ${most}`, value);
   return {
     name(value) {
-      const fault = nameError(value);
-      return check("name", fault === null, fault ?? "", value);
+      const error = nameError(value);
+      return check("name", error === null, error ?? "", value);
     },
     rateLimit: (value) => count("rateLimit", value),
     maxUsage: (value) => count("maxUsage", value),

@@ -38,7 +38,7 @@ const refusal = (run: () => unknown): { code: string; fields: string[] } => {
   return { code: "allowed", fields: [] };
 };
 
-describe("the place of a new user", () => {
+describe("the tenant of a new user", () => {
   it.each([
     ["a system caller's own", root, "system", {}, { partnerId: null, orgId: null, orgAccess: "all" }],
     ["the partner named", root, "partner", { partnerId }, { partnerId, orgId: null, orgAccess: "none" }],
@@ -81,8 +81,8 @@ describe("the grants of a new user", () => {
     ["partner", { partnerId: uuidv7() }],
     ["organization", { orgId: uuidv7() }],
   ] as const)("is no role of another %s", (scope, owner) => {
-    const place = scope === "partner" ? { partnerId } : { orgId };
-    expect(refusal(() => newUser(root, input(place), role(scope, owner))).code).toBe("role_not_found");
+    const tenant = scope === "partner" ? { partnerId } : { orgId };
+    expect(refusal(() => newUser(root, input(tenant), role(scope, owner))).code).toBe("role_not_found");
   });
 });
 

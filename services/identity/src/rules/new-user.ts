@@ -49,8 +49,8 @@ export function newUser(caller: Caller, input: InviteInput, role: Role): NewUser
   const siteIds = [...new Set(input.siteIds)];
   const orgAccess = wantedGrant(scope, input.orgAccess, orgIds);
   if (!/^[^\s@]+@[^\s@]+$/.test(input.email) || input.email.length > 255) errors.email = ["An e-mail address"];
-  const fault = nameError(input.name);
-  if (fault) errors.name = [fault];
+  const error = nameError(input.name);
+  if (error) errors.name = [error];
   for (const field of ["partnerId", "orgId"] as const) {
     if (input[field] !== "" && !isUuid(input[field])) errors[field] = ["Must be a UUID"];
   }
@@ -64,7 +64,7 @@ export function newUser(caller: Caller, input: InviteInput, role: Role): NewUser
   if (role.scope !== scope) errors.roleId = [`Must be a role of scope ${scope}`];
   if (!orgAccess || Object.keys(errors).length > 0) throw validationError(errors);
 
-  const { partnerId, orgId } = place(caller, scope, input);
+  const { partnerId, orgId } = tenant(caller, scope, input);
   if (!isRoleOf(role, { partnerId, orgId })) throw roleNotFound();
   requireHeldPermissions(caller, role.permissions);
   requireHeldAccess(caller, { orgAccess, orgIds: [] });
@@ -72,7 +72,7 @@ export function newUser(caller: Caller, input: InviteInput, role: Role): NewUser
   return { email, name, scope, partnerId, orgId, roleId: role.id, orgAccess, orgIds, siteIds };
 }
 
-/** The place named, else the caller's own. */
+/** The tenant named, else the caller's own. */
 function wantedScope(caller: Caller, input: InviteInput): Scope {
   if (input.orgId !== "") return "organization";
   return input.partnerId !== "" && caller.scope !== "organization" ? "partner" : caller.scope;
@@ -84,8 +84,8 @@ function wantedGrant(scope: Scope, given: string, orgIds: readonly string[]): Or
   return orgGrants.find((grant) => grant === given) ?? null;
 }
 
-/** Where the user will stand; out of the caller's reach is as if it were not there. */
-function place(caller: Caller, scope: Scope, input: InviteInput): Pick<NewUser, "partnerId" | "orgId"> {
+/** The tenant of the new user; a tenant out of the caller's scope counts as missing. */
+function tenant(caller: Caller, scope: Scope, input: InviteInput): Pick<NewUser, "partnerId" | "orgId"> {
   const partnerId = input.partnerId || (scope === "system" ? null : caller.partnerId);
   const orgId = scope === "organization" ? input.orgId || caller.orgId : null;
   if (caller.scope === "system") return { partnerId, orgId };
@@ -95,9 +95,9 @@ function place(caller: Caller, scope: Scope, input: InviteInput): Pick<NewUser, 
     return { partnerId, orgId };
   }
   const { orgAccess } = caller;
-  const reached = (id: string) => orgAccess.mode === "all" || orgAccess.orgIds.includes(id);
-  if (orgId !== null && !reached(orgId)) throw noOrganization();
-  if (!input.orgIds.every(reached)) throw noOrganization();
+  const inScope = (id: string) => orgAccess.mode === "all" || orgAccess.orgIds.includes(id);
+  if (orgId !== null && !inScope(orgId)) throw noOrganization();
+  if (!input.orgIds.every(inScope)) throw noOrganization();
   return { partnerId, orgId };
 }
 
@@ -107,10 +107,10 @@ function place(caller: Caller, scope: Scope, input: InviteInput): Pick<NewUser, 
  */
 export function isRoleOf(
   role: Pick<Role, "partnerId" | "orgId">,
-  place: Pick<NewUser, "partnerId" | "orgId">,
+  tenant: Pick<NewUser, "partnerId" | "orgId">,
 ): boolean {
-  if (role.orgId && role.orgId !== place.orgId) return false;
-  return !role.partnerId || !place.partnerId || role.partnerId === place.partnerId;
+  if (role.orgId && role.orgId !== tenant.orgId) return false;
+  return !role.partnerId || !tenant.partnerId || role.partnerId === tenant.partnerId;
 }
 
 export const roleNotFound = () => new AppError("role_not_found", "Role not found");

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { newPasswordFault } from "./password-policy.ts";
+import { newPasswordError } from "./password-policy.ts";
 
 const email = "ada.lovelace@engines.example";
 
@@ -17,7 +17,7 @@ describe("a new password", () => {
     "drei Chinesen mit dem Kontrabass",
     "x".repeat(3) + "Trg7 pinecone".repeat(70),
   ])("may be %s", (password) => {
-    expect(newPasswordFault(password, email)).toBeNull();
+    expect(newPasswordError(password, email)).toBeNull();
   });
 
   it.each([
@@ -56,6 +56,6 @@ describe("a new password", () => {
     "trustno1trustno1",
     "ｐａｓｓｗｏｒｄ１２３４",
   ])("may not be %s", (password) => {
-    expect(newPasswordFault(password, email)).not.toBeNull();
+    expect(newPasswordError(password, email)).not.toBeNull();
   });
 });

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import { uuidv7 } from "@muster/kit";
-import { graceMs, isGenuine, judgeRefresh, parseRefreshToken, refreshToken } from "./refresh-token.ts";
+import { checkRefresh, graceMs, isGenuine, parseRefreshToken, refreshToken } from "./refresh-token.ts";
 
 const secret = randomBytes(32);
 const sessionId = uuidv7();
@@ -55,6 +55,6 @@ describe("the outcome of a refresh token", () => {
     ["an idle family has ended", 5, { idleExpiresAt: now }, "ended"],
     ["a family past its absolute end has ended", 5, { expiresAt: now }, "ended"],
   ] as const)("%s", (_name, generation, change, verdict) => {
-    expect(judgeRefresh({ generation }, { ...session, ...change }, now)).toBe(verdict);
+    expect(checkRefresh({ generation }, { ...session, ...change }, now)).toBe(verdict);
   });
 });

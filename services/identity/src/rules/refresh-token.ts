@@ -35,7 +35,7 @@ export type RefreshVerdict = "rotate" | "repeat" | "reuse" | "ended";
 export const graceMs = 20_000;
 
 /** What a genuine token of generation n may do now. */
-export function judgeRefresh(
+export function checkRefresh(
   token: { generation: number },
   session: { generation: number; rotatedAt: Date; idleExpiresAt: Date; expiresAt: Date; revokedAt: Date | null },
   now: Date,

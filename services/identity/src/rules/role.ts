@@ -45,11 +45,11 @@ export function newRole(by: Caller, input: Fields & { scope: string; partnerId: 
   if (!scopes.includes(scope)) errors.scope = [`One of ${scopes.join(", ")}`];
   checkFields(input, errors);
   if (Object.keys(errors).length > 0) throw validationError(errors);
-  const place = placeOf(by, input, isOfOrganization);
+  const tenant = tenantFor(by, input, isOfOrganization);
   const held = holdable(scope, input.permissions);
   requireFreeName(input.name);
   requireHeldPermissions(by, held);
-  return { name: input.name, description: input.description, permissions: held, scope, ...place };
+  return { name: input.name, description: input.description, permissions: held, scope, ...tenant };
 }
 
 /** The masked fields of a change. Throws `no_updates`, `validation_failed` and `name_taken`. */
@@ -96,8 +96,8 @@ function requireWholePartner(by: Caller): void {
 
 function checkFields({ name, description, permissions: wanted }: Fields, errors: FieldErrors): void {
   const isText = (text: string) => !text.includes("\0");
-  const fault = nameError(name);
-  if (fault) errors.name = [fault];
+  const error = nameError(name);
+  if (error) errors.name = [error];
   if (longerThan(description, maxDescription) || !isText(description)) {
     errors.description = [`At most ${maxDescription} characters`];
   }
@@ -127,7 +127,7 @@ function requireFreeName(name: string): void {
 
 export const nameTaken = () => new AppError("name_taken", "A role of this name exists already");
 
-function placeOf(by: Caller, input: { partnerId: string; orgId: string }, isOfOrganization: boolean) {
+function tenantFor(by: Caller, input: { partnerId: string; orgId: string }, isOfOrganization: boolean) {
   const partnerId = input.partnerId || by.partnerId;
   const orgId = isOfOrganization ? input.orgId || by.orgId : null;
   if (by.scope === "system") {
@@ -141,10 +141,10 @@ function placeOf(by: Caller, input: { partnerId: string; orgId: string }, isOfOr
     requireWholePartner(by);
     return { partnerId, orgId };
   }
-  const isReached =
+  const isInScope =
     by.scope === "organization"
       ? orgId === by.orgId
       : by.orgAccess.mode === "all" || by.orgAccess.orgIds.includes(orgId);
-  if (!isReached) throw noOrganization();
+  if (!isInScope) throw noOrganization();
   return { partnerId, orgId };
 }

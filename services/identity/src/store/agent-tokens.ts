@@ -81,7 +81,7 @@ export async function firstFreeDevice(tx: Tx, deviceIds: readonly string[]): Pro
   return row?.id ?? null;
 }
 
-/** The token of a device, locked until the end of the transaction; null when there is none in sight. */
+/** The token of a device, locked until the end of the transaction; null when none is visible. */
 export async function lockAgentToken(tx: Tx, deviceId: string): Promise<AgentTokenRow | null> {
   const [row] = await tx.query<AgentTokenRow>(
     sql`SELECT ${columns} FROM agent_tokens WHERE device_id = ${deviceId}::uuid FOR UPDATE`,
@@ -125,14 +125,14 @@ export type DeviceState = { deviceId: string; version: number; quarantined: bool
 /** Applies newer device events; returns the rows that changed. */
 export function setQuarantined(tx: Tx, states: readonly DeviceState[]): Promise<AgentTokenRow[]> {
   return tx.query<AgentTokenRow>(sql`
-    WITH told AS (
+    WITH reported AS (
       SELECT * FROM unnest(${states.map((s) => s.deviceId)}::uuid[], ${states.map((s) => s.version)}::bigint[],
                            ${states.map((s) => s.quarantined)}::boolean[]) AS t (device_id, device_version, quarantined)
     )
     UPDATE agent_tokens a
-    SET quarantined = told.quarantined, device_version = told.device_version, version = a.version + 1
-    FROM told
-    WHERE a.device_id = told.device_id AND a.device_version < told.device_version AND a.quarantined <> told.quarantined
+    SET quarantined = reported.quarantined, device_version = reported.device_version, version = a.version + 1
+    FROM reported
+    WHERE a.device_id = reported.device_id AND a.device_version < reported.device_version AND a.quarantined <> reported.quarantined
     RETURNING a.device_id, a.org_id, a.partner_id, a.digest, a.next_digest, a.generation, a.quarantined, a.version,
               a.revoked_at`);
 }

@@ -50,7 +50,7 @@ export async function insertApiKey(
   );
 }
 
-/** One key, or null when missing or out of the caller's sight. */
+/** One key, or null when missing or not visible to the caller. */
 export async function findApiKey(db: Database, who: CallContext, id: string): Promise<ApiKeyRow | null> {
   const [row] = await db.read<ApiKeyRow>(
     who,

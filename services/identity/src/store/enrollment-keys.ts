@@ -43,7 +43,7 @@ export async function insertEnrollmentKey(
   );
 }
 
-/** One key, or null when missing or out of the caller's sight. */
+/** One key, or null when missing or not visible to the caller. */
 export async function findEnrollmentKey(db: Database, who: CallContext, id: string): Promise<EnrollmentKeyRow | null> {
   const [row] = await db.read<EnrollmentKeyRow>(
     who,

@@ -99,7 +99,7 @@ export async function resetFactors(
   const [removed] = await tx.query<{ totp: boolean; passkeys: number }>(
     sql`SELECT totp, passkeys FROM reset_factors(${userId})`,
   );
-  if (!removed) throw new Error("a user that was locked is out of sight");
+  if (!removed) throw new Error("a user that was locked is not visible");
   return { ...removed, version: await setMfaEnabled(tx, userId, false, now) };
 }
 

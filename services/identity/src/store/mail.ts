@@ -14,8 +14,8 @@ export async function insertMail(
     VALUES (${mail.id}, ${mail.kind}, ${mail.lane}, ${mail.sealed}, ${mail.now}, ${mail.expiresAt}, ${mail.now})`);
 }
 
-/** RoundRobin that a claim chooses from: those behind `after` in their order, without `busy`; and how many of them. */
-export type LaneChoice = { after: string; busy: readonly string[]; limit: number };
+/** Queues that a claim chooses from: those after `after` in their order, without `busy`; and how many of them. */
+export type QueueChoice = { after: string; busy: readonly string[]; limit: number };
 
 /**
  * Leases the oldest due mail of each chosen lane for `leaseMs`: unfinished ones become available to other replicas
@@ -23,7 +23,7 @@ export type LaneChoice = { after: string; busy: readonly string[]; limit: number
  */
 export async function claimMail(
   db: Database,
-  { after, busy, limit }: LaneChoice,
+  { after, busy, limit }: QueueChoice,
   leaseMs: number,
   now: Date,
 ): Promise<MailRow[]> {
@@ -68,7 +68,7 @@ export async function retryMail(db: Database, { id, attempts }: MailRow, error: 
 }
 
 /** Marks a mail as failed. Its content stays sealed, so that an operator can fix the cause and queue it again. */
-export async function markPoison(db: Database, { id, attempts }: MailRow, error: string, now: Date): Promise<void> {
+export async function markDropped(db: Database, { id, attempts }: MailRow, error: string, now: Date): Promise<void> {
   await db.inOneBatch(system, (tx) =>
     tx.execute(sql`
       UPDATE mail SET state = 'poison', finished_at = ${now}, last_error = ${error}

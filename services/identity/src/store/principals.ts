@@ -5,7 +5,7 @@ import type { PrincipalRow } from "../rules/principal.ts";
 export type LoginCandidate = { user_id: string; password_hash: string; status: string };
 
 /** Called before authentication: only the lookup functions return rows. */
-const stranger = { caller: null };
+const anonymous = { caller: null };
 
 /** Accounts of one address whose passwords a sign-in tries. */
 const maxLogins = 5;
@@ -17,7 +17,7 @@ const maxLogins = 5;
  */
 export function findLogins(db: Database, email: string): Promise<LoginCandidate[]> {
   return db.read<LoginCandidate>(
-    stranger,
+    anonymous,
     sql`SELECT user_id, password_hash, status FROM find_login(${email}) WHERE password_hash IS NOT NULL
         ORDER BY status = 'active' DESC, is_proven DESC, of_partner, user_id LIMIT ${maxLogins}`,
   );
@@ -30,7 +30,7 @@ const principalOf = (userId: string) => sql`
 
 /** The user with role, permissions and grants as of now, or null. */
 export async function findPrincipal(db: Database, userId: string): Promise<PrincipalRow | null> {
-  const [row] = await db.read<PrincipalRow>(stranger, principalOf(userId));
+  const [row] = await db.read<PrincipalRow>(anonymous, principalOf(userId));
   return row ?? null;
 }
 

@@ -141,7 +141,7 @@ export async function updateRole(
       UPDATE roles t SET name = ${role.name}, description = ${role.description},
         permissions = ${[...role.permissions]}::text[], updated_at = ${now}
       WHERE t.id = ${id} AND t.key IS NULL RETURNING ${columns}`);
-    if (!row) throw new Error("a role that was judged has gone");
+    if (!row) throw new Error("a role that was checked has gone");
     return row;
   } catch (error) {
     throw isNameTaken(error) ? nameTaken() : error;

@@ -1,6 +1,6 @@
 import { type SealedColumn, sealedReplies } from "@muster/service";
 
-/** What each kind of secret is sealed for: none opens in the place of another. */
+/** What each kind of secret is sealed for: none opens as another. */
 export const secretPurposes = {
   families: "session",
   totp: "totp",
@@ -16,42 +16,42 @@ export const sealedColumns: readonly SealedColumn[] = [
     key: [["id", "uuid"]],
     column: "family_secret",
     purpose: secretPurposes.families,
-    place: ([id = ""]) => familyPlace(id),
+    place: ([id = ""]) => familyLocation(id),
   },
   {
     table: "user_totp",
     key: [["user_id", "uuid"]],
     column: "secret",
     purpose: secretPurposes.totp,
-    place: ([userId = ""]) => totpPlace(userId),
+    place: ([userId = ""]) => totpLocation(userId),
   },
   {
     table: "mail",
     key: [["id", "uuid"]],
     column: "sealed",
     purpose: secretPurposes.mail,
-    place: ([id = ""]) => mailPlace(id),
+    place: ([id = ""]) => mailLocation(id),
   },
   {
     table: "sso_providers",
     key: [["id", "uuid"]],
     column: "client_secret_sealed",
     purpose: secretPurposes.sso,
-    place: ([id = ""]) => clientSecretPlace(id),
+    place: ([id = ""]) => clientSecretLocation(id),
   },
   {
     table: "sso_providers",
     key: [["id", "uuid"]],
     column: "saml_key_sealed",
     purpose: secretPurposes.sso,
-    place: ([id = ""]) => samlKeyPlace(id),
+    place: ([id = ""]) => samlKeyLocation(id),
   },
   {
     table: "sso_providers",
     key: [["id", "uuid"]],
     column: "saml_next_key_sealed",
     purpose: secretPurposes.sso,
-    place: ([id = ""]) => samlNextKeyPlace(id),
+    place: ([id = ""]) => samlNextKeyLocation(id),
   },
   {
     table: "sso_login_sessions",
@@ -59,7 +59,7 @@ export const sealedColumns: readonly SealedColumn[] = [
     column: "secrets_sealed",
     purpose: secretPurposes.sso,
     // PostgreSQL's text of bytes is `\x…`.
-    place: ([hash = ""]) => loginSecretsPlace(Buffer.from(hash.slice(2), "hex")),
+    place: ([hash = ""]) => loginSecretsLocation(Buffer.from(hash.slice(2), "hex")),
   },
   {
     table: "sso_identities",
@@ -69,29 +69,29 @@ export const sealedColumns: readonly SealedColumn[] = [
     ],
     column: "tokens_sealed",
     purpose: secretPurposes.sso,
-    place: ([providerId = "", userId = ""]) => linkTokensPlace(providerId, userId),
+    place: ([providerId = "", userId = ""]) => linkTokensLocation(providerId, userId),
   },
   sealedReplies,
 ];
 
 /** Associated data of a family's secret: its table, column and row. */
-export const familyPlace = (sessionId: string) => `sessions/${sessionId}/family_secret`;
+export const familyLocation = (sessionId: string) => `sessions/${sessionId}/family_secret`;
 
 /** Associated data of a TOTP secret: its table, column and row. */
-export const totpPlace = (userId: string) => `user_totp/${userId}/secret`;
+export const totpLocation = (userId: string) => `user_totp/${userId}/secret`;
 
 /** Associated data of a mail's content: its table, column and row. */
-export const mailPlace = (id: string) => `mail/${id}/sealed`;
+export const mailLocation = (id: string) => `mail/${id}/sealed`;
 
-/** Where a provider's client secret and our private keys for it stand. */
-export const clientSecretPlace = (providerId: string) => `sso_providers/${providerId}/client_secret_sealed`;
-export const samlKeyPlace = (providerId: string) => `sso_providers/${providerId}/saml_key_sealed`;
-export const samlNextKeyPlace = (providerId: string) => `sso_providers/${providerId}/saml_next_key_sealed`;
+/** Locations of a provider's client secret and our private keys for it. */
+export const clientSecretLocation = (providerId: string) => `sso_providers/${providerId}/client_secret_sealed`;
+export const samlKeyLocation = (providerId: string) => `sso_providers/${providerId}/saml_key_sealed`;
+export const samlNextKeyLocation = (providerId: string) => `sso_providers/${providerId}/saml_next_key_sealed`;
 
-/** Where nonce and verifier of a login flow stand, or the result of an assertion. */
-export const loginSecretsPlace = (stateHash: Buffer) =>
+/** Location of a login flow's nonce and verifier, or of an assertion's result. */
+export const loginSecretsLocation = (stateHash: Buffer) =>
   `sso_login_sessions/${stateHash.toString("hex")}/secrets_sealed`;
 
-/** Where the tokens stand that a provider gave for a user. */
-export const linkTokensPlace = (providerId: string, userId: string) =>
+/** Location of the tokens that a provider issued for a user. */
+export const linkTokensLocation = (providerId: string, userId: string) =>
   `sso_identities/${providerId}/${userId}/tokens_sealed`;

@@ -36,7 +36,7 @@ export async function insertPrincipal(tx: Tx, id: string, principal: NewPrincipa
             'active', ${principal.createdBy}, ${now}, ${now})`);
 }
 
-/** One principal, or null when missing or out of the caller's sight. */
+/** One principal, or null when missing or not visible to the caller. */
 export async function findServicePrincipal(
   db: Database,
   who: CallContext,
@@ -49,7 +49,7 @@ export async function findServicePrincipal(
   return row ?? null;
 }
 
-/** The current state of a principal that the caller reaches and that this transaction has locked or created. */
+/** The current state of a principal that is visible to the caller and that this transaction has locked or created. */
 export async function readPrincipal(tx: Tx, id: string): Promise<PrincipalRecord> {
   const [row] = await tx.query<PrincipalRecord>(sql`SELECT ${columns} FROM service_principals t WHERE id = ${id}`);
   if (!row) throw new Error("a service principal that was locked has gone");
@@ -58,11 +58,11 @@ export async function readPrincipal(tx: Tx, id: string): Promise<PrincipalRecord
 
 /** That principal locked until the end of the transaction: one rotation or adoption at a time. */
 export async function lockPrincipal(tx: Tx, who: CallContext, id: string): Promise<PrincipalRecord | null> {
-  const reached = sql`id = ${id} AND ${visibleTo(who.caller)}`;
+  const isVisible = sql`id = ${id} AND ${visibleTo(who.caller)}`;
   // Read by a statement after the lock: the prefix is that of the key that the previous lock holder left.
   const [, [row]] = await Promise.all([
-    tx.query(sql`SELECT FROM service_principals t WHERE ${reached} FOR UPDATE`),
-    tx.query<PrincipalRecord>(sql`SELECT ${columns} FROM service_principals t WHERE ${reached}`),
+    tx.query(sql`SELECT FROM service_principals t WHERE ${isVisible} FOR UPDATE`),
+    tx.query<PrincipalRecord>(sql`SELECT ${columns} FROM service_principals t WHERE ${isVisible}`),
   ]);
   return row ?? null;
 }

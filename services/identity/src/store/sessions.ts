@@ -82,7 +82,7 @@ export type EndedSession = { id: string; user_agent: string | null };
 /** Which families of a user: one, all, or all but one. */
 export type Which = { only: string } | { except: string | null };
 
-/** Ends living families of a user; those that ended now. Index sessions_user. */
+/** Ends active families of a user; those that ended now. Index sessions_user. */
 export async function revokeSessions(
   tx: Tx,
   userId: string,
@@ -116,7 +116,7 @@ export type OwnSession = {
 };
 
 /**
- * A page of the caller's own living families, newest first, and their number unless it is skipped. Index sessions_user.
+ * A page of the caller's own active families, newest first, and their number unless it is skipped. Index sessions_user.
  */
 export async function listOwnSessions(
   db: Database,
@@ -124,20 +124,20 @@ export async function listOwnSessions(
   page: Page,
   now: Date,
 ): Promise<{ rows: OwnSession[]; total: number | null; nextCursor: string }> {
-  const living = sql`user_id = ${who.caller.actor.id} AND revoked_at IS NULL AND idle_expires_at > ${now}
+  const active = sql`user_id = ${who.caller.actor.id} AND revoked_at IS NULL AND idle_expires_at > ${now}
                      AND expires_at > ${now}`;
   const [time, id] = page.cursor === null ? [null, null] : decodeCursor(page.cursor, ["time", "uuid"]);
   const offset = page.cursor === null ? (page.page - 1) * page.limit : 0;
   const rows = await db.read<OwnSession>(
     who,
     sql`SELECT id, ip_address, user_agent, mfa_at, created_at, rotated_at, least(idle_expires_at, expires_at) AS ends_at
-        FROM sessions WHERE ${living}
+        FROM sessions WHERE ${active}
           AND (${time}::timestamptz IS NULL OR (created_at, id) < (${time}::timestamptz, ${id}::uuid))
         ORDER BY created_at DESC, id DESC LIMIT ${page.limit + 1} OFFSET ${offset}`,
   );
   const counted = page.skipCount
     ? null
-    : await db.read<{ n: number }>(who, sql`SELECT count(*)::int AS n FROM sessions WHERE ${living}`);
+    : await db.read<{ n: number }>(who, sql`SELECT count(*)::int AS n FROM sessions WHERE ${active}`);
   const shown = rows.slice(0, page.limit);
   const last = shown.at(-1);
   const nextCursor = rows.length > page.limit && last ? encodeCursor([last.created_at, last.id]) : "";
@@ -171,7 +171,7 @@ function removeSessions(db: Database, which: Query, limit: number): Promise<numb
 }
 
 /**
- * Ends every living family of a partner's or an organization's users (index `sessions_tenant`); returns their number.
+ * Ends every active family of a partner's or an organization's users (index `sessions_tenant`); returns their number.
  */
 export function revokeTenantSessions(tx: Tx, tenant: Tenant, reason: string, now: Date): Promise<number> {
   return tx.execute(sql`
@@ -179,7 +179,7 @@ export function revokeTenantSessions(tx: Tx, tenant: Tenant, reason: string, now
     WHERE ${ofTenant(tenant)} AND revoked_at IS NULL`);
 }
 
-/** Notes a completed second factor in a living session of this user; null when it has ended. */
+/** Notes a completed second factor in an active session of this user; null when it has ended. */
 export async function stepUpSession(
   tx: Tx,
   id: string,

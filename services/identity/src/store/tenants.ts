@@ -14,7 +14,7 @@ export type KnownTenants = {
 type Row = { kind: string; id: string; partner_id: string; org_id: string | null };
 
 /**
- * Those of the wanted tenants that exist, are not deleted and are in the caller's sight, as identity's copy has them.
+ * Those of the wanted tenants that exist, are not deleted and are visible to the caller, as identity's copy has them.
  */
 export async function knownTenants(db: Database, who: CallContext, wanted: WantedTenants): Promise<KnownTenants> {
   const rows = await db.read<Row>(

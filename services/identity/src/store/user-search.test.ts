@@ -55,7 +55,7 @@ describe("a search for users", () => {
     expect((await search("smith p2", { limit: 1 })).names).toHaveLength(1);
   });
 
-  it("finds no user out of sight, for any caller", async () => {
+  it("finds only visible users, for every caller", async () => {
     const nobody = [
       callers.orgAdmin(partnerId, other, held),
       callers.partnerWithList(partnerId, [other], held),

@@ -9,7 +9,7 @@ const mostWords = 8;
 const last = String.fromCodePoint(0x10ffff);
 
 /** The tenant to search in: its organization, else its partner, else all. */
-export type SearchPlace = { partnerId: string | null; orgId: string | null };
+export type SearchTenant = { partnerId: string | null; orgId: string | null };
 
 /** A predicate on users t. */
 export type Found =
@@ -20,15 +20,15 @@ export type Found =
 
 /**
  * Looks up the users for whom every word of the search begins one of their words; each index of user_words serves one
- * kind of place.
+ * kind of tenant.
  */
-export async function findByWords(db: Database, who: CallContext, query: string, place: SearchPlace): Promise<Found> {
+export async function findByWords(db: Database, who: CallContext, query: string, tenant: SearchTenant): Promise<Found> {
   const words = [...new Set(query.trim().split(/\s+/u))].slice(0, mostWords);
   const within =
-    place.orgId !== null
-      ? sql`w.org_id = ${place.orgId}`
-      : place.partnerId !== null
-        ? sql`w.partner_id = ${place.partnerId}`
+    tenant.orgId !== null
+      ? sql`w.org_id = ${tenant.orgId}`
+      : tenant.partnerId !== null
+        ? sql`w.partner_id = ${tenant.partnerId}`
         : sql`true`;
   const holders = (word: string) => sql`SELECT w.user_id AS id FROM user_words w WHERE ${within} AND ${begins(word)}`;
   const [, ...lists] = await db.readAll<{ id: string }[]>(who, [

@@ -37,7 +37,7 @@ const columns = sql`
   (SELECT coalesce(array_agg(g.org_id ORDER BY g.org_id), '{}') FROM user_organizations g WHERE g.user_id = t.id) AS org_ids,
   (SELECT coalesce(array_agg(s.site_id ORDER BY s.site_id), '{}') FROM user_sites s WHERE s.user_id = t.id) AS site_ids`;
 
-/** Inserts an invited user with their grants. Throws `email_taken` when the address is in use at the same place. */
+/** Inserts an invited user with their grants. Throws `email_taken` when the address is in use in the same tenant. */
 export async function insertUser(
   tx: Tx,
   id: string,
@@ -59,7 +59,7 @@ export async function insertUser(
   return readUser(tx, id);
 }
 
-/** One user, or null when missing or out of the caller's sight. */
+/** One user, or null when missing or not visible to the caller. */
 export async function findUser(db: Database, who: CallContext, id: string): Promise<UserRow | null> {
   const [row] = await db.read<UserRow>(
     who,
@@ -95,11 +95,11 @@ export async function listUsers(
   page: Page,
 ): Promise<ListPage<UserRow>> {
   const { caller } = who;
-  const place = {
+  const tenant = {
     orgId: orgId ?? (caller.scope === "organization" ? caller.orgId : null),
     partnerId: partnerId ?? (caller.scope === "partner" ? caller.partnerId : null),
   };
-  const found = query === null ? null : await findByWords(db, who, query, place);
+  const found = query === null ? null : await findByWords(db, who, query, tenant);
   // Only the given filters are in the statement: each combination is a separate plan, over its own index.
   const given: Query[] = [
     ...(partnerId === null ? [] : [sql`t.partner_id = ${partnerId}`]),

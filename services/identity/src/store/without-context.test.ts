@@ -72,7 +72,7 @@ describe("the store", () => {
     expect(contextProblems(await tablesWithoutContext(database))).toEqual([]);
   });
 
-  it("takes a stranger's text in every column", async () => {
+  it("takes an anonymous caller's text in every column", async () => {
     expect(await foreignTextProblems(database)).toEqual([]);
   });
 
@@ -82,13 +82,13 @@ describe("the store", () => {
   });
 
   it("enforces each barrier separately: the policies hide rows that a query fails to exclude", async () => {
-    const strangers = [
+    const outsiders = [
       callers.partnerAdmin(uuidv7()),
       callers.partnerWithList(uuidv7(), [orgId]),
       callers.orgAdmin(uuidv7(), uuidv7()),
       callers.orgAdmin(uuidv7(), uuidv7(), { siteIds: [siteId] }),
     ];
-    for (const stranger of strangers) expect(await everythingSeen(seenBy(stranger))).toEqual([]);
+    for (const outsider of outsiders) expect(await everythingSeen(seenBy(outsider))).toEqual([]);
     expect(await everythingSeen(seenBy(callers.orgAdmin(partnerId, uuidv7())))).toEqual([]);
     // Rows that the policies leave to the queries: the copy of all the partner's tenants is readable to the partner's
     // users.

@@ -179,7 +179,7 @@ export async function startTestIdentity(limits: Partial<LoginLimits> = {}) {
                        WHERE kind = ${kind} AND id = ${id}`),
       );
     },
-    stranger: (address = "192.0.2.7") =>
+    anonymous: (address = "192.0.2.7") =>
       port.client(SessionService, callers.service("gateway"), { clientAddress: address }),
     sessionsAs: (caller: Caller) => port.client(SessionService, caller),
     passkeysAs: (caller: Caller) => port.client(PasskeyService, caller),

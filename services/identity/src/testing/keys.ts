@@ -126,7 +126,7 @@ export async function startTestKeys() {
       return bodies.map((body) => fromBinary(AuditEventSchema, body)).filter((event) => event.resourceId === id);
     },
     /** The messages to the gateways about a key, oldest first. */
-    async toldOf(keyId: string): Promise<KeyChanged[]> {
+    async eventsOf(keyId: string): Promise<KeyChanged[]> {
       const bodies = await bodiesOf("auth.key");
       return bodies.map((body) => fromBinary(KeyChangedSchema, body)).filter((event) => event.keyId === keyId);
     },

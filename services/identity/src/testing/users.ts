@@ -25,7 +25,7 @@ export async function signedIn(
   who: User,
   secret = password,
 ): Promise<{ caller: Caller; refreshToken: string }> {
-  const { principal, tokens } = await identity.stranger().login({ email: who.email, password: secret });
+  const { principal, tokens } = await identity.anonymous().login({ email: who.email, password: secret });
   return { caller: callerOf(who, principal?.sessionId ?? ""), refreshToken: tokens?.refreshToken ?? "" };
 }
 

@@ -105,8 +105,8 @@ export async function redeem(
     const claims = tokens.claims();
     if (!claims) throw new Error("no ID token came");
     if (claims.sub === "" || longerThan(claims.sub, 255)) throw new Error("`sub` must have 1 to 255 characters");
-    const fault = textFault(claims.sub);
-    if (fault !== null) throw new Error(`\`sub\`: ${fault}`);
+    const error = textFault(claims.sub);
+    if (error !== null) throw new Error(`\`sub\`: ${error}`);
     if (claims.iat > Date.now() / 1000 + skewSeconds) throw new Error("the ID token was issued in the future");
     const sources: ClaimSource[] = [claims];
     if (provider.endpoints.userInfoUrl !== null) {
@@ -202,8 +202,8 @@ function detailOf(error: unknown): string {
   const parts: string[] = [];
   for (let at: unknown = error; at instanceof Error && parts.length < 4; at = at.cause) {
     const { error: code, error_description: said } = at as { error?: unknown; error_description?: unknown };
-    const told = [code, said].filter((each) => typeof each === "string").join(": ");
-    parts.push(told === "" ? `${at.message}${mismatchIn(at.cause)}` : `${at.message} (${told})`);
+    const text = [code, said].filter((each) => typeof each === "string").join(": ");
+    parts.push(text === "" ? `${at.message}${mismatchIn(at.cause)}` : `${at.message} (${text})`);
   }
   return (parts.join(" ← ") || reasonOf(error)).slice(0, 1_000);
 }

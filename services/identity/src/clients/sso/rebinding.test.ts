@@ -10,7 +10,7 @@ import { keySets } from "./key-sets.ts";
 import { redeem } from "./oidc.ts";
 import { fetchMetadata } from "./saml-metadata.ts";
 
-// A name server of an attacker: public when the address is judged, this machine when it is dialled.
+// A name server of an attacker: public when the address is checked, this machine when it is dialled.
 const rebinding = "rebind.example.com";
 const issuerHost = "idp.example.test";
 

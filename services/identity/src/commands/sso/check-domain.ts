@@ -7,7 +7,7 @@ export const recordValue = (token: string) => `service-verify=${token}`;
 export const newDomainToken = () => randomBytes(20).toString("hex");
 
 /** Null when the record exists, else why the domain is not verified. */
-export async function domainFault(txt: TxtRecords, domain: string, token: string): Promise<string | null> {
+export async function domainError(txt: TxtRecords, domain: string, token: string): Promise<string | null> {
   try {
     const records = await txt(recordName(domain));
     if (records.some((record) => record.trim() === recordValue(token))) return null;

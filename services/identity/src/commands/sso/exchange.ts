@@ -11,7 +11,7 @@ import { holdProvider, proveProvider } from "../../store/sso/providers.ts";
 import { newFamily, type SignedIn } from "../session-families.ts";
 
 /**
- * The session behind a one-time code: it begins here, and user and provider are judged again. An administrator's
+ * The session behind a one-time code: it begins here, and user and provider are checked again. An administrator's
  * proves what the provider enforces. Throws `invalid_exchange_code`, whatever the reason.
  */
 export async function exchangeCode(deps: SsoDeps, context: CallContext, text: string): Promise<SignedIn> {

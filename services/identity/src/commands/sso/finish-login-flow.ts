@@ -5,12 +5,12 @@ import type { OidcSecrets } from "../../clients/sso/oidc.ts";
 import type { SsoDeps } from "../../deps.ts";
 import { tokenHash } from "../../rules/opaque-token.ts";
 import { saysMfa } from "../../rules/sso/amr.ts";
-import { emailFault, oidcUser } from "../../rules/sso/claims.ts";
+import { emailError, oidcUser } from "../../rules/sso/claims.ts";
 import { isAllowedDomain } from "../../rules/sso/email-domain.ts";
 import { defaultMapping } from "../../rules/sso/presets.ts";
 import type { ProviderRow } from "../../rules/sso/provider.ts";
 import { failureReasons, LoginFlowEnded, linkReasons, type Step } from "../../rules/sso/reasons.ts";
-import { loginSecretsPlace } from "../../store/sealed-columns.ts";
+import { loginSecretsLocation } from "../../store/sealed-columns.ts";
 import { consumeLogin, type LoginRow } from "../../store/sso/logins.ts";
 import { type Arrival, letIn } from "./let-in.ts";
 import { linkAccount } from "./link-account.ts";
@@ -89,11 +89,11 @@ async function checkGeneration(deps: SsoDeps, _context: CallContext, flow: Login
 }
 
 function checkProviderError(_deps: SsoDeps, _context: CallContext, { request, provider }: LoginFlow): void {
-  // A SAML provider's own error was judged when its answer came.
+  // A SAML provider's own error was checked when its answer came.
   if (provider?.type === "saml") return;
   if (request.error !== "") {
-    const told = [request.error, request.errorDescription].filter((each) => each !== "").join(": ");
-    throw new LoginFlowEnded("idp_error", "idp_error", told.slice(0, 1_000));
+    const message = [request.error, request.errorDescription].filter((each) => each !== "").join(": ");
+    throw new LoginFlowEnded("idp_error", "idp_error", message.slice(0, 1_000));
   }
   if (request.code === "") throw new LoginFlowEnded("idp_error", "invalid_callback", "the callback has no code");
 }
@@ -114,7 +114,7 @@ function keptArrival({ sealing }: SsoDeps, { request, login, stateHash }: LoginF
   if (sealed === null || handleHash === null || !timingSafeEqual(handleHash, tokenHash(request.saml))) {
     throw new LoginFlowEnded("assertion", "invalid_callback", "the callback brings no answer of the provider");
   }
-  const kept = JSON.parse(sealing.open(sealed, loginSecretsPlace(stateHash)).toString()) as KeptAssertion;
+  const kept = JSON.parse(sealing.open(sealed, loginSecretsLocation(stateHash)).toString()) as KeptAssertion;
   return { ...kept, tokens: { access: null, refresh: null, expiresInSeconds: null } };
 }
 
@@ -122,7 +122,7 @@ async function redeemCode(deps: SsoDeps, _context: CallContext, flow: LoginFlow)
   const provider = flow.provider as ProviderRow;
   const { secrets_sealed: sealed } = flow.login as LoginRow;
   if (sealed === null) throw new LoginFlowEnded("tokens", "session_expired", "the sign-in was used before");
-  const secrets = JSON.parse(deps.sealing.open(sealed, loginSecretsPlace(flow.stateHash)).toString()) as OidcSecrets;
+  const secrets = JSON.parse(deps.sealing.open(sealed, loginSecretsLocation(flow.stateHash)).toString()) as OidcSecrets;
   const { state, code, iss } = flow.request;
   const ready = oidcProviderOf(deps, provider);
   const { redeem } = await import("../../clients/sso/oidc.ts");
@@ -143,7 +143,7 @@ function checkClaims(_deps: SsoDeps, _context: CallContext, { arrival, provider 
   const detail =
     provider?.type === "saml"
       ? "no attribute holds an e-mail address, and the NameID is none"
-      : emailFault(email, arrival?.profile[email]);
+      : emailError(email, arrival?.profile[email]);
   throw new LoginFlowEnded("claims", "email_missing", detail);
 }
 

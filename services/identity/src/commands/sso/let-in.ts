@@ -11,17 +11,17 @@ import { hasLeft } from "../../rules/password-sign-in.ts";
 import { principalCaller } from "../../rules/principal.ts";
 import type { Claimed } from "../../rules/sso/claims.ts";
 import { domainOf } from "../../rules/sso/email-domain.ts";
-import { type Place, type ProviderRow, tenantOf } from "../../rules/sso/provider.ts";
+import { type Owner, type ProviderRow, tenantOf } from "../../rules/sso/provider.ts";
 import { LoginFlowEnded } from "../../rules/sso/reasons.ts";
 import { type Verdict, whoIsLetIn } from "../../rules/sso/who-is-let-in.ts";
 import { lockAddress, ownerOfAddress, storeProof } from "../../store/addresses.ts";
 import { lockAdministration } from "../../store/administration.ts";
 import { withdrawInvites } from "../../store/invites.ts";
 import { readPrincipal } from "../../store/principals.ts";
-import { linkTokensPlace } from "../../store/sealed-columns.ts";
+import { linkTokensLocation } from "../../store/sealed-columns.ts";
 import {
   acceptWithoutPassword,
-  findInPlace,
+  findCandidate,
   findLinked,
   isAccountTaken,
   isLinkTaken,
@@ -29,7 +29,7 @@ import {
 } from "../../store/sso/identities.ts";
 import { insertCode, type LoginRow } from "../../store/sso/logins.ts";
 import { holdProvider } from "../../store/sso/providers.ts";
-import { inTurnOf } from "../administer.ts";
+import { serializedByPartner } from "../administer.ts";
 import { claimAddress } from "../claim-address.ts";
 import { provision } from "./provision.ts";
 
@@ -51,17 +51,17 @@ export type LetInDeps = Pick<SsoDeps, "db" | "now" | "sealing">;
 export const codeMs = 2 * 60_000;
 const maxProfileBytes = 16 * 1024;
 
-export const placeOf = ({ partner_id, org_id }: ProviderRow): Place => ({ partnerId: partner_id, orgId: org_id });
+export const ownerOf = ({ partner_id, org_id }: ProviderRow): Owner => ({ partnerId: partner_id, orgId: org_id });
 
 /**
- * Lets the user behind a verified answer in, in one transaction that judges the provider again: the link, an accepted
+ * Lets the user behind a verified answer in, in one transaction that checks the provider again: the link, an accepted
  * invitation or a new account, and the one-time code for it. Throws LoginFlowEnded at step `person`.
  */
 export async function letIn(deps: LetInDeps, context: CallContext, arrived: Arrived): Promise<string> {
   const who = { ...context, caller: systemCaller("identity"), actsFor: tenantOf(arrived.provider) };
   const run = (mayProvision: boolean) => deps.db.tx(who, (tx) => admitIn(deps, context, tx, arrived, mayProvision));
   // New users are created one at a time per partner, and waiting for that holds no connection.
-  const runProvisioning = () => inTurnOf(deps.db, arrived.provider.partner_id, () => run(true));
+  const runProvisioning = () => serializedByPartner(deps.db, arrived.provider.partner_id, () => run(true));
   let outcome = await run(false).catch(onceMore(() => run(false)));
   if (outcome.kind === "wants_account") outcome = await runProvisioning().catch(onceMore(runProvisioning));
   if (outcome.kind === "refused") throw outcome.ended;
@@ -96,12 +96,12 @@ async function admitIn(
   mayProvision: boolean,
 ): Promise<Outcome> {
   const now = deps.now();
-  const place = placeOf(provider);
+  const owner = ownerOf(provider);
   // Locked before the provider: changes of users and roles take the locks in this order.
-  if (mayProvision) await lockAdministration(tx, "system", place.partnerId);
+  if (mayProvision) await lockAdministration(tx, "system", owner.partnerId);
   const held = await holdProvider(tx, provider, ["active"]);
   if (!held) return refused("provider_changed", "the provider was changed during the sign-in");
-  const verdict = await judge(tx, held, arrival);
+  const verdict = await decide(tx, held, arrival);
   if (verdict.kind === "refused") return refused(verdict.reason, detailOf(verdict.reason));
   if (verdict.kind === "provision" && !mayProvision) return { kind: "wants_account" };
   const entered = await enter(deps, context, tx, held, arrival, verdict);
@@ -132,24 +132,26 @@ async function admitIn(
   return { kind: "in", code };
 }
 
-async function judge(tx: Tx, provider: ProviderRow, { claimed }: Arrival): Promise<Verdict> {
-  const place = placeOf(provider);
+async function decide(tx: Tx, provider: ProviderRow, { claimed }: Arrival): Promise<Verdict> {
+  const owner = ownerOf(provider);
   const email = claimed.email ?? "";
   // Sign-ins of one user wait for each other here: the second finds what the first has made.
   await lockAddress(tx, email);
   // One after the other: they share a connection, and the first two take locks.
   const linked = await findLinked(tx, provider.id, claimed.externalId);
   const identity = { providerId: provider.id, externalId: claimed.externalId };
-  const found = linked ? null : await findInPlace(tx, place, email, identity);
-  const owner = await ownerOfAddress(tx, email);
+  const found = linked ? null : await findCandidate(tx, owner, email, identity);
+  const domainOwner = await ownerOfAddress(tx, email);
   return whoIsLetIn({
     provisions: provider.org_id === null ? "never" : provider.auto_provision ? "on" : "off",
     emailVerified: claimed.emailVerified,
     domainVerified:
-      owner?.domain === domainOf(email) && owner?.partnerId === place.partnerId && owner.orgId === place.orgId,
+      domainOwner?.domain === domainOf(email) &&
+      domainOwner?.partnerId === owner.partnerId &&
+      domainOwner.orgId === owner.orgId,
     linked,
     found,
-    isForeign: owner !== null && !ownsFor(place, owner),
+    isForeign: domainOwner !== null && !ownsFor(owner, domainOwner),
   });
 }
 
@@ -170,8 +172,8 @@ async function enter(
   if (how === "linked") return { userId };
   const user = await readPrincipal(tx, userId);
   if (!user || hasLeft(user)) return refused("tenant_inactive", detailOf("tenant_inactive"));
-  const account = { userId, name: user.name, tenant: placeOf(provider) };
-  const claim = { email: user.email, by: placeOf(provider), evidence: "none" as const };
+  const account = { userId, name: user.name, tenant: ownerOf(provider) };
+  const claim = { email: user.email, by: ownerOf(provider), evidence: "none" as const };
   const address = await claimAddress(tx, { ...context, caller: systemCaller("identity") }, account, claim, now);
   if (!address) return refused("domain_not_allowed", detailOf("domain_not_allowed"));
   if (how === "matched") {
@@ -205,12 +207,12 @@ export async function keepLink(
     {
       providerId: provider.id,
       userId,
-      place: placeOf(provider),
+      owner: ownerOf(provider),
       externalId: claimed.externalId,
       email: claimed.email,
       profile: text.length <= maxProfileBytes ? profile : {},
       tokensSealed:
-        tokens.access === null ? null : sealing.seal(Buffer.from(held), linkTokensPlace(provider.id, userId)),
+        tokens.access === null ? null : sealing.seal(Buffer.from(held), linkTokensLocation(provider.id, userId)),
       tokenExpiresAt:
         tokens.expiresInSeconds === null ? null : new Date(now.getTime() + tokens.expiresInSeconds * 1_000),
     },

@@ -12,7 +12,7 @@ import { lockSession } from "../../store/sessions.ts";
 import { findLinked, isLinkTaken } from "../../store/sso/identities.ts";
 import { holdProvider } from "../../store/sso/providers.ts";
 import { invitedAddress } from "../claim-address.ts";
-import { type Arrived, keepLink, placeOf } from "./let-in.ts";
+import { type Arrived, keepLink, ownerOf } from "./let-in.ts";
 
 /**
  * Links the account that began the login flow, while its session lives. Throws LoginFlowEnded at step `link`:
@@ -41,7 +41,7 @@ export async function linkAccount(
         if (user.email.toLowerCase() !== arrival.claimed.email?.toLowerCase()) {
           return ended("email_mismatch", "the provider's address is not the account's");
         }
-        if (!(await invitedAddress(tx, placeOf(held), user.email))) return ended("domain_not_allowed", addressRefusal);
+        if (!(await invitedAddress(tx, ownerOf(held), user.email))) return ended("domain_not_allowed", addressRefusal);
         const linked = await findLinked(tx, held.id, arrival.claimed.externalId);
         if (linked && linked.userId !== user.user_id) return inUse();
         await keepLink(deps, tx, held, arrival, user.user_id, now);

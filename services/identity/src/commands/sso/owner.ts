@@ -1,10 +1,10 @@
 import { AppError, type CallContext, validationError } from "@muster/kit";
 import { requirePermission, requireScope, type TenantReader } from "@muster/service";
-import type { Place } from "../../rules/sso/provider.ts";
-import { reachOrganization, reachPartner } from "../reach.ts";
+import type { Owner } from "../../rules/sso/provider.ts";
+import { organizationInScope, partnerInScope } from "../tenant-in-scope.ts";
 
 /**
- * A partner's own providers and domains require a user who sets its policy and reaches all of it. Throws the codes
+ * A partner's own providers and domains require a user who sets its policy and has access to all of it. Throws the codes
  * named there.
  */
 export function requirePartnerPolicy(context: CallContext): void {
@@ -22,21 +22,21 @@ export function requireOwner(context: CallContext, row: { org_id: string | null 
 }
 
 /**
- * The place that something new belongs to: an organization, by default the caller's own, or with ownerScope `partner`
+ * The owner of a new record: an organization, by default the caller's own, or with ownerScope `partner`
  * the caller's partner. Throws `organization_context_required`, `partner_id_required`, `organization_not_found`,
  * `partner_not_found`.
  */
-export async function newPlace(
+export async function newOwner(
   reader: TenantReader,
   context: CallContext,
   { ownerScope, orgId, partnerId }: { ownerScope: string; orgId: string; partnerId: string },
-): Promise<Place> {
+): Promise<Owner> {
   const { caller } = context;
   if (ownerScope === "partner") {
     requirePartnerPolicy(context);
     const wanted = caller.scope === "system" ? partnerId : (caller.partnerId ?? "");
     if (wanted === "") throw new AppError("partner_id_required", "partnerId is required for system scope");
-    return { partnerId: await reachPartner(reader, context, wanted), orgId: null };
+    return { partnerId: await partnerInScope(reader, context, wanted), orgId: null };
   }
   if (ownerScope !== "" && ownerScope !== "organization") {
     throw validationError({ ownerScope: ["One of organization, partner"] });
@@ -47,5 +47,5 @@ export async function newPlace(
       facts: { details: { formErrors: [], fieldErrors: { orgId: ["Required"] } } },
     });
   }
-  return reachOrganization(reader, context, wanted);
+  return organizationInScope(reader, context, wanted);
 }

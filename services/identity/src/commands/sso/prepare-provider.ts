@@ -6,16 +6,16 @@ import { requireHeldPermissions } from "../../rules/delegation.ts";
 import { isRoleOf, roleNotFound } from "../../rules/new-user.ts";
 import { missingOf } from "../../rules/sso/endpoints.ts";
 import { defaultScopes, type ProviderType } from "../../rules/sso/presets.ts";
-import type { Place, ProviderRow } from "../../rules/sso/provider.ts";
+import type { Owner, ProviderRow } from "../../rules/sso/provider.ts";
 import type { Field, ProviderFields } from "../../rules/sso/provider-fields.ts";
 import { findPrincipal } from "../../store/principals.ts";
 import { findRole, type RoleRow } from "../../store/roles.ts";
-import { clientSecretPlace } from "../../store/sealed-columns.ts";
+import { clientSecretLocation } from "../../store/sealed-columns.ts";
 import type { ProviderValues } from "../../store/sso/providers.ts";
 import { putSaml } from "./prepare-saml.ts";
 
 /** The provider as stored, or as it is to be stored. */
-export type Subject = { id: string; type: ProviderType; place: Place; before: ProviderRow | null };
+export type Subject = { id: string; type: ProviderType; owner: Owner; before: ProviderRow | null };
 
 /** Fields whose change makes another connection: a proof of the old connection proves nothing about the new one. */
 const connection: readonly Field[] = [
@@ -45,7 +45,7 @@ const urls = {
 } as const;
 
 /**
- * The columns of a provider after a change, with a new issuer discovered and the default role judged by what the caller
+ * The columns of a provider after a change, with a new issuer discovered and the default role checked by what the caller
  * holds now. Nothing is written. Throws `validation_failed`, `role_not_found`, `delegation_denied`,
  * `sso_discovery_failed`, and
  * `sso_incomplete_provider` when an active provider would lack something.
@@ -59,13 +59,13 @@ export async function prepareProvider(
   const values = plainValues(subject, fields);
   if (fields.clientSecret !== undefined) {
     const { clientSecret } = fields;
-    const place = clientSecretPlace(subject.id);
-    values.client_secret_sealed = clientSecret === null ? null : deps.sealing.seal(Buffer.from(clientSecret), place);
+    const location = clientSecretLocation(subject.id);
+    values.client_secret_sealed = clientSecret === null ? null : deps.sealing.seal(Buffer.from(clientSecret), location);
   }
   if (fields.defaultRoleId !== undefined) {
     values.default_role_id = fields.defaultRoleId;
     values.default_role_by = fields.defaultRoleId === null ? null : context.caller.actor.id;
-    if (fields.defaultRoleId !== null) await judgeRole(deps, context, subject.place, fields.defaultRoleId);
+    if (fields.defaultRoleId !== null) await checkRole(deps, context, subject.owner, fields.defaultRoleId);
   }
   validateUrls(deps, fields);
   await putIssuer(deps, subject, fields, values);
@@ -150,16 +150,16 @@ export async function seenRole(
   return role;
 }
 
-/** A role of the place's own scope, of which the caller holds every permission now. */
-async function judgeRole(deps: SsoDeps, context: CallContext, place: Place, id: string): Promise<void> {
-  const role = await seenRole(deps, context, id, place.orgId === null ? "partner" : "organization");
-  if (!isRoleOf({ partnerId: role.partner_id, orgId: role.org_id }, place)) throw roleNotFound();
+/** A role of the owner's own scope, of which the caller holds every permission now. */
+async function checkRole(deps: SsoDeps, context: CallContext, owner: Owner, id: string): Promise<void> {
+  const role = await seenRole(deps, context, id, owner.orgId === null ? "partner" : "organization");
+  if (!isRoleOf({ partnerId: role.partner_id, orgId: role.org_id }, owner)) throw roleNotFound();
   const user = await findPrincipal(deps.db, context.caller.actor.id);
   requireHeldPermissions({ permissions: user?.status === "active" ? user.permissions : [] }, role.permissions);
 }
 
 /** URLs set by hand are https and not local; their resolved addresses are checked at each sign-in. */
-function validateUrls({ judge }: SsoDeps, fields: Partial<ProviderFields>): void {
+function validateUrls({ checkUrl }: SsoDeps, fields: Partial<ProviderFields>): void {
   for (const field of [
     ...(Object.keys(urls) as (keyof typeof urls)[]),
     "issuer",
@@ -169,7 +169,7 @@ function validateUrls({ judge }: SsoDeps, fields: Partial<ProviderFields>): void
     const url = fields[field];
     if (url == null) continue;
     try {
-      judge(url);
+      checkUrl(url);
     } catch (error) {
       if (!(error instanceof EgressRefused)) throw error;
       const { code, message, facts } = validationError({ [field]: [error.message] });

@@ -7,7 +7,7 @@ import type { SsoDeps } from "../../deps.ts";
 import type { StoredCertificate } from "../../rules/sso/provider.ts";
 import type { ProviderFields } from "../../rules/sso/provider-fields.ts";
 import { SamlRefused } from "../../rules/sso/saml/refused.ts";
-import { samlKeyPlace } from "../../store/sealed-columns.ts";
+import { samlKeyLocation } from "../../store/sealed-columns.ts";
 import type { ProviderValues } from "../../store/sso/providers.ts";
 
 /**
@@ -31,7 +31,7 @@ export async function putSaml(
   if (values.saml_key_sealed === null) {
     const { newOwnKey } = await import("../../crypto/saml/own-key.ts");
     const { privateKey, certificate } = await newOwnKey(deps.now());
-    values.saml_key_sealed = deps.sealing.seal(Buffer.from(privateKey), samlKeyPlace(id));
+    values.saml_key_sealed = deps.sealing.seal(Buffer.from(privateKey), samlKeyLocation(id));
     values.saml_sp_certificate = certificate;
   }
 }
@@ -68,14 +68,14 @@ async function putMetadata(deps: SsoDeps, fields: Partial<ProviderFields>, value
  * `saml_metadata_invalid` with the reason.
  */
 export async function metadataIn(
-  { now, judge }: Pick<SsoDeps, "now" | "judge">,
+  { now, checkUrl }: Pick<SsoDeps, "now" | "checkUrl">,
   bytes: Buffer,
   wanted: string | null,
 ): Promise<IdpMetadata> {
   const { readMetadata } = await import("../../crypto/saml/metadata.ts");
   try {
     const found = readMetadata(bytes, now(), wanted);
-    judge(found.ssoUrl);
+    checkUrl(found.ssoUrl);
     return found;
   } catch (error) {
     if (!(error instanceof SamlRefused || error instanceof EgressRefused)) throw error;

@@ -23,21 +23,21 @@ export async function provision(
   id: string,
   now: Date,
 ): Promise<{ userId: string } | { reason: "default_role_invalid" | "domain_not_allowed" }> {
-  const place = { partnerId: provider.partner_id, orgId: provider.org_id };
+  const owner = { partnerId: provider.partner_id, orgId: provider.org_id };
   const system = systemCaller("identity");
   const role = provider.default_role_id === null ? null : await readRole(tx, system, provider.default_role_id);
   const by = provider.default_role_by === null ? null : await readPrincipal(tx, provider.default_role_by);
-  if (!role || !by || !mayProvision({ caller: principalCaller(by), status: by.status }, role, place)) {
+  if (!role || !by || !mayProvision({ caller: principalCaller(by), status: by.status }, role, owner)) {
     return { reason: "default_role_invalid" };
   }
   const address = email ?? "";
   const shown = name ?? address.slice(0, address.lastIndexOf("@"));
   const who = { ...context, caller: system };
-  const claim = { email: address, by: place, evidence: "none" as const };
-  const claimed = await claimAddress(tx, who, { userId: id, name: shown, tenant: place }, claim, now);
+  const claim = { email: address, by: owner, evidence: "none" as const };
+  const claimed = await claimAddress(tx, who, { userId: id, name: shown, tenant: owner }, claim, now);
   if (!claimed) return { reason: "domain_not_allowed" };
-  await insertProvisioned(tx, id, claimed, { name: shown, place, roleId: role.id }, now);
-  const user = { user_id: id, name: shown, org_id: place.orgId, partner_id: place.partnerId };
+  await insertProvisioned(tx, id, claimed, { name: shown, owner, roleId: role.id }, now);
+  const user = { user_id: id, name: shown, org_id: owner.orgId, partner_id: owner.partnerId };
   const after = { email: address, name: shown, scope: "organization", roleId: role.id, role: role.key ?? role.name };
   const details = {
     method: "sso",

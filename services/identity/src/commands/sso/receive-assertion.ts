@@ -5,11 +5,11 @@ import { tokenHash } from "../../rules/opaque-token.ts";
 import type { Claimed } from "../../rules/sso/claims.ts";
 import { type ProviderRow, tenantOf } from "../../rules/sso/provider.ts";
 import { LoginFlowEnded } from "../../rules/sso/reasons.ts";
-import type { AssertionFacts } from "../../rules/sso/saml/assertion-fault.ts";
+import type { AssertionFacts } from "../../rules/sso/saml/assertion-error.ts";
 import { responseLimits } from "../../rules/sso/saml/byte-limits.ts";
 import { SamlRefused, SamlStatus } from "../../rules/sso/saml/refused.ts";
 import { contextSaysMfa, profileOf, samlUser } from "../../rules/sso/saml/saml-user.ts";
-import { loginSecretsPlace } from "../../store/sealed-columns.ts";
+import { loginSecretsLocation } from "../../store/sealed-columns.ts";
 import { endUnanswered, findLogin, insertAssertion, keepAssertion, type LoginRow } from "../../store/sso/logins.ts";
 import { holdProvider, readProvider } from "../../store/sso/providers.ts";
 import { failedLoginFlow, type PartialLoginFlow, unchangedProvider, usableStatuses } from "./login-flow.ts";
@@ -138,7 +138,7 @@ async function keep(
     mfa: provider.trust_idp_mfa && contextSaysMfa(facts),
     profile: profileOf(facts),
   };
-  const sealed = deps.sealing.seal(Buffer.from(JSON.stringify(kept)), loginSecretsPlace(stateHash));
+  const sealed = deps.sealing.seal(Buffer.from(JSON.stringify(kept)), loginSecretsLocation(stateHash));
   const handle = randomBytes(32).toString("base64url");
   const refused = (detail: string) => new LoginFlowEnded("assertion", "assertion_invalid", detail);
   await deps.db.tx({ ...context, caller: systemCaller("identity"), actsFor: tenantOf(provider) }, async (tx) => {

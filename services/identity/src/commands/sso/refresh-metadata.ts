@@ -4,9 +4,9 @@ import type { IdpMetadata } from "../../crypto/saml/metadata.ts";
 import type { SsoDeps } from "../../deps.ts";
 import { recordProvider } from "../../emits/sso-facts.ts";
 import type { ProviderRow, StoredCertificate } from "../../rules/sso/provider.ts";
-import { daysLeft, overlapped, warningAt } from "../../rules/sso/saml/certificate-overlap.ts";
+import { daysLeft, warningAt, withGracePeriod } from "../../rules/sso/saml/certificate-grace.ts";
 import { continueLoginFlows } from "../../store/sso/logins.ts";
-import { expiringProviders, noteMetadata, noteWarning, staleMetadata } from "../../store/sso/saml-upkeep.ts";
+import { expiringProviders, noteMetadata, noteWarning, staleMetadata } from "../../store/sso/saml-maintenance.ts";
 import { metadataIn } from "./prepare-saml.ts";
 
 const hourMs = 3_600_000;
@@ -20,7 +20,7 @@ const leastSeconds = gauge(
   "Seconds until the first active SAML provider has no valid certificate left, in whole days; 31 days at most.",
 );
 
-type Deps = Pick<SsoDeps, "db" | "egress" | "judge" | "log" | "now">;
+type Deps = Pick<SsoDeps, "db" | "egress" | "checkUrl" | "log" | "now">;
 
 const asService = () => {
   const meta: RequestMeta = { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null };
@@ -29,7 +29,7 @@ const asService = () => {
 
 /**
  * Reads providers' metadata URLs again, daily, after a failure hourly. Its certificates are added to the stored ones
- * (rules/sso/saml/certificate-overlap.ts); administrators apply other changes.
+ * (rules/sso/saml/certificate-grace.ts); administrators apply other changes.
  */
 export async function refreshMetadata(deps: Deps): Promise<number> {
   const at = deps.now().getTime();
@@ -41,7 +41,7 @@ export async function refreshMetadata(deps: Deps): Promise<number> {
 
 /** Milliseconds after a reading in which no assertion brings about another. */
 const outOfTurnMs = 30_000;
-/** Reads out of turn that this process is doing, by provider. */
+/** Reads ahead of schedule in this process, by provider. */
 const outOfTurn = new Map<string, Promise<void>>();
 
 /**
@@ -78,7 +78,7 @@ export function storeMetadata(
 ): Promise<StoredCertificate[] | null> {
   return db.tx({ ...who, caller: systemCaller("identity") }, async (tx) => {
     const at = now();
-    const certificates = overlapped(row.saml_certificates, found, at);
+    const certificates = withGracePeriod(row.saml_certificates, found, at);
     const [before = [], after = []] = [row.saml_certificates, certificates].map(fingerprints);
     const isChanged = String(before) !== String(after);
     const isNoted = await noteMetadata(tx, row, { found: { certificates, omitted }, error: null, isChanged }, at);

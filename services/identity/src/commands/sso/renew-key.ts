@@ -3,7 +3,7 @@ import { type RequestMeta, systemCaller, uuidv7 } from "@muster/kit";
 import type { SsoDeps } from "../../deps.ts";
 import { recordProvider } from "../../emits/sso-facts.ts";
 import type { ProviderRow } from "../../rules/sso/provider.ts";
-import { samlKeyPlace, samlNextKeyPlace } from "../../store/sealed-columns.ts";
+import { samlKeyLocation, samlNextKeyLocation } from "../../store/sealed-columns.ts";
 import { continueLoginFlows } from "../../store/sso/logins.ts";
 import { dueKeys, lockDueKey, moveNextKey, offerKey, replaceKey } from "../../store/sso/saml-keys.ts";
 
@@ -32,22 +32,22 @@ export async function renewKey(
   if (row.saml_next_key_sealed !== null) {
     return overlapDays === 0 ? takeOver({ sealing }, tx, row, at) : moveNextKey(tx, id, until, at);
   }
-  const sealed = (place: string) => sealing.seal(Buffer.from(fresh.privateKey), place);
+  const sealed = (location: string) => sealing.seal(Buffer.from(fresh.privateKey), location);
   const { certificate } = fresh;
-  if (overlapDays === 0) return replaceKey(tx, id, { sealed: sealed(samlKeyPlace(id)), certificate }, at);
-  return offerKey(tx, id, { sealed: sealed(samlNextKeyPlace(id)), certificate }, until, at);
+  if (overlapDays === 0) return replaceKey(tx, id, { sealed: sealed(samlKeyLocation(id)), certificate }, at);
+  return offerKey(tx, id, { sealed: sealed(samlNextKeyLocation(id)), certificate }, until, at);
 }
 
 /** The next key replaces the present one, sealed for its new column. */
 function takeOver({ sealing }: Pick<SsoDeps, "sealing">, tx: Tx, row: ProviderRow, now: Date): Promise<ProviderRow> {
   const { id, saml_next_key_sealed: next, saml_next_certificate: certificate } = row;
   if (next === null || certificate === null) throw new Error("a SAML provider has no next key of ours");
-  const sealed = sealing.seal(sealing.open(next, samlNextKeyPlace(id)), samlKeyPlace(id));
+  const sealed = sealing.seal(sealing.open(next, samlNextKeyLocation(id)), samlKeyLocation(id));
   return replaceKey(tx, id, { sealed, certificate }, now);
 }
 
 /** Ends the overlaps that are over: the next key takes over, and sign-ins in flight go on. Returns their number. */
-export async function endKeyOverlaps(deps: Pick<SsoDeps, "db" | "sealing" | "now">): Promise<number> {
+export async function endKeyGracePeriods(deps: Pick<SsoDeps, "db" | "sealing" | "now">): Promise<number> {
   const { db, now } = deps;
   const due = await dueKeys(db, now(), batch);
   for (const id of due) {

@@ -4,7 +4,7 @@ import type { Verification } from "../../crypto/saml/verify-response.ts";
 import type { SsoDeps } from "../../deps.ts";
 import type { ProviderRow } from "../../rules/sso/provider.ts";
 import { anyFormat, emailFormat } from "../../rules/sso/saml/saml-user.ts";
-import { samlKeyPlace, samlNextKeyPlace } from "../../store/sealed-columns.ts";
+import { samlKeyLocation, samlNextKeyLocation } from "../../store/sealed-columns.ts";
 import { incomplete } from "./prepare-provider.ts";
 
 type Deps = Pick<SsoDeps, "own" | "sealing">;
@@ -28,14 +28,14 @@ function ownEntity({ own }: Deps, row: ProviderRow): OwnEntity {
 
 function privateKeyOf({ sealing }: Deps, row: ProviderRow): string {
   if (row.saml_key_sealed === null) throw new Error("a SAML provider has no key of ours");
-  return sealing.open(row.saml_key_sealed, samlKeyPlace(row.id)).toString();
+  return sealing.open(row.saml_key_sealed, samlKeyLocation(row.id)).toString();
 }
 
 /** Our keys that an assertion may be encrypted for: the next one beside the present one. */
 function decryptionKeys(deps: Deps, row: ProviderRow): string[] {
   const { id, saml_next_key_sealed: next } = row;
   const present = privateKeyOf(deps, row);
-  return next === null ? [present] : [present, deps.sealing.open(next, samlNextKeyPlace(id)).toString()];
+  return next === null ? [present] : [present, deps.sealing.open(next, samlNextKeyLocation(id)).toString()];
 }
 
 // Loaded with the first SAML provider: a tenth of a second, and 5 MB.

@@ -7,7 +7,7 @@ import { tokenHash } from "../../rules/opaque-token.ts";
 import { endpointsOf, missingOf } from "../../rules/sso/endpoints.ts";
 import type { ProviderRow } from "../../rules/sso/provider.ts";
 import { redirectPath } from "../../rules/sso/redirect-path.ts";
-import { clientSecretPlace, loginSecretsPlace } from "../../store/sealed-columns.ts";
+import { clientSecretLocation, loginSecretsLocation } from "../../store/sealed-columns.ts";
 import { insertLogin } from "../../store/sso/logins.ts";
 import { incomplete } from "./prepare-provider.ts";
 import { samlRequest } from "./saml-provider.ts";
@@ -48,7 +48,8 @@ export async function startLoginFlow(
       session_id: owner.kind === "link" ? owner.sessionId : null,
       redirect_url: owner.kind === "link" ? "/profile" : redirectPath(owner.redirect),
       request_id: requestId,
-      secrets_sealed: secrets && deps.sealing.seal(Buffer.from(JSON.stringify(secrets)), loginSecretsPlace(stateHash)),
+      secrets_sealed:
+        secrets && deps.sealing.seal(Buffer.from(JSON.stringify(secrets)), loginSecretsLocation(stateHash)),
     },
     now,
     new Date(now.getTime() + loginFlowMs),
@@ -79,7 +80,7 @@ export function oidcProviderOf({ sealing }: Pick<SsoDeps, "sealing">, row: Provi
   if (row.issuer === null || endpoints === null) throw incomplete(["issuer"]);
   if (row.client_id === null) throw incomplete(["clientId"]);
   if (row.client_secret_sealed === null) throw incomplete(["clientSecret"]);
-  const secret = sealing.open(row.client_secret_sealed, clientSecretPlace(row.id)).toString();
+  const secret = sealing.open(row.client_secret_sealed, clientSecretLocation(row.id)).toString();
   const { id, generation, issuer, scopes } = row;
   return { id, generation, issuer, scopes, endpoints, clientId: row.client_id, clientSecret: secret };
 }

@@ -5,7 +5,7 @@ import type { IdpMetadata } from "../../crypto/saml/metadata.ts";
 import type { SsoDeps } from "../../deps.ts";
 import { endpointsOf, missingOf } from "../../rules/sso/endpoints.ts";
 import type { ProviderRow, StoredCertificate } from "../../rules/sso/provider.ts";
-import { compared } from "../../rules/sso/saml/certificate-overlap.ts";
+import { compared } from "../../rules/sso/saml/certificate-grace.ts";
 import { incomplete } from "./prepare-provider.ts";
 import { metadataIn } from "./prepare-saml.ts";
 import { storeMetadata } from "./refresh-metadata.ts";

@@ -117,8 +117,8 @@ describe("an encrypted assertion", () => {
     ["and is not signed inside", () => assertionXml(), /not signed/],
     ["and is signed by another inside", () => signed(assertionXml(), other), /no certificate/],
     ["and holds an encrypted one", () => encrypted(assertion(), ours.certificate.pem), /twice|schema|not signed/],
-  ])("%s is refused", (_case, make, fault) => {
-    expect(resultOf(encrypted(make(), ours.certificate.pem))).toMatch(fault);
+  ])("%s is refused", (_case, make, error) => {
+    expect(resultOf(encrypted(make(), ours.certificate.pem))).toMatch(error);
   });
 
   it("is refused where none is expected, and a plain one where an encrypted one is expected", () => {

@@ -16,7 +16,7 @@ const nonceBytes = 12;
 const tagBytes = 16;
 
 /**
- * The bytes of an encrypted assertion (encryption-methods.ts). Throws the same SamlRefused for every fault.
+ * The bytes of an encrypted assertion (encryption-methods.ts). Throws the same SamlRefused for every failure.
  */
 export function decryptAssertion(encrypted: XmlElement, ours: readonly KeyObject[]): Buffer {
   try {

@@ -81,9 +81,9 @@ describe("metadata of an identity provider", () => {
     ["text", () => "hello", /unread/],
     ["more than 1 MiB", () => `<a>${"x".repeat(1_024 * 1_024)}</a>`, /1048583 bytes, at most 1048576/],
     ["an encoding that is not accepted", () => `<?xml version="1.0" encoding="UTF-7"?>${metadata()}`, /encoding utf-7/],
-  ])("%s is refused with the reason", (_case, make, fault) => {
+  ])("%s is refused with the reason", (_case, make, error) => {
     expect(() => read(make())).toThrow(SamlRefused);
-    expect(() => read(make())).toThrow(fault);
+    expect(() => read(make())).toThrow(error);
   });
 });
 
@@ -169,7 +169,7 @@ describe("metadata as products write it is accepted, with what was left out", ()
     );
   });
 
-  it("tells at most twenty things, and reads the largest documents in time", () => {
+  it("reports at most twenty omissions, and reads the largest documents in time", () => {
     const many = read(beside(descriptor("AAAA").repeat(99)));
     expect(many.omitted).toHaveLength(20);
     const worst = [

@@ -144,8 +144,8 @@ function signingCertificates(role: XmlElement, omitted: string[]): StoredCertifi
       .map(textOf);
     const read = texts.map((text) => readCertificate(text, "metadata"));
     found.push(...read.filter((each) => typeof each !== "string"));
-    const faults = texts.length === 0 ? ["Has no X509Certificate"] : read.filter((each) => typeof each === "string");
-    unusable.push(...faults.map((fault) => `Signing key ${at + 1}: ${fault}`));
+    const errors = texts.length === 0 ? ["Has no X509Certificate"] : read.filter((each) => typeof each === "string");
+    unusable.push(...errors.map((error) => `Signing key ${at + 1}: ${error}`));
   });
   const certificates = distinct(found);
   if (certificates.length === 0) {

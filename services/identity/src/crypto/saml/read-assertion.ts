@@ -1,4 +1,4 @@
-import type { AssertionFacts } from "../../rules/sso/saml/assertion-fault.ts";
+import type { AssertionFacts } from "../../rules/sso/saml/assertion-error.ts";
 import { SamlRefused } from "../../rules/sso/saml/refused.ts";
 import {
   attribute,

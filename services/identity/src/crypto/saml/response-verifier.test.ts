@@ -60,7 +60,7 @@ describe("a response with thousands of groups", () => {
     );
   });
 
-  it("waits for its turn by network: one that posts many does not fill the queue", async () => {
+  it("is verified round-robin by network: one that posts many does not fill the queue", async () => {
     const large = posted(largeResponse(key, groups(3_000)));
     const post = (network: string) => verifier.verify(large, verification(key), network);
     const many = Array.from({ length: 15 }, () =>

@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
 import { AppError, createRoundRobin, histogram } from "@muster/kit";
-import type { AssertionFacts } from "../../rules/sso/saml/assertion-fault.ts";
+import type { AssertionFacts } from "../../rules/sso/saml/assertion-error.ts";
 import { SamlRefused, SamlStatus } from "../../rules/sso/saml/refused.ts";
 import type { Verification } from "./verify-response.ts";
 
@@ -32,7 +32,7 @@ const took = histogram(
 );
 
 /**
- * Verifies SAML responses. Large ones take turns by client network in a thread of their own, which starts with the
+ * Verifies SAML responses. Large ones are verified round-robin by client network in a thread of their own, which starts with the
  * first and ends after `idleMs` without one, so that no other request waits for them.
  */
 export class ResponseVerifier {

@@ -29,8 +29,8 @@ const value = '<element ref="saml:AttributeValue" minOccurs="0" maxOccurs="unbou
 const anyValue = `<any namespace="##targetNamespace" processContents="skip" minOccurs="0" maxOccurs="unbounded"/>`;
 
 /**
- * What SAML leaves to others is not judged: the content of attribute values and of SAML's own wildcards. A validator
- * judges it by its `xsi:type` otherwise, and refuses types that it does not know and texts that do not fit them, such
+ * What SAML leaves to others is not validated: the content of attribute values and of SAML's own wildcards. A validator
+ * validates it by its `xsi:type` otherwise, and refuses types that it does not know and texts that do not fit them, such
  * as "True" for `xs:boolean`. Shape and signature still count there (shape.ts).
  */
 function lax(file: string, schema: string): string {

@@ -24,13 +24,13 @@ import {
 import { verifyResponse } from "./verify-response.ts";
 
 let key: TestKey;
-let stranger: TestKey;
+let otherKey: TestKey;
 beforeAll(async () => {
-  [key, stranger] = await Promise.all([testKey(), testKey()]);
+  [key, otherKey] = await Promise.all([testKey(), testKey()]);
 });
 
 /** Why a response is refused; null when it is accepted. */
-function faultOf(xml: string | Buffer, change: Parameters<typeof verification>[1] = {}): string | null {
+function errorOf(xml: string | Buffer, change: Parameters<typeof verification>[1] = {}): string | null {
   try {
     verifyResponse(posted(xml), verification(key, change));
     return null;
@@ -130,11 +130,11 @@ describe("a valid response", () => {
   });
 
   it("is accepted with any of the certificates that are within their validity", () => {
-    const certificates = [stranger.certificate, key.certificate];
-    expect(faultOf(whole(), { certificates })).toBeNull();
+    const certificates = [otherKey.certificate, key.certificate];
+    expect(errorOf(whole(), { certificates })).toBeNull();
     const ended = { ...key.certificate, notAfter: minutes(-1) };
-    expect(faultOf(whole(), { certificates: [stranger.certificate, ended] })).toMatch(/no certificate/);
-    expect(faultOf(whole(), { certificates: [{ ...key.certificate, notBefore: minutes(1) }] })).toMatch(
+    expect(errorOf(whole(), { certificates: [otherKey.certificate, ended] })).toMatch(/no certificate/);
+    expect(errorOf(whole(), { certificates: [{ ...key.certificate, notBefore: minutes(1) }] })).toMatch(
       /no certificate/,
     );
   });
@@ -161,7 +161,7 @@ describe("an attribute's value, which SAML leaves to others, is accepted", () =>
     ["an element of the provider's own", "", '<t:x xmlns:t="urn:t" xsi:type="t:y">x</t:x>'],
     ["a NameID", "", '<saml:NameID Format="urn:x">x</saml:NameID>'],
   ])("of %s", (_case, attributes, content) => {
-    expect(faultOf(value(attributes, content))).toBeNull();
+    expect(errorOf(value(attributes, content))).toBeNull();
   });
 
   it.each<[string, string, RegExp]>([
@@ -169,8 +169,8 @@ describe("an attribute's value, which SAML leaves to others, is accepted", () =>
     ["a signature", '<ds:Signature xmlns:ds="http://www.w3.org/2000/09/xmldsig#"/>', /right in the response/],
     ["an ID that stands twice", '<t:x xmlns:t="urn:t" ID="_assertion-1"/>', /twice/],
     ["advice", "<saml:Advice/>", /Advice is refused/],
-  ])("but not with %s in it", (_case, content, fault) => {
-    expect(faultOf(value("", content))).toMatch(fault);
+  ])("but not with %s in it", (_case, content, error) => {
+    expect(errorOf(value("", content))).toMatch(error);
   });
 });
 
@@ -186,8 +186,8 @@ describe("with an attribute that identifies users", () => {
     ["a transient one", transient],
     ["an empty one", "<saml:NameID/>"],
   ])("a response with %s is accepted", (_case, nameId) => {
-    expect(faultOf(responseWith({ nameId, attributes: attribute("ada@acme") }), by)).toBeNull();
-    expect(faultOf(responseWith({ nameId, attributes: attribute("ada@acme") }))).toMatch(/NameID/);
+    expect(errorOf(responseWith({ nameId, attributes: attribute("ada@acme") }), by)).toBeNull();
+    expect(errorOf(responseWith({ nameId, attributes: attribute("ada@acme") }))).toMatch(/NameID/);
   });
 
   it("its NameID is read where it has one", () => {
@@ -204,8 +204,8 @@ describe("with an attribute that identifies users", () => {
     ["has an overlong value of it", { attributes: attribute("x".repeat(1_025)) }, /1 to 1024/],
     ["has a value of it that is no text", { attributes: attribute("<saml:Audience>a</saml:Audience>") }, /lacks/],
     ["has two NameIDs", { nameId: `${transient}<saml:BaseID/>`, attributes: attribute("a") }, /schema|NameID/],
-  ])("a response that %s is refused by name", (_case, change, fault) => {
-    expect(faultOf(responseWith(change), by)).toMatch(fault);
+  ])("a response that %s is refused by name", (_case, change, error) => {
+    expect(errorOf(responseWith(change), by)).toMatch(error);
   });
 });
 
@@ -309,7 +309,7 @@ describe("a wrapped signature is refused", () => {
     ["no assertion", () => responseXml("")],
     ["an assertion instead of a response", () => assertionIn(whole())],
   ])("%s", (_case, make) => {
-    expect(faultOf(make())).not.toBeNull();
+    expect(errorOf(make())).not.toBeNull();
   });
 });
 
@@ -324,10 +324,10 @@ describe("a signature that is not the provider's own over this assertion is refu
       () => signed(responseXml(assertionXml()), key, { of: "Response" }),
       /not signed/,
     ],
-    ["another's key", () => signed(responseXml(assertionXml()), stranger), /no certificate/],
+    ["another's key", () => signed(responseXml(assertionXml()), otherKey), /no certificate/],
     [
       "another's key with its certificate",
-      () => signed(responseXml(assertionXml()), stranger, { publicCert: stranger.certificate.pem }),
+      () => signed(responseXml(assertionXml()), otherKey, { publicCert: otherKey.certificate.pem }),
       /no certificate/,
     ],
     ["RSA with SHA-1", () => responseWith({}, { algorithm: `${sha1}rsa-sha1` }), /algorithm is not accepted/],
@@ -429,8 +429,8 @@ describe("a signature that is not the provider's own over this assertion is refu
       () => replaced(`<saml:Issuer>${expected.issuer}`, `<saml:Issuer>${expected.issuer}/`),
       /changed after/,
     ],
-  ])("%s", (_case, make, fault) => {
-    expect(faultOf(make())).toMatch(fault);
+  ])("%s", (_case, make, error) => {
+    expect(errorOf(make())).toMatch(error);
   });
 
   it("is refused whichever bit of it is flipped", () => {
@@ -442,7 +442,7 @@ describe("a signature that is not the provider's own over this assertion is refu
     for (let at = from; at < to; at += 7) {
       const turned = Buffer.from(bytes);
       turned[at] = (turned[at] ?? 0) ^ (1 << (at % 7));
-      if (faultOf(turned) === null) accepted.push(at);
+      if (errorOf(turned) === null) accepted.push(at);
     }
     expect(accepted).toEqual([]);
   });
@@ -517,8 +517,8 @@ describe("bytes that a parser must not see are refused before parsing", () => {
       /not well-formed/,
     ],
     ["an element that SAML does not know", () => responseXml(`${assertionIn(whole())}<samlp:More/>`), /schema/],
-  ])("%s", (_case, make, fault) => {
-    expect(faultOf(make())).toMatch(fault);
+  ])("%s", (_case, make, error) => {
+    expect(errorOf(make())).toMatch(error);
   });
 
   it.each([
@@ -531,9 +531,9 @@ describe("bytes that a parser must not see are refused before parsing", () => {
     ["=", /not whole groups of four/],
     ["YWJj\u0000", /its character 5 is U\+0000/],
     ["YWJj\u{1f600}", /its character 5 is U\+1F600/],
-  ])("is refused when it is %j, which is not base64, with the reason", (text, fault) => {
+  ])("is refused when it is %j, which is not base64, with the reason", (text, error) => {
     expect(() => verifyResponse(text, verification(key))).toThrow(SamlRefused);
-    expect(() => verifyResponse(text, verification(key))).toThrow(fault);
+    expect(() => verifyResponse(text, verification(key))).toThrow(error);
   });
 
   it("each is refused within 100 ms of processor time, whatever fits the limits", () => {
@@ -553,12 +553,12 @@ describe("bytes that a parser must not see are refused before parsing", () => {
         }),
       ),
     ];
-    expect(faultOf(whole())).toBeNull();
+    expect(errorOf(whole())).toBeNull();
     const slow = worst.flatMap((xml, at) => {
       const tookMs = Math.min(
         ...[1, 2, 3].map(() => {
           const began = process.cpuUsage();
-          expect(faultOf(xml)).not.toBeNull();
+          expect(errorOf(xml)).not.toBeNull();
           const { user, system } = process.cpuUsage(began);
           return (user + system) / 1_000;
         }),
@@ -698,8 +698,8 @@ describe("an assertion of another sign-in is refused", () => {
       /one NameID/,
     ],
     ["of SAML 1.1", () => responseWith({ version: "1.1" }), /not of SAML 2.0/],
-  ])("%s", (_case, make, fault) => {
-    expect(faultOf(make())).toMatch(fault);
+  ])("%s", (_case, make, error) => {
+    expect(errorOf(make())).toMatch(error);
   });
 
   it.each<[string, Parameters<typeof responseXml>[1], RegExp]>([
@@ -713,8 +713,8 @@ describe("an assertion of another sign-in is refused", () => {
       { issuer: `<saml:Issuer xmlns:saml="${assertionNs}">https://other.example</saml:Issuer>` },
       /another identity provider: "https:\/\/other.example", expected/,
     ],
-  ])("in a response %s", (_case, change, fault) => {
-    expect(faultOf(responseXml(assertionIn(whole()), change))).toMatch(fault);
+  ])("in a response %s", (_case, change, error) => {
+    expect(errorOf(responseXml(assertionIn(whole()), change))).toMatch(error);
   });
 
   it.each<[string, Partial<typeof expected>]>([
@@ -729,19 +729,19 @@ describe("an assertion of another sign-in is refused", () => {
     ["another sign-in of the same provider", { requestId: "_request-2" }],
     ["another identity provider", { issuer: "https://other.example" }],
   ])("at %s", (_case, change) => {
-    expect(faultOf(whole(), { expected: { ...expected, ...change } })).not.toBeNull();
+    expect(errorOf(whole(), { expected: { ...expected, ...change } })).not.toBeNull();
   });
 
   it("is refused at another time", () => {
-    expect(faultOf(whole(), { now: new Date(now.getTime() + 5.9 * 60_000) })).toBeNull();
+    expect(errorOf(whole(), { now: new Date(now.getTime() + 5.9 * 60_000) })).toBeNull();
     for (const count of [6.1, 60, -2, -60]) {
-      expect(faultOf(whole(), { now: new Date(now.getTime() + count * 60_000) })).not.toBeNull();
+      expect(errorOf(whole(), { now: new Date(now.getTime() + count * 60_000) })).not.toBeNull();
     }
   });
 
   it("is refused as a message of another kind", () => {
     const logout = `<samlp:LogoutRequest xmlns:samlp="${protocolNs}" xmlns:saml="${assertionNs}" ID="_l" Version="2.0" IssueInstant="${minutes(0)}"><saml:NameID>ada</saml:NameID></samlp:LogoutRequest>`;
-    expect(faultOf(logout)).toMatch(/no SAML response/);
+    expect(errorOf(logout)).toMatch(/no SAML response/);
   });
 
   it("is refused when the provider reports a failed authentication", () => {

@@ -1,7 +1,7 @@
 import { type KeyObject, X509Certificate } from "node:crypto";
 import { quoted } from "../../rules/quoted.ts";
 import type { StoredCertificate } from "../../rules/sso/provider.ts";
-import { type AssertionFacts, assertionFault, type Expected } from "../../rules/sso/saml/assertion-fault.ts";
+import { type AssertionFacts, assertionError, type Expected } from "../../rules/sso/saml/assertion-error.ts";
 import { responseLimits } from "../../rules/sso/saml/byte-limits.ts";
 import { SamlRefused, SamlStatus } from "../../rules/sso/saml/refused.ts";
 import { decryptAssertion } from "./decrypt.ts";
@@ -49,11 +49,11 @@ function responseBytes(text: string): Buffer {
   const { bytes: most } = responseLimits;
   if (size > most) throw new SamlRefused(`the response has ${size} bytes, at most ${most} are accepted`);
   const bytes = Buffer.from(base64, "base64");
-  if (bytes.toString("base64") !== base64) throw new SamlRefused(`the response is not base64: ${base64Fault(base64)}`);
+  if (bytes.toString("base64") !== base64) throw new SamlRefused(`the response is not base64: ${base64Error(base64)}`);
   return bytes;
 }
 
-function base64Fault(text: string): string {
+function base64Error(text: string): string {
   const end = text.search(/={0,2}$/);
   const at = text.slice(0, end).search(/[^A-Za-z0-9+/]/);
   if (at >= 0) {
@@ -65,7 +65,7 @@ function base64Fault(text: string): string {
 }
 
 function factsIn(bytes: Buffer, { expected, certificates, decryption, now }: Verification): AssertionFacts {
-  const keys = livingKeys(certificates, now);
+  const keys = validKeys(certificates, now);
   const signed = withXml(bytes, parsing, (root) => {
     requireEnvelope(root, expected);
     const assertion = onlyAssertion(root);
@@ -81,8 +81,8 @@ function factsIn(bytes: Buffer, { expected, certificates, decryption, now }: Ver
     );
   });
   const facts = withXml(signed, reading, (root) => readAssertion(requireAssertion(onlyAssertion(root))));
-  const fault = assertionFault(facts, expected, now);
-  if (fault !== null) throw new SamlRefused(fault);
+  const error = assertionError(facts, expected, now);
+  if (error !== null) throw new SamlRefused(error);
   return facts;
 }
 
@@ -119,8 +119,8 @@ function requireAssertion(element: XmlElement): XmlElement {
 }
 
 /** Keys of the certificates that are in their dates. */
-function livingKeys(certificates: readonly StoredCertificate[], now: Date): KeyObject[] {
-  const isLiving = ({ notBefore, notAfter }: StoredCertificate) =>
+function validKeys(certificates: readonly StoredCertificate[], now: Date): KeyObject[] {
+  const isValid = ({ notBefore, notAfter }: StoredCertificate) =>
     Date.parse(notBefore) <= now.getTime() && now.getTime() < Date.parse(notAfter);
-  return certificates.filter(isLiving).map(({ pem }) => new X509Certificate(pem).publicKey);
+  return certificates.filter(isValid).map(({ pem }) => new X509Certificate(pem).publicKey);
 }

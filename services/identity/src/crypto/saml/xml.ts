@@ -1,5 +1,5 @@
 import { ParseOption, XmlC14NMode, XmlDocument, XmlElement, XmlText } from "libxml2-wasm";
-import { type ByteLimits, byteFault } from "../../rules/sso/saml/byte-limits.ts";
+import { type ByteLimits, byteError } from "../../rules/sso/saml/byte-limits.ts";
 import { SamlRefused } from "../../rules/sso/saml/refused.ts";
 import { samlSchema } from "./schemas.ts";
 
@@ -26,8 +26,8 @@ export function withXml<T>(
   { limits, validate }: { limits: ByteLimits; validate: boolean },
   use: (root: XmlElement) => T,
 ): T {
-  const fault = byteFault(bytes, limits);
-  if (fault !== null) throw new SamlRefused(`the document is refused unread: ${fault}`);
+  const error = byteError(bytes, limits);
+  if (error !== null) throw new SamlRefused(`the document is refused unread: ${error}`);
   const document = parsed(bytes);
   try {
     // Namespaces that are not absolute URIs cannot be canonicalised.

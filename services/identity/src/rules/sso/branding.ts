@@ -24,8 +24,8 @@ export function newBranding({
   headline: string;
 }): Branding {
   const errors: FieldErrors = {};
-  const fault = logoUrl === "" ? null : logoFault(logoUrl);
-  if (fault) errors.logo_url = [fault];
+  const error = logoUrl === "" ? null : logoError(logoUrl);
+  if (error) errors.logo_url = [error];
   if (accentColor !== "" && !/^#[0-9a-fA-F]{6}$/.test(accentColor)) errors.accent_color = ["Must be #rrggbb"];
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
   if (longerThan(headline, 120) || /[\u0000-\u001f\u007f]/.test(headline)) {
@@ -35,7 +35,7 @@ export function newBranding({
   return { logo_url: logoUrl || null, accent_color: accentColor || null, headline: headline.trim() || null };
 }
 
-function logoFault(text: string): string | null {
+function logoError(text: string): string | null {
   if (text.startsWith("data:")) {
     const [, kind = "", base64 = ""] = dataUrl.exec(text) ?? [];
     const bytes = Buffer.from(base64, "base64");

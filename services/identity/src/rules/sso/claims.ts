@@ -54,7 +54,7 @@ export function emailOf(value: unknown): string | null {
 }
 
 /** Why a claim is no e-mail address, for the provider's administrators. */
-export function emailFault(claim: string, value: unknown): string {
+export function emailError(claim: string, value: unknown): string {
   if (value === undefined || value === null) return `the provider sent no claim ${quoted(claim)}`;
   if (typeof value !== "string") return `the claim ${quoted(claim)} is no text`;
   return `the claim ${quoted(claim)} is no e-mail address: ${textFault(value) ?? quoted(value)}`;

@@ -38,11 +38,11 @@ export function endpointsOf(row: Connection): Discovered | null {
 /** What a provider lacks for sign-in, by the names that clients set it under; empty when it is complete. */
 export function missingOf(row: Connection, now: Date): string[] {
   if (row.type === "saml") {
-    const isLiving = (end: string) => Date.parse(end) > now.getTime();
+    const isValid = (end: string) => Date.parse(end) > now.getTime();
     return [
       ...(row.saml_entity_id === null ? ["samlEntityId"] : []),
       ...(row.saml_sso_url === null ? ["samlSsoUrl"] : []),
-      ...(row.saml_certificates.some(({ notAfter }) => isLiving(notAfter)) ? [] : ["samlCertificates"]),
+      ...(row.saml_certificates.some(({ notAfter }) => isValid(notAfter)) ? [] : ["samlCertificates"]),
     ];
   }
   return [

@@ -2,7 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import { mayProvision } from "./may-provision.ts";
 
 type By = Parameters<typeof mayProvision>[0];
-const place = { partnerId: "p1", orgId: "o1" };
+const owner = { partnerId: "p1", orgId: "o1" };
 const role = { scope: "organization", permissions: ["devices:read"], partner_id: null, org_id: null };
 const by = (caller: Partial<By["caller"]> = {}, status = "active"): By => ({
   status,
@@ -55,6 +55,6 @@ describe("the user who saved a default role", () => {
     ["chose the organization's own role", by(), { partner_id: "p1", org_id: "o1" }, true],
     ["chose the partner's role for organizations", by(), { partner_id: "p1" }, true],
   ])("may have it granted automatically: %s", (_case, user, change, may) => {
-    expect(mayProvision(user, { ...role, ...change }, place)).toBe(may);
+    expect(mayProvision(user, { ...role, ...change }, owner)).toBe(may);
   });
 });

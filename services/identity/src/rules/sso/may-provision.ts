@@ -1,13 +1,13 @@
 import type { Caller } from "@muster/kit";
 import { isRoleOf } from "../new-user.ts";
-import type { Place } from "./provider.ts";
+import type { Owner } from "./provider.ts";
 
 type DefaultRole = { scope: string; permissions: readonly string[]; partner_id: string | null; org_id: string | null };
 
 /**
- * Whether the user who saved a default role may still grant it: active, unrestricted, with the place in reach, entitled
+ * Whether the user who saved a default role may still grant it: active, unrestricted, with access to the owner, entitled
  * to create users, and holding every permission that the role has now. The role is of scope organization and of this
- * place.
+ * owner.
  */
 export function mayProvision(
   by: {
@@ -15,23 +15,23 @@ export function mayProvision(
     status: string;
   },
   role: DefaultRole,
-  place: Place,
+  owner: Owner,
 ): boolean {
   const { caller } = by;
-  const isOfPlace =
-    role.scope === "organization" && isRoleOf({ partnerId: role.partner_id, orgId: role.org_id }, place);
-  if (!isOfPlace || by.status !== "active" || caller.siteIds !== null) return false;
-  if (!reaches(caller, place)) return false;
+  const isOwnRole =
+    role.scope === "organization" && isRoleOf({ partnerId: role.partner_id, orgId: role.org_id }, owner);
+  if (!isOwnRole || by.status !== "active" || caller.siteIds !== null) return false;
+  if (!hasAccess(caller, owner)) return false;
   return ["users:write", ...role.permissions].every((permission) =>
     (caller.permissions as readonly string[]).includes(permission),
   );
 }
 
-function reaches(
+function hasAccess(
   { scope, partnerId, orgId, orgAccess }: Pick<Caller, "scope" | "partnerId" | "orgId" | "orgAccess">,
-  place: Place,
+  owner: Owner,
 ): boolean {
   if (scope === "system") return true;
-  if (scope === "organization") return orgId !== null && orgId === place.orgId;
-  return partnerId === place.partnerId && (orgAccess.mode === "all" || orgAccess.orgIds.includes(place.orgId ?? ""));
+  if (scope === "organization") return orgId !== null && orgId === owner.orgId;
+  return partnerId === owner.partnerId && (orgAccess.mode === "all" || orgAccess.orgIds.includes(owner.orgId ?? ""));
 }

@@ -97,8 +97,8 @@ const text =
 
 const readers: Readers = {
   name(input, check) {
-    const fault = nameError(input.name);
-    check("name", fault === null, fault ?? "");
+    const error = nameError(input.name);
+    check("name", error === null, error ?? "");
     return input.name;
   },
   preset(input, check, type) {
@@ -175,7 +175,7 @@ const readers: Readers = {
     return input.samlCertificates;
   },
   samlMetadataUrl: text("samlMetadataUrl", (input) => input.samlMetadataUrl, 500),
-  // Kept as it is: one reader judges it and what a URL serves.
+  // Kept as it is: one reader checks it and what a URL serves.
   samlMetadataXml: ({ samlMetadataXml }) => (samlMetadataXml.trim() === "" ? null : samlMetadataXml),
   samlWantEncrypted: (input) => input.samlWantEncrypted,
   samlSignRequests: (input) => input.samlSignRequests,

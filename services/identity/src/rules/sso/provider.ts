@@ -57,7 +57,7 @@ export type ProviderRow = {
   /** What the metadata holds and sign-in does not use. */
   saml_metadata_omitted: string[];
   saml_want_encrypted: boolean;
-  /** Attribute that identifies users in place of the NameID. */
+  /** Attribute that identifies users instead of the NameID. */
   subject_attribute: string | null;
   saml_sign_requests: boolean;
   saml_key_sealed: Buffer | null;
@@ -82,10 +82,10 @@ export const hasOtherSubjects = (before: ProviderRow, after: ProviderRow): boole
   before.subject_attribute !== after.subject_attribute;
 
 /** Where a provider belongs: an organization, or with null its partner. */
-export type Place = { partnerId: string; orgId: string | null };
+export type Owner = { partnerId: string; orgId: string | null };
 
 /** Addresses of ours that are registered at identity providers. */
 export type OwnAddresses = { callbackUrl: string; acsUrl: string; samlMetadataUrl(providerId: string): string };
 
-/** The tenant as which a login flow through a provider takes its turn at the database's connections. */
+/** The tenant as which a login flow through a provider waits for the database's connections. */
 export const tenantOf = ({ partner_id, org_id }: Pick<ProviderRow, "partner_id" | "org_id">) => org_id ?? partner_id;

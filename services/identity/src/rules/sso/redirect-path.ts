@@ -20,7 +20,7 @@ export function redirectPath(wanted: string): string {
   if (!URL.canParse(wanted, base)) return "/";
   const url = new URL(wanted, base);
   const path = `${url.pathname}${url.search}`;
-  // Judged as the browser will read it: `/./%2fhost` is `/%2fhost` by then.
+  // Checked as the browser will read it: `/./%2fhost` is `/%2fhost` by then.
   return url.origin === base && !isMisread(path) && path.length <= most ? path : "/";
 }
 

@@ -1,6 +1,6 @@
 import { AppError } from "@muster/kit";
 
-/** Where the people of a place sign in through its provider, below the public address. */
+/** Where the users of a tenant sign in through its provider, below the public address. */
 export const loginPath = ({ partnerId, orgId }: { partnerId: string | null; orgId: string | null }) =>
   orgId === null ? `/api/v1/sso/login/partner/${partnerId}` : `/api/v1/sso/login/${orgId}`;
 

@@ -13,11 +13,11 @@ export type Facts = {
   /** The organization's provider makes accounts, a partner's never does. */
   provisions: "on" | "off" | "never";
   emailVerified: boolean | null;
-  /** The provider's own place has verified the e-mail's domain. */
+  /** The provider's owner has verified the e-mail's domain. */
   domainVerified: boolean;
   /** The account of the link, when the external id is known. */
   linked: Pick<Candidate, "userId" | "status"> | null;
-  /** By e-mail, of the provider's place alone. */
+  /** By e-mail, of the provider's owner alone. */
   found: Candidate | null;
   /** Another tenant owns the e-mail's domain (rules/address-owner.ts). */
   isForeign: boolean;

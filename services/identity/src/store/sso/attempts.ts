@@ -1,7 +1,7 @@
 import { type Database, sql, type Tx } from "@muster/db";
 import type { CallContext, Page } from "@muster/kit";
 import { type ListPage, readNewestPage } from "@muster/service";
-import { inPlaceSight } from "./providers.ts";
+import { ownerVisibleTo } from "./providers.ts";
 
 export type AttemptRow = {
   id: string;
@@ -38,7 +38,7 @@ export async function insertAttempt(tx: Tx, a: AttemptRow): Promise<void> {
 const columns = sql`t.id, t.provider_id, t.partner_id, t.org_id, t.kind, t.outcome, t.step, t.reason, t.detail,
   t.email, t.address, t.user_agent, t.request_id, t.created_at`;
 
-/** The newest sign-ins through a provider, or with null through all in the caller's sight. */
+/** The newest sign-ins through a provider, or with null through all that are visible to the caller. */
 export function listAttempts(
   db: Database,
   who: CallContext,
@@ -46,15 +46,15 @@ export function listAttempts(
   page: Page,
 ): Promise<ListPage<AttemptRow>> {
   const where = providerId === null ? sql`true` : sql`t.provider_id = ${providerId}`;
-  const list = { table: sql`sso_attempts`, columns, where, sight: inPlaceSight(who.caller) };
+  const list = { table: sql`sso_attempts`, columns, where, sight: ownerVisibleTo(who.caller) };
   return readNewestPage<AttemptRow>(db, who, list, page);
 }
 
-/** One sign-in, or null when missing, dropped for newer ones, or out of the caller's sight. */
+/** One sign-in, or null when missing, dropped for newer ones, or not visible to the caller. */
 export async function findAttempt(db: Database, who: CallContext, id: string): Promise<AttemptRow | null> {
   const [row] = await db.read<AttemptRow>(
     who,
-    sql`SELECT ${columns} FROM sso_attempts t WHERE t.id = ${id} AND ${inPlaceSight(who.caller)}`,
+    sql`SELECT ${columns} FROM sso_attempts t WHERE t.id = ${id} AND ${ownerVisibleTo(who.caller)}`,
   );
   return row ?? null;
 }

@@ -1,9 +1,9 @@
 import { type Database, isUniqueViolation, sql, type Tx } from "@muster/db";
 import { type CallContext, type Caller, type Page, systemCaller } from "@muster/kit";
 import { type ListPage, readNewestPage } from "@muster/service";
-import type { Place } from "../../rules/sso/provider.ts";
+import type { Owner } from "../../rules/sso/provider.ts";
 import type { Tenant } from "../api-keys.ts";
-import { inPlaceSight } from "./providers.ts";
+import { ownerVisibleTo } from "./providers.ts";
 
 export type DomainRow = {
   id: string;
@@ -22,15 +22,15 @@ const columns = sql`t.id, t.partner_id, t.org_id, t.domain, t.token, t.verified_
   t.created_by, t.created_at`;
 const system = { caller: systemCaller("identity") };
 
-/** Claims a domain for a place; null when the place has claimed it before. */
+/** Claims a domain for an owner; null when the owner has claimed it before. */
 export async function insertDomain(
   tx: Tx,
-  d: { id: string; place: Place; domain: string; token: string; createdBy: string },
+  d: { id: string; owner: Owner; domain: string; token: string; createdBy: string },
   now: Date,
 ): Promise<DomainRow | null> {
   const [row] = await tx.query<DomainRow>(sql`
     INSERT INTO sso_domains AS t (id, partner_id, org_id, domain, token, created_by, created_at)
-    VALUES (${d.id}, ${d.place.partnerId}, ${d.place.orgId}, ${d.domain}, ${d.token}, ${d.createdBy}, ${now})
+    VALUES (${d.id}, ${d.owner.partnerId}, ${d.owner.orgId}, ${d.domain}, ${d.token}, ${d.createdBy}, ${now})
     ON CONFLICT (coalesce(org_id, partner_id), domain) DO NOTHING RETURNING ${columns}`);
   return row ?? null;
 }
@@ -38,14 +38,14 @@ export async function insertDomain(
 export async function findDomain(db: Database, who: CallContext, id: string): Promise<DomainRow | null> {
   const [row] = await db.read<DomainRow>(
     who,
-    sql`SELECT ${columns} FROM sso_domains t WHERE t.id = ${id} AND ${inPlaceSight(who.caller)}`,
+    sql`SELECT ${columns} FROM sso_domains t WHERE t.id = ${id} AND ${ownerVisibleTo(who.caller)}`,
   );
   return row ?? null;
 }
 
 export async function lockDomain(tx: Tx, caller: Caller, id: string): Promise<DomainRow | null> {
   const [row] = await tx.query<DomainRow>(
-    sql`SELECT ${columns} FROM sso_domains t WHERE t.id = ${id} AND ${inPlaceSight(caller)} FOR UPDATE OF t`,
+    sql`SELECT ${columns} FROM sso_domains t WHERE t.id = ${id} AND ${ownerVisibleTo(caller)} FOR UPDATE OF t`,
   );
   return row ?? null;
 }
@@ -62,12 +62,12 @@ export function listDomains(
     table: sql`sso_domains`,
     columns,
     where: sql`${byOrg} AND ${byOwner}`,
-    sight: inPlaceSight(who.caller),
+    sight: ownerVisibleTo(who.caller),
   };
   return readNewestPage<DomainRow>(db, who, list, page);
 }
 
-export async function countDomains(tx: Tx, { partnerId, orgId }: Place): Promise<number> {
+export async function countDomains(tx: Tx, { partnerId, orgId }: Owner): Promise<number> {
   const [row] = await tx.query<{ n: number }>(sql`
     SELECT count(*)::int AS n FROM sso_domains
     WHERE partner_id = ${partnerId} AND org_id IS NOT DISTINCT FROM ${orgId}::uuid`);
@@ -75,7 +75,7 @@ export async function countDomains(tx: Tx, { partnerId, orgId }: Place): Promise
 }
 
 /**
- * Notes a look-up; what was verified stays so. Throws a unique violation (`isDomainTaken`) when another place has the
+ * Notes a look-up; what was verified stays so. Throws a unique violation (`isDomainTaken`) when another owner has the
  * domain.
  */
 export async function noteCheck(tx: Tx, id: string, error: string | null, now: Date): Promise<DomainRow> {
@@ -99,8 +99,8 @@ export function deleteTenantDomains(tx: Tx, { kind, id }: Tenant): Promise<Domai
   return tx.query<DomainRow>(sql`DELETE FROM sso_domains t WHERE ${where} RETURNING ${columns}`);
 }
 
-/** The place that has verified a domain; no two have. */
-export async function placeOfDomain(db: Database, domain: string): Promise<Place | null> {
+/** The owner that has verified a domain; no two have. */
+export async function ownerOfDomain(db: Database, domain: string): Promise<Owner | null> {
   const [row] = await db.read<Pick<DomainRow, "partner_id" | "org_id">>(
     system,
     sql`SELECT partner_id, org_id FROM sso_domains WHERE domain = ${domain} AND verified_at IS NOT NULL`,

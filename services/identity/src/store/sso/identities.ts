@@ -1,7 +1,7 @@
 import { type Database, isUniqueViolation, sql, type Tx } from "@muster/db";
 import { systemCaller } from "@muster/kit";
 import type { ClaimedAddress } from "../../rules/address-owner.ts";
-import type { Place } from "../../rules/sso/provider.ts";
+import type { Owner } from "../../rules/sso/provider.ts";
 import type { Candidate } from "../../rules/sso/who-is-let-in.ts";
 
 const system = { caller: systemCaller("identity") };
@@ -17,12 +17,12 @@ export async function findLinked(tx: Tx, providerId: string, externalId: string)
 }
 
 /**
- * The user with an e-mail address in a place, an account before an invitation; locked until the transaction ends.
- * Platform administrators belong to no place.
+ * The user with an e-mail address in a provider's tenant, an account before an invitation; locked until the transaction ends.
+ * Platform administrators belong to no tenant.
  */
-export async function findInPlace(
+export async function findCandidate(
   tx: Tx,
-  { partnerId, orgId }: Place,
+  { partnerId, orgId }: Owner,
   email: string,
   identity: { providerId: string; externalId: string },
 ): Promise<Candidate | null> {
@@ -40,7 +40,7 @@ export async function findInPlace(
 export type LinkValues = {
   providerId: string;
   userId: string;
-  place: Place;
+  owner: Owner;
   externalId: string;
   email: string | null;
   profile: Record<string, unknown>;
@@ -57,7 +57,7 @@ export async function putLink(tx: Tx, link: LinkValues, now: Date): Promise<bool
   await tx.execute(sql`
     INSERT INTO sso_identities (provider_id, user_id, partner_id, org_id, external_id, email, profile, tokens_sealed,
                                 token_expires_at, last_login_at, created_at)
-    VALUES (${link.providerId}, ${link.userId}, ${link.place.partnerId}, ${link.place.orgId}, ${link.externalId},
+    VALUES (${link.providerId}, ${link.userId}, ${link.owner.partnerId}, ${link.owner.orgId}, ${link.externalId},
             ${link.email}, ${JSON.stringify(link.profile)}::jsonb, ${link.tokensSealed}, ${link.tokenExpiresAt}, ${now}, ${now})
     ON CONFLICT (provider_id, user_id) DO UPDATE
     SET external_id = excluded.external_id, email = excluded.email, profile = excluded.profile,
@@ -101,13 +101,13 @@ export async function insertProvisioned(
   tx: Tx,
   id: string,
   { email, proof }: ClaimedAddress,
-  user: { name: string; place: Place; roleId: string },
+  user: { name: string; owner: Owner; roleId: string },
   now: Date,
 ): Promise<void> {
   await tx.execute(sql`
     INSERT INTO users (id, email, email_proof, name, scope, partner_id, org_id, role_id, org_access, status, created_at,
                        updated_at)
-    VALUES (${id}, ${email}, ${proof}, ${user.name}, 'organization', ${user.place.partnerId}, ${user.place.orgId},
+    VALUES (${id}, ${email}, ${proof}, ${user.name}, 'organization', ${user.owner.partnerId}, ${user.owner.orgId},
             ${user.roleId}, 'none', 'active', ${now}, ${now})`);
 }
 

@@ -2,7 +2,7 @@ import { type Database, type Query, sql, type Tx } from "@muster/db";
 import { type CallContext, type Caller, type Page, systemCaller } from "@muster/kit";
 import { type ListPage, readNewestPage } from "@muster/service";
 import type { ProviderType } from "../../rules/sso/presets.ts";
-import type { Place, ProviderRow } from "../../rules/sso/provider.ts";
+import type { Owner, ProviderRow } from "../../rules/sso/provider.ts";
 
 export const providerColumns = sql`t.id, t.partner_id, t.org_id, t.name, t.type, t.status, t.preset, t.issuer, t.client_id,
   t.client_secret_sealed, t.scopes, t.attribute_mapping, t.auto_provision, t.default_role_id, t.default_role_by,
@@ -13,8 +13,8 @@ export const providerColumns = sql`t.id, t.partner_id, t.org_id, t.name, t.type,
 
 const system = { caller: systemCaller("identity") };
 
-/** The query's own wall beside row-level security, for rows of organizations and of partners. */
-export function inPlaceSight(caller: Caller): Query {
+/** The query's own check, beside row-level security, that the caller sees the organization or partner that owns the row. */
+export function ownerVisibleTo(caller: Caller): Query {
   if (caller.scope === "system") return sql`true`;
   if (caller.scope === "organization") return sql`t.org_id = ${caller.orgId}`;
   if (caller.orgAccess.mode === "all") return sql`t.partner_id = ${caller.partnerId}`;
@@ -42,7 +42,7 @@ export type ProviderValues = Omit<
 export async function insertProvider(
   tx: Tx,
   id: string,
-  place: Place,
+  owner: Owner,
   type: ProviderType,
   values: ProviderValues,
   createdBy: string,
@@ -50,7 +50,7 @@ export async function insertProvider(
 ): Promise<ProviderRow> {
   await tx.execute(sql`
     INSERT INTO sso_providers (id, partner_id, org_id, name, type, scopes, created_by, created_at, updated_at)
-    VALUES (${id}, ${place.partnerId}, ${place.orgId}, ${values.name}, ${type}, ${values.scopes}, ${createdBy}, ${now}, ${now})`);
+    VALUES (${id}, ${owner.partnerId}, ${owner.orgId}, ${values.name}, ${type}, ${values.scopes}, ${createdBy}, ${now}, ${now})`);
   return writeProvider(tx, id, values, now);
 }
 
@@ -88,11 +88,11 @@ export async function deleteProvider(tx: Tx, id: string): Promise<void> {
   await tx.execute(sql`DELETE FROM sso_providers WHERE id = ${id}`);
 }
 
-/** One provider, or null when missing or out of the caller's sight. */
+/** One provider, or null when missing or not visible to the caller. */
 export async function findProvider(db: Database, who: CallContext, id: string): Promise<ProviderRow | null> {
   const [row] = await db.read<ProviderRow>(
     who,
-    sql`SELECT ${providerColumns} FROM sso_providers t WHERE t.id = ${id} AND ${inPlaceSight(who.caller)}`,
+    sql`SELECT ${providerColumns} FROM sso_providers t WHERE t.id = ${id} AND ${ownerVisibleTo(who.caller)}`,
   );
   return row ?? null;
 }
@@ -100,7 +100,7 @@ export async function findProvider(db: Database, who: CallContext, id: string): 
 /** That provider locked until the end of the transaction. */
 export async function lockProvider(tx: Tx, caller: Caller, id: string): Promise<ProviderRow | null> {
   const [row] = await tx.query<ProviderRow>(
-    sql`SELECT ${providerColumns} FROM sso_providers t WHERE t.id = ${id} AND ${inPlaceSight(caller)} FOR UPDATE OF t`,
+    sql`SELECT ${providerColumns} FROM sso_providers t WHERE t.id = ${id} AND ${ownerVisibleTo(caller)} FOR UPDATE OF t`,
   );
   return row ?? null;
 }
@@ -117,12 +117,12 @@ export function listProviders(
     table: sql`sso_providers`,
     columns: providerColumns,
     where: sql`${byOrg} AND ${byOwner}`,
-    sight: inPlaceSight(who.caller),
+    sight: ownerVisibleTo(who.caller),
   };
   return readNewestPage<ProviderRow>(db, who, list, page);
 }
 
-export async function countProviders(tx: Tx, { partnerId, orgId }: Place): Promise<number> {
+export async function countProviders(tx: Tx, { partnerId, orgId }: Owner): Promise<number> {
   const [row] = await tx.query<{ n: number }>(sql`
     SELECT count(*)::int AS n FROM sso_providers
     WHERE partner_id = ${partnerId} AND org_id IS NOT DISTINCT FROM ${orgId}::uuid`);
@@ -130,40 +130,40 @@ export async function countProviders(tx: Tx, { partnerId, orgId }: Place): Promi
 }
 
 /** A tenant whose users can sign in at all. */
-const living = (kind: "partner" | "organization", id: Query) => sql`
+const notEnded = (kind: "partner" | "organization", id: Query) => sql`
   EXISTS (SELECT FROM tenant n WHERE n.kind = ${kind} AND n.id = ${id} AND NOT n.deleted AND n.status <> 'churned')`;
-const inLivingPlace = sql`${living("partner", sql`t.partner_id`)}
-  AND (t.org_id IS NULL OR ${living("organization", sql`t.org_id`)})`;
+const ownerNotEnded = sql`${notEnded("partner", sql`t.partner_id`)}
+  AND (t.org_id IS NULL OR ${notEnded("organization", sql`t.org_id`)})`;
 
 /** Target of a sign-in: an organization, or a partner's own users. */
-export type SignInPlace = { orgId: string } | { partnerId: string };
+export type SignInTenant = { orgId: string } | { partnerId: string };
 
-/** The provider that a place signs in through: active, of several the oldest; none when the place has ended. */
-const activeOf = (place: SignInPlace) => {
+/** The provider that a tenant signs in through: active, of several the oldest; none when the tenant has ended. */
+const activeOf = (tenant: SignInTenant) => {
   const where =
-    "orgId" in place ? sql`t.org_id = ${place.orgId}` : sql`t.partner_id = ${place.partnerId} AND t.org_id IS NULL`;
-  return sql`FROM sso_providers t WHERE ${where} AND t.status = 'active' AND ${inLivingPlace}
+    "orgId" in tenant ? sql`t.org_id = ${tenant.orgId}` : sql`t.partner_id = ${tenant.partnerId} AND t.org_id IS NULL`;
+  return sql`FROM sso_providers t WHERE ${where} AND t.status = 'active' AND ${ownerNotEnded}
     ORDER BY t.created_at, t.id LIMIT 1`;
 };
 
-export async function findActiveProvider(db: Database, place: SignInPlace): Promise<ProviderRow | null> {
-  const [row] = await db.read<ProviderRow>(system, sql`SELECT ${providerColumns} ${activeOf(place)}`);
+export async function findActiveProvider(db: Database, tenant: SignInTenant): Promise<ProviderRow | null> {
+  const [row] = await db.read<ProviderRow>(system, sql`SELECT ${providerColumns} ${activeOf(tenant)}`);
   return row ?? null;
 }
 
 /**
- * Public facts of the provider that a place signs in through; `enforced` when enforcement of one of the place's is in
+ * Public facts of the provider that a tenant signs in through; `enforced` when enforcement of one of its providers is in
  * force.
  */
 export type SignInProvider = { id: string; name: string; type: ProviderType; enforced: boolean };
 
-export async function findSignInProvider(db: Database, place: SignInPlace): Promise<SignInProvider | null> {
+export async function findSignInProvider(db: Database, tenant: SignInTenant): Promise<SignInProvider | null> {
   const [row] = await db.read<SignInProvider>(
     system,
     sql`SELECT t.id, t.name, t.type, EXISTS (
           SELECT FROM sso_providers e WHERE e.partner_id = t.partner_id AND e.org_id IS NOT DISTINCT FROM t.org_id
             AND e.status = 'active' AND e.enforce_sso AND e.proven_at IS NOT NULL) AS enforced
-        ${activeOf(place)}`,
+        ${activeOf(tenant)}`,
   );
   return row ?? null;
 }
@@ -204,10 +204,10 @@ export async function proveProvider(tx: Tx, { id, generation }: ProviderRow, now
   return proven === 1;
 }
 
-/** Providers of a user's place that they may link their account to, oldest first. */
+/** Providers of a user's tenant that they may link their account to, oldest first. */
 export function listLinkable(
   db: Database,
-  { partnerId, orgId }: Place,
+  { partnerId, orgId }: Owner,
   statuses: readonly string[],
   userId: string,
 ): Promise<(Pick<ProviderRow, "id" | "name" | "type"> & { linked: boolean })[]> {

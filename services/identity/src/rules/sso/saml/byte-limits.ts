@@ -36,7 +36,7 @@ const [less, more, slash, bang, question, equals, double, single] = [0x3c, 0x3e,
  * except the XML declaration, hence no DOCTYPE, entity, comment, CDATA or processing instruction; and no more elements
  * and attributes than allowed.
  */
-export function byteFault(bytes: Buffer, limits: ByteLimits): string | null {
+export function byteError(bytes: Buffer, limits: ByteLimits): string | null {
   if (bytes.length > limits.bytes) return `${bytes.length} bytes, at most ${limits.bytes} are accepted`;
   if (!isUtf8(bytes)) return "not UTF-8";
   if (bytes[0] !== less) return "does not begin with an element";

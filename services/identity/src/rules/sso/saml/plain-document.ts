@@ -18,7 +18,7 @@ const declared = /^\s{0,64}<\?xml\s[^>]{0,120}?encoding\s{0,4}=\s{0,4}["']([\w.-
 const declaration = /^<\?xml\s[^>]{0,200}\?>\s*/;
 
 /**
- * A document as `byteFault` wants it, from whatever carries it: a URL's body, a file, or pasted text. Accepts byte
+ * A document as `byteError` wants it, from whatever carries it: a URL's body, a file, or pasted text. Accepts byte
  * order marks, UTF-16, the encodings that a declaration commonly names, white space around the document, comments and
  * processing instructions, of which nothing remains. Throws SamlRefused with the name of an encoding that is not
  * accepted.

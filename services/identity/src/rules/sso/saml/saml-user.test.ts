@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import type { AssertionFacts } from "./assertion-fault.ts";
+import type { AssertionFacts } from "./assertion-error.ts";
 import { contextSaysMfa, samlUser } from "./saml-user.ts";
 
 const emailFormat = "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress";

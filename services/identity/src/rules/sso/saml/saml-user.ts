@@ -1,6 +1,6 @@
 import { type Claimed, type ClaimSource, displayName, emailOf, groupsOf } from "../claims.ts";
 import { type AttributeMapping, defaultMapping, samlOids } from "../presets.ts";
-import type { AssertionFacts } from "./assertion-fault.ts";
+import type { AssertionFacts } from "./assertion-error.ts";
 
 export const emailFormat = "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress";
 /** Whichever the provider prefers. */
@@ -20,7 +20,7 @@ export const contextSaysMfa = ({ statements }: AssertionFacts) =>
 export type Reading = { mapping: AttributeMapping | null; subjectAttribute: string | null };
 
 /**
- * The user behind an assertion without faults. Without a configured mapping, attributes are read by their URIs and
+ * The user behind an assertion without errors. Without a configured mapping, attributes are read by their URIs and
  * `urn:oid` names; a configured mapping replaces these. A NameID that is an e-mail address stands in for a missing one.
  * SAML cannot express a verified address.
  */

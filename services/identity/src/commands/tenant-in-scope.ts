@@ -2,8 +2,8 @@ import { AppError, type CallContext, isUuid } from "@muster/kit";
 import type { TenantReader } from "@muster/service";
 import { findTenants } from "../store/tenants.ts";
 
-/** A living organization that the caller reaches, with its partner. Throws `organization_not_found`. */
-export async function reachOrganization(
+/** An organization that is not deleted and in the caller's scope, with its partner. Throws `organization_not_found`. */
+export async function organizationInScope(
   reader: TenantReader,
   context: CallContext,
   orgId: string,
@@ -20,8 +20,8 @@ export async function reachOrganization(
   return { orgId, partnerId: org.partnerId };
 }
 
-/** A living partner for which the caller may act as a whole. Throws `partner_not_found`. */
-export async function reachPartner(reader: TenantReader, context: CallContext, id: string): Promise<string> {
+/** A partner that is not deleted, for which the caller may act as a whole. Throws `partner_not_found`. */
+export async function partnerInScope(reader: TenantReader, context: CallContext, id: string): Promise<string> {
   const { caller } = context;
   // A user limited to some organizations cannot act for all of them.
   const mine = caller.scope === "system" || (caller.partnerId === id && caller.orgAccess.mode === "all");

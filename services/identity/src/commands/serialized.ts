@@ -1,14 +1,14 @@
-export type InTurn = <T>(id: string, work: () => Promise<T>) => Promise<T>;
+export type Serialized = <T>(id: string, work: () => Promise<T>) => Promise<T>;
 
 /**
  * Runs work on the same id one after the other within this process. The row lock alone would be correct, but each
  * waiter holds a connection: a few calls on one record would exhaust the pool.
  */
-export function inTurn(): InTurn {
+export function serializedById(): Serialized {
   const tails = new Map<string, Promise<unknown>>();
   return (id, work) => {
-    const turn = (tails.get(id) ?? Promise.resolve()).then(work);
-    const tail = turn.then(
+    const result = (tails.get(id) ?? Promise.resolve()).then(work);
+    const tail = result.then(
       () => undefined,
       () => undefined,
     );
@@ -16,6 +16,6 @@ export function inTurn(): InTurn {
     void tail.then(() => {
       if (tails.get(id) === tail) tails.delete(id);
     });
-    return turn;
+    return result;
   };
 }

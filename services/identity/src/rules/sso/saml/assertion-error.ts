@@ -37,7 +37,7 @@ export type Expected = {
   recipient: string;
   /** Id of the request that it answers. */
   requestId: string;
-  /** Attribute that identifies the user in place of the NameID, or null. */
+  /** Attribute that identifies the user instead of the NameID, or null. */
   subjectAttribute: string | null;
 };
 
@@ -58,18 +58,18 @@ const timeOf = (text: string) => (utc.test(text) ? Date.parse(text) : Number.NaN
 const otherThan = (wanted: string, ...found: readonly string[]) => `${quoted(...found)}, expected ${quoted(wanted)}`;
 
 /** Why an assertion with a valid signature is refused, or null: a sentence that says what was found. */
-export function assertionFault(facts: AssertionFacts, expected: Expected, now: Date): string | null {
+export function assertionError(facts: AssertionFacts, expected: Expected, now: Date): string | null {
   const clock = clockAt(now);
   return (
-    originFault(facts, expected, clock) ??
-    subjectFault(facts, expected.subjectAttribute) ??
-    confirmationsFault(facts, expected, clock) ??
-    conditionsFault(facts, expected, clock) ??
-    statementsFault(facts, clock)
+    originError(facts, expected, clock) ??
+    subjectError(facts, expected.subjectAttribute) ??
+    confirmationsError(facts, expected, clock) ??
+    conditionsError(facts, expected, clock) ??
+    statementsError(facts, clock)
   );
 }
 
-/** Judges a time under its name, with the skew that clocks may have. */
+/** Checks a time under its name, with the skew that clocks may have. */
 type Clock = {
   now: number;
   /** Why it is not in the past. */
@@ -80,16 +80,16 @@ type Clock = {
 
 function clockAt(date: Date): Clock {
   const now = date.getTime();
-  const judge = (holds: (ms: number) => boolean) => (name: string, text: string | null, otherwise: string) => {
+  const check = (holds: (ms: number) => boolean) => (name: string, text: string | null, otherwise: string) => {
     if (text === null) return `${name} is missing`;
     const ms = timeOf(text);
     if (Number.isNaN(ms)) return `${name} must be in UTC and end in Z, as SAML writes times: ${quoted(text)}`;
     return holds(ms) ? null : `${otherwise}: ${name} is ${text}, it is ${date.toISOString()}`;
   };
-  return { now, began: judge((ms) => ms <= now + skewMs), ends: judge((ms) => ms > now - skewMs) };
+  return { now, began: check((ms) => ms <= now + skewMs), ends: check((ms) => ms > now - skewMs) };
 }
 
-function originFault({ version, issuer, issueInstant }: AssertionFacts, expected: Expected, clock: Clock) {
+function originError({ version, issuer, issueInstant }: AssertionFacts, expected: Expected, clock: Clock) {
   if (version !== "2.0") return `the assertion is not of SAML 2.0: ${quoted(version)}`;
   if (issuer !== expected.issuer) {
     return `the assertion is from another identity provider: ${otherThan(expected.issuer, issuer)}`;
@@ -101,7 +101,7 @@ function originFault({ version, issuer, issueInstant }: AssertionFacts, expected
     : `the assertion is older than 10 minutes: IssueInstant is ${issueInstant}`;
 }
 
-function confirmationsFault({ confirmations }: AssertionFacts, expected: Expected, clock: Clock): string | null {
+function confirmationsError({ confirmations }: AssertionFacts, expected: Expected, clock: Clock): string | null {
   const ours = confirmations.filter(({ method }) => method === bearer);
   if (ours.length === 0) return "the subject has no bearer confirmation";
   const named = ours.flatMap(({ recipient }) => recipient ?? []);
@@ -111,15 +111,15 @@ function confirmationsFault({ confirmations }: AssertionFacts, expected: Expecte
   if (toUs.every(({ inResponseTo }) => inResponseTo === null)) return "the assertion answers no request";
   const answers = toUs.filter(({ inResponseTo }) => inResponseTo === expected.requestId);
   if (answers.length === 0) return "the assertion answers another request";
-  const faults = answers.map(({ notBefore, notOnOrAfter }) =>
+  const errors = answers.map(({ notBefore, notOnOrAfter }) =>
     notBefore !== null
       ? "the subject's confirmation has a NotBefore, which SAML forbids"
       : clock.ends("NotOnOrAfter of the subject's confirmation", notOnOrAfter, "the assertion arrived too late"),
   );
-  return faults.includes(null) ? null : (faults[0] ?? null);
+  return errors.includes(null) ? null : (errors[0] ?? null);
 }
 
-function conditionsFault({ conditions }: AssertionFacts, expected: Expected, clock: Clock): string | null {
+function conditionsError({ conditions }: AssertionFacts, expected: Expected, clock: Clock): string | null {
   const { notBefore, notOnOrAfter, audiences, hasUnknown } = conditions;
   if (hasUnknown) return "the assertion has a condition that is not known";
   const early =
@@ -131,16 +131,16 @@ function conditionsFault({ conditions }: AssertionFacts, expected: Expected, clo
   return other ? `the assertion is for another audience: ${otherThan(expected.audience, ...other)}` : null;
 }
 
-function statementsFault({ statements }: AssertionFacts, clock: Clock): string | null {
+function statementsError({ statements }: AssertionFacts, clock: Clock): string | null {
   if (statements.length === 0) return "the assertion says nothing of a sign-in";
-  const faults = statements.map(({ sessionNotOnOrAfter: end }) =>
+  const errors = statements.map(({ sessionNotOnOrAfter: end }) =>
     end === null ? null : clock.ends("SessionNotOnOrAfter", end, "the provider's own session has ended"),
   );
-  return faults.find((fault) => fault !== null) ?? null;
+  return errors.find((error) => error !== null) ?? null;
 }
 
 /** Why the assertion does not identify one user for good, or null. */
-function subjectFault({ nameId, attributes }: AssertionFacts, name: string | null): string | null {
+function subjectError({ nameId, attributes }: AssertionFacts, name: string | null): string | null {
   const hasLength = (text: string) => text.trim() !== "" && !longerThan(text, maxSubject);
   if (name !== null) {
     const [value, ...more] = attributes.get(name) ?? [];

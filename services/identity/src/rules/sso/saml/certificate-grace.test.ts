@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import type { StoredCertificate } from "../provider.ts";
-import { daysLeft, overlapped, warningAt } from "./certificate-overlap.ts";
+import { daysLeft, warningAt, withGracePeriod } from "./certificate-grace.ts";
 
 const day = 86_400_000;
 const start = new Date("2026-01-01T00:00:00Z");
@@ -17,23 +17,23 @@ const names = (certificates: readonly StoredCertificate[]) => certificates.map((
 
 describe("certificates of a provider whose metadata is read daily", () => {
   it("are added when they are new, and stay for seven days after they vanished", () => {
-    const rotated = overlapped([certificate("old")], [certificate("new")], start);
+    const rotated = withGracePeriod([certificate("old")], [certificate("new")], start);
     expect(names(rotated)).toEqual(["old", "new"]);
-    expect(names(overlapped(rotated, [certificate("new")], after(6.9)))).toEqual(["old", "new"]);
-    expect(names(overlapped(rotated, [certificate("new")], after(7)))).toEqual(["new"]);
+    expect(names(withGracePeriod(rotated, [certificate("new")], after(6.9)))).toEqual(["old", "new"]);
+    expect(names(withGracePeriod(rotated, [certificate("new")], after(7)))).toEqual(["new"]);
   });
 
   it("are counted from the day they vanished, and again after they returned", () => {
-    const gone = overlapped([certificate("a")], [certificate("b")], start);
-    const back = overlapped(gone, [certificate("a"), certificate("b")], after(3));
+    const gone = withGracePeriod([certificate("a")], [certificate("b")], start);
+    const back = withGracePeriod(gone, [certificate("a"), certificate("b")], after(3));
     expect(back.map(({ goneAt }) => goneAt)).toEqual([undefined, undefined]);
-    expect(names(overlapped(back, [certificate("b")], after(8)))).toEqual(["a", "b"]);
+    expect(names(withGracePeriod(back, [certificate("b")], after(8)))).toEqual(["a", "b"]);
   });
 
   it("stay when they were set by hand", () => {
     const byHand = certificate("hand", { source: "manual" });
-    expect(names(overlapped([byHand], [certificate("new")], after(50)))).toEqual(["hand", "new"]);
-    expect(overlapped([byHand], [certificate("hand")], start)).toEqual([byHand]);
+    expect(names(withGracePeriod([byHand], [certificate("new")], after(50)))).toEqual(["hand", "new"]);
+    expect(withGracePeriod([byHand], [certificate("hand")], start)).toEqual([byHand]);
   });
 
   it.each([

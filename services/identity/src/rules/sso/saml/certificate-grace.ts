@@ -10,7 +10,7 @@ const warnings = [30, 7, 1, 0] as const;
  * The certificates after metadata was read again: new ones are added, those that it no longer names stay seven days, so
  * that sign-ins succeed in whichever order a provider changes its key and its metadata. Those set by hand stay.
  */
-export function overlapped(
+export function withGracePeriod(
   kept: readonly StoredCertificate[],
   found: readonly StoredCertificate[],
   now: Date,

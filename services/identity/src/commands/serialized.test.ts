@@ -1,11 +1,11 @@
 import { describe, expect, it } from "@jest/globals";
-import { inTurn } from "./in-turn.ts";
+import { serializedById } from "./serialized.ts";
 
 const tick = () => new Promise((resolve) => setImmediate(resolve));
 
 describe("serialised work", () => {
   it("runs one at a time per id and concurrently for different ids", async () => {
-    const run = inTurn();
+    const run = serializedById();
     const events: string[] = [];
     const work = (name: string) => async () => {
       events.push(`${name} begins`);
@@ -20,7 +20,7 @@ describe("serialised work", () => {
   });
 
   it("continues after a failure, which only its own caller receives", async () => {
-    const run = inTurn();
+    const run = serializedById();
     const failing = run("x", () => Promise.reject(new Error("no")));
     const next = run("x", () => Promise.resolve("yes"));
     await expect(failing).rejects.toThrow("no");
