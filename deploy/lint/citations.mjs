@@ -20,7 +20,7 @@ const outside = [
 /** Applied migrations never change: what they cite may have been merged. */
 const frozen = /\/migrations\/\d+_.*\.sql$/;
 const linked = /\]\((?!https?:|#)([^)\s#]+\.md)(#[\w-]+)?\)/g;
-const cited = /\bdocs\/[\w./-]+?\.md(#[\w-]+)?/g;
+const cited = /\b(?:docs|services\/[\w-]+)\/[\w./-]+?\.md(#[\w-]+)?/g;
 
 const slug = (heading) =>
   heading

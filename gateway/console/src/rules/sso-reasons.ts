@@ -1,7 +1,7 @@
 const askAdministrator = "Ask your administrator.";
 
 /**
- * What users read about a login flow that ended without a session (docs/sso.md#the-callback). Details are for
+ * What users read about a login flow that ended without a session (docs/sso.md#when-a-sign-in-fails). Details are for
  * administrators alone.
  */
 const sentences: Readonly<Record<string, string>> = {

@@ -31,7 +31,10 @@ type LoginFlow = {
 
 type StepFunction = (deps: SsoDeps, context: CallContext, flow: LoginFlow) => Promise<void> | void;
 
-/** The checks of a callback (docs/sso.md#the-callback), in their order; each may end it by throwing LoginFlowEnded. */
+/**
+ * The checks of a callback (services/identity/single-sign-on.md#the-callback), in their order; each may end it by
+ * throwing LoginFlowEnded.
+ */
 const callbackSteps: readonly (readonly [Step, StepFunction])[] = [
   ["cookie", checkCookie],
   ["consume", consume],
