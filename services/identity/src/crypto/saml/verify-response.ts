@@ -36,7 +36,8 @@ export type Verification = {
 
 /**
  * The content of the assertion in a SAML response, after all checks
- * (services/identity/single-sign-on.md#saml-responses). `text` is the form's `SAMLResponse`. Throws SamlRefused, and SamlStatus when the provider reports a failed authentication.
+ * (services/identity/single-sign-on.md#saml-responses). `text` is the form's `SAMLResponse`. Throws SamlRefused, and
+ * SamlStatus when the provider reports a failed authentication.
  */
 export function verifyResponse(text: string, verification: Verification): AssertionFacts {
   return factsIn(responseBytes(text), verification);
