@@ -22,6 +22,9 @@ const frozen = /\/migrations\/\d+_.*\.sql$/;
 const linked = /\]\((?!https?:|#)([^)\s#]+\.md)(#[\w-]+)?\)/g;
 const cited = /\b(?:docs|services\/[\w-]+)\/[\w./-]+?\.md(#[\w-]+)?/g;
 
+/** A decision by its file's name alone. */
+const decision = /(?<![\w/-])\d{4}-[a-z][a-z\d-]*\.md\b/g;
+
 const slug = (heading) =>
   heading
     .toLowerCase()
@@ -55,6 +58,9 @@ function* faultsOf(line) {
     const [path, heading] = citation.split("#");
     if (!existsSync(`${root}${path}`)) yield `${path} does not exist`;
     else if (heading && !headingsOf(path).has(heading)) yield `${path} has no heading #${heading}`;
+  }
+  for (const [name] of line.matchAll(decision)) {
+    if (!existsSync(`${root}docs/decisions/${name}`)) yield `docs/decisions/${name} does not exist`;
   }
 }
 
