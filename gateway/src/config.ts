@@ -5,9 +5,9 @@ import {
   flag,
   mfaMaxAgeMinutes,
   processSettings,
+  publicAddressSettings,
   rpcTlsSettings,
   whole,
-  withoutTrailing,
 } from "@muster/kit";
 import { z } from "zod";
 import { privateCidrs } from "./inbound/client-address.ts";
@@ -25,24 +25,7 @@ export const configSchema = z.object({
   ...processSettings,
   PORT: whole(3000, 0, 65535).describe("Port of the public HTTP server; 0 takes a free one."),
   HOST: z.string().default("0.0.0.0").describe("Address the public HTTP server listens on."),
-  PUBLIC_URL: coupled(
-    z
-      .url()
-      .default("http://localhost:3000")
-      .transform((url) => withoutTrailing(url, "/"))
-      .describe("Address at which clients reach this platform."),
-    { shared: true },
-  ),
-  PUBLIC_APP_URL: z
-    .url()
-    .optional()
-    .transform((url) => (url === undefined ? undefined : withoutTrailing(url, "/")))
-    .describe("Address of the app to which browsers are redirected after sign-in; default PUBLIC_URL."),
-  DASHBOARD_URL: z
-    .url()
-    .optional()
-    .transform((url) => (url === undefined ? undefined : withoutTrailing(url, "/")))
-    .describe("Address of the app, as PUBLIC_APP_URL; takes precedence over it."),
+  ...publicAddressSettings,
   CONSOLE: z
     .enum(["on", "off", "true", "false", "1", "0"])
     .default("on")
@@ -178,7 +161,3 @@ export const configSchema = z.object({
 });
 
 export type Config = z.infer<typeof configSchema>;
-
-/** Address of the app that browsers are sent back to, without a trailing slash. */
-export const appUrlOf = ({ DASHBOARD_URL, PUBLIC_APP_URL, PUBLIC_URL }: Config) =>
-  DASHBOARD_URL ?? PUBLIC_APP_URL ?? PUBLIC_URL;

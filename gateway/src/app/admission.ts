@@ -1,4 +1,4 @@
-import { type Logger, uuidv7 } from "@muster/kit";
+import { type Logger, publicAddresses, uuidv7 } from "@muster/kit";
 import type { Signer } from "@muster/rpc";
 import { createAccessTokens } from "../auth/access-token.ts";
 import { type AuthChanges, createAuthChanges } from "../auth/auth-changes.ts";
@@ -113,7 +113,7 @@ export function startAdmission(options: {
 function createEntrance(config: Config, keys: KeySet, { sessions, apiKeys, agents }: Caches): Entrance {
   const accessRules = {
     mfaMaxAgeMs: config.MFA_MAX_AGE_MINUTES * 60_000,
-    mfaEnrollUrl: `${config.PUBLIC_URL}/profile`,
+    mfaEnrollUrl: `${publicAddresses(config).publicUrl}/profile`,
   };
   const clientAddress = clientAddressRule({
     trustHeaders: config.TRUST_PROXY_HEADERS,

@@ -1,9 +1,10 @@
+import { publicAddresses } from "@muster/kit";
 import { createHealthProbe } from "../calls/health.ts";
 import { createHeartbeats } from "../calls/heartbeats.ts";
 import type { Services } from "../calls/services.ts";
 import type { SharedSettings } from "../calls/shared-settings.ts";
 import type { UpdateAnswers } from "../calls/update-answers.ts";
-import { appUrlOf, type Config } from "../config.ts";
+import type { Config } from "../config.ts";
 import type { Deps } from "../deps.ts";
 import { Rendered } from "../http/reply.ts";
 import { openApiDocument } from "../openapi/document.ts";
@@ -28,8 +29,7 @@ export function createDeps(options: {
     version,
     services,
     sessions: admission.sessions,
-    publicUrl: config.PUBLIC_URL,
-    appUrl: appUrlOf(config),
+    ...publicAddresses(config),
     heartbeats: createHeartbeats({ presence: services.presence, updates, call: ownCall, rethrow }),
     updates,
     changes,

@@ -1,7 +1,7 @@
-import type { Logger } from "@muster/kit";
+import { type Logger, publicAddresses } from "@muster/kit";
 import { ownCall } from "../app/own-calls.ts";
 import type { Services } from "../calls/services.ts";
-import { appUrlOf, type Config } from "../config.ts";
+import type { Config } from "../config.ts";
 import { createDocs } from "../openapi/docs-page.ts";
 import { createConsole, type Pages } from "./console.ts";
 import { createLogoOrigin } from "./logo-origin.ts";
@@ -21,6 +21,6 @@ export function createPages(options: {
   const logoUrl = async () =>
     (await services.ssoLogins.getLoginContext({}, await ownCall(brandingTimeoutMs))).branding?.logoUrl ?? "";
   const logoOrigin = createLogoOrigin({ logoUrl, now: Date.now, log });
-  const pages = createConsole({ publicUrl: config.PUBLIC_URL, appUrl: appUrlOf(config), logoOrigin, log });
+  const pages = createConsole({ ...publicAddresses(config), logoOrigin, log });
   return pages === null ? [docs] : [docs, pages];
 }

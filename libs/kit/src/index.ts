@@ -74,6 +74,7 @@ export { counter, gauge, histogram } from "./metrics.ts";
 export { nameError, nameMax } from "./name.ts";
 export { clampPage, type Page } from "./page.ts";
 export { type Permission, permissionSentences, permissions } from "./permissions.ts";
+export { type PublicAddressSettings, publicAddresses, publicAddressSettings } from "./public-addresses.ts";
 export { Readiness } from "./readiness.ts";
 export { keepWorking, type Repeating, repeatEvery } from "./repeat.ts";
 export { backoffMs, sleep } from "./retry.ts";

@@ -1,17 +1,10 @@
-import { baseUrls, coupled, flag, mfaMaxAgeMinutes, packageVersion, whole, withoutTrailing } from "@muster/kit";
+import { baseUrls, flag, mfaMaxAgeMinutes, packageVersion, publicAddressSettings, whole } from "@muster/kit";
 import { encryptionSettings } from "@muster/service";
 import { z } from "zod";
 import type { LoginLimits } from "./rules/attempt-limit.ts";
 
 export const version = packageVersion(import.meta.url);
 export const migrations = new URL("../migrations/", import.meta.url);
-
-const publicAddress = (sentence: string) =>
-  z
-    .url()
-    .transform((url) => withoutTrailing(url, "/"))
-    .optional()
-    .describe(sentence);
 
 export const settings = {
   JWT_PRIVATE_KEYS: z
@@ -72,14 +65,7 @@ export const settings = {
   FORGOT_PASSWORD_PER_ADDRESS: whole(100, 1, 1_000_000).describe(
     "Requests for a password link within an hour, from one address (IPv6: from one /64).",
   ),
-  PUBLIC_URL: coupled(
-    publicAddress("Address at which users reach this platform; links in mails and passkeys are created for it."),
-    { shared: true },
-  ),
-  PUBLIC_APP_URL: publicAddress("Address at which users reach this platform when PUBLIC_URL is not set."),
-  DASHBOARD_URL: publicAddress(
-    "Address at which users reach this platform when neither PUBLIC_URL nor PUBLIC_APP_URL is set.",
-  ),
+  ...publicAddressSettings,
   SSO_DNS_SERVERS: z
     .string()
     .default("")
@@ -141,11 +127,6 @@ export const settings = {
   SESSION_RETENTION_DAYS: whole(30, 1, 3_650).describe("Days for which the row of a session that has ended is kept."),
 };
 
-/** The public address of these settings (docs/behaviour.md#addresses). */
-export function publicUrl(config: { PUBLIC_URL?: string; PUBLIC_APP_URL?: string; DASHBOARD_URL?: string }): string {
-  return config.PUBLIC_URL ?? config.PUBLIC_APP_URL ?? config.DASHBOARD_URL ?? "http://localhost:3000";
-}
-
 /** The limits on failed sign-ins of these settings. */
 export function loginLimits(config: {
   LOGIN_FAILURES_PER_ACCOUNT: number;
@@ -166,9 +147,4 @@ export function forgotLimits(config: { FORGOT_PASSWORD_PER_ACCOUNT: number; FORG
     perAccount: { max: config.FORGOT_PASSWORD_PER_ACCOUNT, windowMs },
     perAddress: { max: config.FORGOT_PASSWORD_PER_ADDRESS, windowMs },
   };
-}
-
-/** Where people are sent back to: the app, else the public address. */
-export function appUrl(config: { PUBLIC_URL?: string; PUBLIC_APP_URL?: string; DASHBOARD_URL?: string }): string {
-  return config.DASHBOARD_URL ?? config.PUBLIC_APP_URL ?? publicUrl(config);
 }

@@ -1,12 +1,12 @@
 import type { Database } from "@muster/db";
 import { type Egress, openEgress, parseExceptions, validateUrl } from "@muster/egress";
-import { type Caller, type Logger, type SecretBox, secretBox, systemCaller } from "@muster/kit";
+import { type Caller, type Logger, publicAddresses, type SecretBox, secretBox, systemCaller } from "@muster/kit";
 import { encryptionKeys, type LearnTenants, type ReplyBox, type ServiceContext } from "@muster/service";
 import type { z } from "zod";
 import { type KeySets, keySets } from "./clients/sso/key-sets.ts";
 import { type TxtRecords, txtRecords } from "./clients/sso/txt-records.ts";
 import { type TenancyDevices, tenancyDevices } from "./clients/tenancy-devices.ts";
-import { appUrl, forgotLimits, loginLimits, publicUrl, type settings } from "./config.ts";
+import { forgotLimits, loginLimits, type settings } from "./config.ts";
 import { type AccessTokens, accessTokens } from "./crypto/access-tokens.ts";
 import { type Passwords, passwords } from "./crypto/passwords.ts";
 import { ResponseVerifier } from "./crypto/saml/response-verifier.ts";
@@ -108,7 +108,7 @@ type Context = Pick<
 export function identityDeps({ db, config, process, learnTenants }: Context) {
   const { log } = process;
   const now = () => new Date();
-  const url = publicUrl(config);
+  const { publicUrl, appUrl } = publicAddresses(config);
   // Created first: its refusal to start names the pepper, which any of four settings provides.
   const peppers = enrollmentPeppers(config);
   const boxOf = (purpose: string) => secretBox(encryptionKeys(config), purpose);
@@ -128,7 +128,7 @@ export function identityDeps({ db, config, process, learnTenants }: Context) {
   process.onStop("tenancy devices", () => tenancy.close());
 
   const mailBox = boxOf(secretPurposes.mail);
-  const mail = mailQueue({ box: mailBox, publicUrl: url });
+  const mail = mailQueue({ box: mailBox, publicUrl });
   const unknownTokens = limited("token", config.UNKNOWN_TOKENS_PER_MINUTE);
 
   const sessions: SessionDeps = {
@@ -145,7 +145,7 @@ export function identityDeps({ db, config, process, learnTenants }: Context) {
     loginLimits: loginLimits(config),
   };
   const factors: FactorDeps = { ...sessions, mail, mfaMaxAgeMinutes: config.MFA_MAX_AGE_MINUTES };
-  const relyingParty = relyingPartyOf({ publicUrl: url, id: config.PASSKEY_RP_ID, origins: config.PASSKEY_ORIGINS });
+  const relyingParty = relyingPartyOf({ publicUrl, id: config.PASSKEY_RP_ID, origins: config.PASSKEY_ORIGINS });
   const keys: KeyDeps = {
     db,
     log,
@@ -188,9 +188,9 @@ export function identityDeps({ db, config, process, learnTenants }: Context) {
     keys: keySets({ max: 500 }),
     txt: txtRecords(config.SSO_DNS_SERVERS),
     responses,
-    appUrl: appUrl(config),
+    appUrl,
     isHosted: config.IS_HOSTED,
-    ...ssoAddresses(url, encryptionKeys(config), config.NODE_ENV),
+    ...ssoAddresses(publicUrl, encryptionKeys(config), config.NODE_ENV),
   };
   const edge: EdgeDeps = { db, log, now, unknownKeys: limited("api-key", config.UNKNOWN_KEYS_PER_MINUTE) };
   return {
@@ -205,7 +205,7 @@ export function identityDeps({ db, config, process, learnTenants }: Context) {
     sso,
     edge,
     mailBox,
-    publicUrl: url,
+    publicUrl,
   };
 }
 
