@@ -13,7 +13,7 @@ export type Deps = {
   version: string;
   services: Services;
   sessions: Pick<SessionCache, "revoked" | "forget">;
-  /** Address at which clients reach this platform, without a trailing slash. */
+  /** Address at which users and agents reach this platform, without a trailing slash. */
   publicUrl: string;
   /** Address of the app that browsers are sent back to, without a trailing slash. */
   appUrl: string;
@@ -23,7 +23,7 @@ export type Deps = {
   heartbeats: Heartbeats;
   /** Changes reported by the bus. */
   changes: Pick<ChangeFeed, "listen">;
-  /** After each change of releases, rollouts or settings: what this gateway remembers must not be older. */
+  /** After each change of releases, rollouts or settings: what this gateway has cached must not be older. */
   updates: Pick<UpdateAnswers, "refresh">;
   /** Public keys of access tokens as JWKS text. Throws AppError `unavailable` while none could be loaded. */
   jwksText(): Promise<string>;

@@ -195,8 +195,18 @@ export function errorReply(error: unknown, requestId: string): ErrorReply {
 }
 
 /** How an error appears inside another reply: its code and its sentence. */
-export function toldOf(error: AppError | EdgeError): { code: PublicCode; error: string } {
+export function errorFields(error: AppError | EdgeError): { code: PublicCode; error: string } {
   return { code: error.code, error: textOf(error.code, error.message) };
+}
+
+/** 503: there is no capacity for the request; it may be repeated after `retryAfterSeconds`. */
+export function overloaded(retryAfterSeconds = 1, cause?: unknown): AppError {
+  return new AppError("overloaded", textOf("overloaded", ""), { retryAfterSeconds, cause });
+}
+
+/** 503: a part of the platform that the reply needs does not answer. */
+export function unavailable(cause?: unknown): AppError {
+  return new AppError("unavailable", textOf("unavailable", ""), { retryAfterSeconds: 1, cause });
 }
 
 const textOf = (code: PublicCode, message: string): string => table[code].text ?? message;
@@ -208,11 +218,11 @@ function render(
   facts: Record<string, unknown>,
   retryAfterSeconds: number | undefined,
 ): ErrorReply {
-  const known = table[code];
-  const body = { ...(known.bare ? {} : facts), error: textOf(code, message), code, requestId };
+  const row = table[code];
+  const body = { ...(row.bare ? {} : facts), error: textOf(code, message), code, requestId };
   const headers: string[] = [];
-  if (known.challenge) headers.push("WWW-Authenticate", known.challenge);
-  const retryAfter = retryAfterSeconds ?? known.retryAfterSeconds;
+  if (row.challenge) headers.push("WWW-Authenticate", row.challenge);
+  const retryAfter = retryAfterSeconds ?? row.retryAfterSeconds;
   if (retryAfter !== undefined) headers.push("Retry-After", String(Math.max(1, Math.ceil(retryAfter))));
-  return { status: known.status, code, body: JSON.stringify(body), headers };
+  return { status: row.status, code, body: JSON.stringify(body), headers };
 }

@@ -23,15 +23,15 @@ export type Access =
       /** Served also while its device is quarantined. */
       whileQuarantined?: true;
     }
-  /** Any signed-in person, and any API key whatever its scopes. */
+  /** Any signed-in user, and any API key whatever its scopes. */
   | { auth: "any"; whileInactive?: true }
   | {
       auth: "session";
-      /** The person's role holds it. */
+      /** The user's role has it. */
       permission?: Permission;
       /** A second factor was completed in this session, recently enough. */
       mfa?: true;
-      /** The caller's place in the hierarchy is one of these. */
+      /** The caller's scope is one of these. */
       scopes?: readonly Scope[];
       /** API keys that hold one of these, or `*`, are accepted, too; without it the route accepts sessions only. */
       keyScopes?: readonly KeyScope[];
@@ -52,7 +52,7 @@ export type DeadlineClass = keyof typeof deadlinesMs;
 
 /**
  * What a busy gateway sheds first: binaries, then exports and sync, then streams of what changes, then enrollments,
- * agents' ingest, then people and keys. Health, sign-in and revocation are `vital`: never shed.
+ * agents' ingest, then users and keys. Health, sign-in and revocation are `vital`: never shed.
  */
 export type LoadClass = "download" | "export" | "stream" | "enrollment" | "ingest" | "interactive" | "vital";
 
@@ -89,15 +89,15 @@ export type RouteRequest<A extends Access = Access, P = unknown, Q = unknown, B 
   /** Where the request came from, for what is passed on later than it. */
   meta(): RequestMeta;
   /**
-   * Whether the caller would still be admitted, with the same identity, rights and places; false while the gateway
+   * Whether the caller would still be admitted, with the same identity, rights and tenants; false while the gateway
    * stops, too. For replies that take minutes.
    */
-  isStillWelcome(): Promise<boolean>;
+  isStillAdmitted(): Promise<boolean>;
   /**
    * Calls `end` once when the caller is no longer admitted, within a second of a revocation, or when that cannot be
    * verified. Until stopped.
    */
-  whileWelcome(end: () => void): { stop(): void };
+  whileAdmitted(end: () => void): { stop(): void };
 };
 
 /** An answer of a row besides its usual one, for the OpenAPI document. */
@@ -160,17 +160,17 @@ export type RouteDefinition<
   /** `interactive` when absent. */
   load?: LoadClass;
   /** A public route whose requests are expensive: concurrent ones start one after the other. */
-  paced?: true;
+  queued?: true;
   /** The reply carries a secret: `Cache-Control: no-store`. */
   noStore?: true;
   /** The address of this row, or where it sends a browser, holds a secret: `Referrer-Policy: no-referrer`. */
   noReferrer?: true;
   /**
    * Action of the audit row that the change leaves (docs/behaviour.md#audit-events), with result `denied` when a known
-   * caller is refused; the isolation suite looks for both.
+   * caller is refused; the isolation suite checks both.
    */
   audit?: string;
-  /** Type of the record in that row; the first word of the action when absent. */
+  /** Type of the record in that row; the first part of the action when absent. */
   auditResource?: string;
   /** 200 when absent; 101 for an upgrade; 302 and 303 have no body, so that `reply` is `noBody`. */
   status?: 101 | 200 | 201 | 202 | 302 | 303;
@@ -182,7 +182,7 @@ export type RouteDefinition<
   file?: { contentTypes: readonly string[]; headers: Readonly<Record<string, string>> };
   reply: R;
   /**
-   * What a browser gets in place of the error body when its request is refused or fails: for rows that a browser opens
+   * What a browser receives instead of the error body when its request is refused or fails: for rows that a browser opens
    * as a page. Never rejects.
    */
   refused?(refusal: Refusal, deps: Deps): Maybe<Answered>;

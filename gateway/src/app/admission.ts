@@ -51,7 +51,7 @@ export function startAdmission(options: {
   const edge = createEdgeClient({ gatewayId: uuidv7(), edge: services.edge, agentTokens, call: ownCall, rethrow });
   const load = async () => (await services.admission.getJwks({}, await ownCall(keysTimeoutMs)).catch(rethrow)).jwksJson;
   const keys = createKeySet({ load, log });
-  // Nothing is remembered beyond a second until the first heartbeat is answered.
+  // Nothing is cached beyond a second until the first heartbeat is answered.
   const lease = startLease({
     heartbeat: edge.heartbeat,
     apply(heartbeat) {
@@ -60,7 +60,7 @@ export function startAdmission(options: {
     },
     leave: edge.leave,
     // A long reply ends before the call that ends its caller is answered.
-    mayRest: () => channels.size === 0 && watches.size === 0,
+    mayIdle: () => channels.size === 0 && watches.size === 0,
     onLost() {
       if (channels.size + watches.size > 0) log.warn("lease at identity lost: streams and agents' channels are ended");
       watches.endAll();

@@ -27,7 +27,7 @@ export type CacheOptions = {
   log: Logger;
 };
 
-/** The credentials that this gateway remembers, each kind for as long as the lease covers it. */
+/** The credentials that this gateway caches, each kind for as long as the lease covers it. */
 export function createCaches({ config, services, edge, lease, signer, watches, log }: CacheOptions): Caches {
   const sessions = createSessionCache({
     async resolve(sessionId, userId) {

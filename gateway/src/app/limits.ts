@@ -4,20 +4,20 @@ import type { Config } from "../config.ts";
 import { type AddressRates, createAddressRates } from "../http/address-rates.ts";
 import { type Bodies, createBodies } from "../http/bodies.ts";
 import { watchLoopLag } from "../http/loop-lag.ts";
-import { createPacer, type Pacer } from "../http/pacing.ts";
 import { createShedder, type Shedder } from "../http/shedding.ts";
+import { createSignInQueue, type SignInQueue } from "../http/sign-in-queue.ts";
 
 export type Limits = {
   shedder: Shedder;
   bodies: Bodies;
-  pacer: Pacer;
+  signIns: SignInQueue;
   agentRates: AgentRates;
   addressRates: AddressRates;
   /** Ends the watch on the event loop. */
   stop(): void;
 };
 
-/** What bounds the requests of this gateway, besides the hourly limits of credentials that all gateways share. */
+/** The limits on requests of this gateway, besides the hourly limits of credentials that all gateways share. */
 export function createLimits(config: Config, rates: RateLimiter): Limits {
   const shedder = createShedder({
     caps: {
@@ -41,9 +41,9 @@ export function createLimits(config: Config, rates: RateLimiter): Limits {
     graceMs: config.BODY_GRACE_MS,
     minBytesPerSecond: config.BODY_MIN_BYTES_PER_SECOND,
   });
-  const pacer = createPacer({
+  const signIns = createSignInQueue({
     perSecond: config.SIGN_INS_STARTED_PER_SECOND,
-    waitingMax: config.SIGN_INS_QUEUED_MAX,
+    queuedMax: config.SIGN_INS_QUEUED_MAX,
   });
   const agentRates = createAgentRates({
     rates,
@@ -56,5 +56,5 @@ export function createLimits(config: Config, rates: RateLimiter): Limits {
     max: config.ADDRESSES_COUNTED_MAX,
   });
   const lag = watchLoopLag((p99Ms) => shedder.observeLag(p99Ms));
-  return { shedder, bodies, pacer, agentRates, addressRates, stop: lag.stop };
+  return { shedder, bodies, signIns, agentRates, addressRates, stop: lag.stop };
 }

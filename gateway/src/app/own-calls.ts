@@ -1,6 +1,7 @@
 import type { CallOptions } from "@connectrpc/connect";
-import { AppError, systemCaller, uuidv7 } from "@muster/kit";
+import { systemCaller, uuidv7 } from "@muster/kit";
 import { callOptions, toAppError } from "@muster/rpc";
+import { unavailable } from "../errors.ts";
 
 const gatewayCaller = systemCaller("gateway");
 
@@ -12,11 +13,11 @@ export async function ownCall(timeoutMs: number, clientAddress: string | null = 
   return callOptions({ caller: gatewayCaller, meta, deadlineMs: performance.now() + timeoutMs });
 }
 
-/** The typed error of such a call: a service that refuses the gateway, or is slow, is never a client's fault. */
+/** The typed error of such a call: a service that refuses the gateway, or is slow, is never an error of the client. */
 export function rethrow(thrown: unknown): never {
   const error = toAppError(thrown);
   const isOurs =
     error.code === "unauthenticated" || error.code === "permission_denied" || error.code === "deadline_exceeded";
   if (!isOurs) throw error;
-  throw new AppError("unavailable", "Service is temporarily unavailable", { cause: error, retryAfterSeconds: 1 });
+  throw unavailable(error);
 }

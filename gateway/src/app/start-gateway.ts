@@ -26,7 +26,7 @@ export type App = Pick<Admission, "sessions" | "apiKeys" | "agents" | "changes" 
   feed: Pick<ChangeFeed, "attach">;
   /** "ok", or the settings that differ between this gateway and the services. */
   sharedSettings(): string;
-  /** Ends requests under way within DRAIN_GRACE_MS, then the connections to the services. */
+  /** Ends requests in flight within DRAIN_GRACE_MS, then the connections to the services. */
   close(): Promise<void>;
 };
 

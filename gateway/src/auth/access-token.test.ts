@@ -28,7 +28,7 @@ beforeAll(async () => {
 
 type Change = { header?: object; claims?: JWTPayload; key?: KeyObject; drop?: string };
 
-function mint({ header = {}, claims = {}, key = pair.privateKey, drop }: Change = {}): Promise<string> {
+function issue({ header = {}, claims = {}, key = pair.privateKey, drop }: Change = {}): Promise<string> {
   const now = Math.floor(Date.now() / 1000);
   const all: Record<string, unknown> = {
     iss: "muster",
@@ -75,12 +75,12 @@ function verifier(load: () => Promise<string> = () => Promise.resolve(jwks)) {
 describe("an access token", () => {
   it("identifies its user and session", async () => {
     const { verify } = verifier();
-    expect(await verify(await mint())).toMatchObject({ userId, sessionId, userVersion: 3 });
+    expect(await verify(await issue())).toMatchObject({ userId, sessionId, userVersion: 3 });
   });
 
-  it("is verified once and then remembered", async () => {
+  it("is verified once and then cached", async () => {
     const { tokens, verify } = verifier();
-    const token = await mint();
+    const token = await issue();
     await verify(token);
     expect(tokens.verify(token)).not.toBeInstanceOf(Promise);
     expect(tokens.size).toBe(1);
@@ -100,12 +100,12 @@ describe("an access token", () => {
   ])("is refused with %s", async (what, change) => {
     const { verify } = verifier();
     const key = what.startsWith("another key") ? other.privateKey : pair.privateKey;
-    expect(await verify(await mint({ ...change, key }))).toBe("unauthenticated");
+    expect(await verify(await issue({ ...change, key }))).toBe("unauthenticated");
   });
 
   it("is refused when it is unsigned, truncated, modified or not a token", async () => {
     const { verify } = verifier();
-    const token = await mint();
+    const token = await issue();
     const [head = "", , signature = ""] = token.split(".");
     const changed = Buffer.from(JSON.stringify({ sub: userId, sid: sessionId })).toString("base64url");
     const unsigned = new UnsecuredJWT({ sub: userId, sid: sessionId, ver: 1 }).setExpirationTime("1h").encode();
@@ -121,9 +121,9 @@ describe("an access token", () => {
     }
   });
 
-  it("is refused as expired from the second it ends, remembered or not", async () => {
+  it("is refused as expired from the second it ends, cached or not", async () => {
     const { verify, move } = verifier();
-    const token = await mint();
+    const token = await issue();
     await verify(token);
     move(901_000);
     expect(await verify(token)).toBe("token_expired");
@@ -135,33 +135,33 @@ describe("public keys", () => {
   it("that were removed invalidate the tokens they signed, cached tokens included", async () => {
     let served = await jwksOf(["k1", pair.publicKey], ["k2", other.publicKey]);
     const { verify, move } = verifier(() => Promise.resolve(served));
-    const old = await mint();
-    const next = await mint({ header: { kid: "k2" }, key: other.privateKey });
+    const old = await issue();
+    const next = await issue({ header: { kid: "k2" }, key: other.privateKey });
     expect([await verify(old), await verify(next)]).toEqual([expect.anything(), expect.objectContaining({ userId })]);
     served = await jwksOf(["k2", other.publicKey]);
     expect(await verify(old)).toMatchObject({ userId });
     move(6_000);
-    await verify(await mint({ header: { kid: "k3" } }));
+    await verify(await issue({ header: { kid: "k3" } }));
     expect([await verify(old), await verify(next)]).toEqual(["unauthenticated", expect.objectContaining({ userId })]);
   });
 
   it("are read again for an unknown kid, at most once in 5 s", async () => {
     let served = jwks;
     const { verify, readings, move } = verifier(() => Promise.resolve(served));
-    await verify(await mint());
-    const next = await mint({ header: { kid: "k2" }, key: other.privateKey });
+    await verify(await issue());
+    const next = await issue({ header: { kid: "k2" }, key: other.privateKey });
     served = await jwksOf(["k1", pair.publicKey], ["k2", other.publicKey]);
     expect(await verify(next)).toBe("unauthenticated");
     expect(readings()).toBe(1);
     move(5_000);
     expect(await verify(next)).toMatchObject({ userId });
     expect(readings()).toBe(2);
-    for (let i = 0; i < 20; i++) await verify(await mint({ header: { kid: `x${i}` } }));
+    for (let i = 0; i < 20; i++) await verify(await issue({ header: { kid: `x${i}` } }));
     expect(readings()).toBe(2);
   });
 
   it("that cannot be loaded answer unavailable, not unauthenticated", async () => {
     const { verify } = verifier(() => Promise.reject(new AppError("unavailable", "away")));
-    expect(await verify(await mint())).toBe("unavailable");
+    expect(await verify(await issue())).toBe("unavailable");
   });
 });

@@ -12,11 +12,11 @@ export type AccessToken = { userId: string; sessionId: string; userVersion: numb
 
 export type AccessTokens = {
   /**
-   * Verifies an ES256 `at+jwt` (RFC 9068) once and remembers it by its SHA-256 until it expires. Throws AppError
+   * Verifies an ES256 `at+jwt` (RFC 9068) once and caches it by its SHA-256 until it expires. Throws AppError
    * `unauthenticated`, `token_expired`, or `unavailable` while no public key could be loaded.
    */
   verify(token: string): AccessToken | Promise<AccessToken>;
-  /** Tokens remembered now. */
+  /** Tokens cached. */
   readonly size: number;
 };
 
@@ -25,28 +25,28 @@ const entriesGauge = gauge(
   "Verified access tokens cached by this gateway.",
 );
 
-/** Longer than any token identity mints; anything longer is not looked at. */
+/** Longer than any token that identity issues; longer ones are refused unread. */
 const maxTokenCharacters = 4_096;
 
 export function createAccessTokens(options: { keys: KeySet; max: number; now?: () => number }): AccessTokens {
   const { keys, max, now = Date.now } = options;
-  const known = lru<AccessToken>(max);
+  const cached = lru<AccessToken>(max);
   let readings = 0;
   // A removed key must not stay valid through the cached tokens that it signed.
   keys.onChange(() => {
     readings += 1;
-    known.clear();
+    cached.clear();
   });
 
   const check = async (token: string, digest: string): Promise<AccessToken> => {
-    const began = readings;
+    const readingsBefore = readings;
     const payload = await verifySignature(token, keys, new Date(now()));
     const { sub, sid, ver, exp } = payload;
     if (typeof sub !== "string" || typeof sid !== "string" || !isUuid(sub) || !isUuid(sid)) throw invalid();
     if (typeof ver !== "number" || !Number.isSafeInteger(ver) || exp === undefined) throw invalid();
     const found = { userId: sub, sessionId: sid, userVersion: ver, expiresAtMs: exp * 1000 };
-    if (began === readings) known.set(digest, found);
-    entriesGauge.set(known.size);
+    if (readingsBefore === readings) cached.set(digest, found);
+    entriesGauge.set(cached.size);
     return found;
   };
 
@@ -54,14 +54,14 @@ export function createAccessTokens(options: { keys: KeySet; max: number; now?: (
     verify(token) {
       if (token.length > maxTokenCharacters) throw invalid();
       const digest = hash("sha256", token, "base64");
-      const found = known.get(digest);
+      const found = cached.get(digest);
       if (found === undefined) return check(token, digest);
       if (found.expiresAtMs > now()) return found;
-      known.delete(digest);
+      cached.delete(digest);
       throw expired();
     },
     get size() {
-      return known.size;
+      return cached.size;
     },
   };
 }
@@ -97,7 +97,7 @@ async function verifyWith(token: string, getKey: JWTVerifyGetKey, currentDate: D
   return payload;
 }
 
-/** Anything but a JOSE error is a fault of ours and stays one. */
+/** Anything but a JOSE error is a failure of the gateway and stays one. */
 function refusal(error: unknown): unknown {
   if (error instanceof errors.JWTExpired) return expired();
   return error instanceof errors.JOSEError ? invalid(error) : error;

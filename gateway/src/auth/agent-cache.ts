@@ -7,8 +7,8 @@ import {
 } from "@muster/proto/muster/identity/v1/edge_pb";
 import type { Agent } from "./credential.ts";
 import { createFreshCache } from "./fresh-cache.ts";
-import { placesAreKnown } from "./known-places.ts";
 import type { Lease } from "./lease.ts";
+import { tenantsAreKnown } from "./tenant-status.ts";
 
 export type AgentCache = {
   /**
@@ -44,7 +44,7 @@ export type AgentCacheOptions = {
 export const agentLife = { freshMs: 5 * 60_000, hardMs: 15 * 60_000 };
 
 const refusals: readonly string[] = ["agent_token_invalid", "agent_token_revoked"];
-const lookups = counter("muster_gateway_agent_lookups_total", "Agent token look-ups by what answered them.", [
+const lookups = counter("muster_gateway_agent_lookups_total", "Agent token look-ups by the source of the answer.", [
   "result",
 ]);
 const entries = gauge("muster_gateway_agent_cache_entries", "Agents, and refusals of tokens, cached by this gateway.");
@@ -66,15 +66,15 @@ export function createAgentCache(options: AgentCacheOptions): AgentCache {
     nowMs,
     life: agentLife,
   });
-  const ask = async (digest: string, clientAddress: string | null) =>
+  const lookUp = async (digest: string, clientAddress: string | null) =>
     agentOf(await resolve(Buffer.from(digest, "base64"), clientAddress));
 
   return {
     get: (digest, clientAddress = noAddress) =>
       cache.get(
         digest,
-        () => ask(digest, clientAddress()),
-        ({ record }) => placesAreKnown(record),
+        () => lookUp(digest, clientAddress()),
+        ({ record }) => tenantsAreKnown(record),
       ),
     changed({ digests }) {
       for (const digest of digests) cache.drop(digest);

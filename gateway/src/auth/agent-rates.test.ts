@@ -4,12 +4,12 @@ import type { Counted, Rate } from "./rate-bucket.ts";
 
 describe("the hourly limit of agents", () => {
   let nowMs = Date.parse("2026-01-01T00:00:00Z");
-  const asked: Counted[] = [];
+  const reserved: Counted[] = [];
   const rates = createAgentRates({
     rates: {
       count(credential) {
-        asked.push(credential);
-        const admitted = asked.length <= 2;
+        reserved.push(credential);
+        const admitted = reserved.length <= 2;
         return { admitted, limit: credential.limit, remaining: 0, resetSeconds: 1, afterSeconds: 1 };
       },
     },
@@ -23,9 +23,9 @@ describe("the hourly limit of agents", () => {
     const remaining = Array.from({ length: 3 }, () => rates.count("a")).map(
       (rate) => (rate as { remaining: number }).remaining,
     );
-    expect([remaining, asked]).toEqual([[299, 298, 297], []]);
+    expect([remaining, reserved]).toEqual([[299, 298, 297], []]);
     expect(rates.count("a")).toMatchObject({ admitted: true, limit: 300 });
-    expect(asked).toEqual([{ kind: "agent", id: "a", limit: 297, generation: 0 }]);
+    expect(reserved).toEqual([{ kind: "agent", id: "a", limit: 297, generation: 0 }]);
     expect(rates.count("a")).toMatchObject({ admitted: true });
     expect(rates.count("a")).toMatchObject({ admitted: false, limit: 300 });
     expect(rates.count("b")).toMatchObject({ admitted: true, remaining: 299, afterSeconds: 3_600 });
@@ -42,7 +42,7 @@ describe("the hourly limit of agents", () => {
     expect(rates.count("a")).toMatchObject({ admitted: true, remaining: 299 });
   });
 
-  it("admits a minute's requests at once, then refills over time, separately for each agent", () => {
+  it("admits a burst of a minute's requests, then refills over time, separately for each agent", () => {
     let atMs = 0;
     const endless = { admitted: true, limit: 1, remaining: 1, resetSeconds: 1, afterSeconds: 1 };
     const leased = { count: () => endless };

@@ -16,15 +16,15 @@ const ownShare = 0.01;
 /**
  * Hourly limits of agents. An agent makes a few hundred requests an hour where the limit is 100,000, and there are many
  * of them: the first hundredth of the limit is counted in this gateway alone, and only what goes beyond it is leased at
- * identity. With one gateway the limit is exact but for that hundredth at the turn of the hour; each further gateway
- * adds a hundredth at most. Within the hour an agent has a minute's requests at once and then as many as time brings
- * back (token bucket), so that other agents of its organization keep their share.
+ * identity. With one gateway the limit is exact but for that hundredth at the end of the hour; each further gateway
+ * adds a hundredth at most. Within the hour an agent has a burst of a minute's requests, which time refills
+ * (token bucket), so that other agents of its organization keep their share.
  */
 export function createAgentRates(options: {
   rates: Pick<RateLimiter, "count">;
   limit: number;
   perMinute: number;
-  /** Agents remembered at most; a forgotten agent starts again with an unused hundredth. */
+  /** Agents counted at most; an evicted agent starts again with an unused hundredth. */
   max: number;
   now?: () => number;
 }): AgentRates {

@@ -121,12 +121,12 @@ describe("an agent token", () => {
   it("is resolved again while identity does not know its organization yet", async () => {
     const { token, record } = services.newAgent();
     const path = `/agents/${record.deviceId}/logs`;
-    const known = services.edge.resolveAgent;
+    const resolveAgent = services.edge.resolveAgent;
     services.edge.resolveAgent = () => ({ agent: { ...record, partnerStatus: "unknown" } });
     try {
       expect(await call("POST", path, bearer(token))).toMatchObject({ status: 503, code: "unavailable" });
     } finally {
-      if (known) services.edge.resolveAgent = known;
+      if (resolveAgent) services.edge.resolveAgent = resolveAgent;
     }
     expect((await call("POST", path, bearer(token))).status).toBe(200);
   });
@@ -135,7 +135,7 @@ describe("an agent token", () => {
     const { token, record } = services.newAgent();
     const path = `/agents/${record.deviceId}/logs`;
     expect((await call("POST", path, bearer(token))).status).toBe(200);
-    const known = services.edge.resolveAgent;
+    const resolveAgent = services.edge.resolveAgent;
     services.edge.resolveAgent = () => {
       throw new AppError("agent_token_revoked", "Agent token is revoked");
     };
@@ -149,7 +149,7 @@ describe("an agent token", () => {
       gateway.changes.take([{ id: uuidv7(), subject: "auth.agent", body }]);
       expect(await call("POST", path, bearer(token))).toMatchObject({ status: 401, code: "agent_token_revoked" });
     } finally {
-      if (known) services.edge.resolveAgent = known;
+      if (resolveAgent) services.edge.resolveAgent = resolveAgent;
     }
   });
 });

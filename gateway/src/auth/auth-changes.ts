@@ -15,7 +15,7 @@ import { lru } from "./lru.ts";
 import type { RateLimiter } from "./rate-limit.ts";
 import type { SessionCache } from "./session-cache.ts";
 
-/** A message of stream AUTH, by whichever way it came. */
+/** A message of stream AUTH, from heartbeats or the stream. */
 export type AuthChange = { id: string; subject: string; body: Uint8Array };
 
 export type AuthChanges = {
@@ -35,7 +35,7 @@ export type AuthChangesOptions = {
 };
 
 /** Ids kept to know repeats: a heartbeat brings at most 1,000. */
-const knownMax = 20_000;
+const seenMax = 20_000;
 const acknowledgedMax = 1_000;
 
 const messages = counter("muster_gateway_auth_messages_total", "Messages of the AUTH stream by subject.", ["subject"]);
@@ -43,7 +43,7 @@ const messages = counter("muster_gateway_auth_messages_total", "Messages of the 
 /** What revocations and other changes do here, and their acknowledgement. */
 export function createAuthChanges(options: AuthChangesOptions): AuthChanges {
   const { sessions, keys, agents, acknowledge, log } = options;
-  const known = lru<true>(knownMax);
+  const seen = lru<true>(seenMax);
   const applied: string[] = [];
   let acknowledging = false;
 
@@ -69,7 +69,7 @@ export function createAuthChanges(options: AuthChangesOptions): AuthChanges {
   return {
     take(changes) {
       for (const { id, subject, body } of changes) {
-        if (known.has(id)) continue;
+        if (seen.has(id)) continue;
         messages.labels(subject).inc();
         try {
           apply(subject, body, options);
@@ -78,7 +78,7 @@ export function createAuthChanges(options: AuthChangesOptions): AuthChanges {
           log.error({ err, subject }, "unreadable message on the AUTH stream");
           dropAll();
         }
-        known.set(id, true);
+        seen.set(id, true);
         applied.push(id);
       }
       void sendAcknowledgements();

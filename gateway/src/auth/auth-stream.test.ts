@@ -67,7 +67,7 @@ describe("the AUTH stream", () => {
     const { token, principal } = await services.signIn();
     expect(await codesFor(token)).toEqual([200, 200]);
     await until("both gateways to refuse", async () => {
-      // Again each time: a follower that has only just begun starts at the end of the stream.
+      // Again each time: a follower that has only just started starts at the end of the stream.
       await revoke(principal.sessionId);
       return (await codesFor(token)).every((code) => code === "session_revoked");
     });

@@ -53,18 +53,18 @@ describe("checkAccess", () => {
     expect(check(strict, change)).toEqual(expected);
   });
 
-  const people = { scope: "partner", partnerStatus: "active" };
+  const users = { scope: "partner", partnerStatus: "active" };
   const customers = { scope: "organization", orgId: "o1", partnerStatus: "active", orgStatus: "active" };
   it.each([
-    ["a partner's", people, "allowed"],
+    ["a partner's", users, "allowed"],
     [
       "a suspended partner's",
-      { ...people, partnerStatus: "suspended" },
+      { ...users, partnerStatus: "suspended" },
       { code: "partner_inactive", status: "suspended" },
     ],
-    ["a pending partner's", { ...people, partnerStatus: "pending" }, { code: "partner_inactive", status: "pending" }],
-    ["a deleted partner's", { ...people, partnerStatus: "deleted" }, { code: "partner_inactive", status: "deleted" }],
-    ["a partner's that is not known", { ...people, partnerStatus: "unknown" }, { code: "unavailable" }],
+    ["a pending partner's", { ...users, partnerStatus: "pending" }, { code: "partner_inactive", status: "pending" }],
+    ["a deleted partner's", { ...users, partnerStatus: "deleted" }, { code: "partner_inactive", status: "deleted" }],
+    ["a partner's without a known status", { ...users, partnerStatus: "unknown" }, { code: "unavailable" }],
     ["an organization's", customers, "allowed"],
     ["a trying organization's", { ...customers, orgStatus: "trial" }, "allowed"],
     [
@@ -87,7 +87,7 @@ describe("checkAccess", () => {
       { ...customers, orgStatus: "deleted" },
       { code: "organization_inactive", status: "deleted" },
     ],
-    ["an organization's that is not known", { ...customers, orgStatus: "unknown" }, { code: "unavailable" }],
+    ["an organization's without a known status", { ...customers, orgStatus: "unknown" }, { code: "unavailable" }],
     ["the platform's", { scope: "system" }, "allowed"],
   ])("checks the tenant's status of %s users before any other condition", (_whose, change, expected) => {
     const row: Access = { auth: "session", permission: "organizations:write" };
@@ -108,7 +108,7 @@ describe("sessionOf", () => {
   const accessOf = (change: object) =>
     sessionOf(create(PrincipalSchema, { scope: "partner", ...change })).caller.orgAccess;
 
-  it("reaches no organization unless the grant names it", () => {
+  it("has no organization in scope unless the grant names it", () => {
     expect(accessOf({ orgAccess: "all" })).toEqual({ mode: "all" });
     expect(accessOf({ orgAccess: "selected", orgIds: ["o1"] })).toEqual({ mode: "list", orgIds: ["o1"] });
     expect(accessOf({ orgAccess: "none", orgIds: ["o1"] })).toEqual({ mode: "list", orgIds: [] });

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { AppError, scopesOpen } from "@muster/kit";
+import { unavailable } from "../errors.ts";
 import type { ClientAddressRule } from "../inbound/client-address.ts";
 import type { Inbound } from "../inbound/headers.ts";
 import type { Access } from "../route.ts";
@@ -17,7 +18,7 @@ export type Authenticate = (
 ) => Credential | Promise<Credential>;
 
 /**
- * From the headers to the signed-in person, the API key or the agent; synchronous while they are remembered. When a
+ * From the headers to the signed-in user, the API key or the agent; synchronous while they are cached. When a
  * request has a key and a token, the key decides, also when it is invalid. Throws AppError (401; 403
  * `address_not_allowed`).
  */
@@ -41,7 +42,7 @@ export function createAuthenticate(options: {
     if (inbound.apiKey !== null) {
       const key = keys.get(keyDigestOf(inbound.apiKey), () => clientAddress(request.socket.remoteAddress, inbound));
       return key instanceof Promise
-        ? key.then((known) => checkAddress(known, inbound, request))
+        ? key.then((resolved) => checkAddress(resolved, inbound, request))
         : checkAddress(key, inbound, request);
     }
     const token = bearerToken(inbound.authorization);
@@ -50,7 +51,7 @@ export function createAuthenticate(options: {
       return agents.get(agentDigestOf(token), () => clientAddress(request.socket.remoteAddress, inbound));
     }
     const verified = tokens.verify(token);
-    return verified instanceof Promise ? verified.then((known) => sessions.get(known)) : sessions.get(verified);
+    return verified instanceof Promise ? verified.then((token) => sessions.get(token)) : sessions.get(verified);
   };
 }
 
@@ -80,7 +81,7 @@ export function checkTenant(credential: Credential): void {
   const { partnerStatus, orgStatus } = credential.kind === "session" ? credential.principal : credential.record;
   const isAgent = credential.kind === "agent";
   if (partnerStatus === "unknown" || orgStatus === "unknown") {
-    throw new AppError("unavailable", "Service is temporarily unavailable", { retryAfterSeconds: 1 });
+    throw unavailable();
   }
   if (isAgent ? closedToAgents.includes(partnerStatus) : partnerStatus !== "" && partnerStatus !== "active") {
     throw new AppError("partner_inactive", "Partner is not active", { facts: { status: partnerStatus } });

@@ -80,8 +80,8 @@ export function createEdgeClient(options: {
       };
     },
     async settle(sequence, uses) {
-      const told = uses.map(({ lastUsedAtMs, ...use }) => ({ ...use, lastUsedAt: timestampFromMs(lastUsedAtMs) }));
-      const request = { gatewayId, sequence: BigInt(sequence), uses: told };
+      const reported = uses.map(({ lastUsedAtMs, ...use }) => ({ ...use, lastUsedAt: timestampFromMs(lastUsedAtMs) }));
+      const request = { gatewayId, sequence: BigInt(sequence), uses: reported };
       await edge.settle(request, await call(settleTimeoutMs)).catch(rethrow);
     },
     async revokedSessions() {

@@ -61,12 +61,12 @@ describe("a key in the cache", () => {
     expect(keys.get(digest)).toBeInstanceOf(Promise);
   });
 
-  it("is refreshed with others that become due soon after it, in one turn of the event loop", async () => {
+  it("is refreshed with others that become due soon after it, in one tick of the event loop", async () => {
     const other = Buffer.alloc(32, 2).toString("base64");
     await cached();
-    const asked = keys.get(other);
+    const resolving = keys.get(other);
     questions[1]?.answer(answerWith({ id: "k2" }));
-    await asked;
+    await resolving;
     nowMs += freshMs;
     keys.get(digest);
     await settle();
@@ -91,9 +91,9 @@ describe("a key in the cache", () => {
   });
 
   it("that identity refused is refused for 2 s without another lookup", async () => {
-    const asked = keys.get(digest);
+    const resolving = keys.get(digest);
     questions[0]?.refuse(new AppError("api_key_revoked", "API key is revoked"));
-    await expect(asked).rejects.toMatchObject({ code: "api_key_revoked" });
+    await expect(resolving).rejects.toMatchObject({ code: "api_key_revoked" });
     nowMs += negativeMs - 1;
     expect(() => keys.get(digest)).toThrow("API key is revoked");
     nowMs += 1;
@@ -122,19 +122,19 @@ describe("a key in the cache", () => {
   });
 
   it("is resolved again when the answer in flight is older than a change that was seen", async () => {
-    const asked = keys.get(digest);
+    const resolving = keys.get(digest);
     keys.changed({ keyId: "k1", version: 2n, digests: [] });
     questions[0]?.answer(answerWith({ version: 1n, rateLimit: 1 }));
     await settle();
     questions[1]?.answer(answerWith({ version: 2n, rateLimit: 2 }));
-    expect((await asked).record.rateLimit).toBe(2);
+    expect((await resolving).record.rateLimit).toBe(2);
   });
 
   it("is used when the answer in flight is as new as the change", async () => {
-    const asked = keys.get(digest);
+    const resolving = keys.get(digest);
     keys.changed({ keyId: "k1", version: 2n, digests: [] });
     questions[0]?.answer(answerWith({ version: 2n }));
-    expect((await asked).record.version).toBe(2n);
+    expect((await resolving).record.version).toBe(2n);
   });
 
   it("stays the same object while nothing changes", async () => {
@@ -164,7 +164,7 @@ describe("a key's caller", () => {
     });
   });
 
-  it("holds the permissions behind its scopes, all of the catalogue's with *, none of an unknown one", () => {
+  it("holds the permissions of its scopes, all of the catalogue's with *, none of an unknown one", () => {
     expect(callerOf(["sites:read", "organizations:read"]).permissions).toEqual(["organizations:read"]);
     expect(callerOf(["devices:write"]).permissions).toEqual(["devices:write", "devices:delete"]);
     expect(callerOf(["nonsense", "users:write"]).permissions).toEqual([]);

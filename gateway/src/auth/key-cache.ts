@@ -15,8 +15,8 @@ import { type FoundKey, type KeyRecord, KeyRecordSchema } from "@muster/proto/mu
 import { cidrList } from "../inbound/client-address.ts";
 import type { KeyHolder } from "./credential.ts";
 import { createFreshCache } from "./fresh-cache.ts";
-import { placesAreKnown } from "./known-places.ts";
 import type { Lease } from "./lease.ts";
+import { tenantsAreKnown } from "./tenant-status.ts";
 
 export type KeyCache = {
   /**
@@ -47,7 +47,9 @@ export type KeyCacheOptions = {
 };
 
 const refusals: readonly string[] = ["api_key_invalid", "api_key_revoked", "api_key_expired"];
-const lookups = counter("muster_gateway_key_lookups_total", "API key look-ups by what answered them.", ["result"]);
+const lookups = counter("muster_gateway_key_lookups_total", "API key look-ups by the source of the answer.", [
+  "result",
+]);
 const entries = gauge("muster_gateway_key_cache_entries", "API keys, and refusals of keys, cached by this gateway.");
 
 /** Keys in steady use are refreshed together, and from then on become due together. */
@@ -70,16 +72,16 @@ export function createKeyCache(options: KeyCacheOptions): KeyCache {
     nowMs,
     gatherMs,
   });
-  const ask = async (digest: string, clientAddress: string | null) =>
+  const lookUp = async (digest: string, clientAddress: string | null) =>
     keyHolderOf(await resolve(Buffer.from(digest, "base64"), clientAddress));
 
   return {
     get: (digest, clientAddress = noAddress) =>
       cache.get(
         digest,
-        () => ask(digest, clientAddress()),
+        () => lookUp(digest, clientAddress()),
         // Identity returns the reason and records the attempt.
-        ({ endsAtMs, record }) => endsAtMs > now() && placesAreKnown(record),
+        ({ endsAtMs, record }) => endsAtMs > now() && tenantsAreKnown(record),
       ),
     changed({ keyId, version, digests }) {
       for (const digest of digests) cache.drop(digest);
@@ -107,7 +109,7 @@ export function keyHolderOf({ key, until }: FoundKey): KeyHolder {
   };
 }
 
-/** An API key acts inside its organization, with the permissions behind its scopes. */
+/** An API key acts inside its organization, with the permissions of its scopes. */
 function callerOf(key: KeyRecord): Caller {
   return {
     actor: { type: "api_key", id: key.id, email: null, name: key.name || null, role: null, department: null },

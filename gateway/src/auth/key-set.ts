@@ -1,5 +1,6 @@
 import { AppError, type Logger, repeatEvery } from "@muster/kit";
 import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
+import { unavailable } from "../errors.ts";
 
 /** Keys are read again after this long, so that a withdrawn one stops counting. */
 const refreshMs = 5 * 60_000;
@@ -57,7 +58,5 @@ export function createKeySet(options: { load: () => Promise<string>; log: Logger
 
 /** What a caller sees while no key could be loaded. */
 export function keysUnavailable(cause: unknown): AppError {
-  return cause instanceof AppError && cause.code === "unavailable"
-    ? cause
-    : new AppError("unavailable", "Service is temporarily unavailable", { cause, retryAfterSeconds: 1 });
+  return cause instanceof AppError && cause.code === "unavailable" ? cause : unavailable(cause);
 }

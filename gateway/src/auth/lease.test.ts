@@ -9,7 +9,7 @@ let nowMs = 1_000_000;
 let beats: Beat[] = [];
 let applied: string[][] = [];
 let left = 0;
-let mayRest = true;
+let mayIdle = true;
 let lease: Lease | undefined;
 
 function start(): Lease {
@@ -17,7 +17,7 @@ function start(): Lease {
   beats = [];
   applied = [];
   left = 0;
-  mayRest = true;
+  mayIdle = true;
   lease = startLease<string>({
     heartbeat: () =>
       new Promise((resolve, reject) =>
@@ -30,7 +30,7 @@ function start(): Lease {
     leave: async () => {
       left++;
     },
-    mayRest: () => mayRest,
+    mayIdle: () => mayIdle,
     onLost: () => undefined,
     log: createLogger("test", "fatal"),
     nowMs: () => nowMs,
@@ -54,12 +54,12 @@ afterEach(async () => {
 describe("a lease", () => {
   it("covers no answer before the first acknowledged heartbeat, and none requested before it", async () => {
     const held = start();
-    const askedMs = nowMs;
-    expect(held.covers(askedMs)).toBe(false);
+    const requestedMs = nowMs;
+    expect(held.covers(requestedMs)).toBe(false);
     nowMs += 100;
     beats[0]?.answer();
     await settled();
-    expect(held.covers(askedMs)).toBe(false);
+    expect(held.covers(requestedMs)).toBe(false);
     expect(held.covers(nowMs)).toBe(true);
   });
 
@@ -68,23 +68,23 @@ describe("a lease", () => {
     nowMs += 1_500;
     beats[0]?.answer();
     await settled();
-    const askedMs = nowMs;
+    const requestedMs = nowMs;
     nowMs += 499;
-    expect(held.covers(askedMs)).toBe(true);
+    expect(held.covers(requestedMs)).toBe(true);
     nowMs += 1;
-    expect(held.covers(askedMs)).toBe(false);
+    expect(held.covers(requestedMs)).toBe(false);
   });
 
-  it("continues while heartbeats are answered, and covers answers requested since it began", async () => {
+  it("continues while heartbeats are answered, and covers answers requested since it started", async () => {
     const held = start();
     beats[0]?.answer();
     await settled();
-    const askedMs = nowMs;
+    const requestedMs = nowMs;
     for (let number = 2; number < 7; number++) {
       await nextBeat(number);
       beats[number - 1]?.answer();
       await settled();
-      expect(held.covers(askedMs)).toBe(true);
+      expect(held.covers(requestedMs)).toBe(true);
     }
   });
 
@@ -92,17 +92,17 @@ describe("a lease", () => {
     const held = start();
     beats[0]?.answer();
     await settled();
-    const askedMs = nowMs;
+    const requestedMs = nowMs;
     await nextBeat(2);
     // The process was suspended for 5 s and handles requests first.
     nowMs += 5_000;
-    expect(held.covers(askedMs)).toBe(false);
+    expect(held.covers(requestedMs)).toBe(false);
     beats[1]?.answer();
     await settled();
     await nextBeat(3);
     beats[2]?.answer();
     await settled();
-    expect(held.covers(askedMs)).toBe(false);
+    expect(held.covers(requestedMs)).toBe(false);
     expect(held.covers(nowMs)).toBe(true);
   });
 
@@ -126,7 +126,7 @@ describe("a lease", () => {
 
 describe("a lease of an idle gateway", () => {
   /** Keeps sending heartbeats without a request until the lease was returned. */
-  async function unasked(): Promise<Lease> {
+  async function idleLease(): Promise<Lease> {
     const held = start();
     for (let number = 1; left === 0; number++) {
       beats[number - 1]?.answer();
@@ -138,7 +138,7 @@ describe("a lease of an idle gateway", () => {
   }
 
   it("is returned after 10 s, and no heartbeat is sent until the next request", async () => {
-    await unasked();
+    await idleLease();
     const sent = beats.length;
     expect(nowMs).toBeGreaterThanOrEqual(1_010_000);
     nowMs += 60_000;
@@ -147,33 +147,33 @@ describe("a lease of an idle gateway", () => {
   });
 
   it("covers no answer requested before it, and is renewed before identity is called", async () => {
-    const held = await unasked();
+    const held = await idleLease();
     const sent = beats.length;
     expect(held.covers(nowMs)).toBe(false);
     const order: string[] = [];
-    const asking = Promise.resolve(held.awake()).then(() => order.push("asked"));
+    const waking = Promise.resolve(held.awake()).then(() => order.push("awake"));
     await until("a heartbeat", () => beats.length > sent);
     order.push("registered");
     beats[sent]?.answer();
-    await asking;
-    expect(order).toEqual(["registered", "asked"]);
+    await waking;
+    expect(order).toEqual(["registered", "awake"]);
     expect([held.covers(nowMs), held.covers(nowMs - 1)]).toEqual([true, false]);
     expect(held.awake()).toBeNull();
   });
 
   it("does not block requests when identity does not renew it", async () => {
-    const held = await unasked();
+    const held = await idleLease();
     const sent = beats.length;
-    const asking = held.awake();
+    const waking = held.awake();
     await until("a heartbeat", () => beats.length > sent);
     beats[sent]?.refuse();
-    await asking;
+    await waking;
     expect(held.covers(nowMs)).toBe(false);
   });
 
   it("is kept while another component depends on changes", async () => {
     start();
-    mayRest = false;
+    mayIdle = false;
     for (let number = 1; number < 8; number++) {
       beats[number - 1]?.answer();
       await settled();
@@ -199,7 +199,7 @@ describe("the loss of a lease", () => {
       },
       apply: () => undefined,
       leave: async () => void events.push("left"),
-      mayRest: () => rests,
+      mayIdle: () => rests,
       onLost: () =>
         void events.push(`lost after ${performance.now() - startedMs < 200 ? "less than" : "at least"} 200 ms`),
       log: createLogger("test", "fatal"),
@@ -225,7 +225,7 @@ describe("the loss of a lease", () => {
     expect(events).toEqual(["left"]);
   });
 
-  it("is not reported of a process that stood still and renews at once", async () => {
+  it("is not reported of a process that stood still and renews immediately", async () => {
     const { events, lease, sent } = startShort(() => true);
     await until("the lease", () => lease.isHeld());
     const endMs = performance.now() + 400;

@@ -1,6 +1,6 @@
 import { counter, gauge, type Logger } from "@muster/kit";
 
-/** What a heartbeat brings: the life of the lease and the changes that count under it. */
+/** What a heartbeat returns: the life of the lease and the changes that count under it. */
 export type Heartbeat<C> = { leaseMs: number; changes: readonly C[]; tooMany: boolean };
 
 export type Lease = {
@@ -9,7 +9,7 @@ export type Lease = {
    * without a gap since before the request. Identity confirms no revocation until this gateway has applied it or its
    * lease has expired.
    */
-  covers(askedAtMs: number): boolean;
+  covers(requestedAtMs: number): boolean;
   /**
    * Call before a request to identity: resolves once a returned lease was renewed or the renewal failed. Null while the
    * lease is held.
@@ -27,7 +27,7 @@ export type LeaseOptions<C> = {
   /** Releases the lease, so that identity no longer waits for this gateway. */
   leave(): Promise<void>;
   /** Whether nothing but what the lease covers depends on changes being applied before they are answered. */
-  mayRest(): boolean;
+  mayIdle(): boolean;
   /** Called when the lease ran out and was not renewed within `graceMs`; not when it is returned. */
   onLost(): void;
   log: Logger;
@@ -62,7 +62,7 @@ export function startLease<C>(options: LeaseOptions<C>): Lease {
     heartbeat,
     apply,
     leave,
-    mayRest,
+    mayIdle,
     onLost,
     log,
     nowMs = () => performance.now(),
@@ -75,7 +75,7 @@ export function startLease<C>(options: LeaseOptions<C>): Lease {
   let failing = false;
   let usedMs = nowMs();
   let loss: NodeJS.Timeout | undefined;
-  let resting: { end(): void; renewed: Promise<void> } | null = null;
+  let idle: { end(): void; renewed: Promise<void> } | null = null;
 
   const beat = async (): Promise<void> => {
     // Counted from before the request, so that the lease ends here before it ends at identity.
@@ -108,9 +108,9 @@ export function startLease<C>(options: LeaseOptions<C>): Lease {
 
   /**
    * Returns the lease until the next request, which waits for its renewal: identity would not hold back a revocation
-   * for answers it gave before.
+   * for answers it returned before.
    */
-  const rest = async (): Promise<(() => void) | null> => {
+  const becomeIdle = async (): Promise<(() => void) | null> => {
     // First here, then at identity: nothing cached counts any more.
     validUntilMs = Number.NEGATIVE_INFINITY;
     clearTimeout(loss);
@@ -119,7 +119,7 @@ export function startLease<C>(options: LeaseOptions<C>): Lease {
       const waiting = new Promise<void>((resolve) => {
         renewed = resolve;
       });
-      resting = { end, renewed: waiting };
+      idle = { end, renewed: waiting };
       wake = end;
     });
     await leave().catch((err: unknown) => log.warn({ err }, "lease at identity not returned"));
@@ -129,7 +129,7 @@ export function startLease<C>(options: LeaseOptions<C>): Lease {
 
   const run = async (): Promise<void> => {
     while (!stopped) {
-      const renewed = nowMs() - usedMs >= idleAfterMs && mayRest() ? await rest() : null;
+      const renewed = nowMs() - usedMs >= idleAfterMs && mayIdle() ? await becomeIdle() : null;
       if (stopped) {
         renewed?.();
         break;
@@ -145,7 +145,7 @@ export function startLease<C>(options: LeaseOptions<C>): Lease {
       }
       validGauge.set(nowMs() < validUntilMs ? 1 : 0);
       if (renewed) {
-        resting = null;
+        idle = null;
         renewed();
       }
       const leftMs = everyMs - (nowMs() - startedMs);
@@ -160,14 +160,14 @@ export function startLease<C>(options: LeaseOptions<C>): Lease {
   const ended = run();
 
   return {
-    covers(askedAtMs) {
+    covers(requestedAtMs) {
       usedMs = nowMs();
-      return askedAtMs >= sinceMs && usedMs < validUntilMs;
+      return requestedAtMs >= sinceMs && usedMs < validUntilMs;
     },
     awake() {
       usedMs = nowMs();
-      resting?.end();
-      return resting?.renewed ?? null;
+      idle?.end();
+      return idle?.renewed ?? null;
     },
     isHeld: () => nowMs() < validUntilMs,
     async stop() {

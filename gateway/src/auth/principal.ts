@@ -3,7 +3,7 @@ import type { Caller, OrgAccess, Scope } from "@muster/kit";
 import type { Principal } from "@muster/proto/muster/identity/v1/session_pb";
 import type { Session } from "./credential.ts";
 
-/** The signed-in person as services see them. Throws a plain Error on a scope this version does not know. */
+/** The signed-in user as services see them. Throws a plain Error on a scope this version does not know. */
 export function sessionOf(principal: Principal): Session {
   const caller: Caller = {
     actor: {
@@ -27,7 +27,7 @@ export function sessionOf(principal: Principal): Session {
   return { kind: "session", id: principal.sessionId, principal, caller };
 }
 
-/** The person as clients see them: `user` of the login, and GET /auth/me. */
+/** The user as clients see them: `user` of the login, and GET /auth/me. */
 export function userOf(principal: Principal) {
   return {
     id: principal.userId,

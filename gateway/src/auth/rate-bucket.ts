@@ -23,14 +23,14 @@ export type Bucket = Counted & {
   /** `retryAtMs` on the database's clock, `untilMs` on our monotonic one. */
   refusal: { retryAtMs: number; untilMs: number } | null;
   waiters: Waiter[];
-  asking: boolean;
+  requesting: boolean;
   /** Admitted since the last settlement. */
   used: number;
   lastUsedAtMs: number;
   touchedAtMs: number;
   /** Requests admitted since the last grant request, and its time. */
-  sinceAsked: number;
-  askedAtMs: number;
+  sinceRequested: number;
+  requestedAtMs: number;
   /** Requests prefetched with the last grant request, and whether identity granted any. */
   ahead: number;
   aheadOpen: boolean;
@@ -70,12 +70,12 @@ export function createBucket(credential: Counted): Bucket {
     resetAtMs: 0,
     refusal: null,
     waiters: [],
-    asking: false,
+    requesting: false,
     used: 0,
     lastUsedAtMs: 0,
     touchedAtMs: 0,
-    sinceAsked: 0,
-    askedAtMs: Number.NEGATIVE_INFINITY,
+    sinceRequested: 0,
+    requestedAtMs: Number.NEGATIVE_INFINITY,
     ahead: 0,
     aheadOpen: false,
     activity: 0,
@@ -91,7 +91,7 @@ export function spend(bucket: Bucket, nowMs: number, wallMs: number): boolean {
     if (first.endsAtMs > nowMs && first.left > 0) {
       first.left--;
       bucket.used++;
-      bucket.sinceAsked++;
+      bucket.sinceRequested++;
       bucket.lastUsedAtMs = wallMs;
       return true;
     }
@@ -143,12 +143,12 @@ export function noteActivity(bucket: Bucket): boolean {
 
 /** Requests to prefetch: the usual number within a grant's life lately, at least `least`. */
 export function demandOf(bucket: Bucket, nowMs: number, lifeMs: number, least = 0): number {
-  const tookMs = Math.max(shortestMs, nowMs - bucket.askedAtMs);
-  const recent = Math.ceil((bucket.sinceAsked / tookMs) * lifeMs * aheadShare);
+  const tookMs = Math.max(shortestMs, nowMs - bucket.requestedAtMs);
+  const recent = Math.ceil((bucket.sinceRequested / tookMs) * lifeMs * aheadShare);
   const most = Math.min(aheadMax, Math.ceil(bucket.limit * aheadLimitShare));
   const target = Math.min(most, Math.max(recent, Math.floor(bucket.ahead / 2)));
   bucket.ahead = Math.max(least, target < 2 ? 0 : target);
-  bucket.sinceAsked = 0;
-  bucket.askedAtMs = nowMs;
+  bucket.sinceRequested = 0;
+  bucket.requestedAtMs = nowMs;
   return Math.max(0, bucket.ahead - inHand(bucket, nowMs, lifeMs));
 }

@@ -1,4 +1,5 @@
-import { AppError, counter, gauge, type Logger, repeatEvery } from "@muster/kit";
+import { type AppError, counter, gauge, type Logger, repeatEvery } from "@muster/kit";
+import { unavailable } from "../errors.ts";
 import {
   type Bucket,
   type Counted,
@@ -37,7 +38,7 @@ export type RateLimiter = {
    * Counts one request; synchronous while a grant lasts. Throws AppError `unavailable` when identity does not answer.
    */
   count(credential: Counted): Rate | Promise<Rate>;
-  /** Marks what is known of this credential's limit as stale: no refusal is repeated. */
+  /** Marks the state of this credential's limit as stale: no refusal is repeated. */
   changed(id: string): void;
   /** Returns all unspent grants. */
   stop(): Promise<void>;
@@ -59,7 +60,7 @@ export const settleEveryMs = 500;
 /** Cache time of a refusal, at most: requests returned by another gateway become available again. */
 export const refusalMs = 5_000;
 const hourSeconds = 3_600;
-const askingMax = 4;
+const reservationsMax = 4;
 const batchMax = 500;
 const usesMax = 2_000;
 const triesMax = 3;
@@ -75,9 +76,11 @@ const idleMs = 10_000;
 const counted = counter("muster_gateway_rate_limit_requests_total", "Authenticated requests by verdict.", ["verdict"]);
 const admitted = counted.labels("admitted");
 const refused = counted.labels("refused");
-const asks = counter("muster_gateway_rate_limit_reservations_total", "Calls that reserved requests, by outcome.", [
-  "outcome",
-]);
+const reservations = counter(
+  "muster_gateway_rate_limit_reservations_total",
+  "Calls that reserved requests, by outcome.",
+  ["outcome"],
+);
 const bucketsGauge = gauge("muster_gateway_rate_limit_credentials", "Credentials whose requests this gateway counts.");
 
 /** Exact hourly limits by short grants from identity (docs/decisions/0067-hourly-limits-are-counted-in-slots-of-two-seconds.md). */
@@ -86,12 +89,12 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
   const buckets = new Map<string, Bucket>();
   const wanting = new Set<Bucket>();
   let busy: Bucket[] = [];
-  let asking = 0;
+  let inFlight = 0;
   let scheduled = false;
   let gathering: NodeJS.Timeout | undefined;
   /** Offset that is added to the local wall clock to get the database's. */
   let skewMs = 0;
-  /** Life of a grant, as identity last gave one. */
+  /** Life of a grant, as identity last returned one. */
   let lifeMs = 1_000;
   let sequence = 0;
   let unsettled: { sequence: number; uses: Use[] } | null = null;
@@ -111,65 +114,66 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
     };
   };
 
-  const askAll = () => {
+  const reserveAll = () => {
     scheduled = false;
     clearTimeout(gathering);
     gathering = undefined;
-    while (wanting.size > 0 && asking < askingMax) void ask();
+    while (wanting.size > 0 && inFlight < reservationsMax) void reserveBatch();
   };
   const want = (bucket: Bucket) => {
-    if (bucket.asking) return;
+    if (bucket.requesting) return;
     wanting.add(bucket);
     if (scheduled) return;
     if (bucket.waiters.length === 0) {
-      gathering ??= setTimeout(askAll, gatherMs).unref();
+      gathering ??= setTimeout(reserveAll, gatherMs).unref();
       return;
     }
     scheduled = true;
-    // All requests that arrived in this turn of the event loop go in one call.
-    setImmediate(askAll);
+    // All requests that arrived in this tick of the event loop go in one call.
+    setImmediate(reserveAll);
   };
 
-  const ask = async (): Promise<void> => {
+  const reserveBatch = async (): Promise<void> => {
     const batch = [...wanting].slice(0, batchMax);
-    // Counted from before the question, so that a grant ends here before its minute does there.
-    const askedAtMs = nowMs();
+    // Counted from before the request, so that a grant ends here before its minute does there.
+    const requestedAtMs = nowMs();
     const wants: Want[] = [];
     const wantFor = (bucket: Bucket, ahead: number) => {
       const { kind, id, limit, waiters } = bucket;
       wanting.delete(bucket);
-      bucket.asking = true;
+      bucket.requesting = true;
       wants.push({ kind, id, limit, waiting: waiters.length, ahead });
     };
-    for (const bucket of batch) wantFor(bucket, demandOf(bucket, askedAtMs, lifeMs));
+    for (const bucket of batch) wantFor(bucket, demandOf(bucket, requestedAtMs, lifeMs));
     // One transaction for many keys, each of which would soon need a call.
     for (const bucket of busy) {
       if (batch.length >= batchMax) break;
-      if (bucket.asking || !bucket.aheadOpen || !runsLow(bucket, askedAtMs, lifeMs, lifeMs * companionShare)) continue;
-      const ahead = demandOf(bucket, askedAtMs, lifeMs, 1);
+      if (bucket.requesting || !bucket.aheadOpen || !runsLow(bucket, requestedAtMs, lifeMs, lifeMs * companionShare))
+        continue;
+      const ahead = demandOf(bucket, requestedAtMs, lifeMs, 1);
       if (ahead === 0) continue;
       batch.push(bucket);
       wantFor(bucket, ahead);
     }
-    asking++;
+    inFlight++;
     try {
       const reply = await reserve(wants);
-      asks.labels("ok").inc();
+      reservations.labels("ok").inc();
       skewMs = reply.nowMs - now();
       lifeMs = reply.leaseMs;
       batch.forEach((bucket, i) => {
-        take(bucket, wants[i] as Want, reply.grants[i] as Granted, askedAtMs + reply.leaseMs);
+        take(bucket, wants[i] as Want, reply.grants[i] as Granted, requestedAtMs + reply.leaseMs);
       });
     } catch (error) {
-      asks.labels("failed").inc();
+      reservations.labels("failed").inc();
       for (const bucket of batch) {
         bucket.aheadOpen = false;
         for (const waiter of bucket.waiters.splice(0)) waiter.reject(error);
       }
     } finally {
-      asking--;
+      inFlight--;
       for (const bucket of batch) {
-        bucket.asking = false;
+        bucket.requesting = false;
         if (bucket.waiters.length > 0) want(bucket);
       }
       if (wanting.size > 0 && !scheduled) want([...wanting][0] as Bucket);
@@ -217,7 +221,7 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
       if (used > 0) admitted.inc(used);
       if (noteActivity(bucket) && busy.length < batchMax) busy.push(bucket);
       bucket.used = 0;
-      const idle = !bucket.asking && bucket.waiters.length === 0 && bucket.lents.length === 0;
+      const idle = !bucket.requesting && bucket.waiters.length === 0 && bucket.lents.length === 0;
       if (idle && atMs - bucket.touchedAtMs > idleMs) buckets.delete(key);
     }
     bucketsGauge.set(buckets.size);
@@ -294,5 +298,5 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
 
 /** The grant of each try had ended before it arrived. */
 function tooSlow(): AppError {
-  return new AppError("unavailable", "Service is temporarily unavailable", { retryAfterSeconds: 1 });
+  return unavailable();
 }

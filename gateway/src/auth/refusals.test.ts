@@ -12,17 +12,17 @@ const credentialOf = (id: string, orgId: string | null) => {
 };
 
 function recorder(answer: () => Promise<unknown> = async () => ({})) {
-  const told: string[] = [];
+  const reported: string[] = [];
   let now = 0;
   const refusals = {
     noteRefusal: async ({ action = "", id = "" }) => {
-      told.push(`${action} ${id}`);
+      reported.push(`${action} ${id}`);
       return (await answer()) as never;
     },
   };
   const note = createRefusals({ refusals, log, now: () => now });
   return {
-    told,
+    reported,
     later: () => {
       now += 60_000;
     },
@@ -34,34 +34,34 @@ const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 describe("refused changes", () => {
   it("are reported once per actor, action and minute", async () => {
-    const { told, note, later } = recorder();
+    const { reported, note, later } = recorder();
     for (let i = 0; i < 100; i++) note("a", "user.create");
     note("a", "role.create");
     note("b", "user.create");
     await settled();
-    expect(told).toEqual(["user.create a", "role.create a", "user.create b"]);
+    expect(reported).toEqual(["user.create a", "role.create a", "user.create b"]);
     later();
     note("a", "user.create");
     await settled();
-    expect(told).toHaveLength(4);
+    expect(reported).toHaveLength(4);
   });
 
   it("are reported again when identity could not be reached", async () => {
-    const { told, note } = recorder(() => Promise.reject(new AppError("unavailable", "away")));
+    const { reported, note } = recorder(() => Promise.reject(new AppError("unavailable", "away")));
     note("a", "user.create");
     await settled();
     note("a", "user.create");
     await settled();
-    expect(told).toHaveLength(2);
+    expect(reported).toHaveLength(2);
   });
 
   it("of one organization leave calls to the reports of others", async () => {
-    const { told, note } = recorder(() => new Promise(() => {}));
+    const { reported, note } = recorder(() => new Promise(() => {}));
     for (let i = 0; i < 50; i++) note(`p${i}`, "user.create", "busy");
     note("other", "user.create", "quiet");
     await settled();
-    expect(told).toHaveLength(11);
-    expect(told).toContain("user.create other");
+    expect(reported).toHaveLength(11);
+    expect(reported).toContain("user.create other");
   });
 
   it("are reported with at most 20 calls in flight, and later ones after those", async () => {
@@ -69,15 +69,15 @@ describe("refused changes", () => {
     const held = new Promise((resolve) => {
       release = resolve;
     });
-    const { told, note } = recorder(() => held);
+    const { reported, note } = recorder(() => held);
     for (let i = 0; i < 50; i++) note(`p${i}`, "user.create");
     await settled();
-    expect(told).toHaveLength(20);
+    expect(reported).toHaveLength(20);
     for (let i = 0; i < 50; i++) note(`p${i}`, "user.create");
     release({});
     await settled();
-    expect(told).toHaveLength(50);
-    expect(new Set(told).size).toBe(50);
+    expect(reported).toHaveLength(50);
+    expect(new Set(reported).size).toBe(50);
   });
 
   it("are dropped beyond what may wait, of one organization half of it, and reported when they are tried again", async () => {
@@ -85,19 +85,19 @@ describe("refused changes", () => {
     const held = new Promise((resolve) => {
       release = resolve;
     });
-    const { told, note } = recorder(() => held);
+    const { reported, note } = recorder(() => held);
     const tryAll = () => {
       for (let i = 0; i < 600; i++) note(`p${i}`, "user.create", "busy");
     };
     tryAll();
     note("other", "user.create", "quiet");
     await settled();
-    expect(told).toContain("user.create other");
+    expect(reported).toContain("user.create other");
     release({});
-    await until("those that waited", async () => told.length >= 511);
-    expect(told).toHaveLength(511);
+    await until("those that waited", async () => reported.length >= 511);
+    expect(reported).toHaveLength(511);
     tryAll();
-    await until("the others", async () => told.length >= 601);
-    expect(new Set(told).size).toBe(601);
+    await until("the others", async () => reported.length >= 601);
+    expect(new Set(reported).size).toBe(601);
   });
 });

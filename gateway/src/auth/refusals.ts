@@ -13,13 +13,13 @@ export type NoteRefusal = (refused: {
 }) => void;
 
 /** Actors and actions of this minute that were already reported. */
-const knownMax = 10_000;
-/** Reports in flight at most, of one tenant half of what others leave. */
-const inFlightMax = 20;
-/** Reports that wait for one of those, of one tenant half of what others leave; further ones are dropped and counted. */
+const reportedMax = 10_000;
+/** Concurrent reports, of which one tenant has a fair share (docs/concepts.md#fair-share). */
+const concurrency = 20;
+/** Reports that wait for one of those, of which one tenant has a fair share; further ones are dropped and counted. */
 const waitingMax = 1_000;
 
-const untold = counter(
+const unreported = counter(
   "muster_gateway_denials_unreported_total",
   "Refused changes that were not reported to identity.",
   ["reason"],
@@ -38,37 +38,37 @@ export function createRefusals({
   log: Logger;
   now?: () => number;
 }): NoteRefusal {
-  const told = lru<true>(knownMax);
-  const places = fairSlots(inFlightMax);
+  const reported = lru<true>(reportedMax);
+  const slots = fairSlots(concurrency);
   const waiting = createCounts();
   return ({ credential, refusal, rpc }) => {
     const { action } = refusal;
     const { orgId, partnerId, actor } = credential.caller;
     const owner = orgId ?? partnerId ?? actor.id;
     const once = `${actor.id} ${action} ${Math.floor(now() / 60_000)}`;
-    if (told.has(once)) return;
-    const tell = async () => refusals.noteRefusal(refusal, await rpc());
+    if (reported.has(once)) return;
+    const report = async () => refusals.noteRefusal(refusal, await rpc());
     const begin = () => {
-      tell()
+      report()
         .catch((err: unknown) => {
-          told.delete(once);
-          untold.inc({ reason: "failed" });
+          reported.delete(once);
+          unreported.inc({ reason: "failed" });
           log.warn({ err, action }, "refused change not reported to identity");
         })
-        .finally(() => places.leave({ owner }));
+        .finally(() => slots.leave({ owner }));
     };
     const beginLater = () => {
       waiting.add(owner, -1);
       begin();
     };
     const hasRoom = waiting.of(owner) < shareIn(waiting, owner, waitingMax);
-    if (places.take({ owner }, beginLater)) begin();
+    if (slots.take({ owner }, beginLater)) begin();
     else if (hasRoom) waiting.add(owner, 1);
     else {
-      places.withdraw({ owner }, beginLater);
-      untold.inc({ reason: "busy" });
+      slots.withdraw({ owner }, beginLater);
+      unreported.inc({ reason: "busy" });
       return;
     }
-    told.set(once, true);
+    reported.set(once, true);
   };
 }

@@ -8,7 +8,7 @@ import { freshMs, hardMs, unleasedMs } from "./fresh-cache.ts";
 import { createSessionCache, type SessionCache } from "./session-cache.ts";
 
 const token: AccessToken = { userId: "u1", sessionId: "s1", userVersion: 1, expiresAtMs: Number.POSITIVE_INFINITY };
-const person = (change: Partial<Principal> = {}) =>
+const userOf = (change: Partial<Principal> = {}) =>
   create(PrincipalSchema, { userId: "u1", sessionId: "s1", userVersion: 1, scope: "system", ...change } as never);
 
 type Question = { answer(principal: Principal): void; refuse(error: unknown): void };
@@ -28,7 +28,7 @@ beforeEach(() => {
   sessions = createSessionCache({
     resolve: () => new Promise((answer, refuse) => questions.push({ answer, refuse })),
     lease: {
-      covers: (askedAtMs) => leasedSinceMs !== null && askedAtMs >= leasedSinceMs,
+      covers: (requestedAtMs) => leasedSinceMs !== null && requestedAtMs >= leasedSinceMs,
       awake: () => null,
     },
     max: 100,
@@ -40,7 +40,7 @@ beforeEach(() => {
 
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
-async function cached(principal = person()): Promise<Session> {
+async function cached(principal = userOf()): Promise<Session> {
   const session = sessions.get(token);
   questions.at(-1)?.answer(principal);
   return session;
@@ -63,7 +63,7 @@ describe("a session that left the cache", () => {
   ])("because it was %s is reported when a look-up no longer finds it", async (_how, drop) => {
     const found: string[] = [];
     sessions = createSessionCache({
-      resolve: async () => person(),
+      resolve: async () => userOf(),
       lease: { covers: () => true, awake: () => null },
       max: 100,
       log: createLogger("test", "fatal"),
@@ -86,7 +86,7 @@ describe("a session that left the cache", () => {
 describe("a session in the cache", () => {
   it("is resolved once, however many requests wait for it", async () => {
     const all = [sessions.get(token), sessions.get(token), sessions.get(token)];
-    questions[0]?.answer(person());
+    questions[0]?.answer(userOf());
     const [first, ...others] = await Promise.all(all);
     for (const other of others) expect(other).toBe(first);
     expect(questions).toHaveLength(1);
@@ -105,7 +105,7 @@ describe("a session in the cache", () => {
     expect(sessions.get(token)).toBe(session);
     expect(sessions.get(token)).toBe(session);
     expect(questions).toHaveLength(2);
-    questions[1]?.answer(person());
+    questions[1]?.answer(userOf());
     await settle();
     nowMs += freshMs - 1;
     expect(sessions.get(token)).toBe(session);
@@ -113,10 +113,10 @@ describe("a session in the cache", () => {
   });
 
   it("is never used beyond its hard lifetime, counted from when the lookup was sent", async () => {
-    const asked = sessions.get(token);
+    const resolving = sessions.get(token);
     nowMs += 1_500;
-    questions[0]?.answer(person());
-    const session = await asked;
+    questions[0]?.answer(userOf());
+    const session = await resolving;
     nowMs += hardMs - 1_500 - 1;
     expect(sessions.get(token)).toBe(session);
     nowMs += 1;
@@ -128,7 +128,7 @@ describe("a session in the cache", () => {
     nowMs += hardMs;
     expect(await cached()).toBe(session);
     nowMs += hardMs;
-    const changed = await cached(person({ permissions: ["audit:read"] }));
+    const changed = await cached(userOf({ permissions: ["audit:read"] }));
     expect(changed).not.toBe(session);
     expect(changed.caller.permissions).toEqual(["audit:read"]);
     expect(dropped).toEqual(["s1"]);
@@ -138,7 +138,7 @@ describe("a session in the cache", () => {
     await cached();
     const newer = sessions.get({ ...token, userVersion: 2 });
     expect(newer).toBeInstanceOf(Promise);
-    questions.at(-1)?.answer(person({ userVersion: 2 }));
+    questions.at(-1)?.answer(userOf({ userVersion: 2 }));
     expect((await newer).principal.userVersion).toBe(2);
   });
 
@@ -150,15 +150,15 @@ describe("a session in the cache", () => {
     await settle();
     expect(sessions.get(token)).toBe(session);
     nowMs += hardMs;
-    const asked = sessions.get(token);
+    const resolving = sessions.get(token);
     questions.at(-1)?.refuse(new AppError("unavailable", "away"));
-    await expect(asked).rejects.toMatchObject({ code: "unavailable" });
+    await expect(resolving).rejects.toMatchObject({ code: "unavailable" });
   });
 
   it("belongs to its user alone", async () => {
     await cached();
     const other = sessions.get({ ...token, userId: "u2" });
-    questions.at(-1)?.answer(person());
+    questions.at(-1)?.answer(userOf());
     await expect(other).rejects.toMatchObject({ code: "session_revoked" });
   });
 });
@@ -170,12 +170,12 @@ describe("without a lease", () => {
     nowMs += unleasedMs - 1;
     expect(sessions.get(token)).not.toBeInstanceOf(Promise);
     nowMs += 1;
-    const asked = sessions.get(token);
-    expect(asked).toBeInstanceOf(Promise);
+    const resolving = sessions.get(token);
+    expect(resolving).toBeInstanceOf(Promise);
     expect(sessions.get(token)).toBeInstanceOf(Promise);
     expect(questions).toHaveLength(2);
-    questions[1]?.answer(person());
-    await asked;
+    questions[1]?.answer(userOf());
+    await resolving;
     nowMs += unleasedMs - 1;
     expect(sessions.get(token)).not.toBeInstanceOf(Promise);
     expect(questions).toHaveLength(2);
@@ -185,7 +185,7 @@ describe("without a lease", () => {
     leasedSinceMs = null;
     const answerAfter = async (ms: number) => {
       nowMs += ms;
-      questions.at(-1)?.answer(person());
+      questions.at(-1)?.answer(userOf());
       await settle();
     };
     const second = sessions.get(token);
@@ -212,26 +212,26 @@ describe("without a lease", () => {
 
 describe("a changed user", () => {
   it("is resolved again when the answer in flight may predate the change", async () => {
-    const asked = sessions.get(token);
+    const resolving = sessions.get(token);
     sessions.forget(({ principal }) => principal.userId === "u1");
-    questions[0]?.answer(person());
+    questions[0]?.answer(userOf());
     await settle();
     expect(questions).toHaveLength(2);
-    questions[1]?.answer(person({ userVersion: 2 }));
-    expect((await asked).principal.userVersion).toBe(2);
+    questions[1]?.answer(userOf({ userVersion: 2 }));
+    expect((await resolving).principal.userVersion).toBe(2);
   });
 
   it("does not affect the answers about other users", async () => {
-    const asked = sessions.get(token);
+    const resolving = sessions.get(token);
     sessions.forget(({ principal }) => principal.userId === "u2");
-    questions[0]?.answer(person());
-    await asked;
+    questions[0]?.answer(userOf());
+    await resolving;
     expect(questions).toHaveLength(1);
   });
 });
 
 describe("a revoked session", () => {
-  it("is refused at once", async () => {
+  it("is refused immediately", async () => {
     await cached();
     sessions.revoked("s1");
     expect(codeOf(() => sessions.get(token))).toBe("session_revoked");
@@ -239,10 +239,10 @@ describe("a revoked session", () => {
   });
 
   it("is refused even when an older answer arrives after the revocation", async () => {
-    const asked = sessions.get(token);
+    const resolving = sessions.get(token);
     sessions.revoked("s1");
-    questions[0]?.answer(person());
-    await expect(asked).rejects.toMatchObject({ code: "session_revoked" });
+    questions[0]?.answer(userOf());
+    await expect(resolving).rejects.toMatchObject({ code: "session_revoked" });
     expect(codeOf(() => sessions.get(token))).toBe("session_revoked");
   });
 
@@ -253,9 +253,9 @@ describe("a revoked session", () => {
   });
 
   it("that identity reports is not resolved again for 2 s", async () => {
-    const asked = sessions.get(token);
+    const resolving = sessions.get(token);
     questions[0]?.refuse(sessionEnded());
-    await expect(asked).rejects.toMatchObject({ code: "session_revoked" });
+    await expect(resolving).rejects.toMatchObject({ code: "session_revoked" });
     nowMs += 1_999;
     expect(codeOf(() => sessions.get(token))).toBe("session_revoked");
     expect(questions).toHaveLength(1);
@@ -282,10 +282,10 @@ describe("a gap in the AUTH stream", () => {
     sessions.dropAll();
     const after = sessions.get(token);
     expect(questions).toHaveLength(2);
-    questions[1]?.answer(person({ permissions: ["before"] }));
+    questions[1]?.answer(userOf({ permissions: ["before"] }));
     await settle();
     expect(sessions.size).toBe(0);
-    questions[2]?.answer(person({ permissions: ["after"] }));
+    questions[2]?.answer(userOf({ permissions: ["after"] }));
     expect((await after).caller.permissions).toEqual(["after"]);
     expect(sessions.size).toBe(1);
   });
@@ -295,7 +295,7 @@ describe("the cache", () => {
   it("holds no more than its bound", async () => {
     for (let i = 0; i < 250; i++) {
       const session = sessions.get({ ...token, sessionId: `s${i}` });
-      questions.at(-1)?.answer(person({ sessionId: `s${i}` }));
+      questions.at(-1)?.answer(userOf({ sessionId: `s${i}` }));
       await session;
     }
     expect(sessions.size).toBe(100);
@@ -303,7 +303,7 @@ describe("the cache", () => {
 });
 
 describe("a session that left the cache", () => {
-  it("is resolved again, and its minted tokens are dropped", async () => {
+  it("is resolved again, and its signed tokens are dropped", async () => {
     const session = await cached();
     sessions.forget(({ id }) => id === "other");
     expect(sessions.get(token)).toBe(session);
@@ -311,17 +311,17 @@ describe("a session that left the cache", () => {
     expect(dropped).toEqual(["s1"]);
     const again = sessions.get(token);
     expect(questions).toHaveLength(2);
-    questions[1]?.answer(person({ name: "Changed" }));
+    questions[1]?.answer(userOf({ name: "Changed" }));
     expect((await again).principal.name).toBe("Changed");
   });
 
   it("is not restored by an answer that was in flight", async () => {
     const early = sessions.get(token);
     sessions.forget(() => true);
-    questions[0]?.answer(person({ name: "Before" }));
+    questions[0]?.answer(userOf({ name: "Before" }));
     await settle();
     const late = sessions.get(token);
-    questions[1]?.answer(person({ name: "After" }));
+    questions[1]?.answer(userOf({ name: "After" }));
     expect((await early).principal.name).toBe("After");
     expect((await late).principal.name).toBe("After");
   });

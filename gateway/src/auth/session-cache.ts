@@ -4,17 +4,17 @@ import { type Principal, PrincipalSchema } from "@muster/proto/muster/identity/v
 import type { AccessToken } from "./access-token.ts";
 import type { Session } from "./credential.ts";
 import { createFreshCache } from "./fresh-cache.ts";
-import { placesAreKnown } from "./known-places.ts";
 import type { Lease } from "./lease.ts";
 import { lru } from "./lru.ts";
 import { sessionOf } from "./principal.ts";
+import { tenantsAreKnown } from "./tenant-status.ts";
 
 /** Longest life of an access token, and a margin: after that a revoked session's token is refused as expired. */
 export const revokedForMs = 65 * 60_000;
 
 export type SessionCache = {
   /**
-   * The user behind a verified token. Throws AppError `session_revoked`, or `unavailable` when identity does not
+   * The user of a verified token. Throws AppError `session_revoked`, or `unavailable` when identity does not
    * answer.
    */
   get(token: AccessToken): Session | Promise<Session>;
@@ -38,7 +38,9 @@ export type SessionCacheOptions = {
   nowMs?: () => number;
 };
 
-const lookups = counter("muster_gateway_session_lookups_total", "Session look-ups by what answered them.", ["result"]);
+const lookups = counter("muster_gateway_session_lookups_total", "Session look-ups by the source of the answer.", [
+  "result",
+]);
 const entries = gauge("muster_gateway_session_cache_entries", "Sessions cached by this gateway.");
 
 /** Sessions as identity last described them, for as long as the lease covers that. */
@@ -49,7 +51,7 @@ export function createSessionCache(options: SessionCacheOptions): SessionCache {
     lease,
     max,
     isRefusal: (error) => error instanceof AppError && error.code === "session_revoked",
-    // The same object while nothing changes: minted caller tokens and rendered replies are keyed by it.
+    // The same object while nothing changes: signed caller tokens and rendered replies are keyed by it.
     merge: (before, after) => (equals(PrincipalSchema, before.principal, after.principal) ? before : after),
     onDrop: (session) => onDrop(session.id),
     log,
@@ -58,7 +60,7 @@ export function createSessionCache(options: SessionCacheOptions): SessionCache {
     nowMs,
   });
 
-  const ask = async (sessionId: string, userId: string): Promise<Session> => {
+  const lookUp = async (sessionId: string, userId: string): Promise<Session> => {
     const principal = await resolve(sessionId, userId);
     if (revokedIds.has(sessionId)) throw sessionEnded();
     if (principal.sessionId !== sessionId || principal.userId !== userId) throw sessionEnded();
@@ -70,10 +72,10 @@ export function createSessionCache(options: SessionCacheOptions): SessionCache {
       if (revokedIds.has(sessionId)) throw sessionEnded();
       return cache.get(
         sessionId,
-        () => ask(sessionId, userId),
-        // A token minted after a change of the user must not be served with the user's earlier state.
+        () => lookUp(sessionId, userId),
+        // A token issued after a change of the user must not be served with the user's earlier state.
         ({ principal }) =>
-          principal.userId === userId && principal.userVersion >= userVersion && placesAreKnown(principal),
+          principal.userId === userId && principal.userVersion >= userVersion && tenantsAreKnown(principal),
       );
     },
     revoked(sessionId) {

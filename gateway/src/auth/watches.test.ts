@@ -9,17 +9,17 @@ const never = 3_600_000;
 let watches: Watches | undefined;
 afterEach(() => watches?.close());
 
-type Reply = { name: string; credential: string; answer: () => Promise<boolean>; asked: number; ended: number };
+type Reply = { name: string; credential: string; answer: () => Promise<boolean>; checked: number; ended: number };
 
 function watched(options: { everyMs?: number; waitMs?: number } = {}) {
   const made = createWatches({ log, everyMs: never, waitMs: never, ...options });
   watches = made;
   const open = (credential: string, answer: () => Promise<boolean> = async () => true): Reply & { stop(): void } => {
-    const reply = { name: credential, credential, answer, asked: 0, ended: 0 };
+    const reply = { name: credential, credential, answer, checked: 0, ended: 0 };
     const { stop } = made.watch({
       credential,
       isAdmitted: () => {
-        reply.asked++;
+        reply.checked++;
         return reply.answer();
       },
       end: () => {
@@ -34,14 +34,14 @@ const settled = () => new Promise((resolve) => setImmediate(resolve));
 const refused = async () => false;
 
 describe("a long reply", () => {
-  it("ends at once when its credential changes and its caller is no longer admitted; others are not asked", async () => {
+  it("ends immediately when its credential changes and its caller is no longer admitted; others are not checked", async () => {
     const { watches, open } = watched();
     const [revoked, changed, other] = [open("key a", refused), open("key b"), open("key c", refused)];
     watches.changed("key a");
     watches.changed("key b");
     watches.changed(credentialName("session", "a"));
     await settled();
-    expect([revoked, changed, other].map(({ asked, ended }) => [asked, ended])).toEqual([
+    expect([revoked, changed, other].map(({ checked, ended }) => [checked, ended])).toEqual([
       [1, 1],
       [1, 0],
       [0, 0],
@@ -59,7 +59,7 @@ describe("a long reply", () => {
     expect(watches.size).toBe(0);
   });
 
-  it("goes on when its caller is confirmed late, but in time, and is asked for once meanwhile", async () => {
+  it("goes on when its caller is confirmed late, but in time, and is checked for once meanwhile", async () => {
     const { watches, open } = watched();
     let confirm: (isAdmitted: boolean) => void = () => undefined;
     const reply = open(
@@ -72,17 +72,17 @@ describe("a long reply", () => {
     for (let i = 0; i < 5; i++) watches.changed("key a");
     confirm(true);
     await settled();
-    expect([reply.asked, reply.ended]).toEqual([1, 0]);
+    expect([reply.checked, reply.ended]).toEqual([1, 0]);
     reply.answer = refused;
     watches.changed("key a");
     await settled();
-    expect([reply.asked, reply.ended]).toEqual([2, 1]);
+    expect([reply.checked, reply.ended]).toEqual([2, 1]);
   });
 
   it("is verified at intervals, too: no change announces the end of a token's life", async () => {
     const { open } = watched({ everyMs: 10 });
     const reply = open("session a");
-    await until("it to be verified", () => reply.asked > 3);
+    await until("it to be verified", () => reply.checked > 3);
     reply.answer = refused;
     await until("its end", () => reply.ended === 1);
   });

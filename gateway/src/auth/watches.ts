@@ -11,7 +11,7 @@ export type Watched = {
 
 export type Watches = {
   watch(watched: Watched): { stop(): void };
-  /** Verifies the callers with this credential at once: it may have been revoked. */
+  /** Verifies the callers with this credential immediately: it may have been revoked. */
   changed(credential: string): void;
   /** Ends all replies: identity no longer holds back a revocation for this gateway. */
   endAll(): void;

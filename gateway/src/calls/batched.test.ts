@@ -1,19 +1,19 @@
 import { describe, expect, it } from "@jest/globals";
 import { batched } from "./batched.ts";
 
-const turn = () => new Promise((resolve) => setImmediate(resolve));
+const tick = () => new Promise((resolve) => setImmediate(resolve));
 
 describe("batched lookups", () => {
-  it("of one turn go in one call, and each gets its own answer or refusal", async () => {
+  it("of one tick go in one call, and each gets its own answer or refusal", async () => {
     const calls: (readonly number[])[] = [];
-    const ask = batched<number, number>(
+    const request = batched<number, number>(
       async (questions) => {
         calls.push(questions);
         return questions.map((n) => (n % 2 === 0 ? n * 10 : new Error(`odd ${n}`)));
       },
       { max: 10, callsMax: 1 },
     );
-    const answers = await Promise.allSettled([0, 1, 2, 3].map(ask));
+    const answers = await Promise.allSettled([0, 1, 2, 3].map(request));
     expect(calls).toEqual([[0, 1, 2, 3]]);
     expect(answers.map((a) => (a.status === "fulfilled" ? a.value : String(a.reason)))).toEqual([
       0,
@@ -25,18 +25,18 @@ describe("batched lookups", () => {
 
   it("go in calls of bounded size, and wait while the maximum number of calls is in flight", async () => {
     const open: { questions: readonly number[]; answer(): void }[] = [];
-    const ask = batched<number, number>(
+    const request = batched<number, number>(
       (questions) => new Promise((resolve) => open.push({ questions, answer: () => resolve(questions) })),
       { max: 2, callsMax: 2 },
     );
-    const all = Promise.all([1, 2, 3, 4, 5].map(ask));
-    await turn();
+    const all = Promise.all([1, 2, 3, 4, 5].map(request));
+    await tick();
     expect(open.map(({ questions }) => questions)).toEqual([
       [1, 2],
       [3, 4],
     ]);
     open[1]?.answer();
-    await turn();
+    await tick();
     expect(open[2]?.questions).toEqual([5]);
     for (const { answer } of open) answer();
     expect(await all).toEqual([1, 2, 3, 4, 5]);
@@ -44,15 +44,15 @@ describe("batched lookups", () => {
 
   it("all fail with the call's error, and the next are sent again", async () => {
     let fails = true;
-    const ask = batched<number, number>(
+    const request = batched<number, number>(
       async (questions) => {
         if (fails) throw new Error("away");
         return questions;
       },
       { max: 10, callsMax: 1 },
     );
-    await expect(Promise.all([ask(1), ask(2)])).rejects.toThrow("away");
+    await expect(Promise.all([request(1), request(2)])).rejects.toThrow("away");
     fails = false;
-    expect(await ask(3)).toBe(3);
+    expect(await request(3)).toBe(3);
   });
 });

@@ -1,12 +1,12 @@
 type Waiting<Q, A> = { question: Q; resolve(answer: A): void; reject(error: unknown): void };
 
 /**
- * Batches requests: those of one turn of the event loop go in one call, at most `max` per call. Requests that arrive
- * while `callsMax` calls are in flight wait for the next one. `askAll` returns the answers in order; when it throws,
+ * Batches requests: those of one tick of the event loop go in one call, at most `max` per call. Requests that arrive
+ * while `callsMax` calls are in flight wait for the next one. `callWith` returns the answers in order; when it throws,
  * every request of the call fails with that error.
  */
 export function batched<Q, A>(
-  askAll: (questions: readonly Q[]) => Promise<readonly (A | Error)[]>,
+  callWith: (questions: readonly Q[]) => Promise<readonly (A | Error)[]>,
   { max, callsMax }: { max: number; callsMax: number },
 ): (question: Q) => Promise<A> {
   const waiting: Waiting<Q, A>[] = [];
@@ -17,7 +17,7 @@ export function batched<Q, A>(
     const batch = waiting.splice(0, max);
     calls++;
     try {
-      const answers = await askAll(batch.map(({ question }) => question));
+      const answers = await callWith(batch.map(({ question }) => question));
       if (answers.length !== batch.length) throw new Error("another number of answers than requests");
       batch.forEach(({ resolve, reject }, at) => {
         const answer = answers[at] as A | Error;

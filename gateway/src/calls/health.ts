@@ -24,10 +24,10 @@ export function createHealthProbe(options: {
   nowMs?: () => number;
 }): HealthProbe {
   const { probes, version, call, nowMs = () => performance.now() } = options;
-  let askedAtMs = Number.NEGATIVE_INFINITY;
+  let requestedAtMs = Number.NEGATIVE_INFINITY;
   let latest: Promise<Health> | null = null;
 
-  const ask = async (): Promise<Health> => {
+  const probe = async (): Promise<Health> => {
     const entries = await Promise.all(
       serviceNames.map(async (name): Promise<[ServiceName, ServiceHealth]> => {
         try {
@@ -47,9 +47,9 @@ export function createHealthProbe(options: {
 
   return () => {
     const now = nowMs();
-    if (latest === null || now - askedAtMs >= freshMs) {
-      askedAtMs = now;
-      latest = ask();
+    if (latest === null || now - requestedAtMs >= freshMs) {
+      requestedAtMs = now;
+      latest = probe();
     }
     return latest;
   };

@@ -3,12 +3,12 @@ import { createHeartbeats } from "./heartbeats.ts";
 
 /** Tenancy that answers a device of the table with its statuses one after the other, any other with `online`. */
 function heartbeatsAt(statuses: Record<string, string[]>) {
-  const asked: string[][] = [];
+  const calls: string[][] = [];
   const options = {
     presence: {
       recordHeartbeats: async ({ heartbeats }: { heartbeats?: { deviceId?: string }[] }) => {
         const ids = (heartbeats ?? []).map(({ deviceId }) => deviceId as string);
-        asked.push(ids);
+        calls.push(ids);
         return {
           results: ids.map((id) => ({ status: statuses[id]?.shift() ?? "online" })),
           heartbeatIntervalSeconds: 60,
@@ -22,22 +22,22 @@ function heartbeatsAt(statuses: Record<string, string[]>) {
     },
   } as unknown as Parameters<typeof createHeartbeats>[0];
   const heartbeats = createHeartbeats(options);
-  return { asked, beat: async (deviceId: string) => (await heartbeats({ deviceId }, null)).status };
+  return { calls, beat: async (deviceId: string) => (await heartbeats({ deviceId }, null)).status };
 }
 
 describe("a heartbeat of a device that a transaction holds", () => {
-  it("is repeated alone: the others of its batch are answered at once", async () => {
-    const { asked, beat } = heartbeatsAt({ held: ["locked", "locked"] });
+  it("is repeated alone: the others of its batch are answered immediately", async () => {
+    const { calls, beat } = heartbeatsAt({ held: ["locked", "locked"] });
     const [held, ...others] = ["held", "b", "c"].map(beat);
     expect(await Promise.all(others)).toEqual(["online", "online"]);
-    expect(asked).toEqual([["held", "b", "c"]]);
+    expect(calls).toEqual([["held", "b", "c"]]);
     expect(await held).toBe("online");
-    expect(asked.slice(1)).toEqual([["held"], ["held"]]);
+    expect(calls.slice(1)).toEqual([["held"], ["held"]]);
   });
 
   it("is answered 503 when that lasts", async () => {
-    const { asked, beat } = heartbeatsAt({ held: new Array(9).fill("locked") });
+    const { calls, beat } = heartbeatsAt({ held: new Array(9).fill("locked") });
     await expect(beat("held")).rejects.toMatchObject({ code: "overloaded", retryAfterSeconds: 5 });
-    expect(asked).toHaveLength(4);
+    expect(calls).toHaveLength(4);
   });
 });

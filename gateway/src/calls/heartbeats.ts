@@ -1,18 +1,22 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { CallOptions, Client } from "@connectrpc/connect";
-import { AppError, sleep } from "@muster/kit";
+import { sleep } from "@muster/kit";
 import type { Offer } from "@muster/proto/muster/release/v1/update_pb";
 import type { HeartbeatSchema, PresenceService } from "@muster/proto/muster/tenancy/v1/presence_pb";
+import { overloaded } from "../errors.ts";
 import { batched } from "./batched.ts";
 import type { UpdateAnswers, UpdateReport } from "./update-answers.ts";
 
 /** What became of a heartbeat; status is empty when there is no such device. */
-export type Heard = { status: string; heartbeatIntervalSeconds: number; offers: readonly Offer[] };
+export type HeartbeatResult = { status: string; heartbeatIntervalSeconds: number; offers: readonly Offer[] };
 
-type Told = Omit<MessageInitShape<typeof HeartbeatSchema>, "$typeName" | "knownVersion" | "updateEnded"> & {
+type ReportedHeartbeat = Omit<
+  MessageInitShape<typeof HeartbeatSchema>,
+  "$typeName" | "knownVersion" | "updateEnded"
+> & {
   deviceId: string;
 };
-export type Heartbeats = (heartbeat: Told, report: UpdateReport | null) => Promise<Heard>;
+export type Heartbeats = (heartbeat: ReportedHeartbeat, report: UpdateReport | null) => Promise<HeartbeatResult>;
 
 const timeoutMs = 5_000;
 /** Tenancy accepts at most this many per transaction. */
@@ -44,10 +48,10 @@ export function createHeartbeats(options: {
   return async (heartbeat, report) => {
     const knownVersion = report === null ? updates.knownVersion(heartbeat.deviceId) : 0n;
     const updateEnded = report !== null && endings.includes(report.state);
-    const { status, facts, ...heard } = await unlocked(() => record({ knownVersion, updateEnded, ...heartbeat }));
-    if (!facts) return { status, offers: [], ...heard };
-    const answer = await updates.ask(facts, report);
-    return { status: answer?.updating ? "updating" : status, offers: answer?.offers ?? [], ...heard };
+    const { status, facts, ...rest } = await unlocked(() => record({ knownVersion, updateEnded, ...heartbeat }));
+    if (!facts) return { status, offers: [], ...rest };
+    const answer = await updates.request(facts, report);
+    return { status: answer?.updating ? "updating" : status, offers: answer?.offers ?? [], ...rest };
   };
 }
 
@@ -58,5 +62,5 @@ async function unlocked<A extends { status: string }>(record: () => Promise<A>):
     if (answer.status !== "locked") return answer;
     if (pauseMs !== null) await sleep(pauseMs);
   }
-  throw new AppError("overloaded", "The device is being changed", { retryAfterSeconds: 5 });
+  throw overloaded(5, new Error("a transaction holds the row of the device"));
 }

@@ -11,19 +11,19 @@ import {
 import { createUpdateAnswers, type UpdateAnswers } from "./update-answers.ts";
 
 let nowMs: number;
-let asked: string[][];
+let decided: string[][];
 let decide: () => Promise<{ validForMs: bigint }>;
 let changes: PlanChange[];
 let epoch: bigint;
 let updates: UpdateAnswers;
 
 beforeEach(() => {
-  [nowMs, asked, changes, epoch] = [1_000, [], [], 7n];
+  [nowMs, decided, changes, epoch] = [1_000, [], [], 7n];
   decide = async () => ({ validForMs: 60_000n });
   updates = createUpdateAnswers({
     updates: {
       async decide({ devices = [] }) {
-        asked.push(devices.map(({ device }) => device?.id ?? ""));
+        decided.push(devices.map(({ device }) => device?.id ?? ""));
         const { validForMs } = await decide();
         return create(DecideResponseSchema, { epoch, answers: devices.map(() => ({ validForMs })) });
       },
@@ -48,7 +48,7 @@ const never = () => new Promise<{ validForMs: bigint }>(() => undefined);
 describe("an answer of `nothing to do`", () => {
   it("is cached with the version of the device's row for its lifetime", async () => {
     expect(updates.knownVersion("a")).toBe(0n);
-    await updates.ask(device("a"), null);
+    await updates.request(device("a"), null);
     expect(updates.knownVersion("a")).toBe(3n);
     nowMs += 60_000;
     expect(updates.knownVersion("a")).toBe(0n);
@@ -60,48 +60,51 @@ describe("an answer of `nothing to do`", () => {
     ["partner", "p", 0n],
     ["organization", "other", 3n],
   ])("after a change of %s %s counts as version %d", async (scope, id, version) => {
-    await updates.ask(device("a"), null);
+    await updates.request(device("a"), null);
     await change(scope, id);
     expect(updates.knownVersion("a")).toBe(version);
   });
 
   it("is not cached when the device must be checked again", async () => {
     decide = async () => ({ validForMs: 0n });
-    await updates.ask(device("a"), null);
+    await updates.request(device("a"), null);
     expect(updates.knownVersion("a")).toBe(0n);
   });
 });
 
 describe("an agent-release that does not respond", () => {
-  it("is called by one heartbeat at a time, with growing backoff, while the others do not wait", async () => {
+  it("is called by single heartbeats, with growing backoff, while the others do not wait", async () => {
     decide = never;
-    expect(await Promise.all([updates.ask(device("a"), null), updates.ask(device("b"), null)])).toEqual([null, null]);
-    expect(asked).toEqual([["a", "b"]]);
-    expect([updates.knownVersion("c"), await updates.ask(device("c"), null)]).toEqual([-1n, null]);
-    expect(asked).toHaveLength(1);
+    expect(await Promise.all([updates.request(device("a"), null), updates.request(device("b"), null)])).toEqual([
+      null,
+      null,
+    ]);
+    expect(decided).toEqual([["a", "b"]]);
+    expect([updates.knownVersion("c"), await updates.request(device("c"), null)]).toEqual([-1n, null]);
+    expect(decided).toHaveLength(1);
     nowMs += 1_001;
     // One heartbeat calls; concurrent ones are answered without updates.
-    const probe = updates.ask(device("d"), null);
+    const probe = updates.request(device("d"), null);
     const startedMs = performance.now();
-    expect(await updates.ask(device("e"), null)).toBeNull();
+    expect(await updates.request(device("e"), null)).toBeNull();
     expect(performance.now() - startedMs).toBeLessThan(250);
     expect(await probe).toBeNull();
-    expect(asked).toEqual([["a", "b"], ["d"]]);
-    // Two seconds now.
+    expect(decided).toEqual([["a", "b"], ["d"]]);
+    // The backoff is two seconds.
     nowMs += 1_001;
-    expect(await updates.ask(device("f"), null)).toBeNull();
-    expect(asked).toHaveLength(2);
+    expect(await updates.request(device("f"), null)).toBeNull();
+    expect(decided).toHaveLength(2);
   });
 
   it("is called by every heartbeat again once it has answered in time", async () => {
     decide = async () => {
       throw new Error("away");
     };
-    await updates.ask(device("a"), null);
+    await updates.request(device("a"), null);
     nowMs += 1_001;
     decide = async () => ({ validForMs: 60_000n });
-    expect(await updates.ask(device("b"), null)).toMatchObject({ validForMs: 60_000n });
-    await Promise.all([updates.ask(device("c"), null), updates.ask(device("d"), null)]);
-    expect(asked.at(-1)).toEqual(["c", "d"]);
+    expect(await updates.request(device("b"), null)).toMatchObject({ validForMs: 60_000n });
+    await Promise.all([updates.request(device("c"), null), updates.request(device("d"), null)]);
+    expect(decided.at(-1)).toEqual(["c", "d"]);
   });
 });

@@ -8,7 +8,7 @@ import { batched } from "./batched.ts";
 export type UpdateReport = { component: string; version: string; state: string; error: string };
 
 /**
- * What devices are to update to. Rules are agent-release's: only "nothing to do" is remembered here, and for how long
+ * The updates of devices. Rules are agent-release's: only "nothing to do" is cached here, and for how long
  * it counts.
  */
 export type UpdateAnswers = {
@@ -17,9 +17,9 @@ export type UpdateAnswers = {
    * backoff.
    */
   knownVersion(deviceId: string): bigint;
-  /** What a device is to do; null when agent-release is away or slow. Never throws. */
-  ask(device: DeviceFacts, report: UpdateReport | null): Promise<DeviceAnswer | null>;
-  /** Learns at once what was changed through this gateway. Never throws. */
+  /** What a device should do; null when agent-release is away or slow. Never throws. */
+  request(device: DeviceFacts, report: UpdateReport | null): Promise<DeviceAnswer | null>;
+  /** Reads immediately what was changed through this gateway. Never throws. */
   refresh(): Promise<void>;
   stop(): Promise<void>;
 };
@@ -27,10 +27,10 @@ export type UpdateAnswers = {
 type Nothing = { version: bigint; epoch: bigint; untilMs: number; orgId: string; partnerId: string };
 
 const pollEveryMs = 1_000;
-const restPollMs = 10_000;
+const idlePollMs = 10_000;
 const callMs = 2_000;
 /** Timeout of a heartbeat's call: an offer granted after it is repeated with the next heartbeat. */
-const patienceMs = 500;
+const timeoutMs = 500;
 const quietMaxMs = 30_000;
 /** agent-release decides about at most as many in one transaction. */
 const batches = { max: 500, callsMax: 2 };
@@ -56,11 +56,11 @@ export function createUpdateAnswers(options: {
   let epoch = 0n;
   let quietUntilMs = Number.NEGATIVE_INFINITY;
   let quietMs = 0;
-  /** After a failure one heartbeat at a time finds out whether it is over. */
+  /** After a failure single heartbeats find out whether it is over. */
   let probing = false;
 
   const isQuiet = () => probing || nowMs() < quietUntilMs;
-  const notAsked = () => {
+  const skip = () => {
     answers.inc({ source: "skipped" });
     return -1n;
   };
@@ -104,39 +104,41 @@ export function createUpdateAnswers(options: {
   const poll = async () => take(await updates.listChanges({ since: epoch }, await call(callMs)));
   // Without a cached answer to keep current, this call only registers the gateway.
   let polledMs = Number.NEGATIVE_INFINITY;
-  const look = async () => {
-    if (nothing.size === 0 && nowMs() - polledMs < restPollMs) return;
+  const pollIfNeeded = async () => {
+    if (nothing.size === 0 && nowMs() - polledMs < idlePollMs) return;
     polledMs = nowMs();
     await poll();
   };
-  const polling = keepWorking(pollEveryMs, look, (err) => log.debug({ err }, "changes of updates not read now"));
+  const polling = keepWorking(pollEveryMs, pollIfNeeded, (err) =>
+    log.debug({ err }, "changes of updates not read now"),
+  );
 
   return {
     knownVersion(deviceId) {
-      const known = nothing.get(deviceId);
-      if (known === undefined) return isQuiet() ? notAsked() : 0n;
+      const cached = nothing.get(deviceId);
+      if (cached === undefined) return isQuiet() ? skip() : 0n;
       const isStale =
-        known.untilMs <= nowMs() ||
-        known.epoch < changed.all ||
-        known.epoch < (changed.by.get(known.orgId) ?? 0n) ||
-        known.epoch < (changed.by.get(known.partnerId) ?? 0n);
+        cached.untilMs <= nowMs() ||
+        cached.epoch < changed.all ||
+        cached.epoch < (changed.by.get(cached.orgId) ?? 0n) ||
+        cached.epoch < (changed.by.get(cached.partnerId) ?? 0n);
       if (isStale) {
         nothing.delete(deviceId);
-        return isQuiet() ? notAsked() : 0n;
+        return isQuiet() ? skip() : 0n;
       }
       answers.inc({ source: "cache" });
-      return known.version;
+      return cached.version;
     },
-    async ask(device, report) {
+    async request(device, report) {
       if (isQuiet()) {
-        notAsked();
+        skip();
         return null;
       }
       answers.inc({ source: "service" });
       const isProbe = quietMs > 0;
       probing = isProbe;
       try {
-        const answer = await within(decide({ device, report }), patienceMs);
+        const answer = await within(decide({ device, report }), timeoutMs);
         quietMs = 0;
         return answer;
       } catch (error) {

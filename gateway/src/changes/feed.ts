@@ -13,11 +13,11 @@ export type DeviceChange = {
 };
 
 /** `current`: changes are reported from here on; earlier ones may have been missed. */
-export type Told = DeviceChange | "current";
+export type ChangeMessage = DeviceChange | "current";
 
 export type ChangeFeed = {
   /** Calls back with each change of a device, `current` before the first, until stopped. */
-  listen(listener: (told: Told) => void): { stop(): void };
+  listen(listener: (message: ChangeMessage) => void): { stop(): void };
   /** Connects the feed to the bus. */
   attach(relay: Relay): void;
 };
@@ -27,13 +27,13 @@ const listening = gauge("muster_gateway_change_streams", "Streams of changes tha
 
 /** Changes of devices that tenancy publishes on core NATS; subscribed only while there are listeners. */
 export function createChangeFeed(log: Logger): ChangeFeed {
-  const listeners = new Set<(told: Told) => void>();
+  const listeners = new Set<(message: ChangeMessage) => void>();
   let bus: Relay | null = null;
   let subscription: { stop(): void } | null = null;
   let isCurrent = false;
 
-  const tell = (told: Told) => {
-    for (const listener of listeners) listener(told);
+  const notify = (message: ChangeMessage) => {
+    for (const listener of listeners) listener(message);
   };
 
   /** Once the server has the subscription nothing is missed. */
@@ -43,14 +43,14 @@ export function createChangeFeed(log: Logger): ChangeFeed {
     await bus.flush();
     if (subscription !== subscribed) return;
     isCurrent = true;
-    tell("current");
+    notify("current");
   };
   const begin = () => {
     if (bus === null || subscription !== null || listeners.size === 0) return;
     subscription = bus.listen(subjects, (body, _answer, subject) => {
       try {
-        const told = deviceChangeOf(subject, body);
-        if (told !== null) tell(told);
+        const message = deviceChangeOf(subject, body);
+        if (message !== null) notify(message);
       } catch (err) {
         log.warn({ err, subject }, "unreadable change of a device");
       }
@@ -88,7 +88,7 @@ export function createChangeFeed(log: Logger): ChangeFeed {
   };
 }
 
-/** Null for a kind of change that this version does not know. */
+/** Null for a kind of change that this version does not support. */
 function deviceChangeOf(subject: string, body: Uint8Array): DeviceChange | null {
   const change = subject.slice(subjects.length - 1);
   if (change !== "created" && change !== "updated" && change !== "decommissioned") return null;

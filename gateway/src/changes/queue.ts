@@ -1,30 +1,30 @@
-import type { ChangeFeed, DeviceChange, Told } from "./feed.ts";
+import type { ChangeFeed, ChangeMessage, DeviceChange } from "./feed.ts";
 
 /** Changes queued for a slow client at most; beyond it the queue is replaced by one `current`. */
-const waitingMost = 1_000;
+const queuedMax = 1_000;
 
 /** Yields the feed's changes in order, and null at intervals while there are none. `wanted` selects the changes. */
-export async function* toldBy(
+export async function* queuedChanges(
   feed: Pick<ChangeFeed, "listen">,
   wanted: (change: DeviceChange) => boolean,
   everyMs: number,
-): AsyncGenerator<Told | null> {
-  let waiting: Told[] = [];
+): AsyncGenerator<ChangeMessage | null> {
+  let waiting: ChangeMessage[] = [];
   let wake: () => void = () => undefined;
-  const listening = feed.listen((told) => {
-    if (told !== "current" && !wanted(told)) return;
-    if (told === "current" || waiting.length >= waitingMost) waiting = ["current"];
-    else waiting.push(told);
+  const listening = feed.listen((message) => {
+    if (message !== "current" && !wanted(message)) return;
+    if (message === "current" || waiting.length >= queuedMax) waiting = ["current"];
+    else waiting.push(message);
     wake();
   });
   try {
     for (;;) {
-      const told = waiting.shift();
-      if (told !== undefined) {
-        yield told;
+      const message = waiting.shift();
+      if (message !== undefined) {
+        yield message;
         continue;
       }
-      const isTold = await new Promise<boolean>((resolve) => {
+      const isNotified = await new Promise<boolean>((resolve) => {
         const timer = setTimeout(() => resolve(false), everyMs);
         wake = () => {
           clearTimeout(timer);
@@ -32,7 +32,7 @@ export async function* toldBy(
         };
       });
       wake = () => undefined;
-      if (!isTold) yield null;
+      if (!isNotified) yield null;
     }
   } finally {
     listening.stop();

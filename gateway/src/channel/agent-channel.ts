@@ -45,16 +45,19 @@ const none: ReadonlyMap<string, Query> = new Map();
  * Error codes that an agent may return (docs/agent-channel.md); any other code, or a missing one, counts as the
  * device's failure.
  */
-const toldCodes: readonly unknown[] = ["event_log_not_found", "event_log_entry_not_found"] satisfies AppError["code"][];
-const toldCode = (code: unknown) => (toldCodes.includes(code) ? (code as string) : "device_error");
+const agentCodes: readonly unknown[] = [
+  "event_log_not_found",
+  "event_log_entry_not_found",
+] satisfies AppError["code"][];
+const codeOf = (code: unknown) => (agentCodes.includes(code) ? (code as string) : "device_error");
 
-/** One agent's connection and the live queries that are under way on it. */
+/** One agent's connection and the live queries in flight on it. */
 export class AgentChannel {
   readonly socket: WebSocket;
   readonly epoch: number;
   readonly digest: string;
   agent: Agent;
-  heardMs: number;
+  aliveMs: number;
   pingedMs: number;
   /** Ends the subscription to the device's subject. */
   leave: () => void = () => {};
@@ -65,7 +68,7 @@ export class AgentChannel {
     this.epoch = epoch;
     this.agent = agent;
     this.digest = digest;
-    this.heardMs = nowMs;
+    this.aliveMs = nowMs;
     this.pingedMs = nowMs;
   }
 
@@ -92,17 +95,17 @@ export class AgentChannel {
     else this.socket.send(encodeAgentFrame(head), { binary: true });
   }
 
-  /** Handles a frame of the agent; returns "unasked" for one that belongs to no query under way. */
-  hear(bytes: Uint8Array): "taken" | "unasked" | "unreadable" {
+  /** Handles a frame of the agent; returns "unsolicited" for one that belongs to no query in flight. */
+  receive(bytes: Uint8Array): "taken" | "unsolicited" | "unreadable" {
     const frame = decodeAgentFrame(bytes);
     if (!frame || typeof frame.head.type !== "string") return "unreadable";
     const { id } = frame.head;
     const query = typeof id === "string" ? this.#queries?.get(id) : undefined;
     // A frame of a cancelled query, or of a kind that only newer agents know.
-    if (!query || typeof id !== "string") return "unasked";
-    if (frame.head.type !== "chunk" && frame.head.type !== "error") return "unasked";
+    if (!query || typeof id !== "string") return "unsolicited";
+    if (frame.head.type !== "chunk" && frame.head.type !== "error") return "unsolicited";
     if (frame.head.type === "chunk") this.#chunk(id, query, frame.head, frame.body);
-    else this.#fail(id, query, toldCode(frame.head.code));
+    else this.#fail(id, query, codeOf(frame.head.code));
     return "taken";
   }
 

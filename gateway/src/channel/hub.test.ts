@@ -10,7 +10,7 @@ import { type ChannelHub, createChannelHub, type HubOptions } from "./hub.ts";
 
 const log = createLogger("test", "silent");
 let nats: TestNats;
-let asking: Bus;
+let deviceLogs: Bus;
 let first: Bus;
 let second: Bus;
 const servers: Server[] = [];
@@ -20,7 +20,7 @@ beforeAll(async () => {
   nats = await testNats();
   const connect = (name: "device-logs" | "gateway") =>
     openBus({ servers: nats.url, seed: nats.seeds[name], name, replicas: 1, log });
-  [asking, first, second] = await Promise.all([connect("device-logs"), connect("gateway"), connect("gateway")]);
+  [deviceLogs, first, second] = await Promise.all([connect("device-logs"), connect("gateway"), connect("gateway")]);
 });
 afterEach(() => {
   for (const socket of sockets.splice(0)) socket.terminate();
@@ -30,11 +30,11 @@ afterAll(async () => {
     server.closeAllConnections();
     server.close();
   }
-  for (const bus of [asking, first, second]) await bus?.close();
+  for (const bus of [deviceLogs, first, second]) await bus?.close();
   await nats?.remove();
 });
 
-/** A hub behind a server that admits every client as the device that the path names. */
+/** A hub of a server that admits every client as the device that the path names. */
 async function hubOn(bus: Bus | null, change: Partial<HubOptions> = {}) {
   const hub: ChannelHub = createChannelHub({ admit: (digest) => agentOf(digest), log, ...change });
   if (bus) {
@@ -73,12 +73,12 @@ async function hubOn(bus: Bus | null, change: Partial<HubOptions> = {}) {
 const agentOf = (deviceId: string) => ({ kind: "agent", id: deviceId }) as Agent;
 
 /** Sends a query as device-logs does, and collects the replies. */
-function ask(deviceId: string, head: object = {}) {
+function queryDevice(deviceId: string, head: object = {}) {
   const answers: { head: Record<string, unknown>; body: Uint8Array }[] = [];
   let nobody = 0;
   const id = uuidv7();
   const query = { type: "query", id, timeoutMs: 10_000, operation: "eventlogs.list", params: {}, ...head };
-  const asked = asking.relay.ask(`agent.rpc.${deviceId}`, encodeAgentFrame(query), {
+  const reply = deviceLogs.relay.ask(`agent.rpc.${deviceId}`, encodeAgentFrame(query), {
     answer(bytes) {
       const frame = decodeAgentFrame(bytes);
       if (frame) answers.push({ head: frame.head, body: Uint8Array.from(frame.body) });
@@ -91,8 +91,8 @@ function ask(deviceId: string, head: object = {}) {
     types: () => answers.map(({ head: { type } }) => type),
     nobody: () => nobody > 0,
     cancel() {
-      asking.relay.tell(`agent.rpc.${deviceId}`, encodeAgentFrame({ type: "cancel", id }));
-      asked.stop();
+      deviceLogs.relay.tell(`agent.rpc.${deviceId}`, encodeAgentFrame({ type: "cancel", id }));
+      reply.stop();
     },
   };
 }
@@ -101,7 +101,7 @@ describe("a channel", () => {
   it("carries a query to the agent and its chunks back, small ones merged", async () => {
     const deviceId = uuidv7();
     const agent = await (await hubOn(first)).connect(deviceId);
-    const question = ask(deviceId, { params: { name: "System" }, principal: { type: "user", id: "u" } });
+    const question = queryDevice(deviceId, { params: { name: "System" }, principal: { type: "user", id: "u" } });
     const { head } = await until("the question", () => agent.frames[0]);
     expect(head).toEqual({
       type: "query",
@@ -125,7 +125,7 @@ describe("a channel", () => {
   it("carries 8 MiB in chunks of any size, within the number of messages that NATS permits as replies", async () => {
     const deviceId = uuidv7();
     const agent = await (await hubOn(first)).connect(deviceId);
-    const question = ask(deviceId);
+    const question = queryDevice(deviceId);
     await until("the question", () => agent.frames[0]);
     const bytes = Buffer.alloc(8 * 1024 * 1024, "0123456789");
     const size = 140_000;
@@ -134,22 +134,22 @@ describe("a channel", () => {
       agent.say({ type: "chunk", id: question.id, seq, last }, bytes.subarray(seq * size, (seq + 1) * size));
     }
     await until("the answer", () => question.answers.at(-1)?.head.last === true);
-    // As docs/agent-channel.md says, with room for the first word.
+    // As docs/agent-channel.md says, with room for the first frame.
     expect(question.answers.length).toBeLessThan(64);
     expect(Buffer.concat(question.answers.map(({ body }) => body)).equals(bytes)).toBe(true);
   });
 
-  it("refuses the fifth query at once, and accepts another when one is answered or cancelled", async () => {
+  it("refuses the fifth query immediately, and accepts another when one is answered or cancelled", async () => {
     const deviceId = uuidv7();
     const agent = await (await hubOn(first)).connect(deviceId);
-    const questions = Array.from({ length: 5 }, () => ask(deviceId));
+    const questions = Array.from({ length: 5 }, () => queryDevice(deviceId));
     await until("the refusal", () => questions[4]?.answers[0]?.head.code === "device_busy");
     await until("four questions", () => agent.frames.length === 4);
     questions[0]?.cancel();
     await until("the cancel", () =>
       agent.frames.some(({ head: { type, id } }) => type === "cancel" && id === questions[0]?.id),
     );
-    const next = ask(deviceId);
+    const next = queryDevice(deviceId);
     await until("the next", () => agent.frames.some(({ head: { id } }) => id === next.id));
   });
 
@@ -158,7 +158,7 @@ describe("a channel", () => {
     const failing = async (how: (agent: Awaited<ReturnType<typeof connect>>, id: string) => void) => {
       const deviceId = uuidv7();
       const agent = await connect(deviceId);
-      const question = ask(deviceId);
+      const question = queryDevice(deviceId);
       await until("the question", () => agent.frames.length > 0);
       how(agent, question.id);
       const error = await until("the error", () => question.answers.find(({ head: { type } }) => type === "error"));
@@ -184,7 +184,7 @@ describe("a channel", () => {
     const deviceId = uuidv7();
     const { connect } = await hubOn(first);
     const agent = await connect(deviceId);
-    const question = ask(deviceId);
+    const question = queryDevice(deviceId);
     await until("the question", () => agent.frames.length > 0);
     agent.say({ type: "error", id: question.id, code });
     const error = await until("the error", () => question.answers.find(({ head: { type } }) => type === "error"));
@@ -195,7 +195,7 @@ describe("a channel", () => {
   it("accepts an answer in small pieces, and rejects one that never ends", async () => {
     const deviceId = uuidv7();
     const agent = await (await hubOn(first)).connect(deviceId);
-    const [small, endless] = [ask(deviceId), ask(deviceId)];
+    const [small, endless] = [queryDevice(deviceId), queryDevice(deviceId)];
     await until("the questions", () => agent.frames.length === 2);
     for (let seq = 0; seq < 1_000; seq++) {
       agent.say({ type: "chunk", id: small.id, seq, last: seq === 999 }, Buffer.from("x"));
@@ -222,7 +222,7 @@ describe("a channel", () => {
   it("sends the caller a keep-alive every two seconds", async () => {
     const deviceId = uuidv7();
     await (await hubOn(first)).connect(deviceId);
-    const question = ask(deviceId);
+    const question = queryDevice(deviceId);
     await until("two signs of life", () => question.types().filter((type) => type === "working").length >= 2);
   });
 
@@ -230,9 +230,9 @@ describe("a channel", () => {
     const deviceId = uuidv7();
     const agent = await (await hubOn(first)).connect(deviceId);
     agent.socket.close();
-    const questions: ReturnType<typeof ask>[] = [];
+    const questions: ReturnType<typeof queryDevice>[] = [];
     await until("the channel to be gone", () => {
-      questions.push(ask(deviceId));
+      questions.push(queryDevice(deviceId));
       return questions.some((question) => question.nobody());
     });
   });
@@ -249,7 +249,7 @@ describe("several connections of one device", () => {
     const d = await here.connect(deviceId);
     await until("the third to be closed", () => c.closed.includes(4000));
     expect([d.closed, here.hub.size, there.hub.size]).toEqual([[], 1, 0]);
-    const question = ask(deviceId);
+    const question = queryDevice(deviceId);
     await until("the question", () => d.frames.length === 1);
     d.say({ type: "error", id: question.id, code: "event_log_not_found" });
     await until("the answer", () => question.answers.some(({ head: { code } }) => code === "event_log_not_found"));
@@ -263,7 +263,7 @@ describe("several connections of one device", () => {
     early.hub.attach(first.relay);
     await until("one to be closed", () => older.closed.length + newer.closed.length === 1);
     expect(older.closed.length + newer.closed.length).toBe(1);
-    const question = ask(deviceId);
+    const question = queryDevice(deviceId);
     await until("the question", () => older.frames.length + newer.frames.length === 1);
     expect(question.nobody()).toBe(false);
   });
@@ -281,23 +281,23 @@ describe("an announced epoch", () => {
     const deviceId = uuidv7();
     const { connect } = await hubOn(first);
     const agent = await connect(deviceId);
-    const tell = (value: unknown) => {
+    const announce = (value: unknown) => {
       const epochs = [[deviceId, value]];
       second.relay.tell("agent.epoch", Buffer.from(JSON.stringify({ gateway: uuidv7(), epochs })));
     };
-    tell(epoch());
+    announce(epoch());
     await second.relay.flush();
-    const question = ask(deviceId);
+    const question = queryDevice(deviceId);
     await until("the question", () => agent.frames.length > 0);
     agent.say({ type: "chunk", id: question.id, seq: 0, last: true });
     const answer = await until("the answer", () => question.answers.find(({ head: { type } }) => type === "chunk"));
     expect(Number(answer.head.epoch)).toBeLessThan(Date.now() + 60_000);
     expect(agent.closed).toEqual([]);
     // One within a day is another gateway whose clock is ahead.
-    tell(Date.now() + dayMs - 60_000);
+    announce(Date.now() + dayMs - 60_000);
     await until("the channel to be replaced", () => agent.closed.includes(4000));
     const next = await connect(deviceId);
-    const again = ask(deviceId);
+    const again = queryDevice(deviceId);
     await until("the question again", () => next.frames.length > 0);
     next.say({ type: "chunk", id: again.id, seq: 0, last: true });
     const later = await until("the answer again", () => again.answers.find(({ head: { type } }) => type === "chunk"));
@@ -339,22 +339,22 @@ describe("the hub", () => {
     expect([channels[2]?.closed, hub.size]).toEqual([[], 1]);
   });
 
-  it("asks again for the one device that changed, and for no other", async () => {
-    const asked: string[] = [];
+  it("checks again the one device that changed, and for no other", async () => {
+    const checked: string[] = [];
     const { hub, connect } = await hubOn(first, {
       admit(digest) {
-        asked.push(digest);
+        checked.push(digest);
         return agentOf(digest);
       },
     });
     const ids = [uuidv7(), uuidv7(), uuidv7()];
     for (const id of ids) await connect(id);
-    await until("the checks of new channels", () => asked.length >= ids.length);
-    const before = asked.length;
+    await until("the checks of new channels", () => checked.length >= ids.length);
+    const before = checked.length;
     hub.recheckDevice(ids[1] as string);
     hub.recheckDevice(uuidv7());
-    await until("the check", () => asked.length > before);
-    expect(asked.slice(before)).toEqual([ids[1]]);
+    await until("the check", () => checked.length > before);
+    expect(checked.slice(before)).toEqual([ids[1]]);
   });
 
   it.each<[string, () => Agent | Promise<Agent>]>([

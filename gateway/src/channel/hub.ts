@@ -8,7 +8,7 @@ import { AgentChannel, closeCodes } from "./agent-channel.ts";
 import { readEpochs } from "./epochs.ts";
 
 export type HubOptions = {
-  /** The agent behind a digest, still admitted to its channel. Throws AppError. */
+  /** The agent of a digest, still admitted to its channel. Throws AppError. */
   admit(digest: string): Agent | Promise<Agent>;
   log: Logger;
   pingMs?: number;
@@ -51,11 +51,11 @@ const pingEveryMs = 30_000;
 const deadAfterMs = 60_000;
 const tickMs = 1_000;
 /** Frames per minute that an agent may send besides the answers to queries. */
-const unaskedMax = 10_000;
-const unaskedTicks = 60;
+const unsolicitedMax = 10_000;
+const unsolicitedTicks = 60;
 /** Grace after the last agent was sent a reconnect. */
-const leaveGraceMs = 5_000;
-const recheckFlights = 20;
+const disconnectGraceMs = 5_000;
+const recheckConcurrency = 20;
 const announceMax = 500;
 const epochSubject = "agent.epoch";
 const headBytes = 16 * 1024;
@@ -88,7 +88,7 @@ export function createChannelHub(options: HubOptions): ChannelHub {
   /** Those whose agent may have been refused: without an answer they do not stay open. */
   const changed = new Set<AgentChannel>();
   /** By device, not by channel: a new connection is no fresh start. */
-  const unasked = new Map<string, number>();
+  const unsolicited = new Map<string, number>();
   let rechecking = 0;
 
   const isCurrent = (channel: AgentChannel) => channels.get(channel.agent.id) === channel;
@@ -122,18 +122,18 @@ export function createChannelHub(options: HubOptions): ChannelHub {
 
   /** Counts unsolicited frames: a few late chunks are normal, while a flood of frames would delay all other agents. */
   const isOneMore = ({ agent }: AgentChannel): boolean => {
-    const frames = (unasked.get(agent.id) ?? 0) + 1;
-    unasked.set(agent.id, frames);
-    return frames <= unaskedMax;
+    const frames = (unsolicited.get(agent.id) ?? 0) + 1;
+    unsolicited.set(agent.id, frames);
+    return frames <= unsolicitedMax;
   };
 
-  /** A fault of ours in reading what one agent sent costs that agent its channel, never the gateway all of them. */
+  /** A bug in reading what one agent sent costs that agent its channel, never the gateway all of them. */
   const isBearable = (channel: AgentChannel, bytes: Uint8Array): boolean => {
     // Frames still arrive until the peer has answered the close frame.
     if (!isCurrent(channel)) return true;
     try {
-      const heard = channel.hear(bytes);
-      return heard === "taken" || (heard === "unasked" && isOneMore(channel));
+      const outcome = channel.receive(bytes);
+      return outcome === "taken" || (outcome === "unsolicited" && isOneMore(channel));
     } catch (err) {
       log.error({ err, deviceId: channel.agent.id }, "agent's frame not handled");
       return false;
@@ -147,7 +147,7 @@ export function createChannelHub(options: HubOptions): ChannelHub {
     }
   };
 
-  const hearEpochs = (bytes: Uint8Array) => {
+  const receiveEpochs = (bytes: Uint8Array) => {
     const { gateway, epochs, ignored } = readEpochs(bytes, Date.now());
     if (ignored > 0) log.warn({ gateway, ignored }, "epochs ignored that no gateway can have announced");
     if (gateway === gatewayId) return;
@@ -158,12 +158,12 @@ export function createChannelHub(options: HubOptions): ChannelHub {
       if (own && own.epoch < epoch) close(own, "replaced");
       else if (own) newer.push(own);
     }
-    // The other gateway was cut off when these were announced.
+    // The other gateway was disconnected when these were announced.
     announce(newer);
   };
 
   const checkNext = (): void => {
-    while (rechecking < recheckFlights) {
+    while (rechecking < recheckConcurrency) {
       const [channel] = stale;
       if (!channel) return;
       stale.delete(channel);
@@ -175,7 +175,7 @@ export function createChannelHub(options: HubOptions): ChannelHub {
     }
   };
 
-  /** Whether the agent is still admitted; null while identity cannot be asked. */
+  /** Whether the agent is still admitted; null while identity does not answer. */
   const isAdmitted = async (channel: AgentChannel): Promise<boolean | null> => {
     try {
       channel.agent = await admit(channel.digest);
@@ -213,9 +213,9 @@ export function createChannelHub(options: HubOptions): ChannelHub {
   const timer = setInterval(() => {
     const now = nowMs();
     ticks += 1;
-    if (ticks % unaskedTicks === 0) unasked.clear();
+    if (ticks % unsolicitedTicks === 0) unsolicited.clear();
     for (const channel of channels.values()) {
-      if (now - channel.heardMs > deadMs) {
+      if (now - channel.aliveMs > deadMs) {
         closed.inc({ reason: "dead" });
         channel.socket.terminate();
         gone(channel);
@@ -237,18 +237,18 @@ export function createChannelHub(options: HubOptions): ChannelHub {
       channels.set(agent.id, channel);
       if (before) close(before, "replaced");
       channelsGauge.set(channels.size);
-      const heard = () => {
-        channel.heardMs = nowMs();
+      const noteAlive = () => {
+        channel.aliveMs = nowMs();
       };
       socket.on("message", (data) => {
-        heard();
+        noteAlive();
         if (isBearable(channel, bytesOf(data))) return;
         channel.abandon("device_error");
         close(channel, "protocol");
       });
-      socket.on("pong", heard);
+      socket.on("pong", noteAlive);
       socket.on("ping", () => {
-        heard();
+        noteAlive();
         if (isCurrent(channel) && !isOneMore(channel)) close(channel, "protocol");
       });
       socket.on("close", () => gone(channel));
@@ -256,14 +256,14 @@ export function createChannelHub(options: HubOptions): ChannelHub {
       socket.on("error", (err) => log.debug({ err, deviceId: agent.id }, "agent channel failed"));
       listen(channel);
       announce([channel]);
-      // What changed between the upgrade's checks and now found no channel to look at.
+      // What changed between the upgrade's checks and now found no channel to check.
       later(channel);
     },
     attach(bus) {
       relay = bus;
       bus.listen(epochSubject, (bytes) => {
         try {
-          hearEpochs(bytes);
+          receiveEpochs(bytes);
         } catch (err) {
           log.warn({ err }, "unreadable message on agent.epoch");
         }
@@ -300,14 +300,14 @@ export function createChannelHub(options: HubOptions): ChannelHub {
         for (const channel of channels.values()) {
           channel.send({ type: "reconnect", afterMs: spreadMs > 0 ? randomInt(spreadMs) : 0 });
         }
-        const cut = setTimeout(() => {
+        const deadline = setTimeout(() => {
           for (const channel of [...channels.values()]) {
             channel.socket.terminate();
             gone(channel);
           }
-        }, spreadMs + leaveGraceMs);
+        }, spreadMs + disconnectGraceMs);
         await empty;
-        clearTimeout(cut);
+        clearTimeout(deadline);
       }
       clearInterval(timer);
     },

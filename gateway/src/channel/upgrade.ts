@@ -7,7 +7,7 @@ import type { AgentRates } from "../auth/agent-rates.ts";
 import { agentDigestOf } from "../auth/agent-token.ts";
 import { type AccessRules, type Authenticate, bearerToken, checkAccess, checkOwnId } from "../auth/authenticate.ts";
 import type { Agent } from "../auth/credential.ts";
-import { EdgeError, errorReply } from "../errors.ts";
+import { EdgeError, errorReply, unavailable } from "../errors.ts";
 import type { Answers } from "../http/answers.ts";
 import { jsonType } from "../http/reply.ts";
 import type { FindRoute } from "../http/route-table.ts";
@@ -26,7 +26,7 @@ export type UpgradeOptions = {
   readHeaders: HeaderReader;
   authenticate: Authenticate;
   accessRules: AccessRules;
-  /** Whether revocations wait for this gateway: without that a channel would end at once. */
+  /** Whether revocations wait for this gateway: without that a channel would end immediately. */
   hasLease(): boolean;
   agentRates: AgentRates;
   shedder: Pick<Shedder, "enter" | "enterShare" | "leave">;
@@ -38,7 +38,7 @@ export type UpgradeOptions = {
 
 /**
  * Handles agents' upgrade requests, with the checks of every other route. A request that offers another upgrade (h2c)
- * is served without it: because of this listener, Node would leave it to this code.
+ * is served without it: because of this listener, Node would not serve it.
  */
 export function acceptChannels(server: Server, options: UpgradeOptions): void {
   const take = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
@@ -68,13 +68,13 @@ async function admit(options: UpgradeOptions, request: IncomingMessage): Promise
   const match = options.find(parseTarget(request.url ?? "").path);
   const row = match?.entry.byMethod.get("GET")?.row;
   if (!match || row !== agentChannel) throw new AppError("not_found", "Not found");
-  if (options.draining()) throw new AppError("unavailable", "This gateway is stopping", { retryAfterSeconds: 1 });
+  if (options.draining()) throw unavailable(new Error("this gateway is stopping"));
   options.shedder.enter("ingest");
   let owner: string | null = null;
   try {
-    const unknown = `unknown of ${clientNetwork(options.clientAddress(request.socket.remoteAddress, inbound))}`;
-    options.shedder.enterShare("ingest", unknown, "network");
-    owner = unknown;
+    const unresolved = `unresolved of ${clientNetwork(options.clientAddress(request.socket.remoteAddress, inbound))}`;
+    options.shedder.enterShare("ingest", unresolved, "network");
+    owner = unresolved;
     return await admitAgent(options, request, inbound, match.params);
   } finally {
     options.shedder.leave("ingest", owner);
@@ -98,7 +98,7 @@ async function admitAgent(
   if (agent.kind !== "agent" || !agentChannel.params) throw new Error("a caller other than an agent was admitted");
   checkOwnId(agent, validate(agentChannel.params, params));
   if (!options.hasLease()) {
-    throw new AppError("unavailable", "Service is temporarily unavailable", { retryAfterSeconds: 1 });
+    throw unavailable();
   }
   return { agent, digest: agentDigestOf(bearerToken(inbound.authorization) ?? "") };
 }

@@ -24,7 +24,7 @@ function counted(perMinute: number) {
 }
 
 describe("the limit of an address", () => {
-  it("admits a minute's requests at once, refuses the next and returns the seconds until it is admitted", () => {
+  it("admits a burst of a minute's requests, refuses the next and returns the seconds until it is admitted", () => {
     const { count, pass } = counted(3);
     expect([1, 2, 3, 4].map(() => count("10.0.0.1"))).toEqual([null, null, null, 20]);
     pass(19_999);

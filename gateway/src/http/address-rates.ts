@@ -21,12 +21,12 @@ const refused = counter(
 );
 
 /**
- * Per address (IPv6: per /64), route and gateway: a minute's requests at once, then refilled over time (token bucket).
+ * Per address (IPv6: per /64), route and gateway: a burst of a minute's requests, then refilled over time (token bucket).
  * For public routes whose requests are expensive.
  */
 export function createAddressRates(options: {
   perMinute: Readonly<Record<AddressLimit, number>>;
-  /** Addresses remembered at most; a forgotten address starts with a full bucket. */
+  /** Addresses counted at most; an evicted address starts again with a full bucket. */
   max: number;
   now?: () => number;
 }): AddressRates {

@@ -60,14 +60,14 @@ const page = route({
   bodyLimitBytes: 1_000,
   perAddressPerMinute: "sso",
   body: z.object({ state: z.string() }),
-  query: z.object({ fault: z.enum(["none", "ours"]).default("none") }),
+  query: z.object({ failure: z.enum(["none", "ours"]).default("none") }),
   status: 303,
   answers: { 303: { description: "To another page", headers: { Location: "Where to." } } },
   reply: noBody,
   refused: ({ code, ends }) =>
     redirect(303, `https://app.test/failed?code=${code}&bytes=${ends?.bytes}&state=${ends?.formField("state", /\w+/)}`),
   handle({ query }) {
-    if (query.fault === "ours") throw new TypeError("a fault of the handler");
+    if (query.failure === "ours") throw new TypeError("a failure of the handler");
     return redirect(303, "https://app.test/done");
   },
 });
@@ -196,12 +196,12 @@ describe("a page that a browser of another site opens", () => {
     ],
     [
       "a query that is wrong",
-      () => open("a", { query: "?fault=x" }),
+      () => open("a", { query: "?failure=x" }),
       "https://app.test/failed?code=validation_failed&bytes=undefined&state=undefined",
     ],
     [
-      "a fault of ours",
-      () => open("state=a", { query: "?fault=ours" }),
+      "a failure of the gateway",
+      () => open("state=a", { query: "?failure=ours" }),
       "https://app.test/failed?code=internal&bytes=7&state=null",
     ],
     ["too much", () => open(fill(1_001)), "https://app.test/failed?code=payload_too_large&bytes=1001&state=abc"],

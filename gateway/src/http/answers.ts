@@ -3,7 +3,7 @@ import type { Duplex } from "node:stream";
 
 type Last = { request: IncomingMessage; response: ServerResponse };
 
-/** What each connection of a server is being answered. */
+/** The newest request of each connection of a server. */
 export type Answers = {
   /** The newest request of a connection, and its response. */
   last(socket: Duplex): Last | undefined;
@@ -12,14 +12,14 @@ export type Answers = {
 };
 
 /**
- * Notes the newest request of each connection: what does not go through Node's own order of replies waits for it here.
+ * Notes the newest request of each connection: replies outside of Node's own order wait for it here.
  */
 export function trackAnswers(server: Server): Answers {
-  const underWay = new WeakMap<Duplex, Last>();
+  const newest = new WeakMap<Duplex, Last>();
   const track = (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request;
-    const state = underWay.get(socket);
-    if (state === undefined) underWay.set(socket, { request, response });
+    const state = newest.get(socket);
+    if (state === undefined) newest.set(socket, { request, response });
     else {
       state.request = request;
       state.response = response;
@@ -28,11 +28,11 @@ export function trackAnswers(server: Server): Answers {
   server.prependListener("request", track);
   server.prependListener("checkContinue", track);
   return {
-    last: (socket) => underWay.get(socket),
+    last: (socket) => newest.get(socket),
     afterLast(socket, then) {
-      const response = underWay.get(socket)?.response;
+      const response = newest.get(socket)?.response;
       if (response === undefined || response.writableFinished || socket.destroyed) then();
-      // After Node's own listeners, which hand the connection on.
+      // After Node's own listeners, which pass the connection on.
       else response.once("close", () => setImmediate(then));
     },
   };

@@ -23,7 +23,7 @@ const bodiesOf = (options: Partial<BodiesOptions> = {}): Bodies =>
 /** A body in flight: its result, and the connection it arrives on. */
 function receiving(bodies: Bodies, owner: string, limitBytes = 500) {
   const wire = new PassThrough();
-  const body = { wire, outcome: "under way" };
+  const body = { wire, outcome: "in flight" };
   bodies.receive(wire as unknown as IncomingMessage, owner, limitBytes).then(
     (bytes) => {
       body.outcome = bytes.toString();
@@ -35,7 +35,7 @@ function receiving(bodies: Bodies, owner: string, limitBytes = 500) {
   return body;
 }
 const settled = (...list: { outcome: string }[]) =>
-  until("the bodies to be settled", () => list.every(({ outcome }) => outcome !== "under way"));
+  until("the bodies to be settled", () => list.every(({ outcome }) => outcome !== "in flight"));
 
 describe("a body", () => {
   it("is received whole", async () => {
@@ -62,7 +62,7 @@ describe("a body", () => {
     expect([body.outcome, bodies.size]).toEqual(["bad_request", 0]);
   });
 
-  it("below the minimum rate is cut, one at the minimum rate is not", async () => {
+  it("below the minimum rate is aborted, one at the minimum rate is not", async () => {
     const bodies = bodiesOf({ graceMs: 1_000, bytesMax: 100_000 });
     const slow = receiving(bodies, "a");
     const steady = receiving(bodies, "a");
@@ -71,7 +71,7 @@ describe("a body", () => {
     await until("the bytes to be read", () => steady.wire.readableLength === 0);
     nowMs = 4_900;
     await settled(slow);
-    expect([slow.outcome, steady.outcome]).toEqual(["request_timeout", "under way"]);
+    expect([slow.outcome, steady.outcome]).toEqual(["request_timeout", "in flight"]);
     nowMs = 5_100;
     await settled(steady);
     expect(steady.outcome).toBe("request_timeout");
@@ -104,7 +104,7 @@ describe("a gzip body", () => {
     expect(bodies.size).toBe(0);
   });
 
-  it("counts towards the bytes in memory: many small ones that inflate to large ones are refused at once, and the next is accepted", async () => {
+  it("counts towards the bytes in memory: many small ones that inflate to large ones are refused immediately, and the next is accepted", async () => {
     const bodies = bodiesOf({ max: 100, bytesMax: 1_000_000, ownerPercent: 100 });
     const sent = zeros(300_000);
     const outcomes = await Promise.all(Array.from({ length: 10 }, () => inflated(bodies, sent, 300_000)));
@@ -115,7 +115,7 @@ describe("a gzip body", () => {
 });
 
 describe("too many bodies", () => {
-  it("of one owner cut that owner's slowest body, and no other owner's", async () => {
+  it("of one owner abort that owner's slowest body, and no other owner's", async () => {
     const bodies = bodiesOf();
     const other = receiving(bodies, "b");
     const own = Array.from({ length: 4 }, () => receiving(bodies, "a"));
@@ -124,11 +124,11 @@ describe("too many bodies", () => {
     nowMs = 2_000;
     receiving(bodies, "a");
     await settled(own[2] as { outcome: string });
-    expect(own.map(({ outcome }) => outcome)).toEqual(["under way", "under way", "request_timeout", "under way"]);
-    expect([other.outcome, bodies.size]).toEqual(["under way", 5]);
+    expect(own.map(({ outcome }) => outcome)).toEqual(["in flight", "in flight", "request_timeout", "in flight"]);
+    expect([other.outcome, bodies.size]).toEqual(["in flight", 5]);
   });
 
-  it("of many owners cut the slowest of all, so that a new one is never refused", async () => {
+  it("of many owners abort the slowest of all, so that a new one is never refused", async () => {
     const bodies = bodiesOf();
     const many = Array.from({ length: 8 }, (_, i) => receiving(bodies, `owner ${i}`));
     const fresh = receiving(bodies, "new");
@@ -146,7 +146,7 @@ describe("too many bodies", () => {
     other.wire.end("y".repeat(100));
     await settled(other);
     expect(other.outcome).toHaveLength(100);
-    expect(many.map(({ outcome }) => outcome)).toEqual(["under way", ...Array(3).fill("overloaded")]);
+    expect(many.map(({ outcome }) => outcome)).toEqual(["in flight", ...Array(3).fill("overloaded")]);
   });
 
   it("by their bytes are refused as overload when they would grow, and completed ones free their bytes", async () => {
@@ -157,7 +157,7 @@ describe("too many bodies", () => {
     await until("the bytes to be read", () => first.wire.readableLength === 0);
     second.wire.write("x".repeat(101));
     await settled(second);
-    expect([first.outcome, second.outcome]).toEqual(["under way", "overloaded"]);
+    expect([first.outcome, second.outcome]).toEqual(["in flight", "overloaded"]);
     first.wire.end();
     await settled(first);
     const third = receiving(bodies, "a");

@@ -1,15 +1,15 @@
 import type { IncomingMessage } from "node:http";
 import { createGunzip } from "node:zlib";
-import { AppError, counter, gauge } from "@muster/kit";
-import { EdgeError } from "../errors.ts";
+import { counter, gauge } from "@muster/kit";
+import { EdgeError, overloaded } from "../errors.ts";
 import type { BodyEnds } from "./body-ends.ts";
 
 export type BodiesOptions = {
-  /** Bodies received at once. */
+  /** Bodies received concurrently. */
   max: number;
-  /** Bytes of them kept at once. */
+  /** Bytes of them in memory. */
   bytesMax: number;
-  /** Percent that one owner may hold: of the bodies, and of the bytes that the others leave. */
+  /** Percent that one owner may hold: of the bodies, and of the free bytes (docs/concepts.md#fair-share). */
   ownerPercent: number;
   /** Milliseconds that any body may take to arrive. */
   graceMs: number;
@@ -23,7 +23,7 @@ export type Bodies = {
    * The bytes of a request's body. `owner` names the share that they count towards. Rejects with EdgeError
    * `payload_too_large` beyond `limitBytes`, `request_timeout` when the body is too slow or is displaced by faster
    * ones, `bad_request` when the client disconnects, and AppError `overloaded` when too many bytes are in memory. `ends`
-   * is given all that comes, also beyond the limit.
+   * receives all bytes, also those beyond the limit.
    */
   receive(request: IncomingMessage, owner: string, limitBytes: number, ends?: BodyEnds | null): Promise<Buffer>;
   /**
@@ -39,15 +39,15 @@ export type Bodies = {
 export const overrunBytes = 8 * 1024 * 1024;
 
 const sweepMs = 250;
-/** At most this many 408 replies are in flight: a client that repeats a dropped body costs no more than that. */
-const answeredAtOnce = 5;
+/** 408 replies sent together at most: a client that repeats an aborted body costs no more than that. */
+const answeredTogether = 5;
 const answerEveryMs = 50;
 /** Younger bodies are not compared by their speed. */
 const comparedAfterMs = 1_000;
 
-const underWay = gauge("muster_gateway_bodies_in_flight", "Request bodies being received.");
-const keptBytes = gauge("muster_gateway_bodies_in_flight_bytes", "Bytes in memory of request bodies being received.");
-const cuts = counter("muster_gateway_bodies_aborted_total", "Request bodies cut, by reason.", ["reason"]);
+const receivingGauge = gauge("muster_gateway_bodies_in_flight", "Request bodies being received.");
+const bytesGauge = gauge("muster_gateway_bodies_in_flight_bytes", "Bytes in memory of request bodies being received.");
+const aborted = counter("muster_gateway_bodies_aborted_total", "Request bodies aborted, by reason.", ["reason"]);
 
 type Receiving = {
   owner: Owner;
@@ -55,7 +55,7 @@ type Receiving = {
   received: number;
   kept: number;
   /** Dropped bodies whose reply is not sent yet. */
-  isCut: boolean;
+  isAborted: boolean;
   giveUp(error: Error): void;
   /** Releases its bytes. */
   drop(): void;
@@ -63,8 +63,8 @@ type Receiving = {
 type Owner = { key: string; bodies: Set<Receiving>; kept: number };
 
 /**
- * Receives bodies before their requests take a place, so that slow bodies block no other request. Beyond the maximum
- * the slowest body is cut, not the newest refused: a client that sends one byte a second cannot lock others out.
+ * Receives bodies before their requests take a slot, so that slow bodies block no other request. Beyond the maximum
+ * the slowest body is aborted, not the newest refused: a client that sends one byte a second cannot lock others out.
  */
 export function createBodies(options: BodiesOptions): Bodies {
   const { max, bytesMax, ownerPercent, graceMs, minBytesPerSecond, now = () => performance.now() } = options;
@@ -77,14 +77,14 @@ export function createBodies(options: BodiesOptions): Bodies {
 
   const unanswered: Receiving[] = [];
   const answerSome = () => {
-    for (const body of unanswered.splice(0, answeredAtOnce)) body.giveUp(tooSlow());
+    for (const body of unanswered.splice(0, answeredTogether)) body.giveUp(tooSlow());
     if (unanswered.length > 0) setTimeout(answerSome, answerEveryMs).unref();
   };
-  // Its place and bytes are free at once; its reply waits for its turn.
-  const cut = (body: Receiving | null, reason: "slow" | "share" | "all") => {
+  // Its slot and bytes are free immediately; its reply is queued.
+  const abort = (body: Receiving | null, reason: "slow" | "share" | "all") => {
     if (body === null) return;
-    cuts.inc({ reason });
-    body.isCut = true;
+    aborted.inc({ reason });
+    body.isAborted = true;
     body.drop();
     end(body);
     unanswered.push(body);
@@ -95,10 +95,10 @@ export function createBodies(options: BodiesOptions): Bodies {
     watching = false;
     const atMs = now();
     for (const body of [...all]) {
-      if (atMs - body.startedMs > graceMs + (body.received * 1_000) / minBytesPerSecond) cut(body, "slow");
+      if (atMs - body.startedMs > graceMs + (body.received * 1_000) / minBytesPerSecond) abort(body, "slow");
     }
-    underWay.set(all.size);
-    keptBytes.set(kept);
+    receivingGauge.set(all.size);
+    bytesGauge.set(kept);
     if (all.size > 0) watch();
   };
   const watch = () => {
@@ -107,16 +107,16 @@ export function createBodies(options: BodiesOptions): Bodies {
     setTimeout(sweep, sweepMs).unref();
   };
 
-  const begin = (key: string, { giveUp, drop }: Pick<Receiving, "giveUp" | "drop">): Receiving => {
+  const start = (key: string, { giveUp, drop }: Pick<Receiving, "giveUp" | "drop">): Receiving => {
     const before = owners.get(key);
-    if (before !== undefined && before.bodies.size >= ownerMax) cut(slowestOf(before.bodies, now()), "share");
-    else if (all.size >= max) cut(slowestOf(all, now()), "all");
+    if (before !== undefined && before.bodies.size >= ownerMax) abort(slowestOf(before.bodies, now()), "share");
+    else if (all.size >= max) abort(slowestOf(all, now()), "all");
     let owner = owners.get(key);
     if (owner === undefined) {
       owner = { key, bodies: new Set(), kept: 0 };
       owners.set(key, owner);
     }
-    const body: Receiving = { owner, startedMs: now(), received: 0, kept: 0, isCut: false, giveUp, drop };
+    const body: Receiving = { owner, startedMs: now(), received: 0, kept: 0, isAborted: false, giveUp, drop };
     owner.bodies.add(body);
     all.add(body);
     watch();
@@ -150,7 +150,7 @@ export function createBodies(options: BodiesOptions): Bodies {
       over = true;
       end(body);
       ended();
-      if (body.isCut) reject(tooSlow());
+      if (body.isAborted) reject(tooSlow());
       else if (error === null) resolve(Buffer.concat(chunks));
       else reject(error);
       chunks = [];
@@ -159,19 +159,19 @@ export function createBodies(options: BodiesOptions): Bodies {
       chunks = [];
       keep(body, -body.kept);
     };
-    const body = begin(ownerKey, { giveUp: settle, drop });
+    const body = start(ownerKey, { giveUp: settle, drop });
     return {
       body,
       settle,
       drop,
       isSettled: () => over,
-      isOver: () => over || body.isCut,
+      isOver: () => over || body.isAborted,
       take(chunk: Buffer) {
         chunks.push(chunk);
         keep(body, chunk.length);
         if (body.owner.kept <= shareOf(bytesMax - kept + body.owner.kept)) return;
-        cuts.inc({ reason: "bytes" });
-        settle(new AppError("overloaded", "Service is overloaded", { retryAfterSeconds: 1 }));
+        aborted.inc({ reason: "bytes" });
+        settle(overloaded());
       },
     };
   };
@@ -194,7 +194,7 @@ export function createBodies(options: BodiesOptions): Bodies {
         // The socket has closed or the framing is invalid: the client does not read a reply, or the parser has already
         // answered. Each request closes in the end, and creating an error captures a stack trace.
         const gone = () => {
-          if (!isSettled()) settle(new EdgeError("bad_request", "Request body was cut off"));
+          if (!isSettled()) settle(new EdgeError("bad_request", "Request body was aborted"));
         };
         request.on("error", gone);
         request.on("close", gone);
@@ -206,7 +206,7 @@ export function createBodies(options: BodiesOptions): Bodies {
         const gunzip = createGunzip();
         const { body, settle, isOver, take } = collect(ownerKey, { resolve, reject }, () => gunzip.destroy());
         gunzip.on("data", (chunk: Buffer) => {
-          // Cut while it waited: the reply is no longer queued.
+          // Aborted while it waited: the reply is no longer queued.
           if (isOver()) return settle(null);
           body.received += chunk.length;
           if (body.received > limitBytes) settle(payloadTooLarge(limitBytes));
@@ -229,8 +229,8 @@ export function payloadTooLarge(limitBytes: number): EdgeError {
 }
 
 /**
- * The body with the fewest bytes per second; the oldest when all have just begun. Bodies are listed in the order in
- * which they began.
+ * The body with the fewest bytes per second; the oldest when all have just started. Bodies are listed in the order in
+ * which they started.
  */
 function slowestOf(bodies: ReadonlySet<Receiving>, atMs: number): Receiving | null {
   let oldest: Receiving | null = null;

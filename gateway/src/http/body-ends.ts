@@ -1,7 +1,7 @@
 /** Bytes kept of each end. */
 const most = 2 * 1024;
 
-/** The length of a body beyond its limit, and its first and last bytes: what its sender is told apart by. */
+/** The length of a body beyond its limit, and its first and last bytes: what identifies its sender. */
 export class BodyEnds {
   #bytes = 0;
   #head: Buffer = Buffer.alloc(0);
@@ -21,7 +21,7 @@ export class BodyEnds {
 
   /**
    * The value of a form's field at the body's beginning or end, where a browser puts the small fields beside a large
-   * one; null when none is there. `value` is what it may look like, and matches no `&`.
+   * one; null when none is there. `value` is the pattern of its value, and matches no `&`.
    */
   formField(name: string, value: RegExp): string | null {
     const [head, tail] = [this.#head.toString("latin1"), this.#tail.toString("latin1")];

@@ -181,12 +181,12 @@ describe("slow and broken clients", () => {
   });
 
   it("a connection that idles after its reply is closed without another reply", async () => {
-    const resting = await startTestGateway(services, {
+    const idle = await startTestGateway(services, {
       env: { HEADERS_TIMEOUT_MS: "500", KEEP_ALIVE_TIMEOUT_MS: "1500" },
     });
-    const replies = await rawReplies(resting.port, "GET /health HTTP/1.1\r\nHost: a\r\n\r\n");
+    const replies = await rawReplies(idle.port, "GET /health HTTP/1.1\r\nHost: a\r\n\r\n");
     expect(replies.map(({ status }) => status)).toEqual([200]);
-    await resting.close();
+    await idle.close();
   });
 
   it("headers that do not arrive time out", async () => {

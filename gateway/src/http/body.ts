@@ -38,7 +38,7 @@ export type Body = { value: unknown; bytes: Uint8Array; text: string };
 export const emptyBody: Body = { value: {}, bytes: Buffer.from("{}"), text: "{}" };
 
 /**
- * Judges a body by the head of its request, before it is received: type, encoding, announced length. Returns whether it
+ * Checks a body by the head of its request, before it is received: type, encoding, announced length. Returns whether it
  * is compressed. Throws EdgeError `unsupported_media_type` and `payload_too_large`.
  */
 export function checkBodyHead(
@@ -75,7 +75,7 @@ export function readForm(bytes: Buffer): Body {
 }
 
 /**
- * Whether a client whose body was refused by size is still sending, so that its reply would be cut off if reading
+ * Whether a client whose body was refused by size is still sending, so that its reply would be lost if reading
  * stopped.
  */
 export function isStillSending(request: IncomingMessage): boolean {

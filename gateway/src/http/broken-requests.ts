@@ -11,10 +11,11 @@ const broken = counter("muster_gateway_parse_errors_total", "Requests the HTTP p
 const timedOut = "ERR_HTTP_REQUEST_TIMEOUT";
 
 /** An error of Node's parser or timers as one of our codes. */
-const knownProblems: Record<string, () => EdgeError> = {
+const parserErrors: Record<string, () => EdgeError> = {
   HPE_HEADER_OVERFLOW: () => new EdgeError("headers_too_large", "Request headers are larger than 16 KiB"),
   [timedOut]: () => new EdgeError("request_timeout", "Request did not arrive in time"),
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: () => new EdgeError("payload_too_large", "Request body is framed wastefully"),
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: () =>
+    new EdgeError("payload_too_large", "Chunk extensions of the request body are larger than 16 KiB"),
 };
 
 /**
@@ -35,20 +36,20 @@ export function handleBrokenRequests(server: Server, answers: Answers, log: Logg
       socket.destroy();
       return;
     }
-    const problem = knownProblems[code]?.() ?? new EdgeError("bad_request", "Request could not be read");
+    const problem = parserErrors[code]?.() ?? new EdgeError("bad_request", "Request could not be read");
     const refuse = () => socket.end(rawReply(problem), () => socket.destroy());
     const last = answers.last(socket);
     if (last === undefined || last.response.writableFinished) {
       refuse();
       return;
     }
-    // A response has its socket only when its turn has come; when the body is malformed, this is its reply.
+    // A response has its socket only when it is next; when the body is malformed, this is its reply.
     const hasTurn = last.response.socket !== null && !last.response.headersSent;
     if (hasTurn && !last.request.complete) refuse();
     else last.response.once("finish", refuse);
   });
 
-  // Without a listener Node drops a CONNECT without a word.
+  // Without a listener Node drops a CONNECT without a reply.
   server.on("connect", (_request: IncomingMessage, socket: Duplex) => {
     socket.end(rawReply(new EdgeError("bad_request", "Request target must begin with /")), () => socket.destroy());
   });

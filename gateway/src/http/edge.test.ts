@@ -85,11 +85,11 @@ describe("request headers", () => {
     ["two Authorization", ["Host: api.test", "Authorization: Bearer a", "authorization: Bearer b"]],
     ["two X-API-Key", ["Host: api.test", "X-API-Key: a", "x-api-key: b"]],
     ["two Idempotency-Key", ["Host: api.test", "Idempotency-Key: a", "idempotency-key: a"]],
-    ["an underscore twin of Idempotency-Key", ["Host: api.test", "Idempotency_Key: a"]],
-    ["an underscore twin of X-API-Key", ["Host: api.test", "X_API_Key: a"]],
-    ["an underscore twin of Authorization's neighbours", ["Host: api.test", "X-Forwarded_For: 192.0.2.1"]],
-    ["an underscore twin of our metadata", ["Host: api.test", "muster_caller: x"]],
-    ["an underscore twin of the edge's address header", ["Host: api.test", "X_Edge_Address: 192.0.2.1"]],
+    ["an underscore alias of Idempotency-Key", ["Host: api.test", "Idempotency_Key: a"]],
+    ["an underscore alias of X-API-Key", ["Host: api.test", "X_API_Key: a"]],
+    ["an underscore alias of Authorization's neighbours", ["Host: api.test", "X-Forwarded_For: 192.0.2.1"]],
+    ["an underscore alias of our metadata", ["Host: api.test", "muster_caller: x"]],
+    ["an underscore alias of the edge's address header", ["Host: api.test", "X_Edge_Address: 192.0.2.1"]],
     ["two lengths", ["Host: api.test", "Content-Length: 1", "Content-Length: 2"]],
     ["length and chunks", ["Host: api.test", "Content-Length: 1", "Transfer-Encoding: chunked"]],
     ["a space before the colon", ["Host: api.test", "X-API-Key : a"]],
@@ -133,10 +133,10 @@ describe("methods besides the route's own", () => {
         `Origin: ${origin}`,
         "Access-Control-Request-Method: POST",
       ]);
-    const known = await preflight("https://app.example.com");
-    expect(known.status).toBe(204);
-    expect(known.headers.get("allow")).toBe("POST, GET, HEAD, OPTIONS");
-    expect(known.headers.get("access-control-allow-origin")).toBe("https://app.example.com");
+    const allowed = await preflight("https://app.example.com");
+    expect(allowed.status).toBe(204);
+    expect(allowed.headers.get("allow")).toBe("POST, GET, HEAD, OPTIONS");
+    expect(allowed.headers.get("access-control-allow-origin")).toBe("https://app.example.com");
     for (const origin of ["https://app.example.com.evil.test", "http://app.example.com", "null"]) {
       const unknown = await preflight(origin);
       expect(unknown.headers.has("access-control-allow-origin")).toBe(false);
@@ -191,7 +191,7 @@ describe("offers to upgrade", () => {
   const idsOf = (replies: readonly { headers: Map<string, string> }[]) =>
     replies.map(({ headers }) => headers.get("x-request-id"));
 
-  it("behind one another are all answered, in order", async () => {
+  it("one after the other are all answered, in order", async () => {
     const bytes = `${offer("1")}${offer("2")}${offer("3")}${plain("4", "/health", "Connection: close")}`;
     const replies = await rawReplies(gateway.port, bytes);
     expect([idsOf(replies), replies.map(({ status }) => status)]).toEqual([
@@ -220,10 +220,10 @@ describe("offers to upgrade", () => {
 describe("draining", () => {
   it("answers 503 where a dependency has already stopped", async () => {
     const other = await startTestGateway(services, { routes: [...routes, ...edgeRows] });
-    const ask = () => rawRequest(other.port, ["GET /api/v1/test/broken HTTP/1.1", "Host: a"]);
-    expect((await ask()).status).toBe(500);
+    const request = () => rawRequest(other.port, ["GET /api/v1/test/broken HTTP/1.1", "Host: a"]);
+    expect((await request()).status).toBe(500);
     other.readiness.state = "draining";
-    const reply = await ask();
+    const reply = await request();
     expect([reply.status, reply.json.code, reply.headers.get("retry-after")]).toEqual([503, "unavailable", "1"]);
     await other.close();
   });

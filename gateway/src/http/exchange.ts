@@ -12,9 +12,9 @@ import type { Inbound } from "../inbound/headers.ts";
 import type { AddressRates } from "./address-rates.ts";
 import type { Bodies } from "./bodies.ts";
 import type { BodyEnds } from "./body-ends.ts";
-import type { Pacer } from "./pacing.ts";
 import type { Served } from "./route-table.ts";
 import type { Shedder } from "./shedding.ts";
+import type { SignInQueue } from "./sign-in-queue.ts";
 
 export type ExchangeOptions = {
   deps: Deps;
@@ -22,8 +22,8 @@ export type ExchangeOptions = {
   rates: Pick<RateLimiter, "count">;
   shedder: Pick<Shedder, "enter" | "enterShare" | "enterAgent" | "leave" | "leaveAgent">;
   bodies: Pick<Bodies, "receive" | "inflate">;
-  pacer: Pacer;
-  /** Requests an hour of one session. */
+  signIns: SignInQueue;
+  /** Requests per hour of one session. */
   sessionRateLimit: number;
   agentRates: AgentRates;
   addressRates: AddressRates;
@@ -37,7 +37,7 @@ export type ExchangeOptions = {
   now: () => number;
 };
 
-/** What is known of a request when it has found its row. */
+/** A request that has found its row. */
 export type Found = {
   request: IncomingMessage;
   response: ServerResponse;
@@ -55,11 +55,11 @@ export type Exchange = Found & {
   session: Credential | null;
   /** Set once the caller is authenticated and the request counted. */
   rate: Rate | null;
-  /** Whether it holds a place of its class now, and whose share of the class that is. */
-  hasPlace: boolean;
+  /** Whether it holds a slot of its class now, and the owner of the share that it counts towards. */
+  hasSlot: boolean;
   shareOf: string | null;
   /** The agent whose concurrency limit the request counts towards; null before authentication and for other callers. */
-  placeOfAgent: string | null;
+  slotOfAgent: string | null;
   idempotencyKey: string | null;
   params: { id?: unknown };
   queryValues: unknown;
@@ -76,7 +76,7 @@ export type Exchange = Found & {
 const nothing = Object.freeze({});
 const noBytes = new Uint8Array(0);
 
-// Every key in one place, without a spread: one hidden class for all requests, made at once.
+// Every key in one literal, without a spread: all requests have one hidden class.
 export function beginExchange(found: Found): Exchange {
   const { request, response, inbound, served, rawParams, query, requestId, startedMs } = found;
   return {
@@ -90,9 +90,9 @@ export function beginExchange(found: Found): Exchange {
     startedMs,
     session: null,
     rate: null,
-    hasPlace: false,
+    hasSlot: false,
     shareOf: null,
-    placeOfAgent: null,
+    slotOfAgent: null,
     idempotencyKey: null,
     params: nothing,
     queryValues: nothing,

@@ -4,7 +4,7 @@ import { publicError } from "./public-error.ts";
 import { Streamed } from "./reply.ts";
 
 export const linesType = "application/x-ndjson; charset=utf-8";
-/** Longest time a stream lasts, in seconds: less than its access token, its deadline, and most proxies' patience. */
+/** Longest time a stream lasts, in seconds: less than its access token, its deadline, and most proxies' timeout. */
 export const longestSeconds = 280;
 /** Interval at which an idle source of lines yields null, after which a line `alive` may be due. */
 export const tickMs = 2_000;
@@ -13,7 +13,7 @@ const aliveMs = 15_000;
 /** A line of JSON, or null for none now. */
 type Line = { kind: string } | null;
 
-type Caller = Pick<RouteRequest, "isStillWelcome" | "whileWelcome">;
+type Caller = Pick<RouteRequest, "isStillAdmitted" | "whileAdmitted">;
 
 /**
  * JSON lines, until the requested time is up or the caller loses access: the caller is checked again before each line,
@@ -35,7 +35,7 @@ export function streamedLines(caller: Caller, seconds: number, source: AsyncIter
       };
     },
   };
-  // Proxies hand each line on at once.
+  // Proxies forward each line immediately.
   return new Streamed(linesType, ["X-Accel-Buffering", "no"], body);
 }
 
@@ -48,11 +48,11 @@ async function* linesOf(
 ): AsyncGenerator<Uint8Array, undefined> {
   const endMs = performance.now() + seconds * 1_000;
   let saidMs = performance.now();
-  const welcome = welcomeOf(caller);
+  const admission = admissionOf(caller);
   try {
     while (performance.now() < endMs) {
-      const next = await welcome.unlessEnded(lines.next());
-      if (next === null || next.done || !(await welcome.unlessEnded(caller.isStillWelcome()))) return;
+      const next = await admission.unlessEnded(lines.next());
+      if (next === null || next.done || !(await admission.unlessEnded(caller.isStillAdmitted()))) return;
       const nowMs = performance.now();
       if (next.value === null && nowMs - saidMs < aliveMs) continue;
       saidMs = nowMs;
@@ -61,19 +61,19 @@ async function* linesOf(
   } catch (thrown) {
     const error = publicError(thrown);
     if (!(error instanceof AppError) || error.code === "internal") throw thrown;
-    const isWelcome = await welcome.unlessEnded(caller.isStillWelcome());
-    if (isWelcome) yield bytesOf({ kind: "error", code: error.code, error: error.message });
+    const isAdmitted = await admission.unlessEnded(caller.isStillAdmitted());
+    if (isAdmitted) yield bytesOf({ kind: "error", code: error.code, error: error.message });
   } finally {
-    welcome.stop();
+    admission.stop();
   }
 }
 
 /** Waits that end with the caller's admission. */
-function welcomeOf(caller: Pick<Caller, "whileWelcome">) {
+function admissionOf(caller: Pick<Caller, "whileAdmitted">) {
   let isEnded = false;
   // One callback for the present wait: a promise that each wait joins would keep a reaction per line.
   let endWait: () => void = () => undefined;
-  const watch = caller.whileWelcome(() => {
+  const watch = caller.whileAdmitted(() => {
     isEnded = true;
     endWait();
   });

@@ -45,7 +45,7 @@ function bindingOf({ row, params, query, caller: { scope, partnerId, orgId } }: 
 /** Whether a row is a list with cursors: its query has one. */
 export const hasCursor = ({ query }: Pick<Route, "query">): boolean => Object.hasOwn(query?.shape ?? {}, "cursor");
 
-/** The query with the service's cursor in place of the client's. Throws as `unbindCursor`. */
+/** The query with the service's cursor instead of the client's. Throws as `unbindCursor`. */
 export function withOwnCursor({ served: { row }, session, params }: Exchange, query: object): object {
   const { cursor } = query as { cursor?: string };
   if (!cursor || !hasCursor(row) || session === null) return query;

@@ -7,12 +7,12 @@ const resolutionMs = 10;
 const idleShare = 0.05;
 
 /** Reports each second the event loop's lag in milliseconds (99th percentile); 0 while the loop is idle. */
-export function watchLoopLag(tell: (p99Ms: number) => void): { stop(): void } {
+export function watchLoopLag(report: (p99Ms: number) => void): { stop(): void } {
   const delays = monitorEventLoopDelay({ resolution: resolutionMs });
   let isSampling = false;
   let before = performance.eventLoopUtilization();
   const timer = setInterval(() => {
-    tell(isSampling ? Math.max(0, delays.percentile(99) / 1e6 - resolutionMs) : 0);
+    report(isSampling ? Math.max(0, delays.percentile(99) / 1e6 - resolutionMs) : 0);
     delays.reset();
     const now = performance.eventLoopUtilization();
     isSampling = performance.eventLoopUtilization(now, before).utilization >= idleShare;

@@ -1,7 +1,7 @@
 import { AppError, counter, gauge, histogram, type Logger } from "@muster/kit";
 
 export type Observer = {
-  began(): void;
+  started(): void;
   /** `route` is the row's pattern, never the path: it is a metric label. */
   ended(request: { route: string; status: number; startedMs: number; requestId: string; error?: unknown }): void;
 };
@@ -13,9 +13,9 @@ const requests = counter("muster_gateway_http_requests_total", "Requests by rout
 const durations = histogram("muster_gateway_http_request_duration_seconds", "Time to the reply, by route.", ["route"]);
 const inFlight = gauge("muster_gateway_http_requests_in_flight", "Requests being served.");
 
-/** Metrics of every request; a log line at debug, at info when slow or 4xx worth a look, at error for 5xx. */
+/** Metrics of every request; a log line at debug, at info when slow or an unusual 4xx, at error for 5xx. */
 export function createObserver(log: Logger): Observer {
-  // Asking prom-client for a labelled child costs more than counting in it.
+  // Requesting from prom-client a labelled child costs more than counting in it.
   const children = new Map<
     string,
     { counts: Map<number, { inc(): void }>; duration: { observe(seconds: number): void } }
@@ -30,7 +30,7 @@ export function createObserver(log: Logger): Observer {
   };
   const debugging = log.isLevelEnabled("debug");
   return {
-    began: () => inFlight.inc(),
+    started: () => inFlight.inc(),
     ended({ route, status, startedMs, requestId, error }) {
       inFlight.dec();
       const tookMs = performance.now() - startedMs;

@@ -76,14 +76,14 @@ const letGo = () => {
 const hold = async (count: number, path: string, ...lines: string[]): Promise<Promise<RawReply>[]> => {
   const before = waiting.length;
   const replies = Array.from({ length: count }, () => get(path, ...lines));
-  await until("the requests to be under way", async () => waiting.length === before + count);
+  await until("the requests to be in flight", async () => waiting.length === before + count);
   return replies;
 };
 const statuses = async (replies: readonly Promise<RawReply>[]) =>
   (await Promise.all(replies)).map(({ status }) => status);
 
-describe("a gateway whose places are taken", () => {
-  it("refuses at once with 503, Retry-After and a count, and serves again when a place is free", async () => {
+describe("a gateway without a free slot", () => {
+  it("refuses immediately with 503, Retry-After and a count, and serves again when a slot is free", async () => {
     const replies = await hold(8, "/api/v1/test/interactive/none");
     const refused = await get("/api/v1/test/interactive/none");
     expect([refused.status, refused.json.code, refused.headers.get("retry-after")]).toEqual([503, "overloaded", "1"]);
@@ -111,20 +111,20 @@ describe("a gateway whose places are taken", () => {
     await Promise.all(replies);
   });
 
-  it("limits each agent to a few places, so that other agents of the organization have theirs, and frees them afterwards", async () => {
+  it("limits each agent to a few slots, so that other agents of the organization have theirs, and frees them afterwards", async () => {
     const mine = services.newAgent();
     const neighbour = services.newAgent({ orgId: mine.record.orgId, partnerId: mine.record.partnerId });
-    const asks = ({ token, record }: typeof mine) =>
+    const requestOf = ({ token, record }: typeof mine) =>
       [`/api/v1/test/ingest/agent/${record.deviceId}`, `Authorization: Bearer ${token}`] as const;
     for (let round = 0; round < 2; round++) {
-      const replies = await hold(3, ...asks(mine));
-      const refused = await get(...asks(mine));
+      const replies = await hold(3, ...requestOf(mine));
+      const refused = await get(...requestOf(mine));
       expect([refused.status, refused.json.code, refused.headers.get("retry-after")]).toEqual([
         429,
         "rate_limited",
         "1",
       ]);
-      replies.push(...(await hold(1, ...asks(neighbour))));
+      replies.push(...(await hold(1, ...requestOf(neighbour))));
       letGo();
       expect(await statuses(replies)).toEqual([200, 200, 200, 200]);
     }
@@ -133,9 +133,9 @@ describe("a gateway whose places are taken", () => {
 
   it("limits one agent's requests per minute and returns the seconds until the next is admitted", async () => {
     const { token, record } = services.newAgent();
-    const ask = () => get(`/api/v1/agents/${record.deviceId}/channel`, `Authorization: Bearer ${token}`);
+    const upgrade = () => get(`/api/v1/agents/${record.deviceId}/channel`, `Authorization: Bearer ${token}`);
     const replies = [];
-    for (let n = 0; n < 13; n++) replies.push(await ask());
+    for (let n = 0; n < 13; n++) replies.push(await upgrade());
     expect(replies.map(({ status }) => status)).toEqual([...Array(12).fill(426), 429]);
     expect(Number(replies[12]?.headers.get("retry-after"))).toBeGreaterThan(0);
     expect(Number(replies[12]?.headers.get("retry-after"))).toBeLessThanOrEqual(5);
@@ -156,7 +156,7 @@ describe("a gateway whose places are taken", () => {
     }
   });
 
-  it("has all its places free after requests that failed in every way", async () => {
+  it("has all its slots free after requests that failed in every way", async () => {
     const { secret } = services.newKey();
     for (let i = 0; i < 10; i++) {
       await get("/api/v1/auth/me", "X-API-Key: nothing");
@@ -191,11 +191,11 @@ describe("a gateway whose event loop is late", () => {
 describe("a key that is not cached", () => {
   it("is resolved with the client's address, and a 429 has Retry-After and is not cached for the key", async () => {
     const { secret } = services.newKey();
-    const known = services.edge.resolveKeys;
+    const resolveKeys = services.edge.resolveKeys;
     const addresses: string[] = [];
     services.edge.resolveKeys = (request, handler) => {
       addresses.push(...request.wanted.map(({ clientAddress }) => clientAddress));
-      if (addresses.length > 1) return (known as NonNullable<typeof known>)(request, handler);
+      if (addresses.length > 1) return (resolveKeys as NonNullable<typeof resolveKeys>)(request, handler);
       const value = { code: "rate_limited", message: "Too many", retryAfterSeconds: 17 };
       return { outcomes: [{ outcome: { case: "refused", value } }] };
     };

@@ -3,7 +3,7 @@ import { publicError } from "./public-error.ts";
 import type { Answered } from "./reply.ts";
 import { rpcOf } from "./upstream.ts";
 
-/** What a row that browsers open as a page answers in place of the error body; null for other rows. */
+/** What a row that browsers open as a page answers instead of the error body; null for other rows. */
 export async function ownRefusal(
   options: ExchangeOptions,
   exchange: Exchange,

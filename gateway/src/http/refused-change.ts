@@ -5,7 +5,7 @@ import type { Exchange, ExchangeOptions } from "./exchange.ts";
 import { metaOf } from "./upstream.ts";
 
 /**
- * Codes that refuse a known caller what they may not do. Not found, invalid and conflict are not among them, nor is what
+ * Codes that refuse an authenticated caller what they may not do. Not found, invalid and conflict are not among them, nor is what
  * another tenant's record answers: the row would say that it exists.
  */
 export const refusedCodes: ReadonlySet<ErrorCode> = new Set([

@@ -64,7 +64,7 @@ export function redirect(status: 302 | 303, location: string, lines: readonly st
 /**
  * Sends a streamed reply and resolves when all of it has been handed to the connection, or the client has disconnected.
  * A source that fails ends the connection: a partial body must not look complete. A client that receives nothing for
- * `stalledMs` is disconnected, too: it would hold its place for ever.
+ * `stalledMs` is disconnected, too: it would hold its slot for ever.
  */
 export async function sendStream(
   response: ServerResponse,

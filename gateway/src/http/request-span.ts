@@ -2,7 +2,7 @@ import { activeTracer, endSpan, startServerSpan } from "@muster/kit";
 
 export type RequestSpan = ReturnType<typeof startServerSpan>;
 
-/** The first span of a trace: a stranger's sampling decision is not ours. Undefined without telemetry. */
+/** The first span of a trace: a client's sampling decision does not count. Undefined without telemetry. */
 export function startRequestSpan(method: string): RequestSpan | undefined {
   const tracer = activeTracer();
   return tracer && startServerSpan(tracer, method, { "http.request.method": method }, null);

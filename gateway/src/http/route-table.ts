@@ -22,10 +22,10 @@ const noQuery = {};
 // One tree for all methods: a path is found whatever the method, so that another method is a 405, not a 404.
 const anyMethod: HTTPMethod = "GET";
 
-/** Longest value of a path parameter: as long as a request's head may be, so that the row's schema judges it. */
+/** Longest value of a path parameter: as long as a request's head may be, so that the row's schema checks it. */
 const maxParamLength = 16_384;
 
-/** Builds the look-up from normalised path to routes. Throws when two routes have the same method and path. */
+/** Builds the table from normalised path to routes. Throws when two routes have the same method and path. */
 export function buildRouteTable(rows: readonly Route[]): FindRoute {
   const byPath = new Map<string, Map<string, Served>>();
   for (const row of rows) {

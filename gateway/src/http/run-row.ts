@@ -5,10 +5,10 @@ import type { RouteRequest } from "../route.ts";
 import { cookieOf } from "./cookies.ts";
 import type { Exchange, ExchangeOptions } from "./exchange.ts";
 import { withBoundCursor } from "./list-cursor.ts";
-import { takePlace } from "./places.ts";
 import { publicError } from "./public-error.ts";
 import { noteRefusedChange } from "./refused-change.ts";
 import { isSameOrigin } from "./same-origin.ts";
+import { takeSlot } from "./slots.ts";
 import {
   checkCaller,
   checkLength,
@@ -19,7 +19,7 @@ import {
   readBody,
   receiveBody,
   type Step,
-  waitTurn,
+  waitInQueue,
 } from "./steps.ts";
 import { metaOf, rpcOf } from "./upstream.ts";
 import { withField } from "./validate.ts";
@@ -28,19 +28,19 @@ import { withField } from "./validate.ts";
 const steps: readonly Step[] = [
   checkLength,
   countAddress,
-  takePlace,
+  takeSlot,
   identify,
   enterShare,
   checkCaller,
   readAddress,
   receiveBody,
-  waitTurn,
+  waitInQueue,
   readBody,
 ];
 
 /**
  * Runs a row: its steps, then its handler. Resolves with the handler's result; throws AppError and EdgeError. A change
- * that is refused to a known caller is reported, whether a step or the service behind the handler refused it.
+ * that is refused to an authenticated caller is reported, whether a step or the service behind the handler refused it.
  */
 export async function runRow(options: ExchangeOptions, exchange: Exchange): Promise<unknown> {
   try {
@@ -80,8 +80,8 @@ function requestOf(options: ExchangeOptions, exchange: Exchange): RouteRequest {
     sameOrigin: () => isSameOrigin(inbound),
     rpc: rpcOf(options, exchange),
     meta: () => metaOf(options, exchange),
-    isStillWelcome: () => isStillWelcome(options, exchange),
-    whileWelcome: (end) => whileWelcome(options, exchange, end),
+    isStillAdmitted: () => isStillAdmitted(options, exchange),
+    whileAdmitted: (end) => whileAdmitted(options, exchange, end),
   };
 }
 
@@ -92,23 +92,23 @@ function cookieFor({ deps }: ExchangeOptions, { inbound, served }: Exchange): st
 }
 
 /** A cached caller is one object for as long as nothing about them changes. */
-async function isStillWelcome(options: ExchangeOptions, exchange: Exchange): Promise<boolean> {
+async function isStillAdmitted(options: ExchangeOptions, exchange: Exchange): Promise<boolean> {
   const { authenticate, accessRules, now, draining } = options;
   const { inbound, request, served, session } = exchange;
   if (draining() || session === null) return false;
   try {
-    const known = await authenticate(inbound, request);
-    checkAccess(served.row.access, known, accessRules, now);
-    return known === session;
+    const current = await authenticate(inbound, request);
+    checkAccess(served.row.access, current, accessRules, now);
+    return current === session;
   } catch (refusal) {
     if (refusal instanceof AppError) return false;
     throw refusal;
   }
 }
 
-function whileWelcome(options: ExchangeOptions, exchange: Exchange, end: () => void): { stop(): void } {
+function whileAdmitted(options: ExchangeOptions, exchange: Exchange, end: () => void): { stop(): void } {
   const { session } = exchange;
   if (session === null) throw new Error("a reply without a caller ends with nobody's admission");
   const credential = credentialName(session.kind, session.id);
-  return options.watches.watch({ credential, isAdmitted: () => isStillWelcome(options, exchange), end });
+  return options.watches.watch({ credential, isAdmitted: () => isStillAdmitted(options, exchange), end });
 }

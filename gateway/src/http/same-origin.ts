@@ -8,7 +8,7 @@ export function isSameOrigin({ fetchSite, origin, host }: Pick<Inbound, "fetchSi
   if (fetchSite !== null) return fetchSite === "same-origin";
   if (origin === null || host === null || !URL.canParse(origin)) return false;
   const sender = new URL(origin);
-  const asked = `${sender.protocol}//${host}`;
+  const wanted = `${sender.protocol}//${host}`;
   // Default ports of a scheme are omitted from both.
-  return URL.canParse(asked) && new URL(asked).host === sender.host;
+  return URL.canParse(wanted) && new URL(wanted).host === sender.host;
 }

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import type { AddressInfo } from "node:net";
 import { AppError, type Logger, uuidv7, withSpan } from "@muster/kit";
 import { toAppError } from "@muster/rpc";
-import { EdgeError, errorReply } from "../errors.ts";
+import { EdgeError, errorReply, unavailable } from "../errors.ts";
 import { acceptedRequestId, createHeaderReader, requestIdOf } from "../inbound/headers.ts";
 import type { Pages } from "../pages/console.ts";
 import { deadlinesMs, type Route } from "../route.ts";
@@ -15,7 +15,6 @@ import { createCors } from "./cors.ts";
 import { beginExchange, type Exchange, type ExchangeOptions } from "./exchange.ts";
 import { createObserver } from "./observe.ts";
 import { ownRefusal } from "./own-refusal.ts";
-import { leavePlaces, networkOf } from "./places.ts";
 import { publicError } from "./public-error.ts";
 import { rateLines } from "./rate-headers.ts";
 import { Answered, jsonType, Rendered, Streamed, sendBare, sendStream, sendText } from "./reply.ts";
@@ -23,6 +22,7 @@ import { cachingOf, joined, privacyOf } from "./reply-lines.ts";
 import { endRequestSpan, type RequestSpan, startRequestSpan } from "./request-span.ts";
 import { buildRouteTable, type Served } from "./route-table.ts";
 import { runRow } from "./run-row.ts";
+import { networkOf, releaseSlots } from "./slots.ts";
 import { parseTarget } from "./target.ts";
 
 /** Bytes of request line and headers together. */
@@ -84,7 +84,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     span: RequestSpan | undefined,
   ): Promise<void> => {
     const startedMs = performance.now();
-    observer.began();
+    observer.started();
     let requestId: string | null = null;
     let route = "none";
     let served: Served | null = null;
@@ -159,8 +159,8 @@ export function createGateway(options: GatewayOptions): Gateway {
       error = thrown;
       const lines = joined(exchange?.rate ? rateLines(exchange.rate) : null, corsLines);
       if (exchange !== null) {
-        // A refused body may still arrive for a while: it holds no place.
-        leavePlaces(options, exchange);
+        // A refused body may still arrive for a while: it holds no slot.
+        releaseSlots(options, exchange);
         if (isTooLarge(thrown) && isStillSending(request)) {
           await options.bodies.receive(request, networkOf(options, exchange), 0).catch(() => undefined);
         }
@@ -171,7 +171,7 @@ export function createGateway(options: GatewayOptions): Gateway {
           ? sendError(request, response, served, requestId, thrown, lines)
           : sendOwnRefusal(exchange, own, thrown, lines);
     } finally {
-      if (exchange !== null) leavePlaces(options, exchange);
+      if (exchange !== null) releaseSlots(options, exchange);
       observer.ended({ route, status, startedMs, requestId: requestId ?? "", error });
       if (span) endRequestSpan(span, { method: request.method ?? "", route, status, requestId });
     }
@@ -194,7 +194,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     sendText(response, status, requestId, body, contentType, joined(lines, coding, moreLines, closing()));
   };
 
-  /** A redirect in place of an error body; a failure of ours is logged, since the status does not show it. */
+  /** A redirect in place of an error body; a failure of the gateway is logged, since the status does not show it. */
   const sendOwnRefusal = (
     { request, response, requestId, served: { row, route } }: Exchange,
     { status, lines }: Answered,
@@ -279,9 +279,9 @@ export function createGateway(options: GatewayOptions): Gateway {
       }),
     close: (graceMs) =>
       new Promise((resolve) => {
-        const cut = setTimeout(() => server.closeAllConnections(), graceMs);
+        const deadline = setTimeout(() => server.closeAllConnections(), graceMs);
         server.close(() => {
-          clearTimeout(cut);
+          clearTimeout(deadline);
           resolve();
         });
         server.closeIdleConnections();
@@ -290,20 +290,20 @@ export function createGateway(options: GatewayOptions): Gateway {
 }
 
 /**
- * A dependency may already have stopped while the process stops: an unexpected error is then no fault, and another
+ * A dependency may already have stopped while the process stops: an unexpected error is then no bug, and another
  * gateway serves the retry.
  */
 function whileStopping(thrown: unknown, stopping: boolean): unknown {
   const isUnexpected = !(thrown instanceof EdgeError) && toAppError(thrown).code === "internal";
   if (!stopping || !isUnexpected) return thrown;
-  return new AppError("unavailable", "Service is temporarily unavailable", { cause: thrown, retryAfterSeconds: 1 });
+  return unavailable(thrown);
 }
 
 const givesUpBody: ReadonlySet<string> = new Set(["payload_too_large", "request_timeout"]);
 const isTooLarge = (thrown: unknown) => thrown instanceof EdgeError && thrown.code === "payload_too_large";
 const closeIt: readonly string[] = ["Connection", "close"];
 
-/** A status that the row does not name is a fault of ours: the document would not hold it. */
+/** A status that the row does not name is a bug of the gateway: the document would not hold it. */
 function checkAnswer(row: Route, { status }: Answered): void {
   if (status !== (row.status ?? 200) && row.answers?.[status] === undefined) {
     throw new Error(`${row.method} ${row.path} answers ${status}, which its row does not name`);

@@ -6,28 +6,28 @@ import type { AnswerDescription } from "../route.ts";
 import { Answered, Rendered } from "./reply.ts";
 
 /**
- * The server judges how long a session lasts; the cookie only has to outlive it (SESSION_MAX_DAYS is at most a year).
+ * The server decides how long a session lasts; the cookie only has to outlive it (SESSION_MAX_DAYS is at most a year).
  */
 const maxAgeSeconds = 365 * 86_400;
 
-type Place = Pick<Deps, "publicUrl">;
+type CookieDeps = Pick<Deps, "publicUrl">;
 
-const isSecure = ({ publicUrl }: Place) => publicUrl.startsWith("https:");
+const isSecure = ({ publicUrl }: CookieDeps) => publicUrl.startsWith("https:");
 
 /**
  * Name of the cookie: the prefix keeps sibling domains from planting one (RFC 6265bis section 4.1.3), and exists over
  * HTTPS alone.
  */
-export const sessionCookie = (place: Place) => (isSecure(place) ? "__Host-service_session" : "service_session");
+export const sessionCookie = (deps: CookieDeps) => (isSecure(deps) ? "__Host-service_session" : "service_session");
 
-const lineOf = (place: Place, value: string, seconds: number) =>
-  `${cookiePair(sessionCookie(place), value)}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${seconds}${isSecure(place) ? "; Secure" : ""}`;
+const lineOf = (deps: CookieDeps, value: string, seconds: number) =>
+  `${cookiePair(sessionCookie(deps), value)}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${seconds}${isSecure(deps) ? "; Secure" : ""}`;
 
 /** Header lines that keep a refresh token in the browser. */
-const keepSession = (place: Place, refreshToken: string) => cookieLine(lineOf(place, refreshToken, maxAgeSeconds));
+const keepSession = (deps: CookieDeps, refreshToken: string) => cookieLine(lineOf(deps, refreshToken, maxAgeSeconds));
 
 /** Header lines that remove it. */
-export const dropSession = (place: Place) => cookieLine(lineOf(place, "", 0));
+export const dropSession = (deps: CookieDeps) => cookieLine(lineOf(deps, "", 0));
 
 /** Where a completed sign-in returns its refresh token. */
 export const sessionIn = z.enum(["cookie"]).optional().meta({
@@ -52,9 +52,9 @@ export function checkOrigin(request: { sameOrigin(): boolean }): void {
 export function withTokens<R extends { refreshToken?: string }>(
   reply: R,
   wanted: "cookie" | undefined,
-  place: Place,
+  deps: CookieDeps,
 ): R | Answered {
   const { refreshToken, ...rest } = reply;
   if (wanted === undefined || refreshToken === undefined) return reply;
-  return new Answered(200, keepSession(place, refreshToken), new Rendered(JSON.stringify(rest)));
+  return new Answered(200, keepSession(deps, refreshToken), new Rendered(JSON.stringify(rest)));
 }

@@ -27,7 +27,7 @@ const outcomeOf = (action: () => void) => {
 const enter = (load: LoadClass) => outcomeOf(() => shedder.enter(load));
 const refused = "overloaded 1";
 
-describe("places of one agent", () => {
+describe("slots of one agent", () => {
   it("are limited per agent, and are freed afterwards", () => {
     const one = () => outcomeOf(() => shedder.enterAgent("a"));
     expect([one(), one(), one(), one()]).toEqual(["admitted", "admitted", "admitted", "rate_limited 1"]);
@@ -37,7 +37,7 @@ describe("places of one agent", () => {
   });
 });
 
-describe("places of a class", () => {
+describe("slots of a class", () => {
   it.each([
     ["export", 2],
     ["stream", 5],
@@ -77,7 +77,7 @@ describe("an organization", () => {
   const enterAs = (orgId: string, load: LoadClass = "interactive") =>
     outcomeOf(() => shedder.enterShare(load, orgId, "organization"));
 
-  it("holds a quarter of a class at most, at least one place, and leaves the rest to other organizations", () => {
+  it("holds a quarter of a class at most, at least one slot, and leaves the rest to other organizations", () => {
     expect([enterAs("o1"), enterAs("o1"), enterAs("o1")]).toEqual(["admitted", "admitted", refused]);
     expect([enterAs("o2"), enterAs("o1", "ingest"), enterAs("o1", "export")]).toEqual([
       "admitted",
@@ -94,24 +94,24 @@ describe("an organization", () => {
         shedder.enter("interactive");
         shedder.enterShare("interactive", network, "network");
       });
-    const stranger = Array.from({ length: 5 }, () => enterFrom("192.0.2.1"));
-    expect(stranger).toEqual(["admitted", "admitted", "admitted", "admitted", refused]);
+    const anonymous = Array.from({ length: 5 }, () => enterFrom("192.0.2.1"));
+    expect(anonymous).toEqual(["admitted", "admitted", "admitted", "admitted", refused]);
     expect([enterFrom("192.0.2.2"), enterAs("o1")]).toEqual(["admitted", "admitted"]);
   });
 
-  it("leaves places to others, however many organizations hold all they may", () => {
-    const ask = (orgId: string) => {
+  it("leaves slots to others, however many organizations hold all they may", () => {
+    const admit = (orgId: string) => {
       if (enter("interactive") !== "admitted") return "class is full";
       const outcome = enterAs(orgId);
       if (outcome !== "admitted") shedder.leave("interactive", null);
       return outcome;
     };
-    const held = ["o1", "o2", "o3", "o4"].flatMap((orgId) => Array.from({ length: 10 }, () => ask(orgId)));
+    const held = ["o1", "o2", "o3", "o4"].flatMap((orgId) => Array.from({ length: 10 }, () => admit(orgId)));
     expect(held.filter((outcome) => outcome === "admitted")).toHaveLength(5);
-    expect([ask("o5"), ask("o6"), ask("o6")]).toEqual(["admitted", "admitted", refused]);
+    expect([admit("o5"), admit("o6"), admit("o6")]).toEqual(["admitted", "admitted", refused]);
   });
 
-  it("has its places freed", () => {
+  it("has its slots freed", () => {
     for (let round = 0; round < 3; round++) {
       for (const expected of ["admitted", "admitted", refused]) {
         if (round > 0 && expected === refused) continue;

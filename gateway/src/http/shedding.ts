@@ -1,4 +1,5 @@
 import { AppError, counter, createCounts, gauge } from "@muster/kit";
+import { overloaded } from "../errors.ts";
 import type { LoadClass } from "../route.ts";
 
 /** Classes that may be shed, the first of them first. */
@@ -6,18 +7,18 @@ const sheddable = ["download", "export", "stream", "enrollment", "ingest", "inte
 export type SheddableClass = (typeof sheddable)[number];
 
 export type SheddingOptions = {
-  /** Requests of each class that may be under way at once. */
+  /** Concurrent requests of each class. */
   caps: Readonly<Record<SheddableClass, number>>;
   /**
-   * Percent of what others leave of a class that one organization may hold; also a partner's people, and one person of
-   * the platform.
+   * Percent of a class's free slots that one organization may hold (docs/concepts.md#fair-share), the users of one partner,
+   * or one user of the platform.
    */
   organizationPercent: number;
-  /** Percent of what others leave of a class that unauthenticated requests from one network may hold. */
+  /** Percent of a class's free slots that unauthenticated requests from one network may hold. */
   anonymousPercent: number;
-  /** Downloads of binaries in flight at most per client network. */
+  /** Concurrent downloads of binaries per client network. */
   downloadsPerNetwork: number;
-  /** Requests of one agent that may be under way at once. */
+  /** Concurrent requests of one agent. */
   agentMax: number;
   /** Milliseconds of event-loop lag (p99 of a second) above which classes are shed. */
   lagMaxMs: number;
@@ -28,27 +29,27 @@ export type SheddingOptions = {
 export type Sharer = "organization" | "network";
 
 export type Shedder = {
-  /** Takes a place for a request. Throws AppError `overloaded` when its class is full or shed. */
+  /** Takes a slot for a request. Throws AppError `overloaded` when its class is full or shed. */
   enter(load: LoadClass): void;
   /**
-   * Takes a place within an owner's share, by the name of an organization, agent or network: a percent of what the
-   * other owners leave of the class, so that several owners that fill their shares leave places, too.
+   * Takes a slot within an owner's fair share, by the name of an organization, agent or network: a percent of the class's
+   * free slots, so that several owners that fill their shares leave slots to others.
    */
   enterShare(load: LoadClass, owner: string, who: Sharer): void;
-  /** A place among those of one agent. Throws AppError `rate_limited`. */
+  /** Takes a slot of one agent. Throws AppError `rate_limited`. */
   enterAgent(deviceId: string): void;
   leaveAgent(deviceId: string): void;
-  /** Frees what was taken; `owner` when the share's place was taken, too. */
+  /** Frees what was taken; `owner` when a slot of its share was taken, too. */
   leave(load: LoadClass, owner: string | null): void;
   /** Takes the last second's lag: one more class is shed after each bad second, one fewer after each good one. */
   observeLag(p99Ms: number): void;
 };
 
-type Place = {
+type ClassState = {
   rank: number;
   cap: number;
-  /** Places that an owner may hold of those that the others leave. */
-  most: Readonly<Record<Sharer, (left: number) => number>>;
+  /** Slots that an owner may hold while so many are free. */
+  most: Readonly<Record<Sharer, (free: number) => number>>;
   inFlight: number;
   byOwner: Map<string, { held: number }>;
 };
@@ -72,53 +73,53 @@ export function createShedder(options: SheddingOptions): Shedder {
   const { random = Math.random } = options;
   let level = 0;
   const byAgent = createCounts();
-  const placeOf = (name: SheddableClass, rank: number): Place => {
-    const percentOf = (percent: number) => (left: number) => Math.max(1, Math.floor((left * percent) / 100));
+  const classOf = (name: SheddableClass, rank: number): ClassState => {
+    const percentOf = (percent: number) => (free: number) => Math.max(1, Math.floor((free * percent) / 100));
     const network = name === "download" ? () => downloadsPerNetwork : percentOf(anonymousPercent);
     const most = { organization: percentOf(organizationPercent), network };
     return { rank, cap: caps[name], most, inFlight: 0, byOwner: new Map() };
   };
-  const places: Record<SheddableClass, Place> = {
-    download: placeOf("download", 0),
-    export: placeOf("export", 1),
-    stream: placeOf("stream", 2),
-    enrollment: placeOf("enrollment", 3),
-    ingest: placeOf("ingest", 4),
-    interactive: placeOf("interactive", 5),
+  const classes: Record<SheddableClass, ClassState> = {
+    download: classOf("download", 0),
+    export: classOf("export", 1),
+    stream: classOf("stream", 2),
+    enrollment: classOf("enrollment", 3),
+    ingest: classOf("ingest", 4),
+    interactive: classOf("interactive", 5),
   };
 
   const refusal = (load: SheddableClass, reason: "lag" | "class" | Sharer): AppError => {
     shed.inc({ class: load, reason });
     // A fleet that was refused together must not return together.
     const retryAfterSeconds = load === "download" ? 5 + Math.floor(random() * 26) : 1;
-    return new AppError("overloaded", "Service is overloaded", { retryAfterSeconds });
+    return overloaded(retryAfterSeconds);
   };
 
   return {
     enter(load) {
       if (load === "vital") return;
-      const place = places[load];
-      if (place.rank < level) throw refusal(load, "lag");
-      if (place.inFlight >= place.cap) throw refusal(load, "class");
-      place.inFlight += 1;
+      const state = classes[load];
+      if (state.rank < level) throw refusal(load, "lag");
+      if (state.inFlight >= state.cap) throw refusal(load, "class");
+      state.inFlight += 1;
     },
     enterShare(load, owner, who) {
       if (load === "vital") return;
-      const { byOwner, most, cap, inFlight: taken } = places[load];
+      const { byOwner, most, cap, inFlight: taken } = classes[load];
       let own = byOwner.get(owner);
       if (own === undefined) {
         own = { held: 0 };
         byOwner.set(owner, own);
       }
-      // The request holds a place of the class already.
-      const left = cap - taken + own.held + 1;
-      if (own.held >= most[who](left)) throw refusal(load, who);
+      // The request holds a slot of the class already.
+      const free = cap - taken + own.held + 1;
+      if (own.held >= most[who](free)) throw refusal(load, who);
       own.held += 1;
     },
     enterAgent(deviceId) {
       if (byAgent.of(deviceId) >= agentMax) {
         shed.inc({ class: "ingest", reason: "agent" });
-        throw new AppError("rate_limited", "Too many requests of this agent are under way", { retryAfterSeconds: 1 });
+        throw new AppError("rate_limited", "Too many requests of this agent are in flight", { retryAfterSeconds: 1 });
       }
       byAgent.add(deviceId, 1);
     },
@@ -127,10 +128,10 @@ export function createShedder(options: SheddingOptions): Shedder {
     },
     leave(load, owner) {
       if (load === "vital") return;
-      const place = places[load];
-      place.inFlight -= 1;
+      const state = classes[load];
+      state.inFlight -= 1;
       if (owner === null) return;
-      const own = place.byOwner.get(owner);
+      const own = state.byOwner.get(owner);
       if (own !== undefined) own.held -= 1;
     },
     observeLag(p99Ms) {
@@ -138,7 +139,7 @@ export function createShedder(options: SheddingOptions): Shedder {
       levels.set(level);
       lag.set(p99Ms / 1000);
       for (const name of sheddable) {
-        const { inFlight: now, byOwner } = places[name];
+        const { inFlight: now, byOwner } = classes[name];
         inFlight.set({ class: name }, now);
         // Here and not with each request: making and removing an entry costs more than counting in it.
         for (const [owner, { held }] of byOwner) if (held === 0) byOwner.delete(owner);

@@ -73,12 +73,12 @@ const get = (path: string, ...lines: string[]) =>
 const hold = async (count: number, path: string, ...lines: string[]) => {
   const before = waiting.length;
   const replies = Array.from({ length: count }, () => get(path, ...lines));
-  await until("the requests to be under way", () => waiting.length === before + count);
+  await until("the requests to be in flight", () => waiting.length === before + count);
   return replies;
 };
 
 describe("bodies that arrive one byte at a time", () => {
-  it.each(["/test/echo", "/auth/refresh", "/agents/enroll"])("to %s hold no place", async (path) => {
+  it.each(["/test/echo", "/auth/refresh", "/agents/enroll"])("to %s hold no slot", async (path) => {
     await openMany(60, `${head(path, 900)}{`);
     const reply = await post("/test/echo", { text: "quick" });
     expect([reply.status, reply.json]).toEqual([200, { text: "quick" }]);
@@ -103,13 +103,13 @@ describe("bodies that arrive one byte at a time", () => {
     expect(replies.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
   });
 
-  it("that are too large hold no place while they are read to their end", async () => {
+  it("when they are too large, hold no slot while they are read to their end", async () => {
     await openMany(20, `${head("/test/echo", 2_000_000)}{`);
     expect((await post("/test/echo", { text: "quick" })).status).toBe(200);
   });
 });
 
-describe("places", () => {
+describe("slots", () => {
   it("of unauthenticated requests are a share per network, so that signed-in users have the rest", async () => {
     const replies = await hold(2, "/test/held/none");
     expect((await get("/test/held/none")).json.code).toBe("overloaded");
@@ -132,9 +132,9 @@ describe("places", () => {
     const { token } = await services.signIn();
     expect((await get("/auth/me", `Authorization: Bearer ${token}`)).status).toBe(200);
     const resolve = services.edge.resolveKeys;
-    const asked: (() => void)[] = [];
+    const waiting_: (() => void)[] = [];
     services.edge.resolveKeys = async (request, handler) => {
-      await new Promise<void>((go) => asked.push(go));
+      await new Promise<void>((go) => waiting_.push(go));
       return (resolve as NonNullable<typeof resolve>)(request, handler);
     };
     const replies = Array.from({ length: 3 }, () => get("/auth/me", `X-API-Key: ${services.newKey().secret}`));
@@ -142,7 +142,7 @@ describe("places", () => {
     expect((await Promise.race(replies)).json.code).toBe("overloaded");
     expect((await get("/auth/me", `Authorization: Bearer ${token}`)).status).toBe(200);
     services.edge.resolveKeys = resolve as NonNullable<typeof resolve>;
-    for (const go of asked.splice(0)) go();
+    for (const go of waiting_.splice(0)) go();
     expect((await Promise.all(replies)).map(({ status }) => status).sort()).toEqual([200, 200, 503]);
   });
 
@@ -160,11 +160,11 @@ describe("places", () => {
 describe("connections", () => {
   it("that idle between two requests are closed before a new one is refused", async () => {
     const rest = "GET /health HTTP/1.1\r\nHost: a\r\n\r\n";
-    const resting = await openMany(179, rest);
-    await until("their replies", () => resting.every(({ got }) => parseReplies(got.text).length === 1));
+    const idle = await openMany(179, rest);
+    await until("their replies", () => idle.every(({ got }) => parseReplies(got.text).length === 1));
     const more = await openMany(30, rest);
     await until("their replies", () => more.every(({ got }) => parseReplies(got.text).length === 1));
-    expect(resting.some(({ socket }) => socket.closed)).toBe(true);
+    expect(idle.some(({ socket }) => socket.closed)).toBe(true);
   });
 
   it("are bounded: one too many is closed, and a new one is accepted when others end", async () => {

@@ -19,12 +19,12 @@ import { BodyEnds } from "./body-ends.ts";
 import type { Exchange, ExchangeOptions } from "./exchange.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
 import { withOwnCursor } from "./list-cursor.ts";
-import { leavePlace, networkOf, ownerOf, takePlace, takeShare, takeShareOf } from "./places.ts";
 import { parseQuery } from "./query.ts";
+import { networkOf, ownerOf, releaseSlot, takeShare, takeShareOf, takeSlot } from "./slots.ts";
 import { validate, validateQuery } from "./validate.ts";
 import { validateBody } from "./validate-body.ts";
 
-/** Judges a request or finds something out about it; throws AppError or EdgeError. Awaited only when it must wait. */
+/** Checks a request or finds something out about it; throws AppError or EdgeError. Awaited only when it must wait. */
 export type Step = (options: ExchangeOptions, exchange: Exchange) => void | Promise<void>;
 
 const bodyLimitOf = ({ served }: Exchange) => served.row.bodyLimitBytes ?? defaultBodyLimitBytes;
@@ -48,7 +48,7 @@ export const identify: Step = (options, exchange) => {
   if (!isAuthenticated(served.row.access, inbound)) return undefined;
   const found = options.authenticate(inbound, request);
   if (found instanceof Promise)
-    return whileUnknown(options, exchange, found).then((one) => count(options, exchange, one));
+    return whileUnresolved(options, exchange, found).then((one) => count(options, exchange, one));
   return count(options, exchange, found);
 };
 
@@ -69,7 +69,7 @@ export const enterShare: Step = (options, exchange) => {
   const { session } = exchange;
   if (session?.kind === "agent") {
     options.shedder.enterAgent(session.id);
-    exchange.placeOfAgent = session.id;
+    exchange.slotOfAgent = session.id;
   }
   takeShare(options, exchange, session?.caller ?? null);
 };
@@ -91,7 +91,7 @@ export const readAddress: Step = (_options, exchange) => {
   exchange.queryValues = withOwnCursor(exchange, validateQuery(row, parseQuery(exchange.query)));
 };
 
-/** Receives and inflates the body; meanwhile the request holds no place. */
+/** Receives and inflates the body; meanwhile the request holds no slot. */
 export const receiveBody: Step = (options, exchange) => {
   const { request, served } = exchange;
   if (served.row.method === "GET" || !hasBody(request)) return undefined;
@@ -104,20 +104,20 @@ async function received(options: ExchangeOptions, exchange: Exchange): Promise<v
   const { isGzip } = checkBodyHead(inbound, { isForm, takesGzip: gzip ?? access.auth === "agent" });
   const caller = session?.caller ?? null;
   const limitBytes = bodyLimitOf(exchange);
-  leavePlace(options, exchange);
+  releaseSlot(options, exchange);
   if (request.headers.expect?.toLowerCase() === "100-continue") response.writeContinue();
   const owner = ownerOf(options, exchange, caller);
   if (served.row.refused !== undefined) exchange.ends = new BodyEnds();
   const sent = await options.bodies.receive(request, owner, limitBytes, exchange.ends);
   exchange.sent = isGzip ? await options.bodies.inflate(sent, owner, limitBytes) : sent;
-  takePlace(options, exchange);
+  takeSlot(options, exchange);
   takeShare(options, exchange, caller);
 }
 
-/** Waits for its turn at a row that is begun for one at a time. */
-export const waitTurn: Step = ({ pacer, clientAddress }, { request, response, inbound, served }) => {
-  if (!served.row.paced) return undefined;
-  return pacer.turn(clientAddress(request.socket.remoteAddress, inbound), response) ?? undefined;
+/** Waits in the queue of rows that start one by one. */
+export const waitInQueue: Step = ({ signIns, clientAddress }, { request, response, inbound, served }) => {
+  if (!served.row.queued) return undefined;
+  return signIns.enter(clientAddress(request.socket.remoteAddress, inbound), response) ?? undefined;
 };
 
 /** 400 for a body that the route does not accept. */
@@ -132,18 +132,18 @@ export const readBody: Step = (_options, exchange) => {
   if (row.opaque !== undefined) exchange.opaqueJson = opaqueMember(read, row.opaque);
 };
 
-/** Until a credential is known its request counts to those of its network that are not known either. */
-async function whileUnknown(
+/** Until its credential is resolved, a request counts towards the unresolved ones of its network. */
+async function whileUnresolved(
   options: ExchangeOptions,
   exchange: Exchange,
-  found: Promise<Credential>,
+  resolving: Promise<Credential>,
 ): Promise<Credential> {
-  // Refused for its share, the request no longer cares what the credential is.
-  found.catch(() => undefined);
-  takeShareOf(options, exchange, `unknown of ${networkOf(options, exchange)}`, "network");
-  const credential = await found;
-  leavePlace(options, exchange);
-  takePlace(options, exchange);
+  // A request refused for its share no longer waits for its credential.
+  resolving.catch(() => undefined);
+  takeShareOf(options, exchange, `unresolved of ${networkOf(options, exchange)}`, "network");
+  const credential = await resolving;
+  releaseSlot(options, exchange);
+  takeSlot(options, exchange);
   return credential;
 }
 

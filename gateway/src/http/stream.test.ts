@@ -61,12 +61,12 @@ function reset(count: number, failing = Number.POSITIVE_INFINITY) {
 }
 
 describe("a streamed reply", () => {
-  it("whose client receives nothing is ended, and its place freed", async () => {
+  it("is ended when its client receives nothing, and its slot freed", async () => {
     reset(2_000);
     const socket = await openSocket(gateway.port);
     socket.pause();
     socket.write("GET /api/v1/test/file HTTP/1.1\r\nHost: a\r\n\r\n");
-    await until("the reply to be given up", () => ended === 1);
+    await until("the reply to be aborted", () => ended === 1);
     expect(made).toBeLessThan(2_000);
     socket.destroy();
   });
@@ -144,7 +144,7 @@ describe("a streamed reply", () => {
     server.close();
   });
 
-  it("that fails midway does not look complete", async () => {
+  it("does not look complete when it fails midway", async () => {
     reset(10, 3);
     const reply = await fetch(url());
     expect(reply.status).toBe(200);

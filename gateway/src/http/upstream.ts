@@ -26,14 +26,14 @@ export function metaOf(options: ExchangeOptions, { request, inbound, requestId }
     requestId,
     clientAddress: options.clientAddress(request.socket.remoteAddress, inbound),
     userAgent: inbound.userAgent,
-    // Traces begin here: a stranger's sampling decision is not ours.
+    // Traces start here: a client's sampling decision does not count.
     traceparent: null,
   };
 }
 
 /**
  * Aborted when the client disconnects before its reply, and after a reply to HEAD, whose body nobody reads: a stream
- * from a service would take one of the places of its connection until the deadline.
+ * from a service would take one of the slots of its connection until the deadline.
  */
 function signalOf(response: ServerResponse): AbortSignal {
   const controller = new AbortController();

@@ -1,6 +1,6 @@
 import { AppError, type ErrorCode, type Scope } from "@muster/kit";
 import type { Route } from "../route.ts";
-import { type Fault, parse, refusalOf } from "./faults.ts";
+import { type InputError, parse, refusalOf } from "./input-errors.ts";
 
 type Bodied = Pick<Route, "method" | "body" | "query" | "errors" | "aliases">;
 
@@ -15,7 +15,7 @@ export const takesOrgInQuery = (row: Pick<Route, "body" | "query">): boolean =>
 
 /**
  * The body as its route accepts it; `orgId` may be in the query. Throws `no_updates` for a PATCH without a known field,
- * and AppError `validation_failed` with all faults; a place that `scope` has to name is among them.
+ * and AppError `validation_failed` with all errors; a tenant that `scope` has to name is among them.
  */
 export function validateBody(
   row: Bodied,
@@ -28,9 +28,9 @@ export function validateBody(
   if (row.method === "PATCH" && isRecord(value) && !Object.entries(value).some((entry) => isUpdate(row, entry))) {
     throw new AppError("no_updates", "No updates provided");
   }
-  const { body, orgFaults } = withOrganization(row, value, query);
-  const { data, faults } = parse(row.body, body);
-  const all = [...orgFaults, ...faults, ...missingPlace(row, body, scope)];
+  const { body, orgErrors } = withOrganization(row, value, query);
+  const { data, errors } = parse(row.body, body);
+  const all = [...orgErrors, ...errors, ...missingTenant(row, body, scope)];
   if (all.length > 0) throw refusalOf(all);
   return data;
 }
@@ -50,16 +50,16 @@ function withOrganization(
   row: Bodied,
   value: unknown,
   { orgId }: Readonly<Record<string, unknown>>,
-): { body: unknown; orgFaults: Fault[] } {
-  if (orgId === undefined || !takesOrgInQuery(row) || !isRecord(value)) return { body: value, orgFaults: [] };
+): { body: unknown; orgErrors: InputError[] } {
+  if (orgId === undefined || !takesOrgInQuery(row) || !isRecord(value)) return { body: value, orgErrors: [] };
   const own = value.orgId ?? undefined;
   const differs = own !== undefined && String(own).toLowerCase() !== String(orgId).toLowerCase();
-  const orgFaults = differs ? [{ path: "orgId", text: "Differs from orgId of the query" }] : [];
-  return { body: { ...value, orgId }, orgFaults };
+  const orgErrors = differs ? [{ path: "orgId", text: "Differs from orgId of the query" }] : [];
+  return { body: { ...value, orgId }, orgErrors };
 }
 
-/** Services refuse it, too; here it is told with the other faults. A partner's own record has no organization. */
-function missingPlace(row: Bodied, body: unknown, scope: Scope | null): Fault[] {
+/** Services refuse it, too; here it is reported with the other errors. A partner's own record has no organization. */
+function missingTenant(row: Bodied, body: unknown, scope: Scope | null): InputError[] {
   if (scope === null || scope === "organization" || !isRecord(body)) return [];
   const isPartners = body.ownerScope === "partner";
   const lacks = (code: ErrorCode, field: string) =>
@@ -75,7 +75,7 @@ function missingPlace(row: Bodied, body: unknown, scope: Scope | null): Fault[] 
   return [];
 }
 
-const required = (path: string, code: ErrorCode, text: string): Fault => ({
+const required = (path: string, code: ErrorCode, text: string): InputError => ({
   path,
   text: "Required",
   coded: { code, text, facts: {} },

@@ -57,8 +57,8 @@ describe("a field with a second spelling", () => {
   });
 });
 
-describe("a body with faults", () => {
-  it("is answered with all of them at once, each in this API's own words", () => {
+describe("a body with errors", () => {
+  it("is answered with all of them, each in this API's own terms", () => {
     const input = {
       note: "far too long a note",
       password: "short",
@@ -125,7 +125,7 @@ describe("a body with faults", () => {
 describe("a code that concerns one field", () => {
   const keys = routes.find(({ method, path }) => method === "POST" && path === "/api-keys") as (typeof routes)[number];
 
-  it("unknown_scope lists scopes; with another fault both are reported", () => {
+  it("unknown_scope lists scopes; with another error both are reported", () => {
     const orgId = "018f6f1e-7c2a-7b3d-9e4f-0a1b2c3d4e5f";
     const alone = faultOf(() => validateBody(keys, { orgId, name: "n", scopes: ["x:y"] }, {}, "system"));
     expect([alone.code, alone.facts.scopes]).toEqual(["unknown_scope", ["x:y"]]);
@@ -169,7 +169,7 @@ describe("a query parameter that its route does not know", () => {
     expect(validateQuery(row, theirs)).toEqual(row.query?.parse({}) ?? {});
   });
 
-  it("is told with what is known, and beside the other faults of the query", () => {
+  it("is reported with the known ones, and beside the other errors of the query", () => {
     const list = routes.find(({ method, path }) => method === "GET" && path === "/api-keys") as (typeof routes)[number];
     const error = faultOf(() => validateQuery(list, { state: "active", orgId: "x" }));
     expect(fieldErrors(error)).toEqual({
@@ -178,7 +178,7 @@ describe("a query parameter that its route does not know", () => {
     });
   });
 
-  it("is none of those of every list; a device that is asked live has pages, but no cursors", () => {
+  it("is none of those of every list; a device that is queried live has pages, but no cursors", () => {
     const lists = routes.filter(({ reply }) => Object.hasOwn(shapeOf(shapeOf(reply).pagination), "nextCursor"));
     const takes = (row: Route, name: string) => Object.hasOwn(row.query?.shape ?? {}, name);
     expect(lists.filter((row) => !takes(row, "page") || !takes(row, "limit"))).toEqual([]);

@@ -1,16 +1,16 @@
 import { AppError } from "@muster/kit";
 import type { z } from "zod";
 import type { Route } from "../route.ts";
-import { type CodedFault, type Fault, parse, refusalOf } from "./faults.ts";
+import { type CodedError, type InputError, parse, refusalOf } from "./input-errors.ts";
 import { hasField, takesOrgInQuery } from "./validate-body.ts";
 
 /**
- * Parsed input. Throws AppError `validation_failed` with one text per fault, all of them, by dotted field path; the
- * fault's own code when a check names one and nothing else is wrong (docs/behaviour.md#errors).
+ * Parsed input. Throws AppError `validation_failed` with one text per error, all of them, by dotted field path; the
+ * error's own code when a check names one and nothing else is wrong (docs/behaviour.md#errors).
  */
 export function validate<S extends z.ZodType>(schema: S, input: unknown): z.output<S> {
-  const { data, faults } = parse(schema, input);
-  if (faults.length > 0) throw refusalOf(faults);
+  const { data, errors } = parse(schema, input);
+  if (errors.length > 0) throw refusalOf(errors);
   return data as z.output<S>;
 }
 
@@ -25,13 +25,13 @@ const maxNamed = 20;
  * and foreign programs open these with parameters of their own (RFC 6749 section 4.1.2).
  */
 export function validateQuery(row: Parameterised, query: Readonly<Record<string, unknown>>): object {
-  const { data, faults } = row.query ? parse(row.query, query) : { data: {}, faults: [] };
-  const all = [...unknownParameters(row, query), ...faults];
+  const { data, errors } = row.query ? parse(row.query, query) : { data: {}, errors: [] };
+  const all = [...unknownParameters(row, query), ...errors];
   if (all.length > 0) throw refusalOf(all);
   return data as object;
 }
 
-function unknownParameters(row: Parameterised, query: Readonly<Record<string, unknown>>): Fault[] {
+function unknownParameters(row: Parameterised, query: Readonly<Record<string, unknown>>): InputError[] {
   if (row.access.auth === "none") return [];
   const shape = row.query?.shape ?? {};
   const isKnown = (name: string) => Object.hasOwn(shape, name) || (name === "orgId" && takesOrgInQuery(row));
@@ -39,9 +39,9 @@ function unknownParameters(row: Parameterised, query: Readonly<Record<string, un
     .filter((name) => !isKnown(name))
     .slice(0, maxNamed);
   if (parameters.length === 0) return [];
-  const known = [...Object.keys(shape), ...(takesOrgInQuery(row) ? ["orgId"] : [])].sort();
-  const text = `Unknown parameter; ${known.length === 0 ? "none is known" : `known: ${known.join(", ")}`}`;
-  const coded: CodedFault = { code: "unknown_parameter", text: "Unknown parameter", facts: { parameters } };
+  const names = [...Object.keys(shape), ...(takesOrgInQuery(row) ? ["orgId"] : [])].sort();
+  const text = `Unknown parameter; ${names.length === 0 ? "none is known" : `known: ${names.join(", ")}`}`;
+  const coded: CodedError = { code: "unknown_parameter", text: "Unknown parameter", facts: { parameters } };
   return parameters.map((path) => ({ path, text, coded }));
 }
 
@@ -58,8 +58,8 @@ const fields: Partial<Record<string, readonly string[]>> = {
 export function withField(error: AppError, row: Pick<Route, "body" | "query">): AppError {
   const names = fields[error.code];
   if (names === undefined || error.facts.details !== undefined) return error;
-  const known = (name: string) => hasField(row, name) || Object.hasOwn(row.query?.shape ?? {}, name);
-  const field = names.find(known) ?? names[0] ?? "";
+  const isField = (name: string) => hasField(row, name) || Object.hasOwn(row.query?.shape ?? {}, name);
+  const field = names.find(isField) ?? names[0] ?? "";
   const reason = typeof error.facts.reason === "string" ? `${error.message}: ${error.facts.reason}` : error.message;
   const details = { formErrors: [], fieldErrors: { [field]: [reason] } };
   const { cause, retryAfterSeconds } = error;

@@ -77,18 +77,18 @@ const once: ReadonlySet<Kind> = new Set<Kind>([
 const hostForm = /^(?:[A-Za-z0-9._~!$&'()*+,;=-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
 const safeRequestId = /^[A-Za-z0-9._~:@+=-]{1,128}$/;
 
-/** Distinct spellings remembered; strangers may send any number of them. */
-const maxKnownNames = 500;
+/** Distinct spellings cached; clients may send any number of them. */
+const maxCachedNames = 500;
 
 export type HeaderReader = (rawHeaders: readonly string[]) => Inbound;
 
 /**
  * Reads a request's raw header lines in one pass. Throws EdgeError `bad_request` on a repeated Host, Authorization,
  * X-API-Key, Content-Type, Idempotency-Key, Origin, Sec-Fetch-Site, Range or If-Range, on a missing Host and on
- * underscore twins of names that mean something here.
+ * underscore aliases of names that mean something here.
  */
 export function createHeaderReader(edgeAddressHeader: string | null): HeaderReader {
-  const known = new Map<string, Kind>();
+  const kinds = new Map<string, Kind>();
 
   const kindOf = (rawName: string): Kind => {
     const name = rawName.toLowerCase();
@@ -97,8 +97,8 @@ export function createHeaderReader(edgeAddressHeader: string | null): HeaderRead
     if (field && Object.hasOwn(fields, name)) return field;
     if (ours.test(name)) return "drop";
     if (!name.includes("_")) return "ignore";
-    const twin = name.replaceAll("_", "-");
-    const means = Object.hasOwn(fields, twin) || guarded.has(twin) || ours.test(twin) || twin === edgeAddressHeader;
+    const alias = name.replaceAll("_", "-");
+    const means = Object.hasOwn(fields, alias) || guarded.has(alias) || ours.test(alias) || alias === edgeAddressHeader;
     return means ? "refuse" : "ignore";
   };
 
@@ -125,10 +125,10 @@ export function createHeaderReader(edgeAddressHeader: string | null): HeaderRead
     };
     for (let i = 0; i < rawHeaders.length; i += 2) {
       const rawName = rawHeaders[i] as string;
-      let kind = known.get(rawName);
+      let kind = kinds.get(rawName);
       if (kind === undefined) {
         kind = kindOf(rawName);
-        if (known.size < maxKnownNames) known.set(rawName, kind);
+        if (kinds.size < maxCachedNames) kinds.set(rawName, kind);
       }
       if (kind === "ignore" || kind === "drop") continue;
       if (kind === "refuse") throw new EdgeError("bad_request", `Header ${rawName} is not accepted`);

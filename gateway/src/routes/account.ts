@@ -54,7 +54,7 @@ const forgot = route({
 const reset = route({
   method: "POST",
   path: "/auth/reset-password",
-  paced: true,
+  queued: true,
   access: { auth: "none" },
   tag,
   summary: "Set a new password with the token of a link",

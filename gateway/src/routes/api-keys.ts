@@ -1,7 +1,7 @@
 import { anyScope, canonicalCidr, isKeyScope, keyScopes, permissionsOfScope } from "@muster/kit";
 import type { ApiKey } from "@muster/proto/muster/identity/v1/api_key_pb";
 import { z } from "zod";
-import type { CodedFault } from "../http/faults.ts";
+import type { CodedError } from "../http/input-errors.ts";
 import { type Route, route } from "../route.ts";
 import { maskOf } from "./field-mask.ts";
 import {
@@ -37,7 +37,7 @@ export const scopesIn = z
   .superRefine((scopes, { addIssue }) => {
     const unknown = [...new Set(scopes)].filter((scope) => scope !== anyScope && !isKeyScope(scope));
     if (unknown.length === 0) return;
-    const params: CodedFault = { code: "unknown_scope", text: "Unknown scope", facts: { scopes: unknown } };
+    const params: CodedError = { code: "unknown_scope", text: "Unknown scope", facts: { scopes: unknown } };
     addIssue({ code: "custom", message: `Unknown: ${unknown.join(", ")}`, params });
   })
   .meta({ description: `\`${anyScope}\` stands for all.` });

@@ -83,7 +83,7 @@ const login = route({
   method: "POST",
   path: "/auth/login",
   load: "vital",
-  paced: true,
+  queued: true,
   access: { auth: "none" },
   tag,
   summary: "Sign in with e-mail and password",
@@ -138,7 +138,7 @@ const refresh = route({
 const acceptInvite = route({
   method: "POST",
   path: "/auth/accept-invite",
-  paced: true,
+  queued: true,
   access: { auth: "none" },
   tag,
   summary: "Set the password of an invited person",

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import type { DeviceChange, Told } from "../changes/feed.ts";
-import { toldBy } from "../changes/queue.ts";
-import { reaches } from "../changes/reach.ts";
+import { inAccessScope } from "../changes/access-scope.ts";
+import type { ChangeMessage, DeviceChange } from "../changes/feed.ts";
+import { queuedChanges } from "../changes/queue.ts";
 import { linesType, longestSeconds, streamedLines, tickMs } from "../http/lines.ts";
 import { type Route, route } from "../route.ts";
 import { id } from "./schemas.ts";
@@ -26,7 +26,7 @@ export const streamed = {
   reply: z.string(),
   file: {
     contentTypes: [linesType],
-    headers: { "X-Accel-Buffering": "`no`: proxies hand each line on at once." },
+    headers: { "X-Accel-Buffering": "`no`: proxies forward each line immediately." },
   },
 } as const;
 
@@ -51,24 +51,24 @@ const changes = route({
   async handle(request, { services, changes }) {
     const { session, query, rpc } = request;
     const { orgId = "", siteId = "", seconds } = query;
-    // Judged where devices are: a place that is missing or out of reach answers as it does for their list.
+    // Checked by tenancy: a tenant that is missing or outside of the access scope answers as it does for their list.
     const page = { page: 1, limit: 1, skipCount: true };
     if (orgId || siteId) await services.devices.listDevices({ orgId, siteId, page }, await rpc());
-    const isWanted = (change: DeviceChange) => isOf(change, { orgId, siteId }) && reaches(session.caller, change);
-    return streamedLines(request, seconds, linesOf(toldBy(changes, isWanted, tickMs)));
+    const isWanted = (change: DeviceChange) => isOf(change, { orgId, siteId }) && inAccessScope(session.caller, change);
+    return streamedLines(request, seconds, linesOf(queuedChanges(changes, isWanted, tickMs)));
   },
 });
 
 const isOf = (change: DeviceChange, { orgId, siteId }: { orgId: string; siteId: string }) =>
   (orgId === "" || change.orgId === orgId) && (siteId === "" || change.siteId === siteId);
 
-async function* linesOf(told: AsyncIterable<Told | null>) {
-  for await (const each of told) yield each === null ? null : lineOf(each);
+async function* linesOf(messages: AsyncIterable<ChangeMessage | null>) {
+  for await (const each of messages) yield each === null ? null : lineOf(each);
 }
 
-function lineOf(told: Told) {
-  if (told === "current") return { kind: "current" };
-  const { change, id, orgId, siteId, status } = told;
+function lineOf(message: ChangeMessage) {
+  if (message === "current") return { kind: "current" };
+  const { change, id, orgId, siteId, status } = message;
   return { kind: "device", change, id, orgId, siteId, status };
 }
 

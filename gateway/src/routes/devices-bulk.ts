@@ -1,6 +1,6 @@
 import { AppError } from "@muster/kit";
 import { z } from "zod";
-import { toldOf } from "../errors.ts";
+import { errorFields } from "../errors.ts";
 import { publicError } from "../http/public-error.ts";
 import { type Route, route } from "../route.ts";
 import { maskOf } from "./field-mask.ts";
@@ -91,7 +91,7 @@ async function ofEach(ids: readonly string[], work: (id: string) => Promise<unkn
       try {
         await work(each);
       } catch (thrown) {
-        faults.set(each, toldOf(publicError(thrown)));
+        faults.set(each, errorFields(publicError(thrown)));
       }
     }
   };

@@ -1,6 +1,6 @@
 import { eventTypes, isEventType } from "@muster/kit";
 import { z } from "zod";
-import type { CodedFault } from "../http/faults.ts";
+import type { CodedError } from "../http/input-errors.ts";
 import { id, idOut, listedIn, nameIn, objectOut, timeOut } from "./schemas.ts";
 import { secretIn, secretStrength } from "./signing-secret.ts";
 
@@ -98,7 +98,7 @@ export const url = z
   .superRefine((text, { addIssue }) => {
     const reason = urlFault(text);
     if (reason === null) return;
-    const params: CodedFault = { code: "invalid_webhook_url", text: "Invalid webhook URL", facts: { reason } };
+    const params: CodedError = { code: "invalid_webhook_url", text: "Invalid webhook URL", facts: { reason } };
     addIssue({ code: "custom", message: `Invalid webhook URL: ${reason}`, params });
   })
   .meta({
@@ -117,7 +117,7 @@ export const events = z
     }
     const unknown = [...new Set(types)].filter((type) => type !== "*" && !isEventType(type)).slice(0, 20);
     if (unknown.length === 0) return;
-    const params: CodedFault = { code: "unknown_event_type", text: "Unknown event type", facts: { types: unknown } };
+    const params: CodedError = { code: "unknown_event_type", text: "Unknown event type", facts: { types: unknown } };
     addIssue({ code: "custom", message: `Unknown: ${unknown.join(", ")}`, params });
   })
   .meta({ description: '`["*"]` stands for all.' });

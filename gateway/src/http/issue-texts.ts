@@ -26,8 +26,8 @@ const formats: Record<string, string> = {
 /** Placeholder for a bound until the schema that has the other bound is known. */
 const bound = "\0bound";
 
-/** Texts of faults in this API's words, for schemas without a text of their own. */
-export function textOf(issue: Issue): string {
+/** Texts of invalid values in this API's terms, for schemas without a text of their own. */
+export function issueText(issue: Issue): string {
   switch (issue.code) {
     case "invalid_type":
       if (issue.input === undefined) return "Required";
@@ -56,7 +56,7 @@ export function textOf(issue: Issue): string {
   }
 }
 
-/** The text of a fault, bounds with both ends: `1 to 255 characters`. */
+/** The text of an invalid value, bounds with both ends: `1 to 255 characters`. */
 export function finalText(issue: Final, schema: z.core.$ZodType): string {
   if (issue.message !== bound || (issue.code !== "too_small" && issue.code !== "too_big")) return issue.message;
   const found = schemaAt(schema, issue.path);

@@ -6,55 +6,55 @@ import { until } from "@muster/testing";
 import { type FakeServices, startFakeServices } from "../testing/fake-services.ts";
 import { openSocket, rawRequest } from "../testing/raw-http.ts";
 import { startTestGateway } from "../testing/test-gateway.ts";
-import { createPacer, type Pacer } from "./pacing.ts";
+import { createSignInQueue, type SignInQueue } from "./sign-in-queue.ts";
 
 type Reply = EventEmitter & Pick<ServerResponse, "once" | "off">;
 const reply = () => new EventEmitter() as Reply;
 
-/** Records each name when its turn has come. */
-function noting(pacer: Pacer) {
-  const begun: string[] = [];
+/** Records each name when it starts. */
+function noting(signIns: SignInQueue) {
+  const started: string[] = [];
   const come = (name: string, address: string | null, response = reply()) =>
-    Promise.resolve(pacer.turn(address, response)).then(() => {
-      begun.push(name);
+    Promise.resolve(signIns.enter(address, response)).then(() => {
+      started.push(name);
     });
-  return { begun, come };
+  return { started, come };
 }
 const codeOf = (promise: Promise<unknown>) =>
   promise.then(
-    () => "begun",
+    () => "started",
     (error: { code?: string }) => error.code,
   );
 
-describe("paced requests", () => {
-  it("start at once when they arrive alone", () => {
-    expect(createPacer({ perSecond: 1, waitingMax: 2 }).turn("192.0.2.1", reply())).toBeNull();
+describe("queued requests", () => {
+  it("start immediately when they arrive alone", () => {
+    expect(createSignInQueue({ perSecond: 1, queuedMax: 2 }).enter("192.0.2.1", reply())).toBeNull();
   });
 
   it("let the event loop serve others in between, also when it was late", async () => {
-    const { begun, come } = noting(createPacer({ perSecond: 1_000, waitingMax: 100 }));
+    const { started, come } = noting(createSignInQueue({ perSecond: 1_000, queuedMax: 100 }));
     const all = Promise.all(Array.from({ length: 6 }, (_, at) => come(`${at}`, "192.0.2.1")));
     let most = 0;
-    for (let before = 0; begun.length < 6; before = begun.length) {
+    for (let before = 0; started.length < 6; before = started.length) {
       const blockedMs = performance.now() + 10;
       while (performance.now() < blockedMs);
       await new Promise(setImmediate);
-      most = Math.max(most, begun.length - before);
+      most = Math.max(most, started.length - before);
     }
     await all;
-    expect([begun, most]).toEqual([["0", "1", "2", "3", "4", "5"], 1]);
+    expect([started, most]).toEqual([["0", "1", "2", "3", "4", "5"], 1]);
   });
 
   it("start at a limited rate per second", async () => {
-    const { come } = noting(createPacer({ perSecond: 100, waitingMax: 100 }));
+    const { come } = noting(createSignInQueue({ perSecond: 100, queuedMax: 100 }));
     const startedMs = performance.now();
     await Promise.all(Array.from({ length: 11 }, () => come("x", null)));
     // Ten pauses; a timer may be a millisecond early.
     expect(performance.now() - startedMs).toBeGreaterThan(89);
   });
 
-  it("take turns by address, with an IPv6 /64 as one address, however many one address sent", async () => {
-    const { begun, come } = noting(createPacer({ perSecond: 1_000, waitingMax: 100 }));
+  it("start round-robin by address, with an IPv6 /64 as one address, however many one address sent", async () => {
+    const { started, come } = noting(createSignInQueue({ perSecond: 1_000, queuedMax: 100 }));
     await Promise.all([
       ...["a1", "a2", "a3"].map((name) => come(name, "192.0.2.1")),
       come("v6-1", "2001:db8::1"),
@@ -62,11 +62,11 @@ describe("paced requests", () => {
       come("b1", "192.0.2.2"),
       come("nowhere", null),
     ]);
-    expect(begun).toEqual(["a1", "a2", "v6-1", "b1", "nowhere", "a3", "v6-2"]);
+    expect(started).toEqual(["a1", "a2", "v6-1", "b1", "nowhere", "a3", "v6-2"]);
   });
 
   it("whose clients disconnect are skipped without a gap and never start", async () => {
-    const { begun, come } = noting(createPacer({ perSecond: 20, waitingMax: 10 }));
+    const { started, come } = noting(createSignInQueue({ perSecond: 20, queuedMax: 10 }));
     const responses = [1, 2, 3].map(reply);
     const first = come("first", "a");
     const leaving = responses.map((response, at) => codeOf(come(`left ${at}`, "a", response)));
@@ -74,33 +74,33 @@ describe("paced requests", () => {
     expect(await Promise.all(leaving)).toEqual(["bad_request", "bad_request", "bad_request"]);
     const startedMs = performance.now();
     await Promise.all([first, come("last", "a")]);
-    expect(begun).toEqual(["first", "last"]);
+    expect(started).toEqual(["first", "last"]);
     expect(performance.now() - startedMs).toBeLessThan(1_000);
     expect(responses.map((response) => response.listenerCount("close"))).toEqual([0, 0, 0]);
   });
 
   it("of two addresses that queue all they may are no reason to refuse a third one", async () => {
-    const pacer = createPacer({ perSecond: 1_000, waitingMax: 64 });
+    const signIns = createSignInQueue({ perSecond: 1_000, queuedMax: 64 });
     const codes: (string | undefined)[] = [];
     const queue = (count: number, address: string) =>
-      Array.from({ length: count }, async () => codeOf((async () => pacer.turn(address, reply()))()));
+      Array.from({ length: count }, async () => codeOf((async () => signIns.enter(address, reply()))()));
     const flood = [...queue(200, "192.0.2.1"), ...queue(200, "192.0.2.2")];
     codes.push(...(await Promise.all([...queue(1, "192.0.2.3"), ...queue(1, "192.0.2.4")])));
-    expect(codes).toEqual(["begun", "begun"]);
+    expect(codes).toEqual(["started", "started"]);
     expect((await Promise.all(flood)).filter((code) => code === "overloaded").length).toBeGreaterThan(300);
   });
 
   it("are refused with Retry-After when too many wait, or half of them from one address", async () => {
-    const pacer = createPacer({ perSecond: 100, waitingMax: 4 });
-    const { come } = noting(pacer);
-    const begun = [come("running", "a"), come("a", "a"), come("a", "a")];
-    expect(() => pacer.turn("a", reply())).toThrow(
+    const signIns = createSignInQueue({ perSecond: 100, queuedMax: 4 });
+    const { come } = noting(signIns);
+    const started = [come("running", "a"), come("a", "a"), come("a", "a")];
+    expect(() => signIns.enter("a", reply())).toThrow(
       expect.objectContaining({ code: "overloaded", retryAfterSeconds: expect.any(Number) }),
     );
-    begun.push(come("b", "b"), come("c", "c"));
-    expect(() => pacer.turn("d", reply())).toThrow(expect.objectContaining({ code: "overloaded" }));
-    await Promise.all(begun);
-    expect(await codeOf(come("later", "a"))).toBe("begun");
+    started.push(come("b", "b"), come("c", "c"));
+    expect(() => signIns.enter("d", reply())).toThrow(expect.objectContaining({ code: "overloaded" }));
+    await Promise.all(started);
+    expect(await codeOf(come("later", "a"))).toBe("started");
   });
 });
 
@@ -144,7 +144,7 @@ describe("a gateway with many concurrent sign-ins", () => {
       expect(arrived).toBe(20);
     }));
 
-  it("refuses sign-ins beyond the maximum at once with 503 and Retry-After", () =>
+  it("refuses sign-ins beyond the maximum immediately with 503 and Retry-After", () =>
     withGateway({ SIGN_INS_STARTED_PER_SECOND: "1", SIGN_INS_QUEUED_MAX: "2" }, async (port) => {
       const replies = await Promise.all(Array.from({ length: 10 }, () => rawRequest(port, lines, body)));
       const refused = replies.filter(({ status }) => status === 503);

@@ -2,5 +2,5 @@
  * Whether identity knew the caller's partner and organization; an answer from before it learned of them is not
  * remembered.
  */
-export const placesAreKnown = ({ partnerStatus, orgStatus }: { partnerStatus: string; orgStatus: string }): boolean =>
+export const tenantsAreKnown = ({ partnerStatus, orgStatus }: { partnerStatus: string; orgStatus: string }): boolean =>
   partnerStatus !== "unknown" && orgStatus !== "unknown";

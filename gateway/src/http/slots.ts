@@ -2,13 +2,13 @@ import { type Caller, clientNetwork } from "@muster/kit";
 import type { Exchange, ExchangeOptions } from "./exchange.ts";
 import type { Sharer } from "./shedding.ts";
 
-/** Takes a place of the route's class. Throws AppError `overloaded`. */
-export function takePlace({ shedder }: ExchangeOptions, exchange: Exchange): void {
+/** Takes a slot of the route's class. Throws AppError `overloaded`. */
+export function takeSlot({ shedder }: ExchangeOptions, exchange: Exchange): void {
   shedder.enter(exchange.served.load);
-  exchange.hasPlace = true;
+  exchange.hasSlot = true;
 }
 
-/** Takes a place from the share of the request's owner. Throws AppError `overloaded`. */
+/** Takes a slot from the fair share (docs/concepts.md#fair-share) of the request's owner. Throws AppError `overloaded`. */
 export function takeShare(options: ExchangeOptions, exchange: Exchange, caller: Caller | null): void {
   if (exchange.served.load === "vital") return;
   const owner = ownerOf(options, exchange, caller);
@@ -20,18 +20,18 @@ export function takeShareOf({ shedder }: ExchangeOptions, exchange: Exchange, ow
   exchange.shareOf = owner;
 }
 
-/** Frees the place of the class; a request without one is unaffected. */
-export function leavePlace({ shedder }: ExchangeOptions, exchange: Exchange): void {
-  if (exchange.hasPlace) shedder.leave(exchange.served.load, exchange.shareOf);
-  exchange.hasPlace = false;
+/** Frees the slot of the class; a request without one is unaffected. */
+export function releaseSlot({ shedder }: ExchangeOptions, exchange: Exchange): void {
+  if (exchange.hasSlot) shedder.leave(exchange.served.load, exchange.shareOf);
+  exchange.hasSlot = false;
   exchange.shareOf = null;
 }
 
-/** Frees all places that a request holds. */
-export function leavePlaces(options: ExchangeOptions, exchange: Exchange): void {
-  leavePlace(options, exchange);
-  if (exchange.placeOfAgent !== null) options.shedder.leaveAgent(exchange.placeOfAgent);
-  exchange.placeOfAgent = null;
+/** Frees all slots that a request holds. */
+export function releaseSlots(options: ExchangeOptions, exchange: Exchange): void {
+  releaseSlot(options, exchange);
+  if (exchange.slotOfAgent !== null) options.shedder.leaveAgent(exchange.slotOfAgent);
+  exchange.slotOfAgent = null;
 }
 
 /**
