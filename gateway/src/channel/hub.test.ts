@@ -134,7 +134,7 @@ describe("a channel", () => {
       agent.say({ type: "chunk", id: question.id, seq, last }, bytes.subarray(seq * size, (seq + 1) * size));
     }
     await until("the answer", () => question.answers.at(-1)?.head.last === true);
-    // As docs/agent-channel.md says, with room for the first frame.
+    // As gateway/src/channel/README.md says, with room for the first frame.
     expect(question.answers.length).toBeLessThan(64);
     expect(Buffer.concat(question.answers.map(({ body }) => body)).equals(bytes)).toBe(true);
   });

@@ -65,7 +65,8 @@ const closed = counter("muster_gateway_agent_channels_closed_total", "Channels c
 
 /**
  * All agent channels of this gateway: keeps them alive, connects each with its device's subject on the bus, and sees to
- * it that of several connections of one device, here or at other gateways, the newest stays (docs/agent-channel.md).
+ * it that of several connections of one device, here or at other gateways, the newest stays
+ * (gateway/src/channel/README.md#epochs).
  */
 export function createChannelHub(options: HubOptions): ChannelHub {
   const { admit, log, pingMs = pingEveryMs, deadMs = deadAfterMs, waitMs = patienceMs } = options;
