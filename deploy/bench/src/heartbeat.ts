@@ -82,7 +82,7 @@ export async function run(args: string[], report: Report): Promise<void> {
     for (const [name, micros] of after) {
       report.also(`${name}, CPU`, (micros - (before.get(name) ?? 0)) / heartbeats, "µs a heartbeat");
     }
-    for (const [name, perSecond] of inTurns.rates) report.also(`in turns, ${name}`, perSecond, "a second");
+    for (const [name, perSecond] of inTurns.rates) report.also(`round-robin, ${name}`, perSecond, "a second");
   } finally {
     rmSync(folder, { recursive: true, force: true });
     await running.stop();
