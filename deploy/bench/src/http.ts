@@ -59,7 +59,7 @@ export async function run(_args: string[], report: Report): Promise<void> {
   }
 }
 
-/** Warms each server, measures them in turns, prints the medians. The first is the baseline. */
+/** Warms each server, measures them by turns, prints the medians. The first is the baseline. */
 export async function measureInTurns(servers: readonly Server[], bodyBytes: number, report: Report): Promise<void> {
   const measured = new Map<string, Measured[]>(servers.map(({ label }) => [label, []]));
   for (const server of servers) await measure(server, warmMs);

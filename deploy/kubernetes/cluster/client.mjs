@@ -134,7 +134,7 @@ export async function ask(...args) {
 
 export const keys = () => JSON.parse(readFileSync(join(dir, "keys", "keys.json"), "utf8"));
 
-/** Functions that stop the loads under way. */
+/** Functions that stop the running loads. */
 const loads = new Set();
 
 /**

@@ -6,13 +6,13 @@ export async function* linesOf<T = unknown>(body: ReadableStream<Uint8Array> | n
   if (body === null) return;
   const reader = body.getReader();
   const decoder = new TextDecoder();
-  let begun = "";
+  let unfinished = "";
   try {
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return;
-      const lines = (begun + decoder.decode(value, { stream: true })).split("\n");
-      begun = lines.pop() ?? "";
+      const lines = (unfinished + decoder.decode(value, { stream: true })).split("\n");
+      unfinished = lines.pop() ?? "";
       for (const line of lines) if (line !== "") yield JSON.parse(line) as T;
     }
   } finally {

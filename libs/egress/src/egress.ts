@@ -52,19 +52,19 @@ export function openEgress({
   const connectTimeoutMs = Math.min(10_000, timeoutMs);
   const pools = openPools({ resolver: names, connections, maxOrigins, connectTimeoutMs, ca });
   // The URL's text does not change; the name's addresses are resolved each time.
-  const judged = new Map<string, Target>();
-  const judge = (url: string): Target => {
-    const known = judged.get(url);
+  const targets = new Map<string, Target>();
+  const targetOf = (url: string): Target => {
+    const known = targets.get(url);
     if (known) return known;
     const target = validateUrl(url, exceptions);
-    if (judged.size >= keptUrls) judged.clear();
-    judged.set(url, target);
+    if (targets.size >= keptUrls) targets.clear();
+    targets.set(url, target);
     return target;
   };
   return {
     profile: profiles[profile],
     async check(url) {
-      const target = judge(url);
+      const target = targetOf(url);
       if (!target.literal && target.pinned === null) await names.resolve(target.host);
       return target;
     },

@@ -25,7 +25,7 @@ export type Pools = {
 
 export type PoolOptions = {
   resolver: Resolver;
-  /** Most to one origin; null: as many as there are requests under way. */
+  /** Most to one origin; null: as many as there are requests in flight. */
   connections: number | null;
   maxOrigins: number;
   connectTimeoutMs: number;
@@ -101,7 +101,7 @@ function closeIdle(pools: Map<string, OriginPool>): void {
     const { running, pending, queued } = pool.stats;
     if (running + pending + queued > 0) continue;
     pools.delete(key);
-    // Nothing is under way there: only idle sockets end.
+    // No request is in flight there: only idle sockets end.
     pool.close().catch(() => undefined);
     return;
   }

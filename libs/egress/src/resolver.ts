@@ -41,7 +41,7 @@ export function createResolver(
       entry.answer = lookup(name).then(
         ({ addresses, ttlSeconds }) => {
           keep(ttlSeconds * 1_000);
-          return judged(addresses);
+          return onlyPublic(addresses);
         },
         (cause: unknown) => {
           keep(minTtlMs);
@@ -59,7 +59,7 @@ export function createResolver(
   };
 }
 
-function judged(addresses: readonly string[]): string[] {
+function onlyPublic(addresses: readonly string[]): string[] {
   if (addresses.length === 0) throw new EgressRefused("unresolvable");
   for (const text of addresses) {
     const bytes = parseAddress(text);

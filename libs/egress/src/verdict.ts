@@ -39,7 +39,7 @@ const loopback6 = range("::1/128 loopback");
 const unspecified6 = range("::/128 unspecified");
 
 /**
- * Whether an address (16 bytes) is one of the public internet. An address that contains an IPv4 address is judged by
+ * Whether an address (16 bytes) is one of the public internet. An address that contains an IPv4 address counts as
  * that: mapped, compatible, NAT64, 6to4; Teredo by both that it contains.
  */
 export function verdict(address: Uint8Array): Verdict {

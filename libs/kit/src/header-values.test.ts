@@ -57,7 +57,7 @@ describe("the origin of a logo in a content security policy", () => {
     }
   });
 
-  it("is refused by the policy where nobody has judged it", () => {
+  it("is refused by the policy where nobody has validated it", () => {
     for (const text of ["https://a;sandbox", "https://a,b", "a b", "a\n", ""]) {
       expect(() => cspLine({ "img-src": [text] })).toThrow(HeaderError);
     }

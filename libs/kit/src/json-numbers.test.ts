@@ -50,7 +50,7 @@ describe("numbers that JSON.parse changes", () => {
     );
   });
 
-  it("are those whose decimals differ after the round trip", () => {
+  it("change when their decimals differ after parsing and writing", () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 10n ** 20n }), (number) => {
         const isChanged = BigInt(JSON.stringify(Number(number))) !== number;

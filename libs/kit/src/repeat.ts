@@ -1,7 +1,7 @@
 import { sleep } from "./retry.ts";
 
 export type Repeating = {
-  /** Ends it; waits for a run under way. */
+  /** Ends it; waits for a running call. */
   stop(): Promise<void>;
 };
 

@@ -36,11 +36,11 @@ export async function foreignTextProblems({ db, ownerUrl }: TestDatabase): Promi
       ORDER BY 1`);
     if (columns.length === 0) return ["no column was found"];
     const problems: string[] = [];
-    const judged = new Map<string, string | null>();
+    const checked = new Map<string, string | null>();
     for (const { column, type } of columns) {
       if (withoutText.test(type)) continue;
-      if (!judged.has(type)) judged.set(type, await problemOf(db, type));
-      const problem = judged.get(type);
+      if (!checked.has(type)) checked.set(type, await problemOf(db, type));
+      const problem = checked.get(type);
       if (problem) problems.push(`${column}: ${problem}`);
     }
     return problems;
