@@ -33,7 +33,7 @@ const names = {
   remembered: "cached",
 };
 /** "in flight" is the field's term for requests, "round trip" for the network. */
-const namedWell = /in_?flight|round_?trip/gi;
+const namedWell = /in[_-]?flight|round[_-]?trip/gi;
 
 /** Phrases of texts, each with a sentence in which it must be found. */
 const phrases = [
