@@ -25,7 +25,10 @@ export function serializedByPartner<T>(db: Database, partnerId: string | null, w
   return serialized(partnerId ?? "platform", work);
 }
 
-/** Changes of users and roles, each checked under the lock of its partner (docs/decisions/0012-people-and-roles-change-one-at-a-time-per-partner.md). */
+/**
+ * Changes of users and roles, each checked under the lock of its partner
+ * (docs/decisions/0012-people-and-roles-change-one-at-a-time-per-partner.md).
+ */
 export function administration(db: Database): Administer {
   return (context, { partnerId, permission }, check, apply) =>
     serializedByPartner(db, partnerId, async () => {

@@ -18,7 +18,8 @@ const unsure: readonly string[] = ["unavailable", "overloaded", "deadline_exceed
 /**
  * Enrolls an agent: reserves a use of the key for a new device, lets tenancy create the device, and issues the token
  * and confirms the use in one transaction. The sweeper rolls back incomplete enrollments
- * (docs/decisions/0021-identity-leads-enrollment-one-trusted-device-per-machine.md). Throws as documented at AgentService.Enroll.
+ * (docs/decisions/0021-identity-leads-enrollment-one-trusted-device-per-machine.md). Throws as documented at
+ * AgentService.Enroll.
  */
 export async function enroll(
   deps: AgentDeps,

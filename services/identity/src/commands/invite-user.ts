@@ -24,7 +24,8 @@ const inviteMs = 7 * 86_400_000;
 
 /**
  * Creates an invited user and the invitation's token. Throws as newUser, `site_not_found`, `domain_not_allowed` in a
- * domain that another tenant has verified, and `email_taken` when the caller can see the proven account with the address.
+ * domain that another tenant has verified, and `email_taken` when the caller can see the proven account with the
+ * address.
  */
 export async function inviteUser(
   deps: Pick<UserDeps, "db" | "now" | "learnTenants" | "box" | "mail" | "showsInvites">,
@@ -136,8 +137,8 @@ export function requireSites(user: WithAccess, siteIds: readonly string[], known
 }
 
 /**
- * Whether an invitation is refused because somebody has its address: in the same tenant, or with a proven account in the
- * caller's scope. Accounts that are not visible prevent none, and unproven ones none in another tenant.
+ * Whether an invitation is refused because somebody has its address: in the same tenant, or with a proven account in
+ * the caller's scope. Accounts that are not visible prevent none, and unproven ones none in another tenant.
  */
 function isTaken(by: Caller, user: NewUser, { tenant, proof }: Holder): boolean {
   if (tenant.partnerId === user.partnerId && tenant.orgId === user.orgId) return true;

@@ -24,8 +24,8 @@ type Job = { start(): void };
 const newest = 0.2;
 
 /**
- * Runs a few at a time; queued ones are started round-robin by client address (IPv6: by /64), so that a flood from one address does
- * not block other sign-ins. `expectedMs` is the estimated duration until the first one was measured.
+ * Runs a few at a time; queued ones are started round-robin by client address (IPv6: by /64), so that a flood from one
+ * address does not block other sign-ins. `expectedMs` is the estimated duration until the first one was measured.
  */
 export function hashingQueue({
   concurrency,

@@ -20,9 +20,9 @@ type Answer = { id: number; key: Uint8Array } | { id: number; error: string };
 const script = fileURLToPath(new URL("../../hashing-child.mjs", import.meta.url));
 
 /**
- * scrypt in a process of its own (`docs/decisions/0016-sign-ins-start-one-by-one-and-hash-in-a-child-process.md`), started by a
- * derivation when there is none, and ended after `idleMs` without one: its 45 MB are used only while users sign in. It
- * does not keep its parent process alive.
+ * scrypt in a process of its own (`docs/decisions/0016-sign-ins-start-one-by-one-and-hash-in-a-child-process.md`),
+ * started by a derivation when there is none, and ended after `idleMs` without one: its 45 MB are used only while users
+ * sign in. It does not keep its parent process alive.
  */
 export function hashingWorker(threads: number, idleMs = 60_000): HashingWorker {
   const pending = new Map<number, Pending>();

@@ -60,9 +60,9 @@ const poison = gauge("muster_identity_mails_dropped", "Mails of the last week th
 export const backOffMs = (attempts: number) => Math.min(3_600_000, 5_000 * 2 ** (attempts - 1));
 
 /**
- * Sends everything that is due until `signal`; returns the number of processed rows. Recipients' organizations are served round-robin, and one whose
- * mail is under way has no other one: a recipient's server that hangs delays the mails of its own queue alone. Several
- * replicas share the work.
+ * Sends everything that is due until `signal`; returns the number of processed rows. Recipients' organizations are
+ * served round-robin, and one whose mail is under way has no other one: a recipient's server that hangs delays the
+ * mails of its own queue alone. Several replicas share the work.
  */
 export async function sendDueMail(deps: SendMailDeps, signal?: AbortSignal): Promise<number> {
   const { db, delivery, now } = deps;
@@ -134,8 +134,8 @@ async function deal(deps: SendMailDeps, delivery: Delivery, row: MailRow): Promi
 }
 
 /**
- * Replaces a request for a new password by a mail with a link, for each account of the address; drops it when no account
- * may sign in by password.
+ * Replaces a request for a new password by a mail with a link, for each account of the address; drops it when no
+ * account may sign in by password.
  */
 async function answerRequest(
   { db, mail, now }: SendMailDeps,

@@ -37,8 +37,8 @@ export async function ownerFilter(
 }
 
 /**
- * The partner filter of a list, null when absent: system callers have access to active partners, partner callers their own,
- * organization callers none. Throws `validation_failed` and `partner_not_found`.
+ * The partner filter of a list, null when absent: system callers have access to active partners, partner callers their
+ * own, organization callers none. Throws `validation_failed` and `partner_not_found`.
  */
 export async function partnerFilter(reader: TenantReader, context: CallContext, id: string): Promise<string | null> {
   const partnerId = idOrNull(id, "partnerId");

@@ -2,7 +2,9 @@ import { domainToUnicode } from "node:url";
 import { AppError } from "@muster/kit";
 import { domainOf } from "./sso/email-domain.ts";
 
-/** Where an account stands, or who claims an address: an organization, a partner (no `orgId`), the platform (neither). */
+/**
+ * Where an account stands, or who claims an address: an organization, a partner (no `orgId`), the platform (neither).
+ */
 export type Tenant = { partnerId: string | null; orgId: string | null };
 
 /**
@@ -83,7 +85,9 @@ function proofOf({ by, owner, evidence }: Claim): Proof | null {
   return owner === null ? null : "domain";
 }
 
-/** Whether an account gives its address up to a claim of this proof, which the domain's owner makes where there is one. */
+/**
+ * Whether an account gives its address up to a claim of this proof, which the domain's owner makes where there is one.
+ */
 function yieldsTo({ proof, tenant }: Holder, claim: Proof | null, owner: Tenant | null): boolean {
   if (claim === null) return false;
   if (proof === null) return true;

@@ -80,8 +80,9 @@ export function needsBetween(window: RateWindow, nowMs: number): boolean {
 
 /**
  * Grants the rest of an hourly limit, so that no 3,600 s ever hold more requests than the limit
- * (docs/decisions/0067-hourly-limits-are-counted-in-slots-of-two-seconds.md). Near the limit nothing is prefetched: requests that one
- * gateway holds unspent would be refused by another. Throws when the slots between are needed and not loaded.
+ * (docs/decisions/0067-hourly-limits-are-counted-in-slots-of-two-seconds.md). Near the limit nothing is prefetched:
+ * requests that one gateway holds unspent would be refused by another. Throws when the slots between are needed and not
+ * loaded.
  */
 export function grant(before: RateWindow, { limit, waiting, ahead }: Want, nowMs: number): Grant {
   const slot = slotAt(before, nowMs);

@@ -10,7 +10,8 @@ type Deps = { db: Database; now: () => Date };
 
 /**
  * Ends a device's quarantine; with `replace` the device that had its hardware id is decommissioned
- * (docs/decisions/0021-identity-leads-enrollment-one-trusted-device-per-machine.md). Throws `device_not_found` and `device_decommissioned`.
+ * (docs/decisions/0021-identity-leads-enrollment-one-trusted-device-per-machine.md). Throws `device_not_found` and
+ * `device_decommissioned`.
  */
 export async function approveDevice(
   { db, now }: Deps,
@@ -38,8 +39,8 @@ export async function approveDevice(
 }
 
 /**
- * Decommissions the device that had the hardware id until now. Throws `device_not_found` when the caller does not reach
- * it.
+ * Decommissions the device that had the hardware id until now. Throws `device_not_found` when the caller has no access
+ * to it.
  */
 async function retire(tx: Tx, context: CallContext, ownerId: string, by: DeviceRow, at: Date): Promise<void> {
   const owner = await lockDevice(tx, context.caller, ownerId);

@@ -4,7 +4,7 @@ import { systemCaller, uuidv7 } from "@muster/kit";
 import { lookOnce } from "../jobs/presence-watch.ts";
 import { type Fleet, startFleet } from "../testing/fleet.ts";
 import { beginUpdates } from "./begin-updates.ts";
-import { recordHeartbeats, type ToldHeartbeat } from "./record-heartbeats.ts";
+import { type ReceivedHeartbeat, recordHeartbeats } from "./record-heartbeats.ts";
 
 const system = { caller: systemCaller("tenancy") };
 const meta = { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null };
@@ -24,11 +24,11 @@ const execute = (statement: ReturnType<typeof sql>) => db().tx(system, (tx) => t
 async function updating(component = "agent") {
   const { orgId } = await fleet.tenant();
   const id = await fleet.device(orgId);
-  const beat = async (agentVersion: string, change: Partial<ToldHeartbeat> = {}) => {
+  const beat = async (agentVersion: string, change: Partial<ReceivedHeartbeat> = {}) => {
     const said = { watchdogVersion: "1.0.0", helperVersion: null, updateEnded: false, knownVersion: 0 };
     const heartbeat = { deviceId: id, orgId, agentVersion, ...said, reportedJson: null, clientAddress: null, meta };
-    const [heard] = await recordHeartbeats(db(), [{ ...heartbeat, ...change }], intervalSeconds);
-    return heard?.status;
+    const [result] = await recordHeartbeats(db(), [{ ...heartbeat, ...change }], intervalSeconds);
+    return result?.status;
   };
   await beat("1.0.0");
   const begin = () => beginUpdates(db(), meta, [{ deviceId: id, component, version: "1.1.0", timeoutSeconds }]);

@@ -79,7 +79,7 @@ describe("creating a device", () => {
     expect((inFirst ?? 0) + (inSecond ?? 0)).toBe(5);
   });
 
-  it("frees a place when a device is decommissioned or its organization deleted", async () => {
+  it("allows another device when one is decommissioned or its organization deleted", async () => {
     const { partnerId, orgId } = await fleet.tenant({ partner: 2 });
     const other = await fleet.organization(partnerId);
     const id = await fleet.device(orgId);
@@ -127,7 +127,7 @@ describe("creating a device", () => {
     }
   });
 
-  it("quarantines a clone of a living device and does not change that device", async () => {
+  it("quarantines a clone of a device in use and does not change that device", async () => {
     const { partnerId, orgId } = await fleet.tenant();
     const hardwareId = "board-7";
     const first = await fleet.device(orgId, { hardwareId });
@@ -141,7 +141,7 @@ describe("creating a device", () => {
     expect((await fleet.createDevice(elsewhere, { hardwareId })).device?.status).toBe("offline");
   });
 
-  it("needs a living organization, and a site of it", async () => {
+  it("needs an organization that is not deleted, and a site of it", async () => {
     const { partnerId, orgId } = await fleet.tenant();
     const neighbour = await fleet.tenant();
     expect(await outcome(fleet.createDevice(uuidv7()))).toBe("organization_not_found");

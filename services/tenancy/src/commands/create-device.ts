@@ -4,8 +4,8 @@ import { auditDevice, emitDevice } from "../emits/device.ts";
 import { changesBetween } from "../rules/changes.ts";
 import { cloneReason, firstStatus, type NewDevice, requireEnrollable, requireRoom } from "../rules/device.ts";
 import { deviceDecommissioned, organizationNotFound, siteNotFound } from "../rules/refusals.ts";
-import { countDown, countUp, livingOfPartner } from "../store/device-counts.ts";
-import { findOwner, holdSite } from "../store/device-reach.ts";
+import { countDown, countUp, devicesOfPartner } from "../store/device-counts.ts";
+import { findOwner, holdSite } from "../store/device-scope.ts";
 import {
   type DeviceRow,
   enrolledFields,
@@ -43,7 +43,7 @@ export async function createDevice({ db, now }: Deps, context: CallContext, want
     if (existing || (await isDiscarded(tx, wanted.id))) return null;
     requireEnrollable(owner.partner, owner.organization);
     await requireSite(tx, context, wanted);
-    await takePlace(tx, owner);
+    await countIn(tx, owner);
     const ownerId = wanted.hardwareId === null ? null : await findHardwareOwner(tx, wanted.orgId, wanted.hardwareId);
     const device = {
       ...wanted,
@@ -97,8 +97,8 @@ async function requireSite(tx: Tx, { caller }: CallContext, { siteId, orgId }: N
 }
 
 /** Counts the new device in. Throws `limit_reached`, which undoes it. */
-async function takePlace(tx: Tx, { partner, organization }: Owner): Promise<void> {
+async function countIn(tx: Tx, { partner, organization }: Owner): Promise<void> {
   requireRoom("organization", await countUp(tx, organization.id, partner.id), organization.max_devices);
   if (partner.max_devices === null) return;
-  requireRoom("partner", await livingOfPartner(tx, partner.id), partner.max_devices);
+  requireRoom("partner", await devicesOfPartner(tx, partner.id), partner.max_devices);
 }

@@ -5,7 +5,7 @@ import { heartbeatChange, saysNothingNew, statusAfterHeartbeat } from "../rules/
 import { type DeviceFacts, factsOf } from "../store/device-facts.ts";
 import { type DeviceRow, lockDevices } from "../store/devices.ts";
 import {
-  forgivingCommit,
+  commitWithoutFlush,
   type Heartbeat,
   lockSeen,
   planByKey,
@@ -13,10 +13,10 @@ import {
   writeHeartbeat,
 } from "../store/presence.ts";
 
-/** Sent in place of a known version: updates cannot be decided now. */
+/** Sent instead of a cached version: updates cannot be decided now. */
 const noFacts = -1;
 
-export type ToldHeartbeat = Heartbeat & { meta: RequestMeta };
+export type ReceivedHeartbeat = Heartbeat & { meta: RequestMeta };
 
 const batchSize = histogram(
   "muster_tenancy_heartbeats_per_batch",
@@ -39,7 +39,7 @@ const lockPausesMs = [10, 40, 80];
  * What a device is after its heartbeat; `facts` when its row is of another version than the gateway knows. The status
  * is `locked` when nothing was written, since another transaction holds the device.
  */
-export type HeardDevice = { status: string; facts: DeviceFacts | null };
+export type HeartbeatResult = { status: string; facts: DeviceFacts | null };
 
 /**
  * Writes heartbeats; returns each device's new state, null when the organization has no such device. Those that another
@@ -47,24 +47,24 @@ export type HeardDevice = { status: string; facts: DeviceFacts | null };
  */
 export async function recordHeartbeats(
   db: Database,
-  heartbeats: readonly ToldHeartbeat[],
+  heartbeats: readonly ReceivedHeartbeat[],
   intervalSeconds: number,
-): Promise<(HeardDevice | null)[]> {
+): Promise<(HeartbeatResult | null)[]> {
   batchSize.observe(heartbeats.length);
   // Of several heartbeats of a device within a batch the last one counts.
   const newest = new Map(heartbeats.map((heartbeat) => [heartbeat.deviceId, heartbeat]));
-  const heard = new Map<string, HeardDevice>();
+  const results = new Map<string, HeartbeatResult>();
   let left = [...newest.values()].sort((a, b) => (a.deviceId < b.deviceId ? -1 : 1));
   for (const pauseMs of [0, ...lockPausesMs]) {
     if (pauseMs > 0) await sleep(pauseMs);
     const { devices, locked } = await writeNow(db, left, intervalSeconds);
-    for (const [id, device] of devices) heard.set(id, device);
+    for (const [id, device] of devices) results.set(id, device);
     left = left.filter(({ deviceId }) => locked.has(deviceId));
     if (left.length === 0) break;
   }
   lockedCounter.inc(left.length);
-  for (const { deviceId } of left) heard.set(deviceId, { status: "locked", facts: null });
-  return heartbeats.map(({ deviceId }) => heard.get(deviceId) ?? null);
+  for (const { deviceId } of left) results.set(deviceId, { status: "locked", facts: null });
+  return heartbeats.map(({ deviceId }) => results.get(deviceId) ?? null);
 }
 
 /**
@@ -73,21 +73,21 @@ export async function recordHeartbeats(
  */
 async function writeNow(
   db: Database,
-  sorted: readonly ToldHeartbeat[],
+  sorted: readonly ReceivedHeartbeat[],
   intervalSeconds: number,
-): Promise<{ devices: Map<string, HeardDevice>; locked: ReadonlySet<string> }> {
+): Promise<{ devices: Map<string, HeartbeatResult>; locked: ReadonlySet<string> }> {
   return db.tx(
     { caller: systemCaller("tenancy") },
     async (tx) => {
       const ids = sorted.map(({ deviceId }) => deviceId);
       const planned = planByKey(tx);
       const [{ seen, locked }] = await Promise.all([lockSeen(tx, ids), planned]);
-      const heard = async () => ({ devices: await heardOf(tx, sorted, known, versions), locked: new Set(locked) });
+      const results = async () => ({ devices: await resultsOf(tx, sorted, known, versions), locked: new Set(locked) });
       const before = new Map(seen.map((row) => [row.id, row]));
       const known = new Map<string, string>();
       const versions = new Map<string, number>();
-      const common: ToldHeartbeat[] = [];
-      const others: ToldHeartbeat[] = [];
+      const common: ReceivedHeartbeat[] = [];
+      const others: ReceivedHeartbeat[] = [];
       for (const heartbeat of sorted) {
         const row = before.get(heartbeat.deviceId);
         if (!row || row.org_id !== heartbeat.orgId) continue;
@@ -98,8 +98,8 @@ async function writeNow(
       }
       if (common.length > 0) await touchDevices(tx, common);
       if (others.length === 0) {
-        await forgivingCommit(tx);
-        return heard();
+        await commitWithoutFlush(tx);
+        return results();
       }
       const changing = others.map(({ deviceId }) => deviceId);
       const rows = new Map((await lockDevices(tx, systemCaller("tenancy"), changing)).map((row) => [row.id, row]));
@@ -113,19 +113,19 @@ async function writeNow(
           versions.set(after.id, after.version);
         }),
       );
-      return heard();
+      return results();
     },
     { retry: true },
   );
 }
 
 /** Read only for devices whose row has changed since the gateway learned that there is nothing to do: rarely any. */
-async function heardOf(
+async function resultsOf(
   tx: Tx,
-  heartbeats: readonly ToldHeartbeat[],
+  heartbeats: readonly ReceivedHeartbeat[],
   known: ReadonlyMap<string, string>,
   versions: ReadonlyMap<string, number>,
-): Promise<Map<string, HeardDevice>> {
+): Promise<Map<string, HeartbeatResult>> {
   const changed = heartbeats.filter(({ deviceId, knownVersion }) => {
     const status = known.get(deviceId);
     const isWanted = knownVersion !== noFacts && versions.get(deviceId) !== knownVersion;
@@ -136,7 +136,12 @@ async function heardOf(
   return new Map([...known].map(([id, status]) => [id, { status, facts: facts.get(id) ?? null }]));
 }
 
-async function apply(tx: Tx, heartbeat: ToldHeartbeat, before: DeviceRow, intervalSeconds: number): Promise<DeviceRow> {
+async function apply(
+  tx: Tx,
+  heartbeat: ReceivedHeartbeat,
+  before: DeviceRow,
+  intervalSeconds: number,
+): Promise<DeviceRow> {
   const status = statusAfterHeartbeat(before, heartbeat);
   const change = heartbeatChange(before, {
     status,

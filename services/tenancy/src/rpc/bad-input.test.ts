@@ -116,7 +116,7 @@ describe("invalid input", () => {
   );
 
   it.each(table)(
-    "of a %s's %s: a masked field that is absent is never a fault inside",
+    "of a %s's %s: a masked field that is absent is never an error inside",
     async (kind, _shown, { path }) => {
       expect(["ok", "validation_failed"]).toContain((await outcome(changes[kind](path, {}))).split(" ")[0]);
     },

@@ -2,14 +2,14 @@ import { type Timestamp, timestampDate } from "@bufbuild/protobuf/wkt";
 import type { ListDevicesRequest } from "@muster/proto/muster/tenancy/v1/device_pb";
 import { deviceStatuses, deviceSystems, idField } from "../rules/device.ts";
 import { type Checks, checks } from "../rules/fields.ts";
-import { type DeviceFilter, type DevicePlaces, deviceSorts } from "../store/device-list.ts";
+import { type DeviceFilter, type DeviceOwners, deviceSorts } from "../store/device-list.ts";
 
 /** Filters as the store accepts them, empty ones left empty; throws `validation_failed` with each invalid one. */
 export function deviceFilter(request: ListDevicesRequest): DeviceFilter {
   const check = checks();
   const statuses = request.statuses.length > 0 ? request.statuses : request.status === "" ? [] : [request.status];
   const filter = {
-    ...placesOf(request, check),
+    ...ownersOf(request, check),
     statuses: statuses.map((status) => check.oneOf("status", status, deviceStatuses)),
     os: request.os === "" ? "" : check.oneOf("os", request.os, deviceSystems),
     agentVersion: check.text("agentVersion", request.agentVersion, 64),
@@ -23,16 +23,16 @@ export function deviceFilter(request: ListDevicesRequest): DeviceFilter {
   return filter;
 }
 
-/** Places that narrow a count. Throws as `deviceFilter`. */
-export function devicePlaces(request: DevicePlaces): DevicePlaces {
+/** The organization, site and group that narrow a count. Throws as `deviceFilter`. */
+export function deviceOwners(request: DeviceOwners): DeviceOwners {
   const check = checks();
-  const places = placesOf(request, check);
+  const owners = ownersOf(request, check);
   check.done();
-  return places;
+  return owners;
 }
 
-function placesOf(request: DevicePlaces, check: Checks): DevicePlaces {
-  const id = (field: keyof DevicePlaces) => (request[field] === "" ? "" : idField(field, request[field], check));
+function ownersOf(request: DeviceOwners, check: Checks): DeviceOwners {
+  const id = (field: keyof DeviceOwners) => (request[field] === "" ? "" : idField(field, request[field], check));
   return { orgId: id("orgId"), siteId: id("siteId"), groupId: id("groupId") };
 }
 

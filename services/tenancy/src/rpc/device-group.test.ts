@@ -45,7 +45,7 @@ describe("device groups", () => {
     ]);
   });
 
-  it("belong to an organization in reach and to a site of it", async () => {
+  it("belong to an organization in scope and to a site of it", async () => {
     const tenant = await fleet.tenant();
     const neighbour = await fleet.tenant();
     const partner = groups(callers.partnerAdmin(tenant.partnerId, { permissions }));
@@ -63,7 +63,7 @@ describe("device groups", () => {
     expect(await outcome(own.updateDeviceGroup({ id }))).toBe("no_updates");
   });
 
-  it("are listed newest first, by organization and site, to callers who reach them", async () => {
+  it("are listed newest first, by organization and site, to callers with access to them", async () => {
     const tenant = await fleet.tenant();
     const neighbour = await fleet.tenant();
     const first = await newGroup(tenant);
@@ -139,7 +139,7 @@ describe("membership", () => {
     ]);
   });
 
-  it("accepts only living devices of the same organization, all or none", async () => {
+  it("accepts only devices in use of the same organization, all or none", async () => {
     const tenant = await fleet.tenant();
     const sibling = await fleet.organization(tenant.partnerId);
     const partner = callers.partnerAdmin(tenant.partnerId, { permissions });

@@ -19,12 +19,12 @@ import {
   lockDeviceGroup,
   updateDeviceGroup,
 } from "../store/device-groups.ts";
-import { findOwner, holdSite } from "../store/device-reach.ts";
+import { findOwner, holdSite } from "../store/device-scope.ts";
 import { pageInfo } from "../store/name-page.ts";
-import { devicePlaces } from "./device-filter.ts";
+import { deviceOwners } from "./device-filter.ts";
 import { deviceMembership } from "./device-members.ts";
 import { deviceGroupMessage } from "./device-message.ts";
-import { requirePlaces } from "./filter-places.ts";
+import { requireFilterTargets } from "./filter-targets.ts";
 import { requireAllSites } from "./guards.ts";
 
 type Deps = { db: Database; now: () => Date };
@@ -42,7 +42,7 @@ export function deviceGroupService(deps: Deps): ServiceImpl<typeof DeviceGroupSe
       if (wanted.siteId === null) requireAllSites(context);
       const orgId = organizationOfNew(context, request.orgId);
       const at = now();
-      const reach = async (tx: Tx): Promise<string> => {
+      const locate = async (tx: Tx): Promise<string> => {
         const { caller } = context;
         const partnerId = await findOwner(tx, caller, orgId);
         if (partnerId === null) throw organizationNotFound();
@@ -50,7 +50,7 @@ export function deviceGroupService(deps: Deps): ServiceImpl<typeof DeviceGroupSe
         return partnerId;
       };
       const { createDeviceGroup } = DeviceGroupService.method;
-      return idempotentTx(db, context, createDeviceGroup, request, reach, async (tx, partnerId) => {
+      return idempotentTx(db, context, createDeviceGroup, request, locate, async (tx, partnerId) => {
         const created = await insertDeviceGroup(tx, { id: uuidv7(at.getTime()), orgId, partnerId }, wanted, at);
         const details = { changes: { before: {}, after: deviceGroupFields(created) } };
         auditDevice(tx, context, { action: "device_group.create", row: created, details }, at);
@@ -61,10 +61,10 @@ export function deviceGroupService(deps: Deps): ServiceImpl<typeof DeviceGroupSe
     async listDeviceGroups(request, handler) {
       const context = callContext(handler);
       admit(context, "devices:read");
-      const places = devicePlaces({ orgId: request.orgId, siteId: request.siteId, groupId: "" });
-      const filter = { ...places, search: searchOf(request.search) };
+      const owners = deviceOwners({ orgId: request.orgId, siteId: request.siteId, groupId: "" });
+      const filter = { ...owners, search: searchOf(request.search) };
       const page = clampPage(request.page ?? {});
-      await requirePlaces(db, context, filter);
+      await requireFilterTargets(db, context, filter);
       const found = await listDeviceGroups(db, context, filter, page);
       if (!found) throw organizationNotFound();
       const { rows, ...listed } = found;

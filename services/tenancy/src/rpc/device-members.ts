@@ -15,7 +15,7 @@ type Deps = { db: Database; now: () => Date };
 type Membership = Pick<ServiceImpl<typeof DeviceGroupService>, "addDevices" | "removeDevices">;
 type Ends = { group: DeviceGroupRow; devices: DeviceRow[]; ids: string[] };
 
-/** Which devices are in a group. All devices named must be in reach, or nothing happens. */
+/** Which devices are in a group. All devices named must be in scope, or nothing happens. */
 export function deviceMembership({ db, now }: Deps): Membership {
   return {
     async addDevices(request, handler) {
@@ -23,8 +23,8 @@ export function deviceMembership({ db, now }: Deps): Membership {
       admit(context);
       const ids = membershipIds(request.deviceIds);
       const at = now();
-      const reach = (tx: Tx) => lockEnds(tx, context, request.groupId, ids);
-      return idempotentTx(db, context, DeviceGroupService.method.addDevices, request, reach, async (tx, ends) => {
+      const locate = (tx: Tx) => lockEnds(tx, context, request.groupId, ids);
+      return idempotentTx(db, context, DeviceGroupService.method.addDevices, request, locate, async (tx, ends) => {
         const { group, devices } = ends;
         const gone = devices.filter((device) => device.status === "decommissioned").map(({ id }) => id);
         if (gone.length > 0) throw deviceDecommissioned({ deviceIds: gone });
@@ -59,10 +59,10 @@ function admit(context: CallContext): void {
  * The devices before the group, as a site's deletion locks them. Throws `device_group_not_found`, `device_not_found`.
  */
 async function lockEnds(tx: Tx, context: CallContext, groupId: string, ids: string[]): Promise<Ends> {
-  const reached = await lockDevices(tx, context.caller, ids);
+  const locked = await lockDevices(tx, context.caller, ids);
   const group = isUuid(groupId) ? await holdDeviceGroup(tx, context.caller, groupId) : null;
   if (!group) throw deviceGroupNotFound();
-  const devices = reached.filter((device) => device.org_id === group.org_id);
+  const devices = locked.filter((device) => device.org_id === group.org_id);
   const found = new Set(devices.map(({ id }) => id));
   const missing = ids.filter((id) => !found.has(id));
   if (missing.length > 0) throw deviceNotFound({ deviceIds: missing });

@@ -134,7 +134,7 @@ describe("a device", () => {
     expect(nobody).toEqual([]);
   });
 
-  it("cannot be reached by widened filters of users limited to sites", async () => {
+  it("is not visible through widened filters of users limited to sites", async () => {
     const tenant = await fleet.tenant();
     const otherSite = await fleet.site(tenant.orgId);
     const id = await fleet.device(tenant.orgId, { siteId: tenant.siteId });
@@ -224,14 +224,14 @@ describe("listing devices", () => {
     expect(await outcome(client.listDevices({ os: "beos" }))).toBe("validation_failed os");
   });
 
-  it("counts by status the devices that a list of the same places shows", async () => {
+  it("counts by status the devices that a list of the same owners shows", async () => {
     const tenant = await fleet.tenant();
     const client = as(admin(tenant));
     await fleet.device(tenant.orgId, { siteId: tenant.siteId });
     await fleet.device(tenant.orgId);
     await client.decommissionDevice({ id: await fleet.device(tenant.orgId) });
-    const counted = async (places: object) => {
-      const { counts } = await client.countDevices(places);
+    const counted = async (owners: object) => {
+      const { counts } = await client.countDevices(owners);
       return Object.fromEntries(counts.map(({ status, count }) => [status, Number(count)]));
     };
     const none = { online: 0, offline: 0, updating: 0, decommissioned: 0, quarantined: 0 };

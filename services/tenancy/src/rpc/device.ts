@@ -14,7 +14,7 @@ import { checks } from "../rules/fields.ts";
 import { deviceDecommissioned, deviceNotFound, organizationNotFound, siteNotFound } from "../rules/refusals.ts";
 import { countDown } from "../store/device-counts.ts";
 import { countByStatus, listDevices } from "../store/device-list.ts";
-import { holdSite } from "../store/device-reach.ts";
+import { holdSite } from "../store/device-scope.ts";
 import {
   type DeviceRow,
   deviceFields,
@@ -24,9 +24,9 @@ import {
   updateDevice,
 } from "../store/devices.ts";
 import { pageInfo } from "../store/name-page.ts";
-import { deviceFilter, devicePlaces } from "./device-filter.ts";
+import { deviceFilter, deviceOwners } from "./device-filter.ts";
 import { deviceMessage } from "./device-message.ts";
-import { requirePlaces } from "./filter-places.ts";
+import { requireFilterTargets } from "./filter-targets.ts";
 import { requireAllSites } from "./guards.ts";
 
 type Deps = { db: Database; now: () => Date; heartbeatIntervalSeconds: number };
@@ -65,7 +65,7 @@ export function deviceService(deps: Deps): ServiceImpl<typeof DeviceService> {
       admit(context, "devices:read");
       const filter = deviceFilter(request);
       const page = clampPage(request.page ?? {});
-      await requirePlaces(db, context, filter);
+      await requireFilterTargets(db, context, filter);
       const found = await listDevices(db, context, filter, page);
       if (!found) throw organizationNotFound();
       const { rows, ...listed } = found;
@@ -75,9 +75,9 @@ export function deviceService(deps: Deps): ServiceImpl<typeof DeviceService> {
     async countDevices(request, handler) {
       const context = callContext(handler);
       admit(context, "devices:read");
-      const places = devicePlaces(request);
-      await requirePlaces(db, context, places);
-      const counts = await countByStatus(db, context, places);
+      const owners = deviceOwners(request);
+      await requireFilterTargets(db, context, owners);
+      const counts = await countByStatus(db, context, owners);
       if (!counts) throw organizationNotFound();
       return { counts: counts.map((each) => ({ ...each, count: BigInt(each.count) })) };
     },

@@ -19,7 +19,7 @@ export function nameService({ db }: { db: Database }): ServiceImpl<typeof NameSe
       if (!ids.every(isUuid)) throw validationError({ ids: ["Must be UUIDs"] });
       const { permissions } = context.caller;
       const kinds = {
-        places: permissions.includes("organizations:read"),
+        tenants: permissions.includes("organizations:read"),
         devices: permissions.includes("devices:read"),
       };
       const rows = await findNames(db, context, ids, kinds);

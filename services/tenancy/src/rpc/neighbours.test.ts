@@ -67,7 +67,7 @@ describe("an organization's locks", () => {
     const { db } = fleet.database;
     const record = async () => {
       const both = [beat(held, busy.orgId), beat(free, other.orgId), beat(uuidv7(), other.orgId)];
-      return (await recordHeartbeats(db, both, 60)).map((heard) => heard?.status ?? null);
+      return (await recordHeartbeats(db, both, 60)).map((result) => result?.status ?? null);
     };
     const begin = () =>
       beginUpdates(

@@ -40,7 +40,7 @@ describe("creating an organization", () => {
     });
   });
 
-  it("holds the partner's cap exactly, on two processes at once, and frees the place of a deleted one", async () => {
+  it("holds the partner's cap exactly, on two processes at once, and frees a deleted one's share of it", async () => {
     const { id: partnerId } = await tenancy.partner({ maxOrganizations: 3 });
     const other = await tenancy.anotherProcess();
     const caller = callers.partnerAdmin(partnerId);
@@ -63,7 +63,7 @@ describe("creating an organization", () => {
     expect(await outcome(as(caller).createOrganization({ name: "Fourth", slug: slug() }))).toBe("limit_reached");
   });
 
-  it("makes a slug unique among the living organizations of one partner only", async () => {
+  it("makes a slug unique among the organizations of one partner only, without deleted ones", async () => {
     const [one, two] = [await tenancy.partner(), await tenancy.partner()];
     const wanted = slug();
     const at = (partnerId: string, text: string) =>
@@ -142,7 +142,7 @@ describe("changing an organization", () => {
   });
 });
 
-describe("reach", () => {
+describe("the access scope", () => {
   it("is exactly the caller's own: partner all, a list, an empty list, the organization", async () => {
     const [one, two] = [await tenancy.partner(), await tenancy.partner()];
     const [b, a, c] = [
@@ -159,13 +159,13 @@ describe("reach", () => {
       [callers.partnerAdmin(uuidv7()), []],
       [callers.partnerAdmin("", { partnerId: null }), []],
     ];
-    for (const [caller, reached] of people) {
+    for (const [caller, visible] of people) {
       const page = await as(caller).listOrganizations({});
-      expect(idsOf(page)).toEqual(reached);
-      expect(Number(page.page?.total)).toBe(reached.length);
-      expect(idsOf(await as(caller).listAccessibleOrganizations({}))).toEqual(reached);
+      expect(idsOf(page)).toEqual(visible);
+      expect(Number(page.page?.total)).toBe(visible.length);
+      expect(idsOf(await as(caller).listAccessibleOrganizations({}))).toEqual(visible);
       for (const id of [a, b, c, foreign]) {
-        const expected = reached.includes(id) ? "ok" : "organization_not_found";
+        const expected = visible.includes(id) ? "ok" : "organization_not_found";
         expect(await outcome(as(caller).getOrganization({ id }))).toBe(expected);
       }
     }
@@ -178,12 +178,12 @@ describe("reach", () => {
     );
   });
 
-  it("excludes the organizations of others: nothing is written and no event emitted", async () => {
+  it("excludes other tenants' organizations: nothing is written and no event emitted", async () => {
     const [one, two] = [await tenancy.partner(), await tenancy.partner()];
     const id = await tenancy.organization(one.id);
     const before = await tenancy.footprint();
-    const strangers = [callers.partnerAdmin(two.id), callers.partnerWithList(one.id, [])];
-    for (const caller of strangers) {
+    const outsiders = [callers.partnerAdmin(two.id), callers.partnerWithList(one.id, [])];
+    for (const caller of outsiders) {
       const change = { id, updateMask: { paths: ["name"] }, organization: { name: "Mine" } };
       expect(await outcome(as(caller).updateOrganization(change))).toBe("organization_not_found");
       expect(await outcome(as(caller).deleteOrganization({ id }))).toBe("organization_not_found");

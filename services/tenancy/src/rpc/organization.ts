@@ -16,7 +16,7 @@ import {
   hasOrganizations,
   insertOrganization,
   listOrganizations,
-  listReachedOrganizations,
+  listOrganizationsInScope,
   lockOrganization,
   markOrganizationDeleted,
   organizationFields,
@@ -50,7 +50,7 @@ export function organizationService({ db, now }: Deps): ServiceImpl<typeof Organ
         request,
         reachedBefore,
         async (tx) => {
-          await holdPlace(tx, partnerId);
+          await requireOrganizationLimit(tx, partnerId);
           const created = await insertOrganization(tx, { id: uuidv7(at.getTime()), partnerId }, wanted, at);
           const after = organizationFields(created);
           const details = { partnerId, status: created.status, type: created.type, changes: { before: {}, after } };
@@ -81,7 +81,7 @@ export function organizationService({ db, now }: Deps): ServiceImpl<typeof Organ
       const context = callContext(handler);
       requirePermission(context, "organizations:read");
       requireOrganization(context);
-      const rows = await listReachedOrganizations(db, context, maxUnpaged);
+      const rows = await listOrganizationsInScope(db, context, maxUnpaged);
       return { organizations: rows.map(organizationMessage) };
     },
 
@@ -157,7 +157,7 @@ function partnerOfNew({ caller }: CallContext, wanted: string): string {
 }
 
 /** Locks the partner, so that parallel creations are counted one after another. Throws `limit_reached`. */
-async function holdPlace(tx: Tx, partnerId: string): Promise<void> {
+async function requireOrganizationLimit(tx: Tx, partnerId: string): Promise<void> {
   const partner = await lockPartner(tx, partnerId);
   if (!partner) throw partnerNotFound();
   const limit = partner.max_organizations;

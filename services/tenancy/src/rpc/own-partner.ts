@@ -66,8 +66,8 @@ export function ownPartner({ db, now }: Deps): OwnPartner {
         if (!stored) throw partnerNotFound();
         const ids = wanted.filter(isUuid).map((id) => id.toLowerCase());
         const { existing, registered } = await orderableOrganizations(tx, caller, ids, maxOrderedOrganizations);
-        const reached = organizationOrder(ids, existing, registered);
-        const kept = [...reached, ...outOfReach(stored.organization_order, caller)].slice(0, maxOrderedOrganizations);
+        const ordered = organizationOrder(ids, existing, registered);
+        const kept = [...ordered, ...outOfScope(stored.organization_order, caller)].slice(0, maxOrderedOrganizations);
         const updated = await updateOrganizationOrder(tx, stored.id, kept, at);
         const details = changesBetween(
           { organizationOrder: stored.organization_order },
@@ -75,7 +75,7 @@ export function ownPartner({ db, now }: Deps): OwnPartner {
         );
         const tenant = changedPartner(updated);
         recordChange(tx, context, { tenant, change: "updated", action: "partner.settings.update", details }, at);
-        return reached;
+        return ordered;
       });
       return { organizationOrder: order };
     },
@@ -88,9 +88,9 @@ function requireOwnWrite(context: CallContext, permission: "partner:policy" | "o
   requireAllSites(context);
 }
 
-/** A caller who reaches only a list of organizations orders these; the others keep their order, behind them. */
-function outOfReach(stored: string[], { orgAccess }: Caller): string[] {
+/** A caller with access to only a list of organizations orders these; the others keep their order, after them. */
+function outOfScope(stored: string[], { orgAccess }: Caller): string[] {
   if (orgAccess.mode === "all") return [];
-  const reached = new Set(orgAccess.orgIds);
-  return stored.filter((id) => !reached.has(id));
+  const ordered = new Set(orgAccess.orgIds);
+  return stored.filter((id) => !ordered.has(id));
 }

@@ -191,7 +191,7 @@ describe("the order of organizations", () => {
     });
   });
 
-  it("shows and changes only organizations within the caller's reach", async () => {
+  it("shows and changes only organizations within the caller's scope", async () => {
     const { id } = await tenancy.partner();
     const [a, b, c] = [await tenancy.organization(id), await tenancy.organization(id), await tenancy.organization(id)];
     await own(id).setOrganizationOrder({ organizationOrder: [c, b, a] });

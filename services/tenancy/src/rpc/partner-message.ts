@@ -5,7 +5,7 @@ import { type Partner, PartnerSchema } from "@muster/proto/muster/tenancy/v1/par
 import type { ChangedTenant } from "../emits/record-change.ts";
 import type { PartnerRow } from "../store/partners.ts";
 
-/** The partner as a caller with this access may see it: the order names no organization out of their reach. */
+/** The partner as a caller with this access may see it: the order names no organization out of their scope. */
 export function partnerMessage(row: PartnerRow, access: OrgAccess): Partner {
   const organizationOrder = visibleOrder(row.organization_order, access);
   const settings = organizationOrder.length > 0 ? { ...row.settings, organizationOrder } : row.settings;
@@ -34,6 +34,6 @@ export function changedPartner(row: PartnerRow): ChangedTenant {
 
 function visibleOrder(order: string[], access: OrgAccess): string[] {
   if (access.mode === "all") return order;
-  const reached = new Set(access.orgIds);
-  return order.filter((id) => reached.has(id));
+  const inScope = new Set(access.orgIds);
+  return order.filter((id) => inScope.has(id));
 }

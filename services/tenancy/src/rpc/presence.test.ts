@@ -6,7 +6,7 @@ import { AuditEventSchema } from "@muster/proto/muster/events/v1/audit_pb";
 import { PlatformEventSchema } from "@muster/proto/muster/events/v1/platform_pb";
 import { DeviceService } from "@muster/proto/muster/tenancy/v1/device_pb";
 import { callers, outcome } from "@muster/testing";
-import { recordHeartbeats, type ToldHeartbeat } from "../commands/record-heartbeats.ts";
+import { type ReceivedHeartbeat, recordHeartbeats } from "../commands/record-heartbeats.ts";
 import { lookOnce } from "../jobs/presence-watch.ts";
 import { type Fleet, permissions, startFleet } from "../testing/fleet.ts";
 
@@ -24,7 +24,7 @@ afterAll(async () => {
 const db = () => fleet.database.db;
 const people = (partnerId: string) =>
   fleet.port.client(DeviceService, callers.partnerAdmin(partnerId, { permissions }));
-const beat = (deviceId: string, orgId: string, change: Partial<ToldHeartbeat> = {}): ToldHeartbeat => ({
+const beat = (deviceId: string, orgId: string, change: Partial<ReceivedHeartbeat> = {}): ReceivedHeartbeat => ({
   deviceId,
   orgId,
   agentVersion: "1.0.0",
@@ -37,8 +37,8 @@ const beat = (deviceId: string, orgId: string, change: Partial<ToldHeartbeat> = 
   meta: { requestId: uuidv7(), clientAddress: "192.0.2.1", userAgent: "agent/1.0.0", traceparent: null },
   ...change,
 });
-const record = async (...heartbeats: ToldHeartbeat[]) =>
-  (await recordHeartbeats(db(), heartbeats, intervalSeconds)).map((heard) => heard?.status ?? null);
+const record = async (...heartbeats: ReceivedHeartbeat[]) =>
+  (await recordHeartbeats(db(), heartbeats, intervalSeconds)).map((result) => result?.status ?? null);
 const age = (ids: readonly string[], seconds: number) =>
   db().tx(system, (tx) =>
     tx.execute(sql`
@@ -161,8 +161,8 @@ describe("a heartbeat", () => {
     ];
     const gone = await fleet.device(orgId);
     await people(partnerId).decommissionDevice({ id: gone });
-    const stranger = uuidv7();
-    const answers = await record(beat(clone, orgId), beat(gone, orgId), beat(stranger, orgId), beat(clone, uuidv7()));
+    const other = uuidv7();
+    const answers = await record(beat(clone, orgId), beat(gone, orgId), beat(other, orgId), beat(clone, uuidv7()));
     // The later of two from one device counts: it names an organization that the device is not of.
     expect(answers).toEqual([null, "decommissioned", null, null]);
     expect(await record(beat(clone, orgId))).toEqual(["quarantined"]);
@@ -174,7 +174,7 @@ describe("a heartbeat", () => {
     const { orgId } = await fleet.tenant();
     const ids = await Promise.all(Array.from({ length: 40 }, () => fleet.device(orgId)));
     // As the gateway repeats the heartbeats of devices that another batch holds.
-    const recordAll = async (heartbeats: ToldHeartbeat[]): Promise<(string | null)[]> => {
+    const recordAll = async (heartbeats: ReceivedHeartbeat[]): Promise<(string | null)[]> => {
       const statuses = await record(...heartbeats);
       const locked = heartbeats.filter((_, at) => statuses[at] === "locked");
       const others = statuses.filter((status) => status !== "locked");
@@ -217,12 +217,12 @@ describe("a device that misses three heartbeats", () => {
       [1, 2].map(() => lookOnce({ db: db(), heartbeatIntervalSeconds: intervalSeconds })),
     );
     expect(found.reduce((a, b) => a + b, 0)).toBe(2_500);
-    const [row] = await db().read<{ n: number; told: number }>(
+    const [row] = await db().read<{ n: number; reported: number }>(
       system,
       sql`SELECT (SELECT count(*) FROM devices WHERE org_id = ${orgId} AND status = 'offline') AS n,
-                 (SELECT count(DISTINCT msg_id) FROM outbox WHERE subject = ${`events.tenancy.${orgId}.device.offline`}) AS told`,
+                 (SELECT count(DISTINCT msg_id) FROM outbox WHERE subject = ${`events.tenancy.${orgId}.device.offline`}) AS reported`,
     );
-    expect(row).toEqual({ n: 2_500, told: 2_500 });
+    expect(row).toEqual({ n: 2_500, reported: 2_500 });
   });
 
   it("waits for 1,000 devices of each organization that lost more before", async () => {
@@ -271,7 +271,7 @@ describe("a device that misses three heartbeats", () => {
 describe("a rolled back enrollment", () => {
   const discard = (id: string) => fleet.port.client(DeviceService, callers.service("identity")).discardDevice({ id });
 
-  it("leaves no living device, whether the device was created before or arrives late", async () => {
+  it("leaves no device in use, whether the device was created before or arrives late", async () => {
     const { orgId } = await fleet.tenant({ organization: 1 });
     const made = await fleet.device(orgId);
     for (let i = 0; i < 2; i++) await discard(made);
@@ -342,8 +342,8 @@ describe("a quarantined device", () => {
         .approveDevice({ id, replace: true });
     expect(await outcome(as(["devices:read"]))).toBe("permission_denied");
     expect(await outcome(as(["devices:write"]))).toBe("permission_denied");
-    const stranger = await fleet.tenant();
-    expect(await outcome(people(stranger.partnerId).approveDevice({ id }))).toBe("device_not_found");
+    const other = await fleet.tenant();
+    expect(await outcome(people(other.partnerId).approveDevice({ id }))).toBe("device_not_found");
     expect((await stateOf(id))?.status).toBe("quarantined");
   });
 });

@@ -4,7 +4,7 @@ import { AppError, isUuid, longerThan, validationError } from "@muster/kit";
 import type { BeganUpdate, Heartbeat, PresenceService } from "@muster/proto/muster/tenancy/v1/presence_pb";
 import { callContext } from "@muster/rpc";
 import { beginUpdates } from "../commands/begin-updates.ts";
-import { recordHeartbeats, type ToldHeartbeat } from "../commands/record-heartbeats.ts";
+import { type ReceivedHeartbeat, recordHeartbeats } from "../commands/record-heartbeats.ts";
 import { maxReportedBytes } from "../rules/presence.ts";
 
 type Deps = { db: Database; heartbeatIntervalSeconds: number };
@@ -20,8 +20,8 @@ export function presenceService({ db, heartbeatIntervalSeconds }: Deps): Service
         throw new AppError("permission_denied", "Only gateways may report heartbeats");
       }
       if (heartbeats.length > batchMax) throw validationError({ heartbeats: [`At most ${batchMax}`] });
-      const heard = await recordHeartbeats(db, heartbeats.map(toldOf), heartbeatIntervalSeconds);
-      const results = heard.map((device) => ({
+      const recorded = await recordHeartbeats(db, heartbeats.map(heartbeatOf), heartbeatIntervalSeconds);
+      const results = recorded.map((device) => ({
         status: device?.status ?? "",
         ...(device?.facts ? { facts: { ...device.facts, version: BigInt(device.facts.version) } } : {}),
       }));
@@ -49,8 +49,8 @@ function isUpdate({ deviceId, component, version, timeoutSeconds }: BeganUpdate)
 /**
  * One device that the gateway should not have admitted fails the whole call: it is an internal error, not an agent's.
  */
-function toldOf(told: Heartbeat): ToldHeartbeat {
-  const { deviceId, orgId, agentVersion, watchdogVersion, helperVersion, reportedJson } = told;
+function heartbeatOf(message: Heartbeat): ReceivedHeartbeat {
+  const { deviceId, orgId, agentVersion, watchdogVersion, helperVersion, reportedJson } = message;
   const isTooLong = [agentVersion, watchdogVersion, helperVersion].some((version) => longerThan(version, 50));
   if (
     !isUuid(deviceId) ||
@@ -67,14 +67,14 @@ function toldOf(told: Heartbeat): ToldHeartbeat {
     agentVersion,
     watchdogVersion: watchdogVersion || null,
     helperVersion: helperVersion || null,
-    updateEnded: told.updateEnded,
-    knownVersion: Number(told.knownVersion),
+    updateEnded: message.updateEnded,
+    knownVersion: Number(message.knownVersion),
     reportedJson: reportedJson || null,
-    clientAddress: told.clientAddress || null,
+    clientAddress: message.clientAddress || null,
     meta: {
-      requestId: told.requestId,
-      clientAddress: told.clientAddress || null,
-      userAgent: told.userAgent || null,
+      requestId: message.requestId,
+      clientAddress: message.clientAddress || null,
+      userAgent: message.userAgent || null,
       traceparent: null,
     },
   };

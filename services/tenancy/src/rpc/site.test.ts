@@ -5,11 +5,11 @@ import { startTenancy, type TestTenancy } from "../testing/tenancy.ts";
 
 let tenancy: TestTenancy;
 let partnerId: string;
-let strangerId: string;
+let otherPartnerId: string;
 beforeAll(async () => {
   tenancy = await startTenancy();
   partnerId = (await tenancy.partner()).id;
-  strangerId = (await tenancy.partner()).id;
+  otherPartnerId = (await tenancy.partner()).id;
 });
 afterAll(async () => {
   await tenancy?.stop();
@@ -66,7 +66,7 @@ describe("a site", () => {
     });
   });
 
-  it("belongs to a living organization within the caller's reach", async () => {
+  it("belongs to an organization that is not deleted, within the caller's scope", async () => {
     const orgId = await tenancy.organization(partnerId);
     const deleted = await tenancy.organization(partnerId);
     await tenancy.organizations(admin).deleteOrganization({ id: deleted });
@@ -74,7 +74,7 @@ describe("a site", () => {
     const at = (caller: Caller, id: string) => outcome(as(caller).createSite({ orgId: id, name: "x" }));
     const denied = "organization_access_denied";
     expect(await at(callers.orgAdmin(partnerId, uuidv7()), orgId)).toBe(denied);
-    expect(await at(callers.partnerAdmin(strangerId), orgId)).toBe(denied);
+    expect(await at(callers.partnerAdmin(otherPartnerId), orgId)).toBe(denied);
     expect(await at(callers.partnerWithList(partnerId, []), orgId)).toBe(denied);
     expect(await at(callers.partnerAdmin(partnerId), deleted)).toBe(denied);
     expect(await at(callers.partnerAdmin(partnerId), uuidv7())).toBe(denied);
@@ -89,16 +89,16 @@ describe("a site", () => {
     expect(await at(callers.partnerWithList(partnerId, [orgId]), orgId)).toBe("ok");
   });
 
-  it("is denied to a caller who does not reach its organization, and 404 only when it does not exist", async () => {
+  it("is denied to a caller without access to its organization, and 404 only when it does not exist", async () => {
     const orgId = await tenancy.organization(partnerId);
     const id = await tenancy.site(orgId);
     const denied = Array(3).fill("site_access_denied");
     const before = await tenancy.footprint();
-    expect(await access(callers.partnerAdmin(strangerId), id)).toEqual(denied);
+    expect(await access(callers.partnerAdmin(otherPartnerId), id)).toEqual(denied);
     expect(await access(callers.partnerWithList(partnerId, []), id)).toEqual(denied);
     expect(await access(callers.orgAdmin(partnerId, uuidv7()), id)).toEqual(denied);
     for (const missing of [uuidv7(), "nonsense"]) {
-      for (const caller of [admin, callers.partnerAdmin(strangerId)]) {
+      for (const caller of [admin, callers.partnerAdmin(otherPartnerId)]) {
         expect(await access(caller, missing)).toEqual(Array(3).fill("site_not_found"));
       }
     }
@@ -134,7 +134,7 @@ describe("lists of sites", () => {
     expect(await list(callers.orgAdmin(own, one), one.toUpperCase())).toEqual([a, b]);
     expect(await list(admin, two)).toEqual([c]);
     const denied = [
-      as(callers.partnerAdmin(strangerId)).listSites({ orgId: one }),
+      as(callers.partnerAdmin(otherPartnerId)).listSites({ orgId: one }),
       as(callers.partnerWithList(own, [two])).listSites({ orgId: one }),
       as(callers.orgAdmin(own, one)).listSites({ orgId: two }),
       as(callers.partnerAdmin(own)).listSites({ orgId: uuidv7() }),
@@ -161,7 +161,7 @@ describe("lists of sites", () => {
   it("show restricted users their sites only; these they may change, not delete", async () => {
     const orgId = await tenancy.organization(partnerId);
     const [mine, other] = [await tenancy.site(orgId), await tenancy.site(orgId)];
-    const foreign = await tenancy.site(await tenancy.organization(strangerId));
+    const foreign = await tenancy.site(await tenancy.organization(otherPartnerId));
     const caller = callers.orgAdmin(partnerId, orgId, { siteIds: [mine, foreign] });
     const page = await as(caller).listSites({ orgId });
     expect([idsOf(page), page.page?.total]).toEqual([[mine], 1n]);

@@ -29,9 +29,9 @@ import { requireAllSites } from "./guards.ts";
 
 type Deps = { db: Database; now: () => Date };
 
-/** Sites, for all callers who reach their organization. */
+/** Sites, for all callers with access to their organization. */
 export function siteService({ db, now }: Deps): ServiceImpl<typeof SiteService> {
-  /** A missing site differs from one out of reach (docs/behaviour.md#errors). */
+  /** A missing site differs from one out of scope (docs/behaviour.md#errors). */
   async function noSuchSite(context: CallContext, id: string): Promise<AppError> {
     const isThere = isUuid(id) && (await siteExists(db, context, id));
     return isThere ? new AppError("site_access_denied", "Access to this site denied") : siteNotFound();
@@ -45,12 +45,12 @@ export function siteService({ db, now }: Deps): ServiceImpl<typeof SiteService> 
       const wanted = newSite(request);
       const at = now();
       const orgId = request.orgId.toLowerCase();
-      const reach = async (tx: Tx): Promise<string> => {
+      const locate = async (tx: Tx): Promise<string> => {
         const partnerId = isUuid(orgId) ? await organizationForSite(tx, context.caller, orgId) : null;
         if (partnerId === null) throw organizationOfSiteDenied(context.caller);
         return partnerId;
       };
-      return idempotentTx(db, context, SiteService.method.createSite, request, reach, async (tx, partnerId) => {
+      return idempotentTx(db, context, SiteService.method.createSite, request, locate, async (tx, partnerId) => {
         const created = await insertSite(tx, { id: uuidv7(at.getTime()), orgId, partnerId }, wanted, at);
         const details = { changes: { before: {}, after: siteFields(created) } };
         const tenant = changedSite(created);
@@ -141,7 +141,7 @@ function requireAccess(context: CallContext, permission: "organizations:read" | 
   requireOrganization(context);
 }
 
-/** Null lists everything that is reached; an organization's people list their own. */
+/** Null lists everything in scope; an organization's users list their own. */
 function listedOrganization({ caller }: CallContext, wanted: string): string | null {
   if (wanted === "") return caller.scope === "organization" ? caller.orgId : null;
   if (!isUuid(wanted)) throw organizationOfSiteDenied(caller);

@@ -27,7 +27,7 @@ async function wholeSnapshot(limit: number): Promise<TenantChanged[]> {
 }
 
 describe("the snapshot", () => {
-  it("equals the newest event of each living tenant, including deleted tenants and excluding sites of those", async () => {
+  it("equals the newest event of each tenant, including deleted tenants and excluding sites of those", async () => {
     const admin = callers.platformAdmin();
     const [one, two] = [await tenancy.partner(), await tenancy.partner()];
     const kept = await tenancy.organization(one.id);

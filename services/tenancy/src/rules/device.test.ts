@@ -107,7 +107,7 @@ describe("room for a device", () => {
     [3, 3, "ok"],
     [4, 3, "limit_reached"],
     [1, 0, "limit_reached"],
-  ])("%d devices under a cap of %s: %s", (living, limit, expected) => {
-    expect(outcome(() => requireRoom("partner", living, limit))).toBe(expected);
+  ])("%d devices under a cap of %s: %s", (count, limit, expected) => {
+    expect(outcome(() => requireRoom("partner", count, limit))).toBe(expected);
   });
 });

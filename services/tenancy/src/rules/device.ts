@@ -82,8 +82,8 @@ export function cloneReason(ownerId: string): string {
 }
 
 /**
- * Status of a device that enrolls: `quarantined` when its hardware id is that of a trusted living device, so that a
- * clone never replaces the device; else `offline` until its first heartbeat.
+ * Status of a device that enrolls: `quarantined` when its hardware id is that of a trusted device that is not
+ * decommissioned, so that a clone never replaces the device; else `offline` until its first heartbeat.
  */
 export function firstStatus(hardwareIdTaken: boolean): "offline" | "quarantined" {
   return hardwareIdTaken ? "quarantined" : "offline";
@@ -101,9 +101,9 @@ export function requireEnrollable(partner: { status: string }, organization: { s
   }
 }
 
-/** Throws `limit_reached` when `living` devices, the new one included, are more than a cap allows; null is no cap. */
-export function requireRoom(whose: "organization" | "partner", living: number, limit: number | null): void {
-  if (limit === null || living <= limit) return;
+/** Throws `limit_reached` when `count` devices, the new one included, are more than a cap allows; null is no cap. */
+export function requireRoom(whose: "organization" | "partner", count: number, limit: number | null): void {
+  if (limit === null || count <= limit) return;
   throw new AppError("limit_reached", `The ${whose}'s limit of devices is reached`, {
     facts: { limit, limitOf: whose },
   });

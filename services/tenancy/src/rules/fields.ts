@@ -51,8 +51,8 @@ export function checks(): Checks {
     fail,
     text,
     name(field, value) {
-      const fault = nameError(value);
-      if (fault) fail(field, fault);
+      const error = nameError(value);
+      if (error) fail(field, error);
       return value;
     },
     slug(field, value) {

@@ -80,7 +80,7 @@ describe("merging settings", () => {
     ["replaces any other object", { theme: { a: 1 } }, { theme: { b: 2 } }, { theme: { b: 2 } }],
     ["keeps no null of a new dotted key", {}, { contact: { name: "A", email: null } }, { contact: { name: "A" } }],
     [
-      "never reaches a prototype",
+      "never changes a prototype",
       {},
       JSON.parse('{"constructor":1,"toString":2}'),
       { constructor: 1, toString: 2 } as never,

@@ -1,8 +1,8 @@
 import { sql, type Tx } from "@muster/db";
 
 /**
- * Increments the organization's count of living devices and returns it. The row stays locked until the end of the
- * transaction; callers hold the locks on partner and organization already, in this order.
+ * Increments the organization's count of devices, without decommissioned ones, and returns it. The row stays locked
+ * until the end of the transaction; callers hold the locks on partner and organization already, in this order.
  */
 export async function countUp(tx: Tx, orgId: string, partnerId: string): Promise<number> {
   const [row] = await tx.query<{ living: number }>(sql`
@@ -18,8 +18,11 @@ export async function countDown(tx: Tx, orgId: string): Promise<void> {
   if (touched !== 1) throw new Error("a device was not counted when it enrolled");
 }
 
-/** Living devices over all living organizations of a locked partner (index device_counts_by_partner). */
-export async function livingOfPartner(tx: Tx, partnerId: string): Promise<number> {
+/**
+ * A locked partner's devices, without decommissioned ones and those of deleted organizations (index
+ * device_counts_by_partner).
+ */
+export async function devicesOfPartner(tx: Tx, partnerId: string): Promise<number> {
   const [row] = await tx.query<{ living: number }>(sql`
     SELECT coalesce(sum(c.living), 0)::int AS living
     FROM device_counts c JOIN organizations o ON o.id = c.org_id

@@ -8,9 +8,9 @@ export type GroupMembers = { condition: Query; isLarge: boolean };
 const lookedUp = 5_000;
 
 /**
- * The members of a group; none of a group out of the caller's sight. The planner assumes that hardly any row meets the
- * policies, and would read all devices in reach, whatever the size of the group. So a small group is read from its
- * members (indexes device_group_members_pkey, devices_pkey), a large one from the devices of its organization.
+ * The members of a group; none when the group is not visible to the caller. The planner assumes that hardly any row
+ * meets the policies, and would read all devices in scope, whatever the size of the group. So a small group is read
+ * from its members (indexes device_group_members_pkey, devices_pkey), a large one from the devices of its organization.
  */
 export async function findGroupMembers(tx: Tx, groupId: string): Promise<GroupMembers> {
   const [group] = await tx.query<{ org_id: string; members: number }>(sql`

@@ -2,7 +2,7 @@ import { type Database, type Query, sql, type Tx } from "@muster/db";
 import type { CallContext, Caller, Page } from "@muster/kit";
 import type { DeviceGroupFields } from "../rules/device-group.ts";
 import { readNewestPage } from "./device-page.ts";
-import { findOwner, ownBySite, reachedBySite } from "./device-reach.ts";
+import { findOwner, ownBySite, rowsInScope } from "./device-scope.ts";
 import { containing, type NamePage } from "./name-page.ts";
 
 export type DeviceGroupRow = {
@@ -34,11 +34,11 @@ export async function insertDeviceGroup(
   );
 }
 
-/** One group that the caller reaches, or null. */
+/** One group in the caller's scope, or null. */
 export async function findDeviceGroup(db: Database, who: CallContext, id: string): Promise<DeviceGroupRow | null> {
   const [row] = await db.read<DeviceGroupRow>(
     who,
-    sql`SELECT ${columns} FROM device_groups WHERE id = ${id}::uuid AND ${reachedBySite(who.caller)}`,
+    sql`SELECT ${columns} FROM device_groups WHERE id = ${id}::uuid AND ${rowsInScope(who.caller)}`,
   );
   return row ?? null;
 }
@@ -46,7 +46,7 @@ export async function findDeviceGroup(db: Database, who: CallContext, id: string
 /** As findDeviceGroup, locked until the end of the transaction. */
 export async function lockDeviceGroup(tx: Tx, caller: Caller, id: string): Promise<DeviceGroupRow | null> {
   const [row] = await tx.query<DeviceGroupRow>(
-    sql`SELECT ${columns} FROM device_groups WHERE id = ${id}::uuid AND ${reachedBySite(caller)} FOR UPDATE`,
+    sql`SELECT ${columns} FROM device_groups WHERE id = ${id}::uuid AND ${rowsInScope(caller)} FOR UPDATE`,
   );
   return row ?? null;
 }
@@ -57,7 +57,7 @@ export async function lockDeviceGroup(tx: Tx, caller: Caller, id: string): Promi
  */
 export async function holdDeviceGroup(tx: Tx, caller: Caller, id: string): Promise<DeviceGroupRow | null> {
   const [row] = await tx.query<DeviceGroupRow>(
-    sql`SELECT ${columns} FROM device_groups WHERE id = ${id}::uuid AND ${reachedBySite(caller)} FOR SHARE`,
+    sql`SELECT ${columns} FROM device_groups WHERE id = ${id}::uuid AND ${rowsInScope(caller)} FOR SHARE`,
   );
   return row ?? null;
 }
@@ -83,8 +83,8 @@ export async function deleteDeviceGroup(tx: Tx, id: string): Promise<void> {
 }
 
 /**
- * A page of the groups that the caller reaches, newest first (indexes device_groups_by_org, _by_partner, _newest,
- * _by_site). Null when the organization of the filter is out of reach. Empty filters do not narrow.
+ * A page of the groups in the caller's scope, newest first (indexes device_groups_by_org, _by_partner, _newest,
+ * _by_site). Null when the organization of the filter is out of scope. Empty filters do not narrow.
  */
 export async function listDeviceGroups(
   db: Database,
@@ -101,8 +101,8 @@ export async function listDeviceGroups(
     tableName: "device_groups",
     table: sql`device_groups`,
     columns,
-    where: sql`${reachedBySite(caller)} AND ${condition}`,
-    judged: sql`${ownBySite(caller)} AND ${condition}`,
+    where: sql`${rowsInScope(caller)} AND ${condition}`,
+    estimateBy: sql`${ownBySite(caller)} AND ${condition}`,
   } as const;
   const read = async (tx: Tx) => {
     const [owner, listed] = await Promise.all([

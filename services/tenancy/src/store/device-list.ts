@@ -3,12 +3,12 @@ import { AppError, type CallContext, type Caller, type Page, validationError } f
 import { deviceStatuses } from "../rules/device.ts";
 import { findGroupMembers, type GroupMembers, walkMembers } from "./device-group-filter.ts";
 import { type Counted, countUpToMany, inIndexOrder, type Order, readNewestPage } from "./device-page.ts";
-import { findOwner, ownBySite, reachedBySite } from "./device-reach.ts";
+import { findOwner, ownBySite, rowsInScope } from "./device-scope.ts";
 import { type DeviceRow, deviceColumns } from "./devices.ts";
 import type { NamePage } from "./name-page.ts";
 
 /** Empty texts and lists, and null, do not filter. */
-export type DeviceFilter = DevicePlaces & {
+export type DeviceFilter = DeviceOwners & {
   statuses: readonly string[];
   os: string;
   agentVersion: string;
@@ -24,17 +24,17 @@ export type DeviceFilter = DevicePlaces & {
 export const deviceSorts = ["hostname", "-hostname", "last_seen", "-last_seen"] as const;
 export type DeviceSort = (typeof deviceSorts)[number];
 
-export type DevicePlaces = { orgId: string; siteId: string; groupId: string };
+export type DeviceOwners = { orgId: string; siteId: string; groupId: string };
 
-/** A filter without an index reads all devices in reach, so it has its own, shorter timeout. */
+/** A filter without an index reads all devices in scope, so it has its own, shorter timeout. */
 const searchTimeoutMs = 3_000;
 
-/** Filters that look at each device in reach, and so do orders: an index of what heartbeats write would slow those. */
+/** Filters that look at each device in scope, and so do orders: an index of what heartbeats write would slow those. */
 const searched = ["search", "label", "agentVersion", "seenAfter", "seenBefore", "sort"] as const;
 
 /**
- * A page of the devices that the caller reaches, newest first unless sorted (indexes devices_by_org, _by_partner,
- * _newest, _by_site, _by_status). Null when the organization of the filter is out of reach. Throws `validation_failed`
+ * A page of the devices in the caller's scope, newest first unless sorted (indexes devices_by_org, _by_partner,
+ * _newest, _by_site, _by_status). Null when the organization of the filter is out of scope. Throws `validation_failed`
  * when a search takes longer than 3 s.
  */
 export async function listDevices(
@@ -83,25 +83,25 @@ export function isInOrder(caller: Caller, filter: DeviceFilter): boolean {
 }
 
 /**
- * How many devices of these places have each status, those above 50,000 estimated. Null when the organization is out of
- * reach.
+ * How many devices of these owners have each status, those above 50,000 estimated. Null when the organization is out of
+ * scope.
  */
 export async function countByStatus(
   db: Database,
   context: CallContext,
-  places: DevicePlaces,
+  owners: DeviceOwners,
 ): Promise<{ status: string; count: number; isEstimate: boolean }[] | null> {
   const { caller } = context;
   return db.tx(
     context,
     async (tx) => {
-      const members = places.groupId === "" ? null : await findGroupMembers(tx, places.groupId);
+      const members = owners.groupId === "" ? null : await findGroupMembers(tx, owners.groupId);
       if (members?.isLarge) await walkMembers(tx);
-      const inPlaces = ofPlaces(places, members).reduce(and, sql`true`);
-      if (places.orgId !== "" && (await findOwner(tx, caller, places.orgId, true)) === null) return null;
+      const ofOwners = ownerConditions(owners, members).reduce(and, sql`true`);
+      if (owners.orgId !== "" && (await findOwner(tx, caller, owners.orgId, true)) === null) return null;
       const counts = [];
       for (const status of deviceStatuses) {
-        counts.push({ status, ...(await countUpToMany(tx, counted(caller, sql`${inPlaces} AND status = ${status}`))) });
+        counts.push({ status, ...(await countUpToMany(tx, counted(caller, sql`${ofOwners} AND status = ${status}`))) });
       }
       return counts;
     },
@@ -109,12 +109,12 @@ export async function countByStatus(
   );
 }
 
-/** The devices in reach that meet a condition. */
+/** The devices in scope that meet a condition. */
 const counted = (caller: Caller, condition: Query): Counted => ({
   tableName: "devices",
   table: sql`devices`,
-  where: sql`${reachedBySite(caller)} AND ${condition}`,
-  judged: sql`${ownBySite(caller)} AND ${condition}`,
+  where: sql`${rowsInScope(caller)} AND ${condition}`,
+  estimateBy: sql`${ownBySite(caller)} AND ${condition}`,
 });
 
 /** Host names whatever their case; a device that was never seen is ordered by its enrollment. */
@@ -128,10 +128,10 @@ function orderOf(sort: DeviceSort): Order {
 const and = (all: Query, part: Query): Query => sql`${all} AND ${part}`;
 
 function conditions(
-  { statuses, os, agentVersion, label, seenAfter, seenBefore, search, ...places }: DeviceFilter,
+  { statuses, os, agentVersion, label, seenAfter, seenBefore, search, ...owners }: DeviceFilter,
   members: GroupMembers | null,
 ) {
-  const parts = ofPlaces(places, members);
+  const parts = ownerConditions(owners, members);
   if (statuses.length === 1) parts.push(sql`status = ${statuses[0]}`);
   if (statuses.length > 1) parts.push(sql`status = ANY (${statuses}::text[])`);
   if (os !== "") parts.push(sql`os = ${os}`);
@@ -147,7 +147,7 @@ function conditions(
   return parts.reduce(and, sql`true`);
 }
 
-function ofPlaces({ orgId, siteId }: DevicePlaces, members: GroupMembers | null): Query[] {
+function ownerConditions({ orgId, siteId }: DeviceOwners, members: GroupMembers | null): Query[] {
   const parts: Query[] = [];
   if (orgId !== "") parts.push(sql`org_id = ${orgId}::uuid`);
   if (siteId !== "") parts.push(sql`site_id = ${siteId}::uuid`);

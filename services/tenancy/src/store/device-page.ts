@@ -18,7 +18,7 @@ export type Counted = {
   /**
    * `where` without conditions that the planner cannot estimate (it assumes that any NOT IN matches every second row).
    */
-  judged: Query;
+  estimateBy: Query;
 };
 
 /** A list, newest first: an index begins with the columns of `where` and continues with (created_at, id). */
@@ -109,13 +109,13 @@ type Plan = { "QUERY PLAN": { Plan: { "Plan Rows": number } }[] };
  * Rows of the table, times the share of them that the planner expects. What it expects of the row-level policies stands
  * in both plans, and cancels out.
  */
-async function estimate(tx: Tx, { table, tableName, judged }: Counted): Promise<number> {
+async function estimate(tx: Tx, { table, tableName, estimateBy }: Counted): Promise<number> {
   const planned = async (rows: Query) => {
     const [row] = await tx.query<Plan>(sql`EXPLAIN (FORMAT JSON) SELECT FROM ${table} WHERE ${rows}`);
     return row?.["QUERY PLAN"][0]?.Plan["Plan Rows"] ?? 1;
   };
   const [listed, all, [known]] = await Promise.all([
-    planned(judged),
+    planned(estimateBy),
     planned(sql`true`),
     tx.query<{ rows: number }>(sql`SELECT reltuples AS rows FROM pg_class WHERE oid = ${tableName}::regclass`),
   ]);

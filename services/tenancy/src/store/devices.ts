@@ -1,7 +1,7 @@
 import { type Database, type Query, sql, type Tx } from "@muster/db";
 import type { CallContext, Caller } from "@muster/kit";
 import type { DeviceFields, NewDevice } from "../rules/device.ts";
-import { reachedBySite } from "./device-reach.ts";
+import { rowsInScope } from "./device-scope.ts";
 import { shownSite } from "./site-removals.ts";
 
 export type DeviceRow = {
@@ -46,12 +46,12 @@ export function deviceColumns({ siteIds }: Caller): Query {
     updated_at, labels, quarantine_reason, reported, ${all} AS group_ids, ${seen} AS seen_group_ids`;
 }
 
-/** One device that the caller reaches, or null. */
+/** One device in the caller's scope, or null. */
 export async function findDevice(db: Database, who: CallContext, id: string): Promise<DeviceRow | null> {
   const { caller } = who;
   const [row] = await db.read<DeviceRow>(
     who,
-    sql`SELECT ${deviceColumns(caller)} FROM devices WHERE id = ${id}::uuid AND ${reachedBySite(caller)}`,
+    sql`SELECT ${deviceColumns(caller)} FROM devices WHERE id = ${id}::uuid AND ${rowsInScope(caller)}`,
   );
   return row ?? null;
 }
@@ -62,17 +62,18 @@ export async function lockDevice(tx: Tx, caller: Caller, id: string): Promise<De
   return row ?? null;
 }
 
-/** Those of the devices that the caller reaches, locked in the order of their ids. */
+/** Those of the devices in the caller's scope, locked in the order of their ids. */
 export async function lockDevices(tx: Tx, caller: Caller, ids: readonly string[]): Promise<DeviceRow[]> {
   return tx.query<DeviceRow>(
-    sql`SELECT ${deviceColumns(caller)} FROM devices WHERE id = ANY (${ids}::uuid[]) AND ${reachedBySite(caller)}
+    sql`SELECT ${deviceColumns(caller)} FROM devices WHERE id = ANY (${ids}::uuid[]) AND ${rowsInScope(caller)}
         ORDER BY id FOR NO KEY UPDATE`,
   );
 }
 
 /**
- * The trusted living device of the organization with this hardware id in any spelling; null when there is none, and for
- * ids that do not identify a machine (index devices_hardware_identity). Locks the id until the end of the transaction.
+ * The trusted device of the organization, not decommissioned, with this hardware id in any spelling; null when there is
+ * none, and for ids that do not identify a machine (index devices_hardware_identity). Locks the id until the end of the
+ * transaction.
  */
 export async function findHardwareOwner(tx: Tx, orgId: string, hardwareId: string): Promise<string | null> {
   await tx.execute(sql`

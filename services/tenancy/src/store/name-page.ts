@@ -15,7 +15,7 @@ export type NameList = {
   /**
    * `where` without conditions that the planner cannot estimate (it assumes that any NOT IN matches every second row).
    */
-  judged?: Query;
+  estimateBy?: Query;
   /** The list holds several values of the index's first column: it is merged from one walk for each. */
   among?: { column: Query; ids: readonly string[] };
 };
@@ -114,10 +114,10 @@ type Plan = { "QUERY PLAN": { Plan: { "Plan Rows": number } }[] };
 async function estimate(
   db: Database,
   who: CallContext,
-  { table, tableName, where, judged = where }: NameList,
+  { table, tableName, where, estimateBy = where }: NameList,
 ): Promise<number> {
   const [listed, all, known] = await db.readAll<[Plan, Plan, { rows: number }]>(who, [
-    sql`EXPLAIN (FORMAT JSON) SELECT FROM ${table} WHERE ${judged}`,
+    sql`EXPLAIN (FORMAT JSON) SELECT FROM ${table} WHERE ${estimateBy}`,
     sql`EXPLAIN (FORMAT JSON) SELECT FROM ${table}`,
     sql`SELECT reltuples AS rows FROM pg_class WHERE oid = ${tableName}::regclass`,
   ]);

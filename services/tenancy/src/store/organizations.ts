@@ -2,8 +2,8 @@ import { type Database, isUniqueViolation, type Query, sql, type Tx } from "@mus
 import { AppError, type CallContext, type Caller, type Page } from "@muster/kit";
 import type { JsonObject } from "../rules/fields.ts";
 import type { OrganizationFields } from "../rules/organization.ts";
+import { organizationsInScope } from "./access-scope.ts";
 import { containing, type NamePage, readNamePage } from "./name-page.ts";
-import { reachedOrganizations } from "./reach.ts";
 
 export type OrganizationRow = {
   id: string;
@@ -27,7 +27,7 @@ export type OrganizationRow = {
 const columns = sql`id, partner_id, name, slug, type, status, max_devices, settings, sso_config, billing_contact,
   contract_start, contract_end, version, created_at, updated_at, deleted_at`;
 
-/** Inserts an organization. Throws `slug_taken` when another living organization of the partner has the slug. */
+/** Inserts an organization. Throws `slug_taken` when another organization of the partner, not deleted, has the slug. */
 export async function insertOrganization(
   tx: Tx,
   ids: { id: string; partnerId: string },
@@ -46,7 +46,7 @@ export async function insertOrganization(
   );
 }
 
-/** Whether a locked partner has `limit` living organizations or more. */
+/** Whether a locked partner has `limit` or more organizations that are not deleted. */
 export async function hasOrganizations(tx: Tx, partnerId: string, limit: number): Promise<boolean> {
   const [row] = await tx.query<{ n: number }>(sql`
     SELECT count(*) AS n
@@ -54,12 +54,12 @@ export async function hasOrganizations(tx: Tx, partnerId: string, limit: number)
   return (row?.n ?? 0) >= limit;
 }
 
-/** One living organization that the caller reaches, or null. */
+/** One organization, not deleted, in the caller's scope, or null. */
 export async function findOrganization(db: Database, who: CallContext, id: string): Promise<OrganizationRow | null> {
   const [row] = await db.read<OrganizationRow>(
     who,
     sql`SELECT ${columns} FROM organizations
-        WHERE id = ${id} AND deleted_at IS NULL AND ${reachedOrganizations(who.caller)}`,
+        WHERE id = ${id} AND deleted_at IS NULL AND ${organizationsInScope(who.caller)}`,
   );
   return row ?? null;
 }
@@ -68,7 +68,7 @@ export async function findOrganization(db: Database, who: CallContext, id: strin
 export async function lockOrganization(tx: Tx, caller: Caller, id: string): Promise<OrganizationRow | null> {
   const [row] = await tx.query<OrganizationRow>(
     sql`SELECT ${columns} FROM organizations
-        WHERE id = ${id} AND deleted_at IS NULL AND ${reachedOrganizations(caller)} FOR NO KEY UPDATE`,
+        WHERE id = ${id} AND deleted_at IS NULL AND ${organizationsInScope(caller)} FOR NO KEY UPDATE`,
   );
   return row ?? null;
 }
@@ -93,7 +93,7 @@ export async function updateOrganization(
   );
 }
 
-/** Marks a living organization that the caller reaches as deleted; null when there is none. Its sites stay. */
+/** Marks an organization in the caller's scope as deleted; null when there is none. Its sites stay. */
 export async function markOrganizationDeleted(
   tx: Tx,
   caller: Caller,
@@ -102,13 +102,13 @@ export async function markOrganizationDeleted(
 ): Promise<OrganizationRow | null> {
   const [row] = await tx.query<OrganizationRow>(sql`
     UPDATE organizations SET deleted_at = ${now}, version = version + 1, updated_at = ${now}
-    WHERE id = ${id} AND deleted_at IS NULL AND ${reachedOrganizations(caller)} RETURNING ${columns}`);
+    WHERE id = ${id} AND deleted_at IS NULL AND ${organizationsInScope(caller)} RETURNING ${columns}`);
   return row ?? null;
 }
 
 /**
- * A page of living organizations that the caller reaches, of one partner when `partnerId` is given, by name (indexes
- * organizations_by_partner, organizations_by_name).
+ * A page of organizations, not deleted, in the caller's scope, of one partner when `partnerId` is given, by name
+ * (indexes organizations_by_partner, organizations_by_name).
  */
 export async function listOrganizations(
   db: Database,
@@ -118,13 +118,13 @@ export async function listOrganizations(
 ): Promise<NamePage<OrganizationRow>> {
   const ofPartner = partnerId === null ? sql`true` : sql`partner_id = ${partnerId}::uuid`;
   const named = containing(search, sql`name`, sql`slug`);
-  const where = sql`deleted_at IS NULL AND ${reachedOrganizations(who.caller)} AND ${ofPartner} AND ${named}`;
+  const where = sql`deleted_at IS NULL AND ${organizationsInScope(who.caller)} AND ${ofPartner} AND ${named}`;
   const list = { tableName: "organizations", table: sql`organizations`, columns, where };
   return readNamePage<OrganizationRow>(db, who, list, page);
 }
 
-/** The first `limit` living organizations that the caller reaches, by name. */
-export async function listReachedOrganizations(
+/** The first `limit` organizations, not deleted, in the caller's scope, by name. */
+export async function listOrganizationsInScope(
   db: Database,
   who: CallContext,
   limit: number,
@@ -132,12 +132,12 @@ export async function listReachedOrganizations(
   return db.read<OrganizationRow>(
     who,
     sql`SELECT ${columns} FROM organizations
-        WHERE deleted_at IS NULL AND ${reachedOrganizations(who.caller)} ORDER BY name, id LIMIT ${limit}`,
+        WHERE deleted_at IS NULL AND ${organizationsInScope(who.caller)} ORDER BY name, id LIMIT ${limit}`,
   );
 }
 
 /**
- * Living organizations that a partner caller reaches: which of the `wanted` there are, and the first `limit` as
+ * Organizations, not deleted, in a partner caller's scope: which of the `wanted` there are, and the first `limit` as
  * registered (index organizations_registered).
  */
 export async function orderableOrganizations(
@@ -146,10 +146,10 @@ export async function orderableOrganizations(
   wanted: readonly string[],
   limit: number,
 ): Promise<{ existing: string[]; registered: string[] }> {
-  const reached = sql`deleted_at IS NULL AND ${reachedOrganizations(caller)}`;
+  const inScope = sql`deleted_at IS NULL AND ${organizationsInScope(caller)}`;
   const [existing, registered] = await Promise.all([
-    tx.query<{ id: string }>(sql`SELECT id FROM organizations WHERE id = ANY (${wanted}::uuid[]) AND ${reached}`),
-    tx.query<{ id: string }>(sql`SELECT id FROM organizations WHERE ${reached} ORDER BY created_at, id LIMIT ${limit}`),
+    tx.query<{ id: string }>(sql`SELECT id FROM organizations WHERE id = ANY (${wanted}::uuid[]) AND ${inScope}`),
+    tx.query<{ id: string }>(sql`SELECT id FROM organizations WHERE ${inScope} ORDER BY created_at, id LIMIT ${limit}`),
   ]);
   return { existing: existing.map(({ id }) => id), registered: registered.map(({ id }) => id) };
 }

@@ -26,7 +26,7 @@ export type PartnerRow = {
 const columns = sql`id, name, slug, type, plan, status, max_organizations, max_devices, settings, sso_config,
   billing_email, organization_order, version, created_at, updated_at, deleted_at`;
 
-/** Inserts an active partner. Throws `slug_taken` when another living partner has the slug. */
+/** Inserts an active partner. Throws `slug_taken` when another partner, not deleted, has the slug. */
 export async function insertPartner(tx: Tx, id: string, partner: NewPartner, now: Date): Promise<PartnerRow> {
   return writtenRow(
     tx,
@@ -39,7 +39,7 @@ export async function insertPartner(tx: Tx, id: string, partner: NewPartner, now
   );
 }
 
-/** One living partner, or null when it is missing, deleted or out of the caller's sight. */
+/** One partner, or null when it is missing, deleted or not visible to the caller. */
 export async function findPartner(db: Database, who: CallContext, id: string): Promise<PartnerRow | null> {
   const [row] = await db.read<PartnerRow>(
     who,
@@ -48,7 +48,7 @@ export async function findPartner(db: Database, who: CallContext, id: string): P
   return row ?? null;
 }
 
-/** A living partner locked until the end of the transaction, or null: limits and merges depend on its fields. */
+/** A partner, not deleted, locked until the end of the transaction, or null: limits and merges depend on its fields. */
 export async function lockPartner(tx: Tx, id: string): Promise<PartnerRow | null> {
   const [row] = await tx.query<PartnerRow>(
     sql`SELECT ${columns} FROM partners WHERE id = ${id} AND deleted_at IS NULL FOR NO KEY UPDATE`,
@@ -56,7 +56,7 @@ export async function lockPartner(tx: Tx, id: string): Promise<PartnerRow | null
   return row ?? null;
 }
 
-/** Writes all fields of a locked partner. Throws `slug_taken` when another living partner has the slug. */
+/** Writes all fields of a locked partner. Throws `slug_taken` when another partner, not deleted, has the slug. */
 export async function updatePartner(tx: Tx, id: string, partner: PartnerFields, now: Date): Promise<PartnerRow> {
   return writtenRow(
     tx,
@@ -80,7 +80,7 @@ export async function updateOrganizationOrder(tx: Tx, id: string, order: string[
   );
 }
 
-/** Marks a living partner as deleted; null when there is none. */
+/** Marks a partner as deleted; null when there is none. */
 export async function markPartnerDeleted(tx: Tx, id: string, now: Date): Promise<PartnerRow | null> {
   const [row] = await tx.query<PartnerRow>(sql`
     UPDATE partners SET deleted_at = ${now}, version = version + 1, updated_at = ${now}
@@ -88,7 +88,7 @@ export async function markPartnerDeleted(tx: Tx, id: string, now: Date): Promise
   return row ?? null;
 }
 
-/** A page of living partners by name (index partners_by_name), and their number unless the count is skipped. */
+/** A page of partners, not deleted, by name (index partners_by_name), and their number unless the count is skipped. */
 export async function listPartners(
   db: Database,
   who: CallContext,

@@ -17,7 +17,7 @@ export type Heartbeat = {
   clientAddress: string | null;
 };
 
-/** What a heartbeat is judged by. */
+/** What a heartbeat is compared with. */
 export type SeenDevice = {
   id: string;
   org_id: string;
@@ -74,7 +74,7 @@ export async function touchDevices(tx: Tx, heartbeats: readonly Heartbeat[]): Pr
  * COMMIT does not wait for the disk: a crash of the database can lose the times of the last second, which the next
  * heartbeats replace.
  */
-export async function forgivingCommit(tx: Tx): Promise<void> {
+export async function commitWithoutFlush(tx: Tx): Promise<void> {
   await tx.execute(sql`SELECT set_config('synchronous_commit', 'off', true)`);
 }
 
@@ -165,7 +165,7 @@ export function forgetDiscarded(tx: Tx): Promise<number> {
   return tx.execute(sql`DELETE FROM discarded_devices WHERE discarded_at < now() - interval '7 days'`);
 }
 
-export type BegunUpdate = { deviceId: string; component: string; version: string; timeoutSeconds: number };
+export type StartedUpdate = { deviceId: string; component: string; version: string; timeoutSeconds: number };
 
 /**
  * Marks devices as updating until their deadline; returns those newly marked, and the ids of all that update to that
@@ -175,11 +175,11 @@ export type BegunUpdate = { deviceId: string; component: string; version: string
 export async function beginUpdates(
   tx: Tx,
   caller: Caller,
-  updates: readonly BegunUpdate[],
-): Promise<{ begun: DeviceRow[]; ids: string[] }> {
+  updates: readonly StartedUpdate[],
+): Promise<{ started: DeviceRow[]; ids: string[] }> {
   const ids = updates.map(({ deviceId }) => deviceId);
   const before = new Map((await lockSeen(tx, ids)).seen.map((row) => [row.id, row]));
-  const updatingNow = ({ deviceId, component, version }: BegunUpdate) => {
+  const updatingNow = ({ deviceId, component, version }: StartedUpdate) => {
     const row = before.get(deviceId);
     return row?.status === "updating" && row.updating_component === component && row.updating_version === version;
   };
@@ -187,7 +187,7 @@ export async function beginUpdates(
     const status = before.get(update.deviceId)?.status;
     return !updatingNow(update) && (status === "online" || status === "offline" || status === "updating");
   });
-  const begun =
+  const started =
     fresh.length === 0
       ? []
       : await tx.query<DeviceRow>(sql`
@@ -199,6 +199,6 @@ export async function beginUpdates(
                       ${fresh.map(({ version }) => version)}::text[], ${fresh.map(({ timeoutSeconds }) => timeoutSeconds)}::int[])
                AS g (device_id, to_component, to_version, seconds)
           WHERE devices.id = g.device_id RETURNING ${deviceColumns(caller)}`);
-  const all = [...begun.map(({ id }) => id), ...updates.filter(updatingNow).map(({ deviceId }) => deviceId)];
-  return { begun, ids: all };
+  const all = [...started.map(({ id }) => id), ...updates.filter(updatingNow).map(({ deviceId }) => deviceId)];
+  return { started, ids: all };
 }

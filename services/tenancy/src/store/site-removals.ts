@@ -5,10 +5,10 @@ import { inIndexOrder } from "./device-page.ts";
 const sliceRows = 500;
 
 /** Whether the site of a row is not deleted; null for a row without a site. */
-export const atLivingSite: Query = sql`site_id NOT IN (SELECT r.id FROM site_removals r)`;
+export const siteNotRemoved: Query = sql`site_id NOT IN (SELECT r.id FROM site_removals r)`;
 
 /** `devices.site_id` as readers see it: null as soon as the site is deleted. */
-export const shownSite: Query = sql`CASE WHEN ${atLivingSite} THEN site_id END`;
+export const shownSite: Query = sql`CASE WHEN ${siteNotRemoved} THEN site_id END`;
 
 /** Removes up to 500 devices from a deleted site (index devices_by_site), and forgets the site when it has none. */
 export async function leaveSite(tx: Tx, siteId: string): Promise<number> {

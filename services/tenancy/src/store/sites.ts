@@ -3,8 +3,8 @@ import { type CallContext, type Caller, type Page, systemCaller } from "@muster/
 import type { JsonObject } from "../rules/fields.ts";
 import { organizationOfSiteDenied } from "../rules/refusals.ts";
 import type { SiteFields } from "../rules/site.ts";
+import { organizationsInScope, sitesInScope } from "./access-scope.ts";
 import { containing, type NamePage, readNamePage, readNamePageAnd } from "./name-page.ts";
-import { reachedOrganizations, reachedSites } from "./reach.ts";
 import { leaveSite } from "./site-removals.ts";
 
 export type SiteRow = {
@@ -26,16 +26,16 @@ const columns = sql`id, org_id, partner_id, name, timezone, address, contact, se
   created_at, updated_at`;
 
 /** Sites of deleted organizations are visible to system callers only. */
-export function ofLivingOrganization({ scope }: Caller) {
+export function organizationNotDeleted({ scope }: Caller) {
   if (scope === "system") return sql`true`;
   return sql`org_id NOT IN (SELECT o.id FROM organizations o WHERE o.deleted_at IS NOT NULL)`;
 }
 
-/** The partner of a living organization that the caller reaches, or null. */
+/** The partner of an organization, not deleted, in the caller's scope, or null. */
 export async function organizationForSite(tx: Tx, caller: Caller, orgId: string): Promise<string | null> {
   const [row] = await tx.query<{ partner_id: string }>(
     sql`SELECT partner_id FROM organizations
-        WHERE id = ${orgId} AND deleted_at IS NULL AND ${reachedOrganizations(caller)}`,
+        WHERE id = ${orgId} AND deleted_at IS NULL AND ${organizationsInScope(caller)}`,
   );
   return row?.partner_id ?? null;
 }
@@ -55,12 +55,12 @@ export async function insertSite(
   return row as SiteRow;
 }
 
-/** One site that the caller reaches, or null. */
+/** One site in the caller's scope, or null. */
 export async function findSite(db: Database, who: CallContext, id: string): Promise<SiteRow | null> {
   const [row] = await db.read<SiteRow>(
     who,
     sql`SELECT ${columns} FROM sites
-        WHERE id = ${id} AND ${reachedSites(who.caller)} AND ${ofLivingOrganization(who.caller)}`,
+        WHERE id = ${id} AND ${sitesInScope(who.caller)} AND ${organizationNotDeleted(who.caller)}`,
   );
   return row ?? null;
 }
@@ -69,12 +69,12 @@ export async function findSite(db: Database, who: CallContext, id: string): Prom
 export async function lockSite(tx: Tx, caller: Caller, id: string): Promise<SiteRow | null> {
   const [row] = await tx.query<SiteRow>(
     sql`SELECT ${columns} FROM sites
-        WHERE id = ${id} AND ${reachedSites(caller)} AND ${ofLivingOrganization(caller)} FOR UPDATE`,
+        WHERE id = ${id} AND ${sitesInScope(caller)} AND ${organizationNotDeleted(caller)} FOR UPDATE`,
   );
   return row ?? null;
 }
 
-/** Whether the site exists at all: a missing one is answered otherwise than one out of reach. */
+/** Whether the site exists at all: a missing one is answered otherwise than one out of scope. */
 export async function siteExists(db: Database, { deadlineMs }: CallContext, id: string): Promise<boolean> {
   const who = { caller: systemCaller("tenancy"), deadlineMs };
   const rows = await db.read(who, sql`SELECT FROM sites WHERE id = ${id}`);
@@ -110,8 +110,8 @@ export async function deleteSite(tx: Tx, id: string): Promise<void> {
 }
 
 /**
- * A page of the sites that the caller reaches, by name: of one organization (index sites_by_org), of a partner
- * (sites_by_partner) or of all (sites_by_name). Throws as organizationOfSiteDenied when `orgId` is out of reach.
+ * A page of the sites in the caller's scope, by name: of one organization (index sites_by_org), of a partner
+ * (sites_by_partner) or of all (sites_by_name). Throws as organizationOfSiteDenied when `orgId` is out of scope.
  */
 export async function listSites(
   db: Database,
@@ -123,29 +123,29 @@ export async function listSites(
   const named = containing(search, sql`name`);
   const where =
     orgId === null
-      ? sql`${reachedSites(caller)} AND ${ofLivingOrganization(caller)} AND ${named}`
-      : sql`org_id = ${orgId}::uuid AND ${reachedSites(caller)} AND ${named}`;
+      ? sql`${sitesInScope(caller)} AND ${organizationNotDeleted(caller)} AND ${named}`
+      : sql`org_id = ${orgId}::uuid AND ${sitesInScope(caller)} AND ${named}`;
   const { orgAccess, scope } = caller;
   const list = {
     tableName: "sites",
     table: sql`sites`,
     columns,
     where,
-    ...(orgId === null ? { judged: sql`${reachedSites(caller)} AND ${named}` } : {}),
+    ...(orgId === null ? { estimateBy: sql`${sitesInScope(caller)} AND ${named}` } : {}),
     ...(orgId === null && scope === "partner" && orgAccess.mode === "list"
       ? { among: { column: sql`org_id`, ids: orgAccess.orgIds } }
       : {}),
   };
   if (orgId === null) return readNamePage<SiteRow>(db, who, list, page);
-  const { listed, also } = await readNamePageAnd<SiteRow>(db, who, list, page, reached(caller, orgId));
+  const { listed, also } = await readNamePageAnd<SiteRow>(db, who, list, page, organizationInScope(caller, orgId));
   if (also.length === 0) throw organizationOfSiteDenied(caller);
   return listed;
 }
 
-/** Finds an organization that the caller reaches; a deleted one is visible to system callers only. */
-function reached(caller: Caller, orgId: string) {
-  const living = caller.scope === "system" ? sql`true` : sql`deleted_at IS NULL`;
-  return sql`SELECT FROM organizations WHERE id = ${orgId} AND ${living} AND ${reachedOrganizations(caller)}`;
+/** Finds an organization in the caller's scope; a deleted one is visible to system callers only. */
+function organizationInScope(caller: Caller, orgId: string) {
+  const notDeleted = caller.scope === "system" ? sql`true` : sql`deleted_at IS NULL`;
+  return sql`SELECT FROM organizations WHERE id = ${orgId} AND ${notDeleted} AND ${organizationsInScope(caller)}`;
 }
 
 /** The fields that changes are decided on and audit rows show. */

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type CallContext, systemCaller, uuidv7 } from "@muster/kit";
 import { callers, databaseAs, foreignTextProblems } from "@muster/testing";
 import { startTenancy, type TestTenancy } from "../testing/tenancy.ts";
-import { findOrganization, listOrganizations, listReachedOrganizations } from "./organizations.ts";
+import { findOrganization, listOrganizations, listOrganizationsInScope } from "./organizations.ts";
 import { findPartner, listPartners } from "./partners.ts";
 import { findSite, listSites } from "./sites.ts";
 import { snapshotPage } from "./snapshot.ts";
@@ -35,7 +35,7 @@ describe("the store", () => {
     expect(await listPartners(blind, who, "", page)).toEqual(empty);
     expect(await findOrganization(blind, who, org)).toBeNull();
     expect(await listOrganizations(blind, who, { partnerId: null, search: "" }, page)).toEqual(empty);
-    expect(await listReachedOrganizations(blind, who, 10)).toEqual([]);
+    expect(await listOrganizationsInScope(blind, who, 10)).toEqual([]);
     expect(await findSite(blind, who, site)).toBeNull();
     expect(await listSites(blind, who, { orgId: null, search: "" }, page)).toEqual(empty);
     await expect(listSites(blind, who, { orgId: org, search: "" }, page)).rejects.toMatchObject({
@@ -44,7 +44,7 @@ describe("the store", () => {
     expect(await snapshotPage(blind, who, null, 10)).toEqual([]);
   });
 
-  it("takes a stranger's text in every column", async () => {
+  it("takes an anonymous caller's text in every column", async () => {
     expect(await foreignTextProblems(tenancy.database)).toEqual([]);
   });
 

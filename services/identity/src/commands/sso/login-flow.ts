@@ -75,7 +75,9 @@ async function noteEnd(
 /** The statuses of a provider that allow a kind of login flow: links are allowed during testing too. */
 export const usableStatuses = (kind: LoginRow["kind"]) => (kind === "link" ? ["active", "testing"] : ["active"]);
 
-/** The provider as it was when the login flow began, with a status that allows this kind of flow. Throws LoginFlowEnded. */
+/**
+ * The provider as it was when the login flow began, with a status that allows this kind of flow. Throws LoginFlowEnded.
+ */
 export async function unchangedProvider({ db }: Pick<SsoDeps, "db">, login: LoginRow): Promise<ProviderRow> {
   const provider = await readProvider(db, login.provider_id);
   const isUsable = provider?.generation === login.generation && usableStatuses(login.kind).includes(provider.status);

@@ -4,8 +4,8 @@ import type { Owner } from "../../rules/sso/provider.ts";
 import { organizationInScope, partnerInScope } from "../tenant-in-scope.ts";
 
 /**
- * A partner's own providers and domains require a user who sets its policy and has access to all of it. Throws the codes
- * named there.
+ * A partner's own providers and domains require a user who sets its policy and has access to all of it. Throws the
+ * codes named there.
  */
 export function requirePartnerPolicy(context: CallContext): void {
   requireScope(context, "partner", "system");

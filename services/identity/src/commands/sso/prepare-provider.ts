@@ -45,10 +45,9 @@ const urls = {
 } as const;
 
 /**
- * The columns of a provider after a change, with a new issuer discovered and the default role checked by what the caller
- * holds now. Nothing is written. Throws `validation_failed`, `role_not_found`, `delegation_denied`,
- * `sso_discovery_failed`, and
- * `sso_incomplete_provider` when an active provider would lack something.
+ * The columns of a provider after a change, with a new issuer discovered and the default role checked by what the
+ * caller holds now. Nothing is written. Throws `validation_failed`, `role_not_found`, `delegation_denied`,
+ * `sso_discovery_failed`, and `sso_incomplete_provider` when an active provider would lack something.
  */
 export async function prepareProvider(
   deps: SsoDeps,

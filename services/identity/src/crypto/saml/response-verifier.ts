@@ -32,8 +32,8 @@ const took = histogram(
 );
 
 /**
- * Verifies SAML responses. Large ones are verified round-robin by client network in a thread of their own, which starts with the
- * first and ends after `idleMs` without one, so that no other request waits for them.
+ * Verifies SAML responses. Large ones are verified round-robin by client network in a thread of their own, which starts
+ * with the first and ends after `idleMs` without one, so that no other request waits for them.
  */
 export class ResponseVerifier {
   readonly #idleMs: number;

@@ -30,8 +30,8 @@ const anyValue = `<any namespace="##targetNamespace" processContents="skip" minO
 
 /**
  * What SAML leaves to others is not validated: the content of attribute values and of SAML's own wildcards. A validator
- * validates it by its `xsi:type` otherwise, and refuses types that it does not know and texts that do not fit them, such
- * as "True" for `xs:boolean`. Shape and signature still count there (shape.ts).
+ * validates it by its `xsi:type` otherwise, and refuses types that it does not know and texts that do not fit them,
+ * such as "True" for `xs:boolean`. Shape and signature still count there (shape.ts).
  */
 function lax(file: string, schema: string): string {
   if (!file.startsWith("saml-")) return schema;

@@ -5,9 +5,9 @@ import type { Owner } from "./provider.ts";
 type DefaultRole = { scope: string; permissions: readonly string[]; partner_id: string | null; org_id: string | null };
 
 /**
- * Whether the user who saved a default role may still grant it: active, unrestricted, with access to the owner, entitled
- * to create users, and holding every permission that the role has now. The role is of scope organization and of this
- * owner.
+ * Whether the user who saved a default role may still grant it: active, unrestricted, with access to the owner,
+ * entitled to create users, and holding every permission that the role has now. The role is of scope organization and
+ * of this owner.
  */
 export function mayProvision(
   by: {

@@ -23,7 +23,9 @@ export async function putBranding(tx: Tx, partnerId: string, b: BrandingRow, now
       headline = excluded.headline, updated_at = excluded.updated_at`);
 }
 
-/** The one active partner, not deleted, of the deployment with its branding; null when there is none, or more than one. */
+/**
+ * The one active partner, not deleted, of the deployment with its branding; null when there is none, or more than one.
+ */
 export async function onlyPartner(db: Database): Promise<{ partnerId: string; branding: BrandingRow } | null> {
   const rows = await db.read<BrandingRow & { id: string }>(
     system,

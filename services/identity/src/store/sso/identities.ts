@@ -17,8 +17,8 @@ export async function findLinked(tx: Tx, providerId: string, externalId: string)
 }
 
 /**
- * The user with an e-mail address in a provider's tenant, an account before an invitation; locked until the transaction ends.
- * Platform administrators belong to no tenant.
+ * The user with an e-mail address in a provider's tenant, an account before an invitation; locked until the transaction
+ * ends. Platform administrators belong to no tenant.
  */
 export async function findCandidate(
   tx: Tx,

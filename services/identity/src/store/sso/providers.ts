@@ -13,7 +13,9 @@ export const providerColumns = sql`t.id, t.partner_id, t.org_id, t.name, t.type,
 
 const system = { caller: systemCaller("identity") };
 
-/** The query's own check, beside row-level security, that the caller sees the organization or partner that owns the row. */
+/**
+ * The query's own check, beside row-level security, that the caller sees the organization or partner that owns the row.
+ */
 export function ownerVisibleTo(caller: Caller): Query {
   if (caller.scope === "system") return sql`true`;
   if (caller.scope === "organization") return sql`t.org_id = ${caller.orgId}`;
@@ -152,8 +154,8 @@ export async function findActiveProvider(db: Database, tenant: SignInTenant): Pr
 }
 
 /**
- * Public facts of the provider that a tenant signs in through; `enforced` when enforcement of one of its providers is in
- * force.
+ * Public facts of the provider that a tenant signs in through; `enforced` when enforcement of one of its providers is
+ * in force.
  */
 export type SignInProvider = { id: string; name: string; type: ProviderType; enforced: boolean };
 

@@ -5,11 +5,11 @@ import { findDeviceGroup } from "../store/device-groups.ts";
 import { findSite } from "../store/sites.ts";
 
 /**
- * A list that is narrowed to a site or a group is refused when that place is missing or out of reach, never answered
+ * A list that is narrowed to a site or a group is refused when it is missing or out of scope, never answered
  * with nothing. Empty ids do not narrow. Throws `site_not_found`, `device_group_not_found`: as a filter, a site out of
- * reach looks like a missing one, which `/orgs/sites` alone tells apart (docs/behaviour.md#errors).
+ * scope looks like a missing one, which `/orgs/sites` alone tells apart (docs/behaviour.md#errors).
  */
-export async function requirePlaces(
+export async function requireFilterTargets(
   db: Database,
   context: CallContext,
   { siteId, groupId }: { siteId: string; groupId: string },
