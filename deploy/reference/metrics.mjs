@@ -1,5 +1,5 @@
 // The reference of metrics: what the compiled modules declare, and the alerts that query each.
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -11,6 +11,8 @@ function modules(root, folder) {
   return readdirSync(join(root, folder), { withFileTypes: true, recursive: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith(".js") && entry.name !== "main.js")
     .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
+    // The compiler leaves what it made of files that went.
+    .filter((path) => existsSync(path.replace("/dist/", "/src/").replace(/\.js$/, ".ts")))
     .filter((path) => !/\.test\.js$|\/testing\//.test(path) && declares.test(readFileSync(path, "utf8")))
     .sort();
 }

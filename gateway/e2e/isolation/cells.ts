@@ -158,7 +158,7 @@ function onNothing(actor: Actor, { key, route }: Subject): Outcome | null {
 function onOneself(actor: Actor, { route, key }: Subject): Outcome | null {
   if (key === "PUT /orgs/partners/me/agent-updates" && actor.orgIds !== "all") return refused(403, "scope_not_allowed");
   if (!route.path.startsWith("/auth/")) return null;
-  if (route.body) return invalid;
+  if (route.body) return route.method === "PATCH" ? refused(400, "no_updates") : invalid;
   if (!route.path.endsWith("/:id")) return null;
   return refused(404, route.path.includes("/passkeys/") ? "passkey_not_found" : "session_not_found");
 }
