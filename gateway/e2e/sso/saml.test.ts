@@ -110,7 +110,7 @@ describe("our key for a SAML provider", () => {
   const certificatesIn = (xml: string) => [...xml.matchAll(/<ds:X509Certificate>([^<]+)/g)].map(([, base64]) => base64);
   const bare = (pem: unknown) => String(pem).replaceAll(/-----[A-Z ]+-----|\s/g, "");
 
-  it("is renewed with an overlap, both in our metadata, and takes over at its end", async () => {
+  it("is renewed with a grace period, both in our metadata, and takes over at its end", async () => {
     const { id } = await newSamlProvider(tenant.admin.api, idp, { status: "testing", samlWantEncrypted: true });
     const path = `/sso/providers/${id}/keys`;
     const get = async () => (await call("GET", `/sso/providers/${id}`)).body;
@@ -121,22 +121,22 @@ describe("our key for a SAML provider", () => {
     const first = await get();
     expect([first.samlNextSpCertificate, first.samlNextKeyAt]).toEqual([null, null]);
     const headers = { "idempotency-key": randomUUID() };
-    const renewed = await tenant.admin.api.call("POST", path, { overlapDays: 30 }, headers);
+    const renewed = await tenant.admin.api.call("POST", path, { graceDays: 30 }, headers);
     expect([renewed.status, renewed.body.samlSpCertificate]).toEqual([200, first.samlSpCertificate]);
     const next = renewed.body.samlNextSpCertificate;
     expect(Date.parse(String(renewed.body.samlNextKeyAt))).toBeGreaterThan(Date.now() + 29 * 86_400_000);
     expect(await offered()).toEqual([bare(next), bare(first.samlSpCertificate)]);
-    expect((await tenant.admin.api.call("POST", path, { overlapDays: 30 }, headers)).body).toEqual(renewed.body);
+    expect((await tenant.admin.api.call("POST", path, { graceDays: 30 }, headers)).body).toEqual(renewed.body);
 
-    const moved = await call("POST", path, { overlapDays: 1 });
+    const moved = await call("POST", path, { graceDays: 1 });
     expect(moved.body).toMatchObject({ samlNextSpCertificate: next });
     expect(Date.parse(String(moved.body.samlNextKeyAt))).toBeLessThan(Date.now() + 2 * 86_400_000);
     await call("PATCH", `/sso/providers/${id}`, { name: "Renamed meanwhile" });
     expect(await get()).toMatchObject({ samlNextSpCertificate: next });
 
-    const ended = await call("POST", path, { overlapDays: 0 });
+    const ended = await call("POST", path, { graceDays: 0 });
     expect(ended.body).toMatchObject({ samlSpCertificate: next, samlNextSpCertificate: null, samlNextKeyAt: null });
-    const replaced = await call("POST", path, { overlapDays: 0 });
+    const replaced = await call("POST", path, { graceDays: 0 });
     expect(await offered()).toEqual([bare(replaced.body.samlSpCertificate)]);
     expect(replaced.body.samlSpCertificate).not.toBe(next);
     await until("the audit rows", async () => {
@@ -148,11 +148,11 @@ describe("our key for a SAML provider", () => {
 
   it("is refused by name where it cannot be, and for strangers as their providers are", async () => {
     const path = `/sso/providers/${provider.id}/keys`;
-    for (const overlapDays of [-1, 91, 1.5, "30"]) {
-      const refused = await call("POST", path, { overlapDays });
+    for (const graceDays of [-1, 91, 1.5, "30"]) {
+      const refused = await call("POST", path, { graceDays });
       expect([refused.status, refused.body.details]).toMatchObject([
         400,
-        { fieldErrors: { overlapDays: expect.anything() } },
+        { fieldErrors: { graceDays: expect.anything() } },
       ]);
     }
     const oidc = await call("POST", "/sso/providers", { name: "Other", type: "oidc" });

@@ -50,7 +50,7 @@ export const securitySchemes = {
     type: "http",
     scheme: "bearer",
     bearerFormat: "JWT",
-    description: "Access token of a person, from `POST /api/v1/auth/login` or `POST /api/v1/auth/refresh`.",
+    description: "Access token of a user, from `POST /api/v1/auth/login` or `POST /api/v1/auth/refresh`.",
   },
   apiKey: {
     type: "apiKey",

@@ -2,7 +2,14 @@ import { beforeAll, describe, expect, it } from "@jest/globals";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import { routes } from "../routes/index.ts";
-import { clashesOf, examplesOf, limitedElsewhere, misnamedInputs, valuesInProse } from "../testing/document-lint.ts";
+import {
+  clashesOf,
+  examplesOf,
+  fragments,
+  limitedElsewhere,
+  misnamedInputs,
+  valuesInProse,
+} from "../testing/document-lint.ts";
 import { openApiDocument } from "./document.ts";
 
 const document = openApiDocument(routes, { version: "1.2.3" });
@@ -40,6 +47,38 @@ describe("names in the OpenAPI document", () => {
     expect(errors.length).toBeLessThan(routes.length);
   });
 });
+
+describe("descriptions in the OpenAPI document", () => {
+  it("are sentences, and leave defaults to the schema", () => {
+    expect(fragments(document)).toEqual([]);
+    const properties = { a: { description: "Exact." }, b: { description: "Type of it, default `x`." }, c: {} };
+    const headers = { Location: { description: "URL of the file" } };
+    expect(fragments({ schema: { properties }, reply: { headers } })).toHaveLength(3);
+  });
+
+  it("have one wording for filters of an exact value", () => {
+    const found = Object.values(document.paths as Record<string, Record<string, Operation>>)
+      .map(({ get }) => get?.parameters ?? [])
+      .filter((parameters) => parameters.some(({ name }) => name === "limit"))
+      .flatMap((parameters) => parameters.filter(({ name }) => filters.has(name)));
+    expect(found.length).toBeGreaterThan(20);
+    for (const { description } of found) expect(description).toMatch(/^Only records with exactly /);
+  });
+});
+
+/** Filters of lists by a value. */
+const filters = new Set([
+  "status",
+  "state",
+  "kind",
+  "level",
+  "source",
+  "os",
+  "agentVersion",
+  "reason",
+  "result",
+  "event",
+]);
 
 /** Ends of places where a text has the name of a closed list elsewhere, and is open. */
 const open: Readonly<Record<string, string>> = {
@@ -143,7 +182,7 @@ describe("examples and defaults in the OpenAPI document", () => {
 
 type Field = { type?: string; enum?: string[]; items?: Field; properties?: Record<string, Field> };
 type Operation = {
-  parameters?: { name: string; schema: Field }[];
+  parameters?: { name: string; description?: string; schema: Field }[];
   requestBody?: { content: Record<string, { schema: Field }> };
 };
 

@@ -11,10 +11,10 @@ const details = z.object({ formErrors: z.array(z.string()), fieldErrors: z.recor
 /** The body of every error. Some codes add facts to the three fields that every error has. */
 export const errorBody = z
   .looseObject({
-    error: z.string().meta({ description: "For people." }),
+    error: z.string().meta({ description: "Message for humans, in English." }),
     code: z.string().meta({ description: "Stable code in snake_case, for programs." }),
     requestId: z.string().meta({ description: "Id of the request, as in X-Request-Id." }),
-    details: details.optional().meta({ description: "Texts of all faults of the request, by dotted field path." }),
+    details: details.optional().meta({ description: "All errors of the request, by dotted field path." }),
     required: z.string().optional().meta({ description: "With `permission_denied`: the permission that is missing." }),
     requiredScopes: z
       .array(z.string())
@@ -24,15 +24,18 @@ export const errorBody = z
     enrollUrl: z
       .string()
       .optional()
-      .meta({ description: "With `mfa_required`: path at which a person enrolls a factor." }),
+      .meta({ description: "With `mfa_required`: path at which a user enrolls a factor." }),
     status: z
       .string()
       .optional()
       .meta({ description: "With `partner_inactive`, `organization_inactive`: the status." }),
     limit: z.number().optional().meta({ description: "With `limit_reached`: the limit." }),
-    scopes: z.array(z.string()).optional().meta({ description: "With `unknown_scope`, `delegation_denied`." }),
+    scopes: z
+      .array(z.string())
+      .optional()
+      .meta({ description: "With `unknown_scope`, `delegation_denied`: the refused scopes." }),
     parameters: z.array(z.string()).optional().meta({ description: "With `unknown_parameter`: the first 20 of them." }),
-    types: z.array(z.string()).optional().meta({ description: "With `unknown_event_type`." }),
+    types: z.array(z.string()).optional().meta({ description: "With `unknown_event_type`: the refused types." }),
     reason: z
       .string()
       .optional()

@@ -33,7 +33,11 @@ const eventEntry = z
     level: z.enum(["info", "warning", "error", "critical"]).default("info"),
     category: z.enum(["security", "hardware", "application", "system"]).default("system"),
     source: z.string().min(1).max(255),
-    eventId: z.string().max(100).nullish().meta({ description: "Empty counts as absent." }),
+    eventId: z
+      .string()
+      .max(100)
+      .nullish()
+      .meta({ description: "Id of the event in its log; an empty one counts as absent." }),
     message,
     details: objectIn.nullish(),
   })

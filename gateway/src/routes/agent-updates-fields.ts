@@ -6,7 +6,7 @@ const source = z
 const field = <T extends z.ZodType>(value: T) =>
   z.object({
     value: value.nullable().meta({ description: "Value set on this level; null when unset." }),
-    effective: value.nullable().meta({ description: "In force." }),
+    effective: value.nullable().meta({ description: "Value in force on this level." }),
     source,
     lockedBy: z.literal("partner").nullable().meta({
       description:

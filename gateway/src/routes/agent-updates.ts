@@ -23,16 +23,17 @@ const endTime = z
 const body = z.object({
   agentTarget: target,
   watchdogTarget: target,
-  updatePolicy: policy.nullish().meta({ description: "`manual`: updates begin only on request." }),
+  updatePolicy: policy.nullish().meta({ description: "`manual`: updates start only on request." }),
   windowDays: z
     .array(day)
     .min(1)
     .max(7)
     .nullish()
-    .meta({ description: "Days on which updates may begin; null: every day." }),
-  windowStart: time.meta({ description: "UTC.", example: "22:00" }),
+    .meta({ description: "Days on which updates may start; null stands for every day." }),
+  windowStart: time.meta({ description: "Start of the maintenance window, in UTC.", example: "22:00" }),
   windowEnd: endTime.meta({
-    description: "UTC. An end before the start is on the next day; an end equal to the start means the whole day.",
+    description:
+      "End of the maintenance window, in UTC. An end before the start is on the next day; an end equal to the start means the whole day.",
   }),
 });
 

@@ -8,6 +8,7 @@ import {
   idOut,
   idParams,
   listQuery,
+  only,
   pageOf,
   pagination,
   paginationOf,
@@ -21,7 +22,7 @@ const ids = z.array(id).max(1_000).optional();
 
 const ringIn = z
   .object({ name: z.string().min(1).max(100), partnerIds: ids, orgIds: ids, siteIds: ids, groupIds: ids })
-  .meta({ description: "Includes the devices of all these places." });
+  .meta({ description: "Includes the devices of all these partners, organizations, sites and groups." });
 const idsOut = z.array(idOut);
 const ringOut = z.object({ name: z.string(), partnerIds: idsOut, orgIds: idsOut, siteIds: idsOut, groupIds: idsOut });
 
@@ -57,11 +58,9 @@ const rollout = z
     version: z.string(),
     kind: z.enum(["guard", "staged"]).meta({ description: "Every version has a guard, for promotions and pins." }),
     state: states,
-    rings: z
-      .array(ringOut)
-      .meta({
-        description: "The partners, organizations, sites and groups of a ring are shown to system callers only.",
-      }),
+    rings: z.array(ringOut).meta({
+      description: "The partners, organizations, sites and groups of a ring are shown to system callers only.",
+    }),
     openRings: z.int(),
     percent: z.number(),
     maxInFlight: z.int(),
@@ -91,9 +90,9 @@ const list = route({
   tag,
   summary: "List rollouts, newest first",
   query: listQuery.extend({
-    component: component.optional(),
-    state: states.optional(),
-    kind: z.enum(["guard", "staged"]).optional(),
+    component: component.optional().meta({ description: only.equal }),
+    state: states.optional().meta({ description: only.equal }),
+    kind: z.enum(["guard", "staged"]).optional().meta({ description: only.equal }),
   }),
   reply: z.object({ data: z.array(rollout), pagination }),
   async handle({ query, rpc }, { services }) {
@@ -216,7 +215,7 @@ const progress = route({
     ),
     expectedEnd: timeOut
       .nullable()
-      .meta({ description: "Expected end of the updates in flight, at the pace of the last buckets." }),
+      .meta({ description: "Expected end of the updates in flight, at the rate of the last buckets." }),
   }),
   errors: ["rollout_not_found"],
   async handle({ params, query, rpc }, { services }) {
@@ -240,11 +239,14 @@ const devices = route({
   access: read,
   tag,
   summary: "Update attempts of a rollout, newest first",
-  description: "Contains the attempts of devices within the caller's reach.",
+  description: "Contains the attempts of devices that are visible to the caller.",
   params: idParams,
   query: listQuery.extend({
-    state: z.enum(["offered", "returned", "succeeded", "failed", "cancelled", "deferred"]).optional(),
-    reason: z.string().max(50).optional().meta({ description: "As `reason` of the attempt, `silent` for example." }),
+    state: z
+      .enum(["offered", "returned", "succeeded", "failed", "cancelled", "deferred"])
+      .optional()
+      .meta({ description: only.equal }),
+    reason: z.string().max(50).optional().meta({ description: only.equal, example: "silent" }),
   }),
   reply: z.object({ data: z.array(attempt), pagination }),
   errors: ["rollout_not_found"],
@@ -304,7 +306,11 @@ export const agentVersionRolloutRoutes: readonly Route[] = [
   get,
   create,
   update,
-  change("pause", "Stop offering a version", "What was offered goes on; nothing else is until it is resumed."),
+  change(
+    "pause",
+    "Stop offering a version",
+    "Updates in flight continue; no further device is offered the version until the rollout is resumed.",
+  ),
   change("resume", "Go on after a pause or a halt", "If it had halted, failures so far no longer count."),
   change(
     "complete",

@@ -7,6 +7,7 @@ import {
   idParams,
   listedIn,
   listQuery,
+  only,
   pageOf,
   pagination,
   paginationOf,
@@ -38,7 +39,7 @@ const agentVersion = z
     component,
     version: z.string(),
     source: origins.meta({ description: "`api`: registered by `POST /agent-versions`." }),
-    signed: z.boolean().meta({ description: "Whether a known key signed its manifest." }),
+    signed: z.boolean().meta({ description: "Whether a trusted key signed its manifest." }),
     counter: z.int().meta({
       description: "Counter of the manifest: agents refuse a manifest with a lower counter than one they have seen.",
     }),
@@ -61,7 +62,7 @@ const list = route({
   access: read,
   tag,
   summary: "List versions of agent, watchdog and helper, newest first",
-  query: listQuery.extend({ component: component.optional().meta({ description: "Only this component's." }) }),
+  query: listQuery.extend({ component: component.optional().meta({ description: only.equal }) }),
   reply: z.object({
     data: z.array(agentVersion),
     targets: z.record(z.string(), z.string()).meta({ description: "Promoted version of each component." }),
@@ -85,7 +86,9 @@ const register = route({
     "of its files can be downloaded.",
   body: z.object({
     manifest: z.string().min(1).max(65_536),
-    urls: z.record(z.string().max(200), z.string().max(2_048)).meta({ description: "File name to https URL." }),
+    urls: z
+      .record(z.string().max(200), z.string().max(2_048))
+      .meta({ description: "URL of each file, by its name; HTTPS only." }),
     notesUrl: z.string().max(2_048).nullish(),
     rootNote: z.string().max(65_536).nullish().meta({
       description: "C2SP signed note that exchanges the keys of manifests, signed by an old key and every new one.",
@@ -126,17 +129,19 @@ const sync = route({
     "Atomic: every file is read completely. A repeated request meanwhile waits for the same work; a request that takes longer " +
     "than five minutes is answered 504 while the work continues.",
   params: z.object({
-    source: listedIn(sources).meta({ description: "404 unless it is configured." }),
+    source: listedIn(sources).meta({ description: "A configured release source; another one is answered with 404." }),
   }),
   query: z.object({
-    version: versionIn.optional().meta({ description: "Default: the latest stable release." }),
+    version: versionIn.optional().meta({ description: "Version to register; without it, the latest stable release." }),
   }),
   deadline: "export",
   load: "export",
   audit: "agent_version.sync",
   reply: z.object({
     version: z.string(),
-    synced: z.array(z.string()).meta({ description: "`<component>:<os>/<arch>`.", example: ["agent:linux/amd64"] }),
+    synced: z
+      .array(z.string())
+      .meta({ description: "Registered builds, each as `<component>:<os>/<arch>`.", example: ["agent:linux/amd64"] }),
   }),
   errors: [
     "release_source_not_found",

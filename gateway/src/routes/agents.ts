@@ -58,7 +58,7 @@ const enroll = route({
     siteId: idOut.nullable(),
     status: z.enum(["offline", "online", "updating", "quarantined"]).meta({
       description:
-        "Quarantined: its hardware id is another living device's; only heartbeats are accepted until it is approved.",
+        "Quarantined: its hardware id is another active device's; only heartbeats are accepted until it is approved.",
     }),
     token,
     heartbeatIntervalSeconds: interval,
@@ -153,7 +153,7 @@ const heartbeat = route({
       })
       .nullish()
       .meta({
-        description: "Progress of the offered update; without it the progress is derived from the reported versions.",
+        description: "Progress of the offered update; without it, the progress is derived from the reported versions.",
       }),
   }),
   example: { agentVersion: "1.0.0", metrics: { cpu: 0.25 } },

@@ -13,6 +13,7 @@ import {
   listedIn,
   listQuery,
   nameIn,
+  only,
   pageOf,
   pagination,
   paginationOf,
@@ -60,8 +61,8 @@ export const apiKey = z
     name: z.string(),
     keyPrefix: z.string().meta({ description: "First 12 characters of the key." }),
     scopes: z.array(z.string()),
-    expiresAt: timeOut.nullable().meta({ description: "Null: never." }),
-    rateLimit: z.int().meta({ description: "Requests per hour." }),
+    expiresAt: timeOut.nullable().meta({ description: "Null for a key that does not expire." }),
+    rateLimit: z.int().meta({ description: "Maximum number of requests per hour." }),
     allowedIps: z.array(z.string()),
     createdBy: idOut,
     createdAt: timeOut,
@@ -89,13 +90,13 @@ const create = route({
   audit: "api_key.create",
   tag,
   summary: "Create an API key",
-  description: "A caller can only grant scopes whose permission they hold.",
+  description: "A caller can only grant a scope when they hold its permission.",
   body: z.object({
     orgId: id,
     name: nameIn,
     scopes: scopesIn.optional(),
     expiresAt: comingTimeIn.nullish(),
-    rateLimit: rateLimit.optional().meta({ description: "Requests per hour; default 1000." }),
+    rateLimit: rateLimit.optional().meta({ description: "Maximum number of requests per hour.", default: 1_000 }),
     allowedIps: allowedIps.optional(),
   }),
   example: { orgId: exampleId, name: "Inventory", scopes: ["devices:read"] },
@@ -125,14 +126,15 @@ const list = route({
   tag,
   summary: "API keys of accessible organizations, newest first",
   query: listQuery.extend({
-    orgId: id.optional(),
-    status: status.optional(),
+    orgId: id.optional().meta({ description: only.organization }),
+    status: status.optional().meta({ description: only.equal }),
     search: searchIn.meta({
-      description: "Name contains this text, ignoring case, or `keyPrefix` begins with it.",
+      description:
+        "Only records with a name that contains this text, ignoring case, or with a `keyPrefix` that begins with it.",
     }),
     expiresBefore: timeIn
       .optional()
-      .meta({ description: "Keys that expire before this time; keys without an expiry are excluded." }),
+      .meta({ description: "Only records that expire before this time; keys without an expiry are excluded." }),
   }),
   reply: z.object({ data: z.array(apiKey), pagination }),
   errors: ["organization_not_found"],
@@ -257,8 +259,8 @@ const rotate = route({
   params: idParams,
   body: z.object({
     graceSeconds: z.int().min(0).max(86_400).optional().meta({
-      description:
-        "Seconds for which the old secret stays valid; default 0. Refused for the key of a service principal.",
+      description: "Seconds for which the old secret stays valid. Refused for the key of a service principal.",
+      default: 0,
     }),
   }),
   idempotent: true,

@@ -27,7 +27,7 @@ const exportLogs = route({
       .optional()
       .meta({
         description:
-          "Columns of a CSV file in this order, comma-separated, by their names in its first line; default all.",
+          "Columns of a CSV file in this order, comma-separated, by their names in its first line; without it, all columns.",
         example: ["timestamp", "actorEmail", "action"],
       }),
   }),

@@ -8,6 +8,7 @@ import {
   listQuery,
   objectOf,
   objectOut,
+  only,
   pageOf,
   pagination,
   paginationOf,
@@ -25,25 +26,28 @@ const text = z.string().max(255).optional();
 
 /** Filters of every audit list (docs/behaviour.md#audit-lists). */
 export const auditQuery = listQuery.extend({
-  orgId: id.optional(),
-  user: text.meta({ description: "E-mail or name of the actor contains this, ignoring case." }),
-  action: text.meta({ description: "Action contains this, ignoring case." }),
-  resource: text.meta({ description: "Type or name of the resource contains this, ignoring case." }),
+  orgId: id.optional().meta({ description: only.organization }),
+  user: text.meta({
+    description: "Only records with an e-mail address or name of the actor that contains this text, ignoring case.",
+  }),
+  action: text.meta({ description: "Only records with an action that contains this text, ignoring case." }),
+  resource: text.meta({
+    description: "Only records with a type or name of the resource that contains this text, ignoring case.",
+  }),
   from: timeIn.optional(),
   to: timeIn.optional(),
-  actorId: id.optional().meta({ description: "Id of the actor: a person, an API key or an agent." }),
-  resourceId: id.optional(),
-  resourceType: z.string().max(50).optional().meta({ description: "Exact.", example: "device" }),
-  result: z.enum(["success", "failure", "denied"]).optional(),
+  actorId: id.optional().meta({ description: "Only records of this actor: a user, an API key or an agent." }),
+  resourceId: id.optional().meta({ description: only.equal }),
+  resourceType: z.string().max(50).optional().meta({ description: only.equal, example: "device" }),
+  result: z.enum(["success", "failure", "denied"]).optional().meta({ description: only.equal }),
   category: z
     .enum(["authentication", "device", "automation", "policy", "alert", "compliance", "organization", "system"])
-    .optional(),
-  actions: valuesIn(z.string().max(100), 50)
     .optional()
-    .meta({ description: "Exactly one of these actions, comma-separated or repeated." }),
+    .meta({ description: only.equal }),
+  actions: valuesIn(z.string().max(100), 50).optional().meta({ description: only.oneOf }),
   excludeActions: valuesIn(z.string().max(100), 50)
     .optional()
-    .meta({ description: "Excluded actions, comma-separated or repeated." }),
+    .meta({ description: "Only records without any of these values, comma-separated or repeated." }),
 });
 
 const auditPagination = pagination
@@ -77,11 +81,14 @@ export const auditLog = z
     errorMessage: z.string().nullable(),
     ipAddress: z.string().nullable(),
     userAgent: z.string().nullable(),
-    sessionId: idOut.nullable().meta({ description: "Id of the person's session." }),
+    sessionId: idOut.nullable().meta({ description: "Id of the user's session." }),
     details: objectOut,
     seq: z.int().meta({ description: "Position in its chain, from 1, without gaps." }),
     checksum: z.string(),
-    prevChecksum: z.string().nullable().meta({ description: "Null on the earliest retained row." }),
+    prevChecksum: z
+      .string()
+      .nullable()
+      .meta({ description: "Checksum of the previous row; null on the earliest retained row." }),
   })
   .meta({ id: "AuditLog" });
 
@@ -142,7 +149,9 @@ const search = route({
   summary: "Audit rows that contain a text in action, actor's e-mail, resource or details, newest first",
   description:
     "A search that reaches its deadline returns its partial result: `nextCursor` continues where it stopped, `searchedTo` is the time back to which it searched.",
-  query: auditQuery.extend({ q: z.string().min(1).max(255).meta({ description: "The text, ignoring case." }) }),
+  query: auditQuery.extend({
+    q: z.string().min(1).max(255).meta({ description: "Text to search for, ignoring case." }),
+  }),
   reply: z.object({ data: z.array(auditLog), query: z.string(), pagination: auditPagination }),
   errors: listErrors,
   async handle({ query, rpc }, { services }) {

@@ -7,6 +7,7 @@ import {
   idOut,
   idParams,
   listQuery,
+  only,
   pageOf,
   pagination,
   paginationOf,
@@ -43,7 +44,7 @@ const verdict = z
     lastSeq: seqOut.meta({ description: "Last row of a finding about several rows." }),
     expected: seqOut.meta({ description: "Last row that the chain should have." }),
     have: seqOut.meta({ description: "Last row that the chain has." }),
-    rows: seqOut.meta({ description: "Number of rows." }),
+    rows: seqOut.meta({ description: "Number of rows that the finding is about." }),
     format: seqOut.meta({
       description:
         "Format that the rows were sealed in. Only UNKNOWN_FORMAT has it: this version cannot verify their content, and verified their links.",
@@ -61,7 +62,7 @@ const verification = z
     from: z.int().nullable(),
     rows: z.int().meta({ description: "Rows verified so far." }),
     verdicts: z.array(verdict).meta({ description: "Empty until done; at most 1,000." }),
-    more: z.int().meta({ description: "Findings beyond those listed." }),
+    more: z.int().meta({ description: "Number of findings beyond those listed." }),
     createdAt: timeOut,
     finishedAt: timeOut.nullable(),
   })
@@ -79,7 +80,7 @@ const start = route({
     "Queues a job that recomputes every checksum of the chain and compares it with its head, its checkpoints (also those kept outside of the database) and its prune receipts. While the same one (chain and `from`) is open, the reply is that one; at most two wait for each chain. Without `orgId` it is the chain of the caller's own organization, partner or, for system callers, the platform.",
   body: z.object({
     orgId: id.optional(),
-    from: z.int().min(1).optional().meta({ description: "First row (`seq`) to verify; without it the earliest." }),
+    from: z.int().min(1).optional().meta({ description: "First row (`seq`) to verify; without it, the earliest." }),
   }),
   example: { orgId: exampleId },
   status: 202,
@@ -113,7 +114,10 @@ const list = route({
   tag,
   summary: "Verifications of the audit chains the caller may see, newest first",
   description: "Jobs requested in the last 30 days. Starts no job.",
-  query: listQuery.extend({ orgId: id.optional(), status: verification.shape.status.optional() }),
+  query: listQuery.extend({
+    orgId: id.optional().meta({ description: only.organization }),
+    status: verification.shape.status.optional().meta({ description: only.equal }),
+  }),
   reply: z.object({ data: z.array(verification), pagination }),
   errors: ["organization_not_found", "site_restricted"],
   async handle({ query, rpc }, { services }) {
@@ -149,7 +153,7 @@ const checkpoints = route({
   access,
   tag,
   summary: "Signed checkpoints of the audit chains the caller may see, newest first",
-  query: listQuery.extend({ orgId: id.optional() }),
+  query: listQuery.extend({ orgId: id.optional().meta({ description: only.organization }) }),
   reply: z.object({
     data: z.array(checkpoint),
     keys: z.array(z.string()).meta({ description: "Verifier keys (name+hash+base64), the signing one first." }),

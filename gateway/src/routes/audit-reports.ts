@@ -3,24 +3,24 @@ import { z } from "zod";
 import type { Deps } from "../deps.ts";
 import { type Route, type RouteRequest, route } from "../route.ts";
 import { access, auditLog, auditLogOf, listErrors, tag } from "./audit-logs.ts";
-import { id, idOut, timeIn, timeOf, timeOut, timestampOf } from "./schemas.ts";
+import { id, idOut, only, timeIn, timeOf, timeOut, timestampOf } from "./schemas.ts";
 
 const reportQuery = z.object({
-  orgId: id.optional(),
-  from: timeIn.optional().meta({ description: "First moment counted; 30 days before `to` when absent." }),
-  to: timeIn.optional().meta({ description: "Last moment counted; now when absent." }),
+  orgId: id.optional().meta({ description: only.organization }),
+  from: timeIn.optional().meta({ description: "Start of the counted time; without it, 30 days before `to`." }),
+  to: timeIn.optional().meta({ description: "End of the counted time; without it, the time of the request." }),
 });
 
 const counts = z
   .object({ total: z.int(), success: z.int(), failure: z.int(), denied: z.int() })
-  .meta({ id: "AuditCounts", description: "Rows in all and by result." });
+  .meta({ id: "AuditCounts", description: "Number of rows, in total and by result." });
 
 const base = z.object({
   from: timeOut,
   to: timeOut,
   counts,
   byDay: z
-    .array(counts.extend({ day: z.string().meta({ format: "date", description: "UTC." }) }))
+    .array(counts.extend({ day: z.string().meta({ format: "date", description: "Day in UTC." }) }))
     .meta({ description: "Days that have rows, oldest first." }),
 });
 const byCategory = z
@@ -28,7 +28,7 @@ const byCategory = z
   .meta({ description: "Every category, including those without rows." });
 const byAction = z
   .array(counts.extend({ action: z.string(), category: z.string() }))
-  .meta({ description: "Most rows first." });
+  .meta({ description: "Sorted by number of rows, largest first." });
 const actors = z
   .array(
     counts.extend({
@@ -39,22 +39,22 @@ const actors = z
       lastAt: timeOut,
     }),
   )
-  .meta({ description: "Most rows first; the names are those of each actor's newest row." });
+  .meta({ description: "Sorted by number of rows, largest first; each actor has the name of its newest row." });
 
 const categoryReport = base.extend({ byCategory, byAction }).meta({ id: "AuditCategoryReport" });
 const activityReport = base
   .extend({
     byCategory,
     users: actors,
-    userTotal: z.int().meta({ description: "Actors in all; at most 100 are listed." }),
+    userTotal: z.int().meta({ description: "Number of all actors; at most 100 are listed." }),
   })
   .meta({ id: "AuditUserActivityReport" });
 const actionReport = base
   .extend({
     byAction,
     topActors: actors,
-    actorTotal: z.int().meta({ description: "Actors in all; at most 20 are listed." }),
-    rows: z.array(auditLog).meta({ description: "The newest 50." }),
+    actorTotal: z.int().meta({ description: "Number of all actors; at most 20 are listed." }),
+    rows: z.array(auditLog).meta({ description: "The newest 50 rows." }),
   })
   .meta({ id: "AuditActionReport" });
 

@@ -16,7 +16,7 @@ const policy = z
     archiveToS3: z.boolean().meta({ description: "Rows are archived to object storage before they are deleted." }),
     lastCleanupAt: timeOut.nullable().meta({ description: "Time at which retention last checked the rows." }),
     pendingRetentionDays: z.int().nullable().meta({ description: "A shorter retention that is not in force yet." }),
-    pendingFrom: timeOut.nullable().meta({ description: "When it is." }),
+    pendingFrom: timeOut.nullable().meta({ description: "Time at which the shorter retention takes effect." }),
   })
   .meta({ id: "AuditRetention" });
 

@@ -30,16 +30,18 @@ const stream = z
     url: z.string().nullable().meta({ description: "Userinfo and tokens in the query are omitted." }),
     status,
     secretStrength,
-    cursorSeq: z.int().meta({ description: "The last row that the receiver accepted." }),
+    cursorSeq: z.int().meta({ description: "The last row that the webhook or the storage accepted." }),
     headSeq: z.int().meta({ description: "The last row of the chain." }),
     lagRows: z.int(),
-    lagSeconds: z.number().meta({ description: "Age of the oldest row that the receiver has not accepted yet." }),
+    lagSeconds: z
+      .number()
+      .meta({ description: "Age of the oldest row that the webhook or the storage has not accepted yet, in seconds." }),
     rowsSent: z.int(),
     consecutiveFailures: z.int(),
     lastError: z.string().nullable(),
     lastErrorAt: timeOut.nullable(),
     lastSuccessAt: timeOut.nullable(),
-    nextAttemptAt: timeOut.nullable().meta({ description: "Null unless the stream fails." }),
+    nextAttemptAt: timeOut.nullable().meta({ description: "Time of the next attempt; null unless the stream fails." }),
     createdBy: idOut,
     createdAt: timeOut,
   })
@@ -82,9 +84,15 @@ const create = route({
     orgId,
     name: nameIn,
     type,
-    url: z.string().min(1).max(4_096).optional().meta({ description: "For a webhook: HTTPS, to a public host." }),
-    secret: secretIn.min(1).optional().meta({ description: "For a webhook; default: a generated one." }),
-    from: z.enum(["now", "start"]).optional().meta({ description: "`start`: the first retained row. Default `now`." }),
+    url: z.string().min(1).max(4_096).optional().meta({ description: "URL of a webhook: HTTPS, to a public host." }),
+    secret: secretIn
+      .min(1)
+      .optional()
+      .meta({ description: "Signing secret of a webhook; without it, one is generated." }),
+    from: z
+      .enum(["now", "start"])
+      .optional()
+      .meta({ description: "Row to begin with; `start` is the first retained one.", default: "now" }),
   }),
   example: { orgId: exampleId, name: "Archive", type: "archive" },
   status: 201,

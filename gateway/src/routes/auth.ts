@@ -35,12 +35,14 @@ const user = z
 const me = user
   .extend({
     role: z.string().nullable(),
-    orgAccess: z
-      .enum(["all", "selected", "none"])
-      .nullable()
-      .meta({ description: "Null unless the scope is partner." }),
+    orgAccess: z.enum(["all", "selected", "none"]).nullable().meta({
+      description: "Organizations of the partner that the user can access; null unless the scope is partner.",
+    }),
     orgIds: z.array(idOut).meta({ description: "Organizations granted when `orgAccess` is `selected`." }),
-    siteIds: z.array(idOut).nullable().meta({ description: "Sites the person is limited to; null when not limited." }),
+    siteIds: z
+      .array(idOut)
+      .nullable()
+      .meta({ description: "Sites that the user is limited to; null when not limited." }),
   })
   .meta({ id: "Me" });
 
@@ -55,7 +57,7 @@ const keyMe = z
     orgId: idOut,
     scopes: z.array(z.string()),
     permissions: z.array(z.string()).meta({ description: "Permissions that the scopes grant." }),
-    rateLimit: z.int().meta({ description: "Requests an hour." }),
+    rateLimit: z.int().meta({ description: "Maximum number of requests per hour." }),
     expiresAt: timeOut.nullable(),
     principalId: idOut.nullable().meta({ description: "The service principal that owns the key." }),
   })
@@ -64,7 +66,7 @@ const keyMe = z
 export const tokens = z.object({
   accessToken: z.string(),
   refreshToken: z.string().optional().meta({ description: "Omitted when it is set as a cookie." }),
-  expiresInSeconds: z.int().meta({ description: "Lifetime of the access token." }),
+  expiresInSeconds: z.int().meta({ description: "Lifetime of the access token, in seconds." }),
 });
 
 export const signedIn = z.object({ user, ...tokens.shape }).meta({ id: "SignedIn" });
@@ -74,7 +76,7 @@ const mfaRequired = z
     mfaRequired: z.literal(true),
     mfaToken: z
       .string()
-      .meta({ description: "For POST /auth/mfa/verify, or passkeys/authenticate, within 5 minutes." }),
+      .meta({ description: "Token for POST /auth/mfa/verify or passkeys/authenticate, valid for 5 minutes." }),
     methods: z.array(z.enum(["totp", "passkey", "recovery_code"])),
   })
   .meta({ id: "MfaRequired" });
@@ -119,12 +121,22 @@ const refresh = route({
     "Presenting an older token again, later than its 20 s grace, revokes the whole session. Without a token in the body the session " +
     "cookie is read, for pages of this origin alone, and the next token is set as that cookie.",
   body: z.object({
-    refreshToken: z.string().min(1).max(1_024).optional().meta({ description: "Default: the session's cookie." }),
+    refreshToken: z
+      .string()
+      .min(1)
+      .max(1_024)
+      .optional()
+      .meta({ description: "Refresh token of the session; without it, that of the cookie." }),
   }),
   example: { refreshToken: "the token of the sign-in" },
   cookie: sessionCookie,
   noStore: true,
-  answers: { 200: { description: "Success", headers: { "Set-Cookie": "Where the cookie was read: the next token." } } },
+  answers: {
+    200: {
+      description: "Success",
+      headers: { "Set-Cookie": "Next token, when the present one was sent as a cookie." },
+    },
+  },
   reply: tokens.meta({ id: "TokenPair" }),
   errors: ["invalid_refresh_token", "session_revoked", "rate_limited", "cross_origin"],
   async handle(request, { services, publicUrl }) {
@@ -141,7 +153,7 @@ const acceptInvite = route({
   queued: true,
   access: { auth: "none" },
   tag,
-  summary: "Set the password of an invited person",
+  summary: "Set the password of an invited user",
   body: z.object({
     token: z.string().min(1).max(255),
     password: z.string().min(12).max(1_024),
@@ -185,7 +197,7 @@ const getMe = route({
   path: "/auth/me",
   access: { auth: "any", whileInactive: true },
   tag,
-  summary: "The caller: a person or an API key",
+  summary: "The caller: a user or an API key",
   noStore: true,
   reply: z.union([me, keyMe]),
   handle({ session }) {

@@ -11,7 +11,7 @@ export const branding = z
       description:
         "HTTPS URL of a host of letters, digits, hyphens and dots, or a base64 data: URL of PNG, JPEG or WebP.",
     }),
-    accent_color: z.string().nullable().meta({ description: "#rrggbb" }),
+    accent_color: z.string().nullable().meta({ description: "Color as `#rrggbb`." }),
     headline: z.string().nullable(),
   })
   .meta({ id: "LoginBranding" });

@@ -4,7 +4,7 @@ import type { ChangeMessage, DeviceChange } from "../changes/feed.ts";
 import { queuedChanges } from "../changes/queue.ts";
 import { linesType, longestSeconds, streamedLines, tickMs } from "../http/lines.ts";
 import { type Route, route } from "../route.ts";
-import { id } from "./schemas.ts";
+import { id, only } from "./schemas.ts";
 
 /** Seconds that a stream lasts; 0 only checks whether it would begin. */
 export const secondsIn = z
@@ -42,8 +42,8 @@ const changes = route({
     'the device has changed, presence included; a heartbeat alone is no change. `{"kind": "alive"}` after 15 s of silence. No line is sent when a device leaves the set that ' +
     "the caller can read. The stream ends after `seconds`, and within a second when the caller's session ends or their rights change.",
   query: z.object({
-    orgId: id.optional().meta({ description: "Only this organization's." }),
-    siteId: id.optional().meta({ description: "Only this site's." }),
+    orgId: id.optional().meta({ description: only.organization }),
+    siteId: id.optional().meta({ description: only.site }),
     seconds: secondsIn,
   }),
   ...streamed,

@@ -9,6 +9,7 @@ import {
   idParams,
   listQuery,
   nameIn,
+  only,
   pageOf,
   pagination,
   paginationOf,
@@ -54,8 +55,8 @@ const list = route({
   tag,
   summary: "List device groups, newest first",
   query: listQuery.extend({
-    orgId: id.optional().meta({ description: "Only this organization's." }),
-    siteId: id.optional().meta({ description: "Only this site's." }),
+    orgId: id.optional().meta({ description: only.organization }),
+    siteId: id.optional().meta({ description: only.site }),
     search: searchIn,
   }),
   reply: z.object({ data: z.array(group), pagination }),

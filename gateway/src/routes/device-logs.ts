@@ -7,6 +7,7 @@ import {
   idParams,
   listQuery,
   objectOut,
+  only,
   pageOf,
   pagination,
   paginationOf,
@@ -29,7 +30,7 @@ const limitUpTo = (max: number) =>
   z
     .string()
     .optional()
-    .meta({ description: `Rows a page, 1-${max}; default 50.`, example: "50" });
+    .meta({ description: `Rows a page, 1 to ${max}.`, default: "50", example: "50" });
 
 const agentLog = z
   .object({
@@ -71,11 +72,15 @@ const diagnosticLogs = route({
   params: idParams,
   query: listQuery.extend({
     limit: limitUpTo(1_000),
-    level: valuesIn(logLevel, 20).optional().meta({ description: "One or several, comma-separated." }),
-    component: z.string().max(100).optional().meta({ description: "Exact match." }),
+    level: valuesIn(logLevel, 20).optional().meta({ description: only.oneOf }),
+    component: z.string().max(100).optional().meta({ description: only.equal }),
     since: timeIn.optional(),
     until: timeIn.optional(),
-    search: z.string().max(1_000).optional().meta({ description: "The message contains this, ignoring case." }),
+    search: z
+      .string()
+      .max(1_000)
+      .optional()
+      .meta({ description: "Only records with a message that contains this text, ignoring case." }),
   }),
   reply: z.object({ data: z.array(agentLog), pagination }),
   errors,
@@ -103,9 +108,9 @@ const eventLogs = route({
   params: idParams,
   query: listQuery.extend({
     limit: limitUpTo(500),
-    category: eventCategory.optional(),
-    level: eventLevel.optional(),
-    source: z.string().max(255).optional().meta({ description: "Exact match." }),
+    category: eventCategory.optional().meta({ description: only.equal }),
+    level: eventLevel.optional().meta({ description: only.equal }),
+    source: z.string().max(255).optional().meta({ description: only.equal }),
     startDate: timeIn.optional(),
     endDate: timeIn.optional().meta({ description: "ISO 8601 time with offset; a date includes its whole day." }),
   }),

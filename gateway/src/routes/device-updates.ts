@@ -60,7 +60,7 @@ const decision = route({
       requestedUntil: timeOut
         .nullable()
         .meta({ description: "An update was requested, and overrides policy and window." }),
-      attempts: z.array(attempt).meta({ description: "The newest five." }),
+      attempts: z.array(attempt).meta({ description: "The newest five update attempts." }),
     })
     .meta({ id: "UpdateDecision" }),
   errors: ["device_not_found"],

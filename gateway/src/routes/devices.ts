@@ -9,6 +9,7 @@ import {
   idParams,
   listQuery,
   nameIn,
+  only,
   pageOf,
   pagination,
   paginationOf,
@@ -38,7 +39,7 @@ const device = z
     arch,
     agentVersion: z.string(),
     watchdogVersion: z.string().nullable(),
-    status: status.meta({ description: "Quarantined: enrolled with the hardware id of another living device." }),
+    status: status.meta({ description: "Quarantined: enrolled with the hardware id of another active device." }),
     lastSeenAt: timeOut.nullable(),
     lastIpAddress: z.string().nullable(),
     autoUpdateEnabled: z.boolean(),
@@ -60,24 +61,28 @@ const device = z
   .meta({ id: "Device" });
 
 const filters = listQuery.extend({
-  orgId: id.optional().meta({ description: "Only this organization's." }),
-  siteId: id.optional().meta({ description: "Only this site's." }),
-  groupId: id.optional().meta({ description: "Only members of this device group." }),
+  orgId: id.optional().meta({ description: only.organization }),
+  siteId: id.optional().meta({ description: only.site }),
+  groupId: id.optional().meta({ description: only.group }),
   status: valuesIn(status, 20)
     .optional()
-    .meta({ description: "One or several, comma-separated.", example: ["offline"] }),
-  os: os.optional(),
-  agentVersion: z.string().max(64).optional().meta({ description: "Exact.", example: "1.4.2" }),
-  label: z
+    .meta({ description: only.oneOf, example: ["offline"] }),
+  os: os.optional().meta({ description: only.equal }),
+  agentVersion: z.string().max(64).optional().meta({ description: only.equal, example: "1.4.2" }),
+  label: z.string().max(319).optional().meta({
+    description: "Only records with this label: `name=value`, or `name` for any value.",
+    example: "region=eu",
+  }),
+  seenAfter: timeIn.optional().meta({ description: "Only records last seen at this time or later." }),
+  seenBefore: timeIn.optional().meta({ description: "Only records last seen before this time." }),
+  search: z
     .string()
-    .max(319)
+    .max(255)
     .optional()
-    .meta({ description: "`name=value`, or `name` for any value of it.", example: "region=eu" }),
-  seenAfter: timeIn.optional().meta({ description: "Last seen at this time or later." }),
-  seenBefore: timeIn.optional().meta({ description: "Not seen since this time." }),
-  search: z.string().max(255).optional().meta({ description: "Host name contains this text, ignoring case." }),
+    .meta({ description: "Only records with a host name that contains this text, ignoring case." }),
   sort: z.enum(["hostname", "-hostname", "lastSeenAt", "-lastSeenAt"]).optional().meta({
-    description: "`-` is descending; newest first without it. Reads all devices in reach: refused after 3 s.",
+    description:
+      "Field to sort by, descending with `-`; without it, the newest come first. Reads all visible devices and is refused after 3 s.",
     example: "hostname",
   }),
 });
@@ -133,7 +138,7 @@ const summary = route({
   access: read,
   tag,
   summary: "Number of devices by status",
-  query: z.object({ orgId: id.optional(), siteId: id.optional(), groupId: id.optional() }),
+  query: z.object({ orgId: filters.shape.orgId, siteId: filters.shape.siteId, groupId: filters.shape.groupId }),
   reply: z.object({ byStatus: z.array(statusCount) }),
   errors: ["organization_not_found", "site_not_found", "device_group_not_found"],
   async handle({ query: { orgId = "", siteId = "", groupId = "" }, rpc }, { services }) {

@@ -10,6 +10,7 @@ import {
   idParams,
   listQuery,
   nameIn,
+  only,
   pageOf,
   pagination,
   paginationOf,
@@ -27,10 +28,10 @@ const enrollmentKey = z
   .object({
     id: idOut,
     orgId: idOut,
-    siteId: idOut.nullable().meta({ description: "Where enrolled agents are placed." }),
+    siteId: idOut.nullable().meta({ description: "Site of enrolled devices." }),
     name: z.string(),
     usageCount: z.int(),
-    maxUsage: z.int().nullable().meta({ description: "Null: unlimited." }),
+    maxUsage: z.int().nullable().meta({ description: "Maximum number of enrollments; null for no limit." }),
     expiresAt: timeOut,
     createdBy: idOut,
     createdAt: timeOut,
@@ -56,8 +57,10 @@ const create = route({
     orgId: id.nullish().meta({ description: "Required for partner and system callers." }),
     siteId: id.nullish(),
     name: nameIn,
-    maxUsage: maxUsage.optional().meta({ description: "Enrollments it permits; default 1." }),
-    expiresAt: comingTimeIn.nullish().meta({ description: "Default: after ENROLLMENT_KEY_DEFAULT_TTL_MINUTES." }),
+    maxUsage: maxUsage.optional().meta({ description: "Maximum number of enrollments.", default: 1 }),
+    expiresAt: comingTimeIn
+      .nullish()
+      .meta({ description: "Time at which the key expires; without it, after ENROLLMENT_KEY_DEFAULT_TTL_MINUTES." }),
   }),
   example: { orgId: exampleId, name: "Berlin" },
   idempotent: true,
@@ -84,7 +87,13 @@ const list = route({
   access: read,
   tag,
   summary: "Enrollment keys of accessible organizations, newest first",
-  query: listQuery.extend({ orgId: id.optional(), expired: z.enum(["true", "false"]).optional() }),
+  query: listQuery.extend({
+    orgId: id.optional().meta({ description: only.organization }),
+    expired: z
+      .enum(["true", "false"])
+      .optional()
+      .meta({ description: "Only records that have expired, or only others." }),
+  }),
   reply: z.object({ data: z.array(enrollmentKey), pagination }),
   errors: ["organization_not_found"],
   async handle({ query, rpc }, { services }) {

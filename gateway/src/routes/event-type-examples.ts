@@ -43,15 +43,15 @@ const emitted = {
     data: { ...device, status: "decommissioned" },
   },
   "user.login": {
-    description: "A person of the organization has signed in.",
+    description: "A user of the organization has signed in.",
     data: { ...person, sessionId: exampleId, mfa: true, ...client },
   },
   "user.logout": {
-    description: "A person of the organization has signed out.",
+    description: "A user of the organization has signed out.",
     data: { ...person, sessionId: exampleId, ...client },
   },
   "session.login": {
-    description: "A session has begun.",
+    description: "A session has started.",
     data: { sessionId: exampleId, userId: exampleId, mfa: true, expiresAt: exampleTime, ...client },
   },
   "session.logout": {
@@ -66,10 +66,10 @@ const posted: Readonly<Record<Exclude<EventType, keyof typeof emitted>, Told>> =
   "alert.acknowledged": { description: "A user has acknowledged an alert.", data: { ...alert, userId: exampleId } },
   "alert.resolved": { description: "The cause of an alert has gone.", data: alert },
   "alert.escalated": { description: "An alert that was not acknowledged was escalated.", data: alert },
-  "script.started": { description: "A script has begun on a device.", data: script },
+  "script.started": { description: "A script has started on a device.", data: script },
   "script.completed": { description: "A script has ended well.", data: { ...script, exitCode: 0 } },
   "script.failed": { description: "A script has ended with an error.", data: { ...script, exitCode: 1 } },
-  "automation.started": { description: "An automation has begun.", data: automation },
+  "automation.started": { description: "An automation has started.", data: automation },
   "automation.completed": { description: "All steps of an automation have ended well.", data: automation },
   "automation.failed": { description: "A step of an automation has failed.", data: { ...automation, step: 2 } },
   "policy.evaluated": { description: "A device was compared with a policy.", data: { ...policy, compliant: true } },
@@ -84,7 +84,7 @@ const posted: Readonly<Record<Exclude<EventType, keyof typeof emitted>, Told>> =
     description: "The security score of a device has changed.",
     data: { deviceId: exampleId, before: 71, after: 84 },
   },
-  "remote.session.started": { description: "A person has begun to work on a device remotely.", data: remote },
+  "remote.session.started": { description: "A user has started to work on a device remotely.", data: remote },
   "remote.session.ended": { description: "Remote work on a device has ended.", data: remote },
 };
 

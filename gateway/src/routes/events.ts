@@ -17,8 +17,8 @@ const publish = route({
       .min(1)
       .meta({ description: "As `GET /webhooks/event-types` describes them.", example: "alert.triggered" }),
     orgId: id.optional().meta({ description: "Required unless the caller belongs to one organization." }),
-    id: id.optional().meta({ description: "Chosen by the emitter; default: a generated one." }),
-    data: objectIn.meta({ description: "At most 64 KiB of JSON. Sent to receivers as it was posted." }),
+    id: id.optional().meta({ description: "Id of the event, chosen by the emitter; without it, one is generated." }),
+    data: objectIn.meta({ description: "At most 64 KiB of JSON. Sent to webhooks as it was posted." }),
   }),
   opaque: "data",
   example: { type: "alert.triggered", orgId: exampleId, data: { name: "Disk full" } },

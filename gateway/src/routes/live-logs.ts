@@ -4,7 +4,7 @@ import type { PublicCode } from "../errors.ts";
 import { streamedLines } from "../http/lines.ts";
 import { type Route, route } from "../route.ts";
 import { secondsIn, streamed } from "./device-changes.ts";
-import { id, listQuery, pageOf, pagination, timeIn } from "./schemas.ts";
+import { id, listQuery, only, pageOf, pagination, timeIn } from "./schemas.ts";
 
 const tag = "Live event logs";
 const access = { auth: "session", permission: "devices:read", keyScopes: ["logs:read"] } as const;
@@ -26,7 +26,7 @@ const eventLog = z
     name: z.string(),
     displayName: z.string(),
     recordCount: z.int(),
-    maxSize: z.int().meta({ description: "Bytes." }),
+    maxSize: z.int().meta({ description: "Maximum size of the log, in bytes." }),
     retentionDays: z.int(),
     lastWriteTime: z.string(),
   })
@@ -48,14 +48,15 @@ const liveEvent = z
   .meta({ id: "LiveEvent" });
 
 const eventsQuery = listQuery.omit({ cursor: true, skipCount: true }).extend({
-  level: level.optional(),
-  source: z.string().max(255).optional().meta({ description: "Exact match." }),
+  level: level.optional().meta({ description: only.equal }),
+  source: z.string().max(255).optional().meta({ description: only.equal }),
   startTime: timeIn.optional(),
   endTime: timeIn.optional(),
   eventId: z
     .string()
     .regex(/^\d{1,10}$/, "Must be a number")
-    .optional(),
+    .optional()
+    .meta({ description: only.equal }),
 });
 
 const recordId = z
@@ -168,7 +169,7 @@ const follow = route({
       .string()
       .regex(/^\d{1,15}$/, "Must be a number")
       .optional()
-      .meta({ description: "Number of the newest record that the client has; default: the log's newest record." }),
+      .meta({ description: "Number of the newest record that the client has; without it, the log's newest record." }),
     seconds: secondsIn,
   }),
   ...streamed,

@@ -59,14 +59,14 @@ const setup = route({
   audit: "user.mfa.setup",
   access: { auth: "session" },
   tag,
-  summary: "Begin TOTP enrollment",
+  summary: "Start TOTP enrollment",
   body: z.object({ password: ownPassword }),
   noStore: true,
   reply: z
     .object({
-      secret: z.string().meta({ description: "Base 32." }),
+      secret: z.string().meta({ description: "Shared secret, in base 32." }),
       otpauthUrl: z.string(),
-      qrCodeDataUrl: z.string().meta({ description: "PNG as data: URL." }),
+      qrCodeDataUrl: z.string().meta({ description: "QR code of the secret, a PNG as data: URL." }),
     })
     .meta({ id: "TotpEnrollment" }),
   errors: ["invalid_credentials", "mfa_already_enabled", "mfa_required", "rate_limited", "overloaded"],

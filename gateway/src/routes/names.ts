@@ -22,7 +22,7 @@ const list = route({
   summary: "Names of records by id",
   description:
     "Partners, organizations and sites for callers with `organizations:read`, devices and device groups with `devices:read`, people with `users:read`. " +
-    "Records that do not exist or are out of the caller's reach are omitted. Unordered.",
+    "Records that do not exist or are not visible to the caller are omitted. Unordered.",
   query: z.object({
     ids: valuesIn(id, idsMax)
       .optional()

@@ -14,6 +14,7 @@ import {
   objectOf,
   objectOut,
   objectsBodyLimitBytes,
+  only,
   pageOf,
   pagination,
   paginationOf,
@@ -53,11 +54,13 @@ const organization = z
   .meta({ id: "Organization" });
 
 const newOrganization = z.object({
-  partnerId: id.optional().meta({ description: "Required for system callers; for partner callers their own." }),
+  partnerId: id
+    .optional()
+    .meta({ description: "Required for system callers; partner callers may only name their own partner." }),
   name: nameIn,
   slug: slugIn.meta({ description: "URL-safe, unique among the partner's organizations." }),
-  type: type.optional().meta({ description: "Default customer." }),
-  status: status.optional().meta({ description: "Default active." }),
+  type: type.optional().meta({ default: "customer" }),
+  status: status.optional().meta({ default: "active" }),
   maxDevices: capIn.nullish(),
   contractStart: timeIn.nullish(),
   contractEnd: timeIn.nullish(),
@@ -134,8 +137,8 @@ const list = route({
   tag,
   summary: "List organizations by name",
   query: listQuery.extend({
-    partnerId: id.optional().meta({ description: "Only this partner's." }),
-    search: searchIn.meta({ description: "Name or slug contains this text, ignoring case." }),
+    partnerId: id.optional().meta({ description: only.partner }),
+    search: searchIn.meta({ description: "Only records with a name or slug that contains this text, ignoring case." }),
   }),
   reply: z.object({ data: z.array(organization), pagination }),
   errors: ["partner_not_found"],
@@ -236,7 +239,8 @@ const remove = route({
   },
   tag,
   summary: "Delete an organization",
-  description: "Soft delete: its slug and its place under the partner's cap are free again, its sites stay.",
+  description:
+    "Soft delete: its slug is free again, it no longer counts against the partner's limit, and its sites stay.",
   params: idParams,
   reply: success,
   errors: ["organization_not_found", "site_restricted"],

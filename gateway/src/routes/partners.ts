@@ -56,8 +56,8 @@ const partner = z
 const newPartner = z.object({
   name: nameIn,
   slug: slugIn.meta({ description: "URL-safe, unique among partners." }),
-  type: type.optional().meta({ description: "Default msp." }),
-  plan: plan.optional().meta({ description: "Default free." }),
+  type: type.optional().meta({ default: "msp" }),
+  plan: plan.optional().meta({ default: "free" }),
   maxOrganizations: capIn.nullish(),
   maxDevices: capIn.nullish(),
   billingEmail,
@@ -98,7 +98,7 @@ const list = route({
   tag,
   summary: "List partners by name",
   query: listQuery.extend({
-    search: searchIn.meta({ description: "Name or slug contains this text, ignoring case." }),
+    search: searchIn.meta({ description: "Only records with a name or slug that contains this text, ignoring case." }),
   }),
   reply: z.object({ data: z.array(partner), pagination }),
   async handle({ query, rpc }, { services }) {

@@ -12,7 +12,9 @@ const passkey = z
   .object({
     id: idOut,
     name: z.string(),
-    transports: z.array(z.string()).meta({ description: "How the authenticator can be reached." }),
+    transports: z
+      .array(z.string())
+      .meta({ description: "Transports of the authenticator, as the browser reported them." }),
     backedUp: z.boolean().meta({ description: "Whether its provider copies it between devices." }),
     createdAt: timeOut,
     lastUsedAt: timeOut.nullable(),
@@ -46,7 +48,7 @@ const registerOptions = route({
     }),
   }),
   noStore: true,
-  reply: objectOut.meta({ description: "PublicKeyCredentialCreationOptionsJSON" }),
+  reply: objectOut.meta({ description: "The `PublicKeyCredentialCreationOptionsJSON` of WebAuthn." }),
   errors: ["invalid_credentials", "mfa_required", "limit_reached", "rate_limited", "overloaded"],
   async handle({ body, rpc }, { services }) {
     return objectOf((await services.passkeys.beginRegistration(body, await rpc())).optionsJson);
@@ -65,7 +67,9 @@ const registerVerify = route({
   body: z.object({ credential, name: nameIn.optional() }),
   noStore: true,
   reply: passkey
-    .extend({ recoveryCodes: z.array(z.string()).optional().meta({ description: "With the first factor only." }) })
+    .extend({
+      recoveryCodes: z.array(z.string()).optional().meta({ description: "Returned with the first factor only." }),
+    })
     .meta({ id: "RegisteredPasskey" }),
   errors: ["invalid_passkey", "mfa_required"],
   async handle({ body, session, rpc }, { services, sessions }) {
@@ -87,7 +91,7 @@ const authenticateOptions = route({
     "For `navigator.credentials.get()`: with `mfaToken` to complete a sign-in, without it to step the caller's session up.",
   body: z.object({ mfaToken }),
   noStore: true,
-  reply: objectOut.meta({ description: "PublicKeyCredentialRequestOptionsJSON" }),
+  reply: objectOut.meta({ description: "The `PublicKeyCredentialRequestOptionsJSON` of WebAuthn." }),
   errors: ["unauthenticated", "invalid_mfa_token", "mfa_not_enabled"],
   async handle({ body, session, rpc }, { services }) {
     const wanted = { mfaToken: tokenOf(body.mfaToken, session) };

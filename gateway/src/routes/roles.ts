@@ -10,6 +10,7 @@ import {
   idParams,
   listQuery,
   nameIn,
+  only,
   pageOf,
   pagination,
   paginationOf,
@@ -27,13 +28,16 @@ const scope = z.enum(["system", "partner", "organization"]);
 const role = z
   .object({
     id: idOut,
-    key: z.string().nullable().meta({ description: "Of seeded roles only; these cannot be changed." }),
+    key: z
+      .string()
+      .nullable()
+      .meta({ description: "Key of a seeded role, which cannot be changed; null for other roles." }),
     name: z.string(),
     description: z.string(),
     scope: scope.meta({ description: "Scope of the users who can have the role." }),
     permissions: z.array(z.string()),
     partnerId: idOut.nullable().meta({ description: "Owner of the role; null for seeded roles." }),
-    orgId: idOut.nullable().meta({ description: "Null for a partner's role." }),
+    orgId: idOut.nullable().meta({ description: "Organization that owns the role; null for a partner's role." }),
     createdAt: timeOut,
     updatedAt: timeOut,
   })
@@ -50,8 +54,12 @@ const list = route({
   path: "/roles",
   access: read,
   tag,
-  summary: "Roles the caller may see and assign: seeded ones first, then by name",
-  query: listQuery.extend({ partnerId: id.optional(), orgId: id.optional(), scope: scope.optional() }),
+  summary: "Roles that the caller may assign: seeded ones first, then by name",
+  query: listQuery.extend({
+    partnerId: id.optional().meta({ description: "Only roles that users of this partner can have." }),
+    orgId: id.optional().meta({ description: "Only roles that users of this organization can have." }),
+    scope: scope.optional().meta({ description: only.equal }),
+  }),
   reply: z.object({ data: z.array(role), pagination }),
   errors: ["partner_not_found", "organization_not_found"],
   async handle({ query, rpc }, { services }) {
@@ -81,7 +89,7 @@ const create = route({
   access: write,
   audit: "role.create",
   tag,
-  summary: "Make a role",
+  summary: "Create a role",
   description:
     "With `orgId` an organization's role, with `partnerId` alone a partner's, without either, a role of the caller's own scope. " +
     "A partner's role is for the partner's users, or with `scope: organization` for the users of all its organizations.",

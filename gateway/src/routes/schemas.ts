@@ -22,7 +22,7 @@ export const timeIn = z
   .union([z.iso.datetime({ offset: true }), z.iso.date()], "Must be an ISO 8601 time")
   .meta({ description: "ISO 8601 time with offset, or a date." });
 
-/** An instant after now. Services check again; here it is reported with the other faults of the body. */
+/** An instant after now. Services check again; here it is reported with the other errors of the body. */
 export const comingTimeIn = timeIn.superRefine((text, { addIssue }) => {
   if (new Date(text) <= new Date()) addIssue({ code: "custom", message: "Must be in the future" });
 });
@@ -32,8 +32,8 @@ export const comingTimeIn = timeIn.superRefine((text, { addIssue }) => {
  * default.
  */
 export const listQuery = z.object({
-  page: z.string().optional().meta({ description: "Page from 1; below 1 is 1.", example: "1" }),
-  limit: z.string().optional().meta({ description: "Rows a page, 1-100; default 50.", example: "50" }),
+  page: z.string().optional().meta({ description: "Page from 1; below 1 is 1.", default: "1", example: "1" }),
+  limit: z.string().optional().meta({ description: "Rows a page, 1 to 100.", default: "50", example: "50" }),
   cursor: z
     .string()
     .max(3_000)
@@ -42,11 +42,11 @@ export const listQuery = z.object({
   skipCount: z
     .enum(["true", "false", "1", "0"])
     .optional()
-    .meta({ description: "When true no total is computed; it is null in the reply." }),
+    .meta({ description: "When true, no total is computed: it is null in the reply.", default: "false" }),
 });
 
 /**
- * A text of a closed list that another check judges, which answers a code of its own: the OpenAPI document shows the
+ * A text of a closed list that another check validates, which answers a code of its own: the OpenAPI document shows the
  * list as an enum.
  */
 export const listedIn = (values: readonly string[]) =>
@@ -75,7 +75,17 @@ export const searchIn = z
   .string()
   .max(255)
   .optional()
-  .meta({ description: "Name contains this text, ignoring case.", example: "acme" });
+  .meta({ description: "Only records with a name that contains this text, ignoring case.", example: "acme" });
+
+/** Descriptions of the filters of lists: one wording for all. */
+export const only = {
+  equal: "Only records with exactly this value.",
+  oneOf: "Only records with exactly one of these values, comma-separated or repeated.",
+  organization: "Only records of this organization.",
+  partner: "Only records of this partner.",
+  site: "Only records of this site.",
+  group: "Only records of this device group.",
+} as const;
 
 /** The page as services accept it. */
 export function pageOf(query: Partial<z.output<typeof listQuery>>, maxLimit = 100) {
@@ -92,8 +102,8 @@ export const pagination = z
   .object({
     page: z.int(),
     limit: z.int(),
-    total: z.int().nullable().meta({ description: "Null under `skipCount`." }),
-    nextCursor: z.string().nullable().meta({ description: "Null on the last page." }),
+    total: z.int().nullable().meta({ description: "Number of all rows; null under `skipCount`." }),
+    nextCursor: z.string().nullable().meta({ description: "Cursor of the next page; null on the last page." }),
     totalIsEstimate: z
       .literal(true)
       .optional()

@@ -14,6 +14,7 @@ import {
   objectOf,
   objectOut,
   objectsBodyLimitBytes,
+  only,
   pageOf,
   pagination,
   paginationOf,
@@ -47,12 +48,12 @@ const timezone = z
   .min(1)
   .max(50)
   .refine(isTimezone, "An IANA timezone identifier")
-  .meta({ description: "IANA timezone identifier.", example: "Europe/Berlin" });
+  .meta({ description: "Identifier of a timezone in the IANA database.", example: "Europe/Berlin" });
 
 const newSite = z.object({
   orgId: id,
   name: nameIn,
-  timezone: timezone.optional().meta({ description: "IANA timezone identifier; default UTC." }),
+  timezone: timezone.optional().meta({ default: "UTC" }),
   address: objectIn.nullish(),
   contact: objectIn.nullish(),
   settings: objectIn.optional(),
@@ -94,8 +95,8 @@ const list = route({
   summary: "List sites by name",
   description: "Without a filter the sites of all accessible organizations.",
   query: listQuery.extend({
-    orgId: id.optional().meta({ description: "Only this organization's." }),
-    organizationId: id.optional().meta({ description: "Synonym of `orgId`." }),
+    orgId: id.optional().meta({ description: only.organization }),
+    organizationId: id.optional().meta({ description: "Alias of `orgId`." }),
     search: searchIn,
   }),
   reply: z.object({ data: z.array(site), pagination }),

@@ -7,6 +7,7 @@ import {
   idOut,
   idParams,
   listQuery,
+  only,
   pageOf,
   pagination,
   paginationOf,
@@ -22,7 +23,7 @@ const write = { auth: "session", permission: "organizations:write", mfa: true } 
 const domain = z
   .object({
     id: idOut,
-    orgId: idOut.nullable().meta({ description: "Null for a partner's own." }),
+    orgId: idOut.nullable().meta({ description: "Organization that claims the domain; null for a partner's own." }),
     partnerId: idOut.nullable(),
     domain: z.string(),
     recordName: z.string().meta({ description: "Name of the TXT record to create." }),
@@ -41,7 +42,10 @@ const list = route({
   access: { auth: "session", permission: "organizations:read" },
   tag,
   summary: "Domains that accessible organizations claim, newest first",
-  query: listQuery.extend({ orgId: id.optional(), scope: z.enum(["partner"]).optional() }),
+  query: listQuery.extend({
+    orgId: id.optional().meta({ description: only.organization }),
+    scope: z.enum(["partner"]).optional().meta({ description: "Only records of the partner itself." }),
+  }),
   reply: z.object({ data: z.array(domain), pagination }),
   errors: ["organization_not_found", "scope_not_allowed"],
   async handle({ query, rpc }, { services }) {

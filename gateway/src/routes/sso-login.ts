@@ -48,14 +48,14 @@ const check = route({
   method: "GET",
   path: "/sso/check/:orgId",
   summary: "Sign-in options of an organization",
-  description: "Unknown, deleted and plain organizations are answered alike.",
+  description: "Organizations that do not exist, are deleted or have no provider get the same reply.",
   params: orgParams,
   reply: z
     .object({
       ssoEnabled: z.boolean(),
       provider: z.object({ id: idOut, name: z.string(), type: z.enum(["oidc", "saml"]) }).nullable(),
       enforceSSO: z.boolean(),
-      loginUrl: z.string().nullable().meta({ description: "URL at which a browser begins to sign in." }),
+      loginUrl: z.string().nullable().meta({ description: "URL at which a browser starts to sign in." }),
     })
     .meta({ id: "SsoCheck" }),
   async handle({ params, rpc }, { services, publicUrl }) {
@@ -85,7 +85,7 @@ const find = route({
     .object({
       providerName: z.string().nullable(),
       enforceSSO: z.boolean(),
-      loginUrl: z.string().nullable().meta({ description: "URL at which a browser begins to sign in." }),
+      loginUrl: z.string().nullable().meta({ description: "URL at which a browser starts to sign in." }),
     })
     .meta({ id: "SsoOfEmail" }),
   async handle({ body, rpc }, { services, publicUrl }) {
@@ -106,7 +106,7 @@ const login = {
   answers: {
     302: {
       description: "To the identity provider",
-      headers: { Location: "Its address.", "Set-Cookie": "Binds the sign-in to this browser." },
+      headers: { Location: "URL of the identity provider.", "Set-Cookie": "Binds the sign-in to this browser." },
     },
   },
   reply: noBody,
@@ -116,7 +116,7 @@ const login = {
 const loginOrganization = route({
   ...login,
   path: "/sso/login/:orgId",
-  summary: "Begin to sign in through an organization's provider",
+  summary: "Start to sign in through an organization's provider",
   params: orgParams,
   async handle({ params, query, rpc }, { services }) {
     const wanted = { orgId: params.orgId, redirect: query.redirect };
@@ -128,7 +128,7 @@ const loginOrganization = route({
 const loginPartner = route({
   ...login,
   path: "/sso/login/partner/:partnerId",
-  summary: "Begin to sign in through a partner's own provider",
+  summary: "Start to sign in through a partner's own provider",
   params: z.object({ partnerId: id }),
   async handle({ params, query, rpc }, { services }) {
     const wanted = { partnerId: params.partnerId, redirect: query.redirect };
@@ -185,7 +185,11 @@ const acs = route({
     "The form of the HTTP-POST binding: `SAMLResponse` (at most 1 MiB of XML) and `RelayState`, each once. A response that is too large is redirected, " +
     "too, and its attempt names the size.",
   body: z.object({
-    SAMLResponse: z.string().catch("").default("").meta({ description: "Base64." }),
+    SAMLResponse: z
+      .string()
+      .catch("")
+      .default("")
+      .meta({ description: "Response of the identity provider, in base 64." }),
     RelayState: anyText(64),
   }),
   example: { SAMLResponse: "PHNhbWxwOlJlc3BvbnNlIC8+", RelayState: "the state of the sign-in" },

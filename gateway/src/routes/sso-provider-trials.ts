@@ -15,7 +15,7 @@ const test = route({
   auditResource: "sso_provider",
   deadline: "report",
   tag,
-  summary: "Test a provider's endpoints as a sign-in would, and store new certificates",
+  summary: "Test a provider's URLs as a sign-in would, and store new certificates",
   description:
     "Compares a SAML provider's metadata with what is stored: new certificates are stored, as the daily read does; other differences are reported.",
   params: idParams,
@@ -38,12 +38,12 @@ const test = route({
         }),
         omitted: z.array(z.string()),
         differences: z.array(z.object({ field: z.string(), current: z.string(), found: z.string() })).meta({
-          description: "Other fields that the metadata has another value of; PATCH applies them.",
+          description: "Other fields with another value in the metadata; PATCH applies them.",
         }),
       })
       .meta({ id: "SamlMetadataReport" })
       .nullable()
-      .meta({ description: "Null without a metadata URL." }),
+      .meta({ description: "Result of reading the metadata; null without a metadata URL." }),
   }),
   errors: [
     "sso_provider_not_found",
@@ -80,19 +80,19 @@ const keys = route({
   tag,
   summary: "Renew our key for a SAML provider",
   description:
-    "Until the overlap ends our metadata has both certificates, assertions may be encrypted for either, and requests are signed by the present key. During an overlap no further key is made: its end is moved, and 0 ends it at once.",
+    "Until the grace period ends, our metadata has both certificates, assertions may be encrypted for either, and requests are signed by the present key. During a grace period no further key is made: its end is moved, and 0 ends it at once.",
   params: idParams,
   body: z.object({
-    overlapDays: z.int().min(0).max(90).default(30).meta({
+    graceDays: z.int().min(0).max(90).default(30).meta({
       description: "Days until the next key takes over; 0 replaces the key at once, for one that is compromised.",
     }),
   }),
-  example: { overlapDays: 30 },
+  example: { graceDays: 30 },
   idempotent: true,
   reply: ssoProvider,
   errors: ["sso_provider_not_found", "site_restricted", "scope_not_allowed"],
   async handle({ params, body, rpc }, { services }) {
-    const wanted = { id: params.id, overlapDays: body.overlapDays };
+    const wanted = { id: params.id, graceDays: body.graceDays };
     return providerOf((await services.ssoProviders.renewSsoProviderKey(wanted, await rpc())).provider);
   },
 });
@@ -105,7 +105,7 @@ const attempt = z
     outcome: z.enum(["success", "failure"]),
     step: z.string().meta({ description: "The last check that was made." }),
     reason: z.string().nullable(),
-    detail: z.string().nullable().meta({ description: "What was found and what was expected, for administrators." }),
+    detail: z.string().nullable().meta({ description: "Found and expected value, for administrators." }),
     email: z.string().nullable(),
     ipAddress: z.string().nullable(),
     userAgent: z.string().nullable(),

@@ -17,7 +17,7 @@ export const mapping = z
 export const certificate = z
   .object({
     pem: z.string(),
-    fingerprint: z.string().meta({ description: "SHA-256, hex." }),
+    fingerprint: z.string().meta({ description: "SHA-256 of the certificate, in hex." }),
     notBefore: timeOut,
     notAfter: timeOut,
     source: z.enum(["manual", "metadata"]),
@@ -27,8 +27,8 @@ export const certificate = z
 export const ssoProvider = z
   .object({
     id: idOut,
-    orgId: idOut.nullable().meta({ description: "Null for a partner's own provider." }),
-    partnerId: idOut.nullable().meta({ description: "For a partner's own provider only." }),
+    orgId: idOut.nullable().meta({ description: "Organization of the provider; null for a partner's own." }),
+    partnerId: idOut.nullable().meta({ description: "Partner of the provider, for a partner's own only." }),
     name: z.string(),
     type,
     status: status.meta({ description: "Only `active` providers are used for sign-in." }),
@@ -40,7 +40,7 @@ export const ssoProvider = z
     attributeMapping: mapping,
     autoProvision: z.boolean(),
     defaultRoleId: idOut.nullable(),
-    allowedDomains: z.string().meta({ description: "Comma-separated; empty means all." }),
+    allowedDomains: z.string().meta({ description: "Domains of e-mail addresses, comma-separated; empty for all." }),
     enforceSSO: z.boolean(),
     enforcement: z
       .object({
@@ -65,7 +65,7 @@ export const ssoProvider = z
       .meta({ description: "Time at which the URL's metadata was last read; it is read daily." }),
     samlMetadataError: z.string().nullable().meta({ description: "Reason why the last read failed." }),
     samlMetadataOmitted: z.array(z.string()).meta({
-      description: "What the metadata holds and sign-in does not use, such as a certificate that cannot be read.",
+      description: "Parts of the metadata that sign-in does not use, such as a certificate that cannot be read.",
     }),
     samlWantEncrypted: z.boolean(),
     samlSignRequests: z.boolean(),
@@ -74,10 +74,13 @@ export const ssoProvider = z
     samlNextSpCertificate: z
       .string()
       .nullable()
-      .meta({ description: "That of our next key; both are in our metadata until it takes over." }),
+      .meta({ description: "Certificate of our next key; both are in our metadata until it takes over." }),
     samlNextKeyAt: timeOut.nullable().meta({ description: "Time at which our next key takes over." }),
-    callbackUrl: z.string().nullable().meta({ description: "To register at the identity provider (OpenID Connect)." }),
-    samlAcsUrl: z.string().nullable().meta({ description: "To register at the identity provider (SAML)." }),
+    callbackUrl: z
+      .string()
+      .nullable()
+      .meta({ description: "URL to register at the identity provider (OpenID Connect)." }),
+    samlAcsUrl: z.string().nullable().meta({ description: "URL to register at the identity provider (SAML)." }),
     samlSpMetadataUrl: z
       .string()
       .nullable()
@@ -95,14 +98,14 @@ const claim = () => z.string().trim().min(1).max(255);
 
 export const fields = {
   preset: z.string().max(50).nullish().meta({ description: "Fills in scopes and mapping; see GET /sso/presets." }),
-  issuer: url().meta({ description: "Discovered before anything is written." }),
+  issuer: url().meta({ description: "URL of the issuer, discovered before anything is written." }),
   clientId: z.string().trim().max(500).nullish(),
   clientSecret: z
     .string()
     .max(1_000)
     .nullish()
     .meta({ description: "Kept sealed and never returned; null removes it." }),
-  scopes: z.string().max(500).nullish().meta({ description: "Space-separated." }),
+  scopes: z.string().max(500).nullish().meta({ description: "Scopes to request, separated by spaces." }),
   attributeMapping: z
     .object({
       email: claim(),
@@ -126,8 +129,14 @@ export const fields = {
   jwksUrl: url(),
   samlEntityId: z.string().trim().max(1_024).nullish(),
   samlSsoUrl: url(),
-  samlCertificates: z.array(z.string().max(16_384)).max(10).nullish().meta({ description: "PEM." }),
-  samlMetadataUrl: url().meta({ description: "Read before anything is written, and daily from then on." }),
+  samlCertificates: z
+    .array(z.string().max(16_384))
+    .max(10)
+    .nullish()
+    .meta({ description: "Certificates of the identity provider, as PEM." }),
+  samlMetadataUrl: url().meta({
+    description: "URL of the metadata, read before anything is written, and daily from then on.",
+  }),
   samlMetadataXml: z
     .string()
     .max(1_048_576)

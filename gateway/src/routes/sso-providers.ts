@@ -1,7 +1,18 @@
 import { z } from "zod";
 import { type Route, route } from "../route.ts";
 import { maskOf } from "./field-mask.ts";
-import { exampleId, id, idParams, listQuery, nameIn, pageOf, pagination, paginationOf, success } from "./schemas.ts";
+import {
+  exampleId,
+  id,
+  idParams,
+  listQuery,
+  nameIn,
+  only,
+  pageOf,
+  pagination,
+  paginationOf,
+  success,
+} from "./schemas.ts";
 import {
   changes,
   fields,
@@ -52,7 +63,10 @@ const list = route({
   tag,
   summary: "Providers of accessible organizations, newest first",
   description: "`scope=partner`: the partner's own, for callers of scope partner.",
-  query: listQuery.extend({ orgId: id.optional(), scope: z.enum(["partner"]).optional() }),
+  query: listQuery.extend({
+    orgId: id.optional().meta({ description: only.organization }),
+    scope: z.enum(["partner"]).optional().meta({ description: "Only records of the partner itself." }),
+  }),
   reply: z.object({ data: z.array(ssoProvider), pagination }),
   errors: ["organization_not_found", "scope_not_allowed"],
   async handle({ query, rpc }, { services }) {
@@ -101,7 +115,7 @@ const create = route({
     type,
     ownerScope: z.enum(["organization", "partner"]).nullish(),
     orgId: id.nullish(),
-    partnerId: id.nullish().meta({ description: "Of a partner's own provider, from callers of scope system." }),
+    partnerId: id.nullish().meta({ description: "Partner of a partner's own provider, for callers of scope system." }),
     ...fields,
   }),
   example: {

@@ -9,6 +9,7 @@ import {
   idParams,
   listQuery,
   nameIn,
+  only,
   pageOf,
   pagination,
   paginationOf,
@@ -39,10 +40,15 @@ const user = z
     partnerId: idOut.nullable(),
     orgId: idOut.nullable(),
     roleId: idOut,
-    role: z.string().meta({ description: "Key of a seeded role, name of another." }),
-    orgAccess: orgAccess.nullable().meta({ description: "Null unless the scope is partner." }),
+    role: z.string().meta({ description: "Key of a seeded role, or name of another one." }),
+    orgAccess: orgAccess.nullable().meta({
+      description: "Organizations of the partner that the user can access; null unless the scope is partner.",
+    }),
     orgIds: z.array(idOut).meta({ description: "Organizations granted when `orgAccess` is `selected`." }),
-    siteIds: z.array(idOut).nullable().meta({ description: "Sites the person is limited to; null when not limited." }),
+    siteIds: z
+      .array(idOut)
+      .nullable()
+      .meta({ description: "Sites that the user is limited to; null when not limited." }),
     status,
     mfaEnabled: z.boolean(),
     lastLoginAt: timeOut.nullable(),
@@ -56,7 +62,7 @@ const siteIdsIn = z
   .min(1)
   .max(500)
   .nullish()
-  .meta({ description: "The person is limited to these sites; null: not limited." });
+  .meta({ description: "Sites that the user is limited to; null when not limited." });
 const inviteUrl = z
   .string()
   .optional()
@@ -72,7 +78,7 @@ const invite = route({
   access: write,
   audit: "user.create",
   tag,
-  summary: "Invite a person",
+  summary: "Invite a user",
   description:
     "With `orgId` an organization user, with `partnerId` alone a partner user, without either, a user of the caller's own scope. " +
     "A caller can only grant permissions that they hold. An address whose account the caller cannot see is invited like any other; " +
@@ -83,7 +89,9 @@ const invite = route({
     partnerId: id.nullish(),
     orgId: id.nullish(),
     roleId: id,
-    orgAccess: orgAccess.nullish().meta({ description: "Partner users: default selected with `orgIds`, else none." }),
+    orgAccess: orgAccess
+      .nullish()
+      .meta({ description: "Only for users of a partner; without it, `selected` with `orgIds`, else `none`." }),
     orgIds: z.array(id).max(500).nullish(),
     siteIds: siteIdsIn,
   }),
@@ -123,14 +131,19 @@ const list = route({
   path: "/users",
   access: read,
   tag,
-  summary: "People the caller may see, newest first",
+  summary: "Visible users, newest first",
   query: listQuery.extend({
-    partnerId: id.optional(),
-    orgId: id.optional(),
-    role: z.string().max(255).optional().meta({ description: "Id of a role, or key of a seeded one." }),
-    status: status.optional(),
+    partnerId: id.optional().meta({ description: only.partner }),
+    orgId: id.optional().meta({ description: only.organization }),
+    role: z
+      .string()
+      .max(255)
+      .optional()
+      .meta({ description: "Only records with this role: its id, or the key of a seeded one." }),
+    status: status.optional().meta({ description: only.equal }),
     search: z.string().max(255).optional().meta({
-      description: "Up to 8 words, of which each begins a word of the name or the e-mail address, ignoring case.",
+      description:
+        "Only records with a name or e-mail address that has a word beginning with each of these, at most 8 words, ignoring case.",
     }),
   }),
   reply: z.object({ data: z.array(user), pagination }),
@@ -148,7 +161,7 @@ const get = route({
   path: "/users/:id",
   access: read,
   tag,
-  summary: "One person",
+  summary: "One user",
   params: idParams,
   reply: user,
   errors: ["user_not_found"],
@@ -166,14 +179,14 @@ const update = route({
   access: write,
   audit: "user.update",
   tag,
-  summary: "Change a person's name, role, organizations or sites",
+  summary: "Change a user's name, role, organizations or sites",
   description:
     "In force on every gateway before the reply is sent. A caller can only grant permissions that they hold, and only manage users who hold no more.",
   params: idParams,
   body: z.object({
     name: nameIn.optional(),
     roleId: id.optional(),
-    orgAccess: orgAccess.optional().meta({ description: "Partner users only." }),
+    orgAccess: orgAccess.optional().meta({ description: "Only for users of a partner." }),
     orgIds: z.array(id).max(500).optional().meta({ description: "Replaces the list; alone it means `selected`." }),
     siteIds: siteIdsIn,
   }),
@@ -204,7 +217,7 @@ const disable = route({
   access: write,
   audit: "user.disable",
   tag,
-  summary: "Disable a person",
+  summary: "Disable a user",
   description: "Each of their sessions is refused everywhere before the reply is sent.",
   params: idParams,
   reply: user,
@@ -221,10 +234,10 @@ const endSessions = route({
   access: write,
   audit: "user.sessions.end",
   tag,
-  summary: "End every session of a person",
-  description: "Each is refused everywhere before the reply is sent. The person may sign in again.",
+  summary: "End every session of a user",
+  description: "Each is refused everywhere before the reply is sent. The user may sign in again.",
   params: idParams,
-  reply: z.object({ ended: z.int().meta({ description: "Sessions that ended." }) }),
+  reply: z.object({ ended: z.int().meta({ description: "Number of sessions that ended." }) }),
   errors: beyond,
   async handle({ params, rpc }, { services }) {
     const { ended } = await services.users.endUserSessions({ id: params.id }, await rpc());
@@ -239,15 +252,15 @@ const resetFactors = route({
   access: write,
   audit: "user.factors.reset",
   tag,
-  summary: "Remove every second factor of a person",
+  summary: "Remove every second factor of a user",
   description:
     "Removes authenticator app, passkeys and recovery codes, and ends every session everywhere before the reply is sent. The person signs in " +
     "without a second factor, enrolls a new one, and is notified by mail.",
   params: idParams,
   reply: z.object({
     totp: z.boolean().meta({ description: "Whether an authenticator app was removed." }),
-    passkeys: z.int().meta({ description: "Passkeys that were removed." }),
-    ended: z.int().meta({ description: "Sessions that ended." }),
+    passkeys: z.int().meta({ description: "Number of passkeys that were removed." }),
+    ended: z.int().meta({ description: "Number of sessions that ended." }),
   }),
   errors: beyond,
   async handle({ params, rpc }, { services }) {
@@ -262,7 +275,7 @@ const enable = route({
   access: write,
   audit: "user.enable",
   tag,
-  summary: "Enable a disabled person",
+  summary: "Enable a disabled user",
   description: "The user signs in again; a user who never accepted the invitation is invited again.",
   params: idParams,
   reply: user,
@@ -298,9 +311,9 @@ const remove = route({
   access: write,
   audit: "user.delete",
   tag,
-  summary: "Remove a person",
+  summary: "Remove a user",
   description:
-    "Removes sessions and second factors, too, everywhere before the reply is sent; the person's audit rows stay.",
+    "Removes sessions and second factors, too, everywhere before the reply is sent; the user's audit rows stay.",
   params: idParams,
   reply: success,
   errors: [...beyond, "last_administrator"],

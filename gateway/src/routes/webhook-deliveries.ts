@@ -13,6 +13,7 @@ import {
   objectIn,
   objectOf,
   objectOut,
+  only,
   pageOf,
   pagination,
   paginationOf,
@@ -41,12 +42,10 @@ const delivery = z
     source: source.nullable().meta({
       description: "Whether Muster emitted the event or a caller posted it; null when an earlier version stored it.",
     }),
-    postedBy: postedBy
-      .nullable()
-      .meta({ description: "The caller who posted the event; of a test the one who asked for it." }),
+    postedBy: postedBy.nullable().meta({ description: "The caller who posted the event, or requested the test." }),
     payload: objectOut.meta({ description: "`data` of the sent event, as it was posted." }),
     responseStatus: z.int().nullable(),
-    responseBody: z.string().nullable().meta({ description: "The first 1,000 characters." }),
+    responseBody: z.string().nullable().meta({ description: "First 1,000 characters of the response's body." }),
     responseTimeMs: z.int().nullable(),
     errorMessage: z.string().nullable(),
     attempt: z.int().meta({ description: "Attempts made so far." }),
@@ -60,13 +59,16 @@ const attempt = z
   .object({
     number: z.int(),
     startedAt: timeOut,
-    connectedMs: z.int().nullable().meta({ description: "Milliseconds from its start." }),
+    connectedMs: z
+      .int()
+      .nullable()
+      .meta({ description: "Milliseconds from the attempt's start to the open connection." }),
     headersMs: z.int().nullable(),
     totalMs: z.int().nullable(),
     remoteAddress: z.string().nullable(),
     reused: z.boolean().meta({ description: "Sent over a connection that was open already." }),
     interrupted: z.boolean().meta({
-      description: "The sender ended before it stored an outcome; the receiver may have handled the request.",
+      description: "The sender ended before it stored an outcome; the webhook may have handled the request.",
     }),
     possibleDuplicate: z.boolean().meta({ description: "The request was marked as a replay." }),
     requestHeaders: objectOut,
@@ -106,15 +108,18 @@ const list = route({
   summary: "Deliveries of a webhook, newest first",
   params: idParams,
   query: listQuery.extend({
-    status: status.optional(),
-    event: sentType.optional().meta({ description: "Exactly this event type.", example: "device.offline" }),
-    from: timeIn.optional().meta({ description: "Queued at this time or later." }),
-    to: timeIn.optional().meta({ description: "Queued before this time." }),
+    status: status.optional().meta({ description: only.equal }),
+    event: sentType.optional().meta({ description: only.equal, example: "device.offline" }),
+    from: timeIn.optional().meta({ description: "Only records queued at this time or later." }),
+    to: timeIn.optional().meta({ description: "Only records queued before this time." }),
     answer: z
       .string()
       .regex(/^(?:[1-5](?:\d\d|xx)|none)$/, "A status such as 404, a class such as 5xx, or none")
       .optional()
-      .meta({ description: "The receiver's last answer: a status, a class, or `none`.", example: "5xx" }),
+      .meta({
+        description: "Only records with this last answer of the webhook: a status, a class, or `none`.",
+        example: "5xx",
+      }),
   }),
   reply: z.object({ data: z.array(delivery), pagination }),
   errors: ["webhook_not_found", "site_restricted"],
@@ -156,7 +161,7 @@ const bucket = z.object({
   at: timeOut.meta({ description: "Start of the bucket." }),
   delivered: z.int(),
   failed: z.int(),
-  open: z.int().meta({ description: "Pending and retrying." }),
+  open: z.int().meta({ description: "Number of pending and retrying deliveries." }),
 });
 
 const stats = route({
@@ -165,10 +170,13 @@ const stats = route({
   access: read,
   tag,
   summary: "Outcomes of a webhook's deliveries, in buckets of time",
-  description: "By the time at which each delivery was queued; its retries change the bucket that it is in already.",
+  description: "By the time at which each delivery was queued; its retries change that bucket.",
   params: idParams,
   query: z.object({
-    hours: z.enum(["1", "4", "24", "48", "168"]).optional().meta({ description: "Hours before now; default 24." }),
+    hours: z
+      .enum(["1", "4", "24", "48", "168"])
+      .optional()
+      .meta({ description: "Length of the time before the request, in hours.", default: "24" }),
   }),
   reply: z.object({
     bucketSeconds: z.int(),
@@ -203,10 +211,13 @@ const test = route({
   summary: "Send a test event to this webhook alone",
   params: idParams,
   body: z.object({
-    event: listedIn(sentType.options).min(1).optional().meta({ description: "Default `webhook.test`." }),
+    event: listedIn(sentType.options)
+      .min(1)
+      .optional()
+      .meta({ description: "Type of the event.", default: "webhook.test" }),
     payload: objectIn
       .optional()
-      .meta({ description: "`data` of the event; default a message, the time, the webhook." }),
+      .meta({ description: "`data` of the event; without it, a message, the time and the webhook's id." }),
   }),
   opaque: "payload",
   bodyLimitBytes: 96 * 1024,
@@ -252,8 +263,8 @@ const deadLetters = route({
   tag,
   summary: "Deliveries whose retries were exhausted, newest first",
   query: listQuery.extend({
-    orgId: id.optional().meta({ description: "Only this organization's; default: all that the caller reaches." }),
-    webhookId: id.optional(),
+    orgId: id.optional().meta({ description: only.organization }),
+    webhookId: id.optional().meta({ description: "Only records of this webhook." }),
   }),
   reply: z.object({ data: z.array(deadLetter), pagination }),
   errors: ["organization_not_found", "webhook_not_found", "site_restricted"],

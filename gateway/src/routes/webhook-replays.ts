@@ -33,7 +33,7 @@ const replay = z
     since: timeOut,
     until: timeOut,
     deliveryStatus: wanted.meta({ description: "Outcome of the deliveries that are sent again." }),
-    events: z.array(z.string()).meta({ description: "Empty: any type." }),
+    events: z.array(z.string()).meta({ description: "Event types that are sent again; empty for any type." }),
     position: timeOut
       .nullable()
       .meta({ description: "Time between `since` and `until` up to which deliveries have been queued." }),
@@ -65,11 +65,17 @@ const start = route({
   params: idParams,
   body: z.object({
     since: timeIn,
-    until: timeIn.optional().meta({ description: "Default now." }),
+    until: timeIn
+      .optional()
+      .meta({ description: "Only deliveries queued before this time; without it, the time of the request." }),
     deliveryStatus: wanted
       .optional()
-      .meta({ description: "Outcome of the deliveries to send again; default `failed`." }),
-    events: z.array(listedIn(sentType.options)).max(100).optional().meta({ description: "Types; default any." }),
+      .meta({ description: "Outcome of the deliveries to send again.", default: "failed" }),
+    events: z
+      .array(listedIn(sentType.options))
+      .max(100)
+      .optional()
+      .meta({ description: "Event types to send again; empty for any type.", default: [] }),
   }),
   example: { since: "2020-01-01" },
   status: 202,

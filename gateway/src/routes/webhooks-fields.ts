@@ -6,7 +6,7 @@ import { secretIn, secretStrength } from "./signing-secret.ts";
 
 export const status = z.enum(["active", "paused", "failed"]);
 
-const headerOut = z.object({ key: z.string(), value: z.string().meta({ description: 'Always `"***"`.' }) });
+const headerOut = z.object({ key: z.string(), value: z.string().meta({ description: 'Hidden: always `"***"`.' }) });
 export const retryPolicy = z.object({
   maxRetries: z.int().optional(),
   initialDelayMs: z.int().optional(),
@@ -28,9 +28,11 @@ export const webhook = z
     ordered: z.boolean().meta({
       description: "One request at a time in the order of the events; a failing delivery holds back the later ones.",
     }),
-    retryPolicy: retryPolicy.nullable().meta({ description: "Null: 5 retries after 1, 2, 4, 8 and 16 s." }),
-    successCount: z.int().meta({ description: "Successful deliveries." }),
-    failureCount: z.int().meta({ description: "Deliveries whose retries were exhausted." }),
+    retryPolicy: retryPolicy
+      .nullable()
+      .meta({ description: "Null stands for 5 retries after 1, 2, 4, 8 and 16 seconds." }),
+    successCount: z.int().meta({ description: "Number of successful deliveries." }),
+    failureCount: z.int().meta({ description: "Number of deliveries with exhausted retries." }),
     lastDeliveryAt: timeOut.nullable(),
     lastSuccessAt: timeOut.nullable(),
     createdBy: idOut,
@@ -51,14 +53,14 @@ export const deliveryStats = z.object({
 export const health = z
   .object({
     breaker: z.enum(["closed", "open", "recovering"]).meta({
-      description: "`open`: nothing is sent until `openUntil`. `recovering`: fewer requests at a time than usual.",
+      description: "`open`: nothing is sent until `openUntil`. `recovering`: fewer concurrent requests than usual.",
     }),
     openUntil: timeOut.nullable(),
-    consecutiveFailures: z.int().meta({ description: "Attempts that failed since the last success." }),
+    consecutiveFailures: z.int().meta({ description: "Number of failed attempts since the last success." }),
     consecutiveFailedDeliveries: z
       .int()
-      .meta({ description: "Deliveries whose retries were exhausted since the last success." }),
-    failingSince: timeOut.nullable().meta({ description: "The first of those deliveries." }),
+      .meta({ description: "Number of deliveries with exhausted retries since the last success." }),
+    failingSince: timeOut.nullable().meta({ description: "Time of the first such delivery." }),
     lastSuccessAt: timeOut.nullable(),
     lastFailureAt: timeOut.nullable(),
     oldestDueSeconds: z.number().meta({ description: "How long the oldest delivery has been due; 0 when none is." }),
@@ -77,11 +79,11 @@ export const eventType = z
     group: z.string(),
     description: z.string().meta({ description: "The event's meaning in one sentence." }),
     source: z.enum(["platform", "posted"]).meta({
-      description: "`posted`: only `POST /events` emits it, and its `data` is what was posted there.",
+      description: "`posted`: only `POST /events` emits it, and its `data` is that of the request.",
     }),
     example: z
       .object({ id: idOut, type: z.enum(eventTypes), timestamp: timeOut, orgId: idOut, data: objectOut })
-      .meta({ description: "A body as a receiver gets it." }),
+      .meta({ description: "Body of a request as the webhook receives it." }),
   })
   .meta({ id: "EventType" });
 

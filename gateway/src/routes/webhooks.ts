@@ -8,6 +8,7 @@ import {
   id,
   idParams,
   listQuery,
+  only,
   pageOf,
   pagination,
   paginationOf,
@@ -26,7 +27,9 @@ const tag = "Webhooks";
 const read = { auth: "session", permission: "webhooks:read", keyScopes: ["webhooks:read"] } as const;
 const write = { auth: "session", permission: "webhooks:write", keyScopes: ["webhooks:write"] } as const;
 
-const textIn = searchIn.meta({ description: "Name or address contains this text, ignoring case." });
+const textIn = searchIn.meta({
+  description: "Only records with a name or address that contains this text, ignoring case.",
+});
 
 const list = route({
   method: "GET",
@@ -36,7 +39,7 @@ const list = route({
   summary: "Webhooks of one organization, newest first",
   query: listQuery.extend({
     orgId: id.optional().meta({ description: "Required unless the caller belongs to one organization." }),
-    status: status.optional(),
+    status: status.optional().meta({ description: only.equal }),
     search: textIn,
   }),
   reply: z.object({ data: z.array(webhook), pagination }),
@@ -54,8 +57,8 @@ const listAll = route({
   path: "/webhooks/all",
   access: read,
   tag,
-  summary: "Webhooks of every organization the caller reaches, newest first",
-  query: listQuery.extend({ status: status.optional(), search: textIn }),
+  summary: "Webhooks of every accessible organization, newest first",
+  query: listQuery.extend({ status: status.optional().meta({ description: only.equal }), search: textIn }),
   reply: z.object({ data: z.array(webhook), pagination }),
   async handle({ query, rpc }, { services }) {
     const { status = "", search = "" } = query;
@@ -117,7 +120,7 @@ const get = route({
   path: "/webhooks/:id",
   access: read,
   tag,
-  summary: "One webhook with its statistics and its endpoint's health",
+  summary: "One webhook with its statistics and its health",
   params: idParams,
   reply: webhook.extend({ deliveryStats, health }),
   errors: ["webhook_not_found"],
@@ -195,16 +198,19 @@ const rotate = route({
   tag,
   summary: "Rotate a webhook's signing secret",
   description:
-    "The previous secret signs beside the new one until `previousSecretUntil`: in `webhook-signature`, and as `X-Service-Signature-Previous`. A second rotation ends the first one's overlap.",
+    "The previous secret signs beside the new one until `previousSecretUntil`: in `webhook-signature`, and as `X-Service-Signature-Previous`. A second rotation ends the first one's grace period.",
   params: idParams,
   body: z.object({
-    secret: secretIn.min(1).optional().meta({ description: "Default: a generated one." }),
+    secret: secretIn.min(1).optional().meta({ description: "The new secret; without it, one is generated." }),
     graceSeconds: z
       .int()
       .min(0)
       .max(30 * 86_400)
       .optional()
-      .meta({ description: "Seconds for which the previous secret also signs; default a day, 0 ends it at once." }),
+      .meta({
+        description:
+          "Seconds for which the previous secret also signs; 0 ends it at once. Without it, SECRET_GRACE_HOURS.",
+      }),
   }),
   idempotent: true,
   noStore: true,

@@ -147,3 +147,15 @@ export function examplesOf(document: object): Example[] {
   });
   return examples;
 }
+
+/** Descriptions of fields, parameters and headers that are no sentence, or that name a default which the schema lacks. */
+export function fragments(document: object): string[] {
+  const found: string[] = [];
+  walk(document, ({ description }, path) => {
+    const isDescribed = ["properties", "parameters", "headers"].includes(path.at(-2) ?? "");
+    if (!isDescribed || typeof description !== "string" || path.includes("example")) return;
+    const isSentence = description.split(" ").length > 2 && description.endsWith(".");
+    if (!isSentence || /\bdefault\b/i.test(description)) found.push(`${path.slice(1).join(".")}: ${description}`);
+  });
+  return found;
+}

@@ -348,7 +348,7 @@ describe("a verified domain", () => {
 });
 
 describe("our next key for a SAML provider", () => {
-  it("takes over when its overlap ends: sign-ins in flight go on, and it is audited once", async () => {
+  it("takes over when its grace period ends: sign-ins in flight go on, and it is audited once", async () => {
     const own = await provider([key]);
     const sealing = secretBox(`k1:${randomBytes(32).toString("base64")}`, secretPurposes.sso);
     const withSealing = { ...deps, sealing };

@@ -34,7 +34,7 @@ import { attemptMessage, certificateMessage, mappingMessage, providerMessage } f
 /** Providers of one organization, or of one partner's own. */
 const maxProviders = 500;
 /** Days for which both of our keys may count. */
-const maxOverlapDays = 90;
+const maxGraceDays = 90;
 const statuses = ["inactive", "testing", "active"];
 /**
  * A change is validated without a lock, since that may call the issuer; it restarts at most this often after a
@@ -220,8 +220,8 @@ export function ssoProviderService(deps: SsoDeps): ServiceImpl<typeof SsoProvide
     async renewSsoProviderKey(request, handler) {
       const context = callContext(handler);
       requireWriter(context);
-      const { id, overlapDays } = request;
-      if (overlapDays > maxOverlapDays) throw validationError({ overlapDays: [`0 to ${maxOverlapDays}`] });
+      const { id, graceDays } = request;
+      if (graceDays > maxGraceDays) throw validationError({ graceDays: [`0 to ${maxGraceDays}`] });
       const seen = await requireProvider(context, id);
       requireOwner(context, seen);
       if (seen.type !== "saml") throw validationError({}, ["Not for providers of type oidc"]);
@@ -232,8 +232,8 @@ export function ssoProviderService(deps: SsoDeps): ServiceImpl<typeof SsoProvide
       // Before the provider is locked: it takes a tenth of a second.
       const fresh = await newOwnKey(now());
       const renew = async (tx: Tx) => {
-        const row = await renewKey(deps, tx, await lock(tx, context, id), fresh, overlapDays);
-        recordProvider(tx, context, row, "sso.provider.keys.rotate", { overlapDays }, now());
+        const row = await renewKey(deps, tx, await lock(tx, context, id), fresh, graceDays);
+        recordProvider(tx, context, row, "sso.provider.keys.rotate", { graceDays }, now());
         return { provider: message(row) };
       };
       return idempotentTx(db, context, renewSsoProviderKey, request, reachedBefore, renew);

@@ -15,26 +15,26 @@ const batch = 100;
 export type OwnKey = { privateKey: string; certificate: string };
 
 /**
- * Renews our key for a SAML provider, in the transaction that locked it. For `overlapDays` our metadata has both
+ * Renews our key for a SAML provider, in the transaction that locked it. For `graceDays` our metadata has both
  * certificates, assertions may be encrypted for either, and requests are signed by the present key; then `fresh` takes
- * over. While an overlap runs, `fresh` is not used: its end is moved. Without days the next key takes over at once.
+ * over. While a grace period runs, `fresh` is not used: its end is moved. Without days the next key takes over at once.
  */
 export async function renewKey(
   { sealing, now }: Pick<SsoDeps, "sealing" | "now">,
   tx: Tx,
   row: ProviderRow,
   fresh: OwnKey,
-  overlapDays: number,
+  graceDays: number,
 ): Promise<ProviderRow> {
   const { id } = row;
   const at = now();
-  const until = new Date(at.getTime() + overlapDays * dayMs);
+  const until = new Date(at.getTime() + graceDays * dayMs);
   if (row.saml_next_key_sealed !== null) {
-    return overlapDays === 0 ? takeOver({ sealing }, tx, row, at) : moveNextKey(tx, id, until, at);
+    return graceDays === 0 ? takeOver({ sealing }, tx, row, at) : moveNextKey(tx, id, until, at);
   }
   const sealed = (location: string) => sealing.seal(Buffer.from(fresh.privateKey), location);
   const { certificate } = fresh;
-  if (overlapDays === 0) return replaceKey(tx, id, { sealed: sealed(samlKeyLocation(id)), certificate }, at);
+  if (graceDays === 0) return replaceKey(tx, id, { sealed: sealed(samlKeyLocation(id)), certificate }, at);
   return offerKey(tx, id, { sealed: sealed(samlNextKeyLocation(id)), certificate }, until, at);
 }
 
@@ -46,7 +46,7 @@ function takeOver({ sealing }: Pick<SsoDeps, "sealing">, tx: Tx, row: ProviderRo
   return replaceKey(tx, id, { sealed, certificate }, now);
 }
 
-/** Ends the overlaps that are over: the next key takes over, and sign-ins in flight go on. Returns their number. */
+/** Ends the grace periods that are over: the next key takes over, and sign-ins in flight go on. Returns their number. */
 export async function endKeyGracePeriods(deps: Pick<SsoDeps, "db" | "sealing" | "now">): Promise<number> {
   const { db, now } = deps;
   const due = await dueKeys(db, now(), batch);
@@ -59,7 +59,7 @@ export async function endKeyGracePeriods(deps: Pick<SsoDeps, "db" | "sealing" | 
       if (row === null) return;
       await takeOver(deps, tx, row, at);
       await continueLoginFlows(tx, row);
-      recordProvider(tx, who, row, "sso.provider.keys.rotate", { overlapDays: 0 }, at);
+      recordProvider(tx, who, row, "sso.provider.keys.rotate", { graceDays: 0 }, at);
     });
   }
   return due.length;

@@ -2,7 +2,7 @@ import type { StoredCertificate } from "../provider.ts";
 
 const dayMs = 86_400_000;
 /** Days for which a certificate that the metadata has stopped naming still counts. */
-const overlapDays = 7;
+const graceDays = 7;
 /** Days before the last certificate's end at which administrators are warned. */
 const warnings = [30, 7, 1, 0] as const;
 
@@ -19,7 +19,7 @@ export function withGracePeriod(
   const old = kept
     .filter(({ source, fingerprint }) => source === "manual" || !named.has(fingerprint))
     .map((each) => (each.source === "manual" ? each : { ...each, goneAt: each.goneAt ?? now.toISOString() }))
-    .filter(({ goneAt }) => goneAt === undefined || now.getTime() - Date.parse(goneAt) < overlapDays * dayMs);
+    .filter(({ goneAt }) => goneAt === undefined || now.getTime() - Date.parse(goneAt) < graceDays * dayMs);
   const byHand = new Set(old.map(({ fingerprint }) => fingerprint));
   return [...old, ...found.filter(({ fingerprint }) => !byHand.has(fingerprint))];
 }
