@@ -1,4 +1,4 @@
-import type { EndpointHealth, RetryPolicy, Webhook } from "@muster/proto/muster/webhook/v1/webhook_pb";
+import type { RetryPolicy, Webhook, WebhookHealth } from "@muster/proto/muster/webhook/v1/webhook_pb";
 import type { z } from "zod";
 import { timeOf, timeOrNull } from "./schemas.ts";
 import { strengthOf } from "./signing-secret.ts";
@@ -28,7 +28,7 @@ export function webhookOf(message: Webhook | undefined): z.input<typeof webhook>
   };
 }
 
-export function healthOf(message: EndpointHealth | undefined): z.input<typeof health> {
+export function healthOf(message: WebhookHealth | undefined): z.input<typeof health> {
   if (!message) throw new Error("the dispatcher answered without the endpoint's health");
   return {
     breaker: health.shape.breaker.parse(message.breaker),

@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
-import { type EndpointHealth, EndpointHealthSchema } from "@muster/proto/muster/webhook/v1/webhook_pb";
+import { type WebhookHealth, WebhookHealthSchema } from "@muster/proto/muster/webhook/v1/webhook_pb";
 import type { StoredStatus } from "../rules/webhook.ts";
 import type { WebhookHealthRow } from "../store/health.ts";
 
@@ -8,13 +8,13 @@ import type { WebhookHealthRow } from "../store/health.ts";
  * The health of a webhook at `now`. Unless it is active, nothing is due and there is no next attempt, even with
  * deliveries in its queue.
  */
-export function healthMessage(status: StoredStatus, row: WebhookHealthRow | null, now: Date): EndpointHealth {
+export function healthMessage(status: StoredStatus, row: WebhookHealthRow | null, now: Date): WebhookHealth {
   if (!row) throw new Error("a webhook lacks its state");
   const isOpen = row.open_until !== null && row.open_until > now;
   const due = status === "active" ? row.next_due_at : null;
   // An open breaker delays due deliveries.
   const nextAt = due && new Date(Math.max(due.getTime(), isOpen ? (row.open_until?.getTime() ?? 0) : 0));
-  return create(EndpointHealthSchema, {
+  return create(WebhookHealthSchema, {
     breaker: isOpen ? "open" : row.open_seconds > 0 ? "recovering" : "closed",
     ...(isOpen && row.open_until ? { openUntil: timestampFromDate(row.open_until) } : {}),
     failedAttempts: BigInt(row.failed_attempts),
