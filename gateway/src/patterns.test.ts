@@ -29,11 +29,11 @@ const patterns = [
 const bySource = new Map(patterns.map((pattern) => [`/${pattern.source}/${pattern.flags}`, pattern]));
 
 describe("regular expressions", () => {
-  it("of the product and of its schemas are found", () => {
+  it("in the product and in its schemas are found", () => {
     expect(patterns.length).toBeGreaterThan(60);
   });
 
-  it("that backtrack are detected as slow", () => {
+  it("are detected as slow when they backtrack", () => {
     expect(slowTextFor({ source: "^json\\s*(?:;\\s*)?;?\\s*$", flags: "i" })).not.toBeNull();
     expect(slowTextFor({ source: "%.*$", flags: "" })).not.toBeNull();
     expect(slowTextFor({ source: "^(?:a+)+$", flags: "" })).not.toBeNull();

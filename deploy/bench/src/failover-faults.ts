@@ -81,7 +81,7 @@ export const faults: Record<string, Fault> = {
   "connections cut": {
     async strike(at) {
       const pair = pairOf(at);
-      pair.cut();
+      pair.disconnect();
       return { fromMs: performance.now(), withinMs: writeWithinMs.promotion };
     },
   },

@@ -46,7 +46,7 @@ export type Pair = {
   pause(): void;
   resume(): void;
   /** Cuts every connection through the address. */
-  cut(): void;
+  disconnect(): void;
   /** Resolves with the time (`performance.now()`) of the next promotion. */
   promoted(): Promise<number>;
   /** Fills the disk of the primary; only for a pair that was started with `disks`. */
@@ -212,7 +212,7 @@ wal_sender_timeout = 5s
       await ask(standby, "alter system reset synchronous_standby_names");
       await ask(standby, "select pg_reload_conf()");
       [primary, standby] = [standby, primary];
-      if (!proxy) address.cut();
+      if (!proxy) address.disconnect();
       const atMs = performance.now();
       for (const listener of listeners.splice(0)) listener(atMs);
     }
@@ -231,7 +231,7 @@ wal_sender_timeout = 5s
       signalAll(primary, "SIGCONT");
       mayPromote = true;
     },
-    cut: address.cut,
+    disconnect: address.disconnect,
     fillDisk: () => small.get(primary)?.fill(),
     freeDisk: () => {
       for (const disk of small.values()) disk.free();

@@ -46,7 +46,7 @@ export async function proxyAddress(
   start();
   return {
     port,
-    cut: () => void child.kill("SIGKILL"),
+    disconnect: () => void child.kill("SIGKILL"),
     async close() {
       wanted = false;
       child.kill("SIGKILL");

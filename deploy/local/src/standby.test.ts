@@ -105,7 +105,7 @@ describe("a primary with a standby", () => {
 
   it("is never taken to be the server of an address that leads to the standby", async () => {
     target = ports.standby;
-    address.cut();
+    address.disconnect();
     await expect(insert(3)).rejects.toMatchObject({ code: "unavailable", retryAfterSeconds: 1 });
     await expect(insert(3)).rejects.toMatchObject({
       cause: { message: "the database at this address is a standby" },

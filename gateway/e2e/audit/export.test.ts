@@ -3,8 +3,8 @@ import { beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
 import type { Api } from "../support/client.ts";
 import type { Cluster } from "../support/cluster.ts";
-import { newOrganization, newPartner, newSite, operator, signedInAs } from "../support/people.ts";
 import { sharedCluster } from "../support/shared-cluster.ts";
+import { newOrganization, newPartner, newSite, operator, signedInAs } from "../support/users.ts";
 
 let cluster: Cluster;
 let root: Api;
@@ -80,7 +80,7 @@ describe("GET /audit-logs/export", () => {
     expect(lines.at(-2)).toMatchObject({ type: "chain", chainId: orgId });
   });
 
-  it("refuses with an error body, and answers 404 for an organization out of reach", async () => {
+  it("refuses with an error body, and answers 404 for an organization outside of the access scope", async () => {
     const other = await newOrganization(cluster, await newPartner(cluster));
     for (const [query, status, code] of [
       ["?format=xml", 400, "validation_failed"],

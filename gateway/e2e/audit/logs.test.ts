@@ -3,8 +3,8 @@ import { beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
 import { type Api, api } from "../support/client.ts";
 import type { Cluster } from "../support/cluster.ts";
-import { newOrganization, newPartner, newSite, operator, signedInAs } from "../support/people.ts";
 import { sharedCluster } from "../support/shared-cluster.ts";
+import { newOrganization, newPartner, newSite, operator, signedInAs } from "../support/users.ts";
 
 type Flat = {
   id: string;
@@ -207,7 +207,7 @@ describe.each(["", "/logs", "/search"])("every list: GET /audit-logs%s", (path) 
     },
   );
 
-  it("knows no organization out of reach", async () => {
+  it("knows no organization outside of the access scope", async () => {
     expect(await refused(orgAdmin, `orgId=${otherOrgId}`)).toEqual([404, "organization_not_found"]);
     expect(await refused(root, `orgId=${randomUUID()}`)).toEqual([404, "organization_not_found"]);
     expect((await list(root, `&orgId=${otherOrgId}`)).rows).toHaveLength(1);

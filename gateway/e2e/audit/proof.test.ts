@@ -9,8 +9,8 @@ import { until } from "@muster/testing";
 import pg from "pg";
 import type { Api } from "../support/client.ts";
 import type { Cluster } from "../support/cluster.ts";
-import { newOrganization, newPartner, newSite, operator, signedInAs, type TestPerson } from "../support/people.ts";
 import { sharedCluster } from "../support/shared-cluster.ts";
+import { newOrganization, newPartner, newSite, operator, signedInAs, type TestUser } from "../support/users.ts";
 
 type Verdict = { verdict: string; seq: number | null; lastSeq: number | null; rows: number | null };
 type Verification = { id: string; orgId: string; status: string; verdicts: Verdict[] };
@@ -22,7 +22,7 @@ let cluster: Cluster;
 let root: Api;
 let orgId: string;
 let other: string;
-let admin: TestPerson;
+let admin: TestUser;
 let directory: string;
 let key: string;
 

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
 import S3rver from "s3rver";
 import { type LentCluster, lendMs, lentCluster } from "../support/lent-cluster.ts";
-import { enrollTotp, newOrganization, newPartner, newSite, signedInAs } from "../support/people.ts";
+import { enrollTotp, newOrganization, newPartner, newSite, signedInAs } from "../support/users.ts";
 
 const patienceMs = 90_000;
 let storage: S3rver;

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type BrowserContext, chromium, type Page } from "playwright-core";
 import { api } from "../support/client.ts";
 import type { Cluster } from "../support/cluster.ts";
-import { signedInAs, type TestPerson } from "../support/people.ts";
 import { sharedCluster } from "../support/shared-cluster.ts";
+import { signedInAs, type TestUser } from "../support/users.ts";
 import { findChromium } from "./chromium.ts";
 
 // A real browser on a page of the gateway's own origin, with an authenticator that Chromium itself plays (CDP,
@@ -105,7 +105,7 @@ const inBrowser = isMissing ? [] : [[found.path] as const];
 
 describe("a passkey in a real browser", () => {
   for (const [browser] of inBrowser) {
-    let person: TestPerson;
+    let person: TestUser;
 
     it(`is registered on a page of ours, counts as the second factor, and brings recovery codes (${browser})`, async () => {
       person = await signedInAs(cluster, "platform-admin");

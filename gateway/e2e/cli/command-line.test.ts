@@ -8,9 +8,9 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { testCertificate, until } from "@muster/testing";
 import type { Cluster } from "../support/cluster.ts";
 import { totpAt, totpCode } from "../support/operator.ts";
-import { newOrganization, newPartner, signedInAs, type TestPerson } from "../support/people.ts";
 import { claimReceiverPort } from "../support/receiver.ts";
 import { sharedCluster } from "../support/shared-cluster.ts";
+import { newOrganization, newPartner, signedInAs, type TestUser } from "../support/users.ts";
 
 const program = fileURLToPath(new URL("../../../deploy/cli/muster.mjs", import.meta.url));
 
@@ -19,7 +19,7 @@ type Ended = { code: number | null; stdout: string; stderr: string };
 let cluster: Cluster;
 let folder: string;
 let orgId: string;
-let ada: TestPerson;
+let ada: TestUser;
 let secret: string;
 beforeAll(async () => {
   cluster = await sharedCluster();
@@ -152,7 +152,7 @@ describe("records", () => {
     });
   });
 
-  it("that are refused name field, code and request", async () => {
+  it("name field, code and request", async () => {
     const refused = await muster(["create", "sites", "name=", "timezone=Mars", "--org", orgId]);
     expect(refused).toMatchObject({ code: 1, stdout: "" });
     expect(refused.stderr).toMatch(/validation_failed, request [^)]+\)\n {2}name: .+\n {2}timezone: .+\n/);

@@ -108,11 +108,11 @@ describe("enrolling an agent", () => {
   it("is refused beyond the organization's limit of devices, and the key's use is returned", async () => {
     const { id, key } = await newKey();
     const { body } = await tenant.partnerAdmin.api.call("GET", `/devices?orgId=${tenant.orgId}&limit=100`);
-    const living = (body.data as { status: string }[]).filter(({ status }) => status !== "decommissioned").length;
+    const active = (body.data as { status: string }[]).filter(({ status }) => status !== "decommissioned").length;
     const path = `/orgs/organizations/${tenant.orgId}`;
-    expect((await tenant.partnerAdmin.api.call("PATCH", path, { maxDevices: living })).status).toBe(200);
+    expect((await tenant.partnerAdmin.api.call("PATCH", path, { maxDevices: active })).status).toBe(200);
     const refused = await anybody().call("POST", "/agents/enroll", { enrollmentKey: key, ...machine() });
-    expect([refused.status, refused.body.code, refused.body.limit]).toEqual([409, "limit_reached", living]);
+    expect([refused.status, refused.body.code, refused.body.limit]).toEqual([409, "limit_reached", active]);
     expect(await usesOf(id)).toBe(0);
     await tenant.partnerAdmin.api.call("PATCH", path, { maxDevices: null });
   });
@@ -179,7 +179,7 @@ describe("an agent's token", () => {
   });
 });
 
-describe("a machine that comes with a living device's hardware id", () => {
+describe("a machine that comes with an active device's hardware id", () => {
   it("is quarantined with a reason, may send heartbeats only, and is trusted once a user approves it", async () => {
     const { key } = await newKey();
     const hardwareId = randomUUID();

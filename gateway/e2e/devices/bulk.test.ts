@@ -4,9 +4,9 @@ import { type Api, api } from "../support/client.ts";
 import type { Cluster } from "../support/cluster.ts";
 import { enroller } from "../support/enroller.ts";
 import { newKey } from "../support/keys.ts";
-import { newOrganization, newPartner, newSite, operator, signedInAs } from "../support/people.ts";
 import { sharedCluster } from "../support/shared-cluster.ts";
 import { auditRows } from "../support/tenant-with-admins.ts";
+import { newOrganization, newPartner, newSite, operator, signedInAs } from "../support/users.ts";
 
 type Result = { id: string; code: string | null; error: string | null };
 
@@ -57,21 +57,21 @@ describe("a change of several devices", () => {
   });
 
   it("reports the reason for each refused device, and changes the others", async () => {
-    const [living, gone, missing] = [await enroll(orgId), await enroll(orgId), randomUUID()];
+    const [active, gone, missing] = [await enroll(orgId), await enroll(orgId), randomUUID()];
     expect((await root.call("DELETE", `/devices/${gone}`)).status).toBe(200);
     const elsewhere = await newOrganization(cluster, partnerId);
     const other = await enroll(elsewhere);
     const reply = await root.call("POST", "/devices/bulk-update", {
-      deviceIds: [gone, living, missing, other],
+      deviceIds: [gone, active, missing, other],
       change: { siteId },
     });
     expect(reply.body.results).toEqual([
       { id: gone, code: "device_decommissioned", error: expect.any(String) },
-      { id: living, code: null, error: null },
+      { id: active, code: null, error: null },
       { id: missing, code: "device_not_found", error: expect.any(String) },
       { id: other, code: "site_not_found", error: expect.any(String) },
     ]);
-    expect(await one(living)).toMatchObject({ siteId });
+    expect(await one(active)).toMatchObject({ siteId });
     expect(await one(other)).toMatchObject({ siteId: null, status: "offline" });
   });
 });
@@ -115,13 +115,13 @@ describe("several devices in one call", () => {
         { sited: true, siteless: false, beside: false, foreign: false },
       ],
     ];
-    const strangers = await newOrganization(cluster, await newPartner(cluster));
+    const otherPartnersOrg = await newOrganization(cluster, await newPartner(cluster));
     for (const [who, by, reached] of people) {
       const ids = {
         sited: await enroll(orgId, { siteId }),
         siteless: await enroll(orgId),
         beside: await enroll(neighbour),
-        foreign: await enroll(strangers),
+        foreign: await enroll(otherPartnersOrg),
       };
       const expected = Object.entries(ids).map(([place, id]) => [
         id,
@@ -138,7 +138,7 @@ describe("several devices in one call", () => {
     }
   }, 120_000);
 
-  it("need the permission of the change: viewers, strangers and keys without the scope are refused", async () => {
+  it("need the permission of the change: viewers, other tenants and keys without the scope are refused", async () => {
     const deviceIds = [await enroll(orgId)];
     const calls = [
       ["/devices/bulk-update", { deviceIds, change: { autoUpdateEnabled: false } }],

@@ -5,9 +5,9 @@ import { type Api, api, signIn } from "../support/client.ts";
 import type { Cluster } from "../support/cluster.ts";
 import { enrollAgent } from "../support/enrolled-agent.ts";
 import { enroller } from "../support/enroller.ts";
-import { newOrganization, newPartner, newSite, signedInAs } from "../support/people.ts";
 import { sharedCluster } from "../support/shared-cluster.ts";
 import { enrolledAs } from "../support/tenant-with-admins.ts";
+import { newOrganization, newPartner, newSite, signedInAs } from "../support/users.ts";
 
 let cluster: Cluster;
 let root: Api;
@@ -45,17 +45,17 @@ async function watch(headers: Record<string, string>, query = ""): Promise<Watch
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 
 describe("the stream of changes of devices", () => {
-  it("reports to each user the changes within their reach, and no others", async () => {
+  it("reports to each user the changes in their access scope, and no others", async () => {
     const partnerId = await newPartner(cluster);
     const [orgId, sibling] = [await newOrganization(cluster, partnerId), await newOrganization(cluster, partnerId)];
-    const stranger = await newOrganization(cluster, await newPartner(cluster));
+    const otherOrgId = await newOrganization(cluster, await newPartner(cluster));
     const [siteId, otherSite] = [await newSite(cluster, orgId), await newSite(cluster, orgId)];
     const watchers = {
       viewer: await signedInAs(cluster, "org-viewer", { orgId }),
       ofSite: await signedInAs(cluster, "org-admin", { orgId, siteIds: [siteId] }),
       ofList: await signedInAs(cluster, "partner-technician", { partnerId, orgAccess: "selected", orgIds: [sibling] }),
       ofPartner: await signedInAs(cluster, "partner-admin", { partnerId, orgAccess: "all" }),
-      ofStranger: await signedInAs(cluster, "org-admin", { orgId: stranger }),
+      ofOtherPartner: await signedInAs(cluster, "org-admin", { orgId: otherOrgId }),
     };
     const streams = Object.fromEntries(
       await Promise.all(
@@ -68,21 +68,21 @@ describe("the stream of changes of devices", () => {
     const here = await enroll(orgId, { siteId, hostname: "here" });
     const elsewhere = await enroll(orgId, { siteId: otherSite, hostname: "elsewhere" });
     const beside = await enroll(sibling, { hostname: "beside" });
-    const away = await enroll(stranger, { hostname: "away" });
+    const away = await enroll(otherOrgId, { hostname: "away" });
     const made = (...ids: string[]) => ids.map((id) => `created ${id}`);
-    const told = (watched: Watched) => watched.changes().filter((line) => line.startsWith("created"));
+    const received = (watched: Watched) => watched.changes().filter((line) => line.startsWith("created"));
     const wanted = [
       [streams.ofPartner, made(here, elsewhere, beside)],
       [streams.viewer, made(here, elsewhere)],
       [streams.ofSite, made(here)],
       [streams.ofList, made(beside)],
-      [streams.ofStranger, made(away)],
+      [streams.ofOtherPartner, made(away)],
       [narrowed, made(beside)],
     ] as const;
     await until("each change to be reported", () =>
-      wanted.every(([watched, lines]) => told(watched).length >= lines.length),
+      wanted.every(([watched, lines]) => received(watched).length >= lines.length),
     );
-    for (const [watched, lines] of wanted) expect(told(watched)).toEqual(lines);
+    for (const [watched, lines] of wanted) expect(received(watched)).toEqual(lines);
     expect(narrowed.changes()).toEqual(made(beside));
     expect(streams.viewer.lines[1]).toEqual({
       kind: "device",

@@ -109,7 +109,7 @@ describe("a device", () => {
     expect((await root.call("GET", `/devices/${id}`)).body).toMatchObject({ orgId, siteId: null });
   });
 
-  it("is quarantined when it clones a living one", async () => {
+  it("is quarantined when it clones an active one", async () => {
     const { orgId } = await newTenant(root);
     const first = await enroll(orgId, { hardwareId: "board" });
     const clone = await enroll(orgId, { hardwareId: "board" });
@@ -168,14 +168,14 @@ describe("what a device refuses", () => {
   });
 
   it("everybody without a session", async () => {
-    const stranger = api(cluster);
+    const anonymous = api(cluster);
     const id = randomUUID();
     const calls = [
-      stranger.call("GET", "/devices"),
-      stranger.call("GET", `/devices/${id}`),
-      stranger.call("PATCH", `/devices/${id}`, { hostname: "H" }),
-      stranger.call("DELETE", `/devices/${id}`),
-      stranger.call("POST", `/devices/${id}/auto-update`, { enabled: true }),
+      anonymous.call("GET", "/devices"),
+      anonymous.call("GET", `/devices/${id}`),
+      anonymous.call("PATCH", `/devices/${id}`, { hostname: "H" }),
+      anonymous.call("DELETE", `/devices/${id}`),
+      anonymous.call("POST", `/devices/${id}/auto-update`, { enabled: true }),
     ];
     for (const { status } of await Promise.all(calls)) expect(status).toBe(401);
   });

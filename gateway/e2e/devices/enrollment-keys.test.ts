@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import { ownTenant } from "../support/own-tenant.ts";
-import { newOrganization, newSite, signedInAs } from "../support/people.ts";
 import { auditRows, fieldsOf, tenantWithAdmins } from "../support/tenant-with-admins.ts";
+import { newOrganization, newSite, signedInAs } from "../support/users.ts";
 
 const { cluster, tenant, call } = ownTenant();
 

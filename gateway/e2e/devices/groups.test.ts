@@ -131,17 +131,17 @@ describe("membership", () => {
   });
 
   it("and groups are shut to everybody without a session", async () => {
-    const stranger = api(cluster);
+    const anonymous = api(cluster);
     const path = `/device-groups/${randomUUID()}`;
     const calls = [
-      stranger.call("GET", "/device-groups"),
-      stranger.call("POST", "/device-groups", { name: "G" }),
-      stranger.call("GET", path),
-      stranger.call("PATCH", path, { name: "G" }),
-      stranger.call("DELETE", path),
-      stranger.call("POST", `${path}/devices`, { deviceIds: [randomUUID()] }),
-      stranger.call("DELETE", `${path}/devices`, { deviceIds: [randomUUID()] }),
-      stranger.call("DELETE", `${path}/devices/${randomUUID()}`),
+      anonymous.call("GET", "/device-groups"),
+      anonymous.call("POST", "/device-groups", { name: "G" }),
+      anonymous.call("GET", path),
+      anonymous.call("PATCH", path, { name: "G" }),
+      anonymous.call("DELETE", path),
+      anonymous.call("POST", `${path}/devices`, { deviceIds: [randomUUID()] }),
+      anonymous.call("DELETE", `${path}/devices`, { deviceIds: [randomUUID()] }),
+      anonymous.call("DELETE", `${path}/devices/${randomUUID()}`),
     ];
     for (const { status } of await Promise.all(calls)) expect(status).toBe(401);
   });

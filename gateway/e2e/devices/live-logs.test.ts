@@ -15,7 +15,7 @@ let tenant: Tenant;
 let newAgent: (tenant: Tenant) => Promise<TestAgent>;
 let second: string;
 const open: Channel[] = [];
-let silent: { channel: Channel; asked: Promise<{ result: Reply; ms: number }> };
+let silent: { channel: Channel; answer: Promise<{ result: Reply; ms: number }> };
 
 beforeAll(async () => {
   cluster = await lentCluster("twoGateways");
@@ -27,8 +27,8 @@ beforeAll(async () => {
   // The other tests run meanwhile.
   const { live, channel } = await online({ behave: "silent" });
   open.splice(open.indexOf(channel), 1);
-  silent = { channel, asked: timed(() => root.call("GET", live)) };
-  silent.asked.catch(() => undefined);
+  silent = { channel, answer: timed(() => root.call("GET", live)) };
+  silent.answer.catch(() => undefined);
 }, lendMs);
 afterEach(() => {
   for (const channel of open.splice(0)) channel.stop();
@@ -123,9 +123,9 @@ describe("live event logs", () => {
   });
 
   it.each(["GET", "HEAD"])("are no longer queried when the time of a %s that followed them is up", async (method) => {
-    let asked = 0;
+    let queries = 0;
     const events: typeof store.events = (name, filter) => {
-      asked += 1;
+      queries += 1;
       return store.events(name, filter);
     };
     const { deviceId } = await online({ store: { ...store, events } });
@@ -133,9 +133,9 @@ describe("live event logs", () => {
     const reply = await fetch(`${cluster.url}${path}`, { method, headers: { authorization: `Bearer ${token}` } });
     expect([reply.status, await reply.text()]).toEqual([200, method === "GET" ? '{"kind":"following"}\n' : ""]);
     await until("the device to be left alone", async () => {
-      const before = asked;
+      const before = queries;
       await new Promise((resolve) => setTimeout(resolve, 2_500));
-      return before > 0 && asked === before;
+      return before > 0 && queries === before;
     });
   });
 
@@ -156,10 +156,10 @@ describe("live event logs", () => {
     expect(body.details).toEqual({ formErrors: [], fieldErrors: { endTime: ["Must be an ISO 8601 time"] } });
   });
 
-  it("reach the agent with times in one form, whatever the caller's", async () => {
-    const asked: unknown[] = [];
+  it("arrive at the agent with times in one form, whatever the caller's", async () => {
+    const queries: unknown[] = [];
     const events: typeof store.events = (name, filter) => {
-      asked.push([filter.startTime, filter.endTime]);
+      queries.push([filter.startTime, filter.endTime]);
       return store.events(name, filter);
     };
     const { live } = await online({ store: { ...store, events } });
@@ -167,11 +167,11 @@ describe("live event logs", () => {
       "GET",
       `${live}/System/events?startTime=2026-01-02&endTime=2026-01-03T01:00:00%2B02:00`,
     );
-    expect([status, asked]).toEqual([200, [["2026-01-02T00:00:00.000Z", "2026-01-02T23:00:00.000Z"]]]);
+    expect([status, queries]).toEqual([200, [["2026-01-02T00:00:00.000Z", "2026-01-02T23:00:00.000Z"]]]);
   });
 
   // How fast is measured by `npm run bench -- live`; here: without waiting for an answer that cannot come.
-  it("are answered at once when the device is offline", async () => {
+  it("are answered immediately when the device is offline", async () => {
     const { deviceId } = await newAgent(tenant);
     const path = `/system-tools/devices/${deviceId}/eventlogs`;
     const tookMs: number[] = [];
@@ -184,7 +184,7 @@ describe("live event logs", () => {
     expect(tookMs.sort((a, b) => a - b)[7]).toBeLessThan(1_000);
   });
 
-  it("answer 502 when the agent answers garbage, and 429 to the fifth question at once", async () => {
+  it("answer 502 when the agent answers garbage, and 429 to the fifth query immediately", async () => {
     const garbage = await online({ behave: "garbage" });
     const { status, body } = await root.call("GET", garbage.live);
     expect([status, body.code]).toEqual([502, "device_error"]);
@@ -196,13 +196,13 @@ describe("live event logs", () => {
   it("cancel the query on the device when the caller leaves", async () => {
     const { live, channel } = await online({ behave: "slow", slowMs: 20_000 });
     const leaving = new AbortController();
-    const asked = fetch(`${cluster.url}/api/v1${live}`, {
+    const answered = fetch(`${cluster.url}/api/v1${live}`, {
       headers: { authorization: `Bearer ${token}` },
       signal: leaving.signal,
     }).catch(() => null);
-    await until("the query to be under way", () => channel.underWay === 1);
+    await until("the query to be in flight", () => channel.underWay === 1);
     leaving.abort();
-    await asked;
+    await answered;
     await until("the cancel", () => channel.cancelled === 1);
   });
 
@@ -232,12 +232,12 @@ describe("several gateways", () => {
   it("report that one died during a query; the agent reconnects to another and the next query works", async () => {
     let url = second;
     const { live, channel } = await online({ baseUrl: () => url, behave: "slow", slowMs: 1_500 });
-    const asked = timed(() => root.call("GET", live));
-    await until("the query to be under way", () => channel.underWay === 1);
+    const answered = timed(() => root.call("GET", live));
+    await until("the query to be in flight", () => channel.underWay === 1);
     const { gateways } = await cluster.stack();
     process.kill(gateways[1]?.pid ?? 0, "SIGKILL");
     url = cluster.url;
-    const { result, ms } = await asked;
+    const { result, ms } = await answered;
     expect([result.status, result.body.code]).toEqual([502, "device_error"]);
     expect(ms).toBeLessThan(12_000);
     await until("the agent to be back", () => channel.connected);
@@ -255,7 +255,7 @@ describe("the channel", () => {
     expect((await root.call("GET", live)).body.code).toBe("device_offline");
   });
 
-  it("is refused to strangers, to other devices' agents and to plain requests", async () => {
+  it("is refused to unauthenticated callers, to other devices' agents and to plain requests", async () => {
     const [mine, other] = [await newAgent(tenant), await newAgent(tenant)];
     expect(await upgrade(`/agents/${other.deviceId}/channel`, mine.token)).toBe(404);
     expect(await upgrade(`/agents/${mine.deviceId}/channel`, `agt_${"A".repeat(43)}`)).toBe(401);
@@ -273,7 +273,7 @@ describe("the channel", () => {
 
 describe("a live event log of a silent agent", () => {
   it("answers 504 after 30 s", async () => {
-    const { result, ms } = await silent.asked;
+    const { result, ms } = await silent.answer;
     expect([result.status, result.body.code]).toEqual([504, "device_timeout"]);
     expect(ms).toBeGreaterThan(29_500);
     expect(ms).toBeLessThan(34_000);

@@ -9,7 +9,7 @@ import type { StackFile } from "../support/cluster.ts";
 import { newTenant, type Tenant } from "../support/enroller.ts";
 import { newKey } from "../support/keys.ts";
 import { type LentCluster, lendMs, lentCluster } from "../support/lent-cluster.ts";
-import { operator, signedInAs } from "../support/people.ts";
+import { operator, signedInAs } from "../support/users.ts";
 
 /** A reply that goes on: resolves with the time of its end; `revoke` ends its caller. */
 type LongReply = { ended: Promise<number>; revoke(): Promise<{ status: number }> };
@@ -34,7 +34,7 @@ beforeAll(async () => {
   newAgent = await agentMaker(cluster);
   watched = await newAgent(tenant);
   ({ channel: answering } = await channelOf(watched, 200));
-  await until("the organization to reach identity", async () => {
+  await until("the organization to arrive at identity", async () => {
     const reply = await root.call("POST", "/api-keys", { orgId: tenant.orgId, name: "First" });
     return reply.status === 201;
   });
@@ -127,12 +127,12 @@ async function shortestMs(limitMs: number, attempt: () => Promise<number>): Prom
 }
 
 describe("a reply that takes minutes", () => {
-  it("of every route that streams is tried here", () => {
+  it("is tried here for every route that streams", () => {
     expect(named.filter((key) => openers[key] === undefined)).toEqual([]);
     expect(Object.keys(openers).filter((key) => !named.includes(key))).toEqual([]);
   });
 
-  it.each(cases)("of %s ends within a second when its %s is revoked", async (_key, _by, open) => {
+  it.each(cases)("to %s ends within a second when its %s is revoked", async (_key, _by, open) => {
     const took = await shortestMs(1_000, async () => {
       await until("the device to answer", () => answering.connected);
       const { ended, revoke } = await open();
@@ -145,7 +145,7 @@ describe("a reply that takes minutes", () => {
     expect(took).toBeLessThan(1_000);
   });
 
-  it("of every route ends with the lease, at most 2.2 s after identity was last heard", async () => {
+  it("to every route ends with the lease, at most 2.2 s after identity last answered", async () => {
     const { pid } = stack.services.identity as { pid: number };
     const took = await shortestMs(2_200, async () => {
       await until("the device to answer", () => answering.connected);

@@ -6,8 +6,8 @@ import type { Api } from "../support/client.ts";
 import { api } from "../support/client.ts";
 import type { Cluster } from "../support/cluster.ts";
 import { newTenant } from "../support/enroller.ts";
-import { operator } from "../support/people.ts";
 import { sharedCluster } from "../support/shared-cluster.ts";
+import { operator } from "../support/users.ts";
 
 let cluster: Cluster;
 let root: Api;

@@ -1,11 +1,18 @@
 import { agentMaker } from "../support/agent-maker.ts";
 import type { Cluster } from "../support/cluster.ts";
-import { enrollTotp, type Place, type RoleKey, signedInAs, type TestPerson } from "../support/people.ts";
+import { enrollTotp, type Membership, type RoleKey, signedInAs, type TestUser } from "../support/users.ts";
 import type { Makers } from "./makers.ts";
 import type { Actor, Kind, Spot, Target } from "./model.ts";
 import type { World } from "./targets.ts";
 
-export type Wanted = { name: string; role: RoleKey; place: Place; spot: Spot; factor?: false; active?: false };
+export type Wanted = {
+  name: string;
+  role: RoleKey;
+  membership: Membership;
+  spot: Spot;
+  factor?: false;
+  active?: false;
+};
 
 const nobody = {
   id: null,
@@ -30,12 +37,12 @@ export async function makeActors(
   kinds: ReadonlySet<Kind>,
 ): Promise<Actor[]> {
   const { own, sibling, other, suspended } = world.spots;
-  const partner = (spot: Spot, orgAccess: "all" | "selected" | "none", orgIds?: string[]): Place => ({
+  const partner = (spot: Spot, orgAccess: "all" | "selected" | "none", orgIds?: string[]): Membership => ({
     partnerId: String(spot.partnerId),
     orgAccess,
     ...(orgIds ? { orgIds } : {}),
   });
-  const inOrg = (spot: Spot, siteIds?: string[]): Place => ({
+  const inOrg = (spot: Spot, siteIds?: string[]): Membership => ({
     orgId: String(spot.orgId),
     ...(siteIds ? { siteIds } : {}),
   });
@@ -43,22 +50,22 @@ export async function makeActors(
   const orgIds = [String(own.orgId), ...grantedOf("organization")];
   const siteIds = [String(own.siteId), ...grantedOf("site")];
   const people: Wanted[] = [
-    { name: "system", role: "platform-admin", place: {}, spot: { ...own, partnerId: null, orgId: null } },
-    { name: "partner all", role: "partner-admin", place: partner(own, "all"), spot: own },
-    { name: "partner list", role: "partner-admin", place: partner(own, "selected", orgIds), spot: own },
-    { name: "partner empty", role: "partner-admin", place: partner(own, "none"), spot: own },
-    { name: "no factor", role: "partner-admin", place: partner(own, "all"), spot: own, factor: false },
-    { name: "other partner", role: "partner-admin", place: partner(other, "all"), spot: other },
-    { name: "suspended", role: "partner-admin", place: partner(suspended, "all"), spot: suspended, active: false },
-    { name: "org admin", role: "org-admin", place: inOrg(own), spot: own },
-    { name: "org viewer", role: "org-viewer", place: inOrg(own), spot: own },
-    { name: "org one site", role: "org-admin", place: inOrg(own, siteIds), spot: own },
-    { name: "sibling org", role: "org-admin", place: inOrg(sibling), spot: sibling },
-    { name: "foreign org", role: "org-admin", place: inOrg(other), spot: other },
+    { name: "system", role: "platform-admin", membership: {}, spot: { ...own, partnerId: null, orgId: null } },
+    { name: "partner all", role: "partner-admin", membership: partner(own, "all"), spot: own },
+    { name: "partner list", role: "partner-admin", membership: partner(own, "selected", orgIds), spot: own },
+    { name: "partner empty", role: "partner-admin", membership: partner(own, "none"), spot: own },
+    { name: "no factor", role: "partner-admin", membership: partner(own, "all"), spot: own, factor: false },
+    { name: "other partner", role: "partner-admin", membership: partner(other, "all"), spot: other },
+    { name: "suspended", role: "partner-admin", membership: partner(suspended, "all"), spot: suspended, active: false },
+    { name: "org admin", role: "org-admin", membership: inOrg(own), spot: own },
+    { name: "org viewer", role: "org-viewer", membership: inOrg(own), spot: own },
+    { name: "org one site", role: "org-admin", membership: inOrg(own, siteIds), spot: own },
+    { name: "sibling org", role: "org-admin", membership: inOrg(sibling), spot: sibling },
+    { name: "foreign org", role: "org-admin", membership: inOrg(other), spot: other },
   ];
   const made: Actor[] = [];
   for (let at = 0; at < people.length; at += 4) {
-    made.push(...(await Promise.all(people.slice(at, at + 4).map((one) => personActor(cluster, world, one)))));
+    made.push(...(await Promise.all(people.slice(at, at + 4).map((one) => userActor(cluster, world, one)))));
   }
   const { status } = await makers.root.call("PATCH", `/orgs/partners/${suspended.partnerId}`, { status: "suspended" });
   if (status !== 200) throw new Error(`suspending a partner answered ${status}`);
@@ -69,27 +76,27 @@ export async function makeActors(
 }
 
 /** A user who calls. */
-export async function personActor(cluster: Cluster, world: World, wanted: Wanted): Promise<Actor> {
-  const { name, role, place, spot } = wanted;
-  const person: TestPerson = await signedInAs(cluster, role, place);
-  if (wanted.factor !== false) await enrollTotp(person);
-  const orgId = place.orgId ?? null;
+export async function userActor(cluster: Cluster, world: World, wanted: Wanted): Promise<Actor> {
+  const { name, role, membership, spot } = wanted;
+  const user: TestUser = await signedInAs(cluster, role, membership);
+  if (wanted.factor !== false) await enrollTotp(user);
+  const orgId = membership.orgId ?? null;
   const { partnerId } = spot;
-  world.listed.push({ ...at(spot, "user", person.id, person.email), partnerId, orgId });
+  world.listed.push({ ...at(spot, "user", user.id, user.email), partnerId, orgId });
   return {
     ...nobody,
     name,
-    id: person.id,
-    as: "person",
+    id: user.id,
+    as: "user",
     scope: orgId ? "organization" : partnerId ? "partner" : "system",
     role,
     partnerId,
     orgId,
-    orgIds: place.orgAccess === "all" ? "all" : (place.orgIds ?? []),
-    siteIds: place.siteIds ?? null,
+    orgIds: membership.orgAccess === "all" ? "all" : (membership.orgIds ?? []),
+    siteIds: membership.siteIds ?? null,
     hasFactor: wanted.factor !== false,
     isPartnerActive: wanted.active !== false,
-    headers: { authorization: `Bearer ${person.accessToken}` },
+    headers: { authorization: `Bearer ${user.accessToken}` },
   };
 }
 
@@ -98,7 +105,7 @@ export async function agentActor(cluster: Cluster, world: World): Promise<Actor>
   const { own } = world.spots;
   const tenant = { partnerId: String(own.partnerId), orgId: String(own.orgId), siteId: String(own.siteId) };
   const { deviceId, token } = await (await agentMaker(cluster))(tenant, { hostname: "agent of the matrix" });
-  const device: Target = { ...own, kind: "device", id: deviceId, place: "agent", marker: null, state: "living" };
+  const device: Target = { ...own, kind: "device", id: deviceId, relation: "agent", marker: null, state: "active" };
   world.listed.push(device);
   return {
     ...nobody,
@@ -146,6 +153,6 @@ export async function keyActors(makers: Makers, world: World): Promise<Actor[]> 
   return actors;
 }
 
-const at = ({ place, partnerId }: Spot, kind: Kind, id: string, marker: string): Target => {
-  return { kind, place, id, partnerId, orgId: null, siteId: null, marker, state: "living" };
+const at = ({ relation, partnerId }: Spot, kind: Kind, id: string, marker: string): Target => {
+  return { kind, relation, id, partnerId, orgId: null, siteId: null, marker, state: "active" };
 };

@@ -3,7 +3,7 @@ import { zeroUuid } from "@muster/kit";
 import { routes } from "../../src/routes/index.ts";
 import type { Cluster } from "../support/cluster.ts";
 import { sharedCluster } from "../support/shared-cluster.ts";
-import { agentActor, personActor } from "./actors.ts";
+import { agentActor, userActor } from "./actors.ts";
 import { type Cell, servedKinds } from "./cells.ts";
 import { audited, type Owner, ownerOf } from "./database.ts";
 import { type Makers, makersFor } from "./makers.ts";
@@ -11,7 +11,7 @@ import { type Actor, ofPlatform } from "./model.ts";
 import { ofPublishedReleases } from "./releases.ts";
 import { type Performed, perform } from "./run.ts";
 import { sessionOperations } from "./session-operations.ts";
-import { knownSubjects, ofSeveralDevices, resourceTypeOf, type Subject, subjectOf } from "./subjects.ts";
+import { ofSeveralDevices, resourceTypeOf, type Subject, subjectOf, subjectsOfRoutes } from "./subjects.ts";
 import { makeWorld, type World } from "./targets.ts";
 
 type Row = {
@@ -54,7 +54,7 @@ const operations = changing
   )
   .map((row) => [`${row.method} ${row.path}`, row] as const);
 
-const onRecords = knownSubjects(changing)
+const onRecords = subjectsOfRoutes(changing)
   .filter(({ shape, needs }) => shape === "record" && needs.scopes.includes("partner"))
   .map((subject) => [subject.key, subject] as const);
 
@@ -69,17 +69,17 @@ beforeAll(async () => {
   cluster = await sharedCluster();
   owner = await ownerOf(cluster);
   makers = await makersFor(cluster, owner);
-  world = await makeWorld(owner, makers, servedKinds(knownSubjects(changing)));
+  world = await makeWorld(owner, makers, servedKinds(subjectsOfRoutes(changing)));
   const { own, other } = world.spots;
   const partnerOf = (partnerId: string | null) => ({ partnerId: String(partnerId), orgAccess: "all" as const });
   const nowhere = { ...own, partnerId: null, orgId: null };
-  system = await personActor(cluster, world, { name: "system", role: "platform-admin", place: {}, spot: nowhere });
+  system = await userActor(cluster, world, { name: "system", role: "platform-admin", membership: {}, spot: nowhere });
   const role = "partner-admin";
-  partner = await personActor(cluster, world, { name: "partner", role, place: partnerOf(own.partnerId), spot: own });
-  foreign = await personActor(cluster, world, {
+  partner = await userActor(cluster, world, { name: "partner", role, membership: partnerOf(own.partnerId), spot: own });
+  foreign = await userActor(cluster, world, {
     name: "foreign",
     role,
-    place: partnerOf(other.partnerId),
+    membership: partnerOf(other.partnerId),
     spot: other,
   });
 }, 180_000);
@@ -92,7 +92,7 @@ const doneBy = new Map<string, Performed>();
 
 function cellOf(subject: Subject, actor: Actor, status: number): Cell {
   const isRecord = subject.shape === "record";
-  const target = world.targets.find((t) => isRecord && t.kind === subject.kind && t.place === "own") ?? null;
+  const target = world.targets.find((t) => isRecord && t.kind === subject.kind && t.relation === "own") ?? null;
   return { actor, subject, target, varied: null, several: null, expected: { status, code: null }, listed: null };
 }
 
@@ -156,7 +156,7 @@ describe("an operation", () => {
 });
 
 describe("an agent's operation", () => {
-  const agentRows = knownSubjects(changing).filter(({ shape }) => shape === "agent");
+  const agentRows = subjectsOfRoutes(changing).filter(({ shape }) => shape === "agent");
   it.each(agentRows.map((subject) => [subject.key, subject] as const))(
     "%s leaves the rows it should",
     async (key, subject) => {
@@ -189,7 +189,7 @@ describe("an agent's operation", () => {
 
 describe("a session's operation", () => {
   it("leaves one audit row of its action, in order", async () => {
-    const { done, personId, covered } = await sessionOperations(cluster, world);
+    const { done, userId, covered } = await sessionOperations(cluster, world);
     const served = changing.filter(({ path }) => ownSession(path)).map(({ method, path }) => `${method} ${path}`);
     expect(served.filter((key) => !covered.includes(key))).toEqual([]);
     const stated = changing.flatMap(({ path, audit }) => (ownSession(path) && audit ? [audit] : []));
@@ -198,10 +198,10 @@ describe("a session's operation", () => {
     const rows = await owner.rows<Row>(
       `SELECT * FROM audit.audit_log WHERE chain_id = $2 AND (resource_id = $1 OR (actor_id = $1 AND resource_type = 'session'))
        ORDER BY seq`,
-      [personId, world.spots.own.orgId],
+      [userId, world.spots.own.orgId],
     );
     expect(rows.map(({ action }) => action)).toEqual(done);
-    for (const row of rows.slice(1)) expect(row.actor_id).toBe(personId);
+    for (const row of rows.slice(1)) expect(row.actor_id).toBe(userId);
   });
 });
 

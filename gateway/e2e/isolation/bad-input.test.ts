@@ -3,7 +3,7 @@ import { defaultBodyLimitBytes, fullPath } from "../../src/route.ts";
 import { routes } from "../../src/routes/index.ts";
 import type { Cluster } from "../support/cluster.ts";
 import { sharedCluster } from "../support/shared-cluster.ts";
-import { agentActor, personActor } from "./actors.ts";
+import { agentActor, userActor } from "./actors.ts";
 import { type BadInput, badBodies, badIds, badQueries } from "./bad-values.ts";
 import { bodyOf, queryOf } from "./bodies.ts";
 import { servedKinds } from "./cells.ts";
@@ -11,7 +11,7 @@ import { type Owner, ownerOf } from "./database.ts";
 import { type Makers, makersFor } from "./makers.ts";
 import type { Actor } from "./model.ts";
 import { type Answer, examples, inParallel, nobodys, send } from "./run.ts";
-import { knownSubjects, pathOf, type Subject, subjectOf } from "./subjects.ts";
+import { pathOf, type Subject, subjectOf, subjectsOfRoutes } from "./subjects.ts";
 import { makeWorld, type World } from "./targets.ts";
 import { namesOf, rowCounts } from "./traces.ts";
 
@@ -51,12 +51,12 @@ beforeAll(async () => {
   cluster = await sharedCluster();
   owner = await ownerOf(cluster);
   makers = await makersFor(cluster, owner);
-  world = await makeWorld(owner, makers, servedKinds(knownSubjects(routes)));
+  world = await makeWorld(owner, makers, servedKinds(subjectsOfRoutes(routes)));
   const { own } = world.spots;
   const nowhere = { ...own, partnerId: null, orgId: null };
-  system = await personActor(cluster, world, { name: "system", role: "platform-admin", place: {}, spot: nowhere });
-  const place = { partnerId: String(own.partnerId), orgAccess: "all" as const };
-  partner = await personActor(cluster, world, { name: "partner", role: "partner-admin", place, spot: own });
+  system = await userActor(cluster, world, { name: "system", role: "platform-admin", membership: {}, spot: nowhere });
+  const membership = { partnerId: String(own.partnerId), orgAccess: "all" as const };
+  partner = await userActor(cluster, world, { name: "partner", role: "partner-admin", membership, spot: own });
   agent = await agentActor(cluster, world);
   before = await rowCounts(owner, String(own.partnerId));
 }, 180_000);
@@ -67,7 +67,7 @@ afterAll(async () => {
 });
 
 function validBody(subject: Subject, actor: Actor): Record<string, unknown> {
-  const idOf = (kind: string) => world.targets.find((t) => t.kind === kind && t.place === "own")?.id ?? "";
+  const idOf = (kind: string) => world.targets.find((t) => t.kind === kind && t.relation === "own")?.id ?? "";
   const { own } = world.spots;
   const { roleIds, run } = makers;
   const ids = { deviceId: idOf("device"), keyId: idOf("api_key") };
@@ -92,8 +92,8 @@ describe("bad input", () => {
     const subject = subjectOf(row);
     const isAgent = subject.shape === "agent";
     const actor = isAgent ? agent : subject.needs.scopes.includes("system") ? system : partner;
-    const target = isAgent ? agent.device : world.targets.find((t) => t.kind === subject.kind && t.place === "own");
-    const member = world.targets.find((t) => t.kind === "device" && t.place === "own");
+    const target = isAgent ? agent.device : world.targets.find((t) => t.kind === subject.kind && t.relation === "own");
+    const member = world.targets.find((t) => t.kind === "device" && t.relation === "own");
     const deliveryId = makers.deliveryOf(target?.id ?? "");
     const replayId = makers.replayOf(target?.id ?? "");
     const params: Record<string, string> = {

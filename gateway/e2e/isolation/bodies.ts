@@ -7,7 +7,7 @@ import type { Reference } from "./subjects.ts";
 /** The input for the body of a call. */
 export type Ingredients = {
   actor: Actor;
-  /** The caller's own place, or the record's. */
+  /** The caller's own tenant, or the record's. */
   home: Spot;
   /** A name that is new in each call. */
   name: string;

@@ -2,16 +2,16 @@ import {
   type Actor,
   closedToSiteRestricted,
   exists,
+  hasAccess,
   invalid,
   isSeeded,
   type Kind,
   type Outcome,
-  outOfReach,
-  reaches,
   refused,
   type Spot,
   type Target,
   turnedAway,
+  withoutAccess,
 } from "./model.ts";
 import type { Reference, Subject } from "./subjects.ts";
 import type { World } from "./targets.ts";
@@ -30,7 +30,7 @@ export type Cell = {
 };
 
 /** Lists of all organizations in reach that are narrowed to a site, a group or a webhook: they answer as that does. */
-const byPlace: Record<string, readonly string[]> = {
+const byRecord: Record<string, readonly string[]> = {
   "GET /devices": ["siteId", "groupId"],
   "GET /devices/summary": ["siteId", "groupId"],
   "GET /devices/changes": ["siteId"],
@@ -99,7 +99,7 @@ export function cellsOf(world: World, subject: Subject, actor: Actor): Cell[] {
       const cells = targets.map((target): Cell => {
         return { ...whole, target, expected: away ?? onRecord(actor, subject, target) ?? success };
       });
-      const known = cells.find(({ target, expected }) => target?.state === "living" && expected === success);
+      const known = cells.find(({ target, expected }) => target?.state === "active" && expected === success);
       return known ? [...cells, ...varied(world, known, success)] : cells;
     }
     case "agent": {
@@ -116,21 +116,21 @@ export function cellsOf(world: World, subject: Subject, actor: Actor): Cell[] {
   }
 }
 
-/** One call for records of all tenants; of the living ones that it may change only the first. */
+/** One call for records of all tenants; of the active ones that it may change only the first. */
 function severalOf(world: World, actor: Actor, subject: Subject): NonNullable<Cell["several"]> {
   const records = world.targets.filter(({ kind, state }) => kind === subject.kind && state !== "malformed");
-  const judged = records.map((target) => ({ target, code: onRecord(actor, subject, target)?.code ?? null }));
-  const changed = judged.find(({ target, code }) => target.state === "living" && code === null);
-  return judged.filter((one) => one.code !== null || one === changed || one.target.state === "ended");
+  const checked = records.map((target) => ({ target, code: onRecord(actor, subject, target)?.code ?? null }));
+  const changed = checked.find(({ target, code }) => target.state === "active" && code === null);
+  return checked.filter((one) => one.code !== null || one === changed || one.target.state === "ended");
 }
 
 /** The record that the call would change, to be moved to a site of another organization or to none that there is. */
 function elsewhere(world: World, cell: Cell): Cell[] {
-  const moved = cell.several?.find(({ target, code }) => target.state === "living" && code === null);
+  const moved = cell.several?.find(({ target, code }) => target.state === "active" && code === null);
   if (!moved || !cell.subject.key.endsWith("-update")) return [];
   const { orgId } = moved.target;
   const sites = world.targets.filter(({ kind, state, orgId: of }) => {
-    return kind === "site" && (state === "missing" || (state === "living" && of !== orgId));
+    return kind === "site" && (state === "missing" || (state === "active" && of !== orgId));
   });
   return sites.map((target) => ({
     ...cell,
@@ -174,14 +174,14 @@ const closedTo = (actor: Actor, { needs }: Subject) =>
 /** The refusal of reading or changing a record; null when the call is allowed. */
 function onRecord(actor: Actor, subject: Subject, target: Target): Outcome | null {
   if (target.state === "malformed") return invalid;
-  const away = closedTo(actor, subject) ?? outOfReach(actor, target);
+  const away = closedTo(actor, subject) ?? withoutAccess(actor, target);
   if (away) return away;
   const { method } = subject.route;
   const ends = method === "DELETE" || subject.key === "POST /devices/bulk-decommission";
   if (target.state === "ended" && method !== "GET" && !ends) return refused(409, `${target.kind}_decommissioned`);
   if (target.kind === "role" && method !== "GET") {
     if (isSeeded(target)) return refused(409, "role_immutable");
-    // A partner's role reaches into all of its organizations.
+    // A partner's role hasAccess into all of its organizations.
     if (target.orgId === null && actor.scope === "partner" && actor.orgIds !== "all")
       return refused(403, "scope_not_allowed");
   }
@@ -190,11 +190,11 @@ function onRecord(actor: Actor, subject: Subject, target: Target): Outcome | nul
   return isSiteKey && !actor.siteIds?.includes(String(target.siteId)) ? refused(403, "site_restricted") : null;
 }
 
-/** The same call with each field that names a record, naming one of every place. */
+/** The same call with each field that names a record, naming one of every relation. */
 function varied(world: World, cell: Cell, otherwise: Outcome): Cell[] {
   return cell.subject.references.flatMap((reference) =>
     world.targets
-      .filter(({ kind, place }) => kind === reference.kind && place !== "ended")
+      .filter(({ kind, relation }) => kind === reference.kind && relation !== "ended")
       .map((target): Cell => {
         const isFilter = cell.subject.shape === "list" && !tellsLater(cell.subject);
         const listed = isFilter ? listedOf(world, cell.actor, cell.subject.kind, { ...reference, target }) : null;
@@ -225,17 +225,17 @@ function naming(world: World, cell: Cell, reference: Reference, target: Target, 
     return reachesOrganization(actor, orgId) ? otherwise : refused(404, "organization_not_found");
   }
   if (key === "PATCH /users/:id") return granting(cell, reference, target, otherwise);
-  // Ids that are unknown or out of reach are dropped.
+  // Ids that are unknown or outside of the access scope are dropped.
   if (key === "PATCH /orgs/organizations/order") return otherwise;
-  if (byPlace[key]?.includes(reference.field)) {
-    return outOfReach(actor, target) ? refused(404, `${target.kind}_not_found`) : otherwise;
+  if (byRecord[key]?.includes(reference.field)) {
+    return withoutAccess(actor, target) ? refused(404, `${target.kind}_not_found`) : otherwise;
   }
   if (key === "POST /orgs/organizations" && actor.scope === "partner") {
     if (target.partnerId !== actor.partnerId) return refused(403, "partner_access_denied");
     return actor.orgIds === "all" ? otherwise : refused(403, "scope_not_allowed");
   }
   if (key === "POST /roles") {
-    const isThere = target.state === "living" && reaches(actor, target);
+    const isThere = target.state === "active" && hasAccess(actor, target);
     const isWholePartner = target.kind === "partner" && actor.scope === "partner" && actor.orgIds !== "all";
     if (isThere && isWholePartner) return refused(403, "scope_not_allowed");
     if (isThere || (target.id === actor.partnerId && actor.scope === "organization")) return otherwise;
@@ -254,7 +254,7 @@ function naming(world: World, cell: Cell, reference: Reference, target: Target, 
   const isReadDeleted = target.kind === "organization" && target.state === "deleted" && reads;
   const known = exists(target) || (isReadDeleted && actor.scope === "system");
   const isElsewhere = !isTenant && target.orgId !== home.orgId;
-  if (known && reaches(actor, target) && !isElsewhere) {
+  if (known && hasAccess(actor, target) && !isElsewhere) {
     if (subject.shape === "record" && isTenant && target.orgId !== home.orgId)
       return refused(404, `${subject.kind}_not_found`);
     return otherwise;
@@ -264,21 +264,21 @@ function naming(world: World, cell: Cell, reference: Reference, target: Target, 
   return refused(404, `${target.kind}_not_found`);
 }
 
-/** A role for a person: one of their place, for people of their scope. */
+/** A role for a user: one of their tenant, for users of their scope. */
 function giving(world: World, { actor, target: person }: Cell, role: Target, otherwise: Outcome): Outcome {
-  if (!exists(role) || !reaches(actor, role)) return refused(404, "role_not_found");
+  if (!exists(role) || !hasAccess(actor, role)) return refused(404, "role_not_found");
   const { orgId, partnerId } = person ?? homeOf(world, actor);
   const scope = orgId !== null ? "organization" : partnerId !== null ? "partner" : "system";
-  const roleScope = isSeeded(role) ? role.place.split(" ")[1] : role.orgId === null ? "partner" : "organization";
+  const roleScope = isSeeded(role) ? role.relation.split(" ")[1] : role.orgId === null ? "partner" : "organization";
   if (roleScope !== scope) return invalid;
   if (!person && !reachesOrganization(actor, orgId)) return refused(404, "organization_not_found");
-  const isOfPlace = isSeeded(role) || (role.orgId === orgId && role.partnerId === partnerId);
-  return isOfPlace ? otherwise : refused(404, "role_not_found");
+  const isOfTenant = isSeeded(role) || (role.orgId === orgId && role.partnerId === partnerId);
+  return isOfTenant ? otherwise : refused(404, "role_not_found");
 }
 
 /** The outcome of granting organizations and sites to an existing user. */
 function granting({ actor, target: person }: Cell, { field }: Reference, target: Target, otherwise: Outcome): Outcome {
-  const isLiving = target.state === "living" && reaches(actor, target);
+  const isLiving = target.state === "active" && hasAccess(actor, target);
   // The platform's people have everything.
   if (person?.partnerId == null) return invalid;
   if (field === "orgIds") {
@@ -291,10 +291,10 @@ function granting({ actor, target: person }: Cell, { field }: Reference, target:
 
 function inviting(world: World, actor: Actor, { field }: Reference, target: Target, otherwise: Outcome): Outcome {
   const home = homeOf(world, actor);
-  const there = target.state === "living" && reaches(actor, target);
+  const there = target.state === "active" && hasAccess(actor, target);
   if (field === "orgIds" && actor.scope === "organization") return invalid;
   if (field === "partnerId") {
-    const isOwn = target.state === "living" && (actor.scope === "system" || target.id === actor.partnerId);
+    const isOwn = target.state === "active" && (actor.scope === "system" || target.id === actor.partnerId);
     return isOwn ? otherwise : refused(404, "partner_not_found");
   }
   if (field === "orgIds")
@@ -309,7 +309,7 @@ function inviting(world: World, actor: Actor, { field }: Reference, target: Targ
 const reachesOrganization = (actor: Actor, orgId: string | null) =>
   actor.scope !== "partner" || actor.orgIds === "all" || actor.orgIds.includes(String(orgId));
 
-/** The place whose records an actor names when nothing else is being tried. */
+/** The spot of the records that an actor names when nothing else is being tried. */
 export function homeOf({ spots }: World, { orgId, partnerId }: Actor): Spot {
   const all = [spots.own, spots.sibling, spots.other, spots.suspended];
   return all.find((s) => s.orgId === orgId) ?? all.find((s) => s.partnerId === partnerId) ?? spots.own;
@@ -327,7 +327,7 @@ function listedOf(world: World, actor: Actor, kind: Kind | null, filter: Cell["v
     return by.kind === "site" && record.siteId === by.id;
   };
   if (actor.scope === "system" && !by) return null;
-  const shown = world.listed.filter((r) => r.kind === kind && exists(r) && reaches(actor, r) && within(r));
+  const shown = world.listed.filter((r) => r.kind === kind && exists(r) && hasAccess(actor, r) && within(r));
   return new Set(shown.map(({ id }) => id));
 }
 

@@ -7,11 +7,11 @@ import { makeActors } from "./actors.ts";
 import { cellsOf, servedKinds, successOf } from "./cells.ts";
 import { type Owner, ownerOf } from "./database.ts";
 import { type Makers, makersFor } from "./makers.ts";
-import { type Actor, reaches } from "./model.ts";
+import { type Actor, hasAccess } from "./model.ts";
 import { matrixText } from "./print.ts";
 import { ofPublishedReleases } from "./releases.ts";
 import { complaints, inParallel, type Performed, perform, send } from "./run.ts";
-import { knownSubjects, subjectOf } from "./subjects.ts";
+import { subjectOf, subjectsOfRoutes } from "./subjects.ts";
 import { makeWorld, type World } from "./targets.ts";
 import { digests, namesOf } from "./traces.ts";
 
@@ -35,7 +35,7 @@ beforeAll(async () => {
   cluster = await sharedCluster();
   owner = await ownerOf(cluster);
   makers = await makersFor(cluster, owner);
-  const kinds = servedKinds(knownSubjects(routes));
+  const kinds = servedKinds(subjectsOfRoutes(routes));
   world = await makeWorld(owner, makers, kinds);
   actors = await makeActors(cluster, makers, world, kinds);
   const suspended = actors.find(({ isPartnerActive }) => !isPartnerActive);
@@ -63,7 +63,9 @@ describe("the isolation matrix", () => {
     performed.push(...done);
     const wrong = done.flatMap((one) => {
       const { actor, target, varied } = one.cell;
-      const what = [target?.place, varied ? `${varied.field}=${varied.target.place}` : null].filter(Boolean).join(" ");
+      const what = [target?.relation, varied ? `${varied.field}=${varied.target.relation}` : null]
+        .filter(Boolean)
+        .join(" ");
       return complaints(world, one).map((text) => `${actor.name} · ${what} · ${one.request} ${text}`);
     });
     expect(wrong).toEqual([]);
@@ -79,9 +81,9 @@ describe("the isolation matrix", () => {
         [rows.map(({ id }) => id)],
       );
       const filter = cell.varied?.target.id ?? null;
-      const record = { kind: "audit_log", place: "", id: "", siteId: null, marker: null, state: "living" } as const;
+      const record = { kind: "audit_log", relation: "", id: "", siteId: null, marker: null, state: "active" } as const;
       const isForeign = (row: (typeof stored)[number]) =>
-        !reaches(cell.actor, { ...record, partnerId: row.partner_id, orgId: row.org_id }) ||
+        !hasAccess(cell.actor, { ...record, partnerId: row.partner_id, orgId: row.org_id }) ||
         (filter !== null && row.org_id !== filter);
       if (stored.length !== rows.length || stored.some(isForeign)) wrong.push(`${cell.actor.name} · ${request}`);
       // Every caller with an organization sees its rows: an empty list would prove nothing.
@@ -111,7 +113,7 @@ describe("the isolation matrix", () => {
     const isServed = ({ answer, cell }: Performed) =>
       answer.status < 400 || answer.body.code === (successOf(cell.subject).code ?? "");
     const served = new Set(performed.filter(isServed).map(({ cell }) => cell.subject.key));
-    const neverServed = knownSubjects(routes).filter(({ key, needs, route }) => {
+    const neverServed = subjectsOfRoutes(routes).filter(({ key, needs, route }) => {
       const isOnlyRefused =
         route.method !== "GET" && (!["session", "agent"].includes(needs.auth) || route.path.startsWith("/auth/"));
       return !served.has(key) && !isOnlyRefused && !ofPublishedReleases.includes(key);

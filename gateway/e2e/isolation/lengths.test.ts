@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from "@jest/globals";
 import { routes } from "../../src/routes/index.ts";
 import type { Cluster } from "../support/cluster.ts";
 import { sharedCluster } from "../support/shared-cluster.ts";
-import { agentActor, personActor } from "./actors.ts";
+import { agentActor, userActor } from "./actors.ts";
 import { boundsOf } from "./bad-values.ts";
 import { bodyOf, queryOf } from "./bodies.ts";
 import { servedKinds } from "./cells.ts";
@@ -10,7 +10,7 @@ import { ownerOf } from "./database.ts";
 import { type Makers, makersFor } from "./makers.ts";
 import type { Actor } from "./model.ts";
 import { type Answer, examples, inParallel, nobodys, send } from "./run.ts";
-import { knownSubjects, pathOf, subjectOf } from "./subjects.ts";
+import { pathOf, subjectOf, subjectsOfRoutes } from "./subjects.ts";
 import { makeWorld, type World } from "./targets.ts";
 
 /** Two UTF-16 units, one character. */
@@ -30,12 +30,12 @@ beforeAll(async () => {
   cluster = await sharedCluster();
   const owner = await ownerOf(cluster);
   makers = await makersFor(cluster, owner);
-  world = await makeWorld(owner, makers, servedKinds(knownSubjects(routes)));
+  world = await makeWorld(owner, makers, servedKinds(subjectsOfRoutes(routes)));
   const { own } = world.spots;
   const nowhere = { ...own, partnerId: null, orgId: null };
-  system = await personActor(cluster, world, { name: "system", role: "platform-admin", place: {}, spot: nowhere });
-  const place = { partnerId: String(own.partnerId), orgAccess: "all" as const };
-  partner = await personActor(cluster, world, { name: "partner", role: "partner-admin", place, spot: own });
+  system = await userActor(cluster, world, { name: "system", role: "platform-admin", membership: {}, spot: nowhere });
+  const membership = { partnerId: String(own.partnerId), orgAccess: "all" as const };
+  partner = await userActor(cluster, world, { name: "partner", role: "partner-admin", membership, spot: own });
   agent = await agentActor(cluster, world);
   await owner.close();
 }, 180_000);
@@ -54,7 +54,7 @@ describe("a text as long as its schema permits, counted in code points", () => {
     const subject = subjectOf(row);
     const isAgent = subject.shape === "agent";
     const actor = isAgent ? agent : subject.needs.scopes.includes("system") ? system : partner;
-    const idOf = (kind: string) => world.targets.find((t) => t.kind === kind && t.place === "own")?.id ?? nobodys;
+    const idOf = (kind: string) => world.targets.find((t) => t.kind === kind && t.relation === "own")?.id ?? nobodys;
     const id = isAgent ? String(agent.device?.id) : idOf(subject.kind ?? "");
     const ids = { deviceId: idOf("device"), keyId: idOf("api_key"), webhookUrl: makers.webhookUrl };
     const { roleIds, run } = makers;

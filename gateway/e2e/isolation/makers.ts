@@ -3,7 +3,7 @@ import { until } from "@muster/testing";
 import type { Api } from "../support/client.ts";
 import type { Cluster } from "../support/cluster.ts";
 import { enroller } from "../support/enroller.ts";
-import { operator, roleId } from "../support/people.ts";
+import { operator, roleId } from "../support/users.ts";
 import type { Owner } from "./database.ts";
 import type { Kind, Spot, Target } from "./model.ts";
 import { knownVersion, releaseBody } from "./releases.ts";
@@ -14,7 +14,7 @@ export type Makers = {
   /** Part of every name that a run creates. */
   run: string;
   roleIds: Readonly<Record<"platform-admin" | "partner-technician" | "org-viewer", string>>;
-  /** A new record of that kind, made by a platform administrator; of a place that cannot hold one it throws. */
+  /** A new record of that kind, made by a platform administrator; throws for a spot that cannot hold one. */
   make(kind: Kind, spot: Spot): Promise<Target>;
   /** A device that is quarantined because another one, made for that, has its hardware id. */
   makeClone(spot: Spot): Promise<Target>;
@@ -61,9 +61,9 @@ export async function makersFor(cluster: Cluster, owner: Owner): Promise<Makers>
   }
 
   const targetAt = (kind: Kind, spot: Spot, id: string, marker: string | null): Target => {
-    const { place, partnerId, orgId, siteId, state = "living" } = spot;
+    const { relation, partnerId, orgId, siteId, state = "active" } = spot;
     const own = { partner: { partnerId: id }, organization: { orgId: id }, site: { siteId: id } };
-    return { kind, place, id, partnerId, orgId, siteId, marker, state, ...(own as Record<string, object>)[kind] };
+    return { kind, relation, id, partnerId, orgId, siteId, marker, state, ...(own as Record<string, object>)[kind] };
   };
 
   function bodyOf(kind: Kind, name: string, { partnerId, orgId, siteId }: Spot): [path: string, body: object] {
@@ -121,7 +121,7 @@ export async function makersFor(cluster: Cluster, owner: Owner): Promise<Makers>
   }
 
   async function make(kind: Kind, spot: Spot): Promise<Target> {
-    const name = `${run}-${spot.place}-${kind.replace("_", "-").slice(0, 13)}-${randomUUID().slice(0, 8)}`;
+    const name = `${run}-${spot.relation}-${kind.replace("_", "-").slice(0, 13)}-${randomUUID().slice(0, 8)}`;
     if (kind === "device") {
       const wanted = { hostname: name, ...(spot.siteId ? { siteId: spot.siteId } : {}) };
       return targetAt(kind, spot, await enroll(spot.orgId ?? "", wanted), name);
@@ -161,14 +161,14 @@ export async function makersFor(cluster: Cluster, owner: Owner): Promise<Makers>
     replayOf: hooks.replayOf,
     make,
     async makeClone(spot) {
-      const name = `${run}-${spot.place}-clone-${randomUUID().slice(0, 8)}`;
+      const name = `${run}-${spot.relation}-clone-${randomUUID().slice(0, 8)}`;
       const wanted = { hostname: name, hardwareId: randomUUID(), ...(spot.siteId ? { siteId: spot.siteId } : {}) };
       await enroll(spot.orgId ?? "", wanted);
       return targetAt("device", spot, await enroll(spot.orgId ?? "", wanted), name);
     },
     async makeKey(spot, scopes) {
       const name = `${run}-actor-key-${randomUUID().slice(0, 8)}`;
-      // The whole table asks each actor about a thousand times.
+      // The whole table calls as each actor about a thousand times.
       const body = await post("/api-keys", { orgId: spot.orgId, name, scopes, rateLimit: 100_000 });
       return { target: targetAt("api_key", spot, String(body.id), name), key: String(body.key) };
     },

@@ -1,9 +1,9 @@
 import type { Permission, Scope } from "@muster/kit";
 import type { InterfaceRow } from "../interface-rows/all.ts";
-import type { RoleKey } from "../support/people.ts";
+import type { RoleKey } from "../support/users.ts";
 
-// Who may reach what, read from docs/behaviour.md#callers-and-tenants: nothing here looks at
-// the code that is tested.
+// The access that callers have, read from docs/behaviour.md#callers-and-tenants; nothing here reads
+// the tested code.
 
 export type Kind =
   | "partner"
@@ -32,11 +32,11 @@ export type Kind =
   | "rollout";
 
 /** `orphaned`: its organization was deleted. `ended`: decommissioned, still to be read. */
-export type State = "living" | "orphaned" | "ended" | "deleted" | "missing" | "malformed";
+export type State = "active" | "orphaned" | "ended" | "deleted" | "missing" | "malformed";
 
 /** Where a record is to be created. */
 export type Spot = {
-  place: string;
+  relation: string;
   partnerId: string | null;
   orgId: string | null;
   siteId: string | null;
@@ -45,27 +45,27 @@ export type Spot = {
 
 export type Target = {
   kind: Kind;
-  /** Its place as seen from the organization `own`. */
-  place: string;
+  /** Its relation to the organization `own`. */
+  relation: string;
   id: string;
   partnerId: string | null;
   orgId: string | null;
   siteId: string | null;
-  /** A text of the record that only callers who reach it may see. */
+  /** A text of the record that only callers with access to it may see. */
   marker: string | null;
   state: State;
 };
 
 export type Actor = {
   name: string;
-  /** Of a person. */
+  /** Of a user. */
   id: string | null;
-  as: "person" | "key" | "agent" | "anonymous";
+  as: "user" | "key" | "agent" | "anonymous";
   scope: Scope;
   role: RoleKey | null;
   partnerId: string | null;
   orgId: string | null;
-  /** Organizations of a partner's person. */
+  /** Organizations of a partner's user. */
   orgIds: "all" | readonly string[];
   siteIds: readonly string[] | null;
   hasFactor: boolean;
@@ -88,7 +88,7 @@ const withheld: Partial<Record<RoleKey, (permission: Permission) => boolean>> = 
   "org-viewer": (permission) => !/:read$/.test(permission) || permission === "agent-releases:read",
 };
 
-/** Served also to people whose partner or organization is not active. */
+/** Served also to users of a partner or organization that is not active. */
 const alwaysOpen = ["GET /auth/me", "POST /auth/logout"];
 
 /** The scope that opens a row to keys (docs/behaviour.md#who-may-call-what); null: keys never call it. */
@@ -131,7 +131,7 @@ export function turnedAway(actor: Actor, row: InterfaceRow): Outcome | null {
 }
 
 /** Seeded roles have no owner; users see those of their own scope and below. */
-export const isSeeded = ({ kind, place }: Target) => kind === "role" && place.startsWith("seeded ");
+export const isSeeded = ({ kind, relation }: Target) => kind === "role" && relation.startsWith("seeded ");
 const seededScopes: Record<Scope, readonly Scope[]> = {
   system: ["system", "partner", "organization"],
   partner: ["partner", "organization"],
@@ -144,10 +144,10 @@ export const ofPlatform: readonly Kind[] = ["agent_version", "rollout"];
 const bySite: readonly Kind[] = ["site", "device", "device_group"];
 
 /** Whether a record is within the caller's tenant, organizations and sites. */
-export function reaches(actor: Actor, target: Target): boolean {
+export function hasAccess(actor: Actor, target: Target): boolean {
   if (actor.as === "anonymous" || actor.as === "agent") return false;
   if (actor.scope === "system" || ofPlatform.includes(target.kind)) return true;
-  if (isSeeded(target)) return seededScopes[actor.scope].some((scope) => target.place === `seeded ${scope}`);
+  if (isSeeded(target)) return seededScopes[actor.scope].some((scope) => target.relation === `seeded ${scope}`);
   if (target.partnerId !== actor.partnerId) return false;
   if (target.kind === "partner") return actor.scope === "partner";
   // People and audit rows of the partner itself are its own people's.
@@ -162,12 +162,12 @@ export function reaches(actor: Actor, target: Target): boolean {
 
 const isGranted = ({ orgIds }: Actor, orgId: string) => orgIds === "all" || orgIds.includes(orgId);
 
-export const exists = ({ state }: Target) => state === "living" || state === "orphaned" || state === "ended";
+export const exists = ({ state }: Target) => state === "active" || state === "orphaned" || state === "ended";
 
-/** The reply to a caller who names a record out of reach; null when it is within reach. */
-export function outOfReach(actor: Actor, target: Target): Outcome | null {
+/** The reply to a caller who names a record without access; null when it has access. */
+export function withoutAccess(actor: Actor, target: Target): Outcome | null {
   if (target.state === "malformed") return invalid;
-  if (exists(target) && reaches(actor, target)) return null;
+  if (exists(target) && hasAccess(actor, target)) return null;
   if (target.kind === "site" && exists(target)) return refused(403, "site_access_denied");
   return refused(404, `${target.kind}_not_found`);
 }

@@ -5,18 +5,18 @@ import { refusedCodes } from "../../src/http/refused-change.ts";
 import { routes } from "../../src/routes/index.ts";
 import type { Cluster } from "../support/cluster.ts";
 import { sharedCluster } from "../support/shared-cluster.ts";
-import { agentActor, keyActors, personActor } from "./actors.ts";
+import { agentActor, keyActors, userActor } from "./actors.ts";
 import { servedKinds } from "./cells.ts";
 import { type Owner, ownerOf } from "./database.ts";
 import { type Makers, makersFor } from "./makers.ts";
 import type { Actor, Spot } from "./model.ts";
 import { inParallel, type Performed, perform } from "./run.ts";
-import { knownSubjects, resourceTypeOf, type Subject } from "./subjects.ts";
+import { resourceTypeOf, type Subject, subjectsOfRoutes } from "./subjects.ts";
 import { makeWorld, type World } from "./targets.ts";
 
 type Row = { action: string; resource_type: string; org_id: string | null; partner_id: string | null; minute: string };
 
-const subjects = knownSubjects(routes.filter(({ method, audit }) => method !== "GET" && audit !== undefined));
+const subjects = subjectsOfRoutes(routes.filter(({ method, audit }) => method !== "GET" && audit !== undefined));
 /** What nobody is refused on the ground of a role: requests about the own session. */
 const isOwn = ({ route }: Subject) => route.access.auth !== "session" || route.access.permission === undefined;
 
@@ -41,12 +41,12 @@ beforeAll(async () => {
   const made = [
     ...(await keyActors(makers, world)),
     await agentActor(cluster, world),
-    await personActor(cluster, world, { name: "viewer", role: "org-viewer", place: inOrg, spot }),
-    await personActor(cluster, world, { name: "of one site", role: "org-admin", place: oneSite, spot }),
-    await personActor(cluster, world, {
+    await userActor(cluster, world, { name: "viewer", role: "org-viewer", membership: inOrg, spot }),
+    await userActor(cluster, world, { name: "of one site", role: "org-admin", membership: oneSite, spot }),
+    await userActor(cluster, world, {
       name: "no factor",
       role: "partner-admin",
-      place: partner,
+      membership: partner,
       spot,
       factor: false,
     }),
@@ -58,12 +58,12 @@ afterAll(async () => {
   await owner?.close();
 });
 
-/** Calls the route twice about a record at the actor's place. */
+/** Calls the route twice about a record of the actor's tenant. */
 async function tried(actor: Actor, subject: Subject): Promise<Performed[]> {
-  const place = subject.shape === "agent" ? "agent" : "own";
+  const relation = subject.shape === "agent" ? "agent" : "own";
   const target =
-    world.targets.find((t) => t.kind === subject.kind && t.place === place && subject.shape !== "create") ??
-    world.listed.find((t) => t.kind === subject.kind && t.place === place && subject.shape === "agent") ??
+    world.targets.find((t) => t.kind === subject.kind && t.relation === relation && subject.shape !== "create") ??
+    world.listed.find((t) => t.kind === subject.kind && t.relation === relation && subject.shape === "agent") ??
     null;
   const expected = { status: 403, code: null };
   const cell = { actor, subject, target, varied: null, several: null, expected, listed: null };
@@ -95,7 +95,7 @@ describe("a refused change", () => {
       "some",
     ],
   ] as const)(
-    'of the actor "%s" leaves one denied row per action and minute, for each route',
+    'by the actor "%s" leaves one denied row per action and minute, for each route',
     async (name, of, count) => {
       const actor = actors.get(name);
       if (!actor) throw new Error(`no actor ${name}`);

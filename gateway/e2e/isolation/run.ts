@@ -3,7 +3,7 @@ import { deviation } from "../support/documented.ts";
 import { bodyOf, type Ingredients, queryOf } from "./bodies.ts";
 import { type Cell, homeOf } from "./cells.ts";
 import type { Makers } from "./makers.ts";
-import { type Actor, type Kind, reaches, type State, type Target } from "./model.ts";
+import { type Actor, hasAccess, type Kind, type State, type Target } from "./model.ts";
 import { pathOf, type Subject } from "./subjects.ts";
 import type { World } from "./targets.ts";
 
@@ -124,7 +124,7 @@ export async function perform(runner: Runner, cell: Cell): Promise<Performed> {
   }
   const several = await Promise.all(
     (cell.several ?? []).map(async ({ target: one, code }) => {
-      const isChanged = changes && code === null && one.state === "living";
+      const isChanged = changes && code === null && one.state === "active";
       return { id: isChanged ? (await renew(runner, cell, one)).id : one.id, code };
     }),
   );
@@ -148,13 +148,13 @@ async function join({ root }: Makers, groupId: string, deviceId: string): Promis
 
 async function disable({ root }: Makers, userId: string): Promise<void> {
   const { status } = await root.call("POST", `/users/${userId}/disable`);
-  if (status !== 200) throw new Error(`disabling a person answered ${status}`);
+  if (status !== 200) throw new Error(`disabling a user answered ${status}`);
 }
 
 /** Kinds that a call changes when it names them. */
 const renewed: readonly Kind[] = ["device", "api_key"];
 
-/** Another record at the same place: what is changed is never a record that others are refused. */
+/** Another record with the same relation: refused calls never name a record that another call changes. */
 async function renew({ makers, world }: Runner, { actor, subject }: Cell, target: Target): Promise<Target> {
   const take = (from: Target[]): Target => {
     const at = from.findIndex(({ kind }) => kind === target.kind);
@@ -165,7 +165,7 @@ async function renew({ makers, world }: Runner, { actor, subject }: Cell, target
   // A new record is not among the organizations or sites that a user was granted.
   const isListed = target.kind === "organization" && actor.scope === "partner" && actor.orgIds !== "all";
   if (isListed || (target.kind === "site" && actor.siteIds !== null)) return take(world.granted);
-  if (target.state !== "living") return target;
+  if (target.state !== "active") return target;
   // No other user's organization is their own.
   if (target.kind === "organization" && actor.scope === "organization") return target;
   return subject.key === "POST /devices/:id/approve" ? makers.makeClone(target) : makers.make(target.kind, target);
@@ -185,8 +185,10 @@ async function companion(
   const { world } = runner;
   const isNamed = subject.references.some((reference) => reference.kind === kind && reference.within !== "query");
   if (!isNamed || target === null) return "";
-  const place = world.targets.find((t) => t.kind === kind && t.place === target.place && t.state !== "malformed");
-  const standIn = place ?? world.targets.find((t) => t.kind === kind && t.place === "own");
+  const sameRelation = world.targets.find(
+    (t) => t.kind === kind && t.relation === target.relation && t.state !== "malformed",
+  );
+  const standIn = sameRelation ?? world.targets.find((t) => t.kind === kind && t.relation === "own");
   if (!standIn) throw new Error(`${subject.key} names a record of kind ${kind}, and there is none`);
   return cell.expected.status < 300 ? (await renew(runner, cell, standIn)).id : standIn.id;
 }
@@ -251,7 +253,7 @@ function hiddenFrom(world: World, actor: Actor, kind: Kind | null): string[] {
 function hiddenTextsOf(world: World, actor: Actor, kind: Kind | null): string[] {
   const seenAs = (t: Target): Target =>
     kind === "audit_log" && t.kind !== "partner" ? { ...t, kind: "audit_log" } : t;
-  const isHidden = (t: Target) => (invisible.includes(t.state) && kind !== "audit_log") || !reaches(actor, seenAs(t));
+  const isHidden = (t: Target) => (invisible.includes(t.state) && kind !== "audit_log") || !hasAccess(actor, seenAs(t));
   return [...world.targets, ...world.listed]
     .filter((t) => kind !== "audit_log" || t.kind !== "user")
     .filter((t) => t.marker !== null && actor.scope !== "system" && isHidden(t))

@@ -3,7 +3,7 @@ import { api } from "../support/client.ts";
 import type { Cluster } from "../support/cluster.ts";
 import { resetTokenOf } from "../support/mailbox.ts";
 import { totpCode } from "../support/operator.ts";
-import { signedInAs, signInAgain } from "../support/people.ts";
+import { signedInAs, signInAgain } from "../support/users.ts";
 import type { World } from "./targets.ts";
 
 /**
@@ -13,7 +13,7 @@ import type { World } from "./targets.ts";
 export async function sessionOperations(
   cluster: Cluster,
   world: World,
-): Promise<{ done: string[]; personId: string; covered: string[] }> {
+): Promise<{ done: string[]; userId: string; covered: string[] }> {
   const person = await signedInAs(cluster, "org-viewer", { orgId: String(world.spots.own.orgId) });
   const done = ["user.create", "user.invite.accept", "user.login"];
   const covered = ["POST /auth/accept-invite", "POST /auth/login"];
@@ -66,5 +66,5 @@ export async function sessionOperations(
   const token = await resetTokenOf(cluster, person.email);
   const reset = ["user.password.reset", "session.revoke"];
   await call("POST", "/auth/reset-password", { token, password }, reset, api(cluster));
-  return { done, personId: person.id, covered };
+  return { done, userId: person.id, covered };
 }

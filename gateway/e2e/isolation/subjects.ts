@@ -168,8 +168,8 @@ export function subjectOf(route: Route): Subject {
   return { ...base, shape: route.method === "GET" ? "list" : "create", kind };
 }
 
-/** The rows of a table that can be judged; each of the others fails in a separate test, with its error. */
-export function knownSubjects(table: readonly Route[]): Subject[] {
+/** The rows of a table that can be checked; each of the others fails in a separate test, with its error. */
+export function subjectsOfRoutes(table: readonly Route[]): Subject[] {
   return table.flatMap((row) => {
     try {
       return [subjectOf(row)];

@@ -7,11 +7,11 @@ import type { Kind, Spot, Target } from "./model.ts";
 /** Two partners with organizations and sites, one partner that is suspended, and what was deleted. */
 export type World = {
   spots: Readonly<Record<"own" | "neighbour" | "unsited" | "sibling" | "orphaned" | "other" | "suspended", Spot>>;
-  /** Records that only refused calls name; each kind at each place. */
+  /** Records that only refused calls name; each kind at each relation. */
   targets: Target[];
   /** Records of a deleted organization, one for each call that is allowed to change such a thing. */
   spares: Target[];
-  /** Organizations and sites that only callers with a grant reach, for calls that may change them. */
+  /** Organizations and sites that only callers with a grant have access to, for calls that may change them. */
   granted: Target[];
   /** Everything of these tenants that a list may show. */
   listed: Target[];
@@ -25,12 +25,12 @@ const bySite: readonly Kind[] = ["site", "device", "device_group"];
 /** Makes the world; `kinds` are those whose routes are served. */
 export async function makeWorld(owner: Owner, makers: Makers, kinds: ReadonlySet<Kind>): Promise<World> {
   const { make, root } = makers;
-  const nowhere: Spot = { place: "own", partnerId: null, orgId: null, siteId: null };
+  const nowhere: Spot = { relation: "own", partnerId: null, orgId: null, siteId: null };
   const [own, other, suspended, gone] = await Promise.all(
-    ["own", "other", "suspended", "deleted"].map((place) => make("partner", { ...nowhere, place })),
+    ["own", "other", "suspended", "deleted"].map((relation) => make("partner", { ...nowhere, relation })),
   );
-  const organizationOf = (partner: Target | undefined, place: string) =>
-    make("organization", { ...nowhere, place, partnerId: partner?.id ?? "" });
+  const organizationOf = (partner: Target | undefined, relation: string) =>
+    make("organization", { ...nowhere, relation, partnerId: partner?.id ?? "" });
   const orgs = await Promise.all([
     organizationOf(own, "own"),
     organizationOf(own, "sibling"),
@@ -38,8 +38,8 @@ export async function makeWorld(owner: Owner, makers: Makers, kinds: ReadonlySet
     organizationOf(other, "other"),
     organizationOf(suspended, "suspended"),
   ]);
-  const siteOf = (org: Target | undefined, place: string) =>
-    make("site", { ...nowhere, place, partnerId: org?.partnerId ?? "", orgId: org?.id ?? "" });
+  const siteOf = (org: Target | undefined, relation: string) =>
+    make("site", { ...nowhere, relation, partnerId: org?.partnerId ?? "", orgId: org?.id ?? "" });
   const sites = await Promise.all([
     siteOf(orgs[0], "own"),
     siteOf(orgs[0], "neighbour"),
@@ -52,9 +52,9 @@ export async function makeWorld(owner: Owner, makers: Makers, kinds: ReadonlySet
     ...Array.from({ length: grantedOfKind }, () => organizationOf(own, "granted")),
     ...Array.from({ length: grantedOfKind }, () => siteOf(orgs[0], "granted")),
   ]);
-  const spotOf = (site: Target | undefined, place: string): Spot => {
+  const spotOf = (site: Target | undefined, relation: string): Spot => {
     if (!site) throw new Error("a site is missing");
-    return { place, partnerId: site.partnerId, orgId: site.orgId, siteId: site.id };
+    return { relation, partnerId: site.partnerId, orgId: site.orgId, siteId: site.id };
   };
   const spots = {
     own: spotOf(sites[0], "own"),
@@ -63,68 +63,71 @@ export async function makeWorld(owner: Owner, makers: Makers, kinds: ReadonlySet
     sibling: spotOf(sites[2], "sibling"),
     orphaned: { ...spotOf(sites[3], "orphaned"), state: "orphaned" as const },
     other: spotOf(sites[4], "other"),
-    suspended: { ...nowhere, place: "suspended", partnerId: suspended?.id ?? "", orgId: orgs[4]?.id ?? "" },
+    suspended: { ...nowhere, relation: "suspended", partnerId: suspended?.id ?? "", orgId: orgs[4]?.id ?? "" },
   };
 
-  const sparePlace = (kind: Kind): Spot =>
+  const spareSpot = (kind: Kind): Spot =>
     bySite.includes(kind) ? spots.orphaned : { ...spots.orphaned, siteId: null };
-  const living: Target[] = [];
+  const active: Target[] = [];
   const spares: Target[] = [];
   const wanted: Promise<unknown>[] = [];
   const add = (list: Target[], kind: Kind, spot: Spot) => wanted.push(make(kind, spot).then((t) => list.push(t)));
   for (const kind of ["device", "device_group"] as const) {
-    for (const place of ["own", "neighbour", "unsited", "sibling", "orphaned", "other"] as const) {
-      add(living, kind, spots[place]);
+    for (const relation of ["own", "neighbour", "unsited", "sibling", "orphaned", "other"] as const) {
+      add(active, kind, spots[relation]);
     }
   }
   for (const kind of [...bySite, "user", "role"] as const)
-    for (let i = 0; i < sparesOfKind; i++) add(spares, kind, sparePlace(kind));
-  for (const place of ["own", "sibling", "orphaned", "other"] as const)
-    add(living, "user", { ...spots[place], siteId: null });
-  for (const place of ["own", "sibling", "orphaned", "other"] as const)
-    add(living, "role", { ...spots[place], siteId: null });
+    for (let i = 0; i < sparesOfKind; i++) add(spares, kind, spareSpot(kind));
+  for (const relation of ["own", "sibling", "orphaned", "other"] as const)
+    add(active, "user", { ...spots[relation], siteId: null });
+  for (const relation of ["own", "sibling", "orphaned", "other"] as const)
+    add(active, "role", { ...spots[relation], siteId: null });
   for (const kind of ["user", "role"] as const) {
-    add(living, kind, { ...nowhere, place: "partner", partnerId: own?.id ?? "" });
-    add(living, kind, { ...nowhere, place: "other-partner", partnerId: other?.id ?? "" });
+    add(active, kind, { ...nowhere, relation: "partner", partnerId: own?.id ?? "" });
+    add(active, kind, { ...nowhere, relation: "other-partner", partnerId: other?.id ?? "" });
   }
-  add(living, "user", { ...nowhere, place: "platform" });
+  add(active, "user", { ...nowhere, relation: "platform" });
   for (const kind of ["api_key", "service_principal"] as const) {
     if (!kinds.has(kind)) continue;
-    for (const place of ["own", "sibling", "other"] as const) add(living, kind, { ...spots[place], siteId: null });
+    for (const relation of ["own", "sibling", "other"] as const)
+      add(active, kind, { ...spots[relation], siteId: null });
   }
   for (const kind of ["sso_provider", "sso_domain", "sso_attempt"] as const) {
     if (!kinds.has(kind)) continue;
-    for (const place of ["own", "sibling", "other"] as const) add(living, kind, { ...spots[place], siteId: null });
+    for (const relation of ["own", "sibling", "other"] as const)
+      add(active, kind, { ...spots[relation], siteId: null });
   }
   if (kinds.has("audit_stream")) {
-    for (const place of ["own", "sibling", "other"] as const) {
-      add(living, "audit_stream", { ...spots[place], siteId: null });
+    for (const relation of ["own", "sibling", "other"] as const) {
+      add(active, "audit_stream", { ...spots[relation], siteId: null });
     }
   }
   if (kinds.has("audit_verification")) {
-    for (const place of ["own", "sibling", "other"] as const)
-      add(living, "audit_verification", { ...spots[place], siteId: null });
+    for (const relation of ["own", "sibling", "other"] as const)
+      add(active, "audit_verification", { ...spots[relation], siteId: null });
   }
   if (kinds.has("enrollment_key")) {
-    for (const place of ["own", "neighbour", "unsited", "sibling", "other"] as const) {
-      add(living, "enrollment_key", spots[place]);
+    for (const relation of ["own", "neighbour", "unsited", "sibling", "other"] as const) {
+      add(active, "enrollment_key", spots[relation]);
     }
   }
   for (const kind of ["webhook", "dead_letter"] as const) {
     if (!kinds.has(kind)) continue;
-    for (const place of ["own", "sibling", "other"] as const) add(living, kind, { ...spots[place], siteId: null });
+    for (const relation of ["own", "sibling", "other"] as const)
+      add(active, kind, { ...spots[relation], siteId: null });
   }
-  for (const kind of ["agent_version", "rollout"] as const) if (kinds.has(kind)) add(living, kind, nowhere);
+  for (const kind of ["agent_version", "rollout"] as const) if (kinds.has(kind)) add(active, kind, nowhere);
   await Promise.all(wanted);
-  for (const hook of living.filter(({ kind }) => kind === "webhook")) {
-    living.push({ ...hook, kind: "delivery", id: makers.deliveryOf(hook.id), marker: null });
-    living.push({ ...hook, kind: "replay", id: makers.replayOf(hook.id), marker: null });
+  for (const hook of active.filter(({ kind }) => kind === "webhook")) {
+    active.push({ ...hook, kind: "delivery", id: makers.deliveryOf(hook.id), marker: null });
+    active.push({ ...hook, kind: "replay", id: makers.replayOf(hook.id), marker: null });
   }
 
   const ended = await Promise.all([make("device", spots.own), make("device_group", spots.own)]);
   const endedTargets = [
-    { ...(ended[0] as Target), place: "ended", state: "ended" as const },
-    { ...(ended[1] as Target), place: "deleted", state: "deleted" as const },
+    { ...(ended[0] as Target), relation: "ended", state: "ended" as const },
+    { ...(ended[1] as Target), relation: "deleted", state: "deleted" as const },
   ];
   const call = async (method: string, path: string, body?: object) => {
     const reply = await root.call(method, path, body);
@@ -155,9 +158,9 @@ export async function makeWorld(owner: Owner, makers: Makers, kinds: ReadonlySet
   const tenants = [own, other, suspended, gone, ...orgs, ...sites, ...granted]
     .filter((t) => t !== undefined)
     .map(settle);
-  const all = [...tenants, ...living.map(settle), ...endedTargets, ...(await seededRoles(makers))];
+  const all = [...tenants, ...active.map(settle), ...endedTargets, ...(await seededRoles(makers))];
   const logs = await auditTargets(owner, spots, own?.id ?? "");
-  const used = [...all, ...logs].filter(({ place }) => place !== "suspended" && place !== "granted");
+  const used = [...all, ...logs].filter(({ relation }) => relation !== "suspended" && relation !== "granted");
   return {
     spots,
     targets: [...used, ...absent(kinds)],
@@ -174,14 +177,14 @@ export async function makeWorld(owner: Owner, makers: Makers, kinds: ReadonlySet
        WHERE chain_id = ANY ($1::uuid[]) ORDER BY chain_id, seq`,
       [[...chains, partnerId]],
     );
-    const places: Spot[] = [at.own, at.sibling, at.orphaned, at.other, { ...nowhere, place: "partner", partnerId }];
-    return places.map((spot) => {
+    const spots: Spot[] = [at.own, at.sibling, at.orphaned, at.other, { ...nowhere, relation: "partner", partnerId }];
+    return spots.map((spot) => {
       const row = rows.find(({ chain_id }) => chain_id === (spot.orgId ?? partnerId));
-      if (!row) throw new Error(`no audit row of place ${spot.place}`);
-      const { place, partnerId: of, orgId, state = "living" } = spot;
+      if (!row) throw new Error(`no audit row of relation ${spot.relation}`);
+      const { relation, partnerId: of, orgId, state = "active" } = spot;
       return {
         kind: "audit_log",
-        place,
+        relation,
         id: row.id,
         partnerId: of,
         orgId,
@@ -193,21 +196,21 @@ export async function makeWorld(owner: Owner, makers: Makers, kinds: ReadonlySet
   }
 }
 
-/** The roles that every deployment has; `place` is the scope of their users. */
+/** The roles that every deployment has; `relation` is the scope of their users. */
 async function seededRoles({ root }: Makers): Promise<Target[]> {
   const { body } = await root.call("GET", "/roles?limit=100");
   const roles = body.data as { id: string; key: string | null; scope: string }[];
   const nobodys = { partnerId: null, orgId: null, siteId: null, marker: null };
   return roles
     .filter(({ key }) => key !== null)
-    .map(({ id, scope }) => ({ ...nobodys, kind: "role", place: `seeded ${scope}`, id, state: "living" }));
+    .map(({ id, scope }) => ({ ...nobodys, kind: "role", relation: `seeded ${scope}`, id, state: "active" }));
 }
 
 /** Ids that never had a record, per kind. */
 function absent(kinds: ReadonlySet<Kind>): Target[] {
   const nothing = { partnerId: null, orgId: null, siteId: null, marker: null };
   return [...kinds].flatMap((kind) => [
-    { ...nothing, kind, place: "missing", id: randomUUID(), state: "missing" as const },
-    { ...nothing, kind, place: "malformed", id: "not-an-id", state: "malformed" as const },
+    { ...nothing, kind, relation: "missing", id: randomUUID(), state: "missing" as const },
+    { ...nothing, kind, relation: "malformed", id: "not-an-id", state: "malformed" as const },
   ]);
 }

@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import { api } from "../support/client.ts";
 import { ownTenant } from "../support/own-tenant.ts";
-import { newOrganization, operator, signedInAs } from "../support/people.ts";
 import { auditRows, fieldsOf, tenantWithAdmins } from "../support/tenant-with-admins.ts";
+import { newOrganization, operator, signedInAs } from "../support/users.ts";
 
 const { cluster, tenant, call } = ownTenant();
 const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
@@ -52,7 +52,7 @@ describe("an API key", () => {
     });
   });
 
-  it("is refused with every fault of its body at once", async () => {
+  it("is refused with every error of its body", async () => {
     const wanted = { name: "", scopes: ["nope"], expiresAt: "2020-01-01", allowedIps: ["10.0.0.0/33"] };
     const { status, body } = await call("POST", "/api-keys", { orgId: tenant.orgId, ...wanted });
     expect([status, body.code]).toEqual([400, "validation_failed"]);
@@ -113,7 +113,7 @@ describe("an API key", () => {
     expect((await viewer.api.call("GET", `/api-keys/${id}`)).status).toBe(200);
   });
 
-  it("of another tenant is not there", async () => {
+  it("in another tenant is not there", async () => {
     const { id } = await made();
     const other = await tenantWithAdmins(cluster);
     for (const as of [other.admin, other.partnerAdmin]) {

@@ -6,15 +6,15 @@ import { type Api, api, type Reply } from "../support/client.ts";
 import type { Cluster } from "../support/cluster.ts";
 import { newOrganization, newTenant, type Tenant } from "../support/enroller.ts";
 import { me, newKey, rateOf } from "../support/keys.ts";
-import { operator, signedInAs } from "../support/people.ts";
 import { sharedCluster } from "../support/shared-cluster.ts";
+import { operator, signedInAs } from "../support/users.ts";
 
 let cluster: Cluster;
 let root: Api;
 let tenant: Tenant;
 /** Made for one test: everything else waits until identity knows it. */
 const known = (orgId: string) =>
-  until("the organization to reach identity", async () => {
+  until("the organization to arrive at identity", async () => {
     const reply = await root.call("POST", "/api-keys", { orgId, name: "First" });
     return reply.status === 201;
   });
@@ -32,7 +32,7 @@ const withKey = (key: string, headers: Record<string, string> = {}) => ({
 });
 const seen = ({ status, body }: Reply) => [status, body.code];
 
-/** Changes as the database's owner that no route makes, or not at once. */
+/** Changes as the database's owner that no route makes, or not immediately. */
 async function asOwner(text: string, values: unknown[]): Promise<void> {
   const client = new pg.Client({ connectionString: (await cluster.stack()).databaseUrl });
   await client.connect();
@@ -78,7 +78,7 @@ describe("an API key", () => {
 
     const made = await admin.call("POST", "/orgs/sites", { orgId, name: "By whom" }, headers);
     expect(made.status).toBe(201);
-    // The session could do both: nothing but the key is asked.
+    // The session could do both: only the key counts.
     const ofUsers = await admin.call("POST", "/users", {}, headers);
     expect(seen(ofUsers)).toEqual([403, "user_session_required"]);
     const elsewhere = await admin.call("POST", "/orgs/sites", { orgId: tenant.orgId, name: "Not the key's" }, headers);
@@ -222,7 +222,7 @@ describe("a key that was good", () => {
     expect(body.status).toBe("expired");
   });
 
-  it("loses a scope at once when it is taken away", async () => {
+  it("loses a scope immediately when it is taken away", async () => {
     const { id, key } = await newKey(root, tenant.orgId, { scopes: ["devices:read", "sites:read"] });
     expect((await withKey(key).call("GET", "/devices")).status).toBe(200);
     expect((await root.call("PATCH", `/api-keys/${id}`, { scopes: ["sites:read"] })).status).toBe(200);

@@ -4,7 +4,7 @@ import type { Api } from "../support/client.ts";
 import { newTenant } from "../support/enroller.ts";
 import { me, newKey, rateOf } from "../support/keys.ts";
 import { type LentCluster, lendMs, lentCluster } from "../support/lent-cluster.ts";
-import { operator } from "../support/people.ts";
+import { operator } from "../support/users.ts";
 
 let cluster: LentCluster;
 let root: Api;
@@ -16,7 +16,7 @@ beforeAll(async () => {
   root = await operator(cluster);
   ({ orgId } = await newTenant(root));
   gateways = (await cluster.stack()).gateways.map(({ url }) => url);
-  await until("the organization to reach identity", async () => {
+  await until("the organization to arrive at identity", async () => {
     const reply = await root.call("POST", "/api-keys", { orgId, name: "First" });
     return reply.status === 201;
   });
@@ -27,7 +27,7 @@ afterAll(async () => {
 
 type Tally = { admitted: number; refused: number; other: string[]; remaining: number[] };
 
-/** `total` requests by 50 clients that take turns at both gateways; each reply's headers are checked. */
+/** `total` requests by 50 clients round-robin at both gateways; each reply's headers are checked. */
 async function hammer(key: string, total: number, clients = 50): Promise<Tally> {
   const tally: Tally = { admitted: 0, refused: 0, other: [], remaining: [] };
   let left = total;
@@ -51,7 +51,7 @@ const usageOf = async (id: string) => {
 };
 
 describe("an hourly limit", () => {
-  it.each([1, 3, 100, 1_000])("of %d admits exactly that to 50 clients at two gateways", async (rateLimit) => {
+  it.each([1, 3, 100, 1_000])("%d admits exactly as many requests to 50 clients at two gateways", async (rateLimit) => {
     const { id, key } = await newKey(root, orgId, { rateLimit });
     const total = Math.max(200, Math.ceil(rateLimit * 1.3));
     const { admitted, refused, other } = await hammer(key, total);
@@ -80,7 +80,7 @@ describe("an hourly limit", () => {
     ]);
   });
 
-  it("that is raised admits more at once, at every gateway", async () => {
+  it("admits more immediately when it is raised, at every gateway", async () => {
     const { id, key } = await newKey(root, orgId, { rateLimit: 2 });
     expect((await hammer(key, 10, 2)).admitted).toBe(2);
     expect((await root.call("PATCH", `/api-keys/${id}`, { rateLimit: 5 })).status).toBe(200);
@@ -88,7 +88,7 @@ describe("an hourly limit", () => {
     expect((await hammer(key, 10, 2)).admitted).toBe(1);
   });
 
-  it("is reported with refusals and errors and for sessions, and never to strangers", async () => {
+  it("is reported with refusals and errors and for sessions, and never to unauthenticated callers", async () => {
     const { key } = await newKey(root, orgId);
     const call = (path: string, headers: Record<string, string>) =>
       fetch(`${cluster.url}/api/v1${path}`, { headers }).then((reply) => ({
@@ -99,8 +99,8 @@ describe("an hourly limit", () => {
     expect([denied.status, rateOf(denied).limit]).toEqual([403, 1_000]);
     const session = await root.call("GET", "/orgs/organizations/not-an-id");
     expect([session.status, rateOf(session).limit]).toEqual([400, 100_000]);
-    const stranger = await call("/auth/me", { "x-api-key": "nonsense" });
-    expect([stranger.status, stranger.headers.get("x-ratelimit-limit")]).toEqual([401, null]);
+    const anonymous = await call("/auth/me", { "x-api-key": "nonsense" });
+    expect([anonymous.status, anonymous.headers.get("x-ratelimit-limit")]).toEqual([401, null]);
   });
 });
 

@@ -5,7 +5,7 @@ import type { StackFile } from "../support/cluster.ts";
 import { newTenant } from "../support/enroller.ts";
 import { me, type NewKey, newKey } from "../support/keys.ts";
 import { type LentCluster, lendMs, lentCluster } from "../support/lent-cluster.ts";
-import { operator, signedInAs, signInAgain } from "../support/people.ts";
+import { operator, signedInAs, signInAgain } from "../support/users.ts";
 
 /** Longest a revocation may take: a gateway that is away keeps its lease for 2 s. */
 const worstMs = 2_600;
@@ -22,7 +22,7 @@ beforeAll(async () => {
   ({ orgId } = await newTenant(root));
   stack = await cluster.stack();
   gateways = stack.gateways.map(({ url }) => url);
-  await until("the organization to reach identity", async () => {
+  await until("the organization to arrive at identity", async () => {
     const reply = await root.call("POST", "/api-keys", { orgId, name: "First" });
     return reply.status === 201;
   });
@@ -34,7 +34,7 @@ afterAll(async () => {
 /** A credential under use at all gateways by clients that never pause. */
 type Load = { stop(): Promise<void>; trials: number; admittedAfter(ms: number): number; refusals: Set<string> };
 
-function load(ask: (url: string) => Promise<{ status: number; code: string }>, clientsPerGateway = 2): Load {
+function load(request: (url: string) => Promise<{ status: number; code: string }>, clientsPerGateway = 2): Load {
   const admittedStartsMs: number[] = [];
   const refusals = new Set<string>();
   let going = true;
@@ -43,7 +43,7 @@ function load(ask: (url: string) => Promise<{ status: number; code: string }>, c
     Array.from({ length: clientsPerGateway }, async () => {
       while (going) {
         const startedMs = performance.now();
-        const { status, code } = await ask(url);
+        const { status, code } = await request(url);
         trials++;
         if (status === 200) admittedStartsMs.push(startedMs);
         else refusals.add(`${status} ${code}`);
@@ -94,7 +94,7 @@ async function expectEnded(load: Load, change: () => Promise<{ status: number }>
 /** A key of an organization that identity may not know yet. */
 async function newKeyOf(org: string): Promise<NewKey> {
   let made: NewKey | null = null;
-  await until("the organization to reach identity", async () => {
+  await until("the organization to arrive at identity", async () => {
     made = await newKey(root, org, { rateLimit: 100_000 }).catch(() => null);
     return made !== null;
   });

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import { ownTenant } from "../support/own-tenant.ts";
-import { newSite, signedInAs } from "../support/people.ts";
 import { auditRows, enrolledAs, fieldsOf, tenantWithAdmins } from "../support/tenant-with-admins.ts";
+import { newSite, signedInAs } from "../support/users.ts";
 
 const { cluster, tenant, call } = ownTenant();
 
@@ -111,7 +111,7 @@ describe("a service principal", () => {
     expect((data as { principalId: string }[]).filter(({ principalId }) => principalId === id)).toHaveLength(1);
   });
 
-  it("is out of reach without rights, for people of some sites, and for other tenants", async () => {
+  it("is outside of the access scope without rights, for people of some sites, and for other tenants", async () => {
     const { id } = await made();
     const create = { orgId: tenant.orgId, name: "robot" };
     const siteId = await newSite(cluster, tenant.orgId);

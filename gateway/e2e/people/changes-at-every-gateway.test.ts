@@ -4,7 +4,7 @@ import { until } from "@muster/testing";
 import { type Api, api } from "../support/client.ts";
 import type { StackFile } from "../support/cluster.ts";
 import { type LentCluster, lendMs, lentCluster } from "../support/lent-cluster.ts";
-import { newOrganization, newPartner, operator, roleId, signedInAs, type TestPerson } from "../support/people.ts";
+import { newOrganization, newPartner, operator, roleId, signedInAs, type TestUser } from "../support/users.ts";
 
 /** Longest a change may take to answer: a gateway that is away keeps its lease for 2 s. */
 const worstMs = 2_600;
@@ -26,28 +26,28 @@ afterAll(async () => {
 });
 
 type Reply = { status: number; code: string | undefined };
-async function ask(url: string, person: TestPerson, path: string): Promise<Reply> {
-  const reply = await fetch(`${url}/api/v1${path}`, { headers: { authorization: `Bearer ${person.accessToken}` } });
+async function request(url: string, user: TestUser, path: string): Promise<Reply> {
+  const reply = await fetch(`${url}/api/v1${path}`, { headers: { authorization: `Bearer ${user.accessToken}` } });
   return { status: reply.status, code: ((await reply.json()) as { code?: string }).code };
 }
 
 /** The answer to a user at each gateway. */
-const everywhere = (person: TestPerson, path: string) =>
-  Promise.all(stack.gateways.map(async ({ url }) => (await ask(url, person, path)).code ?? "served"));
+const everywhere = (user: TestUser, path: string) =>
+  Promise.all(stack.gateways.map(async ({ url }) => (await request(url, user, path)).code ?? "served"));
 
 const both = (code: string) => stack.gateways.map(() => code);
 
 /** A viewer of the first organization whom both gateways have cached and serve at this path. */
-async function served(path: string): Promise<TestPerson> {
-  const person = await signedInAs(cluster, "org-viewer", { orgId: orgs[0] ?? "" });
-  expect(await everywhere(person, path)).toEqual(both("served"));
-  return person;
+async function served(path: string): Promise<TestUser> {
+  const user = await signedInAs(cluster, "org-viewer", { orgId: orgs[0] ?? "" });
+  expect(await everywhere(user, path)).toEqual(both("served"));
+  return user;
 }
 
 /** Makes the change, which must answer; at once every gateway answers with the code. */
-async function expectKnown(person: TestPerson, path: string, change: () => Promise<{ status: number }>, code: string) {
+async function expectApplied(user: TestUser, path: string, change: () => Promise<{ status: number }>, code: string) {
   expect((await change()).status).toBe(200);
-  expect(await everywhere(person, path)).toEqual(both(code));
+  expect(await everywhere(user, path)).toEqual(both(code));
 }
 
 const rounds = 10;
@@ -58,25 +58,25 @@ describe("the next request on every gateway knows", () => {
     const admin = await roleId(root, "org-admin");
     const empty = (await root.call("POST", "/roles", { name: `E ${randomUUID()}`, permissions: [], orgId: orgs[0] }))
       .body;
-    const person = await served("/users?limit=1");
+    const user = await served("/users?limit=1");
     for (let i = 0; i < rounds; i++) {
-      const set = (id: unknown) => () => root.call("PATCH", `/users/${person.id}`, { roleId: id });
-      await expectKnown(person, "/users?limit=1", set(empty.id), "permission_denied");
-      await expectKnown(person, "/users?limit=1", set(i % 2 === 0 ? admin : viewer), "served");
+      const set = (id: unknown) => () => root.call("PATCH", `/users/${user.id}`, { roleId: id });
+      await expectApplied(user, "/users?limit=1", set(empty.id), "permission_denied");
+      await expectApplied(user, "/users?limit=1", set(i % 2 === 0 ? admin : viewer), "served");
     }
   }, 120_000);
 
   it("a grant that was removed, and one that was given", async () => {
     const [first, second] = orgs as [string, string];
-    const person = await signedInAs(cluster, "partner-technician", { partnerId, orgIds: orgs });
+    const user = await signedInAs(cluster, "partner-technician", { partnerId, orgIds: orgs });
     const path = `/orgs/organizations/${second}`;
-    expect(await everywhere(person, path)).toEqual(both("served"));
+    expect(await everywhere(user, path)).toEqual(both("served"));
     for (let i = 0; i < rounds; i++) {
-      const grant = (change: object) => () => root.call("PATCH", `/users/${person.id}`, change);
-      await expectKnown(person, path, grant({ orgIds: [first] }), "organization_not_found");
-      await expectKnown(person, path, grant({ orgAccess: "all" }), "served");
-      await expectKnown(person, path, grant({ orgAccess: "none" }), "organization_not_found");
-      await expectKnown(person, path, grant({ orgIds: [first, second] }), "served");
+      const grant = (change: object) => () => root.call("PATCH", `/users/${user.id}`, change);
+      await expectApplied(user, path, grant({ orgIds: [first] }), "organization_not_found");
+      await expectApplied(user, path, grant({ orgAccess: "all" }), "served");
+      await expectApplied(user, path, grant({ orgAccess: "none" }), "organization_not_found");
+      await expectApplied(user, path, grant({ orgIds: [first, second] }), "served");
     }
   }, 120_000);
 
@@ -86,9 +86,9 @@ describe("the next request on every gateway knows", () => {
     const people = await Promise.all(
       Array.from({ length: 5 }, () => signedInAs(cluster, "org-viewer", { orgId: orgs[0] ?? "" })),
     );
-    for (const person of people) {
-      expect((await root.call("PATCH", `/users/${person.id}`, { roleId: id })).status).toBe(200);
-      expect(await everywhere(person, "/users?limit=1")).toEqual(both("served"));
+    for (const user of people) {
+      expect((await root.call("PATCH", `/users/${user.id}`, { roleId: id })).status).toBe(200);
+      expect(await everywhere(user, "/users?limit=1")).toEqual(both("served"));
     }
     for (let i = 0; i < rounds; i++) {
       for (const [held, code] of [
@@ -98,7 +98,7 @@ describe("the next request on every gateway knows", () => {
         // A new name each time, too: cached users of the role are found by the previous name.
         const change = { permissions: held, name: `C ${randomUUID()}` };
         expect((await root.call("PATCH", `/roles/${id}`, change)).status).toBe(200);
-        const answers = await Promise.all(people.map((person) => everywhere(person, "/users?limit=1")));
+        const answers = await Promise.all(people.map((user) => everywhere(user, "/users?limit=1")));
         expect(answers).toEqual(people.map(() => both(code)));
       }
     }
@@ -111,7 +111,7 @@ describe("the next request on every gateway knows", () => {
     "that a user was %s, under load: no request that starts after the answer is admitted",
     async (_what, end) => {
       for (let i = 0; i < 5; i++) {
-        const person = await signedInAs(cluster, "org-viewer", { orgId: orgs[0] ?? "" });
+        const user = await signedInAs(cluster, "org-viewer", { orgId: orgs[0] ?? "" });
         const admitted: number[] = [];
         const refusals = new Set<string>();
         let going = true;
@@ -120,15 +120,15 @@ describe("the next request on every gateway knows", () => {
           [1, 2].map(async () => {
             while (going) {
               const startedMs = performance.now();
-              const { status, code } = await ask(url, person, "/auth/me");
+              const { status, code } = await request(url, user, "/auth/me");
               trials++;
               if (status === 200) admitted.push(startedMs);
               else refusals.add(`${status} ${code}`);
             }
           }),
         );
-        await until("both gateways to know the person", () => trials > 20);
-        expect((await end(person.id)).status).toBe(200);
+        await until("both gateways to know the user", () => trials > 20);
+        expect((await end(user.id)).status).toBe(200);
         const answeredMs = performance.now();
         const before = trials;
         await until("requests after the answer", () => trials > before + 40);
@@ -144,14 +144,14 @@ describe("the next request on every gateway knows", () => {
 
   it("while one of them is stopped: its first requests when it goes on are refused", async () => {
     const [, victim] = stack.gateways as [unknown, StackFile["gateways"][number]];
-    const person = await served("/users?limit=1");
+    const user = await served("/users?limit=1");
     process.kill(victim.pid, "SIGSTOP");
     let waiting: Promise<Reply[]>;
     try {
       const startedMs = performance.now();
-      expect((await root.call("POST", `/users/${person.id}/disable`)).status).toBe(200);
+      expect((await root.call("POST", `/users/${user.id}/disable`)).status).toBe(200);
       expect(performance.now() - startedMs).toBeLessThan(worstMs);
-      waiting = Promise.all(Array.from({ length: 5 }, () => ask(victim.url, person, "/users?limit=1")));
+      waiting = Promise.all(Array.from({ length: 5 }, () => request(victim.url, user, "/users?limit=1")));
     } finally {
       process.kill(victim.pid, "SIGCONT");
     }
@@ -159,14 +159,14 @@ describe("the next request on every gateway knows", () => {
   }, 60_000);
 });
 
-describe("a disabled person", () => {
+describe("a disabled user", () => {
   it("comes back with a new sign-in only", async () => {
-    const person = await served("/auth/me");
-    await root.call("POST", `/users/${person.id}/disable`);
-    const login = () => api(cluster).call("POST", "/auth/login", { email: person.email, password: person.password });
+    const user = await served("/auth/me");
+    await root.call("POST", `/users/${user.id}/disable`);
+    const login = () => api(cluster).call("POST", "/auth/login", { email: user.email, password: user.password });
     expect((await login()).status).toBe(401);
-    expect((await root.call("POST", `/users/${person.id}/enable`)).body.status).toBe("active");
-    expect(await everywhere(person, "/auth/me")).toEqual(both("session_revoked"));
+    expect((await root.call("POST", `/users/${user.id}/enable`)).body.status).toBe("active");
+    expect(await everywhere(user, "/auth/me")).toEqual(both("session_revoked"));
     expect((await login()).status).toBe(200);
   });
 });

@@ -5,9 +5,9 @@ import { type Api, api, signIn } from "../support/client.ts";
 import type { Cluster } from "../support/cluster.ts";
 import { newKey } from "../support/keys.ts";
 import { proveMailbox } from "../support/mailbox.ts";
-import { newPartner, operator, roleId, signedInAs, tokenOf } from "../support/people.ts";
 import { sharedCluster } from "../support/shared-cluster.ts";
 import { enrolledAs, fieldsOf, tenantWithAdmins } from "../support/tenant-with-admins.ts";
+import { newPartner, operator, roleId, signedInAs, tokenOf } from "../support/users.ts";
 
 let cluster: Cluster;
 let root: Api;
@@ -162,7 +162,7 @@ describe("a person over HTTP", () => {
     expect([status, fieldsOf(body)]).toEqual([400, [field]]);
   });
 
-  it("of another tenant is unknown to an invitation", async () => {
+  it("in another tenant is unknown to an invitation", async () => {
     const [inviter, other] = [await tenantWithAdmins(cluster), await tenantWithAdmins(cluster)];
     const wanted = { name: "Ada", roleId: await roleId(root, "org-viewer") };
     const invite = (address: string) => inviter.admin.api.call("POST", "/users", { ...wanted, email: address });
@@ -187,7 +187,7 @@ describe("a person over HTTP", () => {
     expect(login.status).toBe(200);
   });
 
-  it("of another tenant that nobody has proven keeps its owner out of no tenant", async () => {
+  it("in another tenant, when nobody has proven it, keeps its owner out of no tenant", async () => {
     const [squatter, other] = [await tenantWithAdmins(cluster), await tenantWithAdmins(cluster)];
     const address = email();
     const made = [squatter, other].map(async ({ orgId, admin }, n) => {

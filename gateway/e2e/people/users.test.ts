@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
 import { type Api, api, signIn } from "../support/client.ts";
 import type { Cluster } from "../support/cluster.ts";
+import { sharedCluster } from "../support/shared-cluster.ts";
 import {
   enrollTotp,
   newOrganization,
@@ -12,8 +13,7 @@ import {
   roleId,
   signedInAs,
   tokenOf,
-} from "../support/people.ts";
-import { sharedCluster } from "../support/shared-cluster.ts";
+} from "../support/users.ts";
 
 let cluster: Cluster;
 let root: Api;
@@ -27,20 +27,20 @@ const password = "a password for tests only";
 
 describe("one's own name", () => {
   it("is changed by its user, and shown in every session and list at once", async () => {
-    const person = await signedInAs(cluster, "platform-admin");
-    const { status, body } = await person.api.call("PATCH", "/auth/me", { name: " Ada King ", role: "platform-admin" });
-    expect([status, body.name, body.email]).toEqual([200, "Ada King", person.email]);
-    expect((await person.api.call("GET", "/auth/me")).body).toEqual(body);
-    expect((await root.call("GET", `/users/${person.id}`)).body.name).toBe("Ada King");
+    const user = await signedInAs(cluster, "platform-admin");
+    const { status, body } = await user.api.call("PATCH", "/auth/me", { name: " Ada King ", role: "platform-admin" });
+    expect([status, body.name, body.email]).toEqual([200, "Ada King", user.email]);
+    expect((await user.api.call("GET", "/auth/me")).body).toEqual(body);
+    expect((await root.call("GET", `/users/${user.id}`)).body.name).toBe("Ada King");
     for (const wanted of [{}, { name: "" }, { name: "Ada\r\nKing" }]) {
-      const refused = await person.api.call("PATCH", "/auth/me", wanted);
+      const refused = await user.api.call("PATCH", "/auth/me", wanted);
       expect([refused.status, refused.body.code]).toEqual([400, "validation_failed"]);
     }
   });
 });
 
-describe("inviting a person", () => {
-  it("answers 201 with the person and a link that lets them in once", async () => {
+describe("inviting a user", () => {
+  it("answers 201 with the user and a link that lets them in once", async () => {
     const partnerId = await newPartner(cluster);
     const orgId = await newOrganization(cluster, partnerId);
     const wanted = { email: email(), name: "Ada", partnerId, orgAccess: "selected", orgIds: [orgId] };
@@ -81,11 +81,11 @@ describe("inviting a person", () => {
 
   it("leaves one sealed audit row for the invitation and one for its acceptance", async () => {
     const partnerId = await newPartner(cluster);
-    const person = await signedInAs(cluster, "partner-admin", { partnerId, orgAccess: "all" });
+    const user = await signedInAs(cluster, "partner-admin", { partnerId, orgAccess: "all" });
     const actions = await until("the rows", async () => {
-      const { body } = await root.call("GET", `/audit-logs/logs?action=user.&resourceId=${person.id}`);
+      const { body } = await root.call("GET", `/audit-logs/logs?action=user.&resourceId=${user.id}`);
       const rows = (body.data ?? []) as { action: string; resource: { id: string }; details: object }[];
-      const mine = rows.filter((row) => row.resource.id === person.id);
+      const mine = rows.filter((row) => row.resource.id === user.id);
       expect(JSON.stringify(mine)).not.toMatch(/inv_|scrypt/);
       return mine.length >= 3 ? mine.map((row) => row.action).sort() : null;
     });
@@ -110,7 +110,7 @@ describe("inviting a person", () => {
     const [mine, sibling] = [await newOrganization(cluster, partnerId), await newOrganization(cluster, partnerId)];
     const partner = await signedInAs(cluster, "partner-admin", { partnerId, orgAccess: "selected", orgIds: [mine] });
     const organization = await signedInAs(cluster, "org-admin", { orgId: mine });
-    for (const person of [partner, organization]) await enrollTotp(person);
+    for (const user of [partner, organization]) await enrollTotp(user);
     const roles = { viewer: await roleId(root, "org-viewer"), admin: await roleId(root, "partner-admin") };
     const tries: [Api, object, number, string | undefined][] = [
       [partner.api, { orgId: mine, roleId: roles.viewer }, 201, undefined],
@@ -131,19 +131,19 @@ describe("inviting a person", () => {
     expect(new Set(await seen(partner.api))).toEqual(new Set([null, mine]));
   });
 
-  it("limits a person to sites", async () => {
+  it("limits a user to sites", async () => {
     const partnerId = await newPartner(cluster);
     const orgId = await newOrganization(cluster, partnerId);
     const siteId = await newSite(cluster, orgId);
-    const person = await signedInAs(cluster, "org-admin", { orgId, siteIds: [siteId] });
-    await enrollTotp(person);
-    const refused = await person.api.call("POST", "/users", {
+    const user = await signedInAs(cluster, "org-admin", { orgId, siteIds: [siteId] });
+    await enrollTotp(user);
+    const refused = await user.api.call("POST", "/users", {
       email: email(),
       name: "Ada",
       roleId: await roleId(root, "org-viewer"),
     });
     expect([refused.status, refused.body.code]).toEqual([403, "site_restricted"]);
-    expect((await root.call("GET", `/users/${person.id}`)).body).toMatchObject({ orgId, siteIds: [siteId] });
+    expect((await root.call("GET", `/users/${user.id}`)).body).toMatchObject({ orgId, siteIds: [siteId] });
   });
 
   it.each([
@@ -223,19 +223,19 @@ describe("a partner that is suspended", () => {
   it("locks its people out, leaves /auth/me and logout, and lets them in again", async () => {
     const partnerId = await newPartner(cluster);
     const orgId = await newOrganization(cluster, partnerId);
-    const person = await signedInAs(cluster, "partner-admin", { partnerId, orgAccess: "all" });
+    const user = await signedInAs(cluster, "partner-admin", { partnerId, orgAccess: "all" });
     const customer = await signedInAs(cluster, "org-admin", { orgId });
     const probe = async (by: Api) => (await by.call("GET", "/users?limit=1")).body.code ?? "served";
-    const both = async () => [await probe(person.api), await probe(customer.api)];
+    const both = async () => [await probe(user.api), await probe(customer.api)];
     expect(await both()).toEqual(["served", "served"]);
 
     const set = (status: string) => root.call("PATCH", `/orgs/partners/${partnerId}`, { status });
     expect((await set("suspended")).status).toBe(200);
     await until("the lock", async () => (await both()).every((code) => code === "partner_inactive"), 10_000);
-    const refused = await person.api.call("GET", "/users");
+    const refused = await user.api.call("GET", "/users");
     expect([refused.status, refused.body.status]).toEqual([403, "suspended"]);
-    expect((await person.api.call("GET", "/auth/me")).status).toBe(200);
-    const fresh = await api(cluster).call("POST", "/auth/login", { email: person.email, password: person.password });
+    expect((await user.api.call("GET", "/auth/me")).status).toBe(200);
+    const fresh = await api(cluster).call("POST", "/auth/login", { email: user.email, password: user.password });
     const again = api(cluster, String(fresh.body.accessToken));
     expect(await probe(again)).toBe("partner_inactive");
     expect((await again.call("POST", "/auth/logout")).status).toBe(200);

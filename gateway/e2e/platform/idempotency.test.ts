@@ -5,8 +5,8 @@ import { type Api, api } from "../support/client.ts";
 import type { Cluster } from "../support/cluster.ts";
 import { agentWith, enrollAgent } from "../support/enrolled-agent.ts";
 import { auditedActions, newTenant } from "../support/enroller.ts";
-import { operator, roleId, tokenOf } from "../support/people.ts";
 import { sharedCluster } from "../support/shared-cluster.ts";
+import { operator, roleId, tokenOf } from "../support/users.ts";
 
 let cluster: Cluster;
 let root: Api;

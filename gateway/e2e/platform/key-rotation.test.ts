@@ -10,14 +10,14 @@ import { until } from "@muster/testing";
 import { api } from "../support/client.ts";
 import { type Cluster, ownCluster } from "../support/cluster.ts";
 import { totpAt } from "../support/operator.ts";
-import { enrollTotp, newOrganization, newPartner, signedInAs, type TestPerson } from "../support/people.ts";
+import { enrollTotp, newOrganization, newPartner, signedInAs, type TestUser } from "../support/users.ts";
 
 type Secrets = {
   secretEncryptionKeys: Record<string, string>;
   jwtPrivateKeys: string;
   callers: Record<string, { kid: string; privateKey: string; publicPem: string }>;
 };
-type Enrolled = TestPerson & { secret: string; lastStep: number };
+type Enrolled = TestUser & { secret: string; lastStep: number };
 
 const stepMs = 30_000;
 /** A process is away for seconds: it misses dozens of requests. Without any pause its start would wait for them. */
@@ -153,7 +153,7 @@ function freshStep({ lastStep }: Enrolled): number | null {
 }
 
 const pick = ({ accessToken, refreshToken }: Record<string, unknown>) =>
-  ({ accessToken, refreshToken }) as Pick<TestPerson, "accessToken" | "refreshToken">;
+  ({ accessToken, refreshToken }) as Pick<TestUser, "accessToken" | "refreshToken">;
 
 /** Ends one process of the service after the other; its launcher restarts each with the present keys file. */
 async function restart(service: string): Promise<void> {
@@ -215,7 +215,7 @@ describe("a key that is replaced while requests run on two replicas", () => {
     inRotation = (await cluster.stack()).gateways.map(({ url }) => url);
   });
 
-  it("of secrets at rest and of sessions: none fails, the old key of secrets is not needed after re-encryption, and a token of the removed key is refused by every gateway", async () => {
+  it("for secrets at rest and for sessions: none fails, the old key of secrets is not needed after re-encryption, and a token of the removed key is refused by every gateway", async () => {
     const { secretEncryptionKeys: kept, jwtPrivateKeys: oldSigner } = await secrets();
     const oldSeal = kept.identity as string;
     const [seal, signer] = [`k2:${randomBytes(32).toString("base64")}`, jwtKey("second")];
@@ -254,7 +254,7 @@ describe("a key that is replaced while requests run on two replicas", () => {
     }
   }, 240_000);
 
-  it("of callers, one service after the other: none fails, and the public key of the old can go", async () => {
+  it("for callers, one service after the other: none fails, and the public key of the old can go", async () => {
     const services = ["identity", "tenancy", "gateway"];
     const { callers } = await secrets();
     const folder = join(cluster.dataDir, "keys", "caller");

@@ -60,30 +60,30 @@ async function killedOnce(
 }
 
 describe("nothing of a cluster outlives its killed launcher", () => {
-  it("that was killed while the services were migrated", async () => {
+  it("when it was killed while the services were migrated", async () => {
     // The last line that the launcher prints before it migrates.
     const dataDir = await killedOnce((said) => said.includes("NATS"), { ...alone, first: true });
     await until("all of it to end", () => processesOf(dataDir).length === 0, 60_000);
   }, 240_000);
 
-  it("that was killed while the services started", async () => {
+  it("when it was killed while the services started", async () => {
     const dataDir = await killedOnce((_, all) =>
       all.some((each) => each.includes("/services/identity/dist/main.js --")),
     );
     await until("all of it to end", () => processesOf(dataDir).length === 0, 60_000);
   }, 240_000);
 
-  it("that was killed when all was ready", async () => {
+  it("when it was killed after all was ready", async () => {
     const dataDir = await killedOnce((said) => said.includes("Muster is ready"));
     await until("all of it to end", () => processesOf(dataDir).length === 0, 60_000);
   }, 240_000);
 
-  it("that npm left running after a stop signal", async () => {
+  it("when npm left it running after a stop signal", async () => {
     const dataDir = await killedOnce((said) => said.includes("Muster is ready"), byNpm);
     await until("all of it to end", () => processesOf(dataDir).length === 0, 60_000);
   }, 240_000);
 
-  it("whose npm got an interrupt of its own, not from a terminal", async () => {
+  it("when npm received an interrupt that came from no terminal", async () => {
     const dataDir = await killedOnce((said) => said.includes("Muster is ready"), typed);
     await until("all of it to end", () => processesOf(dataDir).length === 0, 60_000);
   }, 240_000);

@@ -9,8 +9,8 @@ import pg from "pg";
 import type { Api } from "../support/client.ts";
 import { type Cluster, ownCluster } from "../support/cluster.ts";
 import { handedOut, noteSecret } from "../support/handed-out.ts";
-import { newOrganization, newPartner, operator } from "../support/people.ts";
 import { secretMakers } from "../support/secret-makers.ts";
+import { newOrganization, newPartner, operator } from "../support/users.ts";
 
 let cluster: Cluster & { stop(): Promise<void> };
 let collector: Server;
@@ -40,7 +40,7 @@ beforeAll(async () => {
   });
   root = await operator(cluster);
   orgId = await newOrganization(cluster, await newPartner(cluster));
-  await until("the organization to reach identity", async () => {
+  await until("the organization to arrive at identity", async () => {
     const { status } = await root.call("POST", "/api-keys", { orgId, name: "First", scopes: [] });
     return status === 201;
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { ownTenant } from "../support/own-tenant.ts";
-import { operator, signedInAs } from "../support/people.ts";
+import { operator, signedInAs } from "../support/users.ts";
 
 const { cluster, tenant } = ownTenant();
 

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
 import { type Cluster, ownCluster } from "../support/cluster.ts";
 import { startOtlpReceiver } from "../support/otlp-receiver.ts";
-import { newOrganization, newPartner, signedInAs } from "../support/people.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
+import { newOrganization, newPartner, signedInAs } from "../support/users.ts";
 
 let collector: Awaited<ReturnType<typeof startOtlpReceiver>>;
 let cluster: Cluster & { stop(): Promise<void> };

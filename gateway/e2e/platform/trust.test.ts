@@ -60,7 +60,7 @@ describe("an RPC port", () => {
     },
   );
 
-  it("does not take the token of a person that another service was given", async () => {
+  it("does not take a token of a user for another service", async () => {
     for (const service of ["identity", "audit", "device-logs", "webhook-dispatcher", "agent-release"]) {
       const token = await signerOf("gateway").tokenFor(callers.platformAdmin(), service);
       expect((await call("tenancy", listPartners, {}, token)).status).toBe(401);
@@ -94,9 +94,9 @@ describe("the front door", () => {
   it("takes nothing from public headers that look like ours", async () => {
     const token = await signerOf("gateway").tokenFor(callers.platformAdmin(), "tenancy");
     const headers = { "muster-caller": token, "muster-client-address": "203.0.113.9", "muster-request-id": "forged" };
-    const stranger = await api(cluster).call("GET", "/orgs/partners", undefined, headers);
-    expect(stranger.status).toBe(401);
-    expect(stranger.headers.get("x-request-id")).not.toBe("forged");
+    const anonymous = await api(cluster).call("GET", "/orgs/partners", undefined, headers);
+    expect(anonymous.status).toBe(401);
+    expect(anonymous.headers.get("x-request-id")).not.toBe("forged");
     const asBearer = await api(cluster, token).call("GET", "/orgs/partners");
     expect([asBearer.status, asBearer.body.code]).toEqual([401, "unauthenticated"]);
   });

@@ -12,8 +12,8 @@ import { admin, type Cluster } from "../support/cluster.ts";
 import { newTenant } from "../support/enroller.ts";
 import { newKey } from "../support/keys.ts";
 import { operatorToken } from "../support/operator.ts";
-import { operator } from "../support/people.ts";
 import { sharedCluster } from "../support/shared-cluster.ts";
+import { operator } from "../support/users.ts";
 
 let cluster: Cluster;
 let root: Api;

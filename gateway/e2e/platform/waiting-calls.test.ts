@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { api, signIn } from "../support/client.ts";
 import type { Cluster } from "../support/cluster.ts";
-import { operator } from "../support/people.ts";
 import { sharedCluster } from "../support/shared-cluster.ts";
+import { operator } from "../support/users.ts";
 
 let cluster: Cluster;
 beforeAll(async () => {

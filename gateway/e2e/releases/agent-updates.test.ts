@@ -6,7 +6,7 @@ import type { Api } from "../support/client.ts";
 import { enrollAgent } from "../support/enrolled-agent.ts";
 import { auditedActions, newTenant, type Tenant } from "../support/enroller.ts";
 import { type LentCluster, lendMs, lentCluster } from "../support/lent-cluster.ts";
-import { enrollTotp, operator, signedInAs } from "../support/people.ts";
+import { enrollTotp, operator, signedInAs } from "../support/users.ts";
 import { buildRelease, publish } from "./release-folder.ts";
 
 let cluster: LentCluster;
@@ -66,14 +66,14 @@ describe("a release", () => {
     });
   }, 60_000);
 
-  it("that was synced again answers the same and changes nothing", async () => {
+  it("synced again answers the same and changes nothing", async () => {
     const before = await root.call("GET", "/agent-versions");
     const { status, body } = await sync("1.1.0");
     expect([status, body]).toEqual([200, { version: "1.1.0", synced: ["agent:linux/amd64", "agent:windows/amd64"] }]);
     expect((await root.call("GET", "/agent-versions")).body).toEqual(before.body);
   });
 
-  it("of an older version never demotes the fleet; a promotion by name does", async () => {
+  it("with an older version never demotes the fleet; a promotion by name does", async () => {
     await release("1.0.5");
     const targets = async () => (await root.call("GET", "/agent-versions")).body.targets;
     expect(await targets()).toMatchObject({ agent: "1.1.0" });
@@ -94,9 +94,9 @@ describe("a release", () => {
     });
   });
 
-  it("that is not signed by a known key, or whose file differs, registers nothing", async () => {
-    const stranger = noteKeys(generateNoteKey("releases.example.test")).signer;
-    await publish(folder, buildRelease("agent", "9.0.0", { signer: stranger }));
+  it("registers nothing without the signature of a trusted key, or with another file", async () => {
+    const untrusted = noteKeys(generateNoteKey("releases.example.test")).signer;
+    await publish(folder, buildRelease("agent", "9.0.0", { signer: untrusted }));
     expect(await sync("9.0.0")).toMatchObject({ status: 400, body: { code: "release_untrusted" } });
     const cut = buildRelease("agent", "9.1.0", { signer });
     cut.files["muster-agent-linux-amd64"] = Buffer.from("short");
@@ -349,7 +349,7 @@ describe("a staged rollout", () => {
 });
 
 describe("a device", () => {
-  it("whose updates are turned off is offered nothing until they are turned on", async () => {
+  it("with updates turned off is offered nothing until they are turned on", async () => {
     const agent = await agentIn(await newTenant(root));
     await root.call("POST", `/devices/${agent.id}/auto-update`, { enabled: false });
     expect((await agent.heartbeat()).body).toMatchObject({ status: "online", upgradeTo: null });
@@ -363,11 +363,11 @@ describe("a device", () => {
     const beat = (a: string, w: string, h: string) =>
       agent.heartbeat({ agentVersion: a, watchdogVersion: w, helperVersion: h });
     expect((await beat("1.0.0", "1.0.0", "1.0.0")).body).toMatchObject({ upgradeTo: "1.2.0", watchdogUpgradeTo: null });
-    // Soaks: nothing else is begun meanwhile.
+    // Soaks: nothing else is started meanwhile.
     expect((await beat("1.2.0", "1.0.0", "1.0.0")).body).toMatchObject({ upgradeTo: null, watchdogUpgradeTo: null });
   });
 
-  it("that reports a failed update is online at once, and gets no offer for an hour", async () => {
+  it("is online immediately after it reports a failed update, and gets no offer for an hour", async () => {
     const agent = await agentIn(await newTenant(root));
     const { body } = await agent.heartbeat();
     const [update] = body.updates as { version: string }[];
@@ -381,7 +381,7 @@ describe("a device", () => {
     await until("the audit row", async () => (await auditedActions(root, "device.update", agent.id)).length > 0);
   });
 
-  it("whose file is locked is offered the update again with the next heartbeat", async () => {
+  it("with a locked file is offered the update again with the next heartbeat", async () => {
     const agent = await agentIn(await newTenant(root));
     const { body } = await agent.heartbeat();
     const [update] = body.updates as { version: string; attemptId: string }[];

@@ -14,7 +14,7 @@ import { admin, type Cluster, ownCluster, type StackFile } from "../support/clus
 import { enrollAgent } from "../support/enrolled-agent.ts";
 import { newTenant, publishedEvents, type Tenant } from "../support/enroller.ts";
 import { prepareOperator } from "../support/operator.ts";
-import { enrollTotp, signedInAs } from "../support/people.ts";
+import { enrollTotp, signedInAs } from "../support/users.ts";
 import { buildRelease, publish } from "./release-folder.ts";
 
 // Two gateways, binaries in a bucket, and every process fourteen hours ahead of UTC.
@@ -149,7 +149,7 @@ describe("a simulated agent", () => {
     expect(attempt).toMatchObject({ version: "1.1.0" });
   }, 120_000);
 
-  it("whose updates are off stays as it is, also after it was restarted; turned on it updates", async () => {
+  it("with updates turned off stays as it is, also after it was restarted; turned on it updates", async () => {
     const first = simulate("off", await keyOf(await newTenant(root)), { update: "off" });
     const id = await idOf(first);
     await root.call("POST", `/devices/${id}/auto-update`, { enabled: false });
@@ -161,7 +161,7 @@ describe("a simulated agent", () => {
     await becomes(id, { status: "online", agentVersion: "1.1.0" });
   }, 120_000);
 
-  it("of a pinned organization stays at its pin, and under `manual` updates only on request", async () => {
+  it("in a pinned organization stays at its pin, and under `manual` updates only on request", async () => {
     const [pinned, manual] = [await newTenant(root), await newTenant(root)];
     await root.call("POST", "/agent-versions/promote", { version: "1.1.0" });
     await release("1.0.1", "agent");
@@ -198,7 +198,7 @@ describe("a simulated agent", () => {
     await becomes(id, { status: "online", agentVersion: "1.1.0" });
   }, 120_000);
 
-  it("that finds its file locked tries again; one that rolls back and one whose watchdog restores report it", async () => {
+  it("tries again when it finds its file locked; one that rolls back and one whose watchdog restores report it", async () => {
     const key = await keyOf(await newTenant(root));
     const [locked, undone, restored] = [
       simulate("locked", key, { update: "locked" }),
@@ -241,10 +241,10 @@ describe("a simulated agent", () => {
       await owner.query("UPDATE agent_release.release SET manifest = $2 WHERE id = $1", [release12.id, manifest]);
       await replan();
     };
-    const stranger = noteKeys(generateNoteKey("releases.example.test")).signer;
+    const untrusted = noteKeys(generateNoteKey("releases.example.test")).signer;
     const signed = (change: object, by = signer) => signNote(`${JSON.stringify({ ...line, ...change })}\n`, by);
     const cases: [string, string][] = [
-      ["bad_signature", signed({}, stranger)],
+      ["bad_signature", signed({}, untrusted)],
       ["expired", signed({ expires: "2020-01-01T00:00:00Z" })],
       ["wrong_component", signed({ component: "watchdog" })],
     ];

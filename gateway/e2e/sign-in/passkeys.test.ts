@@ -2,8 +2,8 @@ import { beforeAll, describe, expect, it } from "@jest/globals";
 import { type Authenticator, softAuthenticator } from "@muster/testing";
 import { type Api, api } from "../support/client.ts";
 import type { Cluster } from "../support/cluster.ts";
-import { signedInAs, type TestPerson } from "../support/people.ts";
 import { sharedCluster } from "../support/shared-cluster.ts";
+import { signedInAs, type TestUser } from "../support/users.ts";
 
 // With an authenticator in software, so that it runs everywhere; e2e/browser/passkey.test.ts does the same in a real
 // browser.
@@ -19,14 +19,14 @@ beforeAll(async () => {
 const origin = () => `http://localhost:${new URL(cluster.url).port}`;
 const passkeys = (by: Api, path: string, body: object) => by.call("POST", `/auth/mfa/passkeys/${path}`, body);
 
-async function register(person: TestPerson, device: Authenticator, name?: string) {
+async function register(person: TestUser, device: Authenticator, name?: string) {
   const options = await passkeys(person.api, "register/options", { password: person.password });
   expect(options.status).toBe(200);
   const credential = device.create(options.body);
   return passkeys(person.api, "register/verify", { credential, ...(name ? { name } : {}) });
 }
 
-async function loginWith(person: TestPerson, device: Authenticator) {
+async function loginWith(person: TestUser, device: Authenticator) {
   const { email, password } = person;
   const { mfaToken, methods } = (await stranger.call("POST", "/auth/login", { email, password })).body;
   const options = await passkeys(stranger, "authenticate/options", { mfaToken });
@@ -78,7 +78,7 @@ describe("a passkey", () => {
     expect((await session.call("GET", "/auth/me")).body.mfaEnabled).toBe(false);
   });
 
-  it("of a page elsewhere is refused with 401, and five such tries are enough", async () => {
+  it("from a page elsewhere is refused with 401, and five such tries are enough", async () => {
     const person = await signedInAs(cluster, "platform-admin");
     const device = softAuthenticator(origin());
     await register(person, device);

@@ -3,8 +3,8 @@ import { until } from "@muster/testing";
 import { type Api, api } from "../support/client.ts";
 import type { Cluster } from "../support/cluster.ts";
 import { totpCode } from "../support/operator.ts";
-import { enrollTotp, operator, roleId, signedInAs, type TestPerson } from "../support/people.ts";
 import { sharedCluster } from "../support/shared-cluster.ts";
+import { enrollTotp, operator, roleId, signedInAs, type TestUser } from "../support/users.ts";
 
 let cluster: Cluster;
 let stranger: Api;
@@ -14,7 +14,7 @@ beforeAll(async () => {
 }, 180_000);
 
 const somebody = () => signedInAs(cluster, "platform-admin");
-const login = ({ email, password }: TestPerson) => stranger.call("POST", "/auth/login", { email, password });
+const login = ({ email, password }: TestUser) => stranger.call("POST", "/auth/login", { email, password });
 const verify = (by: Api, body: object) => by.call("POST", "/auth/mfa/verify", body);
 
 /** Calls a route that needs a completed second factor; returns its answer. */

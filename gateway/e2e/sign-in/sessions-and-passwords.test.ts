@@ -13,9 +13,9 @@ import {
   roleId,
   signedInAs,
   signInAgain,
-  type TestPerson,
+  type TestUser,
   tokenOf,
-} from "../support/people.ts";
+} from "../support/users.ts";
 
 // Two gateways, two identities, and a mail server of the test's own.
 
@@ -59,7 +59,7 @@ const me = async (at: Cluster, accessToken: unknown) => {
 };
 
 /** A viewer of a new organization. */
-async function viewer(): Promise<TestPerson & { orgId: string }> {
+async function viewer(): Promise<TestUser & { orgId: string }> {
   const orgId = await newOrganization(cluster, await newPartner(cluster));
   return { ...(await signedInAs(cluster, "org-viewer", { orgId })), orgId };
 }
@@ -161,7 +161,7 @@ describe("a password", () => {
     await auditOf(person.email, "user.password.change");
   });
 
-  it("that is forgotten is replaced by the link of a mail: once, and all sessions end", async () => {
+  it("when forgotten, is replaced by the link of a mail: once, and all sessions end", async () => {
     const person = await viewer();
     const forgot = (email: string) => api(first()).call("POST", "/auth/forgot-password", { email });
     const [known, unknown] = [await forgot(person.email), await forgot("nobody@example.com")];
@@ -183,7 +183,7 @@ describe("a password", () => {
     );
   });
 
-  it("of an invited person is chosen by the link of a mail", async () => {
+  it("is chosen by an invited user through the link of a mail", async () => {
     const root = await operator(cluster);
     const email = "invited@example.com";
     const made = await root.call("POST", "/users", {

@@ -3,20 +3,20 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { api } from "../support/client.ts";
 import { startDns, verifiedDomain } from "../support/dns.ts";
 import { type Account, type Idp, newAccount, startIdp } from "../support/identity-provider.ts";
-import { ownTenant } from "../support/own-tenant.ts";
-import { asDatabaseOwner } from "../support/owner-rows.ts";
-import { enrollTotp, operator, roleId, signedInAs, tokenOf } from "../support/people.ts";
 import {
   checkOf,
   codeOf,
   linkThrough,
+  loginFlow,
   newProvider,
   publicUrl,
   reasonOf,
-  roundTrip,
   signInThrough,
-} from "../support/sso-round-trip.ts";
+} from "../support/login-flow.ts";
+import { ownTenant } from "../support/own-tenant.ts";
+import { asDatabaseOwner } from "../support/owner-rows.ts";
 import { auditRows, tenantWithAdmins } from "../support/tenant-with-admins.ts";
+import { enrollTotp, operator, roleId, signedInAs, tokenOf } from "../support/users.ts";
 
 const { cluster, tenant } = ownTenant();
 let idp: Idp;
@@ -42,7 +42,7 @@ describe("enforced single sign-on of an organization, from its beginning", () =>
     expect((await checkOf(cluster, orgId)).enforceSSO).toBe(false);
 
     idp.become(newAccount({ email: admin.email }));
-    expect(reasonOf(await roundTrip(cluster, orgId))).toBe("link_required");
+    expect(reasonOf(await loginFlow(cluster, orgId))).toBe("link_required");
     expect((await linkThrough(cluster, admin.api, provider.id)).location).toMatch(/ssoLinked=1$/);
     const proven = await signInThrough(cluster, orgId);
     expect(proven.user.id).toBe(admin.id);
@@ -128,11 +128,11 @@ describe("a verified domain", () => {
       return who as Account;
     };
     idp.become(silent());
-    expect(reasonOf(await roundTrip(cluster, orgId))).toBe("domain_not_verified");
+    expect(reasonOf(await loginFlow(cluster, orgId))).toBe("domain_not_verified");
     await verifiedDomain(cluster, admin.api, domain);
-    codeOf(await roundTrip(cluster, orgId));
+    codeOf(await loginFlow(cluster, orgId));
     idp.become(silent());
-    expect(reasonOf(await roundTrip(cluster, other.orgId))).toBe("domain_not_allowed");
+    expect(reasonOf(await loginFlow(cluster, other.orgId))).toBe("domain_not_allowed");
     const viewer = await signedInAs(cluster, "org-viewer", { orgId });
     await asDatabaseOwner(cluster, "UPDATE identity.users SET email = $2 WHERE id = $1", [
       viewer.id,

@@ -2,16 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { foreignTexts } from "@muster/testing";
 import { decodeJwt } from "jose";
 import { type Idp, newAccount, startIdp } from "../support/identity-provider.ts";
+import { lastAttempt, loginFlow, newProvider, type ProviderBody, reasonOf, upToAnswer } from "../support/login-flow.ts";
 import { ownTenant } from "../support/own-tenant.ts";
 import { asDatabaseOwner } from "../support/owner-rows.ts";
-import {
-  lastAttempt,
-  newProvider,
-  type ProviderBody,
-  reasonOf,
-  roundTrip,
-  upToAnswer,
-} from "../support/sso-round-trip.ts";
 
 const { cluster, tenant } = ownTenant();
 let idp: Idp;
@@ -22,14 +15,14 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => idp?.close());
 
-/** A round trip in which the ID token and the user info claim something else. */
+/** A login flow in which the ID token and the user info claim something else. */
 async function endWith(change: Record<string, unknown>): Promise<string | null> {
   idp.become(newAccount());
   const sign = (claims: object) => idp.sign({ ...claims, ...change }, { alg: "RS256", kid: "first" }, idp.privateKey);
   idp.tampers.set("/token", async (body) => ({ ...body, id_token: await sign(decodeJwt(String(body.id_token))) }));
   idp.tampers.set("/me", (body) => ({ ...body, ...change }));
   try {
-    return reasonOf(await roundTrip(cluster, tenant.orgId));
+    return reasonOf(await loginFlow(cluster, tenant.orgId));
   } finally {
     idp.tampers.clear();
   }

@@ -1,15 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type CryptoKey, decodeJwt, exportJWK, generateKeyPair, type JWTPayload } from "jose";
 import { type Idp, newAccount, startIdp } from "../support/identity-provider.ts";
+import { lastAttempt, loginFlow, newProvider, type ProviderBody, reasonOf, upToAnswer } from "../support/login-flow.ts";
 import { ownTenant } from "../support/own-tenant.ts";
-import {
-  lastAttempt,
-  newProvider,
-  type ProviderBody,
-  reasonOf,
-  roundTrip,
-  upToAnswer,
-} from "../support/sso-round-trip.ts";
 
 const { cluster, tenant } = ownTenant();
 let idp: Idp;
@@ -36,14 +29,14 @@ describe("an ID token", () => {
     idp.become(newAccount());
     idp.tampers.set("/token", async (body) => ({ ...body, id_token: await change(decodeJwt(String(body.id_token))) }));
     try {
-      return reasonOf(await roundTrip(cluster, tenant.orgId));
+      return reasonOf(await loginFlow(cluster, tenant.orgId));
     } finally {
       idp.tampers.delete("/token");
     }
   };
 
   // First: an unknown key id is looked up once a minute.
-  it("of a new key is accepted as soon as the provider publishes it", async () => {
+  it("signed by a new key is accepted as soon as the provider publishes it", async () => {
     const { publicKey, privateKey } = await generateKeyPair("RS256", { extractable: true });
     const jwk = { ...(await exportJWK(publicKey)), kid: "second", alg: "RS256", use: "sig" };
     idp.tampers.set("/jwks", (body) => ({ keys: [...(body.keys as object[]), jwk] }));
@@ -51,7 +44,7 @@ describe("an ID token", () => {
     idp.tampers.delete("/jwks");
   });
 
-  it("that the provider signed again unchanged is accepted: the attacks below fail due to their change", async () => {
+  it("is accepted when the provider signed it again unchanged: the attacks below fail due to their change", async () => {
     expect(await endWith((claims) => idp.sign(claims, header, idp.privateKey))).toBeNull();
   });
 
@@ -106,7 +99,7 @@ describe("an ID token", () => {
     expect(detail).toContain(found);
   });
 
-  it("of another provider's callback is refused", async () => {
+  it("from another provider's callback is refused", async () => {
     idp.become(newAccount());
     for (const iss of ["https://evil.example.com", ""]) {
       const { visitor, callback } = await upToAnswer(cluster, tenant.orgId);
@@ -123,7 +116,7 @@ describe("an ID token", () => {
     }
   });
 
-  it("of another sign-in's code is refused: its verifier is in another round trip", async () => {
+  it("for another sign-in's code is refused: its verifier is in another login flow", async () => {
     idp.become(newAccount());
     const [mine, other] = [await upToAnswer(cluster, tenant.orgId), await upToAnswer(cluster, tenant.orgId)];
     const url = new URL(mine.callback);
@@ -132,7 +125,7 @@ describe("an ID token", () => {
     expect(await lastAttempt(tenant.admin.api, provider.id)).toMatchObject({ step: "tokens", reason: "token_invalid" });
   });
 
-  it("of a redeemed or invented code is refused", async () => {
+  it("for a redeemed or invented code is refused", async () => {
     idp.become(newAccount());
     const first = await upToAnswer(cluster, tenant.orgId);
     expect(reasonOf(await first.visitor.get(first.callback))).toBeNull();

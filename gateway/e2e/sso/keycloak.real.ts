@@ -9,10 +9,10 @@ import { testCertificate, until } from "@muster/testing";
 import { api } from "../support/client.ts";
 import { receiverHost } from "../support/cluster.ts";
 import { verifiedDomain } from "../support/dns.ts";
+import { codeOf, loginUrl, type ProviderBody, publicUrl, setStatus } from "../support/login-flow.ts";
 import { ownTenant } from "../support/own-tenant.ts";
-import { roleId } from "../support/people.ts";
 import { claimReceiverPort } from "../support/receiver.ts";
-import { codeOf, loginUrl, type ProviderBody, publicUrl, setStatus } from "../support/sso-round-trip.ts";
+import { roleId } from "../support/users.ts";
 import { newVisitor, unescaped } from "../support/visitor.ts";
 
 // A real Keycloak, started by deploy/sso/keycloak and not by `npm test`: KEYCLOAK_HOME is the folder of its server.

@@ -2,23 +2,23 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
 import { api } from "../support/client.ts";
 import { type Account, type Idp, newAccount, startIdp } from "../support/identity-provider.ts";
-import { proveMailbox } from "../support/mailbox.ts";
-import { ownTenant } from "../support/own-tenant.ts";
-import { asDatabaseOwner } from "../support/owner-rows.ts";
-import { signedInAs, signInAgain } from "../support/people.ts";
 import {
   codeOf,
   lastAttempt,
+  loginFlow,
   newProvider,
   type ProviderBody,
   publicUrl,
   reasonOf,
-  roundTrip,
   setStatus,
   signInThrough,
   upToAnswer,
-} from "../support/sso-round-trip.ts";
+} from "../support/login-flow.ts";
+import { proveMailbox } from "../support/mailbox.ts";
+import { ownTenant } from "../support/own-tenant.ts";
+import { asDatabaseOwner } from "../support/owner-rows.ts";
 import { tenantWithAdmins } from "../support/tenant-with-admins.ts";
+import { signedInAs, signInAgain } from "../support/users.ts";
 import { newVisitor } from "../support/visitor.ts";
 
 const { cluster, tenant, call } = ownTenant();
@@ -60,7 +60,7 @@ describe("a sign-in through an organization's provider", () => {
 
   it("returns to the requested page, and logs out", async () => {
     idp.become(newAccount());
-    const end = await roundTrip(cluster, tenant.orgId, { redirect: "/devices?status=offline" });
+    const end = await loginFlow(cluster, tenant.orgId, { redirect: "/devices?status=offline" });
     expect(end.location).toMatch(/^http:\/\/localhost:\d+\/devices\?status=offline#ssoCode=[\w-]{43}$/);
     expect(end.headers["cache-control"]).toBe("no-store");
     expect(end.headers["referrer-policy"]).toBe("no-referrer");
@@ -81,13 +81,13 @@ describe("a sign-in through an organization's provider", () => {
     "@evil.example.com",
   ])("ends at our own first page when it was to go on to %j", async (redirect) => {
     idp.become(newAccount());
-    const { location } = await roundTrip(cluster, tenant.orgId, { redirect });
+    const { location } = await loginFlow(cluster, tenant.orgId, { redirect });
     expect(location).toMatch(new RegExp(`^${publicUrl(cluster)}/#ssoCode=[\\w-]{43}$`));
   });
 
   it("has a code that works once", async () => {
     idp.become(newAccount());
-    const code = codeOf(await roundTrip(cluster, tenant.orgId));
+    const code = codeOf(await loginFlow(cluster, tenant.orgId));
     const both = await Promise.all([1, 2].map(() => api(cluster).call("POST", "/sso/exchange", { code })));
     expect(both.map(({ status }) => status).sort()).toEqual([200, 400]);
     const refused = await api(cluster).call("POST", "/sso/exchange", { code });
@@ -108,21 +108,21 @@ describe("a sign-in through an organization's provider", () => {
   );
 
   it("begins with parameters of the page that links to it", async () => {
-    const begun = await newVisitor().get(
+    const started = await newVisitor().get(
       `${cluster.url}/api/v1/sso/login/${tenant.orgId}?utm_source=mail&hd=acme.example`,
     );
-    expect([begun.status, begun.location]).toEqual([302, expect.stringContaining("state=")]);
+    expect([started.status, started.location]).toEqual([302, expect.stringContaining("state=")]);
   });
 
-  it("sets a cookie for the callback alone, and asks with state, nonce and S256", async () => {
+  it("sets a cookie for the callback alone, and requests with state, nonce and S256", async () => {
     const visitor = newVisitor();
-    const begun = await visitor.get(`${cluster.url}/api/v1/sso/login/${tenant.orgId}`);
-    expect(begun.status).toBe(302);
-    expect(begun.headers["set-cookie"]?.[0]).toMatch(
+    const started = await visitor.get(`${cluster.url}/api/v1/sso/login/${tenant.orgId}`);
+    expect(started.status).toBe(302);
+    expect(started.headers["set-cookie"]?.[0]).toMatch(
       /^service_sso_state=[\w-]{43}; Max-Age=600; Path=\/api\/v1\/sso\/callback; HttpOnly; SameSite=Lax$/,
     );
-    const asked = new URL(begun.location ?? "").searchParams;
-    expect(Object.fromEntries(asked)).toMatchObject({
+    const requested = new URL(started.location ?? "").searchParams;
+    expect(Object.fromEntries(requested)).toMatchObject({
       response_type: "code",
       client_id: idp.clientId(),
       scope: "openid profile email",
@@ -134,14 +134,14 @@ describe("a sign-in through an organization's provider", () => {
   });
 });
 
-describe("a round trip that is not as it began", () => {
+describe("a login flow that does not end as it started", () => {
   const upToCallback = () => upToAnswer(cluster, tenant.orgId);
 
   it("ends for a second browser, and goes on for the first", async () => {
     idp.become(newAccount());
     const { visitor, callback } = await upToCallback();
-    const stranger = await newVisitor().get(callback);
-    expect([stranger.status, reasonOf(stranger)]).toEqual([302, "invalid_callback"]);
+    const otherBrowser = await newVisitor().get(callback);
+    expect([otherBrowser.status, reasonOf(otherBrowser)]).toEqual([302, "invalid_callback"]);
     expect(await lastAttempt(tenant.admin.api, provider.id)).toMatchObject({
       outcome: "failure",
       step: "cookie",
@@ -158,7 +158,7 @@ describe("a round trip that is not as it began", () => {
     const { body } = await call("GET", `/sso/providers/${provider.id}/attempts?limit=2`);
     const reasons = (body.data as { reason: string | null }[]).map(({ reason }) => reason);
     expect(new Set(reasons)).toEqual(new Set([null, "session_expired"]));
-    // The cookie was removed at the end of the round trip.
+    // The cookie was removed at the end of the login flow.
     expect(reasonOf(await visitor.get(callback))).toBe("invalid_callback");
   });
 
@@ -169,7 +169,7 @@ describe("a round trip that is not as it began", () => {
     expect((await call("PATCH", `/sso/providers/${provider.id}`, { name: "Renamed" })).status).toBe(200);
     expect(reasonOf(await before.visitor.get(before.callback))).toBe("provider_changed");
     expect(await lastAttempt(tenant.admin.api, provider.id)).toMatchObject({ step: "generation" });
-    const code = codeOf(await roundTrip(cluster, tenant.orgId));
+    const code = codeOf(await loginFlow(cluster, tenant.orgId));
     await call("PATCH", `/sso/providers/${provider.id}`, { name: "Again" });
     expect((await api(cluster).call("POST", "/sso/exchange", { code })).body.code).toBe("invalid_exchange_code");
     await call("DELETE", `/sso/providers/${own.id}`);
@@ -217,11 +217,11 @@ describe("a sign-in that took too long", () => {
     const who = newAccount();
     idp.become(who);
     const exchange = async (code: string) => (await api(cluster).call("POST", "/sso/exchange", { code })).body.code;
-    const slow = codeOf(await roundTrip(cluster, tenant.orgId));
+    const slow = codeOf(await loginFlow(cluster, tenant.orgId));
     await late("sso_exchange_codes");
     expect(await exchange(slow)).toBe("invalid_exchange_code");
     const { user } = await signInThrough(cluster, tenant.orgId);
-    const disabled = codeOf(await roundTrip(cluster, tenant.orgId));
+    const disabled = codeOf(await loginFlow(cluster, tenant.orgId));
     await call("POST", `/users/${user.id}/disable`, {});
     expect(await exchange(disabled)).toBe("invalid_exchange_code");
   });
@@ -235,7 +235,7 @@ describe("a sign-in that took too long", () => {
     expect(reasonOf(await first.visitor.get(first.callback))).toBe("provider_changed");
     await setStatus(admin.api, own.id, "active");
     const second = await upToAnswer(cluster, orgId);
-    const code = codeOf(await roundTrip(cluster, orgId));
+    const code = codeOf(await loginFlow(cluster, orgId));
     await admin.api.call("DELETE", `/sso/providers/${own.id}`);
     expect(reasonOf(await second.visitor.get(second.callback))).toBe("session_expired");
     expect((await api(cluster).call("POST", "/sso/exchange", { code })).body.code).toBe("invalid_exchange_code");
@@ -249,7 +249,7 @@ describe("a sign-in that took too long", () => {
 describe("a sign-in through a provider", () => {
   const endOf = async (who: Account) => {
     idp.become(who);
-    return roundTrip(cluster, tenant.orgId);
+    return loginFlow(cluster, tenant.orgId);
   };
 
   it("is refused for an address that the provider calls unverified", async () => {
@@ -307,13 +307,13 @@ describe("a sign-in through a provider", () => {
     idp.become(who);
     const { user } = await signInThrough(cluster, tenant.orgId);
     expect((await call("POST", `/users/${user.id}/disable`, {})).status).toBe(200);
-    expect(reasonOf(await roundTrip(cluster, tenant.orgId))).toBe("user_disabled");
+    expect(reasonOf(await loginFlow(cluster, tenant.orgId))).toBe("user_disabled");
   });
 
   it("creates one account for twenty concurrent first sign-ins of one user", async () => {
     const who = newAccount();
     idp.become(who);
-    const ends = await Promise.all(Array.from({ length: 20 }, () => roundTrip(cluster, tenant.orgId)));
+    const ends = await Promise.all(Array.from({ length: 20 }, () => loginFlow(cluster, tenant.orgId)));
     expect(new Set(ends.map((end) => reasonOf(end)))).toEqual(new Set([null]));
     const listed = await call("GET", `/users?search=${who.email?.split("@")[0]}`);
     expect((listed.body.data ?? []).length).toBe(1);

@@ -3,21 +3,21 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
 import { api } from "../support/client.ts";
 import { type Idp, newAccount, startIdp } from "../support/identity-provider.ts";
-import { resetMailsTo, resetTokenOf } from "../support/mailbox.ts";
-import { ownTenant } from "../support/own-tenant.ts";
-import { signedInAs, signInAgain } from "../support/people.ts";
 import {
   checkOf,
   codeOf,
   lastAttempt,
   linkThrough,
+  loginFlow,
   newProvider,
   reasonOf,
-  roundTrip,
   setStatus,
   signInThrough,
-} from "../support/sso-round-trip.ts";
+} from "../support/login-flow.ts";
+import { resetMailsTo, resetTokenOf } from "../support/mailbox.ts";
+import { ownTenant } from "../support/own-tenant.ts";
 import { auditRows, enrolledAs, tenantWithAdmins } from "../support/tenant-with-admins.ts";
+import { signedInAs, signInAgain } from "../support/users.ts";
 import { newVisitor } from "../support/visitor.ts";
 
 const { cluster, tenant } = ownTenant();
@@ -83,7 +83,7 @@ describe("links of one's own account", () => {
     expect((await admin.api.call("DELETE", `/sso/link/${provider.id}`)).status).toBe(200);
     expect((await admin.api.call("DELETE", `/sso/link/${provider.id}`)).body.code).toBe("sso_provider_not_found");
     idp.become(linked);
-    expect(reasonOf(await roundTrip(cluster, orgId))).toBe("link_required");
+    expect(reasonOf(await loginFlow(cluster, orgId))).toBe("link_required");
   });
 
   it("hold at one issuer: after a change of the issuer an equal `sub` is another person, and users are matched by address", async () => {
@@ -131,7 +131,7 @@ describe("a partner's provider", () => {
     const provider = await newProvider(by, idp, { ownerScope: "partner", defaultRoleId: undefined });
     expect([provider.partnerId, provider.orgId]).toEqual([partnerId, null]);
     idp.become(newAccount());
-    expect(reasonOf(await roundTrip(cluster, `partner/${partnerId}`))).toBe("invite_required");
+    expect(reasonOf(await loginFlow(cluster, `partner/${partnerId}`))).toBe("invite_required");
     expect(await lastAttempt(by, provider.id)).toMatchObject({ step: "person", reason: "invite_required" });
     expect((await checkOf(cluster, orgId)).ssoEnabled).toBe(false);
     idp.become(newAccount({ email: partnerAdmin.email }));
@@ -141,7 +141,7 @@ describe("a partner's provider", () => {
     expect((listed.body.data as { id: string }[]).map(({ id }) => id)).toEqual([provider.id]);
   });
 
-  it("of several is the oldest active one", async () => {
+  it("among several is the oldest active one", async () => {
     const { partnerId, partnerAdmin } = await tenantWithAdmins(cluster);
     const by = partnerAdmin.api;
     const [first, second] = [0, 1].map((client) => ({ ownerScope: "partner", defaultRoleId: undefined, client }));
@@ -184,13 +184,13 @@ describe("the default role", () => {
     idp.become(known);
     await signInThrough(cluster, orgId);
     expect((await admin.api.call("POST", `/users/${saver.id}/disable`, {})).status).toBe(200);
-    codeOf(await roundTrip(cluster, orgId));
+    codeOf(await loginFlow(cluster, orgId));
     idp.become(newAccount());
-    expect(reasonOf(await roundTrip(cluster, orgId))).toBe("default_role_invalid");
+    expect(reasonOf(await loginFlow(cluster, orgId))).toBe("default_role_invalid");
     expect(await lastAttempt(admin.api, provider.id)).toMatchObject({ step: "person", reason: "default_role_invalid" });
     const { defaultRoleId } = provider;
     expect((await admin.api.call("PATCH", `/sso/providers/${provider.id}`, { defaultRoleId })).status).toBe(200);
-    codeOf(await roundTrip(cluster, orgId));
+    codeOf(await loginFlow(cluster, orgId));
   });
 
   it("belongs to the organization itself, and is only saved by a user who may grant it", async () => {
@@ -263,7 +263,7 @@ describe("an issuer", () => {
     }
   });
 
-  it("whose document names another, leads to a private endpoint or redirects is refused with the step", async () => {
+  it("with a document that names another, leads to a private endpoint or redirects is refused with the step", async () => {
     const path = "/.well-known/openid-configuration";
     const create = () =>
       tenant.admin.api.call("POST", "/sso/providers", { name: "Bad", type: "oidc", issuer: idp.issuer });

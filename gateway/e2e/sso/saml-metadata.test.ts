@@ -71,7 +71,7 @@ describe("metadata as products write it", () => {
     await call("DELETE", `/sso/providers/${body.id}`);
   });
 
-  it("of several identity providers is read for the one that `samlEntityId` names", async () => {
+  it("with several identity providers is read for the one that `samlEntityId` names", async () => {
     const entity = (id: string) =>
       `<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="${id}">${good()}</EntityDescriptor>`;
     const xml = `<EntitiesDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata">${entity("urn:a")}${entity("urn:b")}</EntitiesDescriptor>`;

@@ -1,8 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { verifiedDomain } from "../support/dns.ts";
-import { ownTenant } from "../support/own-tenant.ts";
-import { type SamlIdp, startSamlIdp } from "../support/saml-identity-provider.ts";
 import {
   lastAttempt,
   linkThrough,
@@ -12,7 +10,9 @@ import {
   reasonOf,
   signInThrough,
   upToAnswer,
-} from "../support/sso-round-trip.ts";
+} from "../support/login-flow.ts";
+import { ownTenant } from "../support/own-tenant.ts";
+import { type SamlIdp, startSamlIdp } from "../support/saml-identity-provider.ts";
 import { tenantWithAdmins } from "../support/tenant-with-admins.ts";
 import { formIn, newVisitor, type Visit } from "../support/visitor.ts";
 
@@ -37,7 +37,7 @@ const post = (body: string, type = "application/x-www-form-urlencoded"): Promise
   });
 const attemptOf = ({ location }: Visit) => new URL(location ?? "").searchParams.get("attempt");
 
-/** The state of a round trip that waits for an answer. */
+/** The state of a login flow that waits for an answer. */
 async function waitingState(): Promise<string> {
   const { last } = await upToAnswer(cluster, tenant.orgId);
   return formIn(last)?.fields.get("RelayState") ?? "";
@@ -71,12 +71,12 @@ describe("a SAML response of many kilobytes", () => {
         step: "assertion",
         detail: typeof detail === "string" ? detail : expect.stringMatching(detail),
       });
-      // It has ended the round trip.
+      // It has ended the login flow.
       expect(reasonOf(await post(`SAMLResponse=PGE%2B&RelayState=${state}`))).toBe("session_expired");
     }
   });
 
-  it("of an unknown sign-in, of another type or with bytes that no text has ends there, too", async () => {
+  it("for an unknown sign-in, of another type or with bytes that no text has ends there, too", async () => {
     const state = await waitingState();
     const bodies: [string, string?][] = [
       [`SAMLResponse=${"A".repeat(3_000_000)}`],

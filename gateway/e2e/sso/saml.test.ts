@@ -3,22 +3,22 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
 import { api } from "../support/client.ts";
 import { verifiedDomain } from "../support/dns.ts";
-import { ownTenant } from "../support/own-tenant.ts";
-import { asDatabaseOwner } from "../support/owner-rows.ts";
-import { type SamlAccount, type SamlIdp, startSamlIdp } from "../support/saml-identity-provider.ts";
 import {
   codeOf,
   lastAttempt,
   linkThrough,
+  loginFlow,
   newSamlProvider,
   type ProviderBody,
   publicUrl,
   reasonOf,
-  roundTrip,
   setStatus,
   signInThrough,
   upToAnswer,
-} from "../support/sso-round-trip.ts";
+} from "../support/login-flow.ts";
+import { ownTenant } from "../support/own-tenant.ts";
+import { asDatabaseOwner } from "../support/owner-rows.ts";
+import { type SamlAccount, type SamlIdp, startSamlIdp } from "../support/saml-identity-provider.ts";
 import { tenantWithAdmins } from "../support/tenant-with-admins.ts";
 import { formIn, newVisitor, type Visit, type Visitor } from "../support/visitor.ts";
 
@@ -214,7 +214,7 @@ describe("a sign-in by SAML", () => {
       step: "assertion",
       detail: expect.stringMatching(/another request/),
     });
-    // The answer to this round trip's own request comes too late: the refusal has ended the round trip.
+    // The answer to this login flow's own request comes too late: the refusal has ended the login flow.
     expect(reasonOf(await post(next.visitor, fieldsOf(next.last)))).toBe("session_expired");
     expect(codeOf(await visitor.get(accepted[0]?.location ?? ""))).toBeTruthy();
     expect(reasonOf(await post(visitor, fields))).toBe("session_expired");
@@ -262,10 +262,10 @@ describe("a sign-in by SAML", () => {
     ]);
     idp.become(person());
     idp.alter((options) => ({ ...options, signAssertion: false }));
-    expect(reasonOf(await roundTrip(cluster, tenant.orgId))).toBe("assertion_invalid");
+    expect(reasonOf(await loginFlow(cluster, tenant.orgId))).toBe("assertion_invalid");
     expect(await lastAttempt(tenant.admin.api, provider.id)).toMatchObject({ detail: "the assertion is not signed" });
     idp.alter((options) => ({ ...options, samlStatusCode: "urn:oasis:names:tc:SAML:2.0:status:Responder" }));
-    expect(reasonOf(await roundTrip(cluster, tenant.orgId))).toBe("idp_error");
+    expect(reasonOf(await loginFlow(cluster, tenant.orgId))).toBe("idp_error");
     idp.alter();
     for (const SAMLResponse of ["", "%%%", "PGE+", "A".repeat(150_000)]) {
       const { visitor, last } = await upToAnswer(cluster, tenant.orgId);
@@ -302,7 +302,7 @@ describe("a sign-in by SAML", () => {
     await signInThrough(cluster, tenant.orgId);
     await idp.rotate();
     await metadataReadBefore(0);
-    expect(reasonOf(await roundTrip(cluster, tenant.orgId))).toBe("assertion_invalid");
+    expect(reasonOf(await loginFlow(cluster, tenant.orgId))).toBe("assertion_invalid");
     await call("PATCH", `/sso/providers/${provider.id}`, {
       samlMetadataUrl: idp.metadataUrl,
       samlCertificates: (provider.samlCertificates as { pem: string }[]).map(({ pem }) => pem),
@@ -321,7 +321,7 @@ describe("a sign-in by SAML", () => {
     const before = await count();
     await idp.rotate();
     idp.become(person());
-    expect(reasonOf(await roundTrip(cluster, tenant.orgId))).toBe("assertion_invalid");
+    expect(reasonOf(await loginFlow(cluster, tenant.orgId))).toBe("assertion_invalid");
     await metadataReadBefore(31);
     // Those that began before go on, too, whichever of them comes first.
     const inFlight = await Promise.all(
@@ -430,7 +430,7 @@ describe("an account of one's own", () => {
     const staff = `${randomUUID()}.example`;
     await verifiedDomain(cluster, by, staff, { ownerScope: "partner" });
     idp.become(person({ email: `new@${staff}`, nameId: `new@${staff}` }));
-    expect(reasonOf(await roundTrip(cluster, `partner/${tenant.partnerId}`))).toBe("invite_required");
+    expect(reasonOf(await loginFlow(cluster, `partner/${tenant.partnerId}`))).toBe("invite_required");
     const roles = (await by.call("GET", "/roles")).body.data as { id: string; key: string }[];
     const roleId = roles.find(({ key }) => key === "partner-technician")?.id;
     const invited = await by.call("POST", "/users", {

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Cluster } from "./cluster.ts";
-import { operator } from "./people.ts";
+import { operator } from "./users.ts";
 
 /** A new version of the helper, which no device runs, and a staged rollout of it to one percent. */
 export async function newRollout(cluster: Cluster): Promise<{ id: string; version: string }> {

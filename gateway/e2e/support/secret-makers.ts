@@ -7,9 +7,9 @@ import { type Cluster, receiverHost } from "./cluster.ts";
 import { noteSecret } from "./handed-out.ts";
 import { startIdp } from "./identity-provider.ts";
 import { newKey } from "./keys.ts";
-import { enrollTotp, signedInAs, tokenOf } from "./people.ts";
+import { codeOf, loginFlow, loginUrl, newProvider, newSamlProvider, setStatus, upToAnswer } from "./login-flow.ts";
 import { startSamlIdp } from "./saml-identity-provider.ts";
-import { codeOf, loginUrl, newProvider, newSamlProvider, roundTrip, setStatus, upToAnswer } from "./sso-round-trip.ts";
+import { enrollTotp, signedInAs, tokenOf } from "./users.ts";
 import { formIn, newVisitor } from "./visitor.ts";
 
 export type Stage = {
@@ -99,8 +99,8 @@ export const secretMakers: Record<string, (stage: Stage) => Promise<void>> = {
       const code = codeOf(await visitor.get(callback));
       noteSecret(cluster, { name: "exchange code", value: code });
       await answered(api(cluster), "/sso/exchange", { code });
-      // A handle that is not fetched, and a round trip that is not completed, stay in the database.
-      noteSecret(cluster, { name: "exchange code", value: codeOf(await roundTrip(cluster, orgId)) });
+      // A handle that is not fetched, and a login flow that is not completed, stay in the database.
+      noteSecret(cluster, { name: "exchange code", value: codeOf(await loginFlow(cluster, orgId)) });
       const waiting = new URL((await newVisitor().get(loginUrl(cluster, orgId))).location ?? "");
       for (const name of ["state", "nonce"]) noteSecret(cluster, { name, value: waiting.searchParams.get(name) ?? "" });
       for (const value of idp.verifiers) noteSecret(cluster, { name: "PKCE verifier", value });

@@ -3,13 +3,13 @@ import type { Api } from "./client.ts";
 import type { Cluster } from "./cluster.ts";
 import {
   enrollTotp,
+  type Membership,
   newOrganization,
   newPartner,
-  type Place,
   type RoleKey,
   signedInAs,
-  type TestPerson,
-} from "./people.ts";
+  type TestUser,
+} from "./users.ts";
 
 export type AuditRow = { action: string; resource: { id: string; name: string }; details: Record<string, unknown> };
 
@@ -17,9 +17,9 @@ export type AuditRow = { action: string; resource: { id: string; name: string };
 export async function enrolledAs(
   cluster: Cluster,
   role: RoleKey,
-  place: Place,
-): Promise<TestPerson & { recoveryCodes: string[] }> {
-  const person = await signedInAs(cluster, role, place);
+  membership: Membership,
+): Promise<TestUser & { recoveryCodes: string[] }> {
+  const person = await signedInAs(cluster, role, membership);
   const { recoveryCodes } = await enrollTotp(person);
   return { ...person, recoveryCodes };
 }

@@ -16,7 +16,7 @@ const ca = readFileSync(testCaFile);
 const maxHops = 12;
 
 /**
- * What a browser is to a round trip: cookies by host and path, redirects followed while they lead to the identity
+ * What a browser is to a login flow: cookies by host and path, redirects followed while they lead to the identity
  * provider or our own single sign-on routes. Names of the test CA lead to this machine.
  */
 export function newVisitor() {

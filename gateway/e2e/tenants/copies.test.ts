@@ -6,7 +6,7 @@ import pg from "pg";
 import { type Api, api } from "../support/client.ts";
 import type { StackFile } from "../support/cluster.ts";
 import { type LentCluster, lendMs, lentCluster } from "../support/lent-cluster.ts";
-import { newOrganization, newPartner, newSite, operator, signedInAs } from "../support/people.ts";
+import { newOrganization, newPartner, newSite, operator, signedInAs } from "../support/users.ts";
 
 const schemas = ["identity", "audit", "device_logs", "webhook_dispatcher", "agent_release"];
 

@@ -3,8 +3,8 @@ import { beforeAll, describe, expect, it } from "@jest/globals";
 import type { Api } from "../support/client.ts";
 import type { Cluster } from "../support/cluster.ts";
 import { enroller } from "../support/enroller.ts";
-import { newOrganization, newPartner, newSite, operator, signedInAs } from "../support/people.ts";
 import { sharedCluster } from "../support/shared-cluster.ts";
+import { newOrganization, newPartner, newSite, operator, signedInAs } from "../support/users.ts";
 
 let cluster: Cluster;
 let root: Api;

@@ -3,8 +3,8 @@ import { beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
 import { type Api, api } from "../support/client.ts";
 import type { Cluster } from "../support/cluster.ts";
-import { newOrganization, newPartner, newSite, operator, signedInAs } from "../support/people.ts";
 import { sharedCluster } from "../support/shared-cluster.ts";
+import { newOrganization, newPartner, newSite, operator, signedInAs } from "../support/users.ts";
 
 let cluster: Cluster;
 let root: Api;
@@ -209,7 +209,7 @@ describe("organizations of callers", () => {
     expect([missing.status, missing.body.error]).toEqual([400, "partnerId is required for system scope"]);
   });
 
-  it("of an organization's person are their own, in the plain list alone", async () => {
+  it("for an organization's user are their own, in the plain list alone", async () => {
     const orgId = await newOrganization(cluster, partnerId);
     const { api: mine } = await signedInAs(cluster, "org-admin", { partnerId, orgId });
     expect(idsOf((await mine.call("GET", "/orgs")).body)).toEqual([orgId]);

@@ -3,8 +3,8 @@ import { beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
 import { type Api, api, type Reply } from "../support/client.ts";
 import type { Cluster } from "../support/cluster.ts";
-import { newOrganization, newPartner, newSite, operator, signedInAs } from "../support/people.ts";
 import { sharedCluster } from "../support/shared-cluster.ts";
+import { newOrganization, newPartner, newSite, operator, signedInAs } from "../support/users.ts";
 
 let cluster: Cluster;
 let root: Api;
@@ -213,7 +213,7 @@ describe("sites of callers", () => {
     }
   });
 
-  it("of a deleted organization are there for system callers only", async () => {
+  it("in a deleted organization are there for system callers only", async () => {
     const own = await newOrganization(cluster, partnerId);
     const id = await newSite(cluster, own);
     const { api: admin } = await signedInAs(cluster, "partner-admin", { partnerId, orgAccess: "all" });

@@ -4,6 +4,8 @@ import { until } from "@muster/testing";
 import { agentMaker } from "../support/agent-maker.ts";
 import { type Api, api } from "../support/client.ts";
 import type { Cluster } from "../support/cluster.ts";
+import { type Received, type Receiver, startReceiver } from "../support/receiver.ts";
+import { sharedCluster } from "../support/shared-cluster.ts";
 import {
   enrollTotp,
   newOrganization,
@@ -12,9 +14,7 @@ import {
   operator,
   signedInAs,
   signInAgain,
-} from "../support/people.ts";
-import { type Received, type Receiver, startReceiver } from "../support/receiver.ts";
-import { sharedCluster } from "../support/shared-cluster.ts";
+} from "../support/users.ts";
 
 const patienceMs = 60_000;
 let cluster: Cluster;

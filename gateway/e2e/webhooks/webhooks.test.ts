@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
 import { type Api, api } from "../support/client.ts";
 import type { Cluster } from "../support/cluster.ts";
-import { newOrganization, newPartner, operator, signedInAs } from "../support/people.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
 import { sharedCluster } from "../support/shared-cluster.ts";
+import { newOrganization, newPartner, operator, signedInAs } from "../support/users.ts";
 
 type Delivery = { id: string; status: string; attempt: number; eventId: string; responseStatus: number | null };
 

@@ -132,7 +132,7 @@ describe("an access token", () => {
 });
 
 describe("public keys", () => {
-  it("that were removed invalidate the tokens they signed, cached tokens included", async () => {
+  it("invalidate, once removed, the tokens they signed, cached tokens included", async () => {
     let served = await jwksOf(["k1", pair.publicKey], ["k2", other.publicKey]);
     const { verify, move } = verifier(() => Promise.resolve(served));
     const old = await issue();
@@ -160,7 +160,7 @@ describe("public keys", () => {
     expect(readings()).toBe(2);
   });
 
-  it("that cannot be loaded answer unavailable, not unauthenticated", async () => {
+  it("answer unavailable, not unauthenticated, when they cannot be loaded", async () => {
     const { verify } = verifier(() => Promise.reject(new AppError("unavailable", "away")));
     expect(await verify(await issue())).toBe("unavailable");
   });

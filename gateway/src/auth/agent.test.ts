@@ -111,7 +111,7 @@ describe("an agent token", () => {
     expect((await call("POST", `/agents/${record.deviceId}/logs`, bearer(token))).status).toBe(status);
   });
 
-  it("of a quarantined device opens only the routes marked for quarantined devices", async () => {
+  it("from a quarantined device opens only the routes marked for quarantined devices", async () => {
     const { token, record } = services.newAgent({ quarantined: true });
     const refused = await call("POST", `/agents/${record.deviceId}/logs`, bearer(token));
     expect([refused.status, refused.code]).toEqual([409, "agent_quarantined"]);

@@ -90,7 +90,7 @@ describe("a key in the cache", () => {
     expect(questions).toHaveLength(3);
   });
 
-  it("that identity refused is refused for 2 s without another lookup", async () => {
+  it("refused by identity is refused for 2 s without another lookup", async () => {
     const resolving = keys.get(digest);
     questions[0]?.refuse(new AppError("api_key_revoked", "API key is revoked"));
     await expect(resolving).rejects.toMatchObject({ code: "api_key_revoked" });

@@ -88,7 +88,7 @@ describe("a lease", () => {
     }
   });
 
-  it("that was lost and renewed does not cover answers requested before", async () => {
+  it("does not cover, once lost and renewed, answers requested before", async () => {
     const held = start();
     beats[0]?.answer();
     await settled();

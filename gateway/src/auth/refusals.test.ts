@@ -55,7 +55,7 @@ describe("refused changes", () => {
     expect(reported).toHaveLength(2);
   });
 
-  it("of one organization leave calls to the reports of others", async () => {
+  it("from one organization leave calls to the reports of others", async () => {
     const { reported, note } = recorder(() => new Promise(() => {}));
     for (let i = 0; i < 50; i++) note(`p${i}`, "user.create", "busy");
     note("other", "user.create", "quiet");

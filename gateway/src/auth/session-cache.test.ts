@@ -252,7 +252,7 @@ describe("a revoked session", () => {
     expect(codeOf(() => sessions.get(token))).toBe("session_revoked");
   });
 
-  it("that identity reports is not resolved again for 2 s", async () => {
+  it("reported by identity is not resolved again for 2 s", async () => {
     const resolving = sessions.get(token);
     questions[0]?.refuse(sessionEnded());
     await expect(resolving).rejects.toMatchObject({ code: "session_revoked" });
@@ -264,7 +264,7 @@ describe("a revoked session", () => {
     expect(questions).toHaveLength(2);
   });
 
-  it("that a background refresh finds is refused from then on", async () => {
+  it("found by a background refresh is refused from then on", async () => {
     await cached();
     nowMs += freshMs;
     sessions.get(token);

@@ -4,7 +4,7 @@ import { batched } from "./batched.ts";
 const tick = () => new Promise((resolve) => setImmediate(resolve));
 
 describe("batched lookups", () => {
-  it("of one tick go in one call, and each gets its own answer or refusal", async () => {
+  it("in one tick go in one call, and each gets its own answer or refusal", async () => {
     const calls: (readonly number[])[] = [];
     const request = batched<number, number>(
       async (questions) => {

@@ -54,7 +54,7 @@ describe("a body", () => {
     expect([body.outcome, bodies.size]).toEqual(["payload_too_large", 0]);
   });
 
-  it("whose client disconnects is dropped", async () => {
+  it("is dropped when its client disconnects", async () => {
     const bodies = bodiesOf();
     const body = receiving(bodies, "a");
     body.wire.destroy();
@@ -97,7 +97,7 @@ describe("a gzip body", () => {
     expect([await inflated(bodies, zeros(10_000_000), 100_000), bodies.size]).toEqual(["payload_too_large", 0]);
   });
 
-  it("that is not valid gzip is refused", async () => {
+  it("is refused when it is not valid gzip", async () => {
     const bodies = bodiesOf();
     expect(await inflated(bodies, Buffer.from("plain"), 100)).toBe("bad_request");
     expect(await inflated(bodies, gzipSync("cut off in the middle").subarray(0, 20), 100)).toBe("bad_request");
@@ -115,7 +115,7 @@ describe("a gzip body", () => {
 });
 
 describe("too many bodies", () => {
-  it("of one owner abort that owner's slowest body, and no other owner's", async () => {
+  it("from one owner abort that owner's slowest body, and no other owner's", async () => {
     const bodies = bodiesOf();
     const other = receiving(bodies, "b");
     const own = Array.from({ length: 4 }, () => receiving(bodies, "a"));
@@ -128,7 +128,7 @@ describe("too many bodies", () => {
     expect([other.outcome, bodies.size]).toEqual(["in flight", 5]);
   });
 
-  it("of many owners abort the slowest of all, so that a new one is never refused", async () => {
+  it("from many owners abort the slowest of all, so that a new one is never refused", async () => {
     const bodies = bodiesOf();
     const many = Array.from({ length: 8 }, (_, i) => receiving(bodies, `owner ${i}`));
     const fresh = receiving(bodies, "new");
@@ -137,7 +137,7 @@ describe("too many bodies", () => {
     expect([fresh.outcome, many[0]?.outcome, bodies.size]).toEqual(["here", "request_timeout", 7]);
   });
 
-  it("of owners that keep all bytes they may leave bytes to another owner", async () => {
+  it("from owners that keep all bytes they may, leave bytes to another owner", async () => {
     const bodies = bodiesOf({ ownerPercent: 25, bytesMax: 1_000 });
     const many = Array.from({ length: 4 }, (_, i) => receiving(bodies, `owner ${i}`));
     for (const { wire } of many) wire.write("x".repeat(240));

@@ -109,7 +109,7 @@ describe("a request body", () => {
     expect((await post('{"text":"ä"}', "Content-Type: application/json; charset=UTF-8")).json).toEqual({ text: "ä" });
   });
 
-  it("that is not UTF-8 is not JSON", async () => {
+  it("is not JSON when it is not UTF-8", async () => {
     const head = [
       "POST /api/v1/test/echo HTTP/1.1",
       "Host: a",
@@ -134,7 +134,7 @@ describe("a request body", () => {
     expect([reply.status, reply.json.code]).toEqual([413, "payload_too_large"]);
   });
 
-  it.each([2_000_000, 7_000_000])("of %d bytes still gets its 413, and the connection stays open", async (bytes) => {
+  it.each([2_000_000, 7_000_000])("with %d bytes still gets its 413, and the connection stays open", async (bytes) => {
     const send = () =>
       fetch(`${gateway.url}/api/v1/test/echo`, {
         method: "POST",
@@ -156,7 +156,7 @@ describe("a request body", () => {
     expect([reply.status, reply.json.code]).toEqual([400, "bad_request"]);
   });
 
-  it("whose Content-Length exceeds the limit is refused before it is sent", async () => {
+  it("with a Content-Length beyond the limit is refused before it is sent", async () => {
     const lines = [
       "POST /api/v1/test/echo HTTP/1.1",
       "Host: a",

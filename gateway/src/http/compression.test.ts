@@ -78,7 +78,7 @@ describe("a long reply", () => {
     expect([head.body.length, head.length]).toEqual([0, got.length]);
   });
 
-  it("that carries a secret is not compressed", async () => {
+  it("with a secret is not compressed", async () => {
     const secret = await get("/test/secret", "gzip");
     expect([secret.encoding, secret.vary]).toEqual([undefined, undefined]);
   });

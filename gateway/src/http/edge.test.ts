@@ -99,12 +99,12 @@ describe("request headers", () => {
     expect(reply.headers.get("x-request-id")).toBe(reply.json.requestId);
   });
 
-  it("of more than 16 KiB are a 431 with the error body", async () => {
+  it("beyond 16 KiB are a 431 with the error body", async () => {
     const reply = await at("/health", `X-Much: ${"a".repeat(17_000)}`);
     expect([reply.status, reply.json.code]).toEqual([431, "headers_too_large"]);
   });
 
-  it("that imitate internal metadata are ignored", async () => {
+  it("are ignored when they imitate internal metadata", async () => {
     const reply = await at("/api/v1/auth/me", "muster-caller: forged", "muster-client-address: 192.0.2.1");
     expect([reply.status, reply.json.code]).toEqual([401, "unauthenticated"]);
   });
@@ -151,13 +151,13 @@ describe("methods besides the route's own", () => {
 });
 
 describe("failures", () => {
-  it("that are unexpected reveal only the request id", async () => {
+  it("reveal, when unexpected, only the request id", async () => {
     const reply = await at("/api/v1/test/broken", "X-Request-Id: r1");
     expect(reply.status).toBe(500);
     expect(reply.json).toEqual({ error: "Internal server error", code: "internal", requestId: "r1" });
   });
 
-  it("of a 401 name the scheme", async () => {
+  it("with a 401 name the scheme", async () => {
     expect((await at("/api/v1/auth/me")).headers.get("www-authenticate")).toBe("Bearer");
   });
 });
@@ -200,7 +200,7 @@ describe("offers to upgrade", () => {
     ]);
   });
 
-  it("of a channel behind a request are answered after it", async () => {
+  it("for a channel after a request are answered after it", async () => {
     const websocket = [
       "GET /api/v1/agents/0190a000-0000-7000-8000-000000000000/channel HTTP/1.1",
       "Host: a",

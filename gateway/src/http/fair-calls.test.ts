@@ -21,7 +21,7 @@ const logsOf = (secret: string) =>
   rawRequest(gateway.port, ["GET /api/v1/audit-logs/logs HTTP/1.1", "Host: api.test", `X-API-Key: ${secret}`]);
 
 describe("calls to a service", () => {
-  it("of an organization that all wait leave connections to the calls of others", async () => {
+  it("from an organization that all wait, leave connections to the calls of others", async () => {
     const slow = services.newKey({ orgId: uuidv7(), scopes: ["audit:read"] });
     const ends: (() => void)[] = [];
     let isHeld = true;

@@ -33,7 +33,7 @@ describe("a media type", () => {
     expect(isJsonType(text)).toBe(false);
   });
 
-  it("of more than 256 characters is refused, whatever it repeats", () => {
+  it("with more than 256 characters is refused, whatever it repeats", () => {
     expect(isJsonType(`application/${"a".repeat(239)}+json`)).toBe(true);
     expect(isJsonType(`application/${"a".repeat(240)}+json`)).toBe(false);
     expect(isJsonType(`application/json${" ".repeat(16_000)}x`)).toBe(false);

@@ -64,7 +64,7 @@ describe("a refused change", () => {
     },
   );
 
-  it("that a service refuses is reported with its facts and the organization that it names", async () => {
+  it("refused by a service is reported with its facts and the organization that it names", async () => {
     const facts = { permissions: ["devices:read"] };
     services.tenancy.createPartner = () => {
       throw new AppError("delegation_denied", "You cannot", { facts });

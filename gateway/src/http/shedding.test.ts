@@ -60,7 +60,7 @@ describe("slots of a class", () => {
 });
 
 describe("downloads", () => {
-  it("of one network are limited, those of another network proceed, and refused clients get spread retry times", () => {
+  it("from one network are limited, those of another network proceed, and refused clients get spread retry times", () => {
     const one = (network: string) =>
       outcomeOf(() => {
         shedder.enter("download");

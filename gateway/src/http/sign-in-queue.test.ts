@@ -65,7 +65,7 @@ describe("queued requests", () => {
     expect(started).toEqual(["a1", "a2", "v6-1", "b1", "nowhere", "a3", "v6-2"]);
   });
 
-  it("whose clients disconnect are skipped without a gap and never start", async () => {
+  it("are skipped when their clients disconnect, without a gap, and never start", async () => {
     const { started, come } = noting(createSignInQueue({ perSecond: 20, queuedMax: 10 }));
     const responses = [1, 2, 3].map(reply);
     const first = come("first", "a");
@@ -79,7 +79,7 @@ describe("queued requests", () => {
     expect(responses.map((response) => response.listenerCount("close"))).toEqual([0, 0, 0]);
   });
 
-  it("of two addresses that queue all they may are no reason to refuse a third one", async () => {
+  it("from two addresses that queue all they may are no reason to refuse a third one", async () => {
     const signIns = createSignInQueue({ perSecond: 1_000, queuedMax: 64 });
     const codes: (string | undefined)[] = [];
     const queue = (count: number, address: string) =>

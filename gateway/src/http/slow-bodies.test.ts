@@ -110,7 +110,7 @@ describe("bodies that arrive one byte at a time", () => {
 });
 
 describe("slots", () => {
-  it("of unauthenticated requests are a share per network, so that signed-in users have the rest", async () => {
+  it("for unauthenticated requests are a share per network, so that signed-in users have the rest", async () => {
     const replies = await hold(2, "/test/held/none");
     expect((await get("/test/held/none")).json.code).toBe("overloaded");
     const { token } = await services.signIn();
@@ -119,7 +119,7 @@ describe("slots", () => {
     expect((await Promise.all(replies)).map(({ status }) => status)).toEqual([200, 200, 200]);
   });
 
-  it("of unauthenticated requests are counted by network: another network has its own, an IPv6 /64 is one", async () => {
+  it("for unauthenticated requests are counted by network: another network has its own, an IPv6 /64 is one", async () => {
     const from = (address: string) => `X-Forwarded-For: ${address}`;
     const replies = await hold(2, "/test/held/none", from("2001:db8:1:2::1"));
     expect((await get("/test/held/none", from("2001:db8:1:2::2"))).json.code).toBe("overloaded");
@@ -128,7 +128,7 @@ describe("slots", () => {
     expect((await Promise.all(replies)).map(({ status }) => status)).toEqual([200, 200, 200]);
   });
 
-  it("of keys that are being resolved are a share of their network, which yields to authenticated callers", async () => {
+  it("for keys that are being resolved are a share of their network, which yields to authenticated callers", async () => {
     const { token } = await services.signIn();
     expect((await get("/auth/me", `Authorization: Bearer ${token}`)).status).toBe(200);
     const resolve = services.edge.resolveKeys;
@@ -158,7 +158,7 @@ describe("slots", () => {
 });
 
 describe("connections", () => {
-  it("that idle between two requests are closed before a new one is refused", async () => {
+  it("are closed when they idle between two requests, before a new one is refused", async () => {
     const rest = "GET /health HTTP/1.1\r\nHost: a\r\n\r\n";
     const idle = await openMany(179, rest);
     await until("their replies", () => idle.every(({ got }) => parseReplies(got.text).length === 1));

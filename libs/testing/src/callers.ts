@@ -2,7 +2,7 @@ import { type Caller, systemCaller, uuidv7 } from "@muster/kit";
 
 type Change = Partial<Omit<Caller, "actor">> & { actor?: Partial<Caller["actor"]> };
 
-function person(scope: Caller["scope"], change: Change): Caller {
+function userWith(scope: Caller["scope"], change: Change): Caller {
   const id = uuidv7();
   const { actor, ...rest } = change;
   return {
@@ -10,7 +10,7 @@ function person(scope: Caller["scope"], change: Change): Caller {
       type: "user",
       id,
       email: `${id}@example.com`,
-      name: "Test Person",
+      name: "Test User",
       role: "test",
       department: null,
       ...actor,
@@ -30,12 +30,12 @@ function person(scope: Caller["scope"], change: Change): Caller {
 
 /** Callers for tests; each is a new user. */
 export const callers = {
-  platformAdmin: (change: Change = {}) => person("system", { orgAccess: { mode: "all" }, ...change }),
+  platformAdmin: (change: Change = {}) => userWith("system", { orgAccess: { mode: "all" }, ...change }),
   partnerAdmin: (partnerId: string, change: Change = {}) =>
-    person("partner", { partnerId, orgAccess: { mode: "all" }, ...change }),
+    userWith("partner", { partnerId, orgAccess: { mode: "all" }, ...change }),
   partnerWithList: (partnerId: string, orgIds: string[], change: Change = {}) =>
-    person("partner", { partnerId, orgAccess: { mode: "list", orgIds }, ...change }),
+    userWith("partner", { partnerId, orgAccess: { mode: "list", orgIds }, ...change }),
   orgAdmin: (partnerId: string, orgId: string, change: Change = {}) =>
-    person("organization", { partnerId, orgId, ...change }),
+    userWith("organization", { partnerId, orgId, ...change }),
   service: (name: string) => systemCaller(name),
 };

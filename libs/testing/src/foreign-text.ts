@@ -3,7 +3,7 @@ import { systemCaller } from "@muster/kit";
 import pg from "pg";
 import type { TestDatabase } from "./database.ts";
 
-/** Texts that a stranger may send and PostgreSQL refuses. */
+/** Texts that a client may send and PostgreSQL refuses. */
 export const foreignTexts = ["a\0b", "\0", "a\ud83d", "\ude00a", "\ude00\ud83d"] as const;
 
 /** How a value of each type that holds text is inserted. A column of another type has to be added here. */
@@ -20,7 +20,7 @@ const withoutText =
   /^_?(?:u?int\d|float\d|numeric|bool|bytea|uuid|timestamptz?|date|time|interval|oid|xid8?|inet|cidr|tsvector|name|int8range|tstzrange)$/;
 
 /**
- * Sentences about columns of the service's schema, new ones included, whose type does not take a stranger's text as the
+ * Sentences about columns of the service's schema, new ones included, whose type does not take a client's text as the
  * store inserts it: NUL and halves of surrogate pairs arrive as U+FFFD, and nothing fails.
  */
 export async function foreignTextProblems({ db, ownerUrl }: TestDatabase): Promise<string[]> {
@@ -51,7 +51,7 @@ export async function foreignTextProblems({ db, ownerUrl }: TestDatabase): Promi
 
 async function problemOf(db: TestDatabase["db"], type: string): Promise<string | null> {
   const insert = inserted[type];
-  if (insert === undefined) return `nobody knows how text is inserted into ${type}`;
+  if (insert === undefined) return `no statement is listed that inserts text into ${type}`;
   for (const text of foreignTexts) {
     try {
       const [row] = await db.read<{ stored: unknown }>({ caller: systemCaller("test") }, insert(text));

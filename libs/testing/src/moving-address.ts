@@ -2,11 +2,11 @@ import { connect, createServer, type Socket } from "node:net";
 import { type Listening, listening } from "./listening.ts";
 
 export type MovingAddress = Listening & {
-  /** Cuts every connection that goes through it. */
-  cut(): void;
+  /** Closes every connection that goes through it. */
+  disconnect(): void;
 };
 
-/** A loopback port that hands each connection to the port that `target` names then. */
+/** A loopback port that forwards each connection to the port that `target` names then. */
 export async function movingAddress(target: () => number): Promise<MovingAddress> {
   const inbounds = new Set<Socket>();
   const server = createServer({ noDelay: true }, (inbound) => {
@@ -17,12 +17,12 @@ export async function movingAddress(target: () => number): Promise<MovingAddress
       outbound.destroy();
     });
     outbound.on("error", () => inbound.destroy());
-    // What the target said last still arrives.
+    // The last bytes of the target still arrive.
     outbound.on("close", () => inbound.destroySoon());
     inbound.pipe(outbound).pipe(inbound);
   });
-  const cut = () => {
+  const disconnect = () => {
     for (const inbound of inbounds) inbound.destroy();
   };
-  return { ...(await listening(server)), cut };
+  return { ...(await listening(server)), disconnect };
 }

@@ -40,7 +40,7 @@ const ownConditions: Record<string, string[]> = {
     "sites_reached",
   ],
 };
-const isNamed = ({ reach }: Policy) => /^[a-z]+$/.test(reach);
+const isNamed = ({ scope }: Policy) => /^[a-z]+$/.test(scope);
 
 async function policiesOfService(service: string): Promise<Policy[]> {
   const tenants = { label: "service", path: folder("libs/service/migrations") };
@@ -54,7 +54,7 @@ async function policiesOfService(service: string): Promise<Policy[]> {
 }
 
 describe("row-level policies", () => {
-  it.each(services)("of %s are the ones of policy_condition(), but for those listed here", async (service) => {
+  it.each(services)("in %s are the ones of policy_condition(), but for those listed here", async (service) => {
     const policies = await policiesOfService(service);
     const listed = [...(ownConditions["*"] ?? []), ...(ownConditions[service] ?? [])];
     const others = [...new Set(policies.filter((policy) => !isNamed(policy)).map(({ name }) => name))];
@@ -62,8 +62,8 @@ describe("row-level policies", () => {
     expect((ownConditions[service] ?? []).filter((name) => !others.includes(name))).toEqual([]);
   });
 
-  it.each(services)("of %s have a condition for writes only where it differs from that for reads", async (service) => {
+  it.each(services)("in %s have a condition for writes only where it differs from that for reads", async (service) => {
     const policies = await policiesOfService(service);
-    expect(policies.filter(({ reach, check }) => check === reach)).toEqual([]);
+    expect(policies.filter(({ scope, check }) => check === scope)).toEqual([]);
   });
 });

@@ -1,26 +1,26 @@
 import type pg from "pg";
 
 /** One row-level policy, its condition by name where it is one of `conditions`, else as PostgreSQL shows it. */
-export type Policy = { table: string; name: string; command: string; reach: string; check: string | null };
+export type Policy = { table: string; name: string; command: string; scope: string; check: string | null };
 
 const scope = "(SELECT current_setting('app.scope', true))";
 const uuidOf = (setting: string) => `(SELECT nullif(current_setting('${setting}', true), '')::uuid)`;
 const uuidsOf = (setting: string) => `((SELECT nullif(current_setting('${setting}', true), '')::uuid[])::uuid[])`;
 const granted = `(SELECT current_setting('app.org_access', true)) = 'all' OR org_id = ANY (${uuidsOf("app.org_ids")})`;
 
-const reachedBy = (partnersRows: string) => `
+const inScopeOf = (partnersRows: string) => `
   ${scope} = 'system'
   OR (${scope} = 'partner' AND partner_id = ${uuidOf("app.partner_id")} AND (${partnersRows}))
   OR (${scope} = 'organization' AND org_id = ${uuidOf("app.org_id")})`;
 
-/** What the conditions of policy_condition() must be: a second hand, so that a slip in either is seen. */
+/** What the conditions of policy_condition() must be: written a second time, so that an error in either is found. */
 const conditions: Record<string, string> = {
   everyone: "true",
   nobody: "false",
   system: `${scope} = 'system'`,
-  organization: reachedBy(granted),
-  tenant: reachedBy(`org_id IS NULL OR ${granted}`),
-  site: `(${reachedBy(granted)}) AND ((SELECT coalesce(current_setting('app.site_ids', true), '')) = ''
+  organization: inScopeOf(granted),
+  tenant: inScopeOf(`org_id IS NULL OR ${granted}`),
+  site: `(${inScopeOf(granted)}) AND ((SELECT coalesce(current_setting('app.site_ids', true), '')) = ''
          OR site_id = ANY (${uuidsOf("app.site_ids")}))`,
   person: `${scope} <> '' AND user_id::text = (SELECT current_setting('app.actor_id', true))`,
 };
@@ -36,7 +36,7 @@ export async function policiesOf(owner: pg.Client): Promise<Policy[]> {
     table,
     name,
     command: cmd.toLowerCase(),
-    reach: nameOf(using ?? check),
+    scope: nameOf(using ?? check),
     check: using === null || check === null ? null : nameOf(check),
   }));
 }

@@ -6,7 +6,7 @@ export type Leak = { name: string; form: string; at: number };
 
 export type SecretScanner = {
   add(secret: Secret): void;
-  /** Where these bytes hold a secret, at most 20 places. */
+  /** Where these bytes hold a secret, at most 20 positions. */
   find(bytes: Buffer): Leak[];
 };
 
@@ -17,12 +17,12 @@ const minBytes = 8;
 const maxLeaks = 20;
 
 /**
- * Looks for secrets as they are, in hex, in Base64 (at any offset, both alphabets) and, with `digests`, for their
+ * Searches for secrets as they are, in hex, in Base64 (at any offset, both alphabets) and, with `digests`, for their
  * SHA-256 in these forms. One pass over the bytes, however many secrets there are.
  */
 export function secretScanner(options: { digests: boolean }): SecretScanner {
   const byStart = new Map<number, Needle[]>();
-  // One bit per hash of four bytes: nearly every place of a text is passed over by it.
+  // One bit per hash of four bytes: nearly every position of a text is passed over by it.
   const starts = new Uint8Array(1 << 17);
   const seen = new Set<string>();
   const slotOf = (start: number) => Math.imul(start, 0x9e3779b1) >>> 12;
@@ -32,8 +32,8 @@ export function secretScanner(options: { digests: boolean }): SecretScanner {
     const start = bytes.readInt32LE(0);
     const slot = slotOf(start);
     starts[slot >> 3] = (starts[slot >> 3] ?? 0) | (1 << (slot & 7));
-    const known = byStart.get(start);
-    if (known) known.push({ name, form, bytes });
+    const others = byStart.get(start);
+    if (others) others.push({ name, form, bytes });
     else byStart.set(start, [{ name, form, bytes }]);
   };
 

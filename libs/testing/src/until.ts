@@ -1,6 +1,6 @@
 /**
- * Waits until `probe` returns something other than undefined, null or false, for `forMs` at most; asks every 20 ms at
- * first, less often the longer it takes: what is asked costs the machine whose answer is waited for.
+ * Waits until `probe` returns something other than undefined, null or false, for `forMs` at most; polls every 20 ms at
+ * first, less often the longer it takes: each poll costs the machine that has to answer.
  */
 export async function until<T>(what: string, probe: () => Promise<T> | T, forMs = 15_000): Promise<NonNullable<T>> {
   const startedMs = performance.now();

@@ -2,9 +2,9 @@ import { expect } from "@jest/globals";
 import type { Locator, Page } from "playwright-core";
 import { enroller } from "../../support/enroller.ts";
 import { totpAt } from "../../support/operator.ts";
-import { enrollTotp, newOrganization, newPartner, newSite, signedInAs } from "../../support/people.ts";
 import { newRollout } from "../../support/releases.ts";
 import { enrolledAs } from "../../support/tenant-with-admins.ts";
+import { enrollTotp, newOrganization, newPartner, newSite, signedInAs } from "../../support/users.ts";
 import { inChromium, type Visitor } from "./visitor.ts";
 
 const isSignedIn = (page: Page) => page.getByRole("button", { name: "Sign out" }).waitFor();

@@ -3,10 +3,10 @@ import { expect } from "@jest/globals";
 import { receiverHost } from "../../support/cluster.ts";
 import { verifiedDomain } from "../../support/dns.ts";
 import { type Account, newAccount, startIdp } from "../../support/identity-provider.ts";
-import { newOrganization, newPartner, signedInAs } from "../../support/people.ts";
+import { linkThrough, newProvider, newSamlProvider, upToAnswer } from "../../support/login-flow.ts";
 import { startSamlIdp } from "../../support/saml-identity-provider.ts";
-import { linkThrough, newProvider, newSamlProvider, upToAnswer } from "../../support/sso-round-trip.ts";
 import { enrolledAs, tenantWithAdmins } from "../../support/tenant-with-admins.ts";
+import { newOrganization, newPartner, signedInAs } from "../../support/users.ts";
 import { formIn } from "../../support/visitor.ts";
 import { inChromium, type Visitor } from "./visitor.ts";
 

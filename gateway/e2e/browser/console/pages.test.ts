@@ -5,9 +5,9 @@ import { until } from "@muster/testing";
 import { enrollAgent } from "../../support/enrolled-agent.ts";
 import { enroller } from "../../support/enroller.ts";
 import { totpCode } from "../../support/operator.ts";
-import { newOrganization, newPartner, newSite, signedInAs } from "../../support/people.ts";
 import { startReceiver } from "../../support/receiver.ts";
 import { enrolledAs, tenantWithAdmins } from "../../support/tenant-with-admins.ts";
+import { newOrganization, newPartner, newSite, signedInAs } from "../../support/users.ts";
 import { inChromium } from "./visitor.ts";
 
 inChromium("the console's pages", (visit) => {

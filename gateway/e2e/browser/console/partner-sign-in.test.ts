@@ -5,11 +5,11 @@ import { api } from "../../support/client.ts";
 import { ownCluster } from "../../support/cluster.ts";
 import { verifiedDomain } from "../../support/dns.ts";
 import { enroller } from "../../support/enroller.ts";
+import { linkThrough, newSamlProvider } from "../../support/login-flow.ts";
 import { resetMailsTo, resetTokenOf } from "../../support/mailbox.ts";
-import { signedInAs } from "../../support/people.ts";
 import { startSamlIdp } from "../../support/saml-identity-provider.ts";
-import { linkThrough, newSamlProvider } from "../../support/sso-round-trip.ts";
 import { tenantWithAdmins } from "../../support/tenant-with-admins.ts";
+import { signedInAs } from "../../support/users.ts";
 import { inChromium, type Visitor } from "./visitor.ts";
 
 /** One red pixel. */

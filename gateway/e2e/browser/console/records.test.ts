@@ -5,10 +5,10 @@ import { agentMaker } from "../../support/agent-maker.ts";
 import type { Cluster } from "../../support/cluster.ts";
 import { enroller } from "../../support/enroller.ts";
 import { asDatabaseOwner } from "../../support/owner-rows.ts";
-import { newOrganization, newPartner, newSite, operator, signedInAs } from "../../support/people.ts";
 import { startReceiver } from "../../support/receiver.ts";
 import { newRollout } from "../../support/releases.ts";
 import { enrolledAs, tenantWithAdmins } from "../../support/tenant-with-admins.ts";
+import { newOrganization, newPartner, newSite, operator, signedInAs } from "../../support/users.ts";
 import { inChromium, type Visitor } from "./visitor.ts";
 
 /** A delivery whose retries were exhausted, as after half a minute of retries. */

@@ -3,12 +3,12 @@ import { expect } from "@jest/globals";
 import { api } from "../../support/client.ts";
 import { resetTokenOf } from "../../support/mailbox.ts";
 import { totpCode } from "../../support/operator.ts";
-import { enrollTotp, operator, roleId, signedInAs, type TestPerson, tokenOf } from "../../support/people.ts";
+import { enrollTotp, operator, roleId, signedInAs, type TestUser, tokenOf } from "../../support/users.ts";
 import { inChromium, type Visitor } from "./visitor.ts";
 
 const password = "a new password for the browser";
 
-async function signIn({ page }: Visitor, person: Pick<TestPerson, "email" | "password">) {
+async function signIn({ page }: Visitor, person: Pick<TestUser, "email" | "password">) {
   await page.getByLabel("E-mail").fill(person.email);
   await page.getByLabel("Password").fill(person.password);
   await page.getByRole("button", { name: "Sign in", exact: true }).click();

@@ -3,9 +3,9 @@ import { expect } from "@jest/globals";
 import { until } from "@muster/testing";
 import { enroller } from "../../support/enroller.ts";
 import { startIdp } from "../../support/identity-provider.ts";
-import { newOrganization, newPartner, newSite, signedInAs } from "../../support/people.ts";
 import { startReceiver } from "../../support/receiver.ts";
 import { enrolledAs, tenantWithAdmins } from "../../support/tenant-with-admins.ts";
+import { newOrganization, newPartner, newSite, signedInAs } from "../../support/users.ts";
 import { inChromium, type Visitor } from "./visitor.ts";
 
 /** Presses a button of the page, fills the dialog that it opens, and sends it. */

@@ -10,7 +10,7 @@ import { findChromium } from "../chromium.ts";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** What axe looks at in each theme: the themes differ in colours alone (styles/tokens.css). */
+/** What axe checks in each theme: the themes differ in colours alone (styles/tokens.css). */
 const audits = [
   ["light", ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]],
   ["dark", { type: "rule", values: ["color-contrast", "link-in-text-block"] }],
@@ -91,11 +91,11 @@ export function inChromium(
     }, 60_000);
     declare((name, test) =>
       it(name, async () => {
-        const faults: string[] = [];
-        const visitor = await newVisitor(cluster, browser, faults);
+        const problems: string[] = [];
+        const visitor = await newVisitor(cluster, browser, problems);
         try {
           await test(visitor);
-          expect(faults).toEqual([]);
+          expect(problems).toEqual([]);
         } finally {
           await visitor.context.close();
         }
@@ -104,18 +104,18 @@ export function inChromium(
   });
 }
 
-async function newVisitor(cluster: Cluster, browser: Browser, faults: string[]): Promise<Visitor> {
+async function newVisitor(cluster: Cluster, browser: Browser, problems: string[]): Promise<Visitor> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, locale: "en-GB" });
   context.setDefaultTimeout(30_000);
   let mayLose = false;
   context.on("console", (message) => {
     const text = message.text();
     const isExpected = answered.test(text) || (mayLose && lost.test(text));
-    if (message.type() === "error" && !isExpected) faults.push(text);
+    if (message.type() === "error" && !isExpected) problems.push(text);
   });
-  context.on("weberror", (error) => faults.push(String(error.error())));
+  context.on("weberror", (error) => problems.push(String(error.error())));
   await context.exposeBinding("musterViolation", (_source, violation: string) => {
-    faults.push(violation);
+    problems.push(violation);
   });
   await context.addInitScript(`
     document.addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI }) => {

@@ -3,7 +3,7 @@ import { type Api, api } from "./client.ts";
 import { admin, type Cluster } from "./cluster.ts";
 import { operatorToken, totpCode } from "./operator.ts";
 
-export type Place = {
+export type Membership = {
   partnerId?: string;
   orgId?: string;
   orgAccess?: "all" | "selected" | "none";
@@ -14,7 +14,7 @@ export type Place = {
 export type RoleKey = "platform-admin" | "partner-admin" | "partner-technician" | "org-admin" | "org-viewer";
 
 /** A signed-in user without a second factor. */
-export type TestPerson = {
+export type TestUser = {
   id: string;
   email: string;
   password: string;
@@ -30,11 +30,11 @@ export async function operator(cluster: Cluster): Promise<Api> {
   return api(cluster, await operatorToken(cluster, admin));
 }
 
-/** A new person of this role and place: invited, accepted and signed in. */
-export async function signedInAs(cluster: Cluster, role: RoleKey, place: Place = {}): Promise<TestPerson> {
+/** A new user with this role and membership: invited, accepted and signed in. */
+export async function signedInAs(cluster: Cluster, role: RoleKey, membership: Membership = {}): Promise<TestUser> {
   const root = await operator(cluster);
   const email = `${role}-${randomUUID()}@example.com`;
-  const wanted = { email, name: `Test ${role}`, roleId: await roleId(root, role), ...place };
+  const wanted = { email, name: `Test ${role}`, roleId: await roleId(root, role), ...membership };
   const created = await root.call("POST", "/users", wanted);
   if (created.status !== 201) throw new Error(`invitation answered ${created.status}: ${JSON.stringify(created.body)}`);
   const token = tokenOf(created.body.inviteUrl);
@@ -46,18 +46,18 @@ export async function signedInAs(cluster: Cluster, role: RoleKey, place: Place =
 export async function signInAgain(
   cluster: Cluster,
   credentials: { email: string; password: string },
-): Promise<Pick<TestPerson, "accessToken" | "refreshToken" | "api">> {
+): Promise<Pick<TestUser, "accessToken" | "refreshToken" | "api">> {
   const { status, body } = await api(cluster).call("POST", "/auth/login", credentials);
   if (status !== 200) throw new Error(`login answered ${status}: ${JSON.stringify(body)}`);
   const accessToken = String(body.accessToken);
   return { accessToken, refreshToken: String(body.refreshToken), api: api(cluster, accessToken) };
 }
 
-/** Enrolls TOTP, which also counts as a completed challenge of the person's session. */
-export async function enrollTotp(person: TestPerson): Promise<{ secret: string; recoveryCodes: string[] }> {
-  const setup = await person.api.call("POST", "/auth/mfa/totp/setup", { password: person.password });
+/** Enrolls TOTP, which also counts as a completed challenge of the user's session. */
+export async function enrollTotp(user: TestUser): Promise<{ secret: string; recoveryCodes: string[] }> {
+  const setup = await user.api.call("POST", "/auth/mfa/totp/setup", { password: user.password });
   const secret = String(setup.body.secret);
-  const enabled = await person.api.call("POST", "/auth/mfa/totp/enable", { code: totpCode(secret) });
+  const enabled = await user.api.call("POST", "/auth/mfa/totp/enable", { code: totpCode(secret) });
   if (enabled.status !== 200) throw new Error(`enrollment answered ${enabled.status}: ${JSON.stringify(enabled.body)}`);
   return { secret, recoveryCodes: enabled.body.recoveryCodes as string[] };
 }

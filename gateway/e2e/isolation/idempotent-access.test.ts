@@ -3,18 +3,18 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { routes } from "../../src/routes/index.ts";
 import type { Cluster } from "../support/cluster.ts";
 import { sharedCluster } from "../support/shared-cluster.ts";
-import { personActor } from "./actors.ts";
+import { userActor } from "./actors.ts";
 import { bodyOf, queryOf } from "./bodies.ts";
 import { servedKinds } from "./cells.ts";
 import { type Owner, ownerOf } from "./database.ts";
 import { type Makers, makersFor } from "./makers.ts";
 import type { Actor } from "./model.ts";
 import { type Answer, examples, nobodys, send } from "./run.ts";
-import { knownSubjects, pathOf, subjectOf } from "./subjects.ts";
+import { pathOf, subjectOf, subjectsOfRoutes } from "./subjects.ts";
 import { makeWorld, type World } from "./targets.ts";
 
-/** Rows whose place a partner's person with chosen organizations cannot lose, and why. */
-const withoutPlace: Record<string, string> = {
+/** Rows outside of the organizations that a partner's user may lose, and why. */
+const withoutScope: Record<string, string> = {
   "POST /orgs/partners": "for system callers alone",
   "POST /orgs/organizations": "for callers of all organizations of a partner",
   "POST /agents/:id/rotate-token": "of the agent itself",
@@ -26,7 +26,7 @@ const withoutPlace: Record<string, string> = {
 /** Rows that refuse while the prepared delivery has retries left: nothing is stored under their key then. */
 const mayRefuse = ["POST /webhooks/:id/deliveries/:deliveryId/retry", "POST /webhooks/:id/retry/:deliveryId"];
 
-const rows = routes.filter((row) => row.idempotent && !(`${row.method} ${row.path}` in withoutPlace));
+const rows = routes.filter((row) => row.idempotent && !(`${row.method} ${row.path}` in withoutScope));
 const table = rows.map((row) => [`${row.method} ${row.path}`, row] as const);
 type Said = { first: Answer; lost: Answer; again: Answer };
 
@@ -34,28 +34,28 @@ let cluster: Cluster;
 let owner: Owner;
 let makers: Makers;
 let world: World;
-let person: Actor;
+let user: Actor;
 const said = new Map<string, Said>();
 
 beforeAll(async () => {
   cluster = await sharedCluster();
   owner = await ownerOf(cluster);
   makers = await makersFor(cluster, owner);
-  world = await makeWorld(owner, makers, servedKinds(knownSubjects(routes)));
+  world = await makeWorld(owner, makers, servedKinds(subjectsOfRoutes(routes)));
   const { own, sibling } = world.spots;
-  const place = { partnerId: String(own.partnerId), orgAccess: "selected" as const, orgIds: [String(own.orgId)] };
-  person = await personActor(cluster, world, { name: "partner list", role: "partner-admin", place, spot: own });
+  const membership = { partnerId: String(own.partnerId), orgAccess: "selected" as const, orgIds: [String(own.orgId)] };
+  user = await userActor(cluster, world, { name: "partner list", role: "partner-admin", membership, spot: own });
   const requests = table.map(([key, row]) => [key, requestOf(row)] as const);
-  const askAll = async () => {
+  const sendAll = async () => {
     const answers = new Map<string, Answer>();
     for (const [key, request] of requests) answers.set(key, await send(cluster, request));
     return answers;
   };
-  const first = await askAll();
+  const first = await sendAll();
   await grant(String(sibling.orgId));
-  const lost = await askAll();
+  const lost = await sendAll();
   await grant(String(own.orgId));
-  const again = await askAll();
+  const again = await sendAll();
   for (const [key] of table) {
     said.set(key, { first: first.get(key), lost: lost.get(key), again: again.get(key) } as Said);
   }
@@ -64,18 +64,19 @@ beforeAll(async () => {
 afterAll(() => owner?.close());
 
 async function grant(orgId: string): Promise<void> {
-  const { status } = await makers.root.call("PATCH", `/users/${person.id}`, { orgIds: [orgId] });
+  const { status } = await makers.root.call("PATCH", `/users/${user.id}`, { orgIds: [orgId] });
   if (status !== 200) throw new Error(`granting an organization answered ${status}`);
 }
 
 /** The same request, key included, each time that it is sent. */
 function requestOf(row: (typeof rows)[number]) {
   const subject = subjectOf(row);
-  const idOf = (kind: string | null) => world.targets.find((t) => t.kind === kind && t.place === "own")?.id ?? nobodys;
+  const idOf = (kind: string | null) =>
+    world.targets.find((t) => t.kind === kind && t.relation === "own")?.id ?? nobodys;
   const id = idOf(subject.kind);
   const { own } = world.spots;
   const from = {
-    actor: person,
+    actor: user,
     home: own,
     name: `${makers.run}-${randomUUID().slice(0, 8)}`,
     roleIds: makers.roleIds,
@@ -90,7 +91,7 @@ function requestOf(row: (typeof rows)[number]) {
   return {
     method: row.method,
     path: `${pathOf(subject, params)}${query && `?${query}`}`,
-    headers: { ...person.headers, "idempotency-key": randomUUID() },
+    headers: { ...user.headers, "idempotency-key": randomUUID() },
     body: row.body ? JSON.stringify(bodyOf(subject.key, from)) : undefined,
   };
 }

@@ -2,14 +2,14 @@ import { randomUUID } from "node:crypto";
 import { type Api, api, type SignedIn } from "./client.ts";
 import type { Cluster } from "./cluster.ts";
 import type { Idp } from "./identity-provider.ts";
-import { roleId } from "./people.ts";
 import type { SamlIdp } from "./saml-identity-provider.ts";
+import { roleId } from "./users.ts";
 import { newVisitor, type Visit, type Visitor } from "./visitor.ts";
 
 export type ProviderBody = Record<string, unknown> & { id: string; status: string };
 
 /**
- * A provider of an organization (by default active, making people with the role org-viewer), over the identity provider
+ * A provider of an organization (by default active, making users with the role org-viewer), over the identity provider
  * `idp`.
  */
 export async function newProvider(
@@ -56,23 +56,23 @@ export async function setStatus(by: Api, id: string, status: string): Promise<Pr
   return reply.body as ProviderBody;
 }
 
-/** Our own address as browsers know it: the public one, which the identity provider sends back to. */
+/** The address of the platform in browsers: the public one, which the identity provider sends back to. */
 export const publicUrl = (cluster: Cluster) => `http://localhost:${new URL(cluster.url).port}`;
 
-/** The address at which a browser begins: of an organization, or `partner/<id>`. */
-export const loginUrl = (cluster: Cluster, place: string) => `${publicUrl(cluster)}/api/v1/sso/login/${place}`;
+/** The address at which a browser starts: of an organization, or `partner/<id>`. */
+export const loginUrl = (cluster: Cluster, owner: string) => `${publicUrl(cluster)}/api/v1/sso/login/${owner}`;
 
-/** Follows a round trip up to the callback, or the post to us, which is not sent. */
+/** Follows a login flow up to the callback, or the post to us, which is not sent. */
 export async function upToAnswer(
   cluster: Cluster,
-  place: string,
+  owner: string,
 ): Promise<{ visitor: Visitor; last: Visit; callback: string }> {
   const visitor = newVisitor();
-  const last = await visitor.follow(loginUrl(cluster, place), (next) => /\/sso\/(?:callback|saml\/acs)/.test(next));
+  const last = await visitor.follow(loginUrl(cluster, owner), (next) => /\/sso\/(?:callback|saml\/acs)/.test(next));
   return { visitor, last, callback: last.location ?? "" };
 }
 
-/** Links one's own account through a provider; the end of the round trip. */
+/** Links one's own account through a provider; the end of the login flow. */
 export async function linkThrough(cluster: Cluster, by: Api, providerId: string): Promise<Visit> {
   const visitor = newVisitor();
   const started = await by.call("POST", `/sso/link/start/${providerId}`);
@@ -81,8 +81,8 @@ export async function linkThrough(cluster: Cluster, by: Api, providerId: string)
   return visitor.follow(String(started.body.authUrl));
 }
 
-/** Goes through a whole round trip, up to the address of the app at its end. */
-export function roundTrip(
+/** Goes through a whole login flow, up to the address of the app at its end. */
+export function loginFlow(
   cluster: Cluster,
   orgId: string,
   { visitor = newVisitor(), redirect = "" }: { visitor?: Visitor; redirect?: string } = {},
@@ -91,19 +91,19 @@ export function roundTrip(
   return visitor.follow(`${loginUrl(cluster, orgId)}${query}`);
 }
 
-/** The one-time code of a round trip's end. Throws when it ended otherwise. */
+/** The one-time code of a login flow's end. Throws when it ended otherwise. */
 export function codeOf({ location }: Visit): string {
   const code = /#ssoCode=([\w-]+)$/.exec(location ?? "")?.[1];
-  if (!code) throw new Error(`the round trip ended at ${location}`);
+  if (!code) throw new Error(`the login flow ended at ${location}`);
   return code;
 }
 
-/** Why a round trip ended without a code; null when it ended with one. */
+/** Why a login flow ended without a code; null when it ended with one. */
 export const reasonOf = ({ location }: Visit) => new URL(location ?? "").searchParams.get("reason");
 
 /** Signs a user in through a provider, with all redirects. */
 export async function signInThrough(cluster: Cluster, orgId: string): Promise<SignedIn & { api: Api }> {
-  const code = codeOf(await roundTrip(cluster, orgId));
+  const code = codeOf(await loginFlow(cluster, orgId));
   const { status, body } = await api(cluster).call("POST", "/sso/exchange", { code });
   if (status !== 200) throw new Error(`exchange answered ${status}: ${JSON.stringify(body)}`);
   const signedIn = body as unknown as SignedIn;

@@ -4,22 +4,22 @@ import { routes } from "../../src/routes/index.ts";
 import type { Api } from "../support/client.ts";
 import { admin, type Cluster } from "../support/cluster.ts";
 import { operatorToken } from "../support/operator.ts";
-import { newOrganization, newPartner, newSite, operator, roleId } from "../support/people.ts";
 import { sharedCluster } from "../support/shared-cluster.ts";
+import { newOrganization, newPartner, newSite, operator, roleId } from "../support/users.ts";
 import { bodyOf, queryOf } from "./bodies.ts";
 
 import type { Actor, Spot } from "./model.ts";
 import { send } from "./run.ts";
-import { knownSubjects, type Reference, type Subject } from "./subjects.ts";
+import { type Reference, type Subject, subjectsOfRoutes } from "./subjects.ts";
 
-/** Rows that take a place in the query or the body, and rows about a place itself. */
-const subjects = knownSubjects(routes).filter(({ shape }) => shape === "list" || shape === "create");
+/** Rows that name a tenant in the query or the body, and rows about a tenant itself. */
+const subjects = subjectsOfRoutes(routes).filter(({ shape }) => shape === "list" || shape === "create");
 const named = subjects.flatMap((subject) =>
   subject.references
     .filter(({ kind, within }) => (kind === "organization" || kind === "partner") && within !== "params")
     .map((reference) => [`${subject.key} ${reference.within}.${reference.field}`, subject, reference] as const),
 );
-const ofPlace = ["/orgs/organizations/:id", "/orgs/organizations/:id/agent-updates", "/orgs/partners/:id"];
+const ofTenant = ["/orgs/organizations/:id", "/orgs/organizations/:id/agent-updates", "/orgs/partners/:id"];
 
 let cluster: Cluster;
 let root: Api;
@@ -32,7 +32,7 @@ beforeAll(async () => {
   headers = { authorization: `Bearer ${await operatorToken(cluster, admin)}` };
   const partnerId = await newPartner(cluster);
   const orgId = await newOrganization(cluster, partnerId);
-  home = { place: "own", partnerId, orgId, siteId: await newSite(cluster, orgId) };
+  home = { relation: "own", partnerId, orgId, siteId: await newSite(cluster, orgId) };
   const [platform, technician, viewer] = [
     await roleId(root, "platform-admin"),
     await roleId(root, "partner-technician"),
@@ -41,7 +41,7 @@ beforeAll(async () => {
   roleIds = { "platform-admin": platform, "partner-technician": technician, "org-viewer": viewer };
 }, 180_000);
 
-/** The call that names this place. */
+/** The call that names this tenant. */
 function callOf({ key, route }: Subject, varied: Reference, id: string) {
   const name = `u-${randomUUID().slice(0, 8)}`;
   const actor = { scope: "system", siteIds: null } as unknown as Actor;
@@ -55,8 +55,8 @@ function callOf({ key, route }: Subject, varied: Reference, id: string) {
   return () => send(cluster, request);
 }
 
-/** Whether the call for an unknown place ever takes about as long as that for a known one. */
-async function isAsFast(known: () => Promise<unknown>, unknown: () => Promise<unknown>): Promise<string> {
+/** Whether the call for an unknown tenant ever takes about as long as that for an existing one. */
+async function isAsFast(existing: () => Promise<unknown>, unknown: () => Promise<unknown>): Promise<string> {
   let [best, worst] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
   const millisecondsOf = async (call: () => Promise<unknown>) => {
     const from = performance.now();
@@ -64,29 +64,29 @@ async function isAsFast(known: () => Promise<unknown>, unknown: () => Promise<un
     return performance.now() - from;
   };
   for (let round = 0; round < 5; round++) {
-    best = Math.min(best, await millisecondsOf(known));
+    best = Math.min(best, await millisecondsOf(existing));
     worst = Math.min(worst, await millisecondsOf(unknown));
     if (worst <= 4 * best + 50) return "as fast";
   }
   return `${Math.round(worst)} ms beside ${Math.round(best)} ms`;
 }
 
-describe("a place that does not exist is refused as fast as one that does is served", () => {
+describe("a tenant that does not exist is refused as fast as one that does is served", () => {
   it.each(named)("%s", async (_name, subject, reference) => {
-    const place = reference.kind === "organization" ? home.orgId : home.partnerId;
-    const [known, unknown] = [callOf(subject, reference, place), callOf(subject, reference, randomUUID())];
-    expect(await isAsFast(known, unknown)).toBe("as fast");
+    const tenantId = reference.kind === "organization" ? home.orgId : home.partnerId;
+    const [existing, unknown] = [callOf(subject, reference, tenantId), callOf(subject, reference, randomUUID())];
+    expect(await isAsFast(existing, unknown)).toBe("as fast");
   });
 
-  it.each(ofPlace)("GET %s", async (path) => {
+  it.each(ofTenant)("GET %s", async (path) => {
     const at = (id: string) => () => root.call("GET", path.replace(":id", id));
-    const place = path.includes("partners") ? home.partnerId : home.orgId;
+    const tenantId = path.includes("partners") ? home.partnerId : home.orgId;
     expect((await at(randomUUID())()).status).toBe(404);
-    expect(await isAsFast(at(place), at(randomUUID()))).toBe("as fast");
+    expect(await isAsFast(at(tenantId), at(randomUUID()))).toBe("as fast");
   });
 });
 
-describe("an organization that was just made is known to every service at once", () => {
+describe("an organization that was just made is available in every service immediately", () => {
   const reads = [
     "/audit-logs/logs?orgId=:id",
     "/webhooks?orgId=:id",
