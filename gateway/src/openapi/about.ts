@@ -22,14 +22,14 @@ holds one of these scopes. When a key and an access token are both present, the 
 it is refused: the audit row and the rate headers are the key's.
 
 ## Access
-\`x-access\` of each operation lists what the caller needs: \`auth\` (\`none\`, \`optional\`, \`session\`, \`any\`, \`agent\`), \`permission\` of the person's role, \`mfa\`,
-\`scopes\` (\`system\`, \`partner\`, \`organization\`: the caller's place), \`keyScopes\` (null: API keys are refused) and
-\`allSites\` (people who are limited to some sites are refused). \`x-effects\` lists what is better confirmed first: \`destroys\` (it ends, replaces or
+\`x-access\` of each operation lists what the caller needs: \`auth\` (\`none\`, \`optional\`, \`session\`, \`any\`, \`agent\`), \`permission\` of the user's role, \`mfa\`,
+\`scopes\` (\`system\`, \`partner\`, \`organization\`: the caller's scope), \`keyScopes\` (null: API keys are refused) and
+\`allSites\` (users who are limited to some sites are refused). \`x-effects\` lists what is better confirmed first: \`destroys\` (it ends, replaces or
 withdraws something), \`reveals\` (the reply shows a secret, this once).
 
 ## Errors
 Every error has the body \`{"error", "code", "requestId"}\`: \`code\` is stable, for programs; \`error\` is a text for people. The codes of an operation are listed per status. Code
-\`validation_failed\` has \`details.fieldErrors\`: all faults of the request, by dotted field path.
+\`validation_failed\` has \`details.fieldErrors\`: all errors of the request, by dotted field path.
 
 ## Lists
 \`page\` and \`limit\` choose a page. \`pagination.nextCursor\`, sent as \`cursor\`, returns the following page and stays correct while rows are added.

@@ -132,7 +132,7 @@ function tagsOf(rows: readonly Route[]) {
   return names.map((name) => ({ name, description: tagSentences[name] }));
 }
 
-/** Rows that refuse people limited to some sites only for what lies outside of these. */
+/** Rows that refuse users limited to some sites only for what lies outside of these. */
 const decidedBySite = ["/devices", "/device-groups", "/enrollment-keys"];
 
 /** Requirements for the caller, machine-readable: null means "none of that kind", for `keyScopes` "no API key". */

@@ -121,7 +121,7 @@ function errorOf(status: number, codes: readonly PublicCode[], components: Map<s
   return { $ref: `#/components/schemas/${name}` };
 }
 
-/** Three codes make a name; more are told apart by a hash, which stays the same as long as the codes do. */
+/** Three codes make a name; more are distinguished by a hash, which stays the same as long as the codes do. */
 function errorName(status: number, codes: readonly PublicCode[]): string {
   if (codes.length <= 3) return `${codes.map(pascalCase).join("Or")}Error`;
   const hash = createHash("sha256").update(codes.join()).digest("hex").slice(0, 6);

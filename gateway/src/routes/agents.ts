@@ -24,7 +24,7 @@ const enrollment = z.object({
   watchdogVersion: optionalVersion,
   hardwareId: optionalText.meta({
     description:
-      "Identifies the machine. A repeated enrollment whose reply was lost finds its device by it, and a second living " +
+      "Identifies the machine. A repeated enrollment whose reply was lost finds its device by it, and a second active " +
       "machine that names it is quarantined.",
   }),
   serialNumber: optionalText,

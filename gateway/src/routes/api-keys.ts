@@ -47,7 +47,7 @@ const allowedIps = z
   .array(z.string().min(1).max(100))
   .max(50)
   .superRefine((ranges, { addIssue }) => {
-    // Identity checks again; here it is reported with the other faults of the body.
+    // Identity checks again; here it is reported with the other errors of the body.
     if (ranges.some((range) => canonicalCidr(range) === null)) {
       addIssue({ code: "custom", message: "IP addresses or CIDR ranges" });
     }

@@ -90,7 +90,7 @@ const get = route({
   },
 });
 
-const judged = [
+const checkedErrors = [
   "role_not_found",
   "delegation_denied",
   "site_restricted",
@@ -133,7 +133,7 @@ const create = route({
   status: 201,
   reply: ssoProvider,
   errors: [
-    ...judged,
+    ...checkedErrors,
     "organization_context_required",
     "organization_not_found",
     "partner_id_required",
@@ -163,7 +163,7 @@ const update = route({
   example: { allowedDomains: "acme.example", enforceSSO: true },
   bodyLimitBytes: providerBodyLimitBytes,
   reply: ssoProvider,
-  errors: [...judged, "no_updates", "sso_provider_not_found", "sso_incomplete_provider"],
+  errors: [...checkedErrors, "no_updates", "sso_provider_not_found", "sso_incomplete_provider"],
   async handle({ params, body, rpc }, { services }) {
     const wanted = { id: params.id, updateMask: maskOf(body, paths), input: inputOf(body) };
     return providerOf((await services.ssoProviders.updateSsoProvider(wanted, await rpc())).provider);

@@ -10,13 +10,13 @@ const revoked = z
     apiKeys: count("API keys, those of service principals among them,"),
     servicePrincipals: count("service principals"),
     enrollmentKeys: count("enrollment keys"),
-    sessions: count("sessions of its people"),
+    sessions: count("sessions of its users"),
   })
   .meta({ id: "RevokedCredentials" });
 
 const description =
   "For an emergency: revokes every API key, disables every service principal, ends every enrollment key and the sessions of " +
-  "its people. When it answers, none of them is admitted anywhere. Agents keep reporting.";
+  "its users. When it answers, none of them is admitted anywhere. Agents keep reporting.";
 
 const ofOrganization = route({
   method: "POST",

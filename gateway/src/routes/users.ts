@@ -254,7 +254,7 @@ const resetFactors = route({
   tag,
   summary: "Remove every second factor of a user",
   description:
-    "Removes authenticator app, passkeys and recovery codes, and ends every session everywhere before the reply is sent. The person signs in " +
+    "Removes authenticator app, passkeys and recovery codes, and ends every session everywhere before the reply is sent. The user signs in " +
     "without a second factor, enrolls a new one, and is notified by mail.",
   params: idParams,
   reply: z.object({

@@ -89,7 +89,7 @@ export const eventType = z
 
 // The dispatcher checks the resolved address of a host name; faults of the URL's text are reported with the body's
 // other faults.
-const urlFault = (text: string): string | null => {
+const urlError = (text: string): string | null => {
   if (!URL.canParse(text)) return "not_a_url";
   return /^https?:$/.test(new URL(text).protocol) ? null : "not_https";
 };
@@ -98,7 +98,7 @@ export const url = z
   .min(1)
   .max(4_096)
   .superRefine((text, { addIssue }) => {
-    const reason = urlFault(text);
+    const reason = urlError(text);
     if (reason === null) return;
     const params: CodedError = { code: "invalid_webhook_url", text: "Invalid webhook URL", facts: { reason } };
     addIssue({ code: "custom", message: `Invalid webhook URL: ${reason}`, params });
