@@ -198,7 +198,7 @@ describe("an account of an address", () => {
     }
   });
 
-  it("that nobody has proven is one in each tenant, and each signs in with its own password", async () => {
+  it("has one account in each tenant while unproven, and each signs in with its own password", async () => {
     const email = `${uuidv7()}@example.com`;
     const orgs = [await newOrg(), await newOrg(), await newOrg()];
     const ids: string[] = [];
@@ -215,7 +215,7 @@ describe("an account of an address", () => {
     expect(await codeOf(identity.anonymous().login({ email, password: `${password} 3` }))).toBe("invalid_credentials");
   });
 
-  it("that many tenants of one partner took keeps no other partner's user out", async () => {
+  it("keeps no other partner's user out, however many tenants of one partner took it", async () => {
     const email = `${uuidv7()}@example.com`;
     const partnerId = await identity.addPartner();
     for (let n = 0; n < 6; n++) await paths["a link that the inviter saw"](await newOrg(partnerId), email);
@@ -237,7 +237,7 @@ describe("an account of an address", () => {
     expect(await accountsOf(org, `b@sub.${host}`)).toEqual([["same", "domain", "active"]]);
   });
 
-  it("of another tenant's domain is refused alike, whether or not it exists", async () => {
+  it("is refused alike in another tenant's domain, whether or not it exists", async () => {
     const [org, owner] = [await newOrg(), await newOrg()];
     const host = `${randomUUID()}.example.com`;
     await verify(host, owner);

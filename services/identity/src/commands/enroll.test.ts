@@ -171,7 +171,7 @@ describe("an enrollment", () => {
     expect(await codeOf(enter(key, "board-2"))).toBe("enrollment_key_exhausted");
   });
 
-  it("that tenancy refuses frees its use at once", async () => {
+  it("frees its use at once when tenancy refuses it", async () => {
     const { enter, refuse } = enrollment();
     const { key, shown } = await newKey();
     for (const code of ["limit_reached", "organization_inactive", "partner_inactive", "validation_failed"] as const) {

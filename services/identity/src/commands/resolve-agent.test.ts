@@ -76,7 +76,7 @@ describe("an agent's token", () => {
     expect([row?.generation, row?.next_digest]).toEqual([2, null]);
   });
 
-  it("that was issued and never used is void once another was issued", async () => {
+  it("is void, when never used, once another was issued", async () => {
     const agent = await enrolled();
     const lost = await offered(agent.deviceId);
     const second = await offered(agent.deviceId);

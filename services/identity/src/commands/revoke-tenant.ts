@@ -61,12 +61,12 @@ export async function revokeTenant(
 export async function revokeTenantCredentials(
   deps: KeyDeps,
   context: CallContext,
-  { tenant: asked }: Pick<RevokeTenantCredentialsRequest, "tenant">,
+  { tenant: requested }: Pick<RevokeTenantCredentialsRequest, "tenant">,
 ): Promise<Revoked> {
   const owner =
-    asked.case === "partnerId"
-      ? { partnerId: await partnerInScope(deps, context, asked.value), orgId: null }
-      : await organizationInScope(deps, context, asked.value ?? "");
+    requested.case === "partnerId"
+      ? { partnerId: await partnerInScope(deps, context, requested.value), orgId: null }
+      : await organizationInScope(deps, context, requested.value ?? "");
   const { orgId, partnerId } = owner;
   const tenant: Tenant = orgId ? { kind: "organization", id: orgId } : { kind: "partner", id: partnerId };
   const { revoked, change } = await deps.db.tx(context, async (tx) => {

@@ -52,7 +52,7 @@ export function hashingQueue({
     });
   const queueOf = (waiting: Waiting | undefined) => clientNetwork(waiting?.meta.clientAddress ?? null);
 
-  const requireTurn = (waiting: Waiting | undefined) => {
+  const requireRoom = (waiting: Waiting | undefined) => {
     if (running < concurrency) return;
     const queue = queueOf(waiting);
     const deadlineMs = waiting?.deadlineMs ?? null;
@@ -62,7 +62,7 @@ export function hashingQueue({
     if (queues.lengthOf(queue) >= queueMax - queues.size || late) throw full();
   };
 
-  const turn = (waiting: Waiting | undefined): Promise<void> => {
+  const queued = (waiting: Waiting | undefined): Promise<void> => {
     const queue = queueOf(waiting);
     const signal = waiting?.signal;
     return new Promise((resolve, reject) => {
@@ -85,9 +85,9 @@ export function hashingQueue({
 
   return {
     async run(work, waiting) {
-      requireTurn(waiting);
+      requireRoom(waiting);
       if (running < concurrency) running += 1;
-      else await turn(waiting);
+      else await queued(waiting);
       updateGauges();
       const startedMs = performance.now();
       try {

@@ -54,7 +54,7 @@ const system = { caller: systemCaller("identity") };
 
 const sent = counter("muster_identity_mail_attempts_total", "Attempts to send mails, by outcome.", ["kind", "outcome"]);
 const waiting = gauge("muster_identity_mails_queued", "Mails that wait to be sent.");
-const poison = gauge("muster_identity_mails_dropped", "Mails of the last week that were dropped.");
+const dropped = gauge("muster_identity_mails_dropped", "Mails of the last week that were dropped.");
 
 /** Milliseconds until the next try after this many: 5 s, doubled each time, at most an hour. */
 export const backOffMs = (attempts: number) => Math.min(3_600_000, 5_000 * 2 ** (attempts - 1));
@@ -173,7 +173,7 @@ export function startMail(deps: SendMailDeps, pollMs = 1_000): Repeating {
     await removeOldMail(db, new Date(now().getTime() - keepFinishedMs), now());
     const counts = await mailCounts(db);
     waiting.set(counts.waiting);
-    poison.set(counts.poison);
+    dropped.set(counts.dropped);
   };
   const sending = repeatEvery(pollMs, round, (err) => log.warn({ err }, "mail cannot be sent now"));
   const cleaning = repeatEvery(cleanPolls * pollMs, clean, (err) => log.warn({ err }, "mail cannot be cleaned up now"));

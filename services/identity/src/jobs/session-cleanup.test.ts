@@ -47,7 +47,7 @@ describe("ended sessions", () => {
     expect(revocations).toHaveLength(1);
   });
 
-  it("that expired are removed after their longest lifetime and those days, and are refused like any other", async () => {
+  it("are removed, once expired, after their longest lifetime and those days, and refused like any other", async () => {
     const who = await activeUser(identity);
     const { caller, refreshToken } = await signedIn(identity, who);
     pass(36.9);

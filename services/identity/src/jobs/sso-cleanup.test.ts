@@ -157,7 +157,7 @@ describe("metadata of a SAML provider", () => {
     expect([(await own.read()).generation, await actionsOf(own)]).toEqual([2, ["sso.provider.update"]]);
   });
 
-  it("that no longer names a certificate keeps it for seven days", async () => {
+  it("keeps a certificate that it no longer names for seven days", async () => {
     const own = await provider([key, next]);
     pages.set(own.path, metadataOf(own.entityId, [next]));
     for (let day = 0; day < 7; day++) {
@@ -202,7 +202,7 @@ describe("metadata of a SAML provider", () => {
       /not public/,
     ],
     ["is larger than 1 MiB", () => "x".repeat(1_024 * 1_024 + 1), /1048576/],
-  ])("that %s changes nothing, records the reason, and is read again hourly", async (_what, page, why) => {
+  ])("changes nothing with content that %s, records the reason, and is read again hourly", async (_what, page, why) => {
     const own = await provider([key]);
     const good = pages.get(own.path);
     pages.set(own.path, page(own));
@@ -220,7 +220,7 @@ describe("metadata of a SAML provider", () => {
     expect(await actionsOf(own)).toEqual([]);
   });
 
-  it("of an inactive provider is not read, and concurrent changes by users are not overwritten", async () => {
+  it("is not read for an inactive provider, and overwrites no concurrent change by a user", async () => {
     const off = await provider([key], { status: "inactive", readMsAgo: 10 * dayMs });
     const busy = await provider([key], { readMsAgo: 10 * dayMs });
     pages.set(off.path, metadataOf(off.entityId, [next]));

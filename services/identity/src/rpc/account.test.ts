@@ -376,7 +376,7 @@ describe("mail", () => {
     expect(smtp.to(who.email)).toEqual([]);
   });
 
-  it("that is rejected permanently is dropped at once", async () => {
+  it("is dropped at once when rejected permanently", async () => {
     pass(1_000);
     await activeUser(identity);
     smtp.refuse(550);

@@ -219,7 +219,7 @@ describe("the last administrator", () => {
     expect(await remaining(id)).toBe(1);
   });
 
-  it("of a partner remains when 20 disable one another at once", async () => {
+  it("remains for a partner when 20 disable one another at once", async () => {
     const { id, admins } = await partnerWith(20);
     const next = (i: number) => admins[(i + 1) % admins.length] ?? "";
     const codes = await Promise.all(
@@ -270,7 +270,7 @@ describe("the last administrator", () => {
     expect(await codeOf(identity.rolesAs(as(another, id)).updateRole(edit))).toBe("answered");
   });
 
-  it("of a deleted partner is not protected", async () => {
+  it("is not protected for a deleted partner", async () => {
     const { id, admins } = await partnerWith(1);
     await identity.setStatus("partner", id, "active", true);
     const root = await identity.user(callers.platformAdmin());

@@ -370,7 +370,7 @@ describe("revoking an API key", () => {
     expect((await keys.eventsOf(id)).every(({ revoked }) => revoked)).toBe(true);
   });
 
-  it("of a whole tenant revokes its keys, principals and enrollment keys, and notifies the gateways once", async () => {
+  it("revokes a whole tenant's keys, principals and enrollment keys, and notifies the gateways once", async () => {
     const other = await made({ orgId: await keys.addOrganization(tenant.partnerId) }, tenant.partnerAdmin);
     const mine = [await made(), await made()];
     await keys.principalsAs(tenant.orgAdmin).createServicePrincipal({ orgId: tenant.orgId, name: "p" });

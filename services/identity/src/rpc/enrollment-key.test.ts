@@ -284,7 +284,7 @@ describe("using an enrollment key", () => {
     expect(left).toEqual({ n: 0 });
   });
 
-  it("that began before a rotation is never returned to the new key", async () => {
+  it("is never returned to the new key when it started before a rotation", async () => {
     const { id, key } = await made({ maxUsage: 2 });
     const device = uuidv7();
     await use(key, device);

@@ -199,7 +199,7 @@ describe("a passkey", () => {
     expect((await use(after.mfaToken, device)).principal?.mfaEnabled).toBe(true);
   });
 
-  it("of one user cannot be registered for another, and twenty are the maximum", async () => {
+  it("cannot be registered for a second user, and twenty are the maximum", async () => {
     const one = await withPasskey();
     const options = optionsOf(await identity.passkeysAs(one.caller).beginRegistration({ password }));
     expect(options.excludeCredentials).toHaveLength(1);

@@ -32,7 +32,8 @@ export function refusalService(deps: RefusalDeps): ServiceImpl<typeof RefusalSer
       const { action, code, id, orgId, message } = request;
       if (!/^[a-z_]+(\.[a-z_]+)+$/.test(action)) throw validationError({ action: ["Not an action"] });
       if (!isErrorCode(code)) throw validationError({ code: ["Not an error code"] });
-      if (context.caller.actor.type === "system") throw new AppError("permission_denied", "Only refusals of a caller are recorded");
+      if (context.caller.actor.type === "system")
+        throw new AppError("permission_denied", "Only refusals of a caller are recorded");
       const type = request.resourceType || action.slice(0, action.indexOf("."));
       const find = Object.hasOwn(finders, type) ? finders[type] : undefined;
       const found = find && isUuid(id) ? await find(context, id) : null;

@@ -52,7 +52,7 @@ describe("roles of a tenant", () => {
     expect((await as(partner).getRole({ id: ofOrg?.id ?? "" })).role).toEqual(ofOrg);
   });
 
-  it("of a partner are created only by administrators of all of its organizations", async () => {
+  it("are created for a partner only by administrators of all of its organizations", async () => {
     const { listed, orgId, sibling } = await tenant();
     for (const change of [{}, { scope: "partner" }, { scope: "organization" }]) {
       expect(await codeOf(as(listed).createRole(wanted(change)))).toBe("scope_not_allowed");

@@ -52,7 +52,7 @@ async function login(
   const { db, passwords } = deps;
   const attempt = loginAttempt(deps.loginLimits, context.meta.clientAddress, email);
   const both = [attempt.account, attempt.address];
-  let asked: LoginCandidate[] = [];
+  let candidates: LoginCandidate[] = [];
   // The database is not queried before the check starts: of a hundred concurrent sign-ins only the running one costs
   // anything.
   const storedHash = async () => {
@@ -60,11 +60,11 @@ async function login(
     const limited = limitedUntil(failures, both, deps.now());
     // Checked before the derivation: a refused attempt costs nothing.
     if (limited) throw tooManyFailures(limited, deps.now());
-    asked = found;
+    candidates = found;
     return found[0]?.password_hash ?? null;
   };
   const matches = await passwords.verify(password, storedHash, context);
-  const [first, ...others] = asked;
+  const [first, ...others] = candidates;
   // Queried for every sign-in: each refusal takes the same statements, the same derivation and the same text.
   const found = await findPrincipal(db, first?.user_id ?? uuidv7());
   const own = matches && mayUsePassword(found) && first ? { candidate: first, principal: found } : null;

@@ -96,7 +96,7 @@ describe(`a claim of an address, in ${cases.length} cases of tenant, domain, evi
     ).toEqual([]);
   });
 
-  it("that proves nothing takes nobody's address", () => {
+  it("takes nobody's address without a proof", () => {
     expect(
       broken((each) => {
         const claimed = check(each);
@@ -126,11 +126,11 @@ describe("a verified domain", () => {
     ["sibling", null, true],
     ["partner", null, false],
     ["organization", null, false],
-  ])("of an organization: an account at %s, proof %s, yields: %s", (tenant, proof, yields) => {
+  ])("in an organization makes an account at %s with proof %s yield: %s", (tenant, proof, yields) => {
     expect(yieldsToDomain({ proof, tenant: tenants[tenant] }, tenants.organization)).toBe(yields);
   });
 
-  it("of a partner spares its organizations", () => {
+  it("spares the organizations of a partner", () => {
     expect(yieldsToDomain({ proof: null, tenant: tenants.organization }, tenants.partner)).toBe(false);
   });
 });

@@ -242,7 +242,7 @@ describe("the hourly window", () => {
     expect(later.refusal).toEqual({ cacheable: true, retryAtMs: later.resetAtMs });
   });
 
-  it("of a client that never idles loads the slots between once a minute, and keeps the rest small", () => {
+  it("loads the slots between once a minute for a client that never idles, and keeps the rest small", () => {
     const window = stored(1_000_000);
     const seconds = 2 * 3_600;
     for (let second = 0; second < seconds; second++) window.grant({ waiting: 2 }, startMs + second * 1_000);

@@ -38,7 +38,7 @@ describe("a new password", () => {
     ["1,025", "x".repeat(1_025), false],
     ["the e-mail address", "Ada.L@Example.com", false],
     ["nothing", "", false],
-  ])("of %s is judged", (_name, password, good) => {
+  ])("are checked: %s", (_name, password, good) => {
     const check = () => checkNewPassword(password, "ada.l@example.com");
     if (good) expect(check).not.toThrow();
     else expect(check).toThrow("Validation failed");

@@ -94,11 +94,11 @@ export async function removeOldMail(db: Database, before: Date, now: Date): Prom
   });
 }
 
-export async function mailCounts(db: Database): Promise<{ waiting: number; poison: number }> {
-  const [row] = await db.read<{ waiting: number; poison: number }>(
+export async function mailCounts(db: Database): Promise<{ waiting: number; dropped: number }> {
+  const [row] = await db.read<{ waiting: number; dropped: number }>(
     system,
     sql`SELECT count(*) FILTER (WHERE state = 'waiting')::int AS waiting,
-               count(*) FILTER (WHERE state = 'poison')::int AS poison FROM mail`,
+               count(*) FILTER (WHERE state = 'poison')::int AS dropped FROM mail`,
   );
-  return row ?? { waiting: 0, poison: 0 };
+  return row ?? { waiting: 0, dropped: 0 };
 }

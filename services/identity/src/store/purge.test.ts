@@ -50,7 +50,7 @@ describe("a purged tenant", () => {
     expect([await tenantRows(database, neighbour.orgId), await hanging(neighbour)]).toEqual([before, 6]);
   });
 
-  it("that is a partner loses its own users and roles and all of its organizations", async () => {
+  it("removes a partner's own users and roles and all of its organizations", async () => {
     const partnerId = uuidv7();
     const organizations = [await filled(partnerId), await filled(partnerId)];
     const other = await filled();

@@ -75,7 +75,7 @@ describe("an updating device", () => {
     expect(await beat("1.0.0")).toBe("online");
   });
 
-  it.each(["1.1.0", "3.0.0", "nightly"])("that comes back at 6:00 with %s is online", async (version) => {
+  it.each(["1.1.0", "3.0.0", "nightly"])("is online when it comes back at 6:00 with %s", async (version) => {
     const { id, beat } = await updating();
     await pass(360);
     expect(await stateOf(id)).toMatchObject({ status: "offline" });
@@ -95,7 +95,7 @@ describe("an updating device", () => {
     expect(await beat("1.0.0", { updateEnded: true })).toBe("online");
   });
 
-  it("of its watchdog ends its update with the watchdog's version, not with the agent's", async () => {
+  it("ends an update of its watchdog with the watchdog's version, not with the agent's", async () => {
     const { beat } = await updating("watchdog");
     expect(await beat("1.1.0")).toBe("updating");
     expect(await beat("1.1.0", { watchdogVersion: "1.1.0" })).toBe("online");

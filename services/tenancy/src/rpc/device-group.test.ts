@@ -90,7 +90,7 @@ describe("device groups", () => {
     );
   });
 
-  it("of the whole organization are not accessible to users limited to sites", async () => {
+  it("are not accessible to users limited to sites when they span the whole organization", async () => {
     const tenant = await fleet.tenant();
     const client = groups(limited(tenant, tenant.siteId));
     expect(await outcome(client.createDeviceGroup({ name: "G" }))).toBe("site_restricted");

@@ -369,7 +369,7 @@ describe("deleting a site", () => {
     expect(await removals()).toEqual([]);
   });
 
-  it("of more devices than one transaction takes hides it from all readers at once, and a job ends it", async () => {
+  it("hides the site from all readers at once, and a job detaches what one transaction cannot", async () => {
     const tenant = await fleet.tenant();
     const { orgId, partnerId, siteId } = tenant;
     const other = await fleet.site(orgId);

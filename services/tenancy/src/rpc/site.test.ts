@@ -106,7 +106,7 @@ describe("a site", () => {
     expect(await access(callers.partnerWithList(partnerId, [orgId]), id)).toEqual(["ok", "ok", "ok"]);
   });
 
-  it("of a deleted organization stays visible to system callers only", async () => {
+  it("stays visible, in a deleted organization, to system callers only", async () => {
     const orgId = await tenancy.organization(partnerId);
     const id = await tenancy.site(orgId);
     await tenancy.organizations(admin).deleteOrganization({ id: orgId });

@@ -74,7 +74,7 @@ describe("a change of a device", () => {
     [["hostname"], { hostname: "NEW" }],
     [["site_id"], { siteId: null }],
     [["auto_update_enabled", "status", "org_id"], { autoUpdateEnabled: false }],
-  ])("of %j changes these fields only", (paths, expected) => {
+  ])("changes these fields only: %j", (paths, expected) => {
     expect(deviceChange(paths, patch)).toEqual(expected);
   });
 

@@ -69,13 +69,13 @@ describe("a provider's keys", () => {
     expect(asked).toEqual([0]);
   });
 
-  it("of the least recently used provider are evicted first", async () => {
+  it("are evicted first for the least recently used provider", async () => {
     const { get, asked } = provider();
     for (const key of ["p1", "p2", "p3", "p1"]) await get("a", key);
     expect(asked).toHaveLength(4);
   });
 
-  it("that are invalid are not cached", async () => {
+  it("are not cached when invalid", async () => {
     const sets = keySets({ max: 2 });
     await expect(sets.get("p", "a", async () => new Response("{}"))).rejects.toThrow("no key set");
     await expect(sets.get("p", "a", async () => new Response("", { status: 500 }))).rejects.toThrow("500");

@@ -19,7 +19,7 @@ const againMs = 60_000;
  */
 export function keySets({ max, now = Date.now }: { max: number; now?: () => number }): KeySets {
   const entries = new Map<string, Entry>();
-  const asked = new Map<string, number>();
+  const fetchedAt = new Map<string, number>();
   const under = new Map<string, Promise<string>>();
 
   const refill = async (key: string, fetch: () => Promise<Response>): Promise<string> => {
@@ -33,7 +33,7 @@ export function keySets({ max, now = Date.now }: { max: number; now?: () => numb
     for (const oldest of entries.keys()) {
       if (entries.size <= max) break;
       entries.delete(oldest);
-      asked.delete(oldest);
+      fetchedAt.delete(oldest);
     }
     return text;
   };
@@ -47,10 +47,10 @@ export function keySets({ max, now = Date.now }: { max: number; now?: () => numb
       const running = under.get(key);
       // Many tokens of a new key arrive together after a rotation: they share one fetch.
       if (running) return running;
-      const askedLately = now() - (asked.get(key) ?? Number.NEGATIVE_INFINITY) < againMs;
-      if (isFresh && askedLately) return entry.text;
+      const fetchedRecently = now() - (fetchedAt.get(key) ?? Number.NEGATIVE_INFINITY) < againMs;
+      if (isFresh && fetchedRecently) return entry.text;
       // An unknown key id causes no further fetch for a minute.
-      if (isFresh) asked.set(key, now());
+      if (isFresh) fetchedAt.set(key, now());
       const refilled = refill(key, fetch).finally(() => under.delete(key));
       under.set(key, refilled);
       return refilled;

@@ -48,9 +48,11 @@ const skewSeconds = 30;
 /** Deadline that all calls of one callback to a provider share. */
 const totalMs = 12_000;
 
-const asked = histogram("muster_identity_sso_idp_request_duration_seconds", "Time of a call to an identity provider.", [
-  "call",
-]);
+const requestDuration = histogram(
+  "muster_identity_sso_idp_request_duration_seconds",
+  "Time of a call to an identity provider.",
+  ["call"],
+);
 
 /** The URL to which the browser is redirected for sign-in, and the values that the callback needs (RFC 7636, S256). */
 export async function authorizationRequest(
@@ -158,7 +160,7 @@ function callbackFetch(egress: Egress, keys: KeySets, provider: OidcProvider) {
       return await Promise.race([outgoing(url, init), late]);
     } finally {
       clearTimeout(timer);
-      asked.observe({ call }, (performance.now() - began) / 1000);
+      requestDuration.observe({ call }, (performance.now() - began) / 1000);
     }
   };
   return async (url: string, options: unknown): Promise<Response> => {

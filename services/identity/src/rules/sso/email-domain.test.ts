@@ -27,7 +27,7 @@ describe("a domain", () => {
     expect(asciiDomain(text)).toBeNull();
   });
 
-  it("of an address is the part behind its last @", () => {
+  it("is the part of an address after its last @", () => {
     expect(domainOf("ada@Acme.example")).toBe("acme.example");
     expect(domainOf('"a@b"@acme.example')).toBe("acme.example");
     expect([domainOf("ada"), domainOf("@acme.example"), domainOf("ada@")]).toEqual([null, null, null]);
