@@ -24,7 +24,10 @@ const download = route({
   }),
   deadline: "export",
   load: "download",
-  file: { contentTypes: [fileType], headers: { ETag: "SHA-256 of the file.", "Accept-Ranges": "Unit of ranges: always `bytes`." } },
+  file: {
+    contentTypes: [fileType],
+    headers: { ETag: "SHA-256 of the file.", "Accept-Ranges": "Unit of ranges: always `bytes`." },
+  },
   answers: {
     206: {
       description: "One range of the bytes",

@@ -172,7 +172,7 @@ const heartbeat = route({
     const reported = Object.entries(said).filter(([, value]) => value !== null && value !== undefined);
     const { requestId, clientAddress, userAgent } = meta();
     const report = update ? { ...update, error: update.error ?? "" } : null;
-    const told = {
+    const wanted = {
       deviceId: session.id,
       orgId: session.record.orgId,
       agentVersion,
@@ -183,7 +183,7 @@ const heartbeat = route({
       userAgent: userAgent ?? "",
       requestId,
     };
-    const { status, heartbeatIntervalSeconds, offers } = await heartbeats(told, report);
+    const { status, heartbeatIntervalSeconds, offers } = await heartbeats(wanted, report);
     if (status === "") throw new AppError("agent_not_found", "Agent not found");
     if (status === "decommissioned") throw new AppError("agent_token_revoked", "Agent token is revoked");
     const versionOf = (component: string) => offers.find((offer) => offer.component === component)?.version ?? null;

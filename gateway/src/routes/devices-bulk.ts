@@ -8,9 +8,9 @@ import { exampleId, id, idOut } from "./schemas.ts";
 
 const tag = "Devices";
 
-/** Devices of one call, and how many of them are under way at a time: one caller does not fill tenancy's pool. */
+/** Maximum number of devices of one call, and of concurrent calls for them: one caller does not fill tenancy's pool. */
 const devicesMax = 100;
-const atATime = 4;
+const concurrency = 4;
 
 const deviceIds = z
   .array(id)
@@ -95,7 +95,7 @@ async function ofEach(ids: readonly string[], work: (id: string) => Promise<unkn
       }
     }
   };
-  await Promise.all(Array.from({ length: atATime }, worker));
+  await Promise.all(Array.from({ length: concurrency }, worker));
   return { results: wanted.map((each) => ({ id: each, code: null, error: null, ...faults.get(each) })) };
 }
 

@@ -2,7 +2,7 @@ import type { EventType } from "@muster/kit";
 import { exampleId, exampleTime } from "./schemas.ts";
 
 /** The meaning of an event in one sentence, and its `data`. */
-type Told = { description: string; data: Readonly<Record<string, unknown>> };
+type Description = { description: string; data: Readonly<Record<string, unknown>> };
 
 const device = {
   deviceId: exampleId,
@@ -58,10 +58,10 @@ const emitted = {
     description: "A session has ended, by its user or otherwise; `reason` holds the cause.",
     data: { sessionId: exampleId, userId: exampleId, reason: "revoked" },
   },
-} satisfies Partial<Record<EventType, Told>>;
+} satisfies Partial<Record<EventType, Description>>;
 
 /** Types that only `POST /events` emits: `data` is whatever was posted, and this is an example. */
-const posted: Readonly<Record<Exclude<EventType, keyof typeof emitted>, Told>> = {
+const posted: Readonly<Record<Exclude<EventType, keyof typeof emitted>, Description>> = {
   "alert.triggered": { description: "A monitored condition has become true.", data: alert },
   "alert.acknowledged": { description: "A user has acknowledged an alert.", data: { ...alert, userId: exampleId } },
   "alert.resolved": { description: "The cause of an alert has gone.", data: alert },
@@ -88,11 +88,11 @@ const posted: Readonly<Record<Exclude<EventType, keyof typeof emitted>, Told>> =
   "remote.session.ended": { description: "Remote work on a device has ended.", data: remote },
 };
 
-const told: Readonly<Record<EventType, Told>> = { ...emitted, ...posted };
+const described: Readonly<Record<EventType, Description>> = { ...emitted, ...posted };
 
 /** An event type with its sentence and a body as a receiver gets it. */
 export function eventTypeOf(type: EventType) {
-  const { description, data } = told[type];
+  const { description, data } = described[type];
   return {
     type,
     group: type.slice(0, type.indexOf(".")),

@@ -114,8 +114,8 @@ const rotate = route({
   errors: ["service_principal_not_found", "delegation_denied", "principal_disabled", "site_restricted"],
   async handle({ params, rpc }, { services }) {
     const reply = await services.servicePrincipals.rotatePrincipalKey({ id: params.id }, await rpc());
-    const minted = apiKeyOf(reply.apiKey);
-    return { keyId: minted.id, key: reply.key, keyPrefix: minted.keyPrefix, warning: keyWarning };
+    const key = apiKeyOf(reply.apiKey);
+    return { keyId: key.id, key: reply.key, keyPrefix: key.keyPrefix, warning: keyWarning };
   },
 });
 

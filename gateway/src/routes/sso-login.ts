@@ -120,8 +120,8 @@ const loginOrganization = route({
   params: orgParams,
   async handle({ params, query, rpc }, { services }) {
     const wanted = { orgId: params.orgId, redirect: query.redirect };
-    const begun = await services.ssoLogins.beginSsoLogin(wanted, await rpc());
-    return redirect(302, begun.location, cookieLine(begun.setCookie));
+    const started = await services.ssoLogins.beginSsoLogin(wanted, await rpc());
+    return redirect(302, started.location, cookieLine(started.setCookie));
   },
 });
 
@@ -132,8 +132,8 @@ const loginPartner = route({
   params: z.object({ partnerId: id }),
   async handle({ params, query, rpc }, { services }) {
     const wanted = { partnerId: params.partnerId, redirect: query.redirect };
-    const begun = await services.ssoLogins.beginSsoLogin(wanted, await rpc());
-    return redirect(302, begun.location, cookieLine(begun.setCookie));
+    const started = await services.ssoLogins.beginSsoLogin(wanted, await rpc());
+    return redirect(302, started.location, cookieLine(started.setCookie));
   },
 });
 
