@@ -4,7 +4,7 @@ import type { PublicCode } from "./errors.ts";
 type Guide = { cause: string; remedy: string };
 
 const narrower = "Ask an administrator for the role or scope that the operation names.";
-const listFirst = "Take the id from the list of the same resource; what your scope does not reach is not found.";
+const listFirst = "Take the id from the list of the same resource; what is outside of your access scope is not found.";
 const newSignIn = "Sign in again.";
 const later = "Repeat after `Retry-After`, with growing pauses.";
 const newKey = "Use another key, or have one created.";
@@ -24,7 +24,7 @@ export const errorGuide: Record<PublicCode, Guide> = {
   invalid_json: { cause: "The body is not JSON (RFC 8259).", remedy: "`error` says where reading ended." },
   validation_failed: {
     cause: "Fields are missing, of a wrong type or out of bounds.",
-    remedy: "`details` names each field and its fault.",
+    remedy: "`details` names each field and its error.",
   },
   unauthenticated: {
     cause: "No credential was sent, or its signature is wrong.",
@@ -36,7 +36,7 @@ export const errorGuide: Record<PublicCode, Guide> = {
     remedy: newSignIn,
   },
   invalid_credentials: {
-    cause: "Address or password is wrong, or the account cannot sign in: strangers cannot tell which.",
+    cause: "Address or password is wrong, or the account cannot sign in: the reply does not say which.",
     remedy: "Reset the password, or ask an administrator.",
   },
   invalid_refresh_token: { cause: "The refresh token is missing, over, or was used before.", remedy: newSignIn },
@@ -50,7 +50,7 @@ export const errorGuide: Record<PublicCode, Guide> = {
     remedy: narrower,
   },
   user_session_required: {
-    cause: "The operation is for people: keys are refused.",
+    cause: "The operation is for users: keys are refused.",
     remedy: "Use a session of a user.",
   },
   misconfigured_account: {
@@ -73,7 +73,7 @@ export const errorGuide: Record<PublicCode, Guide> = {
   role_not_found: { cause: "No role has this id in your scope.", remedy: listFirst },
   api_key_missing: { cause: "The route takes API keys only, and none was sent.", remedy: "Send it as `X-API-Key`." },
   api_key_invalid_format: {
-    cause: "The value is not formed like a key: it was cut or quoted.",
+    cause: "The value is not formed like a key: it was truncated or quoted.",
     remedy: "Copy the whole key, without quotes or spaces.",
   },
   api_key_invalid: { cause: "No key has this value.", remedy: newKey },
@@ -218,7 +218,7 @@ export const errorGuide: Record<PublicCode, Guide> = {
   sso_domain_not_found: { cause: "No domain has this id in your scope.", remedy: listFirst },
   sso_attempt_not_found: {
     cause: "No sign-in has this id in your scope, or fifty newer ones through its provider have replaced it.",
-    remedy: "List the sign-ins first, or have the person sign in again.",
+    remedy: "List the sign-ins first, or have the user sign in again.",
   },
   sso_incomplete_provider: {
     cause: "The provider lacks fields that sign-in needs: `missing` names them.",
@@ -261,8 +261,8 @@ export const errorGuide: Record<PublicCode, Guide> = {
     cause: "The caller sent more than its limit.",
     remedy: "Wait for `Retry-After`; `X-RateLimit-*` shows what is left.",
   },
-  internal: { cause: "A fault of Muster.", remedy: "Report the `requestId`: the log holds the cause." },
-  overloaded: { cause: "The platform refuses work beyond its capacity, before it began.", remedy: later },
+  internal: { cause: "A bug in Muster.", remedy: "Report the `requestId`: the log holds the cause." },
+  overloaded: { cause: "The platform refuses work beyond its capacity, before it starts.", remedy: later },
   unavailable: { cause: "A service, the database or NATS does not answer.", remedy: later },
   deadline_exceeded: {
     cause: "The work was not done in time; whether it was done at all is unknown.",
