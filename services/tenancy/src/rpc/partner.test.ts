@@ -51,7 +51,7 @@ describe("partners", () => {
   it("lets exactly one of twenty concurrent creations have a slug, and leaves nothing of the others", async () => {
     const wanted = slug();
     const answers = await Promise.all(
-      Array.from({ length: 20 }, () => messageOf(admin().createPartner({ name: "Twin", slug: wanted }))),
+      Array.from({ length: 20 }, () => messageOf(admin().createPartner({ name: "Duplicate", slug: wanted }))),
     );
     expect(answers.filter((a) => a === "answered")).toHaveLength(1);
     expect(answers.filter((a) => a === "Slug is already in use")).toHaveLength(19);
