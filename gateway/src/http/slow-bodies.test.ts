@@ -146,7 +146,7 @@ describe("slots", () => {
     expect((await Promise.all(replies)).map(({ status }) => status).sort()).toEqual([200, 200, 503]);
   });
 
-  it.each(["system", "partner"] as const)("of a %s session are a separate share", async (scope) => {
+  it.each(["system", "partner"] as const)("for a %s session are a separate share", async (scope) => {
     const { token } = await services.signIn({ scope, orgId: "" });
     const authorization = `Authorization: Bearer ${token}`;
     const replies = await hold(2, "/test/held/any", authorization);
