@@ -8,7 +8,7 @@ process.on("message", ({ id, password, salt, keyBytes, logN, r, p }) => {
     if (process.connected) process.send(error ? { id, error: error.message } : { id, key });
   });
 });
-// A derivation under way holds up an exit: a signal does not wait for it.
+// A derivation in flight holds up an exit: a signal does not wait for it.
 process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));
 // The parent decides when this ends, also when Ctrl-C reaches both.
 for (const name of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(name, () => undefined);

@@ -18,7 +18,7 @@ export type Administer = <P, T>(
 
 const queues = new WeakMap<Database, ReturnType<typeof serializedById>>();
 
-/** Waits in the process for a partner's changes under way, so that waiting holds no connection. */
+/** Waits in the process for a partner's changes in flight, so that waiting holds no connection. */
 export function serializedByPartner<T>(db: Database, partnerId: string | null, work: () => Promise<T>): Promise<T> {
   const serialized = queues.get(db) ?? serializedById();
   queues.set(db, serialized);

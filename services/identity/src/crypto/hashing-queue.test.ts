@@ -67,15 +67,15 @@ describe("the queue of password checks", () => {
   it("refuses with Retry-After when it is full, and one address may fill half of it", async () => {
     const { work, end } = works();
     const queue = hashingQueue({ concurrency: 1, queueMax: 4 });
-    const begun = ["running", "a", "a"].map((who) => codeOf(queue.run(work(who, []), from(who))));
+    const started = ["running", "a", "a"].map((who) => codeOf(queue.run(work(who, []), from(who))));
     await expect(queue.run(work("a", []), from("a"))).rejects.toMatchObject({
       code: "overloaded",
       retryAfterSeconds: expect.any(Number),
     });
-    begun.push(...["b", "c"].map((who) => codeOf(queue.run(work(who, []), from(who)))));
+    started.push(...["b", "c"].map((who) => codeOf(queue.run(work(who, []), from(who)))));
     expect(await codeOf(queue.run(work("d", []), from("d")))).toBe("overloaded");
     for (let i = 0; i < 5; i++) await end();
-    expect(await Promise.all(begun)).toEqual(["done", "done", "done", "done", "done"]);
+    expect(await Promise.all(started)).toEqual(["done", "done", "done", "done", "done"]);
   });
 
   it("leaves room for a third address when two have queued all they may", async () => {

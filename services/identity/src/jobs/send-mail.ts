@@ -61,7 +61,7 @@ export const backOffMs = (attempts: number) => Math.min(3_600_000, 5_000 * 2 ** 
 
 /**
  * Sends everything that is due until `signal`; returns the number of processed rows. Recipients' organizations are
- * served round-robin, and one whose mail is under way has no other one: a recipient's server that hangs delays the
+ * served round-robin, and one whose mail is in flight has no other one: a recipient's server that hangs delays the
  * mails of its own queue alone. Several replicas share the work.
  */
 export async function sendDueMail(deps: SendMailDeps, signal?: AbortSignal): Promise<number> {

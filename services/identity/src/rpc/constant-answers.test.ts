@@ -16,7 +16,7 @@ type Work = { derivations: number; statements: string[] };
 
 let identity: TestIdentity;
 let port: TestPort;
-/** Of the sign-in under way; what one does after its answer is not counted to the next. */
+/** Of the sign-in in flight; what one does after its answer is not counted to the next. */
 const underWay = new AsyncLocalStorage<Work>();
 const work = () => underWay.getStore() ?? { derivations: 0, statements: [] };
 let answered: Work;

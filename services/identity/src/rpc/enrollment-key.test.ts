@@ -22,7 +22,7 @@ async function made(change: Record<string, unknown> = {}, as: Caller = tenant.or
 }
 
 const stateOf = async (id: string) => (await admin().getEnrollmentKey({ id })).enrollmentKey;
-/** As the limit counts: enrollments under way included. */
+/** As the limit counts: enrollments in flight included. */
 const usesOf = async (id: string) => {
   const [row] = await keys.db.read<{ n: number }>(
     keys.system,

@@ -33,7 +33,7 @@ export async function lockAddress(tx: Tx, email: string): Promise<void> {
   await tx.query(sql`SELECT pg_advisory_xact_lock(hashtextextended('identity.address/' || lower(${email}), 0))`);
 }
 
-/** Makes a change of a domain's owner wait for claims of its addresses under way, and new ones for the change. */
+/** Makes a change of a domain's owner wait for claims of its addresses in flight, and new ones for the change. */
 export async function lockDomainOwner(tx: Tx, domain: string): Promise<void> {
   await tx.query(sql`SELECT pg_advisory_xact_lock(hashtextextended(${domainLock(domain)}, 0))`);
 }

@@ -92,7 +92,7 @@ export async function rotateEnrollmentKey(
   );
 }
 
-/** Removes a locked key; enrollments under way may end. */
+/** Removes a locked key; enrollments in flight may end. */
 export async function deleteEnrollmentKey(tx: Tx, id: string): Promise<void> {
   await tx.execute(sql`DELETE FROM enrollment_keys t WHERE id = ${id}`);
 }

@@ -17,7 +17,7 @@ export type UnknownKeys = {
 type Waiting = { resolve(until: Date | null): void; reject(error: unknown): void };
 
 /**
- * Unknown API keys by address. What arrives while a transaction is under way shares the next one: guessing cannot flood
+ * Unknown API keys by address. What arrives while a transaction is in flight shares the next one: guessing cannot flood
  * the database.
  */
 export function unknownKeys(deps: {

@@ -21,7 +21,7 @@ const system = { caller: systemCaller("identity") };
 const columns = sql`provider_id, generation, kind, user_id, session_id, redirect_url, request_id, secrets_sealed,
   handle_hash, expires_at, consumed_at`;
 
-/** Login flows under way at a provider, at most. */
+/** Login flows in flight at a provider, at most. */
 export const maxUnderWay = 1_000;
 
 /** Stores a new login flow; false when too many of the provider are in flight. */

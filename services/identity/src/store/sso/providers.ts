@@ -56,7 +56,7 @@ export async function insertProvider(
   return writeProvider(tx, id, values, now);
 }
 
-/** Writes every column that people set, and moves the generation on: sign-ins under way end at their callback. */
+/** Writes every column that people set, and moves the generation on: sign-ins in flight end at their callback. */
 export async function writeProvider(tx: Tx, id: string, v: ProviderValues, now: Date): Promise<ProviderRow> {
   const [row] = await tx.query<ProviderRow>(sql`
     UPDATE sso_providers t SET name = ${v.name}, preset = ${v.preset}, issuer = ${v.issuer}, client_id = ${v.client_id},
@@ -175,7 +175,7 @@ export async function hasSamlProvider(db: Database): Promise<boolean> {
   return (await db.read(system, sql`SELECT FROM sso_providers t WHERE t.type = 'saml' LIMIT 1`)).length > 0;
 }
 
-/** A provider whatever its state, for login flows under way. */
+/** A provider whatever its state, for login flows in flight. */
 export async function readProvider(db: Database, id: string): Promise<ProviderRow | null> {
   const [row] = await db.read<ProviderRow>(
     system,
