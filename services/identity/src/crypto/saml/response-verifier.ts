@@ -20,7 +20,7 @@ type Job = {
 const script = new URL("../../../saml-worker.mjs", import.meta.url);
 /** Characters of a response that is verified at once: the worst takes less than 40 ms. */
 const smallText = 128 * 1024;
-/** Large responses that wait; an address has at most fair share. */
+/** Large responses that wait; an address has at most its fair share. */
 const waitingMax = 20;
 /** Far beyond the worst response within the limits. */
 const deadlineMs = 10_000;
