@@ -58,7 +58,7 @@ export async function paced(
       const at = new Date();
       filled = filled.then(async () => {
         await bench.fill(count, payloadBytes, at);
-        bus.relay.tell(wakeUps, new Uint8Array());
+        bus.relay.publish(wakeUps, new Uint8Array());
       });
       return filled;
     });

@@ -78,7 +78,7 @@ function queryDevice(deviceId: string, head: object = {}) {
   let nobody = 0;
   const id = uuidv7();
   const query = { type: "query", id, timeoutMs: 10_000, operation: "eventlogs.list", params: {}, ...head };
-  const reply = deviceLogs.relay.ask(`agent.rpc.${deviceId}`, encodeAgentFrame(query), {
+  const reply = deviceLogs.relay.request(`agent.rpc.${deviceId}`, encodeAgentFrame(query), {
     answer(bytes) {
       const frame = decodeAgentFrame(bytes);
       if (frame) answers.push({ head: frame.head, body: Uint8Array.from(frame.body) });
@@ -91,7 +91,7 @@ function queryDevice(deviceId: string, head: object = {}) {
     types: () => answers.map(({ head: { type } }) => type),
     nobody: () => nobody > 0,
     cancel() {
-      deviceLogs.relay.tell(`agent.rpc.${deviceId}`, encodeAgentFrame({ type: "cancel", id }));
+      deviceLogs.relay.publish(`agent.rpc.${deviceId}`, encodeAgentFrame({ type: "cancel", id }));
       reply.stop();
     },
   };
@@ -283,7 +283,7 @@ describe("an announced epoch", () => {
     const agent = await connect(deviceId);
     const announce = (value: unknown) => {
       const epochs = [[deviceId, value]];
-      second.relay.tell("agent.epoch", Buffer.from(JSON.stringify({ gateway: uuidv7(), epochs })));
+      second.relay.publish("agent.epoch", Buffer.from(JSON.stringify({ gateway: uuidv7(), epochs })));
     };
     announce(epoch());
     await second.relay.flush();

@@ -144,7 +144,7 @@ export function createChannelHub(options: HubOptions): ChannelHub {
   const announce = (list: readonly AgentChannel[]) => {
     for (let from = 0; from < list.length; from += announceMax) {
       const epochs = list.slice(from, from + announceMax).map(({ agent, epoch }) => [agent.id, epoch]);
-      relay?.tell(epochSubject, Buffer.from(JSON.stringify({ gateway: gatewayId, epochs })));
+      relay?.publish(epochSubject, Buffer.from(JSON.stringify({ gateway: gatewayId, epochs })));
     }
   };
 

@@ -44,7 +44,7 @@ const message = (partition: number, text: string, service = "identity") => ({
 const text = (m: BusMessage) => new TextDecoder().decode(m.body);
 
 describe("publishing", () => {
-  it("promises stream, creation time and place, and reads the promise back", async () => {
+  it("promises stream, creation time and position, and reads the promise back", async () => {
     const audit = await busOf("audit");
     await audit.ensureStream("AUDIT");
     const identity = await busOf("identity");
@@ -60,7 +60,7 @@ describe("publishing", () => {
     expect(await identity.transport.lookup("AUDIT", 1_000_000)).toEqual({ created: first.created, msgId: null });
   });
 
-  it("stores a repeat once and promises its first place again", async () => {
+  it("stores a repeat once and promises its first position again", async () => {
     await (await busOf("audit")).ensureStream("AUDIT");
     const identity = await busOf("identity");
     const p = nextPartition();
@@ -123,7 +123,7 @@ describe("consuming", () => {
     expect(await audit.check()).toBe("ok");
   });
 
-  it("asks the server for nothing while its process has no room for it", async () => {
+  it("requests nothing from the server while its process has no room for it", async () => {
     const { audit, partition } = await setUp();
     const batches: BusMessage[][] = [];
     const rooms: (() => void)[] = [];
@@ -165,31 +165,31 @@ describe("consuming", () => {
     expect(done.sort()).toEqual(["a", "b", "c"]);
   });
 
-  it("gives up only the message that keeps failing; its neighbours are handled", async () => {
+  it("dead-letters only the message that keeps failing; its neighbours are handled", async () => {
     const { audit, publish, partition } = await setUp();
     await publish("a", "bad", "b", "c");
     const done: string[] = [];
-    const poison: { text: string; reason: string; deliveries: number }[] = [];
+    const deadLetters: { text: string; reason: string; deliveries: number }[] = [];
     const onDeadLetter = async (m: BusMessage, reason: string) =>
-      void poison.push({ text: text(m), reason, deliveries: m.deliveries });
+      void deadLetters.push({ text: text(m), reason, deliveries: m.deliveries });
     audit.consume(settings(partition, { onDeadLetter }), async (batch) => {
       if (batch.some((m) => text(m) === "bad")) throw new Error("cannot be sealed");
       done.push(...batch.map(text));
     });
-    await until(() => poison.length === 1 && done.length === 3);
+    await until(() => deadLetters.length === 1 && done.length === 3);
     expect(done.sort()).toEqual(["a", "b", "c"]);
-    expect(poison).toEqual([{ text: "bad", reason: "cannot be sealed", deliveries: 3 }]);
+    expect(deadLetters).toEqual([{ text: "bad", reason: "cannot be sealed", deliveries: 3 }]);
     await publish("d");
     await until(() => done.length === 4);
-    expect(poison).toHaveLength(1);
+    expect(deadLetters).toHaveLength(1);
   });
 
-  it("waits while a dependency is unavailable, however often, and treats no message as poison for it", async () => {
+  it("waits while a dependency is unavailable, however often, and dead-letters no message for it", async () => {
     const { audit, publish, partition } = await setUp();
     let away = 6;
     const done: BusMessage[] = [];
-    const poison: BusMessage[] = [];
-    const onDeadLetter = async (m: BusMessage) => void poison.push(m);
+    const deadLetters: BusMessage[] = [];
+    const onDeadLetter = async (m: BusMessage) => void deadLetters.push(m);
     audit.consume(settings(partition, { onDeadLetter }), async (batch) => {
       if (away-- > 0) throw new AppError("unavailable", "database is away");
       done.push(...batch);
@@ -197,10 +197,10 @@ describe("consuming", () => {
     await publish("a", "b");
     await until(() => done.length >= 2);
     expect(done.map(text).sort()).toEqual(["a", "b"]);
-    expect(poison).toEqual([]);
+    expect(deadLetters).toEqual([]);
   });
 
-  it("does not let a poison message go before it is stored", async () => {
+  it("does not acknowledge a dead letter before it is stored", async () => {
     const { audit, publish, partition } = await setUp();
     let refusals = 2;
     const stored: string[] = [];

@@ -66,7 +66,7 @@ async function connectForEver(options: BusOptions): Promise<NatsConnection> {
 }
 
 /**
- * The library reads the files for each connection, so that new certificates need no restart. Asked for by a `tls://`
+ * The library reads the files for each connection, so that new certificates need no restart. Used for a `tls://`
  * address or by any file: a server without TLS is refused then. `nats://` alone takes TLS where the server offers it.
  */
 function tlsOf(servers: readonly string[], tls: BusTls = {}): { tls?: TlsOptions } {

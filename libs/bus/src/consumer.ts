@@ -1,6 +1,6 @@
 import { backoffMs, counter, sleep } from "@muster/kit";
 import { assertConnected, type Connection } from "./connection.ts";
-import { keepConsumer } from "./consumer-keeper.ts";
+import { reconcileConsumer } from "./consumer-reconciler.ts";
 import { createDelivery } from "./delivery.ts";
 import { busError } from "./errors.ts";
 import { type Held, openPull } from "./pull.ts";
@@ -16,13 +16,13 @@ export function startConsumer(connection: Connection, options: ConsumeOptions, h
   const { stream, durable, batchMax, batchBytes } = options;
   const stopping = new AbortController();
   const pull = openPull(connection, stream, durable);
-  const keeper = keepConsumer(connection, options, pull.interrupt);
+  const reconciler = reconcileConsumer(connection, options, pull.interrupt);
   const delivery = createDelivery(connection, options, handler, stopping.signal);
   // The server forgot the request that was waiting there.
   const offReconnect = connection.onReconnect(pull.interrupt);
 
   const run = async () => {
-    await keeper.first;
+    await reconciler.first;
     let idle = 0;
     while (!stopping.signal.aborted) {
       await options.room?.();
@@ -30,14 +30,14 @@ export function startConsumer(connection: Connection, options: ConsumeOptions, h
       if (stopping.signal.aborted) break;
       const { messages, gone } = await pull.next(batchMax, batchBytes);
       for (const message of messages) {
-        keeper.saw(message);
+        reconciler.saw(message);
         if (message.deliveries > 1) redeliveredCounter.inc({ stream, durable });
       }
       if (messages.length > 0) {
         idle = 0;
         await delivery.handle(messages);
       } else if (gone) {
-        keeper.now();
+        reconciler.now();
         await sleep(backoffMs(idle++, 50, 2_000), stopping.signal);
       }
     }
@@ -60,7 +60,7 @@ export function startConsumer(connection: Connection, options: ConsumeOptions, h
     },
     stop: () => {
       stopping.abort();
-      keeper.stop();
+      reconciler.stop();
       pull.interrupt();
       return ended;
     },

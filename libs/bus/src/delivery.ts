@@ -12,21 +12,21 @@ const nakMaxMs = 10_000;
 // A message delivered this often is tried by itself even if this process never saw it fail: it may be what kills the
 // process.
 const suspectDeliveries = 3;
-const poisonFailures = 3;
+const deadLetterFailures = 3;
 const ack = new TextEncoder().encode("+ACK");
 
-const poisonCounter = counter(
+const deadLetterCounter = counter(
   "muster_bus_consumer_dead_letters_total",
-  "Messages given up and stored as dead letters",
+  "Messages stored as dead letters after their last delivery",
   ["stream", "durable"],
 );
 
 export type Delivery = { handle(batch: Held[]): Promise<void> };
 
 /**
- * Hands batches to the handler and settles each message: acknowledged after success, given back with a growing delay
- * after a failure, tried alone once it was part of a failure, poison after `maxDeliver` deliveries. A temporary failure
- * is repeated in place, for ever, and so never counts.
+ * Hands batches to the handler and settles each message: acknowledged after success, returned with a growing delay
+ * after a failure, tried alone once it was part of a failure, dead-lettered after `maxDeliver` deliveries. A temporary failure
+ * is repeated at once, for ever, and so never counts.
  */
 export function createDelivery(
   connection: Connection,
@@ -52,8 +52,8 @@ export function createDelivery(
     message.respond(payload);
     if (payload === ack) failures.delete(message.streamSeq);
   };
-  const giveBack = (message: Held, open: Set<Held>) => settle(message, "-NAK", open);
-  const giveBackLater = (message: Held, open: Set<Held>) => {
+  const returnNow = (message: Held, open: Set<Held>) => settle(message, "-NAK", open);
+  const returnLater = (message: Held, open: Set<Held>) => {
     const delayMs = backoffMs(message.deliveries - 1, nakBaseMs, nakMaxMs);
     settle(message, `-NAK ${JSON.stringify({ delay: Math.round(delayMs * 1e6) })}`, open);
   };
@@ -79,33 +79,33 @@ export function createDelivery(
     }
   };
 
-  const handlePoison = async (message: Held, error: unknown, open: Set<Held>) => {
+  const storeDeadLetter = async (message: Held, error: unknown, open: Set<Held>) => {
     const reason = describe(error);
     // Whatever prevents storing it, the message is acknowledged only afterwards: otherwise it would be lost.
     for (let waits = 0; !signal.aborted; waits++) {
       try {
         await options.onDeadLetter(message, reason);
-        poisonCounter.inc(where);
-        log.error({ ...where, seq: message.streamSeq, msgId: message.msgId, err: error }, "poison message put aside");
+        deadLetterCounter.inc(where);
+        log.error({ ...where, seq: message.streamSeq, msgId: message.msgId, err: error }, "message dead-lettered");
         return settle(message, ack, open);
       } catch (err) {
-        log.error({ ...where, seq: message.streamSeq, err }, "poison message cannot be stored, trying again");
+        log.error({ ...where, seq: message.streamSeq, err }, "dead letter cannot be stored, trying again");
         await sleep(backoffMs(waits, 100, 5_000), signal);
       }
     }
-    giveBack(message, open);
+    returnNow(message, open);
   };
 
   const handleAlone = async (message: Held, open: Set<Held>) => {
     const outcome = await attempt(() => handler([message]));
     if (outcome === "done") return settle(message, ack, open);
-    if (outcome === "stopped") return giveBack(message, open);
+    if (outcome === "stopped") return returnNow(message, open);
     const { deliveries, streamSeq: seq } = message;
     // Restarts deliver again too, without any failure: only a message that failed here repeatedly is given up.
-    const enough = failed(message) >= Math.min(poisonFailures, options.maxDeliver);
-    if (enough && deliveries >= options.maxDeliver) return await handlePoison(message, outcome.error, open);
+    const enough = failed(message) >= Math.min(deadLetterFailures, options.maxDeliver);
+    if (enough && deliveries >= options.maxDeliver) return await storeDeadLetter(message, outcome.error, open);
     log.warn({ ...where, seq, deliveries, err: outcome.error }, "message failed");
-    giveBackLater(message, open);
+    returnLater(message, open);
   };
 
   const handleTogether = async (batch: Held[], open: Set<Held>) => {
@@ -113,10 +113,10 @@ export function createDelivery(
     const outcome = await attempt(() => handler(batch));
     for (const message of batch) {
       if (outcome === "done") settle(message, ack, open);
-      else if (outcome === "stopped") giveBack(message, open);
+      else if (outcome === "stopped") returnNow(message, open);
       else {
         failed(message);
-        giveBackLater(message, open);
+        returnLater(message, open);
       }
     }
     if (typeof outcome === "object") log.warn({ ...where, messages: batch.length, err: outcome.error }, "batch failed");
@@ -135,7 +135,7 @@ export function createDelivery(
         const together = batch.filter((m) => !suspects.includes(m));
         if (together.length > 0) await handleTogether(together, open);
         for (const message of suspects) {
-          if (signal.aborted) giveBack(message, open);
+          if (signal.aborted) returnNow(message, open);
           else await handleAlone(message, open);
         }
       } finally {

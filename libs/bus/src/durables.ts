@@ -8,7 +8,7 @@ import type { StreamName } from "./types.ts";
 
 /**
  * What a reader may say about its durable. All else is the owner's: above all it has no subject of delivery, so that
- * its messages are pulled and reach nobody unasked.
+ * its messages are pulled and pushed to nobody.
  */
 export type DurableOrder = {
   /** `replace` deletes the present one; `update` keeps its position. */
@@ -27,7 +27,7 @@ const mostAckPending = 100_000;
 const subjectOf = (stream: StreamName, durable: string) => `durables.${stream}.${durable}`;
 
 /**
- * Creates, replaces or updates a durable and returns its creation time. Only the owner of a stream may: others ask it.
+ * Creates, replaces or updates a durable and returns its creation time. Only the owner of a stream may: others request it.
  * Throws AppError `unavailable` while the owner does not answer.
  */
 export async function setDurable(

@@ -16,12 +16,12 @@ export function isMissing(error: unknown, what: "stream" | "consumer" | "message
   return error.api_error.err_code === wanted;
 }
 
-/** Nobody answered a request, for which there is a subscriber or not: a server before NATS 2.11 does not tell. */
+/** Nobody answered a request, for which there is a subscriber or not: a server before NATS 2.11 does not report which. */
 export function isUnanswered(error: unknown): boolean {
   return error instanceof NatsError && (error.code === ErrorCode.NoResponders || error.code === ErrorCode.Timeout);
 }
 
-/** Reason in words that a log line or `/readyz?verbose` can show; the text of NATS errors is only their code. */
+/** Reason as text that a log line or `/readyz?verbose` can show; the text of NATS errors is only their code. */
 export function describe(error: unknown): string {
   if (isPermissionViolation(error)) return `refused by the permission file (${(error as Error).message})`;
   if (error instanceof NatsError && error.code === ErrorCode.NoResponders)
@@ -41,7 +41,7 @@ export function busError(what: string, cause: unknown): AppError {
   return new AppError("unavailable", text, { cause, retryAfterSeconds: 1 });
 }
 
-/** Whether a handler failed only because a dependency was unavailable: such failures never make a message poison. */
+/** Whether a handler failed only because a dependency was unavailable: such failures never dead-letter a message. */
 export function isTemporary(error: unknown): boolean {
   return error instanceof AppError && (error.code === "unavailable" || error.code === "overloaded");
 }

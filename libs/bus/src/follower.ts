@@ -7,7 +7,7 @@ import type { BusMessage, Follower, FollowHandlers, FollowOptions } from "./type
 import { startWatch } from "./watch.ts";
 
 /** How long a message stays unnoticed that was stored and whose repetition was lost between two servers. */
-const lookEveryMs = 5_000;
+const checkEveryMs = 5_000;
 
 /** The last message handled, or the end of the stream when following began (`last` null). */
 type Position = {
@@ -27,7 +27,7 @@ export function startFollower(connection: Connection, options: FollowOptions, ha
   const { jsm, nc, log } = connection;
   const { stream, filterSubject } = options;
   let position: Position | null = null;
-  /** The highest position that was repeated since the last look began. */
+  /** The highest position that was repeated since the last check began. */
   let repeated = 0;
 
   /**
@@ -47,7 +47,7 @@ export function startFollower(connection: Connection, options: FollowOptions, ha
   };
 
   /** A handler that throws has not processed its call: that is a gap. */
-  const tell = (call: () => void) => {
+  const handle = (call: () => void) => {
     try {
       call();
     } catch (error) {
@@ -61,7 +61,7 @@ export function startFollower(connection: Connection, options: FollowOptions, ha
     if (!position || message.streamSeq <= position.seq) return;
     const { subject, msgId, streamSeq: seq } = message;
     position = { ...position, seq, last: { subject, msgId } };
-    tell(() => handlers.onMessage(message));
+    handle(() => handlers.onMessage(message));
   };
 
   const catchUp = async (end: number) => {
@@ -76,7 +76,7 @@ export function startFollower(connection: Connection, options: FollowOptions, ha
     }
   };
 
-  const look = async () => {
+  const check = async () => {
     repeated = 0;
     const epoch = connection.epoch();
     const info = await jsm.streams.info(stream);
@@ -85,13 +85,13 @@ export function startFollower(connection: Connection, options: FollowOptions, ha
     } else {
       const { last_seq: seq, last_ts: lastTs } = info.state;
       position = { created: info.created, seq, lastTs, last: null, epoch };
-      tell(handlers.onGap);
+      handle(handlers.onGap);
     }
     // A message may have been repeated after the stream's answer, and before there was a position to compare it with.
     await catchUp(Math.max(info.state.last_seq, repeated));
   };
 
-  const watch = startWatch(connection, `follower of ${stream}`, lookEveryMs, look);
+  const watch = startWatch(connection, `follower of ${stream}`, checkEveryMs, check);
   const onRepeated = (message: Msg) => {
     const read = toBusMessage(message);
     repeated = Math.max(repeated, read.streamSeq);

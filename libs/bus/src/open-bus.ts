@@ -2,7 +2,7 @@ import { openConnection } from "./connection.ts";
 import { startConsumer } from "./consumer.ts";
 import { startFollower } from "./follower.ts";
 import { createRelay } from "./relay.ts";
-import { keepStream } from "./stream-keeper.ts";
+import { reconcileStream } from "./stream-reconciler.ts";
 import { createTransport, keptMessages, newestMessage } from "./transport.ts";
 import type { Bus, BusOptions } from "./types.ts";
 
@@ -19,7 +19,7 @@ export async function openBus(options: BusOptions): Promise<Bus> {
     kept: (stream, subject, most) => keptMessages(connection, stream, subject, most),
     newest: (stream, subject) => newestMessage(connection, stream, subject),
     relay: createRelay(connection),
-    ensureStream: (name) => keepStream(connection, name, options.replicas),
+    ensureStream: (name) => reconcileStream(connection, name, options.replicas),
     consume: (settings, handler) => keep(startConsumer(connection, settings, handler)),
     follow: (settings, handlers) => keep(startFollower(connection, settings, handlers)),
     check: connection.check,

@@ -11,7 +11,7 @@ const watchers = new Map<string, () => void>();
 let sentinels = 0;
 
 /** Resolves when everything that the server refused so far has been reported: refusals come in order. */
-async function allRefusalsKnown(service: NatsService): Promise<void> {
+async function allRefusalsReported(service: NatsService): Promise<void> {
   const subject = `sentinel.${++sentinels}`;
   const reported = new Promise<void>((resolve) => watchers.set(subject, resolve));
   connections[service].publish(subject);
@@ -48,7 +48,7 @@ describe.each(natsServices.map((service) => [service]))("%s", (service) => {
   it("publishes what the matrix permits, and nothing else", async () => {
     const nc = connections[service];
     for (const { subject } of publishRules) nc.publish(subject, "", { reply: createInbox(`_INBOX_${service}`) });
-    await allRefusalsKnown(service);
+    await allRefusalsReported(service);
     for (const { subject, may } of publishRules) {
       expect({ subject, allowed: !violations[service].has(`publish ${subject}`) }).toEqual({
         subject,
@@ -60,7 +60,7 @@ describe.each(natsServices.map((service) => [service]))("%s", (service) => {
   it("subscribes to what the matrix permits, and to nothing else", async () => {
     const nc = connections[service];
     const subscriptions = subscribeRules.map(({ subject }) => nc.subscribe(subject, { callback: () => {} }));
-    await allRefusalsKnown(service);
+    await allRefusalsReported(service);
     for (const { subject, may } of subscribeRules) {
       expect({ subject, allowed: !violations[service].has(`subscription ${subject}`) }).toEqual({
         subject,
@@ -71,7 +71,7 @@ describe.each(natsServices.map((service) => [service]))("%s", (service) => {
   });
 });
 
-describe("strangers", () => {
+describe("a client without a seed", () => {
   it("refuses a client without a key", async () => {
     await expect(connect({ servers: nats.url, reconnect: false })).rejects.toThrow(/authorization/i);
   });
@@ -84,7 +84,7 @@ describe("strangers", () => {
 });
 
 describe("live queries", () => {
-  it("lets the gateway answer a request, and tells the requester when no gateway listens", async () => {
+  it("lets the gateway answer a request, and notifies the requester when no gateway listens", async () => {
     const [gateway, asking] = [connections.gateway, connections["device-logs"]];
     const replies: { code: number | undefined; text: string }[] = [];
     const answers = asking.subscribe("agent.answer.*", {

@@ -137,25 +137,25 @@ function takeUpTo(held: Held[], batchMax: number, bytesMax: number): number {
 export function toHeld(message: Msg): Held {
   const reply = message.reply ?? "";
   // The longer form has a domain and an account in front.
-  const isWhole = readPlace(reply, 4) || readPlace(reply, 6);
-  const [deliveries = 0, streamSeq = 0, consumerSeq = 0, , pending = 0] = place;
+  const isWhole = readNumbers(reply, 4) || readNumbers(reply, 6);
+  const [deliveries = 0, streamSeq = 0, consumerSeq = 0, , pending = 0] = numbers;
   if (!isWhole || !reply.startsWith("$JS.")) throw new Error(`not a JetStream delivery: ${reply}`);
   return new Delivered(message, deliveries, streamSeq, consumerSeq, pending);
 }
 
-const place = [0, 0, 0, 0, 0];
+const numbers = [0, 0, 0, 0, 0];
 const dot = 46;
 
 /**
- * Reads the five numbers behind `skip` tokens into `place`, digit by digit: substrings for each message are expensive.
+ * Reads the five numbers after `skip` tokens into `numbers`, digit by digit: substrings for each message are expensive.
  */
-function readPlace(reply: string, skip: number): boolean {
+function readNumbers(reply: string, skip: number): boolean {
   let at = 0;
   for (let n = 0; n < skip; n++) {
     at = reply.indexOf(".", at) + 1;
     if (at === 0) return false;
   }
-  for (let n = 0; n < place.length; n++, at++) {
+  for (let n = 0; n < numbers.length; n++, at++) {
     const from = at;
     let value = 0;
     for (; at < reply.length && reply.charCodeAt(at) !== dot; at++) {
@@ -164,7 +164,7 @@ function readPlace(reply: string, skip: number): boolean {
       value = value * 10 + digit;
     }
     if (at === from) return false;
-    place[n] = value;
+    numbers[n] = value;
   }
   // The short form ends here; the longer one has one token more, or none.
   return skip > 4 || at > reply.length;
@@ -199,7 +199,7 @@ class Delivered implements Held {
     return this.#handling ?? (this.#message.headers?.get(traceHeader) || null);
   }
 
-  /** The span that handles the message takes the publisher's place. */
+  /** The span that handles the message replaces the publisher's. */
   set traceparent(handling: string | null) {
     this.#handling = handling;
   }

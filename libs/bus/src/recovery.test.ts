@@ -93,7 +93,7 @@ describe("after a restart of NATS", () => {
     expect([...seen.keys()].sort()).toEqual(range(1, 10).sort());
   });
 
-  it("answers what was under way at once when the connection is lost, not after its time-out", async () => {
+  it("answers requests in flight at once when the connection is lost, not after its time-out", async () => {
     const { identity } = await setUp();
     process.kill(nats.pid(), "SIGSTOP");
     const message = { subject: "audit.identity.0", msgId: "org/1", body: new Uint8Array() };
@@ -247,7 +247,7 @@ describe("a durable on another service's stream", () => {
     expect(await identity.check()).toBe("ok");
   });
 
-  it("is asked for until the owner is there, and its absence is reported in words", async () => {
+  it("is requested until the owner is there, and its absence is reported as text", async () => {
     const first = await ownerWithStream();
     await publish(first, 1);
     await first.close();

@@ -27,22 +27,22 @@ afterAll(async () => {
 
 it("answers on subjects for answers only, whatever the request names", async () => {
   const arrived: string[] = [];
-  const hear = (nc: NatsConnection, subject: string) =>
+  const receive = (nc: NatsConnection, subject: string) =>
     nc.subscribe(subject, {
       callback: (error, { data }) => void (error || arrived.push(`${subject} ${Buffer.from(data)}`)),
     });
-  hear(other, "agent.epoch");
-  hear(asking, "agent.answer.*");
-  let asked = 0;
+  receive(other, "agent.epoch");
+  receive(asking, "agent.answer.*");
+  let requests = 0;
   gateway.relay.listen("agent.rpc.d", (_body, answer) => {
-    asked++;
+    requests++;
     answer(new TextEncoder().encode("answered"));
   });
   await Promise.all([gateway.relay.flush(), other.flush(), asking.flush()]);
   for (const reply of ["agent.epoch", "audit.gateway.0", "agent.answer.7"])
     asking.publish("agent.rpc.d", "", { reply });
   asking.publish("agent.rpc.d", "");
-  await until(() => asked === 4 && arrived.length > 0);
+  await until(() => requests === 4 && arrived.length > 0);
   await other.flush();
   expect(arrived).toEqual(["agent.answer.* answered"]);
 });

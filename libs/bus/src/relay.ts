@@ -13,14 +13,14 @@ const answersTo = "agent.answer";
 /** Core NATS for one connection. */
 export function createRelay(connection: Connection): Relay {
   const { nc } = connection;
-  const asking = new Set<() => void>();
+  const waiting = new Set<() => void>();
   // A request whose connection was lost gets no reply: its inbox received nothing meanwhile.
   connection.onReconnect(() => {
-    for (const lost of [...asking]) lost();
+    for (const lost of [...waiting]) lost();
   });
   const isNobody = ({ headers, data }: Msg) => data.length === 0 && headers?.code === noResponders;
   return {
-    ask(subject, body, on) {
+    request(subject, body, on) {
       assertConnected(connection);
       const inbox = createInbox(answersTo);
       let stopped = false;
@@ -33,12 +33,12 @@ export function createRelay(connection: Connection): Relay {
         },
       });
       const lost = () => on.nobody(true);
-      asking.add(lost);
+      waiting.add(lost);
       nc.publish(subject, body, { reply: inbox });
       return {
         stop() {
           stopped = true;
-          asking.delete(lost);
+          waiting.delete(lost);
           if (!nc.isClosed()) subscription.unsubscribe();
         },
       };
@@ -59,7 +59,7 @@ export function createRelay(connection: Connection): Relay {
         },
       };
     },
-    tell(subject, body) {
+    publish(subject, body) {
       if (!nc.isClosed()) nc.publish(subject, body);
     },
     flush: () => nc.flush(),

@@ -54,7 +54,7 @@ export function streamConfig(name: StreamName, replicas: number): OurStreamConfi
     storage: StorageType.File,
     num_replicas: replicas,
     max_age: nanos(maxAgeMs(name)),
-    // The newest one of each chain is the evidence of a cut tail, however old it is.
+    // The newest one of each chain is the evidence of a removed tail, however old it is.
     max_msgs_per_subject: name === "CHECKPOINTS" ? 24 : -1,
     max_msg_size: -1,
     duplicate_window: nanos(2 * minuteMs),

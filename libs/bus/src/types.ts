@@ -43,7 +43,7 @@ export type ConsumeOptions = {
   maxAckPending: number;
   batchMax: number;
   batchBytes: number;
-  /** Deliveries after which a message that still fails by itself is poison. */
+  /** Deliveries after which a message that still fails by itself is dead-lettered. */
   maxDeliver: number;
   /** Awaited before each pull: a reader of many durables bounds by it how many messages wait in memory. */
   room?(): Promise<void>;
@@ -55,7 +55,7 @@ export type Handler = (batch: BusMessage[]) => Promise<void>;
 
 export type Consumer = {
   /**
-   * Places in the stream: `settled`, up to which every message was acknowledged, by whichever replica; `delivered`, up
+   * Positions in the stream: `settled`, up to which every message was acknowledged, by whichever replica; `delivered`, up
    * to which they were handed out. Throws AppError `unavailable`.
    */
   floor(): Promise<{ settled: number; delivered: number }>;
@@ -68,7 +68,7 @@ export type FollowOptions = { stream: StreamName; filterSubject: string };
 export type FollowHandlers = {
   onMessage(message: BusMessage): void;
   /**
-   * Called when following has begun and after each interruption in which messages may have been missed: load the state
+   * Called when following has started and after each interruption in which messages may have been missed: load the state
    * again.
    */
   onGap(): void;
@@ -82,7 +82,7 @@ export type Relay = {
    * Sends a request and passes on every reply until stopped. `onNobody` when the subject has no subscriber, or the
    * connection is lost: an answer would not come. Throws AppError `unavailable` without a connection.
    */
-  ask(
+  request(
     subject: string,
     body: Uint8Array,
     on: { answer(body: Uint8Array): void; nobody(lost: boolean): void },
@@ -96,7 +96,7 @@ export type Relay = {
     handler: (body: Uint8Array, answer: (body: Uint8Array) => void, subject: string) => void,
   ): { stop(): void };
   /** Publishes to current subscribers; lost while there is no connection. */
-  tell(subject: string, body: Uint8Array): void;
+  publish(subject: string, body: Uint8Array): void;
   /** Resolves when the server has all that was sent and subscribed before. */
   flush(): Promise<void>;
   /** Called after each reconnect: messages published meanwhile were missed. */
@@ -123,7 +123,7 @@ export type Bus = {
    * `unavailable`.
    */
   newest(stream: StreamName, subject: string): Promise<Uint8Array | null>;
-  /** "ok", or what is wrong in words for `/readyz?verbose`. */
+  /** "ok", or what is wrong as text for `/readyz?verbose`. */
   check(): Promise<string>;
   /** Stops consumers and followers, drains, disconnects. */
   close(): Promise<void>;

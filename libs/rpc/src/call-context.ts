@@ -19,7 +19,7 @@ export function callContext(context: HandlerContext): CallContext {
 }
 
 /**
- * The signal is read on demand: most handlers never look, and an AbortSignal is not free. A class, because an accessor
+ * The signal is read on demand: most handlers never read it, and an AbortSignal is not free. A class, because an accessor
  * in an object literal makes V8 build a hidden class per call, which halved the calls per second.
  */
 class HandledCall implements CallContext {

@@ -74,7 +74,7 @@ describe("caller tokens", () => {
       });
     }));
 
-  it("are good at the service that they were minted for, and at no other", () =>
+  it("are accepted by the service that they were issued for, and by no other", () =>
     withVerifier(async (keys, verifier) => {
       const { signer } = keys.add("gateway");
       const [caller, check] = [testUser(), verifier()];
@@ -120,7 +120,7 @@ describe("caller tokens", () => {
       expect(await outcome(() => check.verify(token, rpc))).toBe("admitted");
     }));
 
-  it("stop being admitted, also when remembered, once their key is removed", () =>
+  it("stop being admitted, also when cached, once their key is removed", () =>
     withVerifier(async (keys, verifier) => {
       const { signer, kid } = keys.add("gateway");
       const check = verifier();
@@ -131,7 +131,7 @@ describe("caller tokens", () => {
       expect(await outcome(() => check.verify(token, rpc))).toBe("unauthenticated");
     }));
 
-  it("of a key added later are admitted without waiting for the next reading", async () => {
+  it("are admitted without waiting for the next reading when their key was added later", async () => {
     const keys = testKeys();
     keys.add("gateway");
     let nowMs = Date.now();
@@ -145,7 +145,7 @@ describe("caller tokens", () => {
     rmSync(keys.directory, { recursive: true });
   });
 
-  it("are refused once expired, also when remembered", async () => {
+  it("are refused once expired, also when cached", async () => {
     const keys = testKeys();
     const { signer } = keys.add("gateway");
     let nowMs = Date.now();
@@ -170,7 +170,7 @@ type Forgery = {
 
 describe("forged caller tokens", () => {
   const forged: [string, Forgery][] = [
-    ["signed by an unpublished key", { signAs: "stranger" }],
+    ["signed by an unpublished key", { signAs: "foreign" }],
     ["signed by another service's key under its kid", { signAs: "tenancy" }],
     ["of an unknown kid", { header: { kid: "0000000000000000" } }],
     ["without a kid", { header: { kid: undefined } }],
@@ -189,7 +189,7 @@ describe("forged caller tokens", () => {
     withVerifier(async (keys, verifier) => {
       const gateway = keys.add("gateway");
       const elsewhere = testKeys();
-      const others = { gateway, tenancy: keys.add("tenancy"), stranger: elsewhere.add("gateway") };
+      const others = { gateway, tenancy: keys.add("tenancy"), foreign: elsewhere.add("gateway") };
       rmSync(elsewhere.directory, { recursive: true });
       const [signing] = parsePrivateKeys(others[(forgery.signAs ?? "gateway") as keyof typeof others].privateKeys);
       const now = Math.floor(Date.now() / 1000);
@@ -227,7 +227,7 @@ describe("forged caller tokens", () => {
 });
 
 describe("who may say who is calling", () => {
-  it.each(["user", "api_key", "agent"] as const)("a %s minted by a service is refused as unauthenticated", (type) =>
+  it.each(["user", "api_key", "agent"] as const)("a %s issued by a service is refused as unauthenticated", (type) =>
     withVerifier(async (keys, verifier) => {
       const { signer } = keys.add("tenancy");
       const caller = testUser();

@@ -48,7 +48,7 @@ export type Guard = {
   stream<T>(incoming: Incoming, handler: () => AsyncIterable<T>): AsyncGenerator<T>;
 };
 
-/** Codes that mean a fault of the service, not of the request: their causes belong in the log. */
+/** Codes that mean a failure of the service, not of the request: their causes belong in the log. */
 const failing: ReadonlySet<ErrorCode> = new Set(["unavailable", "overloaded", "deadline_exceeded"]);
 
 export function createGuard(deps: GuardDeps, method: DescMethod): Guard {
@@ -76,7 +76,7 @@ export function createGuard(deps: GuardDeps, method: DescMethod): Guard {
 
   const fail = (thrown: unknown, incoming: Incoming): AppError => {
     const error = toAppError(thrown);
-    // An answer that could not be written to a client who has left is no fault of the handler.
+    // An answer that could not be written to a client who has left is no failure of the handler.
     if (error.code === "internal" && isAnswering(thrown) && incoming.context.signal.aborted) {
       return new AppError("cancelled", "The client has left", { cause: error });
     }

@@ -4,7 +4,7 @@ export { callerAudience, maxListedIds } from "./caller-claims.ts";
 export { type GeneratedCallerKey, generateCallerKey } from "./caller-keys.ts";
 export { decode, encode } from "./codec/codec.ts";
 export { toAppError, toConnectError } from "./errors.ts";
-export { type IssuerRules, issuers, mayMint, openRpcs, systemOpens } from "./issuers.ts";
+export { type IssuerRules, issuers, mayIssue, openRpcs, systemOpens } from "./issuers.ts";
 export type { PortLimits } from "./limits.ts";
 export { callOptions, metadataNames } from "./metadata.ts";
 export { type PortOptions, type RpcPort, servePort } from "./port.ts";

@@ -25,7 +25,7 @@ const snapshotRpcs = [
 const copyRpcs = [...snapshotRpcs, "muster.tenancy.v1.SnapshotService/GetTenants"];
 
 /**
- * Who may say who is calling. Only the gateway authenticates people, programs and agents, so only it mints them; every
+ * Who may say who is calling. Only the gateway authenticates users, programs and agents, so only it issues their tokens; every
  * service acts as itself (`system`), and that opens nothing but the RPCs listed here.
  */
 export const issuers: Readonly<Record<string, IssuerRules>> = {
@@ -97,7 +97,7 @@ export function issuerRules(issuer: string): IssuerRules | undefined {
   return Object.hasOwn(issuers, issuer) ? issuers[issuer] : undefined;
 }
 
-export function mayMint(issuer: string, actor: ActorType): boolean {
+export function mayIssue(issuer: string, actor: ActorType): boolean {
   return issuerRules(issuer)?.actors.includes(actor) ?? false;
 }
 

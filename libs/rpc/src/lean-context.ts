@@ -4,7 +4,7 @@ import { Code, ConnectError, type ContextValues, createContextValues, type Handl
 import type { Incoming } from "./guard.ts";
 
 /**
- * Context of a call on the short path. Whatever a handler may ask for is made when it asks: web Headers and an
+ * Context of a call on the lean path. Whatever a handler may read is made when it reads it: web Headers and an
  * AbortSignal would cost more than the rest of the call.
  */
 export class LeanContext implements HandlerContext, Incoming {
@@ -109,7 +109,7 @@ export class LeanContext implements HandlerContext, Incoming {
   }
 }
 
-/** One for all calls, made for the first that looks: an Error costs a stack trace, and this one Node's fetch. */
+/** One for all calls, made for the first that reads it: an Error costs a stack trace, and this one Node's fetch. */
 let ended: ConnectError | undefined;
 const over = {
   get reason(): ConnectError {

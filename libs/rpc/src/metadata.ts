@@ -60,7 +60,7 @@ function timeoutUntil(deadlineMs: number): number {
   return Math.max(1, Math.floor(leftMs - hopMs));
 }
 
-/** A header may hold Latin-1 without control characters; user agents hold whatever people send. */
+/** A header may hold Latin-1 without control characters; user agents hold whatever clients send. */
 function headerText(value: string): string {
   return /^[\t\x20-\x7e\xa0-\xff]*$/.test(value) ? value : value.replace(/[^\t\x20-\x7e\xa0-\xff]/g, "?");
 }

@@ -290,8 +290,8 @@ describe("drain", () => {
     const started = deferred();
     const to = await open({ services: [register(SessionService, impl)], graceMs: 50 });
     transport = createTransport({ baseUrls: [to.url] });
-    const cut = createClient(SessionService, transport).login({}, await options(to));
-    const failed = expect(cut).rejects.toMatchObject({ rawMessage: "Service is unavailable" });
+    const call = createClient(SessionService, transport).login({}, await options(to));
+    const failed = expect(call).rejects.toMatchObject({ rawMessage: "Service is unavailable" });
     await started.promise;
     await to.drain();
     await Promise.all([aborted.promise, failed]);
@@ -301,9 +301,9 @@ describe("drain", () => {
     const call = waiting();
     const to = await open({ services: call.services, graceMs: 50 });
     const h2 = createConnectTransport({ baseUrl: to.url, httpVersion: "2", useBinaryFormat: true });
-    const cut = expect(createClient(SessionService, h2).login({}, await options(to))).rejects.toThrow();
+    const rejected = expect(createClient(SessionService, h2).login({}, await options(to))).rejects.toThrow();
     await call.started;
     await to.drain();
-    await cut;
+    await rejected;
   });
 });

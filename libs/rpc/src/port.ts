@@ -35,7 +35,7 @@ export type PortOptions = {
   readiness: Readiness;
   /** Milliseconds that new connections are still taken after health turned to NOT_SERVING. */
   drainDelayMs: number;
-  /** Milliseconds that calls under way may then take. */
+  /** Milliseconds that calls in flight may then take. */
   graceMs: number;
   limits?: Partial<PortLimits>;
   /** Certificates for mutual TLS; the process's own by default. */
@@ -47,7 +47,7 @@ export type RpcPort = {
   /**
    * NOT_SERVING and `Connection: close` in every answer for the drain delay; then GOAWAY, 408 on idle and new
    * connections, so that no client is in doubt, and no more of those once none came for a moment; grace, then
-   * whatever is left is cut. Resolves when all is closed.
+   * whatever is left is aborted. Resolves when all is closed.
    */
   drain(): Promise<void>;
 };
@@ -88,7 +88,7 @@ export async function servePort(options: PortOptions): Promise<RpcPort> {
       headersTimeout: limits.headersMs,
       requestTimeout: limits.requestMs,
       keepAliveTimeout: limits.keepAliveMs,
-      // How often the two timeouts above are looked at; Node's default is 30 s.
+      // How often the two timeouts above are checked; Node's default is 30 s.
       connectionsCheckingInterval: Math.min(1_000, limits.headersMs),
     },
     (request: IncomingMessage, response: ServerResponse) => {
@@ -214,12 +214,12 @@ export async function servePort(options: PortOptions): Promise<RpcPort> {
     const sweep = setInterval(dismissIdle, 50);
     await untilNobodyComes();
     const closed = new Promise<void>((resolve) => net.close(() => resolve()));
-    const cut = setTimeout(() => {
+    const abort = setTimeout(() => {
       for (const session of sessions) session.destroy();
       for (const socket of [...sockets, ...raw]) socket.destroy();
     }, options.graceMs);
     await closed;
-    clearTimeout(cut);
+    clearTimeout(abort);
     clearInterval(sweep);
     // Ends the timers that "listening" started; it never listened, so there is nothing to wait for.
     h1.close();
@@ -268,5 +268,5 @@ const lateMs = 1_000;
 /** "408 Request Timeout" says that no request was read, so that any may be repeated (RFC 9110, 15.5.9). */
 const notRead = "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
 
-/** Whether node:http has a response under way on this connection. */
+/** Whether node:http has a response in flight on this connection. */
 const isAnswering = (socket: Socket) => Boolean((socket as Socket & { _httpMessage?: unknown })._httpMessage);

@@ -6,7 +6,7 @@ const maxCount = 1_000;
 
 type Shown = { name: string; version: string; readiness: Readiness; sharedSettings: Readonly<Record<string, string>> };
 
-/** Served by every port: what the process is, and calls that touch nothing behind it. */
+/** Served by every port: what the process is, and calls that touch nothing else. */
 export function createProbe({ name, version, readiness, sharedSettings }: Shown): ServiceImpl<typeof ProbeService> {
   return {
     echo: ({ message }) => ({ message }),

@@ -9,7 +9,7 @@ const issuedTokens = gauge(
   "Caller tokens kept for reuse, one per principal and service.",
 );
 
-/** Tokens with less remaining life are minted again: the receiver's clock may be ahead, the call may queue. */
+/** Tokens with less remaining life are issued again: the receiver's clock may be ahead, the call may queue. */
 const freshForMs = 15_000;
 const maxTokens = 30_000;
 
@@ -23,16 +23,16 @@ export type Signer = {
   forget(matches: (caller: Caller) => boolean): void;
 };
 
-type Minted = { caller: Caller; token: Promise<string>; freshUntilMs: number };
+type Issued = { caller: Caller; token: Promise<string>; freshUntilMs: number };
 
 /** Mints Ed25519 caller tokens as `issuer` with the first of `privateKeys`; throws when no key can be read. */
 export function createSigner(options: { issuer: string; privateKeys: string; now?: () => number }): Signer {
   const now = options.now ?? Date.now;
   const [signing] = parsePrivateKeys(options.privateKeys);
   if (!signing) throw new Error("No caller private key is given");
-  const byContent = new BoundedMap<string, Minted>(maxTokens);
+  const byContent = new BoundedMap<string, Issued>(maxTokens);
   // Callers are mostly the same object again (a cached session): this spares writing them out on every call.
-  const byObject = new WeakMap<Caller, Map<string, Minted>>();
+  const byObject = new WeakMap<Caller, Map<string, Issued>>();
 
   const mint = (caller: Caller, service: string, nowMs: number): Promise<string> => {
     const issuedAt = Math.floor(nowMs / 1000);
@@ -52,9 +52,9 @@ export function createSigner(options: { issuer: string; privateKeys: string; now
       const known = tokens?.get(service);
       if (known && known.freshUntilMs > nowMs) return known.token;
       const content = `${service} ${JSON.stringify(caller)}`;
-      let minted = byContent.get(content);
-      if (!minted || minted.freshUntilMs <= nowMs) {
-        const fresh: Minted = {
+      let issued = byContent.get(content);
+      if (!issued || issued.freshUntilMs <= nowMs) {
+        const fresh: Issued = {
           caller,
           token: mint(caller, service, nowMs),
           freshUntilMs: nowMs + maxTokenSeconds * 1000 - freshForMs,
@@ -64,16 +64,16 @@ export function createSigner(options: { issuer: string; privateKeys: string; now
         });
         byContent.set(content, fresh);
         issuedTokens.set(byContent.size);
-        minted = fresh;
+        issued = fresh;
       }
       tokens ??= new Map();
-      byObject.set(caller, tokens.set(service, minted));
-      return minted.token;
+      byObject.set(caller, tokens.set(service, issued));
+      return issued.token;
     },
     forget(matches) {
-      for (const [content, minted] of [...byContent.entries()]) {
-        if (!matches(minted.caller)) continue;
-        minted.freshUntilMs = 0;
+      for (const [content, issued] of [...byContent.entries()]) {
+        if (!matches(issued.caller)) continue;
+        issued.freshUntilMs = 0;
         byContent.delete(content);
       }
     },

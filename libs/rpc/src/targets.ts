@@ -39,7 +39,7 @@ export type Targets = {
   next(tried?: readonly string[]): Target;
   shun(target: Target): void;
   /**
-   * Passes over a server that answers with `Connection: close`: nothing of ours is on its connections when it cuts
+   * Passes over a server that answers with `Connection: close`: nothing of ours is on its connections when it aborts
    * them.
    */
   leave(target: Target): void;
@@ -83,7 +83,7 @@ export function createTargets(
     next(tried = noOrigins) {
       const nowMs = performance.now();
       let best: Target | undefined;
-      for (let looked = 0; looked < targets.length; looked++) {
+      for (let checked = 0; checked < targets.length; checked++) {
         turn = turn + 1 < targets.length ? turn + 1 : 0;
         const target = targets[turn] as Target;
         if (tried.includes(target.origin) && tried.length < targets.length) continue;

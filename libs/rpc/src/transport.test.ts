@@ -262,7 +262,7 @@ describe("the transport", () => {
     expect(await Promise.all(calls)).toEqual(["0", "cancelled", "3", "1", "2"]);
   });
 
-  it("lets calls end that are under way on connections of that age", async () => {
+  it("lets calls end that are in flight on connections of that age", async () => {
     const arrived = deferred();
     const answer = deferred<ServerResponse>();
     let calls = 0;
@@ -383,17 +383,17 @@ describe("the transport", () => {
     expect(error).toMatchObject({ code });
   });
 
-  it("asks for streams that are not compressed", async () => {
-    const asked = deferred<IncomingHttpHeaders>();
+  it("requests streams that are not compressed", async () => {
+    const received = deferred<IncomingHttpHeaders>();
     const server = createHttp2Server();
     server.on("stream", (stream, headers) => {
-      asked.resolve(headers);
+      received.resolve(headers);
       stream.respond({ ":status": 503 }, { endStream: true });
     });
     const client = createClient(ProbeService, transportTo([await listen(server)], { patienceMs: 0 }));
     const answers = client.echoStream({ message: "once", count: 1 })[Symbol.asyncIterator]();
     await expect(answers.next()).rejects.toMatchObject({ code: Code.Unavailable });
-    const headers = await asked.promise;
+    const headers = await received.promise;
     expect(headers[":path"]).toMatch(/EchoStream$/);
     expect(headers).not.toHaveProperty("connect-accept-encoding");
   });
@@ -409,8 +409,8 @@ describe("the transport", () => {
     const slow = Array.from({ length: 300 }, () =>
       client.echoStream({ message, count: 40 }, { headers, signal: abort.signal })[Symbol.asyncIterator](),
     );
-    const begun = await Promise.all(slow.map((each) => each.next()));
-    expect(begun.filter(({ done }) => !done)).toHaveLength(300);
+    const started = await Promise.all(slow.map((each) => each.next()));
+    expect(started.filter(({ done }) => !done)).toHaveLength(300);
     const whole: string[] = [];
     for await (const each of client.echoStream({ message, count: 40 }, { headers })) whole.push(each.message);
     expect(whole).toHaveLength(40);

@@ -51,8 +51,8 @@ export type TransportOptions = {
   /** As many for longer calls, 64 by default. */
   longConnections?: number;
   /**
-   * Callers share the connections: an organization's calls (a partner's own, a platform user's, those of strangers in
-   * one network) use at most half of those that others leave, and wait in turns. For a process that calls for tenants.
+   * Callers share the connections: the calls of an organization (of a partner, a platform user, or one network without a
+   * credential) get their fair share (docs/concepts.md#fair-share) and wait round-robin. For a process of many tenants.
    */
   isShared?: boolean;
   /** Age (±20 %) at which a connection is replaced: new replicas get their share. */
@@ -63,7 +63,7 @@ export type TransportOptions = {
    * For which a call is repeated that no server took: while pods are replaced, one name leads to those that left, too.
    */
   patienceMs?: number;
-  /** Unary calls under way and waiting; more are refused as `overloaded`. */
+  /** Unary calls in flight and waiting; more are refused as `overloaded`. */
   maxInFlight?: number;
   maxResponseBytes?: number;
   /** The service behind these URLs, and the signer of caller tokens for it; without them each call brings its token. */
@@ -74,7 +74,7 @@ export type TransportOptions = {
 
 type CallHeaders = CallOptions["headers"];
 
-/** Who calls, as the server is told and as this process knows it; both null on RPCs that need no caller. */
+/** Who calls, as the server receives it and as this process has it; both null on RPCs that need no caller. */
 type Authority = { token: string | null; caller: Caller | null };
 
 export type RpcTransport = Transport & { close(): Promise<void> };
@@ -83,7 +83,7 @@ export type RpcTransport = Transport & { close(): Promise<void> };
  * Connect transport between our processes: unary calls in the Connect protocol (binary, HTTP/1.1) over undici, streams
  * over connect-node (HTTP/2). Calls reject with ConnectError; `toAppError` turns that into the typed error.
  * Interceptors are not supported: deadline, caller and tracing are built in. A stream ends by its signal: leaving a
- * `for await` early does not end it, and it keeps one of the 256 places of its connection.
+ * `for await` early does not end it, and it keeps one of the 256 slots of its connection.
  */
 export function createTransport(options: TransportOptions): RpcTransport {
   const { connections = 8, clientTtlMs = 30_000, defaultTimeoutMs = 10_000, maxInFlight = 2_048 } = options;
@@ -92,7 +92,7 @@ export function createTransport(options: TransportOptions): RpcTransport {
   const { tls = processTls() } = options;
   const pools = (each: number) => ({
     targets: createTargets(options.baseUrls, each, clientTtlMs, tls),
-    places: options.isShared ? fairSlots(each * options.baseUrls.length) : null,
+    slots: options.isShared ? fairSlots(each * options.baseUrls.length) : null,
   });
   const shortCalls = pools(connections);
   const longCalls = pools(longConnections);
@@ -109,7 +109,7 @@ export function createTransport(options: TransportOptions): RpcTransport {
     const described = rpcMethod(method);
     const startedMs = performance.now();
     if (inFlight >= maxInFlight) {
-      const busy = new AppError("overloaded", "Too many calls under way", { retryAfterSeconds: 1 });
+      const busy = new AppError("overloaded", "Too many calls in flight", { retryAfterSeconds: 1 });
       recordClient(described.rpc, busy.code, startedMs);
       return Promise.reject(toConnectError(busy));
     }
@@ -133,8 +133,8 @@ export function createTransport(options: TransportOptions): RpcTransport {
         headers,
         body: encode(method.input, input),
       };
-      const { targets, places } = allowedMs > longCallMs ? longCalls : shortCalls;
-      const place = { owner: places === null ? null : slotOwner(caller, header) };
+      const { targets, slots } = allowedMs > longCallMs ? longCalls : shortCalls;
+      const slot = { owner: slots === null ? null : slotOwner(caller, header) };
       let target: Target | undefined;
       let waiting: NodeJS.Timeout | undefined;
       const tried: string[] = [];
@@ -162,8 +162,8 @@ export function createTransport(options: TransportOptions): RpcTransport {
           signal?.removeEventListener("abort", onAbort);
           inFlight--;
           inFlightRequests.dec();
-          if (target !== undefined) places?.leave(place);
-          else places?.withdraw(place, begin);
+          if (target !== undefined) slots?.leave(slot);
+          else slots?.withdraw(slot, begin);
           const code = error ? toAppError(error).code : "ok";
           if (span) endSpan(span, code);
           recordClient(described.rpc, code, startedMs);
@@ -180,7 +180,7 @@ export function createTransport(options: TransportOptions): RpcTransport {
         target = targets.next();
         target.pool.dispatch(request, call);
       };
-      if (places === null || places.take(place, begin)) begin();
+      if (slots === null || slots.take(slot, begin)) begin();
     });
   };
 

@@ -3,9 +3,9 @@ import { decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from "jose"
 import { BoundedMap } from "./bounded-map.ts";
 import { callerAudience, fromClaims, maxTokenSeconds } from "./caller-claims.ts";
 import { type PublicKeys, readPublicKeys, sameKeys } from "./caller-keys.ts";
-import { mayMint, systemOpens } from "./issuers.ts";
+import { mayIssue, systemOpens } from "./issuers.ts";
 
-const verifiedTokens = gauge("muster_rpc_verified_caller_tokens", "Caller tokens remembered as verified.");
+const verifiedTokens = gauge("muster_rpc_verified_caller_tokens", "Caller tokens cached as verified.");
 
 const rereadMs = 30_000;
 /** At most one extra reading per this time, however many tokens name unknown keys. */
@@ -29,7 +29,7 @@ type Verified = { caller: Caller; issuer: string; expiresAtMs: number };
 
 /**
  * Verifies caller tokens with the keys under `directory` (<issuer>/<kid>.pem), which is read again every 30 s and, at
- * most once a second, for an unknown kid. A token is verified once and then remembered until it expires or its key
+ * most once a second, for an unknown kid. A token is verified once and then cached until it expires or its key
  * goes.
  */
 export function createVerifier(options: {
@@ -63,7 +63,7 @@ export function createVerifier(options: {
   const check = async (token: string): Promise<Verified> => {
     const { payload, issuer, keysUsed } = await verifySignature(token);
     const caller = fromClaims(payload);
-    if (!mayMint(issuer, caller.actor.type)) throw new Error(`${issuer} may not mint ${caller.actor.type}`);
+    if (!mayIssue(issuer, caller.actor.type)) throw new Error(`${issuer} may not issue ${caller.actor.type}`);
     if (caller.actor.type === "system" && caller.actor.id !== issuer) {
       throw new Error(`${issuer} may not act as ${caller.actor.id}`);
     }

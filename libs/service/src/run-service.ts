@@ -262,7 +262,7 @@ function transportOf(
     async publish(message) {
       const promised = await transport.publish(message);
       const subject = alsoPublished(message.subject);
-      if (subject !== null) relay.tell(subject, message.body);
+      if (subject !== null) relay.publish(subject, message.body);
       return promised;
     },
   };

@@ -34,7 +34,7 @@ export const publishRules: Rule[] = [
   ...natsServices.map((service) => ({ subject: `audit.${service}.7`, may: [service] })),
   { subject: "audit.identity", may: [] },
   { subject: "audit.identity.7.more", may: [] },
-  { subject: "audit.stranger.0", may: [] },
+  { subject: "audit.foreign.0", may: [] },
   ...natsServices.map((service) => ({
     subject: `events.${service}.${org}.device.enrolled`,
     may: emitters.includes(service) ? [service] : [],

@@ -126,7 +126,7 @@ function addOperators(folder: string): string {
 }
 
 /**
- * Resolves with the client port at the server's own "Server is ready"; rejects with its last words when it ends before.
+ * Resolves with the client port at the server's own "Server is ready"; rejects with its last lines when it ends before.
  */
 function untilReady(child: ChildProcess): Promise<number> {
   return new Promise((resolve, reject) => {

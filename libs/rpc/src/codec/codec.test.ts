@@ -38,8 +38,8 @@ describe.each(outermost.map((type) => [type.typeName, type] as const))("%s", (_n
         const longer = Buffer.concat([bytes, unknown, bytes]);
         expect(decode(type, longer)).toStrictEqual(fromBinary(type, longer));
         expect(hex(encode(type, decode(type, longer)))).toBe(hex(toBinary(type, fromBinary(type, longer))));
-        const cut = bytes.subarray(0, at % (bytes.length + 1));
-        expect(outcome(() => decode(type, cut))).toEqual(outcome(() => fromBinary(type, cut)));
+        const truncated = bytes.subarray(0, at % (bytes.length + 1));
+        expect(outcome(() => decode(type, truncated))).toEqual(outcome(() => fromBinary(type, truncated)));
         const changed = Buffer.from(bytes);
         if (changed.length > 0) changed[at % changed.length] = byte;
         expect(outcome(() => decode(type, changed))).toEqual(outcome(() => fromBinary(type, changed)));

@@ -18,7 +18,7 @@ const compiled = new WeakMap<DescMessage, Codec | null>();
 const writer = new WireWriter();
 
 /**
- * The bytes of a message, or of what `create` would make one of: those that `toBinary` gives, whose errors it throws.
+ * The bytes of a message, or of what `create` would make one of: those that `toBinary` returns; throws its errors.
  * @param schema Its type: code for it is compiled when it is written or read for the first time.
  */
 export function encode<Desc extends DescMessage>(schema: Desc, message: MessageInitShape<Desc>): Uint8Array {

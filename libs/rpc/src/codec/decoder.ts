@@ -25,10 +25,10 @@ export function compileDecoder(plan: Plan): Decode {
 }
 
 function statement({ name, kind, value, oneof }: FieldPlan, nested: Decode[]): string {
-  const place = `message[${JSON.stringify(oneof ?? name)}]`;
+  const target = `message[${JSON.stringify(oneof ?? name)}]`;
   const read = typeof value === "string" ? `reader.${value}()` : nestedRead(value, nested);
-  if (kind === "list") return `${place}.push(${read});`;
-  if (kind === "packed") return `for (const last = reader.end(); reader.at < last; ) ${place}.push(${read});`;
+  if (kind === "list") return `${target}.push(${read});`;
+  if (kind === "packed") return `for (const last = reader.end(); reader.at < last; ) ${target}.push(${read});`;
   // Every writer has both, the key first.
   if (kind === "map") {
     return `{
@@ -36,14 +36,14 @@ function statement({ name, kind, value, oneof }: FieldPlan, nested: Decode[]): s
       if (reader.tag() !== 10) throw unusual;
       const key = reader.string();
       if (reader.tag() !== 18) throw unusual;
-      ${place}[key] = reader.string();
+      ${target}[key] = reader.string();
       if (reader.at !== last) throw unusual;
     }`;
   }
   // A message that comes twice is merged.
-  const isSet = oneof ? `${place}.case !== undefined` : `${place} !== undefined`;
+  const isSet = oneof ? `${target}.case !== undefined` : `${target} !== undefined`;
   const once = typeof value === "string" ? "" : `if (${isSet}) throw unusual;`;
-  return `${once} ${place} = ${oneof ? `{ case: ${JSON.stringify(name)}, value: ${read} }` : read};`;
+  return `${once} ${target} = ${oneof ? `{ case: ${JSON.stringify(name)}, value: ${read} }` : read};`;
 }
 
 function nestedRead(plan: Plan, nested: Decode[]): string {

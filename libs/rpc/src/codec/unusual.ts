@@ -1,6 +1,6 @@
 /**
  * What a compiled codec throws at anything that it was not compiled for: an unknown field, another wire type, a value
- * of another type. The library then does the work, or reports the fault.
+ * of another type. The library then does the work, or reports the error.
  */
 export class Unusual extends Error {}
 

@@ -90,8 +90,8 @@ function askOnce(deps: LiveQueryDeps, question: Question, endMs: number): Promis
     const end = (settle: () => void, cancel: boolean) => {
       clearInterval(watch);
       signal.removeEventListener("abort", abort);
-      asked.stop();
-      if (cancel) relay.tell(subject, encodeAgentFrame({ type: "cancel", id }));
+      request.stop();
+      if (cancel) relay.publish(subject, encodeAgentFrame({ type: "cancel", id }));
       settle();
     };
     const fail = (error: AppError) => end(() => reject(error), true);
@@ -128,9 +128,9 @@ function askOnce(deps: LiveQueryDeps, question: Question, endMs: number): Promis
 
     const timeoutMs = Math.max(0, Math.round(endMs - performance.now() - reserveMs));
     const head = { type: "query", id, timeoutMs, principal, operation, params };
-    let asked = { stop() {} };
+    let request = { stop() {} };
     try {
-      asked = relay.ask(subject, encodeAgentFrame(head), {
+      request = relay.request(subject, encodeAgentFrame(head), {
         answer: take,
         nobody: (lost) =>
           lost && newest >= 0

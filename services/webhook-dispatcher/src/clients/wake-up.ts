@@ -12,7 +12,7 @@ const nothing = new Uint8Array();
  */
 export function createWakeUp(wakeHere: () => void) {
   let relay: Bus["relay"] | null = null;
-  const notifyOthers = atMostEvery(gapMs, () => relay?.tell(subject, nothing));
+  const notifyOthers = atMostEvery(gapMs, () => relay?.publish(subject, nothing));
   return {
     notify(): void {
       wakeHere();

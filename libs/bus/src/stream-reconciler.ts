@@ -6,13 +6,13 @@ import { type OurStreamConfig, sharedStreams, streamConfig, streamOwner } from "
 import type { StreamName } from "./types.ts";
 import { startWatch } from "./watch.ts";
 
-const lookEveryMs = 10_000;
+const checkEveryMs = 10_000;
 
 /**
  * Makes the stream exist; resolves when it does. Watches it until the connection closes, and creates the durables that
- * its other readers ask for. One that exists is not changed.
+ * its other readers request. One that exists is not changed.
  */
-export async function keepStream(connection: Connection, name: StreamName, replicas: number) {
+export async function reconcileStream(connection: Connection, name: StreamName, replicas: number) {
   const { service } = connection;
   if (streamOwner[name] !== service) throw new Error(`${service} is not the owner of stream ${name}`);
   if (sharedStreams.has(name)) serveDurables(connection, name);
@@ -39,7 +39,7 @@ export async function keepStream(connection: Connection, name: StreamName, repli
     }
     configured = true;
   };
-  const watch = startWatch(connection, `stream ${name}`, lookEveryMs, task);
+  const watch = startWatch(connection, `stream ${name}`, checkEveryMs, task);
   try {
     await Promise.race([watch.first, refused]);
   } catch (error) {

@@ -8,7 +8,7 @@ import { msgIdHeader } from "./transport.ts";
 import type { BusMessage, ConsumeOptions } from "./types.ts";
 import { startWatch, type Watch } from "./watch.ts";
 
-const lookEveryMs = 30_000;
+const checkEveryMs = 30_000;
 // The outbox keeps published rows as long: what a restored stream lost and received again is within this time.
 const replayMs = 10 * 60_000;
 
@@ -16,7 +16,7 @@ const labels: ["stream", "durable"] = ["stream", "durable"];
 const pendingGauge = gauge("muster_bus_consumer_pending_messages", "Messages that wait for a durable consumer", [
   ...labels,
 ]);
-const resetCounter = counter("muster_bus_consumer_resets_total", "Durables re-created behind a restored stream", [
+const resetCounter = counter("muster_bus_consumer_resets_total", "Durables re-created after a restored stream", [
   ...labels,
 ]);
 
@@ -44,24 +44,28 @@ export function resetReason(
 /** A restarted server reports the creation of a durable up to a millisecond later than it did when it created it. */
 const isSameTime = (one: string, other: string) => Math.abs(Date.parse(one) - Date.parse(other)) < 1_000;
 
-export type ConsumerKeeper = Watch & { saw(message: Seen): void };
+export type ConsumerReconciler = Watch & { saw(message: Seen): void };
 
 /**
  * Keeps the durable existing, configured and in step with its stream, through the stream's owner; `onReset` after it
  * was re-created.
  */
-export function keepConsumer(connection: Connection, options: ConsumeOptions, onReset: () => void): ConsumerKeeper {
+export function reconcileConsumer(
+  connection: Connection,
+  options: ConsumeOptions,
+  onReset: () => void,
+): ConsumerReconciler {
   const { jsm, log } = connection;
   const { stream, durable } = options;
   const where = { stream, durable };
   let newest: Seen | null = null;
-  let knownCreated = "";
+  let lastCreated = "";
   let configured = false;
 
   const set = async (action: DurableOrder["action"], from: Date | null = null) => {
     const { filterSubject, maxAckPending } = options;
     const order = { action, filterSubject, maxAckPending, from: from?.toISOString() ?? null };
-    knownCreated = await setDurable(connection, stream, durable, order);
+    lastCreated = await setDurable(connection, stream, durable, order);
     if (action !== "update") newest = null;
   };
 
@@ -100,8 +104,8 @@ export function keepConsumer(connection: Connection, options: ConsumeOptions, on
       return;
     }
     // Another replica re-created it: what was seen through the former durable proves nothing.
-    if (!isSameTime(info.created, knownCreated)) newest = null;
-    knownCreated = info.created;
+    if (!isSameTime(info.created, lastCreated)) newest = null;
+    lastCreated = info.created;
     const { state, created } = streamInfo;
     const there = newest && newest.streamSeq <= state.last_seq ? await stored(newest.streamSeq) : null;
     const reason = resetReason(
@@ -125,7 +129,7 @@ export function keepConsumer(connection: Connection, options: ConsumeOptions, on
     configured = true;
   };
 
-  const watch = startWatch(connection, `consumer ${stream}/${durable}`, lookEveryMs, task);
+  const watch = startWatch(connection, `consumer ${stream}/${durable}`, checkEveryMs, task);
   return {
     ...watch,
     saw: (message) => {
