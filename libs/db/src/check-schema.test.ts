@@ -120,7 +120,7 @@ describe("the start", () => {
     expect(await refusal()).toMatch(/table "closed" has no policy: .*CREATE POLICY/);
   });
 
-  it("is refused when a grant is missing, or one that the service asks for", async () => {
+  it("is refused when a grant is missing, or one that the service requires", async () => {
     expect(
       await refusal({ grants: { job: ["SELECT", "INSERT"], outbox: ["DELETE"], "no such": [] } }).catch(() => "ok"),
     ).toBe("ok");

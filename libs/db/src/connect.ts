@@ -9,7 +9,7 @@ const connectTimeoutMs = 5_000;
 /**
  * One connection outside the pool, for the time of the start. Waits until the database answers, for `waitMs` (default:
  * for ever), saying so in the log. Throws StartRefused when it answers with a refusal: no such role, password,
- * database, and when its TLS is not what the URL asks for.
+ * database, and when its TLS is not what the URL requires.
  */
 export async function connectWhenUp(options: { url: string; log: Logger; waitMs?: number }): Promise<pg.Client> {
   const { url, log, waitMs = Number.POSITIVE_INFINITY } = options;
@@ -39,7 +39,7 @@ function refusal(error: unknown, { user, database, host, port }: pg.Client): Sta
   const said = error instanceof Error ? error.message : String(error);
   if (isTlsFailure(error)) {
     return new StartRefused(
-      `no TLS with the database ${host}:${port} as its URL asks for (sslmode, sslrootcert): ${said}`,
+      `no TLS with the database ${host}:${port} as its URL requires (sslmode, sslrootcert): ${said}`,
       {
         cause: error,
       },

@@ -57,7 +57,7 @@ describe("tx", () => {
     ]);
   });
 
-  it("runs statements in one flight: all of them are committed, or none", async () => {
+  it("runs statements in one batch: all of them are committed, or none", async () => {
     const insert = sql`insert into open_note values (11) returning id`;
     const found = sql`select id from open_note where id in (11, 12)`;
     const inFlight = (...statements: Query[]) =>
@@ -151,7 +151,7 @@ describe("tx", () => {
     const caller: Caller = { ...systemCaller("t"), actor: { ...systemCaller("t").actor, id: "nul \0 inside" } };
     const failing = db.tx({ caller }, (t) => t.execute(sql`insert into open_note values (40)`));
     await expect(failing).rejects.toThrow(/invalid byte sequence/);
-    await expect(db.tx({ caller }, async () => "nothing asked")).rejects.toThrow(/invalid byte sequence/);
+    await expect(db.tx({ caller }, async () => "nothing sent")).rejects.toThrow(/invalid byte sequence/);
     await expect(db.read({ caller }, sql`select 1`)).rejects.toThrow(/invalid byte sequence/);
     expect(await db.read(anyone, sql`select id from open_note where id = 40`)).toEqual([]);
   });
@@ -171,7 +171,7 @@ describe("tx", () => {
     await expect(db.read(anyone, write)).rejects.toMatchObject({ code: "25006" });
   });
 
-  it("in one flight is undone whole when a statement fails, and statements see what earlier ones wrote", async () => {
+  it("in one batch is undone whole when a statement fails, and statements see what earlier ones wrote", async () => {
     const count = sql`select count(*)::int as n from open_note where id between 60 and 69`;
     const failing = db.inOneBatch(anyone, async (t) => {
       await Promise.all([t.execute(sql`insert into open_note values (60)`), t.query(sql`select 1 / 0`)]);
@@ -184,7 +184,7 @@ describe("tx", () => {
     expect(await db.read(anyone, count)).toEqual([{ n: 1 }]);
   });
 
-  it("in one flight with the same statement twice, first and later, reads each one's rows", async () => {
+  it("in one batch with the same statement twice, first and later, reads each one's rows", async () => {
     const rowOf = (n: number) => sql`select ${n}::int as n, ${n === 2 ? null : "text"}::text as t, now() as at`;
     for (let round = 0; round < 3; round++) {
       const rows = await db.inOneBatch(anyone, (t) => Promise.all([1, 2].map((n) => t.query(rowOf(n)))));
@@ -268,7 +268,7 @@ describe("values", () => {
     });
   });
 
-  it("of bigint beyond 2^53 are an error, never a wrong number", async () => {
+  it("are an error, never a wrong number, when a bigint is beyond 2^53", async () => {
     await expect(db.read(anyone, sql`select 9007199254740993::int8`)).rejects.toThrow(RangeError);
     expect(await db.read(anyone, sql`select 1 as one`)).toEqual([{ one: 1 }]);
   });
@@ -279,22 +279,22 @@ describe("emit", () => {
   const system = { caller: systemCaller("tenancy") };
 
   it("stores messages with the rows and notifies after COMMIT, not before and not without", async () => {
-    const told: string[] = [];
-    db.onEmit(() => told.push("emitted"));
+    const reported: string[] = [];
+    db.onEmit(() => reported.push("emitted"));
     const message = { subject: "tenancy.x", msgId: "o/1", body: Buffer.from([1, 2]), traceparent: "00-a" };
     await db.tx(org(uuidv7()), async (t) => {
       t.emit(message);
       t.emit({ ...message, msgId: "o/2", traceparent: null });
-      expect(told).toEqual([]);
+      expect(reported).toEqual([]);
     });
-    expect(told).toEqual(["emitted"]);
+    expect(reported).toEqual(["emitted"]);
     await db
       .tx(anyone, async (t) => {
         t.emit({ ...message, msgId: "o/3" });
         await t.query(sql`select 1 / 0`);
       })
-      .catch(() => told.push("failed"));
-    expect(told).toEqual(["emitted", "failed"]);
+      .catch(() => reported.push("failed"));
+    expect(reported).toEqual(["emitted", "failed"]);
     expect(await db.read(system, outbox)).toEqual([message, { ...message, msgId: "o/2", traceparent: null }]);
   });
 

@@ -1,6 +1,6 @@
 import { backoffMs, histogram, type Logger, sleep } from "@muster/kit";
 import type { PoolClient } from "pg";
-import { createEmissionPace } from "./emission-pace.ts";
+import { createEmissionRate } from "./emission-rate.ts";
 import { deadlineExceeded, isReadOnlyRefusal, isRepeatable, publicFailure } from "./failures.ts";
 import { openPool } from "./pool.ts";
 import { carriesPrepared } from "./prepared-statements.ts";
@@ -31,7 +31,7 @@ export type Database = {
    * Runs `fn` in one transaction as `who`: committed when it resolves, undone when it throws. Throws AppError
    * `overloaded` after 2 s without a free connection, `unavailable` when the database is away, `deadline_exceeded` past
    * the deadline. Heavy emitters are throttled: their result comes up to 250 ms after COMMIT. Owners (organization,
-   * partner, platform user) take turns at the connections, and reads of one leave some to the others; the service's own
+   * partner, platform user) get connections round-robin, and reads of one leave some to the others; the service's own
    * transactions have every second turn.
    */
   tx<T>(who: Who, fn: (t: Tx) => Promise<T>, options?: TxOptions): Promise<T>;
@@ -41,9 +41,9 @@ export type Database = {
    * never for this process. A statement that is issued later is an error.
    */
   inOneBatch<T>(who: Who, fn: (t: Tx) => Promise<T>, options?: TxOptions): Promise<T>;
-  /** The rows of one statement in a separate read-only transaction, in one flight; throws as `tx` does. */
+  /** The rows of one statement in a separate read-only transaction, in one batch; throws as `tx` does. */
   read<R>(who: Who, statement: Statement): Promise<R[]>;
-  /** The rows of each statement, from one read-only transaction in one flight; throws as `tx` does. */
+  /** The rows of each statement, from one read-only transaction in one batch; throws as `tx` does. */
   readAll<Rows extends readonly unknown[]>(
     who: Who,
     statements: { readonly [I in keyof Rows]: Statement },
@@ -55,7 +55,7 @@ export type Database = {
   warmUp(): Promise<void>;
   /** "ok", or what is wrong. */
   check(): Promise<string>;
-  /** Waits for transactions under way, then disconnects. */
+  /** Waits for running transactions, then disconnects. */
   close(): Promise<void>;
   /** Calls `listener` after each COMMIT of a transaction that emitted. */
   onEmit(listener: () => void): void;
@@ -84,7 +84,7 @@ const silenceGraceMs = 2_000;
 export function openDatabase({ url, max, name, log, prepare = "auto", standby }: DatabaseOptions): Database {
   const pool = openPool({ url, max, name, log, ...(standby === undefined ? {} : { standby }) });
   const listeners: (() => void)[] = [];
-  const pace = createEmissionPace();
+  const pace = createEmissionRate();
   let prepared = prepare;
 
   async function once<T>(
@@ -93,7 +93,7 @@ export function openDatabase({ url, max, name, log, prepare = "auto", standby }:
     options: RunOptions,
   ): Promise<{ result: T; emitted: number }> {
     if (remainingMs(who) <= 0) throw deadlineExceeded();
-    // Of an owner's transactions those that write are short: they take turns, too, and leave one connection to others.
+    // Of an owner's transactions those that write are short: they are served round-robin, too, and leave one connection to others.
     const short = !(options.readOnly || options.snapshot);
     const client = await pool.connect({ owner: connectionOwner(who), short });
     const timeoutMs = remainingMs(who);
@@ -159,9 +159,9 @@ export function openDatabase({ url, max, name, log, prepare = "auto", standby }:
   }
 
   async function inOneBatch<T>(who: Who, fn: (t: Tx) => Promise<T>, options?: TxOptions): Promise<T> {
-    // Not awaited inside: its statements are sent only after it, and their failure is reported by the flight.
-    const { asked } = await tx(who, async (t) => ({ asked: observed(fn(t)) }), { ...options, inOneBatch: true });
-    return await asked;
+    // Not awaited inside: its statements are sent only after it, and their failure is reported by the batch.
+    const { returned } = await tx(who, async (t) => ({ returned: observed(fn(t)) }), { ...options, inOneBatch: true });
+    return await returned;
   }
 
   async function readAll<Rows extends readonly unknown[]>(
@@ -196,7 +196,7 @@ export function openDatabase({ url, max, name, log, prepare = "auto", standby }:
   };
 }
 
-/** Null for a transaction that is one flight; the isolation level cannot be set within it. */
+/** Null for a transaction that is one batch; the isolation level cannot be set within it. */
 function beginOf({ snapshot, readOnly, inOneBatch }: RunOptions): string | null {
   if (snapshot) return "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
   if (inOneBatch) return null;

@@ -19,7 +19,7 @@ export type DeadLetter = {
   reason: string;
   /** The first 64 KB. */
   body: Buffer;
-  /** Length of the whole body: more than `body` has when it was cut. */
+  /** Length of the whole body: more than `body` has when it was truncated. */
   bodyBytes: number;
   traceparent: string | null;
   attempts: number;
@@ -39,7 +39,7 @@ export function deadLetters(db: Database) {
   const who = { caller: systemCaller(db.name) };
   return {
     /**
-     * Stores a letter, its body cut at 64 KB; resolves to its id after COMMIT, or within `t` (a system's transaction).
+     * Stores a letter, its body truncated at 64 KB; resolves to its id after COMMIT, or within `t` (a system's transaction).
      */
     async put(letter: NewDeadLetter, t?: Tx): Promise<string> {
       const { id, statement } = deadLetterInsert(letter);

@@ -7,7 +7,7 @@ const names = { ca: "sslrootcert", cert: "sslcert", key: "sslkey" };
 const modes = ["disable", "require", "verify-ca", "verify-full"] as const;
 
 /**
- * How to reach the database of a URL: `sslmode`, `sslrootcert`, `sslcert` and `sslkey` as libpq means them. The files
+ * How to connect to the database of a URL: `sslmode`, `sslrootcert`, `sslcert` and `sslkey` as libpq means them. The files
  * are read for every connection, so that new certificates need no restart. Throws StartRefused for a mode that
  * promises nothing (`prefer`, `allow`), and for files that cannot be used.
  */

@@ -12,12 +12,12 @@ describe("the error that a caller receives", () => {
     ["a server that became a standby", "25006", "unavailable"],
     ["a transaction that lost to another", "40001", "unavailable"],
     ["a statement that was cancelled by its time", "57014", "deadline_exceeded"],
-  ])("%s", (_what, code, told) => {
+  ])("%s", (_what, code, reported) => {
     const error = failed(code);
-    expect(publicFailure(error)).toMatchObject({ code: told, cause: error });
+    expect(publicFailure(error)).toMatchObject({ code: reported, cause: error });
   });
 
-  it("an internal fault is not reported as temporary", () => {
+  it("an internal failure is not reported as temporary", () => {
     const error = failed("42601");
     expect(publicFailure(error)).toBe(error);
   });

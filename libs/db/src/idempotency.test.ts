@@ -16,13 +16,13 @@ const someone = () => {
   return { ...systemCaller(id), scope: "organization" as const, orgId: uuidv7() };
 };
 const sha256 = createHash("sha256").update("request").digest();
-const asked = (caller: string, key = "k") => ({ caller, rpc: "x.Y/Z", key, sha256 });
+const requestOf = (caller: string, key = "k") => ({ caller, rpc: "x.Y/Z", key, sha256 });
 const reply = Buffer.from("reply");
 
 describe("a key", () => {
   it("is taken once, then returns what was stored under it", async () => {
     const caller = someone();
-    const request = asked(caller.actor.id);
+    const request = requestOf(caller.actor.id);
     await test.db.tx({ caller }, async (tx) => {
       expect(await takeIdempotencyKey(tx, request)).toBeNull();
       await storeReply(tx, request, reply);
@@ -32,7 +32,7 @@ describe("a key", () => {
 
   it("makes the second of two wait: free when the first is undone", async () => {
     const caller = someone();
-    const request = asked(caller.actor.id);
+    const request = requestOf(caller.actor.id);
     let second: Promise<unknown> | undefined;
     const first = test.db.tx({ caller }, async (tx) => {
       await takeIdempotencyKey(tx, request);
@@ -52,7 +52,7 @@ describe("a key", () => {
 
   it("is looked up without being taken: only its own caller's reply of the last 24 hours", async () => {
     const caller = someone();
-    const request = asked(caller.actor.id, "looked-up");
+    const request = requestOf(caller.actor.id, "looked-up");
     expect(await storedReply(test.db, { caller }, request)).toBeNull();
     await test.db.tx({ caller }, async (tx) => {
       expect(await takeIdempotencyKey(tx, request)).toBeNull();
@@ -67,9 +67,9 @@ describe("a key", () => {
   });
 
   it("cannot be taken in another's name", async () => {
-    const taking = test.db.tx({ caller: someone() }, (tx) => takeIdempotencyKey(tx, asked(uuidv7())));
+    const taking = test.db.tx({ caller: someone() }, (tx) => takeIdempotencyKey(tx, requestOf(uuidv7())));
     await expect(taking).rejects.toMatchObject({ code: "42501" });
-    const nobody = test.db.tx({ caller: null }, (tx) => takeIdempotencyKey(tx, asked(uuidv7())));
+    const nobody = test.db.tx({ caller: null }, (tx) => takeIdempotencyKey(tx, requestOf(uuidv7())));
     await expect(nobody).rejects.toMatchObject({ code: "42501" });
   });
 });

@@ -66,7 +66,7 @@ describe("jobs", () => {
     expect(claimed.flatMap((job) => job?.id ?? []).sort()).toEqual(ids.slice(1).sort());
   });
 
-  it("of a silent holder are taken over with their cursor, and the former holder can change nothing", async () => {
+  it("are taken over from a silent holder with their cursor, and the former holder can change nothing", async () => {
     const queue = jobs(test.db);
     await queue.enqueue({ kind: "stale" });
     const first = some(await queue.claim({ kinds: ["stale"] }));
@@ -136,9 +136,9 @@ describe("dead letters", () => {
     const letters = deadLetters(test.db);
     const id = await letters.put(letter);
     const failing = letters.requeue(id, () => {
-      throw new Error("still poison");
+      throw new Error("still failing");
     });
-    await expect(failing).rejects.toThrow("still poison");
+    await expect(failing).rejects.toThrow("still failing");
     expect(await letters.requeue(id, (t, { subject, msgId, body }) => t.emit({ subject, msgId, body }))).toBe(true);
     expect(await letters.requeue(id, () => {})).toBe(false);
     expect(await test.db.read(system, sql`select msg_id as "msgId" from outbox`)).toEqual([{ msgId: "o/1" }]);

@@ -25,11 +25,11 @@ export type OfferedJob = {
   id: string;
   input: unknown;
   /** Owner of the job (column `lane`): owners are served round-robin. */
-  lane: string;
+  owner: string;
   /** What it does, for one that does the same. */
   openKey: string;
-  /** Where it may wait; each holds one job. */
-  places: readonly string[];
+  /** Keys to wait under (column `place`); each has one job. */
+  waitingKeys: readonly string[];
 };
 
 const columns = sql`id, kind, state, input, cursor, result, error, attempts, created_at as "createdAt",
@@ -65,14 +65,14 @@ export function jobs(db: Database) {
     },
 
     /**
-     * As enqueue, unless a job of its kind is open under `openKey` already, or another waits in each of `places`;
+     * As enqueue, unless a job of its kind is open under `openKey` already, or another waits under each of `waitingKeys`;
      * resolves to whether it was added.
      */
-    async offer({ kind, input, id, lane, openKey, places }: OfferedJob, t: Tx): Promise<boolean> {
-      for (const place of places) {
+    async offer({ kind, input, id, owner, openKey, waitingKeys }: OfferedJob, t: Tx): Promise<boolean> {
+      for (const key of waitingKeys) {
         const added = await t.execute(sql`
           insert into job (id, kind, input, lane, place, open_key)
-          values (${id}, ${kind}, ${JSON.stringify(input)}::jsonb, ${lane}, ${place}, ${openKey})
+          values (${id}, ${kind}, ${JSON.stringify(input)}::jsonb, ${owner}, ${key}, ${openKey})
           on conflict do nothing`);
         if (added === 1) return true;
       }

@@ -142,15 +142,15 @@ describe("migrate", () => {
     expect(await refused(run())).toMatch(/0001_a\.sql and 0001_b\.sql/);
   });
 
-  it("waits for locks in short turns and then goes on", async () => {
+  it("waits for locks in short attempts and then goes on", async () => {
     await file("0001_first.sql", secured("first"));
     await run();
     await file("0002_change.sql", "alter table first add column body text;");
     await withClient(test.ownerUrl, async (reader) => {
       await reader.query("begin");
       await reader.query("select * from first");
-      let turns = 0;
-      const counting = { ...log, info: () => {}, warn: () => void (++turns === 1 && reader.query("commit")) };
+      let attempts = 0;
+      const counting = { ...log, info: () => {}, warn: () => void (++attempts === 1 && reader.query("commit")) };
       await migrate({
         url: test.ownerUrl,
         service: "tenancy",
@@ -158,7 +158,7 @@ describe("migrate", () => {
         log: counting as unknown as typeof log,
         lockTimeoutMs: 50,
       });
-      expect(turns).toBeGreaterThan(0);
+      expect(attempts).toBeGreaterThan(0);
     });
     expect(await applied()).toContain("tenancy/0002_change.sql");
   });

@@ -1,5 +1,5 @@
 /**
- * As of Node 21, which has it: where it is missing, pg looks for another runtime by `Response`, which loads Node's
+ * As of Node 21, which has it: where it is missing, pg detects another runtime by `Response`, which loads Node's
  * fetch, 2 MB of each process.
  */
 if (!("navigator" in globalThis)) {

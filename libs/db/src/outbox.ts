@@ -1,7 +1,7 @@
 import { isSpanContextValid, trace } from "@opentelemetry/api";
 import { type Query, sql } from "./statement.ts";
 
-/** A message that leaves with the transaction: its id is what consumers judge repeats by (`<orgId>/<id>`). */
+/** A message that leaves with the transaction: its id is what consumers recognise repeats by (`<orgId>/<id>`). */
 export type OutboxMessage = { subject: string; msgId: string; body: Uint8Array; traceparent?: string | null };
 
 const rowsPerInsert = 1000;
@@ -30,7 +30,7 @@ function insertOfFew(rows: readonly OutboxMessage[]): Query {
   };
 }
 
-/** The bodies go as one value, cut up where each begins: in an array each would go as hexadecimal text. */
+/** The bodies go as one value, split where each begins: in an array each would go as hexadecimal text. */
 function insertOfMany(rows: readonly OutboxMessage[]): Query {
   let next = 1;
   const begins = rows.map(({ body }) => {

@@ -20,7 +20,7 @@ export type PoolOptions = {
 
 export type ConnectionPool = {
   /**
-   * A connection, of which an owner's slow work takes at most half of what others leave. Throws AppError `overloaded`
+   * A connection, of which an owner's slow work gets its fair share (docs/concepts.md#fair-share). Throws AppError `overloaded`
    * after 2 s without a free one, else what pg throws; code 25006 for a server in recovery.
    */
   connect(wanted: Wanted): Promise<pg.PoolClient>;
@@ -67,9 +67,9 @@ export function openPool({ url, max, name, log, standby = false }: PoolOptions):
     pipeline: true,
     types: valueTypes,
   } as pg.PoolConfig);
-  const places = fairSlots(max);
+  const slots = fairSlots(max);
   const takenFor = new WeakMap<object, Wanted>();
-  const observe = poolMetrics(name, pool, places);
+  const observe = poolMetrics(name, pool, slots);
   const madeIn = new WeakMap<object, number>();
   let generation = 0;
 
@@ -89,11 +89,11 @@ export function openPool({ url, max, name, log, standby = false }: PoolOptions):
   const turn = (wanted: Wanted): Promise<void> | null => {
     let come = () => {};
     const begin = () => come();
-    if (places.take(wanted, begin)) return null;
+    if (slots.take(wanted, begin)) return null;
     observe();
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
-        if (!places.withdraw(wanted, begin)) return;
+        if (!slots.withdraw(wanted, begin)) return;
         observe();
         reject(new AppError("overloaded", "The service is overloaded", { retryAfterSeconds: 1 }));
       }, connectTimeoutMs);
@@ -112,7 +112,7 @@ export function openPool({ url, max, name, log, standby = false }: PoolOptions):
       takenFor.set(client, wanted);
       return client;
     } catch (error) {
-      places.leave(wanted);
+      slots.leave(wanted);
       throw error;
     }
   };
@@ -135,7 +135,7 @@ export function openPool({ url, max, name, log, standby = false }: PoolOptions):
     if (isServerGone(error)) generation += 1;
     const wanted = takenFor.get(client);
     takenFor.delete(client);
-    if (wanted !== undefined) places.leave(wanted);
+    if (wanted !== undefined) slots.leave(wanted);
     observe();
   };
 
@@ -159,7 +159,7 @@ export function openPool({ url, max, name, log, standby = false }: PoolOptions):
   };
 }
 
-/** Asked only when the server reported recovery: a pooler may still report the state of when it connected. */
+/** Checked only when the server reported recovery: a pooler may still report the state of when it connected. */
 async function isStandby(client: pg.PoolClient, discard: (client: pg.PoolClient) => void): Promise<boolean> {
   const server = client as unknown as ServerClient;
   if (!server.inRecovery) return false;
@@ -173,10 +173,10 @@ async function isStandby(client: pg.PoolClient, discard: (client: pg.PoolClient)
   }
 }
 
-function poolMetrics(database: string, pool: pg.Pool, places: FairSlots): () => void {
+function poolMetrics(database: string, pool: pg.Pool, slots: FairSlots): () => void {
   return () => {
     poolConnections.set({ database, use: "busy" }, pool.totalCount - pool.idleCount);
     poolConnections.set({ database, use: "idle" }, pool.idleCount);
-    waitingTransactions.set({ database }, pool.waitingCount + places.waiting);
+    waitingTransactions.set({ database }, pool.waitingCount + slots.waiting);
   };
 }

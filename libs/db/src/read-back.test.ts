@@ -16,7 +16,7 @@ function stream(messages: Record<number, string>, created = "c1") {
 }
 
 describe("read-back", () => {
-  it("asks for the newest promise only, and finds nothing when it is kept", async () => {
+  it("checks the newest promise only, and finds nothing when it is kept", async () => {
     const { lookup, lookups } = stream({ 1: "m1", 2: "m2" });
     const readBack = createReadBack(lookup);
     readBack.note(at(1));
@@ -41,7 +41,7 @@ describe("read-back", () => {
     expect(await readBack.broken()).toEqual([]);
   });
 
-  it("still asks for the promise of before a loss when newer ones were made after it", async () => {
+  it("still checks the promise of before a loss when newer ones were made after it", async () => {
     const readBack = createReadBack(stream({ 9: "other", 11: "m11" }).lookup);
     readBack.note(at(9));
     readBack.pin();
@@ -50,7 +50,7 @@ describe("read-back", () => {
   });
 
   it.each([
-    ["a place that was already promised", at(5, "c1", "again")],
+    ["a position that was already promised", at(5, "c1", "again")],
     ["another creation of the stream", at(50, "c2")],
   ])("doubts by itself when a new promise is for %s", async (_, next) => {
     const readBack = createReadBack(stream({ [next.seq]: next.msgId }, next.created).lookup);
@@ -59,7 +59,7 @@ describe("read-back", () => {
     expect(await readBack.broken()).toEqual([at(8)]);
   });
 
-  it("keeps what is due while the stream cannot be asked", async () => {
+  it("keeps what is due while the stream cannot be queried", async () => {
     const readBack = createReadBack(() => Promise.reject(new Error("away")));
     readBack.load([at(1)]);
     await expect(readBack.broken()).rejects.toThrow("away");

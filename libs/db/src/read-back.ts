@@ -3,7 +3,7 @@ import type { Placed } from "./relay-store.ts";
 type Lookup = (stream: string, seq: number) => Promise<{ created: string; msgId: string | null }>;
 
 /**
- * Remembers the newest promise of each stream and finds out whether it is still kept. The promises to look up are fixed
+ * Keeps the newest promise of each stream and finds out whether it is still kept. The promises to look up are fixed
  * when the doubt arises, so that newer promises, made after a loss, do not hide it.
  */
 export function createReadBack(lookup: Lookup) {

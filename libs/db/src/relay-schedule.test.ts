@@ -11,7 +11,7 @@ const most = 256;
 let test: TestDatabase;
 let nowMs: number;
 let rests: number;
-let turns: ReturnType<typeof createSchedule>;
+let schedule: ReturnType<typeof createSchedule>;
 
 beforeAll(async () => {
   test = await testDatabase({ service: "tenancy", dirs: [] });
@@ -22,7 +22,7 @@ beforeEach(async () => {
   nowMs = 10_000;
   rests = 0;
   const store = relayStore(test.db, "test");
-  turns = createSchedule(
+  schedule = createSchedule(
     store,
     () => {
       rests += 1;
@@ -35,21 +35,21 @@ const emit = (subject: string, count: number, name = subject) =>
   test.db.tx({ caller: null }, async (t) => {
     for (let n = 0; n < count; n++) t.emit({ subject, msgId: `${name}/${n}`, body: Buffer.from("x") });
   });
-/** Takes a turn that lasts `tookMs`, marks what it returned as published, and returns the number per subject. */
+/** Takes a batch that lasts `tookMs`, marks what it returned as published, and returns the number per subject. */
 async function take(tookMs = 10): Promise<ScheduledBatch & { counts: Record<string, number> }> {
-  const turn = await turns.next(most, []);
-  const ids = turn.rows.map(({ id }) => id);
+  const batch = await schedule.next(most, []);
+  const ids = batch.rows.map(({ id }) => id);
   await test.db.tx(system, (t) =>
     t.execute(sql`update outbox set published_at = now() where id = any(${ids}::bigint[])`),
   );
   nowMs += tookMs;
-  turn.done();
+  batch.done();
   const counts: Record<string, number> = {};
-  for (const { subject } of turn.rows) counts[subject] = (counts[subject] ?? 0) + 1;
-  return { ...turn, counts };
+  for (const { subject } of batch.rows) counts[subject] = (counts[subject] ?? 0) + 1;
+  return { ...batch, counts };
 }
 
-describe("turns of an outbox", () => {
+describe("the schedule of an outbox", () => {
   it("return everything in the order of its ids while little waits", async () => {
     await emit("events.s.a.t", 3);
     await emit("audit.tenancy.1", 2);
@@ -66,7 +66,7 @@ describe("turns of an outbox", () => {
     expect(more).toBe(false);
   });
 
-  it("include the messages of others in the first turn, however many of one organization precede them", async () => {
+  it("include the messages of others in the first batch, however many of one organization precede them", async () => {
     await emit("events.s.big.device.offline", 3_000);
     await emit("events.s.small.t", 2);
     await emit("audit.tenancy.4", 2);
@@ -94,25 +94,25 @@ describe("turns of an outbox", () => {
     for (let n = 0; n < 200 && published.length < emitted.length + 40; n++) {
       const { rows } = await take();
       published.push(...rows.map(({ msgId }) => msgId));
-      nowMs += Math.min(1_000, turns.throttledMs());
+      nowMs += Math.min(1_000, schedule.throttledMs());
     }
     expect(published.filter((id) => !id.startsWith("s"))).toEqual(emitted);
     expect(published.filter((id) => id.startsWith("s"))).toEqual(Array.from({ length: 40 }, (_, n) => `s${n}/0`));
   });
 
-  it("let a heavy emitter rest four times as long as its turn took, while others continue", async () => {
+  it("throttle a heavy emitter for four times as long as its batch took, while others continue", async () => {
     await emit("events.s.big.t", 3_000);
     await emit("events.s.small.t", 1);
     const first = await take(10);
     expect(first.counts).toEqual({ "events.s.big.t": 50, "events.s.small.t": 1 });
     expect(first.more).toBe(false);
-    expect(turns.throttledMs()).toBe(40);
+    expect(schedule.throttledMs()).toBe(40);
     expect(rests).toBe(1);
     expect((await take(0)).rows).toEqual([]);
     await emit("events.s.small.t", 3);
     expect((await take(0)).counts).toEqual({ "events.s.small.t": 3 });
     nowMs += 40;
-    expect(turns.throttledMs()).toBe(Number.POSITIVE_INFINITY);
+    expect(schedule.throttledMs()).toBe(Number.POSITIVE_INFINITY);
     expect((await take(10)).counts).toEqual({ "events.s.big.t": 50 });
   });
 
@@ -120,14 +120,14 @@ describe("turns of an outbox", () => {
     await emit("events.s.big.t", 300);
     await emit("events.s.small.t", 1);
     await take(5_000);
-    expect(turns.throttledMs()).toBe(250);
+    expect(schedule.throttledMs()).toBe(250);
   });
 
   it("are whole, one after the other, for a heavy emitter while it is the only one", async () => {
     await emit("events.s.big.t", 1_000);
     for (const rows of [256, 256, 256]) {
-      const turn = await take();
-      expect([turn.rows.length, turn.more]).toEqual([rows, true]);
+      const batch = await take();
+      expect([batch.rows.length, batch.more]).toEqual([rows, true]);
     }
     expect((await take()).counts).toEqual({ "events.s.big.t": 232 });
     expect(rests).toBe(0);
@@ -143,22 +143,22 @@ describe("turns of an outbox", () => {
     expect(rests).toBe(0);
   });
 
-  it("reach every emitter when hundreds are heavy", async () => {
+  it("serve every emitter when hundreds are heavy", async () => {
     const subjects = Array.from({ length: 150 }, (_, n) => `events.s.o${n}.t`);
     for (const subject of subjects) await emit(subject, 20);
     const left = new Set(subjects);
     for (let n = 0; n < 100 && left.size > 0; n++) {
       const { counts } = await take();
       for (const subject of Object.keys(counts)) left.delete(subject);
-      nowMs += Math.min(1_000, turns.throttledMs());
+      nowMs += Math.min(1_000, schedule.throttledMs());
     }
     expect([...left]).toEqual([]);
   });
 
-  it("leave out lanes of an unavailable stream", async () => {
+  it("leave out partitions of an unavailable stream", async () => {
     await emit("events.s.big.t", 300);
     await emit("audit.tenancy.4", 300);
-    const { rows } = await turns.next(most, ["events"]);
+    const { rows } = await schedule.next(most, ["events"]);
     expect(new Set(rows.map(({ subject }) => subject))).toEqual(new Set(["audit.tenancy.4"]));
   });
 });

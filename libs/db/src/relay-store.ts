@@ -75,7 +75,7 @@ export function relayStore(db: Database, holder: string) {
           order by published_at limit 1`)
       ).length > 0,
 
-    /** The oldest unpublished rows whose subject does not begin with one of the paused words. */
+    /** The oldest unpublished rows whose subject does not begin with one of the paused tokens. */
     unpublished: (limit: number, pausedRoots: string[]) =>
       queryByIndex<OutboxRow>(sql`
         select id, subject, msg_id as "msgId", body, traceparent from outbox
@@ -86,27 +86,27 @@ export function relayStore(db: Database, holder: string) {
      * The oldest unpublished rows of every partition (column `lane`) but the throttled ones, as many of each as it takes to
      * come to `most`, or `least`. The heads of all partitions come first.
      */
-    shares: (most: number, least: number, pausedRoots: string[], resting: string[]) =>
+    shares: (most: number, least: number, pausedRoots: string[], throttled: string[]) =>
       queryByIndex<SharedRow>(sql`
-        with recursive lanes as (
+        with recursive partitions as (
           (select lane from outbox where published_at is null order by lane limit 1)
           union all
           select (select o.lane from outbox o where o.published_at is null and o.lane > l.lane order by o.lane limit 1)
-          from lanes l where l.lane is not null
+          from partitions l where l.lane is not null
         ), going as materialized (
-          select lane from lanes
-          where lane is not null and lane <> all(${resting}::text[]) and split_part(lane, '.', 1) <> all(${pausedRoots}::text[])
+          select lane from partitions
+          where lane is not null and lane <> all(${throttled}::text[]) and split_part(lane, '.', 1) <> all(${pausedRoots}::text[])
           order by random() limit ${partitionsPerBatch}
         ), share as materialized (
           select greatest(${least}::int, ${most}::int / greatest(1, count(*))) as rows from going
         )
-        select w.id, w.subject, w.msg_id as "msgId", w.body, w.traceparent, g.lane, w.place = (select rows from share) as "fillsShare"
+        select w.id, w.subject, w.msg_id as "msgId", w.body, w.traceparent, g.lane, w.position = (select rows from share) as "fillsShare"
         from going g cross join lateral (
-          select o.*, row_number() over (order by o.id) as place from outbox o
+          select o.*, row_number() over (order by o.id) as position from outbox o
           where o.published_at is null and o.lane = g.lane
           order by o.id limit (select rows from share)
         ) as w
-        order by w.place, w.id limit ${most}`),
+        order by w.position, w.id limit ${most}`),
 
     /**
      * Marks acknowledged rows; false when the lease was lost, and nothing is marked, or when a row is not the one
@@ -142,7 +142,7 @@ export function relayStore(db: Database, holder: string) {
       }),
 
     /** The newest promise of each stream, per creation of it, among the rows still kept. */
-    newestPlaced: () =>
+    newestPublished: () =>
       query<Placed>(sql`
         select distinct on (stream, stream_created) stream, stream_created as created, stream_seq as seq, msg_id as "msgId"
         from outbox where published_at is not null and stream is not null

@@ -11,7 +11,7 @@ const log = createLogger("test", "silent");
 const system = { caller: systemCaller("tenancy") };
 const unavailable = () => new AppError("unavailable", "away");
 
-/** Streams in memory, by first word of the subject, with what can go wrong. */
+/** Streams in memory, by first token of the subject, with what can go wrong. */
 function memoryBus() {
   const streams = new Map<string, { created: string; messages: (string | null)[] }>();
   const received: string[] = [];
@@ -268,13 +268,13 @@ describe("the relay", () => {
     const startedMs = performance.now();
     await emit("audit.a.1", "m2");
     await allPublished();
-    // A relay that only looked from time to time would take 1.6 s at least.
+    // A relay that only polled would take 1.6 s at least.
     expect(performance.now() - startedMs).toBeLessThan(1_500);
     expect(bus.received).toEqual(["m1", "m2"]);
     expect((await heldBy())?.fence).toBe(fence + 1);
   });
 
-  /** A relay that published m1 and gave its lease back, with a spy on its questions to the stream. */
+  /** A relay that published m1 and gave its lease back, with a spy on its queries of the stream. */
   const idleAfterOne = async () => {
     const lookup = jest.spyOn(bus.transport, "lookup");
     start({ idleAfterMs: 50 });
@@ -293,7 +293,7 @@ describe("the relay", () => {
     expect(lookup).not.toHaveBeenCalled();
   });
 
-  it("looks at the newest promise when another relay held the lease during its rest", async () => {
+  it("checks the newest promise when another relay held the lease while it was idle", async () => {
     const lookup = await idleAfterOne();
     const other = relayStore(test.db, "other");
     await other.release((await other.acquire()) ?? 0);
@@ -383,12 +383,12 @@ describe("the relay", () => {
   it("puts a message that is refused among the dead letters, and publishes its neighbours", async () => {
     bus.refuse((subject) => (subject === "audit.bad" ? new AppError("permission_denied", "not yours") : undefined));
     start();
-    await emit("audit.bad", "poison");
+    await emit("audit.bad", "bad");
     await emit("audit.a.1", "m1");
     await until("the neighbour", () => bus.received.includes("m1"));
     await allPublished();
     expect(await deadLetters(test.db).list()).toMatchObject([
-      { subject: "audit.bad", msgId: "poison", reason: "not yours", attempts: 5 },
+      { subject: "audit.bad", msgId: "bad", reason: "not yours", attempts: 5 },
     ]);
   });
 

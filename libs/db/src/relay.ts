@@ -76,7 +76,7 @@ export function startRelay(options: RelayOptions): Relay {
   const cleanDue = every(cleanMs);
   const backlogDue = every(backlogMs);
   const pauses = createPauses();
-  const turns = createSchedule(store, metrics.throttled);
+  const schedule = createSchedule(store, metrics.throttled);
 
   let loadedFence: number | null = null;
   let workedMs = performance.now();
@@ -103,7 +103,7 @@ export function startRelay(options: RelayOptions): Relay {
 
   /** Publishes one batch; true when another may follow at once. */
   const publish = async (fence: number): Promise<boolean> => {
-    const turn = await turns.next(batchRows, failures.pausedRoots());
+    const turn = await schedule.next(batchRows, failures.pausedRoots());
     if (turn.rows.length > 0) workedMs = performance.now();
     const rows = turn.rows.filter((row) => failures.mayTry(row.id));
     if (rows.length === 0) return false;
@@ -167,7 +167,7 @@ export function startRelay(options: RelayOptions): Relay {
     if (fence === null) return false;
     if (fence !== loadedFence) {
       // When no other relay held the lease meanwhile, the newest promises are the known ones.
-      if (loadedFence === null || fence !== loadedFence + 1) readBack.load(await store.newestPlaced());
+      if (loadedFence === null || fence !== loadedFence + 1) readBack.load(await store.newestPublished());
       loadedFence = fence;
     }
     await repairStreams(fence);
@@ -189,10 +189,10 @@ export function startRelay(options: RelayOptions): Relay {
       try {
         const more = await round(isWoken);
         errors = 0;
-        // While another relay holds the lease only the poll tries to take it: a busy service would ask for it at each
+        // While another relay holds the lease only the poll tries to take it: a busy service would try at each
         // of its commits.
-        const lookMs = isVacant ? Math.max(pollMs, idlePollMs) : pollMs;
-        const idleMs = Math.min(lookMs * (0.8 + 0.4 * Math.random()), turns.throttledMs());
+        const nextPollMs = isVacant ? Math.max(pollMs, idlePollMs) : pollMs;
+        const idleMs = Math.min(nextPollMs * (0.8 + 0.4 * Math.random()), schedule.throttledMs());
         if (more) continue;
         await pauses.wait(startedMs + gapMs - performance.now(), { wakeable: false });
         await pauses.wait(idleMs, { wakeable: isVacant || lease.fence() !== null });

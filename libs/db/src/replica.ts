@@ -2,13 +2,11 @@ import { gauge, keepWorking, type Logger, systemCaller } from "@muster/kit";
 import { type Database, openDatabase } from "./database.ts";
 import { sql } from "./statement.ts";
 
-const lagSeconds = gauge(
-  "muster_db_replica_lag_seconds",
-  "How far the read replica is behind; -1 when it is not read.",
-  ["database"],
-);
+const lagSeconds = gauge("muster_db_replica_lag_seconds", "How far the read replica lags; -1 when it is not read.", [
+  "database",
+]);
 
-/** Where long reads go that may be a little behind. */
+/** Where long reads go that may lag a little. */
 export type Reader = {
   /**
    * The database to read from now; `asOf`: everything committed until then is there. Null on the primary: everything
@@ -18,7 +16,7 @@ export type Reader = {
 };
 
 export type Replica = Reader & {
-  /** How far behind it is, or why it is not read, for `/readyz?verbose`. */
+  /** How far it lags, or why it is not read, for `/readyz?verbose`. */
   state(): string;
   stop(): Promise<void>;
 };
@@ -29,20 +27,20 @@ export type ReplicaOptions = {
   primary: Database;
   max: number;
   log: Logger;
-  /** A replica that is further behind is not read. */
+  /** A replica that lags more is not read. */
   maxLagMs: number;
   /** Milliseconds between two comparisons with the primary. */
   pollMs?: number;
 };
 
-/** Reads what may be a little behind from the primary. */
+/** Reads what may lag a little from the primary. */
 export const primaryReader = (db: Database): Reader => ({ pick: () => ({ db, asOf: null }) });
 
 type Mark = { at: Date; atMs: number; lsn: bigint };
 
 /**
- * A standby for long reads. What it holds is known, not guessed: the primary's place in its log is noted with the
- * time, and once the standby has replayed that far it holds everything until then. Further behind than `maxLagMs`,
+ * A standby for long reads. What it holds is known, not guessed: the primary's position in its log is noted with the
+ * time, and once the standby has replayed that far it holds everything until then. Lagging more than `maxLagMs`,
  * away or promoted, the primary is read instead.
  */
 export function openReplica({ url, primary, max, log, maxLagMs, pollMs = 1_000 }: ReplicaOptions): Replica {
@@ -60,7 +58,7 @@ export function openReplica({ url, primary, max, log, maxLagMs, pollMs = 1_000 }
         who,
         sql`select pg_current_wal_lsn()::text as lsn, clock_timestamp() as at`,
       );
-      if (here) marks.push({ at: here.at, atMs, lsn: place(here.lsn) });
+      if (here) marks.push({ at: here.at, atMs, lsn: positionOf(here.lsn) });
       const [there] = await db.read<{ standby: boolean; lsn: string | null }>(
         who,
         sql`select pg_is_in_recovery() as standby, pg_last_wal_replay_lsn()::text as lsn`,
@@ -70,7 +68,7 @@ export function openReplica({ url, primary, max, log, maxLagMs, pollMs = 1_000 }
         trouble = "it is no standby";
         return;
       }
-      const replayed = place(there.lsn);
+      const replayed = positionOf(there.lsn);
       holds = marks.findLast(({ lsn }) => lsn <= replayed) ?? holds;
       // Older marks are of no more use; marks that the standby will never reach (of a lost server) are dropped by age.
       marks = marks.filter((mark) => mark.atMs > (holds?.atMs ?? 0) && mark.atMs > atMs - 10 * maxLagMs);
@@ -79,11 +77,11 @@ export function openReplica({ url, primary, max, log, maxLagMs, pollMs = 1_000 }
       holds = null;
       trouble = error instanceof Error ? error.message : String(error);
     } finally {
-      lagSeconds.set({ database: name }, fresh() === null ? -1 : behindMs() / 1_000);
+      lagSeconds.set({ database: name }, fresh() === null ? -1 : lagMs() / 1_000);
     }
   };
-  const behindMs = () => performance.now() - (holds?.atMs ?? Number.NEGATIVE_INFINITY);
-  const fresh = () => (holds !== null && behindMs() <= maxLagMs ? holds : null);
+  const lagMs = () => performance.now() - (holds?.atMs ?? Number.NEGATIVE_INFINITY);
+  const fresh = () => (holds !== null && lagMs() <= maxLagMs ? holds : null);
   const comparing = keepWorking(pollMs, compare, (err) => log.error({ err }, "read replica not compared"));
 
   return {
@@ -93,8 +91,8 @@ export function openReplica({ url, primary, max, log, maxLagMs, pollMs = 1_000 }
     },
     state() {
       if (trouble !== null) return `not read: ${trouble}`;
-      const seconds = (behindMs() / 1_000).toFixed(1);
-      return fresh() ? `${seconds} s behind` : `not read: ${seconds} s behind`;
+      const seconds = (lagMs() / 1_000).toFixed(1);
+      return fresh() ? `lags ${seconds} s` : `not read: lags ${seconds} s`;
     },
     async stop() {
       await comparing.stop();
@@ -103,8 +101,8 @@ export function openReplica({ url, primary, max, log, maxLagMs, pollMs = 1_000 }
   };
 }
 
-/** A place in the log, `16/B374D848`, as a number that grows. */
-export function place(lsn: string): bigint {
+/** A position in the log, `16/B374D848`, as a number that grows. */
+export function positionOf(lsn: string): bigint {
   const [high = "0", low = "0"] = lsn.split("/");
   return (BigInt(`0x${high}`) << 32n) + BigInt(`0x${low}`);
 }

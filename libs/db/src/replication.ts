@@ -6,7 +6,7 @@ import { sql } from "./statement.ts";
 export type Replication = {
   /** Whether it is on another server, too. */
   isSynchronous: boolean;
-  /** The finding in words, for `/readyz?verbose`. */
+  /** The finding as text, for `/readyz?verbose`. */
   found: string;
 };
 

@@ -8,7 +8,7 @@ const tricky = [
 ].join("\n;\n");
 
 describe("sqlStatements", () => {
-  it("cuts at semicolons of the code only", () => {
+  it("splits at semicolons of the code only", () => {
     expect(sqlStatements(tricky)).toHaveLength(2);
     expect(sqlStatements("a; -- only a comment\n; b;\n\n")).toEqual(["a", "b"]);
     expect(sqlStatements("do $$ begin null; end $$; select 1")).toEqual(["do $$ begin null; end $$", "select 1"]);

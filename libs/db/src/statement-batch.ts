@@ -25,7 +25,7 @@ const shapes = new WeakMap<object, Map<string, Shape>>();
 const noAnswer: Answer = { command: "", rows: [], rowCount: 0 };
 
 /**
- * Statements that are sent with one Sync behind them, so that the server answers all of them at once. Outside of a
+ * Statements that are sent with one Sync after them, so that the server answers all of them at once. Outside of a
  * transaction they are one: committed when `done` is called without an error. After the first that fails the server
  * skips the rest; the connection must not be used again then, since statements may count as prepared that are not.
  */

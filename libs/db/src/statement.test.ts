@@ -19,18 +19,18 @@ describe("sql", () => {
   });
 
   it("splices whatever is given this time", () => {
-    const ask = (...inserts: [unknown, unknown]) => sql`select ${inserts[0]} where ${inserts[1]}`;
+    const statement = (...inserts: [unknown, unknown]) => sql`select ${inserts[0]} where ${inserts[1]}`;
     const [a, b, withValue] = [sql`a`, sql`b`, sql`c = ${7}`];
     for (const once of [1, 2]) {
-      expect(ask(once, a)).toEqual({ text: "select $1 where a", values: [once] });
-      expect(ask(once, b)).toEqual({ text: "select $1 where b", values: [once] });
-      expect(ask(a, once)).toEqual({ text: "select a where $1", values: [once] });
-      expect(ask(a, b)).toEqual({ text: "select a where b", values: [] });
-      expect(ask(once, withValue)).toEqual({ text: "select $1 where c = $2", values: [once, 7] });
-      expect(ask(a, withValue)).toEqual({ text: "select a where c = $1", values: [7] });
-      expect(ask(once, once)).toEqual({ text: "select $1 where $2", values: [once, once] });
-      ask(once, a);
-      expect(() => ask(undefined, a)).toThrow("undefined inserted");
+      expect(statement(once, a)).toEqual({ text: "select $1 where a", values: [once] });
+      expect(statement(once, b)).toEqual({ text: "select $1 where b", values: [once] });
+      expect(statement(a, once)).toEqual({ text: "select a where $1", values: [once] });
+      expect(statement(a, b)).toEqual({ text: "select a where b", values: [] });
+      expect(statement(once, withValue)).toEqual({ text: "select $1 where c = $2", values: [once, 7] });
+      expect(statement(a, withValue)).toEqual({ text: "select a where c = $1", values: [7] });
+      expect(statement(once, once)).toEqual({ text: "select $1 where $2", values: [once, once] });
+      statement(once, a);
+      expect(() => statement(undefined, a)).toThrow("undefined inserted");
     }
   });
 

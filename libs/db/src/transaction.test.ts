@@ -9,51 +9,51 @@ import { openTransaction } from "./transaction.ts";
 const plain = { begin: "BEGIN", prepare: true, silentMs: 12_000, traceparent: null };
 const settings = { text: "select settings", values: [] };
 
-/** A connection that notes each flight that it is sent, and answers it at once up to the first error. */
-function fakeClient(answer: (text: string) => { command: string }): { client: PoolClient; flights: string[][] } {
-  const flights: string[][] = [];
-  const fly = async (flight: StatementBatch) => {
+/** A connection that notes each batch that it is sent, and answers it at once up to the first error. */
+function fakeClient(answer: (text: string) => { command: string }): { client: PoolClient; batches: string[][] } {
+  const batches: string[][] = [];
+  const answerAll = async (batch: StatementBatch) => {
     try {
-      for (const { text } of flight.statements) flight.handleCommandComplete({ text: answer(text).command });
-      flight.handleReadyForQuery();
+      for (const { text } of batch.statements) batch.handleCommandComplete({ text: answer(text).command });
+      batch.handleReadyForQuery();
     } catch (error) {
-      flight.handleError(error as Error);
+      batch.handleError(error as Error);
     }
   };
   const client = Object.assign(new EventEmitter(), {
     connection: { stream: new PassThrough() },
-    query: (flight: StatementBatch) => {
-      flights.push(flight.statements.map(({ text }) => text));
-      void Promise.resolve().then(() => fly(flight));
+    query: (batch: StatementBatch) => {
+      batches.push(batch.statements.map(({ text }) => text));
+      void Promise.resolve().then(() => answerAll(batch));
     },
   });
-  return { client: client as unknown as PoolClient, flights };
+  return { client: client as unknown as PoolClient, batches };
 }
 
 describe("a transaction", () => {
-  it("sends BEGIN, settings and what is asked in the same turn as one flight, and COMMIT behind what follows", async () => {
-    const { client, flights } = fakeClient((text) => ({ command: text }));
+  it("sends BEGIN, settings and the statements of the same turn as one batch, and COMMIT after what follows", async () => {
+    const { client, batches } = fakeClient((text) => ({ command: text }));
     const { tx, commit } = openTransaction(client, settings, plain);
     await Promise.all([tx.query(sql`select 1`), tx.query(sql`select 2`)]);
     const last = tx.query(sql`select 3`);
     await Promise.all([last, commit()]);
-    expect(flights).toEqual([
+    expect(batches).toEqual([
       ["BEGIN", "select settings", "select 1", "select 2"],
       ["select 3", "COMMIT"],
     ]);
   });
 
-  it("in one flight has neither BEGIN nor COMMIT, and sends nothing before its end", async () => {
-    const { client, flights } = fakeClient((text) => ({ command: text }));
+  it("has, as one batch, neither BEGIN nor COMMIT, and sends nothing before its end", async () => {
+    const { client, batches } = fakeClient((text) => ({ command: text }));
     const { tx, commit } = openTransaction(client, settings, { ...plain, begin: null });
     const first = tx.query(sql`select 1`);
     await new Promise(setImmediate);
-    expect(flights).toEqual([]);
+    expect(batches).toEqual([]);
     await Promise.all([first, commit()]);
-    expect(flights).toEqual([["select settings", "select 1"]]);
+    expect(batches).toEqual([["select settings", "select 1"]]);
   });
 
-  it("in one flight reports that it may have been committed when its answer is lost", async () => {
+  it("reports, as one batch, that it may have been committed when its answer is lost", async () => {
     const { client } = fakeClient(() => {
       throw new Error("Connection terminated unexpectedly");
     });

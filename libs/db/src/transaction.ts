@@ -8,7 +8,7 @@ import { type Answer, type BatchStatement, StatementBatch } from "./statement-ba
 import { statementName } from "./statement-names.ts";
 
 /**
- * A transaction under way. Statements run in the order in which they are asked for, also when not awaited in between.
+ * A running transaction. Statements run in the order in which they are sent, also when not awaited in between.
  */
 export type Tx = {
   /** The rows of a statement. */
@@ -33,7 +33,7 @@ export type OpenTransaction = {
 
 /**
  * Sends BEGIN and the settings without waiting for them: their failure is thrown by the first statement or by
- * `commit`. Without `begin`, everything is sent together by `commit`, and the flight is the transaction.
+ * `commit`. Without `begin`, everything is sent together by `commit`, and the batch is the transaction.
  */
 export function openTransaction(
   client: PoolClient,
@@ -61,7 +61,7 @@ export function openTransaction(
   };
   const sendAhead = (query: Query) => void send(query).catch(noteError);
 
-  const ask = async (statement: Statement): Promise<Answer> => {
+  const answerTo = async (statement: Statement): Promise<Answer> => {
     if (over) throw new Error("a statement was sent after the end of its transaction");
     unanswered += 1;
     try {
@@ -85,8 +85,8 @@ export function openTransaction(
 
   return {
     tx: {
-      query: async <R>(statement: Statement) => (await ask(statement)).rows as R[],
-      execute: async (statement) => (await ask(statement)).rowCount ?? 0,
+      query: async <R>(statement: Statement) => (await answerTo(statement)).rows as R[],
+      execute: async (statement) => (await answerTo(statement)).rowCount ?? 0,
       emit(message) {
         if (over) throw new Error("a message was emitted after the end of its transaction");
         const { subject, msgId, body } = message;
@@ -108,7 +108,7 @@ export function openTransaction(
       over = true;
       if (isClean && begin !== null) return rollback();
       silence.end();
-      // A flight that was not sent leaves nothing behind.
+      // A batch that was not sent leaves nothing.
       return isClean ? Promise.resolve(true) : null;
     },
     emitted: () => messages.length,
@@ -123,7 +123,7 @@ function noteLostCommit(cause: unknown): never {
 type Waiting = BatchStatement & { resolve: (answer: Answer) => void; reject: (error: Error) => void };
 
 /**
- * Sends statements, those of one turn of the event loop in one flight; when `isHeld`, all together with `flush`, which
+ * Sends statements, those of one turn of the event loop in one batch; when `isHeld`, all together with `flush`, which
  * rejects unless all of them succeeded.
  */
 function sender(
@@ -135,7 +135,7 @@ function sender(
   const flush = async (): Promise<null> => {
     const sent = waiting;
     waiting = [];
-    const flown = new Promise<null>((resolve, reject) => {
+    const roundTrip = new Promise<null>((resolve, reject) => {
       const answered = (error: Error | null, answers: readonly Answer[]) => {
         for (const [index, each] of sent.entries()) {
           const answer = answers[index];
@@ -152,8 +152,8 @@ function sender(
         answered(error as Error, []);
       }
     });
-    silence.asked(flown);
-    return await flown;
+    silence.waitFor(roundTrip);
+    return await roundTrip;
   };
   // Each statement learns of it by itself.
   const sendWaiting = () => void flush().catch(() => undefined);
@@ -179,11 +179,11 @@ function rethrowFromHere(error: Error): never {
   throw error;
 }
 
-type Silence = { asked(answer: Promise<unknown>): void; end(): void };
+type Silence = { waitFor(answer: Promise<unknown>): void; end(): void };
 
 /**
- * A paused server, or a lost network, answers nothing and closes nothing: its connection is cut when nothing came for
- * `silentMs` while something was asked for. The server itself would have cancelled a statement before.
+ * A paused server, or a lost network, answers nothing and closes nothing: its connection is closed when nothing came for
+ * `silentMs` while an answer was due. The server itself would have cancelled a statement before.
  */
 function watchSilence(client: PoolClient, silentMs: number): Silence {
   let open = 0;
@@ -194,20 +194,20 @@ function watchSilence(client: PoolClient, silentMs: number): Silence {
     open -= 1;
     sinceMs = performance.now();
   };
-  const look = () => {
+  const check = () => {
     const leftMs = open === 0 ? silentMs : sinceMs + silentMs - performance.now();
     if (leftMs <= 0) {
       const { stream } = (client as unknown as { connection: { stream: Duplex } }).connection;
       stream.destroy(Object.assign(new Error("the database does not answer"), { code: "ETIMEDOUT" }));
       return;
     }
-    timer = setTimeout(look, leftMs);
+    timer = setTimeout(check, leftMs);
   };
   return {
-    asked(answer) {
+    waitFor(answer) {
       if (open === 0) sinceMs = performance.now();
       open += 1;
-      if (!isOver) timer ??= setTimeout(look, silentMs);
+      if (!isOver) timer ??= setTimeout(check, silentMs);
       answer.then(answered, answered);
     },
     end() {
@@ -217,7 +217,7 @@ function watchSilence(client: PoolClient, silentMs: number): Silence {
   };
 }
 
-/** The first word of a statement: spans have few names, the text is an attribute, and neither contains values. */
+/** The first keyword of a statement: spans have few names, the text is an attribute, and neither contains values. */
 function operationOf(text: string): string {
   return /[a-z]+/i.exec(text)?.[0].toUpperCase() ?? "SQL";
 }

@@ -16,7 +16,7 @@ export function requireScope(context: CallContext, ...allowed: Scope[]): void {
   }
 }
 
-/** A person completed a second factor in this session, not longer ago than `maxAgeMinutes`. Throws `mfa_required`. */
+/** A user completed a second factor in this session, not longer ago than `maxAgeMinutes`. Throws `mfa_required`. */
 export function requireMfa(context: CallContext, maxAgeMinutes: number, now: Date = new Date()): void {
   const { mfaAt } = context.caller;
   if (mfaAt === null || now.getTime() - mfaAt.getTime() > maxAgeMinutes * 60_000) {
@@ -31,7 +31,7 @@ export function requireOrganization({ caller }: CallContext): void {
   }
 }
 
-/** The caller is a person, not a key or a service. Throws `user_session_required`. */
+/** The caller is a user, not a key or a service. Throws `user_session_required`. */
 export function requireUser({ caller }: CallContext): void {
   if (caller.actor.type !== "user") throw new AppError("user_session_required", "A user session is required");
 }

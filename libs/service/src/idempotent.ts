@@ -22,8 +22,11 @@ import {
 import { AppError, type CallContext, type Logger, type Repeating, repeatEvery, validationError } from "@muster/kit";
 import type { SealedColumn } from "./sealed-column.ts";
 
-/** Seals bytes so that they open at the same place alone. */
-export type ReplyBox = { seal(plain: Buffer, place: string): Buffer; open(envelope: Buffer, place: string): Buffer };
+/** Seals bytes so that they open at the same location only. */
+export type ReplyBox = {
+  seal(plain: Buffer, location: string): Buffer;
+  open(envelope: Buffer, location: string): Buffer;
+};
 
 const replyLocation = (key: readonly string[]) => `idempotency.reply/${key.join("/")}`;
 
@@ -39,7 +42,7 @@ export const sealedReplies = {
   ],
   column: "reply",
   purpose: "idempotency",
-  place: replyLocation,
+  location: replyLocation,
   mayBeClear: true,
 } as const satisfies SealedColumn;
 
@@ -48,7 +51,7 @@ const visibleAscii = /^[\x21-\x7e]{1,255}$/;
 /**
  * Runs a mutation in one transaction and resolves to its reply. Under an Idempotency-Key the reply is stored by that
  * transaction: for 24 hours the same request of the same caller is answered with it and runs nothing, also when both
- * come at once. What `reach` judges in the same transaction holds for a stored reply, too: a caller who has lost access
+ * come at once. What `check` verifies in the same transaction holds for a stored reply, too: a caller who has lost access
  * since is refused as without the key. A reply that holds a secret is stored sealed by `box`. Throws
  * `idempotency_conflict` for another request under the key, `validation_failed` for a key that cannot be one.
  */
@@ -57,27 +60,27 @@ export function idempotentTx<I extends DescMessage, O extends DescMessage, R>(
   context: CallContext,
   method: DescMethodUnary<I, O>,
   request: MessageShape<I>,
-  reach: (tx: Tx) => Promise<R>,
-  run: (tx: Tx, reached: R) => Promise<MessageInitShape<O>>,
+  check: (tx: Tx) => Promise<R>,
+  run: (tx: Tx, checked: R) => Promise<MessageInitShape<O>>,
   box: ReplyBox = inClear,
 ): Promise<MessageShape<O>> {
   const { output } = method;
-  const asked = requestedBy(context, method, request);
-  if (asked === null) return db.tx(context, async (tx) => create(output, await run(tx, await reach(tx))));
+  const keyed = requestedBy(context, method, request);
+  if (keyed === null) return db.tx(context, async (tx) => create(output, await run(tx, await check(tx))));
   return db.tx(context, async (tx) => {
-    const stored = await takeIdempotencyKey(tx, asked);
-    if (stored) requireSame(stored, asked);
-    const reached = await reach(tx);
-    if (stored) return fromBinary(output, box.open(stored.reply, placeOf(asked)));
-    const reply = create(output, await run(tx, reached));
-    await storeReply(tx, asked, box.seal(Buffer.from(toBinary(output, reply)), placeOf(asked)));
+    const stored = await takeIdempotencyKey(tx, keyed);
+    if (stored) requireSame(stored, keyed);
+    const checked = await check(tx);
+    if (stored) return fromBinary(output, box.open(stored.reply, locationOf(keyed)));
+    const reply = create(output, await run(tx, checked));
+    await storeReply(tx, keyed, box.seal(Buffer.from(toBinary(output, reply)), locationOf(keyed)));
     return reply;
   });
 }
 
 /**
  * What `idempotentTx` answers a repeat with; null when nothing is stored. For a mutation that calls another service
- * before its transaction: a repeat makes no such call. The caller's reach is checked before. Throws as `idempotentTx`
+ * before its transaction: a repeat makes no such call. The caller's access is checked before. Throws as `idempotentTx`
  * does.
  */
 export async function repeatedReply<I extends DescMessage, O extends DescMessage>(
@@ -87,11 +90,11 @@ export async function repeatedReply<I extends DescMessage, O extends DescMessage
   request: MessageShape<I>,
   box: ReplyBox = inClear,
 ): Promise<MessageShape<O> | null> {
-  const asked = requestedBy(context, method, request);
-  const stored = asked && (await storedReply(db, context, asked));
-  if (!asked || !stored) return null;
-  requireSame(stored, asked);
-  return fromBinary(method.output, box.open(stored.reply, placeOf(asked)));
+  const keyed = requestedBy(context, method, request);
+  const stored = keyed && (await storedReply(db, context, keyed));
+  if (!keyed || !stored) return null;
+  requireSame(stored, keyed);
+  return fromBinary(method.output, box.open(stored.reply, locationOf(keyed)));
 }
 
 /** The request as its Idempotency-Key names it; null without one. */
@@ -111,15 +114,15 @@ function requestedBy<I extends DescMessage, O extends DescMessage>(
   };
 }
 
-const placeOf = ({ caller, rpc, key }: IdempotentRequest) => replyLocation([caller, rpc, key]);
+const locationOf = ({ caller, rpc, key }: IdempotentRequest) => replyLocation([caller, rpc, key]);
 
 function requireSame(stored: StoredReply, { sha256 }: IdempotentRequest): void {
   if (stored.sha256.equals(sha256)) return;
   throw new AppError("idempotency_conflict", "The Idempotency-Key was used for another request");
 }
 
-/** The `reach` of a mutation whose place was judged, for this very call, before its transaction began. */
-export const reachedBefore = async (): Promise<void> => undefined;
+/** The `check` of a mutation that was checked, for this very call, before its transaction began. */
+export const checkedBefore = async (): Promise<void> => undefined;
 
 const inClear: ReplyBox = { seal: (plain) => plain, open: (stored) => stored };
 

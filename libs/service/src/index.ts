@@ -9,7 +9,7 @@ export {
   requireWholeOrganization,
   siteRestricted,
 } from "./guards.ts";
-export { idempotentTx, type ReplyBox, reachedBefore, repeatedReply, sealedReplies } from "./idempotent.ts";
+export { checkedBefore, idempotentTx, type ReplyBox, repeatedReply, sealedReplies } from "./idempotent.ts";
 export { type LearnTenants, learningFrom, type TenantReader } from "./learn-tenants.ts";
 export {
   type ListPage,

@@ -16,7 +16,7 @@ const planForValues = sql`SELECT set_config('plan_cache_mode', 'force_custom_pla
 export type ListPage<R> = { rows: R[]; info: PageInfo };
 
 /**
- * A list of the rows `wanted` of a table, named `t` in every part; `position` is what `behind` makes its condition of.
+ * A list of the rows `wanted` of a table, named `t` in every part; `position` is what `after` makes its condition of.
  */
 export type OrderedList<R> = {
   table: Query;
@@ -24,20 +24,20 @@ export type OrderedList<R> = {
   wanted: Query;
   order: Query;
   position(row: R): (string | boolean | Date)[];
-  behind(cursor: string): Query;
+  after(cursor: string): Query;
 };
 
-/** One page, and the total unless it is skipped, in one flight. Throws what `behind` throws on a foreign cursor. */
+/** One page, and the total unless it is skipped, in one batch. Throws what `after` throws on a foreign cursor. */
 export async function readListPage<R>(
   db: Database,
   who: CallContext,
-  { table, columns, wanted, order, position, behind }: OrderedList<R>,
+  { table, columns, wanted, order, position, after }: OrderedList<R>,
   page: Page,
 ): Promise<ListPage<R>> {
-  const after = page.cursor === null ? sql`true` : behind(page.cursor);
+  const from = page.cursor === null ? sql`true` : after(page.cursor);
   const offset = page.cursor === null ? (page.page - 1) * page.limit : 0;
   const read = sql`
-    SELECT ${columns} FROM ${table} AS t WHERE ${wanted} AND ${after}
+    SELECT ${columns} FROM ${table} AS t WHERE ${wanted} AND ${from}
     ORDER BY ${order} LIMIT ${page.limit + 1} OFFSET ${offset}`;
   const count = sql`
     SELECT count(*) AS n FROM (SELECT FROM ${table} AS t WHERE ${wanted} LIMIT ${exactCount + 1}) AS counted`;
@@ -60,28 +60,28 @@ export async function readListPage<R>(
 }
 
 /**
- * A list ordered by (created_at, id), newest first; `where` is spliced in behind the caller's wall, which is that of
- * rows of organizations unless `sight` is another.
+ * A list ordered by (created_at, id), newest first; `where` follows the caller's own condition, which is that of
+ * rows of organizations unless `visible` is another.
  */
-export type NewestList = { table: Query; columns: Query; where: Query; sight?: Query };
+export type NewestList = { table: Query; columns: Query; where: Query; visible?: Query };
 
 /**
- * One page of what the caller reaches, and the total unless it is skipped. Throws `validation_failed` on a foreign
+ * One page of the rows in the caller's access scope, and the total unless it is skipped. Throws `validation_failed` on a foreign
  * cursor.
  */
 export function readNewestPage<R extends { id: string; created_at: Date }>(
   db: Database,
   who: CallContext,
-  { table, columns, where, sight = visibleTo(who.caller) }: NewestList,
+  { table, columns, where, visible = visibleTo(who.caller) }: NewestList,
   page: Page,
 ): Promise<ListPage<R>> {
   const list: OrderedList<R> = {
     table,
     columns,
-    wanted: sql`${sight} AND ${where}`,
+    wanted: sql`${visible} AND ${where}`,
     order: sql`t.created_at DESC, t.id DESC`,
     position: (row) => [row.created_at, row.id],
-    behind: beforePosition,
+    after: beforePosition,
   };
   return readListPage(db, who, list, page);
 }

@@ -12,7 +12,7 @@ export type PlatformFact = {
   data: Record<string, unknown> | string;
   /** Who posted it, of events that the dispatcher accepted from others. */
   postedBy?: string;
-  /** A UUID of the emitter's own; a new one when absent. Repeats are judged per (orgId, id). */
+  /** A UUID of the emitter's own; a new one when absent. Repeats are recognised per (orgId, id). */
   id?: string;
 };
 

@@ -20,7 +20,7 @@ const things: SealedColumn = {
   ],
   column: "secret",
   purpose: "test",
-  place: (key) => `things/${key.join("/")}/secret`,
+  location: (key) => `things/${key.join("/")}/secret`,
 };
 const columns = [things, sealedReplies];
 
@@ -46,7 +46,7 @@ beforeEach(async () => {
 const put = (id: string, part: string, secret: Buffer | null) =>
   owner.tx(system, (tx) => tx.execute(sql`INSERT INTO things VALUES (${id}, ${part}, ${secret})`));
 const seal = (keys: string, id: string, part: string) =>
-  secretBox(keys, "test").seal(Buffer.from(`secret of ${part}`), things.place([id, part]));
+  secretBox(keys, "test").seal(Buffer.from(`secret of ${part}`), things.location([id, part]));
 const stored = () =>
   owner.read<{ id: string; part: string; secret: Buffer }>(system, sql`SELECT * FROM things ORDER BY 1, 2`);
 
@@ -60,7 +60,7 @@ async function fill(count: number): Promise<string[]> {
 async function expectAllUnder(keys: string): Promise<void> {
   for (const { id, part, secret } of await stored()) {
     const box = secretBox(keys, "test");
-    expect(box.open(secret, things.place([id, part])).toString()).toBe(`secret of ${part}`);
+    expect(box.open(secret, things.location([id, part])).toString()).toBe(`secret of ${part}`);
     expect(box.isCurrent(secret)).toBe(true);
   }
 }
@@ -75,8 +75,8 @@ describe("re-encryption", () => {
                        VALUES (${caller}, 'x.Y/Z', 'k', sha256('x'), ${bytes})`),
       );
     const clear = Buffer.from([0x0a, 1, 65]);
-    const place = sealedReplies.place(["one", "x.Y/Z", "k"]);
-    await reply("one", secretBox(older, "idempotency").seal(Buffer.from("reply"), place));
+    const location = sealedReplies.location(["one", "x.Y/Z", "k"]);
+    await reply("one", secretBox(older, "idempotency").seal(Buffer.from("reply"), location));
     await reply("two", clear);
     const result = await reencrypt({ db: owner, keys: both, columns, log, chunkRows: 3 });
     expect(result).toEqual({ keyId: "k2", seen: 10, resealed: 8, passes: 2 });
@@ -84,7 +84,7 @@ describe("re-encryption", () => {
     const replies = await owner.read<{ reply: Buffer }>(system, sql`SELECT reply FROM idempotency ORDER BY caller`);
     expect(
       secretBox(newer, "idempotency")
-        .open(replies[0]?.reply ?? clear, place)
+        .open(replies[0]?.reply ?? clear, location)
         .toString(),
     ).toBe("reply");
     expect(replies[1]?.reply).toEqual(clear);

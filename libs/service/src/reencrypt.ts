@@ -1,6 +1,6 @@
 import { type Database, type Job, jobs, sql } from "@muster/db";
 import { type Logger, secretBox, sleep, systemCaller } from "@muster/kit";
-import { judge, type SealedColumn, sealedPage, swapEnvelopes } from "./sealed-column.ts";
+import { type SealedColumn, sealedPage, sortEnvelopes, swapEnvelopes } from "./sealed-column.ts";
 
 export type Reencrypted = { keyId: string; seen: number; resealed: number; passes: number };
 
@@ -29,8 +29,8 @@ type Cursor = {
 
 const kind = "reencrypt";
 const maxPasses = 50;
-const tellEveryMs = 2_000;
-const toldRows = 20;
+const reportEveryMs = 2_000;
+const reportedRows = 20;
 const firstPass: Cursor = { pass: 1, column: 0, after: null, seen: 0, changed: 0, unreadable: 0, resealed: 0 };
 
 /**
@@ -49,15 +49,15 @@ export async function reencrypt(options: ReencryptOptions): Promise<Reencrypted>
   if (job.cursor) log.info({ keyId, pass: at.pass, seen: at.seen }, "going on where an earlier run ended");
 
   const pass = async () => {
-    let toldAtMs = performance.now();
+    let reportedAtMs = performance.now();
     for (; at.column < columns.length; at = { ...at, column: at.column + 1, after: null }) {
       const column = columns[at.column] as SealedColumn;
       const box = boxes[at.column] as ReturnType<typeof secretBox>;
       for (let more = true; more; ) {
         more = await db.tx(systemOf(db), async (tx) => {
           const page = await sealedPage(tx, column, at.after, chunkRows);
-          const { stale, unreadable } = judge(column, box, page);
-          for (const row of unreadable.slice(0, Math.max(0, toldRows - at.unreadable))) {
+          const { stale, unreadable } = sortEnvelopes(column, box, page);
+          for (const row of unreadable.slice(0, Math.max(0, reportedRows - at.unreadable))) {
             log.error({ table: column.table, key: row.key }, "secret opens with none of the keys");
           }
           const swapped = stale.length > 0 ? await swapEnvelopes(tx, column, stale) : 0;
@@ -73,8 +73,8 @@ export async function reencrypt(options: ReencryptOptions): Promise<Reencrypted>
           at = next;
           return page.length === chunkRows;
         });
-        if (performance.now() - toldAtMs < tellEveryMs) continue;
-        toldAtMs = performance.now();
+        if (performance.now() - reportedAtMs < reportEveryMs) continue;
+        reportedAtMs = performance.now();
         log.info({ table: column.table, pass: at.pass, seen: at.seen, resealed: at.resealed }, "re-encrypting");
       }
     }
@@ -87,7 +87,7 @@ export async function reencrypt(options: ReencryptOptions): Promise<Reencrypted>
   // When the database fails, the job stays as it is, and the next run continues it.
   for (;;) {
     await pass();
-    // Nothing stale was met: neither left by us nor sealed behind our back.
+    // Nothing stale was met: neither left by us nor sealed meanwhile.
     if (at.changed === 0) break;
     if (at.pass >= maxPasses) await giveUp("other processes keep sealing under another key than the first one given");
     at = { ...firstPass, pass: at.pass + 1, resealed: at.resealed };
@@ -103,7 +103,7 @@ export async function reencrypt(options: ReencryptOptions): Promise<Reencrypted>
 async function takeJob(options: ReencryptOptions, keyId: string): Promise<Job> {
   const { db, log, staleMs = 30_000 } = options;
   const queue = jobs(db);
-  for (let told = false; ; ) {
+  for (let isReported = false; ; ) {
     const job = await queue.claim({ kinds: [kind], staleMs });
     if (job && (job.input as { keyId?: string }).keyId === keyId) return job;
     if (job) {
@@ -118,8 +118,8 @@ async function takeJob(options: ReencryptOptions, keyId: string): Promise<Job> {
       await queue.enqueue({ kind, input: { keyId } });
       continue;
     }
-    if (!told) log.info({ job: other.id }, "another run is at work, or was killed just now: waiting for it");
-    told = true;
+    if (!isReported) log.info({ job: other.id }, "another run is at work, or was killed just now: waiting for it");
+    isReported = true;
     await sleep(Math.min(1_000, staleMs));
   }
 }

@@ -9,8 +9,8 @@ export type SealedColumn = {
   column: string;
   /** The purpose that its writer passes to `secretBox`. */
   purpose: string;
-  /** The place that its writer seals at, from the key's values as text. */
-  place(key: readonly string[]): string;
+  /** The location that its writer binds the envelope to, from the key's values as text. */
+  location(key: readonly string[]): string;
   /** Holds also what needed no sealing, as it is; that stays so. */
   mayBeClear?: boolean;
 };
@@ -70,22 +70,22 @@ function swapStatement({ table, key, column }: SealedColumn, rows: readonly Rese
   };
 }
 
-export type Judged = { stale: Reseal[]; unreadable: SealedRow[] };
+export type Sorted = { stale: Reseal[]; unreadable: SealedRow[] };
 
 /** Seals again the envelopes that differ in form or key from those that `box` makes now. */
-export function judge(column: SealedColumn, box: SecretBox, rows: readonly SealedRow[]): Judged {
-  const judged: Judged = { stale: [], unreadable: [] };
+export function sortEnvelopes(column: SealedColumn, box: SecretBox, rows: readonly SealedRow[]): Sorted {
+  const sorted: Sorted = { stale: [], unreadable: [] };
   for (const row of rows) {
     if ((column.mayBeClear && !isSealed(row.held)) || box.isCurrent(row.held)) continue;
-    const place = column.place(row.key);
+    const location = column.location(row.key);
     try {
-      judged.stale.push({ ...row, fresh: box.seal(box.open(row.held, place), place) });
+      sorted.stale.push({ ...row, fresh: box.seal(box.open(row.held, location), location) });
     } catch {
       // Two causes are possible, a key that is not in the list and altered bytes: both are reported with the row only.
-      judged.unreadable.push(row);
+      sorted.unreadable.push(row);
     }
   }
-  return judged;
+  return sorted;
 }
 
 const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;

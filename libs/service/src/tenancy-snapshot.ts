@@ -27,7 +27,7 @@ export function tenancySnapshot(options: {
   const signer = createSigner({ issuer: options.service, privateKeys: options.privateKeys });
   const transport = createTransport({
     baseUrls: options.baseUrls,
-    // The hash of a large tenancy takes long, and callers do not wait behind it.
+    // The hash of a large tenancy takes long, and callers do not wait for it.
     connections: 4,
     callers: { service: "tenancy", signer },
   });

@@ -98,7 +98,7 @@ export function followTenancy(bus: Pick<Bus, "consume">, deps: TenantCopyDeps): 
           await letters.put(letterOf(message, reason), tx);
         }
         const changes = read.flatMap(({ change }) => (change ? [change] : []));
-        await tell(tx, deps, await applyTenants(tx, changes));
+        await report(tx, deps, await applyTenants(tx, changes));
         for (const { kind } of changes) eventsCounter.inc({ kind });
         const devices = read.flatMap(({ device }) => (device ? [device] : []));
         if (onDevices && devices.length > 0) await onDevices(tx, devices);
@@ -113,7 +113,7 @@ export function followTenancy(bus: Pick<Bus, "consume">, deps: TenantCopyDeps): 
 
 /**
  * Compares the copy with tenancy by hash and fills it again when they differ. A difference that disappears within
- * `settleMs` was only an event under way. Throws the errors of tenancy and the database, and that of an aborted call.
+ * `settleMs` was only an event on its way. Throws the errors of tenancy and the database, and that of an aborted call.
  */
 export async function reconcileTenants(
   deps: TenantCopyDeps,
@@ -121,7 +121,7 @@ export async function reconcileTenants(
   settleMs = settledAfterMs,
   signal?: AbortSignal,
 ): Promise<"same" | "rebuilt"> {
-  for (let look = 0; look < 3; look++) {
+  for (let attempt = 0; attempt < 3; attempt++) {
     const theirs = await snapshot.hash(signal);
     const ours = await deps.db.tx(systemOf(deps), (tx) => copyHash(tx), { readOnly: true });
     if (ours.sha256 === theirs.sha256) return "same";
@@ -133,7 +133,7 @@ export async function reconcileTenants(
   return "rebuilt";
 }
 
-/** Reconciles now, again until it succeeds, and then once a day. Stopping ends a call to tenancy under way. */
+/** Reconciles now, again until it succeeds, and then once a day. Stopping ends a running call to tenancy. */
 export function startReconciling(deps: TenantCopyDeps, snapshot: TenancySnapshot): { stop(): Promise<void> } {
   const stopping = new AbortController();
   let running: Promise<void> = Promise.resolve();
@@ -173,7 +173,7 @@ export async function takeTenants(
   tenants: readonly TenantChanged[],
   asOf: string | null = null,
 ): Promise<void> {
-  await deps.db.tx(systemOf(deps), async (tx) => tell(tx, deps, await applyTenants(tx, tenants, asOf)));
+  await deps.db.tx(systemOf(deps), async (tx) => report(tx, deps, await applyTenants(tx, tenants, asOf)));
 }
 
 async function rebuild(deps: TenantCopyDeps, snapshot: TenancySnapshot, signal?: AbortSignal): Promise<void> {
@@ -190,12 +190,12 @@ async function rebuild(deps: TenantCopyDeps, snapshot: TenancySnapshot, signal?:
     tenants += page.tenants.length;
     cursor = page.nextCursor;
   } while (cursor !== "");
-  await db.tx(systemOf(deps), async (tx) => tell(tx, deps, await dropUnheard(tx, asOf)));
+  await db.tx(systemOf(deps), async (tx) => report(tx, deps, await dropUnheard(tx, asOf)));
   rebuildCounter.inc();
   log.info({ tenants }, "tenant copy filled from the snapshot");
 }
 
-async function tell(tx: Tx, deps: TenantCopyDeps, changes: readonly TenantChange[]): Promise<void> {
+async function report(tx: Tx, deps: TenantCopyDeps, changes: readonly TenantChange[]): Promise<void> {
   if (!deps.onChange) return;
   for (const change of changes) await deps.onChange(tx, change);
 }

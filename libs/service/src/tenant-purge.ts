@@ -48,7 +48,7 @@ export async function partitionsOf(tx: Tx, table: string): Promise<string[]> {
 }
 
 /**
- * Asks once for the deletion of what a tenant has here; its job bears the tenant's id, so that a repeat asks for
+ * Requests once the deletion of the rows that a tenant has here; its job bears the tenant's id, so that a repeat asks for
  * nothing new.
  */
 export async function requestPurge(tx: Tx, tenant: PurgedTenant): Promise<void> {

@@ -21,7 +21,7 @@ type ChangeRow = Omit<TenantChange, "before"> & { status_before: string | null; 
 /**
  * Takes what is newer than the copy's own, in a system's transaction, so that repeats and any order end in the same
  * state. With `asOf` (a time of the database's clock, as text) also takes the version of a row that the copy has not
- * heard of since then, newer or not (a restored tenancy). Returns the rows whose status or deletion is new.
+ * received since then, newer or not (a restored tenancy). Returns the rows whose status or deletion is new.
  */
 export async function applyTenants(
   tx: Tx,
@@ -61,7 +61,7 @@ export async function applyTenants(
 }
 
 /**
- * Rows without news since `asOf` although the whole snapshot was read: sites are marked as deleted, the rest (tenancy
+ * Rows without an update since `asOf` although the whole snapshot was read: sites are marked as deleted, the rest (tenancy
  * itself was restored to an earlier time) is removed. Returns those that were not deleted before.
  */
 export async function dropUnheard(tx: Tx, asOf: string): Promise<TenantChange[]> {

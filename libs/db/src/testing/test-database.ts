@@ -106,7 +106,7 @@ async function ensureTemplate(
   const { rowCount } = await admin.query("select from pg_database where datname = $1", [template]);
   if (rowCount) return template;
 
-  // Renamed when complete: a run that ends half-way leaves no half template behind.
+  // Renamed when complete: a run that ends half-way leaves no half template.
   const unfinished = `${template}_new`;
   await admin.query(`drop database if exists "${unfinished}" with (force)`);
   await admin.query(`create database "${unfinished}"`);
@@ -117,7 +117,7 @@ async function ensureTemplate(
   return template;
 }
 
-/** One round of SCRAM-SHA-256 per password and per connection, in place of 4,096; PostgreSQL 15 has no such setting. */
+/** One round of SCRAM-SHA-256 per password and per connection, instead of 4,096; PostgreSQL 15 has no such setting. */
 async function applyTestRoles(client: pg.Client, rolesSql: string): Promise<void> {
   await client.query("select set_config(name, '1', false) from pg_settings where name = 'scram_iterations'");
   await applyRoles(client, rolesSql, testRoleVariables);

@@ -4,7 +4,7 @@ import type { Database, Tx } from "@muster/db";
 import { AppError, clampPage, isUuid, type Logger, longerThan, type NoteVerifier, validationError } from "@muster/kit";
 import { ReleaseService } from "@muster/proto/muster/release/v1/release_pb";
 import { callContext } from "@muster/rpc";
-import { idempotentTx, reachedBefore, requireMfa, requirePermission } from "@muster/service";
+import { idempotentTx, checkedBefore, requireMfa, requirePermission } from "@muster/service";
 import type { ReleaseSource } from "../clients/release-source.ts";
 import type { Storage } from "../clients/storage.ts";
 import { exchangeKeys, readRoot } from "../commands/exchange-keys.ts";
@@ -87,7 +87,7 @@ export function releaseService(deps: ReleaseDeps): ServiceImpl<typeof ReleaseSer
       const files = filesOf(manifest.artifacts, request.urls);
       if (longerThan(request.notesUrl, notesUrlMax))
         throw validationError({ notesUrl: [`At most ${notesUrlMax} characters`] });
-      return idempotentTx(db, context, ReleaseService.method.registerRelease, request, reachedBefore, async (tx) => {
+      return idempotentTx(db, context, ReleaseService.method.registerRelease, request, checkedBefore, async (tx) => {
         const prepared = {
           manifest,
           signed,

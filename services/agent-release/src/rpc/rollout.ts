@@ -5,7 +5,7 @@ import type { Database, Tx } from "@muster/db";
 import { AppError, type CallContext, clampPage, type FieldErrors, isUuid, uuidv7, validationError } from "@muster/kit";
 import { type Rollout, RolloutSchema, RolloutService } from "@muster/proto/muster/release/v1/rollout_pb";
 import { callContext } from "@muster/rpc";
-import { idempotentTx, reachedBefore, requirePermission } from "@muster/service";
+import { idempotentTx, checkedBefore, requirePermission } from "@muster/service";
 import { promoteVersion, versionNotFound } from "../commands/promote.ts";
 import { auditRelease } from "../emits/audit.ts";
 import { isComponent } from "../rules/component.ts";
@@ -121,7 +121,7 @@ export function rolloutService(deps: RolloutDeps): ServiceImpl<typeof RolloutSer
       checkNumbers(wanted, request.rings.length, errors);
       if (Object.keys(errors).length > 0 || version === null) throw validationError(errors);
       const at = now();
-      return idempotentTx(db, context, RolloutService.method.createRollout, request, reachedBefore, async (tx) => {
+      return idempotentTx(db, context, RolloutService.method.createRollout, request, checkedBefore, async (tx) => {
         const [release] = await lockReleasesOf(tx, version, request.component);
         if (!release || release.yanked_at !== null) throw versionNotFound();
         if (!deps.unsigned && !release.signed) throw notSigned(`${version} was registered unsigned`);

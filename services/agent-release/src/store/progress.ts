@@ -73,7 +73,7 @@ export function listAttempts(
         AND (${state}::text = '' OR t.state = ${state}::text) AND (${reason}::text = '' OR t.reason = ${reason}::text)`,
       order: sql`t.offered_at DESC, t.id DESC`,
       position: (row) => [row.offered_micros, row.id],
-      behind(cursor) {
+      after(cursor) {
         const [micros, id] = decodeCursor(cursor, ["text", "uuid"]);
         if (!/^\d{1,16}$/.test(micros)) throw foreignCursor();
         return sql`(t.offered_at, t.id) < (to_timestamp(0) + ${micros}::bigint * interval '1 microsecond', ${id}::uuid)`;

@@ -5,7 +5,7 @@ import type { NoteVerifier } from "@muster/kit";
 import { AppError, type CallContext, clampPage, isUuid, uuidv7, validationError } from "@muster/kit";
 import { AuditProofService } from "@muster/proto/muster/audit/v1/proof_pb";
 import { callContext } from "@muster/rpc";
-import { idempotentTx, reachedBefore, requirePermission, type TenantReader } from "@muster/service";
+import { idempotentTx, checkedBefore, requirePermission, type TenantReader } from "@muster/service";
 import { rangeOf } from "../rules/range.ts";
 import { mostWaiting, openKeyOf, type VerifyInput, verifyKind } from "../rules/verification-job.ts";
 import { readableRange } from "../store/logs.ts";
@@ -58,7 +58,7 @@ export function auditProofService(deps: Deps): ServiceImpl<typeof AuditProofServ
             context,
             method.startVerification,
             request,
-            reachedBefore,
+            checkedBefore,
             async (tx) => {
               if (!open && !(await queueVerification(db, tx, { id: job.id, input }))) throw new NotQueued();
               auditVerification(tx, context, { id: job.id, input });

@@ -9,7 +9,7 @@ import { callContext } from "@muster/rpc";
 import {
   auditEvent,
   idempotentTx,
-  reachedBefore,
+  checkedBefore,
   repeatedReply,
   requireMfa,
   requirePermission,
@@ -125,7 +125,7 @@ export function streamService(deps: StreamDeps): ServiceImpl<typeof StreamServic
         record(tx, context, row, "audit.stream.create", { changes: { before: {}, after } }, at);
         return { stream: toMessage(row), secret: isWebhook ? secret : "" };
       };
-      return idempotentTx(db, context, StreamService.method.createStream, request, reachedBefore, run, deps.replyBox);
+      return idempotentTx(db, context, StreamService.method.createStream, request, checkedBefore, run, deps.replyBox);
     },
 
     async updateStream({ id, status }, handler) {

@@ -48,7 +48,7 @@ export async function tenantOfChain(
  * same one is open, or while the maximum number waits for this chain.
  */
 export function queueVerification(db: Database, tx: Tx, { id, input }: { id: string; input: VerifyInput }) {
-  const where = { lane: queueOf(input), openKey: openKeyOf(input), places: waitingKeysOf(input) };
+  const where = { owner: queueOf(input), openKey: openKeyOf(input), waitingKeys: waitingKeysOf(input) };
   return jobs(db).offer({ kind: verifyKind, id, input, ...where }, tx);
 }
 

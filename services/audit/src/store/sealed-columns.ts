@@ -9,12 +9,12 @@ export const sealedAt = {
   secret: (id: string) => `audit_streams.secret/${id}`,
 };
 
-const ofStream = (column: string, place: (id: string) => string): SealedColumn => ({
+const ofStream = (column: string, location: (id: string) => string): SealedColumn => ({
   table: "audit_streams",
   key: [["id", "uuid"]],
   column,
   purpose: secretPurposes.streams,
-  place: ([id = ""]) => place(id),
+  location: ([id = ""]) => location(id),
 });
 
 /** Every column of audit that `secretBox` seals; what is missing here keeps an old key needed for ever. */

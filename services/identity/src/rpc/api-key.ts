@@ -5,7 +5,7 @@ import type { Tx } from "@muster/db";
 import { type CallContext, clampPage, isUuid, uuidv7, validationError } from "@muster/kit";
 import { ApiKeySchema, ApiKeyService } from "@muster/proto/muster/identity/v1/api_key_pb";
 import { callContext } from "@muster/rpc";
-import { idempotentTx, reachedBefore, requireScope, requireWholeOrganization } from "@muster/service";
+import { checkedBefore, idempotentTx, requireScope, requireWholeOrganization } from "@muster/service";
 import { revokeTenantCredentials } from "../commands/revoke-tenant.ts";
 import { serializedById } from "../commands/serialized.ts";
 import { organizationInScope } from "../commands/tenant-in-scope.ts";
@@ -61,7 +61,7 @@ export function apiKeyService(deps: KeyDeps): ServiceImpl<typeof ApiKeyService> 
         recordFact(tx, context, created, { action: "api_key.create", details }, at);
         return { apiKey: apiKeyMessage(created, at), key: material.key };
       };
-      return idempotentTx(db, context, ApiKeyService.method.createApiKey, request, reachedBefore, make, deps.box);
+      return idempotentTx(db, context, ApiKeyService.method.createApiKey, request, checkedBefore, make, deps.box);
     },
 
     async listApiKeys(request, handler) {

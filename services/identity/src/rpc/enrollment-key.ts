@@ -9,7 +9,7 @@ import {
   EnrollmentKeyService,
 } from "@muster/proto/muster/identity/v1/enrollment_key_pb";
 import { callContext } from "@muster/rpc";
-import { idempotentTx, reachedBefore, siteRestricted } from "@muster/service";
+import { checkedBefore, idempotentTx, siteRestricted } from "@muster/service";
 import { organizationInScope } from "../commands/tenant-in-scope.ts";
 import type { EnrollmentKeyDeps, KeyDeps } from "../deps.ts";
 import { changesBetween, recordFact } from "../emits/key-facts.ts";
@@ -58,7 +58,7 @@ export function enrollmentKeyService(deps: EnrollmentKeyDeps): ServiceImpl<typeo
         context,
         EnrollmentKeyService.method.createEnrollmentKey,
         request,
-        reachedBefore,
+        checkedBefore,
         make,
         deps.box,
       );

@@ -9,7 +9,7 @@ import {
   ServicePrincipalService,
 } from "@muster/proto/muster/identity/v1/service_principal_pb";
 import { callContext } from "@muster/rpc";
-import { idempotentTx, reachedBefore, requireWholeOrganization } from "@muster/service";
+import { checkedBefore, idempotentTx, requireWholeOrganization } from "@muster/service";
 import { serializedById } from "../commands/serialized.ts";
 import { organizationInScope } from "../commands/tenant-in-scope.ts";
 import type { KeyDeps } from "../deps.ts";
@@ -78,7 +78,7 @@ export function servicePrincipalService(deps: KeyDeps): ServiceImpl<typeof Servi
         return { principal: principalMessage(principal), apiKey: apiKeyMessage(key, at), key: material.key };
       };
       const { createServicePrincipal } = ServicePrincipalService.method;
-      return idempotentTx(db, context, createServicePrincipal, request, reachedBefore, make, deps.box);
+      return idempotentTx(db, context, createServicePrincipal, request, checkedBefore, make, deps.box);
     },
 
     async listServicePrincipals(request, handler) {

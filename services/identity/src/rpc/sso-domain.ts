@@ -5,7 +5,7 @@ import type { Tx } from "@muster/db";
 import { AppError, type CallContext, clampPage, isUuid, systemCaller, uuidv7, validationError } from "@muster/kit";
 import { type SsoDomain, SsoDomainSchema, SsoDomainService } from "@muster/proto/muster/identity/v1/sso_domain_pb";
 import { callContext } from "@muster/rpc";
-import { idempotentTx, reachedBefore, requireWholeOrganization } from "@muster/service";
+import { checkedBefore, idempotentTx, requireWholeOrganization } from "@muster/service";
 import { claimDomain } from "../commands/claim-address.ts";
 import { domainError, newDomainToken, recordName, recordValue } from "../commands/sso/check-domain.ts";
 import { newOwner, requireOwner } from "../commands/sso/owner.ts";
@@ -72,7 +72,7 @@ export function ssoDomainService(deps: SsoDeps): ServiceImpl<typeof SsoDomainSer
         recordDomain(tx, context, row, "sso.domain.create", { changes: { before: {}, after: { domain } } }, at);
         return { domain: domainMessage(row) };
       };
-      return idempotentTx(db, context, SsoDomainService.method.createSsoDomain, request, reachedBefore, make);
+      return idempotentTx(db, context, SsoDomainService.method.createSsoDomain, request, checkedBefore, make);
     },
 
     async verifySsoDomain({ id }, handler) {

@@ -3,7 +3,7 @@ import type { Tx } from "@muster/db";
 import { AppError, type CallContext, clampPage, isUuid, uuidv7, validationError } from "@muster/kit";
 import { SsoProviderService } from "@muster/proto/muster/identity/v1/sso_provider_pb";
 import { callContext } from "@muster/rpc";
-import { idempotentTx, reachedBefore, repeatedReply, requireWholeOrganization } from "@muster/service";
+import { checkedBefore, idempotentTx, repeatedReply, requireWholeOrganization } from "@muster/service";
 import { newOwner, requireOwner } from "../commands/sso/owner.ts";
 import { incomplete, prepareProvider, seenRole } from "../commands/sso/prepare-provider.ts";
 import { renewKey } from "../commands/sso/renew-key.ts";
@@ -120,7 +120,7 @@ export function ssoProviderService(deps: SsoDeps): ServiceImpl<typeof SsoProvide
         recordProvider(tx, context, row, "sso.provider.create", { type, status: row.status, changes }, at);
         return { provider: message(row) };
       };
-      return idempotentTx(db, context, createSsoProvider, request, reachedBefore, make);
+      return idempotentTx(db, context, createSsoProvider, request, checkedBefore, make);
     },
 
     async updateSsoProvider({ id, updateMask, input }, handler) {
@@ -236,7 +236,7 @@ export function ssoProviderService(deps: SsoDeps): ServiceImpl<typeof SsoProvide
         recordProvider(tx, context, row, "sso.provider.keys.rotate", { graceDays }, now());
         return { provider: message(row) };
       };
-      return idempotentTx(db, context, renewSsoProviderKey, request, reachedBefore, renew);
+      return idempotentTx(db, context, renewSsoProviderKey, request, checkedBefore, renew);
     },
 
     async listSsoAttempts({ id, page }, handler) {

@@ -85,7 +85,7 @@ export async function listRoles(
     wanted,
     order: sql`(t.key IS NULL), t.name, t.id`,
     position: (row) => [row.key === null, row.name, row.id],
-    behind: afterPosition,
+    after: afterPosition,
   };
   return readListPage(db, who, list, page);
 }

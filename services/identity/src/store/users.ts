@@ -109,7 +109,7 @@ export async function listUsers(
   ];
   const listOf = (...search: Query[]) => {
     const where = [...given, ...search].reduce((before, next) => sql`${before} AND ${next}`, sql`true`);
-    return { table: sql`users`, columns, where, sight: visibleTo(caller) };
+    return { table: sql`users`, columns, where, visible: visibleTo(caller) };
   };
   if (found === null) return readNewestPage<UserRow>(db, who, listOf(), page);
   if (found.isFew) return readNewestPage<UserRow>(db, who, listOf(found.where), page);

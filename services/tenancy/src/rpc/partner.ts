@@ -4,7 +4,7 @@ import type { Database } from "@muster/db";
 import { type CallContext, clampPage, isUuid, uuidv7 } from "@muster/kit";
 import { PartnerSchema, PartnerService } from "@muster/proto/muster/tenancy/v1/partner_pb";
 import { callContext } from "@muster/rpc";
-import { idempotentTx, reachedBefore, requirePermission, requireScope } from "@muster/service";
+import { idempotentTx, checkedBefore, requirePermission, requireScope } from "@muster/service";
 import { recordChange } from "../emits/record-change.ts";
 import { changesBetween } from "../rules/changes.ts";
 import { searchOf } from "../rules/fields.ts";
@@ -41,7 +41,7 @@ export function partnerService(deps: Deps): ServiceImpl<typeof PartnerService> {
       requireSystem(context, "organizations:write");
       const wanted = newPartner(request);
       const at = now();
-      return idempotentTx(db, context, PartnerService.method.createPartner, request, reachedBefore, async (tx) => {
+      return idempotentTx(db, context, PartnerService.method.createPartner, request, checkedBefore, async (tx) => {
         const created = await insertPartner(tx, uuidv7(at.getTime()), wanted, at);
         const details = { changes: { before: {}, after: partnerFields(created) } };
         const tenant = changedPartner(created);

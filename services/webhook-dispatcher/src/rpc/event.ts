@@ -2,7 +2,7 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import { AppError, type CallContext, isEventType, isUuid, uuidv7, validationError } from "@muster/kit";
 import { EventService, type PublishRequest } from "@muster/proto/muster/webhook/v1/event_pb";
 import { callContext } from "@muster/rpc";
-import { idempotentTx, platformEvent, reachedBefore, type TenantReader } from "@muster/service";
+import { idempotentTx, platformEvent, checkedBefore, type TenantReader } from "@muster/service";
 import type { Intake } from "../commands/intake.ts";
 import type { IntakeThrottle } from "../commands/intake-throttle.ts";
 import { envelopeBody, isObjectText } from "../rules/envelope.ts";
@@ -56,7 +56,7 @@ function readEvent(request: PublishRequest, at: Date): PostedEvent {
 async function publishOnce(deps: EventDeps, context: CallContext, request: PublishRequest, event: PostedEvent) {
   const { orgId, partnerId } = await organizationOf(deps, context, request.orgId);
   const { id, type, dataJson, at } = event;
-  return idempotentTx(deps.db, context, EventService.method.publish, request, reachedBefore, async (tx) => {
+  return idempotentTx(deps.db, context, EventService.method.publish, request, checkedBefore, async (tx) => {
     const fact = { type, orgId, partnerId, data: dataJson, id, postedBy: posterOf(context.caller.actor) };
     tx.emit(platformEvent("webhook-dispatcher", fact, context.meta.traceparent, at));
     return { id };

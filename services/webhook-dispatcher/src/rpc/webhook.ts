@@ -8,7 +8,7 @@ import { type Egress, EgressRefused, shownUrl } from "@muster/egress";
 import { AppError, type CallContext, clampPage, isUuid, type SecretBox, uuidv7, validationError } from "@muster/kit";
 import { WebhookChangeSchema, WebhookService } from "@muster/proto/muster/webhook/v1/webhook_pb";
 import { callContext } from "@muster/rpc";
-import { auditEvent, idempotentTx, reachedBefore, repeatedReply, type TenantReader } from "@muster/service";
+import { auditEvent, idempotentTx, checkedBefore, repeatedReply, type TenantReader } from "@muster/service";
 import { earlierPosts } from "../commands/earlier-posts.ts";
 import type { Intake } from "../commands/intake.ts";
 import { changeWebhook, newWebhook, originChanges, type StoredStatus, statuses } from "../rules/webhook.ts";
@@ -63,7 +63,7 @@ export function webhookService(deps: WebhookDeps): ServiceImpl<typeof WebhookSer
       if (repeated) return repeated;
       const shown = await validatedUrl(deps, fields.url);
       const at = now();
-      const reply = await idempotentTx(db, context, createWebhook, request, reachedBefore, async (tx) => {
+      const reply = await idempotentTx(db, context, createWebhook, request, checkedBefore, async (tx) => {
         const owner = { ...tenant, createdBy: context.caller.actor.id };
         await holdOrganization(tx, tenant.orgId);
         if ((await countWebhooks(tx, tenant.orgId)) >= deps.perOrganization) {

@@ -32,7 +32,7 @@ describe("re-encryption", () => {
     const owner = openDatabase({ url: dispatcher.database.ownerUrl, max: 2, name: "webhook-dispatcher", log });
     const keys = `${newer},${testKeys}`;
     expect(await reencrypt({ db: owner, keys, columns: sealedColumns, log })).toMatchObject({ resealed: 4 });
-    for (const { table, key, column, purpose, place } of sealedColumns) {
+    for (const { table, key, column, purpose, location } of sealedColumns) {
       const box = secretBox(newer, purpose);
       const held = await owner.read<Record<string, Buffer | string | null>>(who, {
         text: `SELECT * FROM ${table}`,
@@ -40,7 +40,7 @@ describe("re-encryption", () => {
       });
       for (const row of held) {
         const envelope = row[column];
-        if (envelope instanceof Buffer) box.open(envelope, place(key.map(([name]) => String(row[name]))));
+        if (envelope instanceof Buffer) box.open(envelope, location(key.map(([name]) => String(row[name]))));
       }
     }
     await owner.close();

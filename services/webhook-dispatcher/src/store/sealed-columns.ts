@@ -9,7 +9,7 @@ const ofWebhook = (column: string, location: (id: string) => string): SealedColu
   key: [["id", "uuid"]],
   column,
   purpose: secretPurposes.webhooks,
-  place: ([id = ""]) => location(id),
+  location: ([id = ""]) => location(id),
 });
 
 /**

@@ -46,7 +46,7 @@ export function listAttempts(
   page: Page,
 ): Promise<ListPage<AttemptRow>> {
   const where = providerId === null ? sql`true` : sql`t.provider_id = ${providerId}`;
-  const list = { table: sql`sso_attempts`, columns, where, sight: ownerVisibleTo(who.caller) };
+  const list = { table: sql`sso_attempts`, columns, where, visible: ownerVisibleTo(who.caller) };
   return readNewestPage<AttemptRow>(db, who, list, page);
 }
 

@@ -62,7 +62,7 @@ export function listDomains(
     table: sql`sso_domains`,
     columns,
     where: sql`${byOrg} AND ${byOwner}`,
-    sight: ownerVisibleTo(who.caller),
+    visible: ownerVisibleTo(who.caller),
   };
   return readNewestPage<DomainRow>(db, who, list, page);
 }

@@ -119,7 +119,7 @@ export function listProviders(
     table: sql`sso_providers`,
     columns: providerColumns,
     where: sql`${byOrg} AND ${byOwner}`,
-    sight: ownerVisibleTo(who.caller),
+    visible: ownerVisibleTo(who.caller),
   };
   return readNewestPage<ProviderRow>(db, who, list, page);
 }

@@ -1,4 +1,4 @@
-export type EmissionPace = {
+export type EmissionRate = {
   /** Records emitted messages; returns the milliseconds for which the emitter waits before emitting more. */
   emitted(count: number): number;
 };
@@ -12,7 +12,7 @@ const mostWaitMs = 250;
  * A process may emit 1,000 messages at once and 5,000 a second from then on; a transaction beyond that waits after its
  * COMMIT.
  */
-export function createEmissionPace(now: () => number = () => performance.now()): EmissionPace {
+export function createEmissionRate(now: () => number = () => performance.now()): EmissionRate {
   let tokens = atOnce;
   let atMs = now();
   return {
