@@ -102,8 +102,8 @@ function prepareSchemathesis() {
 
 async function startCluster() {
   const port = await freePort();
-  const log = await open(join(directory, "launcher.log"), "a");
-  const launcher = spawn(process.execPath, [join(root, "deploy", "local", "dist", "main.js")], {
+  const log = await open(join(directory, "supervisor.log"), "a");
+  const supervisor = spawn(process.execPath, [join(root, "deploy", "local", "dist", "main.js")], {
     stdio: ["ignore", log.fd, log.fd],
     env: {
       ...process.env,
@@ -121,10 +121,10 @@ async function startCluster() {
     },
   });
   await log.close();
-  const ended = new Promise((resolve) => launcher.once("exit", resolve));
+  const ended = new Promise((resolve) => supervisor.once("exit", resolve));
   const url = `http://127.0.0.1:${port}`;
   const stop = async () => {
-    launcher.kill("SIGTERM");
+    supervisor.kill("SIGTERM");
     await ended;
   };
   for (let left = 120; left > 0; left--) {
@@ -133,11 +133,11 @@ async function startCluster() {
       () => null,
     );
     if (health?.status === "ok") return { url, stop };
-    if (launcher.exitCode !== null) break;
+    if (supervisor.exitCode !== null) break;
     await pause(1_000);
   }
   await stop();
-  throw new Error(`the cluster did not start: see ${directory}/launcher.log`);
+  throw new Error(`the cluster did not start: see ${directory}/supervisor.log`);
 }
 
 /** The headers of each caller: two people with a second factor, and a key with every scope. */

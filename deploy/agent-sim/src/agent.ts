@@ -58,7 +58,7 @@ export function simAgent(
   let state: AgentState = "new";
   let reason = "";
   let intervalMs = (options.intervalSeconds ?? identity.intervalSeconds ?? 60) * 1000;
-  let heardMs = Number.NaN;
+  let receivedMs = Number.NaN;
   let longestGapMs = 0;
 
   const end = (why: string) => {
@@ -131,8 +131,8 @@ export function simAgent(
         const nowMs = performance.now();
         figures.took(nowMs - startedMs);
         figures.count("heartbeats");
-        if (!Number.isNaN(heardMs)) longestGapMs = Math.max(longestGapMs, nowMs - heardMs);
-        heardMs = nowMs;
+        if (!Number.isNaN(receivedMs)) longestGapMs = Math.max(longestGapMs, nowMs - receivedMs);
+        receivedMs = nowMs;
         state = reply.body.status === "quarantined" ? "quarantined" : "online";
         obey(reply.body.heartbeatIntervalSeconds);
         return reply.body;

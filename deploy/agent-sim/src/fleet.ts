@@ -53,10 +53,10 @@ export function startFleet(options: SimOptions): Fleet {
     const begin = (agent: SimAgent) => runs.push(agent.run().then(() => channels.get(agent.identity.n)?.stop()));
     known.forEach(begin);
     const startedMs = performance.now();
-    let begun = 0;
-    while (begun < fresh.length && !stopping.stopped) {
+    let started = 0;
+    while (started < fresh.length && !stopping.stopped) {
       const due = Math.min(fresh.length, 1 + Math.floor(((performance.now() - startedMs) / 1000) * ramp));
-      for (; begun < due; begun++) begin(fresh[begun] as SimAgent);
+      for (; started < due; started++) begin(fresh[started] as SimAgent);
       await stopping.pause(tickMs);
     }
     await Promise.all(runs);
@@ -68,8 +68,8 @@ export function startFleet(options: SimOptions): Fleet {
     figures,
     ended,
     states() {
-      const begun = { new: 0, enrolling: 0, waiting: 0, online: 0, updating: 0, silent: 0 };
-      const states = { ...begun, quarantined: 0, ended: 0, channels: 0 };
+      const started = { new: 0, enrolling: 0, waiting: 0, online: 0, updating: 0, silent: 0 };
+      const states = { ...started, quarantined: 0, ended: 0, channels: 0 };
       for (const { state } of agents) states[state]++;
       for (const { connected } of channels.values()) if (connected) states.channels++;
       return states;

@@ -47,7 +47,7 @@ export const usage = `Simulated agents: they enroll, heartbeat, post logs and ev
   --enrollment-key KEY     needed for agents that are not in the state file yet
   --count N                agents in this process, 1 to 50000 (1)
   --state FILE             identities, so that a restart continues (.muster/agent-sim.jsonl)
-  --ramp N                 enrollments begun in a second (50)
+  --ramp N                 enrollments started in a second (50)
   --interval SECONDS       between heartbeats; without it as the server says
   --logs SECONDS           between posts of diagnostic logs, 0 for none (60)
   --events SECONDS         between posts of device events, 0 for none (120)

@@ -60,7 +60,7 @@ export type Judging = {
  * The counter of an offer's manifest, once a trusted key signed it, for this component, version and platform, with
  * these bytes, neither expired nor older than one before. Throws UpdateRefused.
  */
-export function judgeOffer(offer: Offer, { keys, os, arch, counter, now }: Judging): number {
+export function checkOffer(offer: Offer, { keys, os, arch, counter, now }: Judging): number {
   if (keys.length === 0) return counter;
   const manifest = openedManifest(offer.manifest, keys);
   const { component, version } = manifest;

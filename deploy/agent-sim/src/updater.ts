@@ -7,7 +7,7 @@ import type { Identities, Identity } from "./identities.ts";
 import type { SimOptions } from "./options.ts";
 import { scenarioOf } from "./scenarios.ts";
 import type { Stopping } from "./stopping.ts";
-import { type Component, judgeOffer, type Offer, UpdateRefused } from "./update-offer.ts";
+import { type Component, checkOffer, type Offer, UpdateRefused } from "./update-offer.ts";
 
 /** What the next heartbeat reports about the update. */
 export type UpdateReport = { component: Component; version: string; state: string; error?: string };
@@ -75,7 +75,7 @@ export function createUpdater(deps: {
     const now = new Date(Date.now() + (scenario === "wrong-clock" ? tenYearsMs : 0));
     const { os, arch } = identity;
     const counter = identity.counters?.[offer.component] ?? 0;
-    const next = judgeOffer(offer, { keys: trusted(offer), os, arch, counter, now });
+    const next = checkOffer(offer, { keys: trusted(offer), os, arch, counter, now });
     await binaries.download(offer);
     return next;
   };

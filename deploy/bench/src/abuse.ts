@@ -13,13 +13,13 @@ import type { Report } from "./report.ts";
 const perSecond = 100;
 const rounds = 3;
 const roundMs = 10_000;
-/** Until all slow bodies are under way. */
+/** Until all slow bodies are in flight. */
 const buildUpMs = 3_000;
 
 /**
  * `npm run bench -- abuse`: latency of a signed-in person (GET /devices), alone and while strangers send 10 hostile
  * Content-Type headers a second and 1,200 bodies of a byte a second, and another tenant asks for 1,000 verifications,
- * in turns.
+ * alternately.
  */
 export async function run(_args: string[], report: Report): Promise<void> {
   const cluster = await startStack({ env: { LOG_LEVEL: "warn" }, adminPassword: password });

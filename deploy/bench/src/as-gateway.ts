@@ -49,11 +49,11 @@ export function asGateway({ stack, dataDir }: RunningStack) {
      * Sends a batch of heartbeats: tenancy records them, and agent-release decides about devices that may have changed.
      */
     async heartbeats(batch: readonly Heartbeat[]): Promise<Heard[]> {
-      const told = batch.map(({ report, ...heartbeat }) => ({
+      const sent = batch.map(({ report, ...heartbeat }) => ({
         ...heartbeat,
         updateEnded: report !== null && ["locked", "failed", "rolled_back"].includes(report.state),
       }));
-      const { results } = await presence.recordHeartbeats({ heartbeats: told }, await call());
+      const { results } = await presence.recordHeartbeats({ heartbeats: sent }, await call());
       const asked = results.flatMap(({ facts }, at) => {
         const report = batch[at]?.report;
         return facts ? [{ at, device: facts, ...(report ? { report } : {}) }] : [];

@@ -66,11 +66,11 @@ export type AuditProcess = {
   stop(): Promise<void>;
 };
 
-/** The audit service as a separate process; `begun` receives its pid before the process does anything. */
+/** The audit service as a separate process; `onStarted` receives its pid before the process does anything. */
 export async function startAudit(
   database: TestDatabase,
   nats: { url: string; seed: string },
-  begun: (pid: number) => void = () => undefined,
+  onStarted: (pid: number) => void = () => undefined,
 ): Promise<AuditProcess> {
   const directory = mkdtempSync(join(tmpdir(), "muster-bench-"));
   const key = generateCallerKey();
@@ -101,7 +101,7 @@ export async function startAudit(
     execArgv: (process.env.BENCH_NODE_OPTIONS ?? "--max-semi-space-size=64").split(" ").filter(Boolean),
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
-  begun(child.pid ?? 0);
+  onStarted(child.pid ?? 0);
   const { rpc, ops } = await new Promise<{ rpc: number; ops: number }>((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error("audit did not get ready")), readyMs);
     child.once("exit", (status) => reject(new Error(`audit ended with ${status}`)));

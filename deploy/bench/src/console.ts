@@ -33,7 +33,7 @@ export async function run([rows = "1000000", ...named]: string[], report: Report
     // A webhook needs an address that may be called; nothing is sent to it.
     EGRESS_TEST_EXCEPTIONS: `http://${receiver.host}:${receiver.port}=127.0.0.1`,
   };
-  const told = teller();
+  const note = reporter();
   // First: without Chromium no cluster is started.
   const { CHROMIUM_BIN = "/usr/bin/chromium" } = process.env;
   const browser = await chromium.launch({
@@ -41,18 +41,18 @@ export async function run([rows = "1000000", ...named]: string[], report: Report
     args: ["--no-sandbox", "--disable-dev-shm-usage", "--enable-precise-memory-info"],
   });
   const running = await startStack({ adminPassword: password, env });
-  told("the stack is up");
+  note("the stack is up");
   try {
     const [gateway] = running.stack.gateways;
     if (!gateway) throw new Error("the cluster has no gateway");
     const base = `http://localhost:${new URL(gateway.url).port}`;
     const url = `http://${receiver.host}:${receiver.port}/`;
     const person = await filled(gateway.url, running.stack.databaseUrl, Number(rows), url);
-    told(`${Number(rows).toLocaleString("en")} devices and audit rows are there`);
+    note(`${Number(rows).toLocaleString("en")} devices and audit rows are there`);
     const lines: Line[] = [];
     if (isWanted("cold")) {
       lines.push(...(await coldStarts(browser, base, person, false)));
-      told("cold starts on loopback");
+      note("cold starts on loopback");
     }
     if (isWanted("lists")) lines.push(...(await lists(browser, base, person)));
     if (isWanted("slow")) {
@@ -60,12 +60,12 @@ export async function run([rows = "1000000", ...named]: string[], report: Report
         coldStarts(browser, base, person, true),
         requestsAtRest(browser, base, person),
       ]);
-      told("cold starts on a slow network, and a minute at rest");
+      note("cold starts on a slow network, and a minute at rest");
       lines.push(...slowLines, atRest);
     }
     if (isWanted("use")) {
       lines.push(...(await inUse(browser, base, person)));
-      told("a hundred pages and a long scroll");
+      note("a hundred pages and a long scroll");
     }
     for (const { what, value, unit, limit } of lines) report.atMost(what, value, unit, limit);
     if (lines.some(({ value, limit }) => value > limit)) process.exitCode = 1;
@@ -76,7 +76,7 @@ export async function run([rows = "1000000", ...named]: string[], report: Report
 }
 
 /** Prints the progress of the bench with the seconds since its start. */
-function teller(): (what: string) => void {
+function reporter(): (what: string) => void {
   const startedMs = performance.now();
   return (what) => console.log(`${Math.round((performance.now() - startedMs) / 1_000)} s: ${what}`);
 }

@@ -1,7 +1,7 @@
 import { randomInt, randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { enrollFleet } from "./fleet.ts";
-import { hookedPlaces, type Place, untilMade } from "./hooked-places.ts";
+import { untilMade, type WebhookOwner, webhookOwners } from "./webhook-owners.ts";
 import type { Receiver } from "./webhooks-cluster.ts";
 
 const callMs = 15_000;
@@ -55,8 +55,8 @@ export async function startLoad(gatewayUrl: string, token: string, receiver: Rec
   };
   const call = (method: string, path: string, body?: object, headers?: Record<string, string>) =>
     once(method, path, body, { authorization: `Bearer ${token}`, ...headers });
-  const places = await hookedPlaces(call, receiver.ports.slice(0, organizations));
-  const place = () => places[randomInt(places.length)] as Place;
+  const places = await webhookOwners(call, receiver.ports.slice(0, organizations));
+  const place = () => places[randomInt(places.length)] as WebhookOwner;
   const newKey = (orgId: string) => ({ orgId, name: `Failover ${randomUUID()}`, scopes: ["sites:read"] });
   // Answered by the gateway itself, from what it knows of the key.
   const keyed = (key: string) => once("GET", "/auth/me", undefined, { "x-api-key": key });

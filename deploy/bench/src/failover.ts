@@ -9,10 +9,10 @@ import { type Load, startLoad } from "./failover-load.ts";
 import { pairBinaries, startPair } from "./failover-postgres.ts";
 import { haproxy } from "./failover-proxy.ts";
 import { countedColumns, faultsIn, settled, settleMs } from "./failover-settled.ts";
-import { host } from "./hooked-places.ts";
 import { loadAverage } from "./process-usage.ts";
 import type { Report } from "./report.ts";
 import { canMount, mountSmallDisk } from "./small-disk.ts";
+import { host } from "./webhook-owners.ts";
 import { type Receiver, startReceiver } from "./webhooks-cluster.ts";
 
 const aroundMs = 3_000;

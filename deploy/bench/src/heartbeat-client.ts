@@ -21,7 +21,7 @@ const requests = readFileSync(file, "utf8")
     return Buffer.from(`${head.join("\r\n")}\r\n\r\n${body}`);
   });
 
-type Lane = { socket: Socket; sentMs: number; pending: Buffer };
+type Connection = { socket: Socket; sentMs: number; pending: Buffer };
 
 const headEnd = Buffer.from("\r\n\r\n");
 const nothing = Buffer.alloc(0);
@@ -45,41 +45,41 @@ function replyBytes(bytes: Buffer): number {
   return end + headEnd.length + Number(length);
 }
 
-function send(lane: Lane): void {
-  lane.sentMs = performance.now();
-  lane.socket.write(requests[next++ % requests.length] as Buffer);
+function send(connection: Connection): void {
+  connection.sentMs = performance.now();
+  connection.socket.write(requests[next++ % requests.length] as Buffer);
 }
 
-function hear(lane: Lane, data: Buffer): void {
-  lane.pending = lane.pending.length === 0 ? data : Buffer.concat([lane.pending, data]);
-  const size = replyBytes(lane.pending);
-  if (size === 0 || lane.pending.length < size) return;
-  const isTaken = lane.pending[9] === 0x32;
-  lane.pending = nothing;
+function receive(connection: Connection, data: Buffer): void {
+  connection.pending = connection.pending.length === 0 ? data : Buffer.concat([connection.pending, data]);
+  const size = replyBytes(connection.pending);
+  if (size === 0 || connection.pending.length < size) return;
+  const isTaken = connection.pending[9] === 0x32;
+  connection.pending = nothing;
   const nowMs = performance.now();
-  if (isTaken) samples.push(nowMs - lane.sentMs);
+  if (isTaken) samples.push(nowMs - connection.sentMs);
   else refused++;
-  if (nowMs < endsMs) send(lane);
+  if (nowMs < endsMs) send(connection);
   else if (--running === 0) onDone();
 }
 
-const lanes = await Promise.all(
-  Array.from({ length: Number(connections) }, async (): Promise<Lane> => {
+const opened = await Promise.all(
+  Array.from({ length: Number(connections) }, async (): Promise<Connection> => {
     const socket = connect({ host: "127.0.0.1", port: Number(port), noDelay: true });
     await new Promise((resolve, reject) => socket.once("connect", resolve).once("error", reject));
-    const lane = { socket, sentMs: 0, pending: nothing };
-    socket.on("data", (data) => hear(lane, data));
-    // A round ends with the last lane: one that ended without its reply would hold the bench for ever.
+    const connection = { socket, sentMs: 0, pending: nothing };
+    socket.on("data", (data) => receive(connection, data));
+    // A round ends with the last connection: one that ended without its reply would hold the bench for ever.
     socket.on("error", fail);
     socket.on("close", () => fail(new Error("the gateway closed a connection")));
-    return lane;
+    return connection;
   }),
 );
 
 process.on("message", ({ ms }: { ms: number }) => {
   samples = [];
   refused = 0;
-  running = lanes.length;
+  running = opened.length;
   const startedMs = performance.now();
   endsMs = startedMs + ms;
   onDone = () => {
@@ -88,6 +88,6 @@ process.on("message", ({ ms }: { ms: number }) => {
     const at = (share: number) => samples[Math.min(samples.length - 1, Math.floor(samples.length * share))] ?? 0;
     process.send?.({ heartbeats: samples.length, refused, seconds, p50: at(0.5), p95: at(0.95), p99: at(0.99) });
   };
-  for (const lane of lanes) send(lane);
+  for (const connection of opened) send(connection);
 });
 process.send?.("ready");

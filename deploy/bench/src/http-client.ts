@@ -27,7 +27,7 @@ const requests = credentials.map(requestWith);
 let next = 0;
 const headEnd = Buffer.from("\r\n\r\n");
 
-type Lane = { socket: Socket; sentMs: number; pending: Buffer | null };
+type Connection = { socket: Socket; sentMs: number; pending: Buffer | null };
 
 let samples = new Float64Array(maxRequests);
 let made = 0;
@@ -53,46 +53,46 @@ function replyBytes(bytes: Buffer): number {
   return end + headEnd.length + length;
 }
 
-function send(lane: Lane): void {
-  lane.sentMs = performance.now();
+function send(connection: Connection): void {
+  connection.sentMs = performance.now();
   const request = requests.length === 1 ? requests[0] : requests[next++];
-  lane.socket.write(request ?? fail("there are not enough credentials for these rounds"));
+  connection.socket.write(request ?? fail("there are not enough credentials for these rounds"));
 }
 
-function onData(lane: Lane, chunk: Buffer): void {
-  const bytes = lane.pending === null ? chunk : Buffer.concat([lane.pending, chunk]);
+function onData(connection: Connection, chunk: Buffer): void {
+  const bytes = connection.pending === null ? chunk : Buffer.concat([connection.pending, chunk]);
   const wanted = replyBytes(bytes);
   if (wanted === 0 || bytes.length < wanted) {
-    lane.pending = bytes;
+    connection.pending = bytes;
     return;
   }
   if (bytes.length > wanted) fail("more came than one reply");
-  lane.pending = null;
+  connection.pending = null;
   const nowMs = performance.now();
-  if (made < maxRequests) samples[made++] = (nowMs - lane.sentMs) * 1000;
-  if (nowMs < endsMs && made < maxRequests) send(lane);
+  if (made < maxRequests) samples[made++] = (nowMs - connection.sentMs) * 1000;
+  if (nowMs < endsMs && made < maxRequests) send(connection);
   else if (--running === 0) onDone();
 }
 
-function open(): Promise<Lane> {
+function open(): Promise<Connection> {
   return new Promise((resolve, reject) => {
-    const socket = connect({ port: Number(port), host: "127.0.0.1", noDelay: true }, () => resolve(lane));
-    const lane: Lane = { socket, sentMs: 0, pending: null };
+    const socket = connect({ port: Number(port), host: "127.0.0.1", noDelay: true }, () => resolve(connection));
+    const connection: Connection = { socket, sentMs: 0, pending: null };
     socket.on("error", reject);
-    socket.on("data", (chunk) => onData(lane, chunk));
+    socket.on("data", (chunk) => onData(connection, chunk));
     socket.on("close", () => {
       if (running > 0) fail("a connection was closed during a round");
     });
   });
 }
 
-const lanes = await Promise.all(Array.from({ length: Number(connections) }, open));
-process.send?.({ open: lanes.length });
+const opened = await Promise.all(Array.from({ length: Number(connections) }, open));
+process.send?.({ open: opened.length });
 
 process.on("message", ({ ms }: { ms: number }) => {
   samples = new Float64Array(maxRequests);
   made = 0;
-  running = lanes.length;
+  running = opened.length;
   const startedMs = performance.now();
   endsMs = startedMs + ms;
   onDone = () => {
@@ -101,9 +101,9 @@ process.on("message", ({ ms }: { ms: number }) => {
     const at = (quantile: number) => sorted[Math.min(made - 1, Math.floor(made * quantile))] ?? 0;
     process.send?.({ requests: made, seconds, p50: at(0.5), p95: at(0.95), p99: at(0.99) });
   };
-  for (const lane of lanes) {
-    if (lane.socket.destroyed) fail("a connection was closed between rounds");
-    send(lane);
+  for (const connection of opened) {
+    if (connection.socket.destroyed) fail("a connection was closed between rounds");
+    send(connection);
   }
 });
 process.on("disconnect", () => process.exit());

@@ -6,14 +6,14 @@ import { type BenchAgent, enrollFleet, quantile } from "./fleet.ts";
 import type { Report } from "./report.ts";
 
 const rowsPerRequest = 500;
-const lanes = 8;
+const senders = 8;
 const warmMs = 3_000;
 const roundMs = 5_000;
 const fleet = 200;
 
 /**
  * `npm run bench -- ingest [rounds]`: diagnostic log rows through the gateway in requests of 500, against the same rows
- * written by one raw INSERT … SELECT FROM unnest each into the same table, in turns. Ends with status 1 below 35 % of
+ * written by one raw INSERT … SELECT FROM unnest each into the same table, alternately. Ends with status 1 below 35 % of
  * raw.
  */
 export async function run(args: string[], report: Report): Promise<void> {
@@ -63,7 +63,7 @@ async function measure(one: One, forMs: number): Promise<Round> {
   const endsMs = startedMs + forMs;
   const tookMs: number[] = [];
   await Promise.all(
-    Array.from({ length: lanes }, async (_, lane) => {
+    Array.from({ length: senders }, async (_, lane) => {
       while (performance.now() < endsMs) {
         const sentMs = performance.now();
         await one(lane);
@@ -93,7 +93,7 @@ function body(): string {
 }
 
 function throughGateway(url: string, agents: readonly BenchAgent[]): { one: One; close(): Promise<void> } {
-  const pool = new Pool(url, { connections: lanes });
+  const pool = new Pool(url, { connections: senders });
   const json = body();
   let next = 0;
   return {

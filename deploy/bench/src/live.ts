@@ -42,7 +42,7 @@ export async function run(args: string[], report: Report): Promise<void> {
     await open(online, syntheticEventStore({ os: "linux", hostname: "bench", records: 100 }));
 
     const live = `/system-tools/devices/${online.id}/eventlogs`;
-    // In turns, so that what else the machine does meets them all. An answer that shows nothing leaves no audit row:
+    // Alternately, so that what else the machine does meets them all. An answer that shows nothing leaves no audit row:
     // what it takes longer than a stored list is the relay and the agent.
     const [offlineMs, liveMs, relayMs, storedMs] = (await timedInTurns(root, [
       [`/system-tools/devices/${offline.id}/eventlogs`, 503],

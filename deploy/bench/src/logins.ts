@@ -24,7 +24,7 @@ type Body = Record<string, unknown>;
 /**
  * `npm run bench -- logins [checks at a time]`: latency of keyed requests (GET /devices, through gateway, identity's
  * limits and tenancy) at a steady rate, alone and while 100 clients sign in over and over with hashes of production
- * cost, in turns.
+ * cost, alternately.
  */
 export async function run([concurrency = "0"]: string[], report: Report): Promise<void> {
   const env = { PASSWORD_SCRYPT_LOG_N: "17", PASSWORD_CONCURRENCY: concurrency, LOG_LEVEL: "info" };

@@ -26,7 +26,7 @@ export async function run([seconds = ""]: string[], report: Report): Promise<voi
       nats: [stack.nats?.pid ?? 0],
     });
     // Its children are the others.
-    const all = usageOf({ all: [running.launcherPid] }).get("all") ?? { pssMb: 0, anonMb: 0 };
+    const all = usageOf({ all: [running.supervisorPid] }).get("all") ?? { pssMb: 0, anonMb: 0 };
     const row = (of: "pssMb" | "anonMb") => {
       const parts = [...usage].map(([name, each]) => [name, each[of]] as const);
       const launcher = all[of] - parts.reduce((sum, [, mb]) => sum + mb, 0);

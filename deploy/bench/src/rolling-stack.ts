@@ -6,7 +6,6 @@ import {
   freePort,
   type Instance,
   isWorker,
-  type Keeper,
   loadKeys,
   mergeEnvironment,
   openDataFolder,
@@ -14,6 +13,7 @@ import {
   programNames,
   readConfig,
   runProgram,
+  type SupervisedProcess,
   serviceNames,
   startBase,
 } from "@muster/local";
@@ -38,7 +38,7 @@ export type RollingStack = {
   stop(): Promise<void>;
 };
 
-type Running = { version: Version; instance: Instance; keeper: Keeper };
+type Running = { version: Version; instance: Instance; supervised: SupervisedProcess };
 
 /**
  * PostgreSQL, NATS and an address per program that hands each new connection to one that is ready, in turn: what a
@@ -51,22 +51,22 @@ export async function startRollingStack(env: Record<string, string>, adminPasswo
   const config = readConfig({ ...process.env, MUSTER_DATA_DIR: dataDir });
   openDataFolder(dataDir);
   const keys = loadKeys(dataDir);
-  const bases: Keeper[] = [];
+  const bases: SupervisedProcess[] = [];
   const say = (line: string) => console.log(line);
   const running: Running[] = [];
   const addresses = new Map<ProgramName, MovingAddress>();
   const stop = async () => {
-    const end = (some: Running[]) => Promise.all(some.map(({ keeper }) => keeper.stop(graceMs)));
+    const end = (some: Running[]) => Promise.all(some.map(({ supervised }) => supervised.stop(graceMs)));
     await end(running.filter(({ instance }) => instance.program === "gateway"));
     await end(running.filter(({ instance }) => instance.program !== "gateway"));
-    for (const keeper of bases.toReversed()) await keeper.stop(graceMs);
+    for (const supervised of bases.toReversed()) await supervised.stop(graceMs);
     for (const address of addresses.values()) await address.close();
     rmSync(dataDir, { recursive: true, force: true });
   };
   try {
     const ports: Record<string, number> = {};
     for (const name of basePorts(config)) ports[name] = await freePort();
-    const adopt = (_name: string, keeper: Keeper) => void bases.push(keeper);
+    const adopt = (_name: string, supervised: SupervisedProcess) => void bases.push(supervised);
     const base = await startBase({ config, keys, ports, adopt, changed: () => undefined, say });
 
     for (const program of [...serviceNames, "gateway"] as const) {
@@ -98,7 +98,7 @@ export async function startRollingStack(env: Record<string, string>, adminPasswo
     const start = async (version: Version, program: ProgramName) => {
       const port = isWorker(program) ? 0 : await freePort();
       const instance = { name: `${program}-${version.name}`, program, port, opsPort: await freePort() };
-      const { keeper, ready } = runProgram({
+      const { supervised, ready } = runProgram({
         ...{ instance, around, dataDir, checkout: version.checkout, say },
         changed: () => undefined,
         longestWaitMs: config.restartWaitMaxMs,
@@ -110,10 +110,10 @@ export async function startRollingStack(env: Record<string, string>, adminPasswo
       try {
         await Promise.race([ready, gaveUp]);
       } catch (error) {
-        await keeper.stop(0);
+        await supervised.stop(0);
         throw error;
       }
-      running.push({ version, instance, keeper });
+      running.push({ version, instance, supervised });
     };
     return {
       url,
@@ -130,7 +130,7 @@ export async function startRollingStack(env: Record<string, string>, adminPasswo
       async remove(version) {
         for (const each of running.filter((some) => some.version === version)) {
           running.splice(running.indexOf(each), 1);
-          await each.keeper.stop(graceMs);
+          await each.supervised.stop(graceMs);
         }
       },
       stop,

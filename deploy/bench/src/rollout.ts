@@ -164,10 +164,10 @@ async function drive(of: {
     const batch = [...busy.splice(0, batchSize)];
     batch.push(...waiting.splice(0, batchSize - batch.length));
     heard += batch.length;
-    const told = batch.map(({ id: deviceId, orgId, version: agentVersion, report }) => {
+    const sent = batch.map(({ id: deviceId, orgId, version: agentVersion, report }) => {
       return { deviceId, orgId, agentVersion, report, knownVersion: 0n };
     });
-    const answers = await gateway.heartbeats(told);
+    const answers = await gateway.heartbeats(sent);
     answers.forEach((answer, at) => void act(batch[at] as Sim, answer));
   };
   const isOver = () =>
@@ -208,7 +208,7 @@ async function drive(of: {
   };
 }
 
-/** Devices a second, in batches, two under way. */
+/** Devices a second, in batches, two in flight. */
 async function decisions(gateway: Gateway, devices: readonly DeviceFacts[]): Promise<number> {
   let [done, at] = [0, 0];
   const startedMs = performance.now();

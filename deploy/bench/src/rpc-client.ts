@@ -113,7 +113,7 @@ const calls: Record<ClientKind, () => Call> = {
   "muster-caller": withCaller,
 };
 
-/** Keeps `inFlight` calls under way for `ms`; returns how long each took, in microseconds. */
+/** Keeps `inFlight` calls in flight for `ms`; returns how long each took, in microseconds. */
 async function load(call: Call, ms: number): Promise<{ samples: Float64Array; seconds: number }> {
   const samples = new Float64Array(maxCalls);
   const startedMs = performance.now();

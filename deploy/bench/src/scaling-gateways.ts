@@ -22,7 +22,7 @@ export async function gateways(): Promise<Step[]> {
     const { gateways } = running.stack;
     const login = { email: "admin@muster.local", password };
     const { body } = await callAt(gateways[0]?.url ?? "", null, "POST", "/auth/login", login);
-    for (const { pid } of gateways) shares.begun(pid ?? 0);
+    for (const { pid } of gateways) shares.onStarted(pid ?? 0);
     const clients: Awaited<ReturnType<typeof client>>[] = [];
     const steps: Step[] = [];
     for (const [n, { url }] of gateways.entries()) {

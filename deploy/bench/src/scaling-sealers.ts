@@ -30,7 +30,7 @@ export async function sealers(): Promise<Step[]> {
         await publish(nats, events);
         const bus = { url: nats.url, seed: nats.seeds.audit };
         const running = await Promise.all(
-          Array.from({ length: replicas }, () => startAudit(database, bus, shares.begun)),
+          Array.from({ length: replicas }, () => startAudit(database, bus, shares.onStarted)),
         );
         const sealed = async () => {
           const [row] = await database.db.read<{ sealed: number }>(

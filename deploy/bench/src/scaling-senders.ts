@@ -25,7 +25,7 @@ export async function senders(): Promise<Step[]> {
       await bench.fill(rows, payloadBytes);
       const shares = startShares();
       const running = await Promise.all(
-        Array.from({ length: replicas }, () => bench.start("sender", settings, shares.begun)),
+        Array.from({ length: replicas }, () => bench.start("sender", settings, shares.onStarted)),
       );
       await sleep(warmMs);
       bench.receiver.reset();
@@ -46,7 +46,7 @@ export async function sendersThatCome() {
   let counted = { deliveries: fewRows, missing: fewRows, "silent repeats": 0, seconds: 0 };
   await withWebhooks({ origins, webhooks, scheme: "http", remember: true }, async (bench) => {
     const shares = startShares();
-    const start = () => bench.start("sender", settings, shares.begun);
+    const start = () => bench.start("sender", settings, shares.onStarted);
     const one = await start();
     await bench.fill(fewRows, payloadBytes);
     const startedMs = performance.now();

@@ -5,10 +5,10 @@ export const coresEach = 0.2;
 export type Step = { replicas: number; perSecond: number };
 
 /** Shares of `coresEach` that are taken one by one, and removed together. */
-export function startShares(): { begun(pid: number): void; remove(): void } {
+export function startShares(): { onStarted(pid: number): void; remove(): void } {
   const shares: CpuShare[] = [];
   return {
-    begun(pid) {
+    onStarted(pid) {
       const share = cpuShare(String(pid), coresEach);
       if (!share) throw new Error("no cgroup for a replica");
       shares.push(share);

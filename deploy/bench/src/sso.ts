@@ -160,14 +160,14 @@ const form = { "content-type": "application/x-www-form-urlencoded" };
 const post = (pool: Pool, SAMLResponse: string, RelayState: string) =>
   ask(pool, "POST", "/sso/saml/acs", form, new URLSearchParams({ SAMLResponse, RelayState }).toString());
 
-const samlTrip = async (pool: Pool, orgId: string) =>
+const samlLogin = async (pool: Pool, orgId: string) =>
   requestIn(String((await ask(pool, "GET", `/sso/login/${orgId}`)).headers.location));
 
 /** One after the other: the figure is what one response takes. */
 async function answerMany(pool: Pool, orgId: string, privateKey: string, count: number) {
   const times: number[] = [];
   for (let n = 0; n < count; n++) {
-    const request = await samlTrip(pool, orgId);
+    const request = await samlLogin(pool, orgId);
     const email = `person${n % people}@bench.example`;
     const { headers, ms } = await post(
       pool,
@@ -199,7 +199,7 @@ async function junkBeside(pool: Pool, checkedOrg: string, orgId: string) {
     })();
     const times: number[] = [];
     for (let n = 0; n < 40; n++) {
-      const { state } = await samlTrip(pool, orgId);
+      const { state } = await samlLogin(pool, orgId);
       const { status, headers, ms } = await post(pool, text, state);
       if (!String(headers.location).includes("assertion_invalid")) {
         throw new Error(`junk was answered with ${status} ${headers.location}`);

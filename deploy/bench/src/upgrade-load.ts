@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Agent, request } from "undici";
 import type { Reply } from "./administrator.ts";
 import type { BenchAgent } from "./fleet.ts";
-import type { Place } from "./hooked-places.ts";
+import type { WebhookOwner } from "./webhook-owners.ts";
 
 const callMs = 15_000;
 const pauseMs = 40;
@@ -30,7 +30,7 @@ export type UpgradeLoad = {
  */
 export function startUpgradeLoad(
   url: string,
-  { token, key, places, agents }: { token: string; key: string; places: readonly Place[]; agents: BenchAgent[] },
+  { token, key, places, agents }: { token: string; key: string; places: readonly WebhookOwner[]; agents: BenchAgent[] },
 ): UpgradeLoad {
   let current = "";
   let going = true;
@@ -47,7 +47,7 @@ export function startUpgradeLoad(
     stop: async () => undefined,
   };
   const session = { authorization: `Bearer ${token}` };
-  const place = () => places[randomInt(places.length)] as Place;
+  const place = () => places[randomInt(places.length)] as WebhookOwner;
 
   type Ask = { method: "GET" | "POST" | "PUT" | "DELETE"; path: string; body?: object; headers?: object };
   const client = (what: string, once: (send: (ask: Ask, wanted: number) => Promise<Reply | null>) => Promise<void>) => {

@@ -7,11 +7,11 @@ import { testCaFile } from "@muster/testing";
 import { newAdministrator, password } from "./administrator.ts";
 import { type Counted, countedColumns, faultsIn, settled } from "./failover-settled.ts";
 import { enrollFleet } from "./fleet.ts";
-import { hookedPlaces, host, untilMade } from "./hooked-places.ts";
 import { loadAverage } from "./process-usage.ts";
 import type { Report } from "./report.ts";
 import { type RollingStack, startRollingStack, type Version } from "./rolling-stack.ts";
 import { startUpgradeLoad, type UpgradeLoad } from "./upgrade-load.ts";
+import { host, untilMade, webhookOwners } from "./webhook-owners.ts";
 import { type Receiver, startReceiver } from "./webhooks-cluster.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
@@ -52,7 +52,7 @@ export async function run([given]: string[], report: Report): Promise<void> {
 
 async function startLoad({ url }: RollingStack, receiver: Receiver): Promise<UpgradeLoad> {
   const { call, token } = await newAdministrator(url);
-  const places = await hookedPlaces(call, receiver.ports);
+  const places = await webhookOwners(call, receiver.ports);
   const [{ orgId } = { orgId: "" }] = places;
   const agents = await enrollFleet(call, url, orgId, 3);
   const { key } = await untilMade(call, "/api-keys", {

@@ -65,12 +65,12 @@ export type BenchWebhooks = {
   receiver: Receiver;
   hooks: Hook[];
   /**
-   * One process of the service; `role` as DISPATCHER_ROLE. `begun` receives its pid before the process does anything.
+   * One process of the service; `role` as DISPATCHER_ROLE. `onStarted` receives its pid before the process does anything.
    */
   start(
     role: "all" | "matcher" | "sender",
     env?: Record<string, string>,
-    begun?: (pid: number) => void,
+    onStarted?: (pid: number) => void,
   ): Promise<Dispatcher>;
   /** A connection that publishes as an emitter does. */
   emitter(): Promise<Bus>;
@@ -118,10 +118,10 @@ export async function withWebhooks(
       nats,
       receiver,
       hooks,
-      async start(role, env = {}, begun = () => undefined) {
+      async start(role, env = {}, onStarted = () => undefined) {
         const exceptions = receiver.ports.map((port) => `${scheme}://${nameOf(port)}:${port}=127.0.0.1`).join(",");
         const settings = { DISPATCHER_ROLE: role, EGRESS_TEST_EXCEPTIONS: exceptions, ...env };
-        const dispatcher = await startDispatcher(database, nats, keys, settings, begun);
+        const dispatcher = await startDispatcher(database, nats, keys, settings, onStarted);
         started.push(dispatcher);
         return dispatcher;
       },
@@ -264,7 +264,7 @@ async function startDispatcher(
   nats: TestNats,
   directory: string,
   env: Record<string, string>,
-  begun: (pid: number) => void,
+  onStarted: (pid: number) => void,
 ): Promise<Dispatcher> {
   const key = generateCallerKey();
   mkdirSync(join(directory, "gateway"), { recursive: true });
@@ -292,7 +292,7 @@ async function startDispatcher(
     },
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
-  begun(child.pid ?? 0);
+  onStarted(child.pid ?? 0);
   const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
   const { ops } = await new Promise<{ ops: number }>((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error("the dispatcher did not get ready")), readyMs);

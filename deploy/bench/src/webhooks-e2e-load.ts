@@ -13,7 +13,7 @@ export type Plan = {
   /** Events a second at their times; null: each connection posts again as soon as it has its answer. */
   rate: number | null;
   seconds: number;
-  /** The tenant that gets `share` of the events; the others get the rest in turns. */
+  /** The tenant that gets `share` of the events; the others get the rest round-robin. */
   hot: { tenant: number; share: number } | null;
 };
 /**

@@ -231,7 +231,7 @@ function watchUsage(groups: Groups): { stop(): Used } {
   };
 }
 
-/** Everything that the cluster is, stores included; its launcher only watches. */
+/** Everything that the cluster is, stores included; its supervisor only watches. */
 function groupsOf(running: RunningStack): Groups {
   const { gateways, services, workers, nats, postgres } = running.refresh();
   const pids = (each: { pid: number | null } | null) => (each?.pid ? [each.pid] : []);

@@ -8,10 +8,10 @@ const defaultUrl = "http://localhost:3000";
 /** Longer than any answer in JSON may take at the API. */
 const deadlineMs = 60_000;
 
-export type Place = { url: string; credentials: Credentials };
+export type Target = { url: string; credentials: Credentials };
 
 /** Which deployment is meant: `--url`, `MUSTER_URL`, the newest sign-in, or the one of `npm start`. */
-export function placeOf(io: Io, { url }: Globals): Place {
+export function targetOf(io: Io, { url }: Globals): Target {
   const credentials = credentialsOf(io.env);
   const given = url ?? (io.env.MUSTER_URL || null) ?? credentials.current() ?? defaultUrl;
   if (!URL.canParse(given) || !/^https?:$/.test(new URL(given).protocol)) {
@@ -33,7 +33,7 @@ export function connect(
   globals: Globals,
   own: readonly Operation[] = [],
 ): { muster: MusterClient; url: string } {
-  const { url, credentials } = placeOf(io, globals);
+  const { url, credentials } = targetOf(io, globals);
   const mayAll = globals.yes === true || io.stdin.isTTY === true;
   const guarded = (muster: MusterClient) => {
     if (!mayAll) muster.use(consentGuard(own));

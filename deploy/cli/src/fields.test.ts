@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { bodyOf, checkKnown, idAndFilters, type JsonObject } from "./fields.ts";
+import { bodyOf, checkFields, idAndFilters, type JsonObject } from "./fields.ts";
 
 describe("the body that arguments spell", () => {
   it.each<[string[], JsonObject]>([
@@ -57,9 +57,9 @@ describe("fields that an operation has", () => {
     {},
     { name: "a", contact: { anything: { at: "all" } } },
     { headers: [{ key: "a", value: "b" }] },
-    { headers: "judged by the API" },
+    { headers: "checked by the API" },
   ])("%j is within them", (body) => {
-    expect(() => checkKnown(body, known)).not.toThrow();
+    expect(() => checkFields(body, known)).not.toThrow();
   });
 
   it.each<[JsonObject, string]>([
@@ -67,6 +67,6 @@ describe("fields that an operation has", () => {
     [{ constructor: "a" }, 'no field "constructor"'],
     [{ headers: [{ key: "a" }, { val: "b" }] }, 'no field "headers.val"; did you mean "value"?'],
   ])("%j is not", (body, message) => {
-    expect(() => checkKnown(body, known)).toThrow(message);
+    expect(() => checkFields(body, known)).toThrow(message);
   });
 });

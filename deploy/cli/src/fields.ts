@@ -43,15 +43,15 @@ function listOf(place: JsonObject, name: string): unknown[] {
  * Throws a Failure that names the first field of a body which its operation does not have: the API ignores it, and a
  * record without what was meant would be made.
  */
-export function checkKnown(body: unknown, known: Fields | null, path: readonly string[] = []): void {
+export function checkFields(body: unknown, known: Fields | null, path: readonly string[] = []): void {
   if (known === null || typeof body !== "object" || body === null) return;
   if (Array.isArray(body)) {
-    for (const item of body) checkKnown(item, known, path);
+    for (const item of body) checkFields(item, known, path);
     return;
   }
   for (const [name, value] of Object.entries(body)) {
     if (!Object.hasOwn(known, name)) throw unknownField([...path, name].join("."), name, Object.keys(known));
-    checkKnown(value, known[name] ?? null, [...path, name]);
+    checkFields(value, known[name] ?? null, [...path, name]);
   }
 }
 

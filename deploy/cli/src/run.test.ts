@@ -221,7 +221,7 @@ describe("an error of the API", () => {
     expect([code, stdout, JSON.parse(stderr)]).toEqual([1, "", body]);
   });
 
-  it("of a deployment that is starting keeps a sign-in waiting until it is judged", async () => {
+  it("keeps a sign-in waiting while the deployment is starting", async () => {
     let asked = 0;
     const env = await answering((_request, response) => {
       asked += 1;

@@ -34,9 +34,9 @@ export async function endCluster(name) {
   const directory = name === "shared" ? e2e : join(e2e, name);
   if (!existsSync(join(directory, "url"))) return [];
   const leaks = await leaksOf(directory, await import(scan));
-  await stopLauncher(join(directory, "launcher.pid"));
+  await stopSupervisor(join(directory, "supervisor.pid"));
   // With leaks the logs stay for whoever looks.
-  const gone = leaks.length > 0 ? ["url", "starting", "launcher.pid"] : ["url", "data", "launcher.pid", "starting"];
+  const gone = leaks.length > 0 ? ["url", "starting", "supervisor.pid"] : ["url", "data", "supervisor.pid", "starting"];
   for (const entry of gone) rmSync(join(directory, entry), { recursive: true, force: true });
   return leaks;
 }
@@ -48,10 +48,10 @@ function clustersOf(e2e) {
 
 /** Ends the clusters of e2e suites whose folders are in there. */
 export async function stopClusters(e2e) {
-  await Promise.all(clustersOf(e2e).map((directory) => stopLauncher(join(directory, "launcher.pid"))));
+  await Promise.all(clustersOf(e2e).map((directory) => stopSupervisor(join(directory, "supervisor.pid"))));
 }
 
-async function stopLauncher(pidFile) {
+async function stopSupervisor(pidFile) {
   let pid;
   try {
     pid = Number(readFileSync(pidFile, "utf8"));
@@ -68,5 +68,5 @@ async function stopLauncher(pidFile) {
     }
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  throw new Error(`the e2e cluster's launcher (pid ${pid}) did not stop within 30 s`);
+  throw new Error(`the e2e cluster's supervisor (pid ${pid}) did not stop within 30 s`);
 }

@@ -50,7 +50,7 @@ export async function leaksOf(directory, { secretScanner }) {
 function logFiles(directory) {
   const logs = join(directory, "data", "logs");
   const files = existsSync(logs) ? readdirSync(logs).map((name) => join(logs, name)) : [];
-  return [join(directory, "launcher.log"), ...files].filter((file) => existsSync(file) && statSync(file).isFile());
+  return [join(directory, "supervisor.log"), ...files].filter((file) => existsSync(file) && statSync(file).isFile());
 }
 
 async function tables(client) {

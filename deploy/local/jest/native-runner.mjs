@@ -5,7 +5,7 @@ import { createRequire, register } from "node:module";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { restore, use } from "./globals.mjs";
-import { leaveAsFound } from "./process-state.mjs";
+import { saveProcessState } from "./process-state.mjs";
 
 const require = createRequire(import.meta.url);
 // Of no public entry: what jest-circus's own runner loads into the context that it makes.
@@ -19,7 +19,7 @@ process.setSourceMapsEnabled(true);
 export default async function run(globalConfig, config, environment, runtime, testPath, sendMessageToJest) {
   // jest-runner's own knows nothing of source maps that Node has: without it lines are those of the TypeScript.
   Error.prepareStackTrace = undefined;
-  const restoreProcess = leaveAsFound();
+  const restoreProcess = saveProcessState();
   const { initialize, runAndTransformResultsToJestFormat } = freshCircus();
   const { snapshotState } = await initialize({
     config,

@@ -5,7 +5,7 @@ import { register } from "prom-client";
 const events = ["SIGINT", "SIGTERM", "SIGHUP", "disconnect", "warning"];
 
 /** Call it before a test file: the function that it returns restores the worker's present state. */
-export function leaveAsFound() {
+export function saveProcessState() {
   const env = { ...process.env };
   const { exitCode } = process;
   const cwd = process.cwd();

@@ -1,5 +1,5 @@
 // jest's `testSequencer`: suites that start clusters run first, so that no long suite is left over at the end for one
-// worker alone; suites that take turns at one cluster are spread, so that no worker waits for another.
+// worker alone; suites that alternate at one cluster are spread, so that no worker waits for another.
 import { readFileSync } from "node:fs";
 import Sequencer from "@jest/test-sequencer";
 

@@ -3,7 +3,7 @@ import type { Certificates } from "./certificates.ts";
 import type { LocalConfig } from "./config.ts";
 import { type DatabaseUrls, ownCopies, runPostgres, throughPooler } from "./database.ts";
 import type { PrepareDatabase } from "./database-work.ts";
-import type { Keeper } from "./keep-running.ts";
+import type { SupervisedProcess } from "./keep-running.ts";
 import type { Keys } from "./keys.ts";
 import { runNats } from "./nats.ts";
 import { natsServer } from "./nats-binary.ts";
@@ -29,7 +29,7 @@ type Options = {
   /** Makes database and roles; this process itself when left out. */
   prepareDatabase?: PrepareDatabase;
   /** Called with each part as soon as it runs: it must be stopped also when the other part fails. */
-  adopt: (name: BaseName, keeper: Keeper) => void;
+  adopt: (name: BaseName, supervised: SupervisedProcess) => void;
   changed: () => void;
   say: (line: string) => void;
 };
@@ -65,7 +65,7 @@ export const parties: readonly string[] = ["postgres", "nats", "pgbouncer", ...s
 
 export const certificateFolder = (dataDir: string) => join(dataDir, "keys", "tls");
 
-// Modules that only some clusters need are loaded on demand: the launcher runs as long as the cluster.
+// Modules that only some clusters need are loaded on demand: the supervisor runs as long as the cluster.
 const certificatesIn = async (folder: string) =>
   (await import("./certificates.ts")).clusterCertificates(folder, parties);
 const inThisProcess: PrepareDatabase = async (adminUrl, keys) =>
@@ -96,7 +96,7 @@ async function startDatabase(options: Options, certificates: Certificates | null
     say,
     longestWaitMs,
   });
-  adopt("postgres", postgres.keeper);
+  adopt("postgres", postgres.supervised);
   changed();
   for (const note of postgres.notes) say(`  ${note}`);
   const database = await prepareDatabase(postgres.adminUrl, keys);

@@ -15,7 +15,7 @@ export type ChildOptions = {
 };
 
 /**
- * Starts a child in its own session, with its output in its log: a group's SIGTERM or a Ctrl-C reaches the launcher
+ * Starts a child in its own session, with its output in its log: a group's SIGTERM or a Ctrl-C reaches the supervisor
  * alone, which then stops its children in order.
  */
 export async function startChild(options: ChildOptions): Promise<Run> {

@@ -63,7 +63,7 @@ export type LocalConfig = {
   adminPassword: string | undefined;
 };
 
-/** The launcher's settings; throws a `Problem` that names every bad one. */
+/** The supervisor's settings; throws a `Problem` that names every bad one. */
 export function readConfig(env: NodeJS.ProcessEnv = process.env): LocalConfig {
   let raw: z.infer<typeof settings>;
   try {
@@ -79,7 +79,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): LocalConfig {
   ] as const) {
     const clash = raw[own] && others.find((name) => env[name]);
     if (clash)
-      throw new Problem(`${own} and ${clash} are both set: one's own server is not this launcher's to arrange.`);
+      throw new Problem(`${own} and ${clash} are both set: one's own server is not this supervisor's to arrange.`);
   }
   return {
     port: raw.PORT,
@@ -100,7 +100,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): LocalConfig {
   };
 }
 
-/** One name for a folder however it is reached: processes of an earlier launcher are known by it. */
+/** One name for a folder however it is reached: processes of an earlier supervisor are known by it. */
 function canonical(path: string): string {
   if (existsSync(path)) return realpathSync(path);
   return dirname(path) === path ? path : join(canonical(dirname(path)), basename(path));

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, wri
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { clusterPlace, openDataFolder, readJson, takeDataFolder, writeJson } from "./data-folder.ts";
+import { clusterFolder, openDataFolder, readJson, takeDataFolder, writeJson } from "./data-folder.ts";
 import { firstAdmin } from "./first-admin.ts";
 import { loadKeys, loginRoles } from "./keys.ts";
 import { Problem } from "./problem.ts";
@@ -35,21 +35,21 @@ describe("the data folder", () => {
     expect(readFileSync(file, "utf8")).toBe('{"superuserPassword": ');
   });
 
-  it("holds PostgreSQL's cluster, unless the place is remembered to be elsewhere", () => {
-    expect(clusterPlace(dataDir, null)).toEqual({ folder: join(dataDir, "postgres"), elsewhere: false });
+  it("holds PostgreSQL's cluster, unless another folder was saved", () => {
+    expect(clusterFolder(dataDir, null)).toEqual({ folder: join(dataDir, "postgres"), elsewhere: false });
     writeFileSync(join(dataDir, "postgres.place"), "/var/lib/somewhere\n");
-    expect(clusterPlace(dataDir, null)).toEqual({ folder: "/var/lib/somewhere", elsewhere: true });
+    expect(clusterFolder(dataDir, null)).toEqual({ folder: "/var/lib/somewhere", elsewhere: true });
   });
 
-  it("belongs to one launcher at a time, and the refusal names its pid", async () => {
+  it("belongs to one supervisor at a time, and the refusal names its pid", async () => {
     const lock = await takeDataFolder(dataDir, "http://127.0.0.1:1");
     await expect(takeDataFolder(dataDir, "http://127.0.0.1:2")).rejects.toThrow(`process ${process.pid}`);
     lock.release();
     (await takeDataFolder(dataDir, "http://127.0.0.1:2")).release();
   });
 
-  it("of a launcher that has ended can be taken, also when another process has its pid now", async () => {
-    const file = join(dataDir, "launcher.json");
+  it("of a supervisor that has ended can be taken, also when another process has its pid now", async () => {
+    const file = join(dataDir, "supervisor.json");
     // The test itself has that pid, was born at another time, and its command line does not name this folder: it must
     // survive.
     writeJson(file, { pid: process.pid, birth: `${birthOf(process.pid)}0`, url: "", children: { audit: process.pid } });

@@ -15,7 +15,7 @@ import { ownFolder } from "./own-folder.ts";
 import { runningPostmaster } from "./postgres.ts";
 import { codeOf, Problem } from "./problem.ts";
 import { alive, birthOf, endRecorded } from "./process-table.ts";
-import { canEnter, choosePlace, type RunAs } from "./unprivileged.ts";
+import { canEnter, chooseFolder, type RunAs } from "./unprivileged.ts";
 
 const neededBytes = 300 * 1024 * 1024;
 
@@ -57,12 +57,12 @@ function diskFull(folder: string, freeBytes: number): Problem {
  * The folder that holds PostgreSQL's cluster: inside the data folder where the server's user may enter it, else one
  * under /var/lib or /var/tmp whose name the data folder remembers.
  */
-export function clusterPlace(dataDir: string, user: RunAs): { folder: string; elsewhere: boolean } {
+export function clusterFolder(dataDir: string, user: RunAs): { folder: string; elsewhere: boolean } {
   const note = join(dataDir, "postgres.place");
   if (existsSync(note)) return { folder: readFileSync(note, "utf8").trim(), elsewhere: true };
   const inside = join(dataDir, "postgres");
   if (existsSync(inside) || canEnter(user, dataDir)) return { folder: inside, elsewhere: false };
-  const parent = choosePlace(["/var/lib/muster", "/var/tmp/muster"], (dir) => ownFolder(dir) && canEnter(user, dir));
+  const parent = chooseFolder(["/var/lib/muster", "/var/tmp/muster"], (dir) => ownFolder(dir) && canEnter(user, dir));
   if (!parent) {
     throw new Problem(
       `PostgreSQL does not run as root, and user ${user?.name} may not enter ${dataDir} nor /var/lib/muster.\n` +
@@ -94,22 +94,22 @@ function removeForgotten(parent: string): void {
 /** Ends the names of guards, which a start need not mention. */
 export const guardSuffix = "-guard";
 
-/** The launcher that holds the data folder, and the processes that it started. */
+/** The supervisor that holds the data folder, and the processes that it started. */
 export type Holder = { pid: number; birth: string | null; url: string; children: Record<string, number> };
 
 export type Lock = {
-  /** What a killed launcher had left running and is ended now. */
+  /** What a killed supervisor had left running and is ended now. */
   leftOver: string[];
   update(children: Record<string, number>): void;
   release(): void;
 };
 
 /**
- * Takes the data folder for this process. Throws a `Problem` with the pid while another launcher runs on it. Ends what
- * a killed launcher left running (known by pid and a command line that names this folder).
+ * Takes the data folder for this process. Throws a `Problem` with the pid while another supervisor runs on it. Ends what
+ * a killed supervisor left running (known by pid and a command line that names this folder).
  */
 export async function takeDataFolder(dataDir: string, url: string): Promise<Lock> {
-  const file = join(dataDir, "launcher.json");
+  const file = join(dataDir, "supervisor.json");
   const earlier = readJson<Holder>(file);
   if (earlier && alive(earlier.pid) && birthOf(earlier.pid) === earlier.birth) {
     throw new Problem(
@@ -117,7 +117,7 @@ export async function takeDataFolder(dataDir: string, url: string): Promise<Lock
         "Stop that one first, or start this one with another PORT and MUSTER_DATA_DIR.",
     );
   }
-  // Services whose launcher has ended end by themselves; this waits for them and kills those that hang. PostgreSQL is
+  // Services whose supervisor has ended end by themselves; this waits for them and kills those that hang. PostgreSQL is
   // stopped otherwise, by its own pid file.
   const recorded = Object.entries(earlier?.children ?? {}).filter(([name]) => name !== "postgres");
   const leftOver: string[] = [];

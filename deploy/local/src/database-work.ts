@@ -21,12 +21,12 @@ export type DatabaseWork = {
 };
 
 /**
- * Runs roles and migrations in a child process, which ends with `end` or with this process: the launcher would keep 20
+ * Runs roles and migrations in a child process, which ends with `end` or with this process: the supervisor would keep 20
  * MB of packages that it needs for a second. Tasks come one after the other.
  */
 export function startDatabaseWork(): DatabaseWork {
   const script = fileURLToPath(new URL("../dist/database-worker.js", import.meta.url));
-  // A signal to the launcher's group reaches the launcher alone, which then stops in order.
+  // A signal to the supervisor's group reaches the supervisor alone, which then stops in order.
   const child = fork(script, { detached: true, stdio: ["ignore", "inherit", "inherit", "ipc"] });
   let ended: string | null = null;
   let fail: (error: Error) => void = () => undefined;

@@ -1,4 +1,4 @@
-// The launcher's child that prepares the database (database-work.ts). Ends when its channel does.
+// The supervisor's child that prepares the database (database-work.ts). Ends when its channel does.
 import type { DatabaseReply, DatabaseTask } from "./database-work.ts";
 import { migrateServices } from "./migrate-services.ts";
 import { prepareDatabase } from "./prepare-database.ts";

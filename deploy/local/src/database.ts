@@ -2,9 +2,9 @@ import { chownSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "n
 import { basename, join } from "node:path";
 import { roleNames } from "@muster/db/role-names";
 import { sleep } from "@muster/kit/light";
-import { clusterPlace, requireSpace } from "./data-folder.ts";
+import { clusterFolder, requireSpace } from "./data-folder.ts";
 import { startGuard } from "./guard.ts";
-import { guarded, type Keeper, keepRunning, type Run, started } from "./keep-running.ts";
+import { guarded, keepRunning, type Run, type SupervisedProcess, started } from "./keep-running.ts";
 import { type Keys, umbrellaRole, workerRole } from "./keys.ts";
 import {
   type Cluster,
@@ -25,7 +25,7 @@ export const databaseName = "muster";
 const watchMs = 100;
 
 export type LocalPostgres = {
-  keeper: Keeper;
+  supervised: SupervisedProcess;
   adminUrl: string;
   version: string;
   notes: string[];
@@ -53,7 +53,7 @@ export async function runPostgres(options: {
       "PostgreSQL refuses to run as root and this system has no other user: add one, or give MUSTER_DATABASE_URL.",
     );
   }
-  const place = clusterPlace(dataDir, user);
+  const place = clusterFolder(dataDir, user);
   requireSpace(place.elsewhere ? join(place.folder, "..") : dataDir);
   const copies = user ? ["/var/lib/muster", "/var/tmp/muster"] : [join(dataDir, "bin")];
   const binaries = postgresBinaries(user, copies, options.ownBin);
@@ -71,7 +71,7 @@ export async function runPostgres(options: {
     notes.push(`PostgreSQL's data is in ${place.folder}: user ${user?.name} may not enter ${dataDir}`);
   const orphan = runningPostmaster(cluster.dataDir);
   if (orphan) {
-    notes.push(`stopped the PostgreSQL that a killed launcher left running (process ${orphan.pid})`);
+    notes.push(`stopped the PostgreSQL that a killed supervisor left running (process ${orphan.pid})`);
     await stopCluster(cluster);
   }
   await initCluster(cluster, options.password);
@@ -81,9 +81,11 @@ export async function runPostgres(options: {
   };
   const pidFile = join(cluster.dataDir, "postmaster.pid");
   const guard = startGuard({ pidFile, signal: "INT", marker: cluster.dataDir });
-  const keeper = await started(guarded(keepRunning({ name: "PostgreSQL", start, changed, say, longestWaitMs }), guard));
+  const supervised = await started(
+    guarded(keepRunning({ name: "PostgreSQL", start, changed, say, longestWaitMs }), guard),
+  );
   return {
-    keeper,
+    supervised,
     adminUrl: `${postgresUrl(port, "postgres", superuser, options.password)}${options.tls ? verifiedBy(options.tls.ca) : ""}`,
     version: binaries.version,
     notes,

@@ -20,7 +20,7 @@ afterAll(() => {
 const server = (pidFile: string) =>
   `setTimeout(() => require("fs").writeFileSync(${JSON.stringify(pidFile)}, process.pid + "\\n"), 700); setInterval(() => {}, 1000)`;
 
-async function launcher(name: string): Promise<{ launcher: number; pidFile: string }> {
+async function supervisor(name: string): Promise<{ supervisor: number; pidFile: string }> {
   const pidFile = join(folder, name);
   const code = `
     const { spawn } = await import("node:child_process");
@@ -35,7 +35,7 @@ async function launcher(name: string): Promise<{ launcher: number; pidFile: stri
   const pid = child.pid as number;
   started.push(pid);
   await new Promise((resolve) => child.stdout.once("data", resolve));
-  return { launcher: pid, pidFile };
+  return { supervisor: pid, pidFile };
 }
 
 async function pidIn(file: string): Promise<number> {
@@ -46,15 +46,15 @@ async function pidIn(file: string): Promise<number> {
 }
 
 describe("a guard", () => {
-  it("ends the server when the launcher is killed", async () => {
-    const { launcher: pid, pidFile } = await launcher("running");
+  it("ends the server when the supervisor is killed", async () => {
+    const { supervisor: pid, pidFile } = await supervisor("running");
     const serverPid = await pidIn(pidFile);
     process.kill(pid, "SIGKILL");
     expect(await gone(serverPid, 10_000)).toBe(true);
   });
 
   it("ends a server that was only being started", async () => {
-    const { launcher: pid, pidFile } = await launcher("starting");
+    const { supervisor: pid, pidFile } = await supervisor("starting");
     process.kill(pid, "SIGKILL");
     expect(await gone(await pidIn(pidFile), 15_000)).toBe(true);
   });
@@ -76,7 +76,7 @@ describe("a guard", () => {
       launched.stdout.once("data", (data) => resolve(Number(data))),
     );
     started.push(guardPid);
-    // Its launcher has ended; the guard tries for five seconds.
+    // Its supervisor has ended; the guard tries for five seconds.
     expect(await gone(guardPid, 15_000)).toBe(true);
     expect(alive(pid)).toBe(true);
   }, 20_000);

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 
 /**
- * Waits for the end of its input, which is that of the launcher, then ends the process whose pid is in the file, now or
+ * Waits for the end of its input, which is that of the supervisor, then ends the process whose pid is in the file, now or
  * within the next seconds (it may just be starting), when its command line holds the marker. A shell, since two more
  * Node processes would cost 80 MB to wait for what hardly ever happens.
  */
@@ -26,7 +26,7 @@ done
 export type Guard = { pid: number; stop(): void };
 
 /**
- * Ends a server that cannot hold a channel to the launcher (PostgreSQL, NATS) when the launcher was killed; `stop` ends
+ * Ends a server that cannot hold a channel to the supervisor (PostgreSQL, NATS) when the supervisor was killed; `stop` ends
  * the guard alone.
  */
 export function startGuard(options: { pidFile: string; signal: "INT" | "TERM"; marker: string }): Guard {
@@ -34,7 +34,7 @@ export function startGuard(options: { pidFile: string; signal: "INT" | "TERM"; m
   const child = spawn("/bin/sh", ["-c", script, "muster-guard", pidFile, signal, marker], {
     cwd: "/",
     env: { PATH: process.env.PATH },
-    // What kills the launcher's group must not reach it.
+    // What kills the supervisor's group must not reach it.
     detached: true,
     stdio: ["pipe", "ignore", "ignore"],
   });

@@ -1,7 +1,7 @@
 export { basePorts, startBase } from "./base.ts";
 export { readConfig } from "./config.ts";
 export { openDataFolder } from "./data-folder.ts";
-export type { Keeper } from "./keep-running.ts";
+export type { SupervisedProcess } from "./keep-running.ts";
 export { loadKeys } from "./keys.ts";
 export { freePort } from "./ports.ts";
 export { type Instance, mergeEnvironment, runProgram } from "./programs.ts";

@@ -1,11 +1,11 @@
 import { spawn } from "node:child_process";
 import { afterEach, describe, expect, it } from "@jest/globals";
-import { type Keeper, keepRunning, type Run, started } from "./keep-running.ts";
+import { keepRunning, type Run, type SupervisedProcess, started } from "./keep-running.ts";
 import { alive, birthOf, commandOf, endRecorded, gone } from "./process-table.ts";
 
-const keepers: Keeper[] = [];
+const processes: SupervisedProcess[] = [];
 afterEach(async () => {
-  await Promise.all(keepers.splice(0).map((keeper) => keeper.stop(0)));
+  await Promise.all(processes.splice(0).map((supervised) => supervised.stop(0)));
 });
 
 function sleeper(): Run {
@@ -20,32 +20,32 @@ function sleeper(): Run {
 
 function keep(start: () => Promise<Run>, said: string[] = []) {
   let wake: () => void = () => undefined;
-  const keeper = keepRunning({ name: "part", start, changed: () => wake(), say: (line) => said.push(line) });
-  keepers.push(keeper);
+  const supervised = keepRunning({ name: "part", start, changed: () => wake(), say: (line) => said.push(line) });
+  processes.push(supervised);
   const changed = () =>
     new Promise<void>((resolve) => {
       wake = resolve;
     });
-  return { keeper, changed };
+  return { supervised, changed };
 }
 
 describe("a supervised process", () => {
   it("is started again, visibly, when it is killed", async () => {
     const said: string[] = [];
-    const { keeper, changed } = keep(async () => sleeper(), said);
-    const { pid } = await keeper.first;
+    const { supervised, changed } = keep(async () => sleeper(), said);
+    const { pid } = await supervised.first;
     const again = changed();
     process.kill(pid, "SIGKILL");
     await again;
-    expect(keeper.pid()).not.toBe(pid);
+    expect(supervised.pid()).not.toBe(pid);
     expect(said).toEqual(["part ended: killed by SIGKILL; starting it again in 0.2 s"]);
   });
 
   it("stays ended once it is stopped", async () => {
-    const { keeper } = keep(async () => sleeper());
-    const { pid } = await keeper.first;
-    await keeper.stop(0);
-    expect(keeper.pid()).toBeNull();
+    const { supervised } = keep(async () => sleeper());
+    const { pid } = await supervised.first;
+    await supervised.stop(0);
+    expect(supervised.pid()).toBeNull();
     expect(alive(pid)).toBe(false);
   });
 
@@ -55,12 +55,12 @@ describe("a supervised process", () => {
       release = resolve;
     });
     let run: Run | undefined;
-    const { keeper } = keep(async () => {
+    const { supervised } = keep(async () => {
       await held;
       run = sleeper();
       return run;
     });
-    const stopped = keeper.stop(0);
+    const stopped = supervised.stop(0);
     release();
     await stopped;
     expect(alive((run as Run | undefined)?.pid ?? 0)).toBe(false);
@@ -68,8 +68,8 @@ describe("a supervised process", () => {
 
   it("whose first start fails is given up with the reason", async () => {
     const said: string[] = [];
-    const { keeper } = keep(() => Promise.reject(new Error("no such program")), said);
-    await expect(started(keeper)).rejects.toThrow("no such program");
+    const { supervised } = keep(() => Promise.reject(new Error("no such program")), said);
+    await expect(started(supervised)).rejects.toThrow("no such program");
     expect(said).toEqual([]);
   });
 });

@@ -4,34 +4,34 @@ import type { Guard } from "./guard.ts";
 /** One run of a process: `ended` settles with the reason when the process ends. */
 export type Run = { pid: number; ended: Promise<string>; stop(graceMs: number): Promise<void> };
 
-export type Keeper = {
+export type SupervisedProcess = {
   /** Settles with the first run, or rejects with the error of the first attempt. */
   first: Promise<Run>;
   pid(): number | null;
   /** Ends the process and stays ended. */
   stop(graceMs: number): Promise<void>;
-  /** The process that ends this one when the launcher is killed; services do so by themselves. */
+  /** The process that ends this one when the supervisor is killed; services do so by themselves. */
   guardPid?: number;
 };
 
-/** The keeper once its process runs for the first time; when that fails it is stopped and the error thrown. */
-export async function started(keeper: Keeper): Promise<Keeper> {
+/** A supervised process once it runs for the first time; when that fails it is stopped and the error thrown. */
+export async function started(supervised: SupervisedProcess): Promise<SupervisedProcess> {
   try {
-    await keeper.first;
+    await supervised.first;
   } catch (error) {
-    await keeper.stop(0);
+    await supervised.stop(0);
     throw error;
   }
-  return keeper;
+  return supervised;
 }
 
-/** The keeper with a guard, which `stop` ends after the process. */
-export function guarded(keeper: Keeper, guard: Guard): Keeper {
+/** A supervised process with a guard, which `stop` ends after the process. */
+export function guarded(supervised: SupervisedProcess, guard: Guard): SupervisedProcess {
   const stop = async (graceMs: number) => {
-    await keeper.stop(graceMs);
+    await supervised.stop(graceMs);
     guard.stop();
   };
-  return { ...keeper, stop, guardPid: guard.pid };
+  return { ...supervised, stop, guardPid: guard.pid };
 }
 
 const firstWaitMs = 200;
@@ -54,7 +54,7 @@ export function keepRunning(options: {
   say: (line: string) => void;
   /** Milliseconds that a restart waits at most. */
   longestWaitMs?: number | undefined;
-}): Keeper {
+}): SupervisedProcess {
   const { name, say } = options;
   const stopping = new AbortController();
   let current: Run | null = null;

@@ -5,7 +5,7 @@ import { Stack } from "./stack.ts";
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
 let stack: Stack | undefined;
-let stopAskedAt: number | null = null;
+let stopRequestedAt: number | null = null;
 
 async function end(status: number): Promise<never> {
   try {
@@ -26,18 +26,18 @@ function complain(error: unknown): void {
 /** The first signal stops in order; Ctrl-C once more, later than the copy that npm passes on, at once. */
 function onSignal(name: NodeJS.Signals): void {
   const now = performance.now();
-  if (stopAskedAt === null) {
-    stopAskedAt = now;
+  if (stopRequestedAt === null) {
+    stopRequestedAt = now;
     say("\nStopping: gateway, services, NATS, PostgreSQL …");
     void end(0);
-  } else if (name === "SIGINT" && now - stopAskedAt > 700) {
+  } else if (name === "SIGINT" && now - stopRequestedAt > 700) {
     stack?.kill();
     process.exit(130);
   }
 }
 for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, onSignal);
 onLeftByNpm("start", () => {
-  if (stopAskedAt === null) onSignal("SIGTERM");
+  if (stopRequestedAt === null) onSignal("SIGTERM");
 });
 // The terminal may be closed (SIGHUP, a broken pipe): the stop must go on although nothing can be printed.
 for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
@@ -55,6 +55,6 @@ try {
   shrinkWhenIdle(complain);
 } catch (error) {
   // Whatever fails because everything is being stopped is no news.
-  if (stopAskedAt === null) complain(error);
+  if (stopRequestedAt === null) complain(error);
   await end(1);
 }

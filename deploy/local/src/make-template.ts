@@ -29,7 +29,7 @@ const postgres = await runPostgres({
 try {
   await migrateServices(await prepareDatabase(postgres.adminUrl, keys));
 } finally {
-  await postgres.keeper.stop(10_000);
+  await postgres.supervised.stop(10_000);
 }
 // Suites kill servers, not the machine: what a server wrote outlives it without being forced to the disk, which each
 // commit of a cluster would wait for.

@@ -82,7 +82,7 @@ function runs(binary: string): boolean {
   return result.status === 0 && /nats-server/.test(result.stdout + result.stderr);
 }
 
-/** Other launchers may look at the same moment: the file appears whole or not at all. */
+/** Other supervisors may look at the same moment: the file appears whole or not at all. */
 function keep(binary: string, cached: string): string {
   mkdirSync(join(cached, ".."), { recursive: true, mode: 0o755 });
   const partial = `${cached}.${process.pid}`;

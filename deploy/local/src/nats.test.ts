@@ -46,9 +46,10 @@ test("certificates that were replaced are shown after SIGHUP, without a restart"
   });
   try {
     const before = await shown(port, certificates);
-    const told = async () => void process.kill(Number(readFileSync(join(folder, "nats/nats.pid"), "utf8")), "SIGHUP");
-    await rotateCertificates(join(folder, "tls"), names, told);
-    await told();
+    const reloaded = async () =>
+      void process.kill(Number(readFileSync(join(folder, "nats/nats.pid"), "utf8")), "SIGHUP");
+    await rotateCertificates(join(folder, "tls"), names, reloaded);
+    await reloaded();
     let after = "";
     for (let tries = 0; tries < 100 && (after === "" || after === before); tries += 1) {
       // Verified by the new authority alone: until the server read again it is refused.

@@ -5,7 +5,7 @@ import { sleep } from "@muster/kit/light";
 import { startChild } from "./child.ts";
 import { root } from "./config.ts";
 import { startGuard } from "./guard.ts";
-import { guarded, type Keeper, keepRunning, type Run, started } from "./keep-running.ts";
+import { guarded, keepRunning, type Run, type SupervisedProcess, started } from "./keep-running.ts";
 import { moveStreams } from "./move-streams.ts";
 import { Problem } from "./problem.ts";
 import { speakerNames } from "./replicas.ts";
@@ -53,7 +53,7 @@ export async function runNats(options: {
   changed: () => void;
   say: (line: string) => void;
   longestWaitMs?: number;
-}): Promise<Keeper> {
+}): Promise<SupervisedProcess> {
   const { dataDir, port, cluster } = options;
   const name = cluster?.name ?? "nats";
   const folder = join(dataDir, name);
@@ -83,8 +83,8 @@ export async function runNats(options: {
   };
   const guard = startGuard({ pidFile, signal: "TERM", marker: pidFile });
   const { changed, say, longestWaitMs } = options;
-  const keeper = keepRunning({ name: cluster ? name : "NATS", start, changed, say, longestWaitMs });
-  return started(guarded(keeper, guard));
+  const supervised = keepRunning({ name: cluster ? name : "NATS", start, changed, say, longestWaitMs });
+  return started(guarded(supervised, guard));
 }
 
 /** The variables of deploy/nats/nats-server.conf; quoted inside, as its syntax wants for paths. */

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { sleep } from "@muster/kit/light";
 import { databaseName } from "./database.ts";
 import { startGuard } from "./guard.ts";
-import { guarded, type Keeper, keepRunning, type Run, started } from "./keep-running.ts";
+import { guarded, keepRunning, type Run, type SupervisedProcess, started } from "./keep-running.ts";
 import { libraryPath } from "./pgbouncer-binary.ts";
 import { Problem } from "./problem.ts";
 import { gone, signal } from "./process-table.ts";
@@ -59,7 +59,7 @@ ${secured}`;
 }
 
 /** Starts PgBouncer in transaction mode before the cluster's PostgreSQL and keeps it running on the same port. */
-export async function runPooler(options: PoolerOptions): Promise<Keeper> {
+export async function runPooler(options: PoolerOptions): Promise<SupervisedProcess> {
   const { binary, folder, user, logFile, port, changed, say, longestWaitMs } = options;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const config = join(folder, "pgbouncer.ini");

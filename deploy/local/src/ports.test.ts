@@ -48,7 +48,7 @@ describe("ports", () => {
     expect(await portState(port)).toBe("EADDRINUSE");
   });
 
-  it("keeps the remembered ports that are still free and replaces the others", async () => {
+  it("keeps the saved ports that are still free and replaces the others", async () => {
     const [kept, taken] = [await freePort(), await freePort()];
     await occupy(taken);
     const ports = await stablePorts(["a", "b", "c"], { a: kept, b: taken });

@@ -58,18 +58,18 @@ export async function freePort(taken: ReadonlySet<number> = new Set(), count = 1
 }
 
 /**
- * The remembered port of each name while it is still free, another one otherwise; never one of `reserved`. All are
+ * The saved port of each name while it is still free, another one otherwise; never one of `reserved`. All are
  * claimed.
  */
 export async function stablePorts(
   names: readonly string[],
-  remembered: Readonly<Record<string, number>>,
+  saved: Readonly<Record<string, number>>,
   reserved: readonly number[] = [],
 ): Promise<Record<string, number>> {
   const taken = new Set(reserved);
   const ports: Record<string, number> = {};
   for (const name of names) {
-    const port = remembered[name];
+    const port = saved[name];
     if (port && !taken.has(port) && (await claimPort(port)) && (await portState(port)) === "free") {
       ports[name] = port;
       taken.add(port);

@@ -20,7 +20,7 @@ import { findRunAs } from "./unprivileged.ts";
 
 const password = "of the superuser";
 const user = findRunAs("") ?? null;
-const folder = mkdtempSync(join(temporaryRoot(user), "muster-launcher-"));
+const folder = mkdtempSync(join(temporaryRoot(user), "muster-supervisor-"));
 chmodSync(folder, 0o755);
 let cluster: Cluster;
 let port: number;

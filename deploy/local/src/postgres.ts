@@ -25,7 +25,7 @@ export type Cluster = {
   user: RunAs;
   dataDir: string;
   logFile: string;
-  /** Server settings beyond the launcher's own (`-c name=value`). */
+  /** Server settings beyond the supervisor's own (`-c name=value`). */
   settings: Record<string, string>;
 };
 

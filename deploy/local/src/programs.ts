@@ -4,7 +4,7 @@ import type { Certificates } from "./certificates.ts";
 import { startChild } from "./child.ts";
 import { root } from "./config.ts";
 import type { DatabaseUrls } from "./database.ts";
-import { type Keeper, keepRunning } from "./keep-running.ts";
+import { keepRunning, type SupervisedProcess } from "./keep-running.ts";
 import { type Keys, loadKeys } from "./keys.ts";
 import {
   isWorker,
@@ -20,7 +20,7 @@ import {
 
 /**
  * MB of each half of V8's young generation. What a start fills of it is kept: 16, a large machine's own choice, are 15
- * to 35 MB more of each process at rest (docs/performance/memory.md); in a container of 256 MiB V8 chooses 1 by itself.
+ * to 35 MB more of each idle process (docs/performance/memory.md); in a container of 256 MiB V8 chooses 1 by itself.
  */
 export const semiSpaceMb = 4;
 /**
@@ -38,7 +38,7 @@ const ownSemiSpaceMb: Partial<Record<ProgramName, number>> = {
 /** One process of the cluster: which program, its own name and its ports; workers have no `port` (0). */
 export type Instance = { name: string; program: ProgramName; port: number; opsPort: number };
 
-/** All instances; gateways listen on `port`, `port + 1` …, everything else on remembered ports. */
+/** All instances; gateways listen on `port`, `port + 1` …, everything else on saved ports. */
 export function instancesOf(replicas: Replicas, firstPort: number, ports: Record<string, number>): Instance[] {
   const programs: ProgramName[] = [...serviceNames, ...workerNames, "gateway"];
   return programs.flatMap((program) =>
@@ -51,7 +51,7 @@ export function instancesOf(replicas: Replicas, firstPort: number, ports: Record
   );
 }
 
-/** The names under which `instancesOf` looks for remembered ports. */
+/** The names under which `instancesOf` looks up saved ports. */
 export function portNames(replicas: Replicas): string[] {
   const rpc = serviceNames.flatMap((name) => replicaNames(name, replicas[name]).map((each) => `${each}.rpc`));
   const ops = [...serviceNames, ...workerNames, "gateway" as const].flatMap((name) =>
@@ -203,7 +203,7 @@ export function mergeEnvironment(theirs: NodeJS.ProcessEnv, ours: Record<string,
   return { ...Object.fromEntries(kept), ...ours };
 }
 
-export type Program = { keeper: Keeper; ready: Promise<void>; isReady(): boolean };
+export type Program = { supervised: SupervisedProcess; ready: Promise<void>; isReady(): boolean };
 
 /** Starts one instance and keeps it running; `ready` settles when it first reports that it serves. */
 export function runProgram(options: {
@@ -238,7 +238,7 @@ export function runProgram(options: {
     serving = false;
     if (!existsSync(script)) throw new Error(`${script} is missing`);
     // The data folder on the command line distinguishes this cluster's processes from another's, for users and for the
-    // launcher.
+    // supervisor.
     const args = [
       ...(traced ? ["--import", "@muster/kit/telemetry"] : []),
       `--max-semi-space-size=${ownSemiSpaceMb[program] ?? semiSpaceMb}`,
@@ -255,6 +255,6 @@ export function runProgram(options: {
       onMessage,
     });
   };
-  const keeper = keepRunning({ name: instance.name, start, changed, say, longestWaitMs });
-  return { keeper, ready, isReady: () => serving };
+  const supervised = keepRunning({ name: instance.name, start, changed, say, longestWaitMs });
+  return { supervised, ready, isReady: () => serving };
 }

@@ -3,7 +3,7 @@ import { sleep } from "@muster/kit/light";
 import { certificateFolder, parties } from "./base.ts";
 import { certificateOf, rotateCertificates } from "./certificates.ts";
 import { readConfig } from "./config.ts";
-import { clusterPlace, readJson } from "./data-folder.ts";
+import { clusterFolder, readJson } from "./data-folder.ts";
 import { ownCopies } from "./database.ts";
 import { Problem } from "./problem.ts";
 import { signal } from "./process-table.ts";
@@ -23,11 +23,11 @@ export async function rotateClusterCertificates(dataDir: string): Promise<void> 
   if (!stack.tls) throw new Problem("This cluster has no TLS: start it with MUSTER_TLS=true.");
   const folder = certificateFolder(dataDir);
   const settled = async () => {
-    tellServers(dataDir, stack);
+    notifyServers(dataDir, stack);
     await sleep(readAgainMs);
   };
   await rotateCertificates(folder, parties, settled);
-  tellServers(dataDir, stack);
+  notifyServers(dataDir, stack);
 }
 
 export const rotateOwnCertificates = () => rotateClusterCertificates(readConfig().dataDir);
@@ -36,11 +36,11 @@ export const rotateOwnCertificates = () => rotateClusterCertificates(readConfig(
  * Our processes notice new files by themselves. PostgreSQL and PgBouncer have their own copies; they and NATS reload on
  * SIGHUP.
  */
-function tellServers(dataDir: string, stack: StackFile): void {
+function notifyServers(dataDir: string, stack: StackFile): void {
   const folder = certificateFolder(dataDir);
   if (stack.postgres || stack.pgbouncer) {
     const user = findRunAs(join(dataDir, "postgres", "data")) ?? null;
-    const copies = join(clusterPlace(dataDir, user).folder, "tls");
+    const copies = join(clusterFolder(dataDir, user).folder, "tls");
     ownCopies(copies, user, certificateOf(folder, "postgres"));
     if (stack.pgbouncer) ownCopies(copies, user, { ca: join(folder, "ca.pem"), ...certificateOf(folder, "pgbouncer") });
   }

@@ -66,7 +66,7 @@ describe("what processes are given", () => {
     expect(all).not.toContain(0);
   });
 
-  it("keeps npm's, PostgreSQL's and the launcher's own variables from them, and files that contradict ours", () => {
+  it("keeps npm's, PostgreSQL's and the supervisor's own variables from them, and files that contradict ours", () => {
     const theirs = {
       PATH: "/bin",
       LOG_LEVEL: "debug",

@@ -19,7 +19,7 @@ export type StackFile = {
   pgbouncer: { pid: number | null } | null;
   /** What to reach an RPC port with; null: no TLS. */
   tls: { ca: string; cert: string; key: string } | null;
-  launcher: { pid: number };
+  supervisor: { pid: number };
   dataDir: string;
 };
 
@@ -61,7 +61,7 @@ export function describeStack(input: {
     natsServers: input.natsServers.map((name) => ({ pid: pidOf(name) })),
     pgbouncer: input.pooled ? { pid: pidOf("pgbouncer") } : null,
     tls: input.certificates ? { ca: input.certificates.ca, ...input.certificates.of("gateway") } : null,
-    launcher: { pid: process.pid },
+    supervisor: { pid: process.pid },
     dataDir: input.dataDir,
   };
 }

@@ -11,7 +11,7 @@ import { buildConsole } from "./console.ts";
 import { guardSuffix, type Lock, openDataFolder, readJson, takeDataFolder, writeJson } from "./data-folder.ts";
 import { startDatabaseWork } from "./database-work.ts";
 import { firstAdmin } from "./first-admin.ts";
-import type { Keeper } from "./keep-running.ts";
+import type { SupervisedProcess } from "./keep-running.ts";
 import { loadKeys } from "./keys.ts";
 import { claimPort, portState, stablePorts } from "./ports.ts";
 import { codeOf, Problem } from "./problem.ts";
@@ -25,11 +25,11 @@ const graceMs = { gateway: 3_500, services: 4_000, nats: 2_000, postgres: 4_000 
 const slowStartMs = 60_000;
 const healthyMs = 15_000;
 
-/** A cluster that is coming up or runs: everything the launcher started, and how it ends. */
+/** A cluster that is coming up or runs: everything the supervisor started, and how it ends. */
 export class Stack {
   readonly #config: LocalConfig;
   readonly #say: (line: string) => void;
-  readonly #keepers = new Map<string, Keeper>();
+  readonly #processes = new Map<string, SupervisedProcess>();
   readonly #began = performance.now();
   #lock: Lock | null = null;
   #publish: () => void = () => undefined;
@@ -50,16 +50,16 @@ export class Stack {
     openDataFolder(dataDir);
     this.#lock = await takeDataFolder(dataDir, firstGateway);
     const { leftOver } = this.#lock;
-    if (leftOver.length > 0) this.#say(`  ended what a killed launcher left running: ${leftOver.join(", ")}`);
+    if (leftOver.length > 0) this.#say(`  ended what a killed supervisor left running: ${leftOver.join(", ")}`);
     for (const each of gatewayPorts) await requirePort(each, host);
-    // The parent process of this launcher may have claimed them for it.
+    // The parent process of this supervisor may have claimed them for it.
     for (const each of gatewayPorts) await claimPort(each);
     rmSync(this.#stackFile, { force: true });
     rotateLogs(join(dataDir, "logs"));
     const consoleBuild = buildConsole(this.#stopped.signal);
     const keys = loadKeys(dataDir);
     const first = firstAdmin(dataDir, this.#config.adminPassword);
-    const ports = await rememberedPorts(
+    const ports = await lastPorts(
       dataDir,
       [...basePorts(this.#config), ...portNames(this.#config.replicas)],
       gatewayPorts,
@@ -73,7 +73,7 @@ export class Stack {
       keys,
       ports,
       prepareDatabase: work.prepare,
-      adopt: (name, keeper) => this.#keepers.set(name, keeper),
+      adopt: (name, supervised) => this.#processes.set(name, supervised),
       changed: this.#changed,
       say: this.#say,
     });
@@ -83,11 +83,11 @@ export class Stack {
     const { natsUrl, natsReplicas, database, certificates } = base;
     this.#publish = () => {
       this.#lock?.update(this.#pids());
-      const pidOf = (name: string) => this.#keepers.get(name)?.pid() ?? null;
+      const pidOf = (name: string) => this.#processes.get(name)?.pid() ?? null;
       const own = {
         ownPostgres: !this.#config.databaseUrl,
         ownNats: !this.#config.natsUrl,
-        natsServers: baseNames.filter((name) => name.startsWith("nats") && this.#keepers.has(name)),
+        natsServers: baseNames.filter((name) => name.startsWith("nats") && this.#processes.has(name)),
         pooled: this.#config.pooled,
         certificates,
       };
@@ -132,7 +132,7 @@ export class Stack {
         longestWaitMs: this.#config.restartWaitMaxMs,
       });
       programs.set(instance.name, program);
-      this.#keepers.set(instance.name, program.keeper);
+      this.#processes.set(instance.name, program.supervised);
       void program.ready.then(() => this.#step(instance.name, `port ${instance.port || instance.opsPort}`));
     }
     const all = Promise.all([...programs.values()].map(({ ready }) => ready));
@@ -165,8 +165,8 @@ export class Stack {
 
   /** Kills everything at once; PostgreSQL recovers at its next start. */
   kill(): void {
-    for (const [name, keeper] of this.#keepers) {
-      const pid = keeper.pid();
+    for (const [name, supervised] of this.#processes) {
+      const pid = supervised.pid();
       if (pid) signal(pid, name === "postgres" ? "SIGQUIT" : "SIGKILL");
     }
   }
@@ -175,12 +175,12 @@ export class Stack {
     // A process that is just being started must be registered so that it can be stopped; start() itself reports its
     // failure.
     await this.#base?.catch(() => undefined);
-    const names = [...this.#keepers.keys()];
+    const names = [...this.#processes.keys()];
     const gateways = names.filter((name) => name === "gateway" || name.startsWith("gateway-"));
     const isBase = (name: string) => baseNames.some((each) => each === name);
     const services = names.filter((name) => !gateways.includes(name) && !isBase(name));
     const end = (group: string[], ms: number) =>
-      Promise.all(group.map((name) => this.#keepers.get(name)?.stop(ms) ?? Promise.resolve()));
+      Promise.all(group.map((name) => this.#processes.get(name)?.stop(ms) ?? Promise.resolve()));
     await end(gateways, graceMs.gateway);
     await end(services, graceMs.services);
     await end(["nats", "nats-2", "nats-3", "pgbouncer"], graceMs.nats);
@@ -198,9 +198,9 @@ export class Stack {
   }
 
   #pids(): Record<string, number> {
-    const running = [...this.#keepers].flatMap(([name, keeper]) => [
-      [name, keeper.pid()] as const,
-      [`${name}${guardSuffix}`, keeper.guardPid ?? null] as const,
+    const running = [...this.#processes].flatMap(([name, supervised]) => [
+      [name, supervised.pid()] as const,
+      [`${name}${guardSuffix}`, supervised.guardPid ?? null] as const,
     ]);
     return Object.fromEntries(running.filter((entry): entry is [string, number] => entry[1] !== null));
   }
@@ -228,7 +228,7 @@ async function requirePort(port: number, host: string): Promise<void> {
   );
 }
 
-async function rememberedPorts(dataDir: string, names: string[], reserved: number[]): Promise<Record<string, number>> {
+async function lastPorts(dataDir: string, names: string[], reserved: number[]): Promise<Record<string, number>> {
   const file = join(dataDir, "ports.json");
   const ports = await stablePorts(names, readJson(file) ?? {}, reserved);
   writeJson(file, ports);
@@ -244,7 +244,7 @@ function stillWaiting(programs: ReadonlyMap<string, Program>, dataDir: string): 
   return `  still waiting for ${missing.join(", ")}: see ${join(dataDir, "logs")}`;
 }
 
-/** The body at a URL. Node's fetch would load 2 MB into the launcher for this alone. */
+/** The body at a URL. Node's fetch would load 2 MB into the supervisor for this alone. */
 async function textAt(url: string): Promise<string> {
   const request = get(url, { agent: false, timeout: 5_000 }, (response) => request.emit("answer", response));
   request.on("timeout", () => request.destroy(new Error("no answer within 5 s")));

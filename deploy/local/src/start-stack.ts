@@ -24,8 +24,8 @@ export type StartOptions = {
 export type RunningStack = {
   stack: StackFile;
   dataDir: string;
-  launcherPid: number;
-  /** What the launcher printed so far. */
+  supervisorPid: number;
+  /** What the supervisor printed so far. */
   output(): string;
   /** Re-reads stack.json: pids change when a process was restarted. */
   refresh(): StackFile;
@@ -34,7 +34,7 @@ export type RunningStack = {
 
 /**
  * Starts a whole cluster as a child process (`dist/main.js`, which must be built) and resolves when it is ready.
- * Rejects with the launcher's output and the ends of the logs when it ends early or is not ready in time (default 120
+ * Rejects with the supervisor's output and the ends of the logs when it ends early or is not ready in time (default 120
  * s).
  */
 export async function startStack(options: StartOptions = {}): Promise<RunningStack> {
@@ -85,7 +85,7 @@ export async function startStack(options: StartOptions = {}): Promise<RunningSta
     }
     await delay(50);
   }
-  return { stack: refresh(), dataDir, launcherPid: pid, output: () => text, refresh, stop };
+  return { stack: refresh(), dataDir, supervisorPid: pid, output: () => text, refresh, stop };
 }
 
 /** PostgreSQL's data stays inside also for root, whose folders another user may not enter otherwise. */

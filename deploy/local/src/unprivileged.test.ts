@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { choosePlace, chooseRunAs, parsePasswd } from "./unprivileged.ts";
+import { chooseFolder, chooseRunAs, parsePasswd } from "./unprivileged.ts";
 
 const passwd = parsePasswd(
   [
@@ -36,9 +36,9 @@ describe("the user PostgreSQL runs as", () => {
 
 describe("the place of PostgreSQL's data", () => {
   it("is the first that its user can enter", () => {
-    expect(choosePlace(["/home/a/.muster", "/var/lib/muster"], (dir) => dir.startsWith("/var"))).toBe(
+    expect(chooseFolder(["/home/a/.muster", "/var/lib/muster"], (dir) => dir.startsWith("/var"))).toBe(
       "/var/lib/muster",
     );
-    expect(choosePlace(["/home/a/.muster"], () => false)).toBeUndefined();
+    expect(chooseFolder(["/home/a/.muster"], () => false)).toBeUndefined();
   });
 });

@@ -36,8 +36,8 @@ export function chooseRunAs(input: {
 }
 
 /** The first place that the user can enter; undefined when none will do. */
-export function choosePlace(places: readonly string[], canEnter: (path: string) => boolean): string | undefined {
-  return places.find(canEnter);
+export function chooseFolder(folders: readonly string[], canEnter: (path: string) => boolean): string | undefined {
+  return folders.find(canEnter);
 }
 
 /** `chooseRunAs` on this machine. */

@@ -68,7 +68,7 @@ async function hold(table: string): Promise<{ waiting(): Promise<boolean>; relea
 const pidOf = (stack: StackFile, name: string) =>
   name === "gateway" ? (stack.gateways[0]?.pid ?? 0) : (stack.services[name]?.pid ?? 0);
 
-/** Kills −9 and waits until the launcher has started it again. */
+/** Kills −9 and waits until the supervisor has started it again. */
 async function kill(name: string): Promise<void> {
   const before = pidOf(await cluster.stack(), name);
   process.kill(before, "SIGKILL");

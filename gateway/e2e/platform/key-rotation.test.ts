@@ -155,7 +155,7 @@ function freshStep({ lastStep }: Enrolled): number | null {
 const pick = ({ accessToken, refreshToken }: Record<string, unknown>) =>
   ({ accessToken, refreshToken }) as Pick<TestUser, "accessToken" | "refreshToken">;
 
-/** Ends one process of the service after the other; its launcher restarts each with the present keys file. */
+/** Ends one process of the service after the other; its supervisor restarts each with the present keys file. */
 async function restart(service: string): Promise<void> {
   const processes = async () => {
     const { services, gateways } = await cluster.stack();

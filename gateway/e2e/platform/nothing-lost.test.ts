@@ -208,16 +208,16 @@ describe("a creation that is repeated under its Idempotency-Key until it is answ
   );
 });
 
-/** Kills NATS and keeps its launcher from starting another until `action` is done. */
+/** Kills NATS and keeps its supervisor from starting another until `action` is done. */
 async function whileNatsIsDown(action: () => Promise<void>): Promise<void> {
   const stack = await cluster.stack();
-  process.kill(stack.launcher.pid, "SIGSTOP");
+  process.kill(stack.supervisor.pid, "SIGSTOP");
   try {
     process.kill(stack.nats.pid, "SIGKILL");
     await until("NATS to end", async () => !(await answersTcp(stack.natsUrl)));
     await action();
   } finally {
-    process.kill(stack.launcher.pid, "SIGCONT");
+    process.kill(stack.supervisor.pid, "SIGCONT");
   }
   await until("another NATS", async () => (await cluster.stack()).nats.pid !== stack.nats.pid);
 }

@@ -87,7 +87,7 @@ describe("unknown API keys", () => {
 // The last test of this file: the cluster is stopped afterwards.
 describe("while the cluster is stopped by Ctrl-C", () => {
   it("a login is served, answered 503 or not connected, never anything else", async () => {
-    const { launcher } = await cluster.stack();
+    const { supervisor } = await cluster.stack();
     const answers = new Set<string>();
     let gone = 0;
     const knock = async () => {
@@ -107,7 +107,7 @@ describe("while the cluster is stopped by Ctrl-C", () => {
     const knocking = Promise.all(Array.from({ length: 8 }, knock));
     await until("logins to be served", () => answers.has("200"));
     // As a terminal does: all processes get the signal at once.
-    process.kill(-launcher.pid, "SIGINT");
+    process.kill(-supervisor.pid, "SIGINT");
     await knocking;
     expect([...answers].filter((answer) => !/^(200$|503 )/.test(answer))).toEqual([]);
   }, 60_000);

@@ -16,7 +16,7 @@ export type StackFile = {
   services: Record<string, { pid: number; rpc: string; ops: string }>;
   postgres: { pid: number };
   nats: { pid: number };
-  launcher: { pid: number };
+  supervisor: { pid: number };
   /** Files of what talks to services in a cluster with TLS. */
   tls: { ca: string; cert: string; key: string } | null;
 };
@@ -30,7 +30,7 @@ export type Cluster = {
 
 export const admin = { email: "admin@muster.local", password: "correct horse battery staple" };
 
-const launcher = fileURLToPath(new URL("../../../deploy/local/dist/main.js", import.meta.url));
+const supervisor = fileURLToPath(new URL("../../../deploy/local/dist/main.js", import.meta.url));
 /** Milliseconds that a start may take. */
 export const startMs = 120_000;
 /** The host name of this machine, and the number of its ports that webhooks may reach. */
@@ -44,13 +44,13 @@ export async function ownCluster(env: Record<string, string> = {}): Promise<Clus
   return {
     ...cluster,
     async stop() {
-      await stopLauncher(pid);
+      await stopSupervisor(pid);
       await rm(directory, { recursive: true, force: true });
     },
   };
 }
 
-/** Starts a launcher that keeps everything in that folder; resolves when each service is healthy. */
+/** Starts a supervisor that keeps everything in that folder; resolves when each service is healthy. */
 export async function startCluster(
   directory: string,
   env: Record<string, string>,
@@ -65,8 +65,8 @@ export async function startCluster(
   await writeFile(join(directory, "receivers.json"), JSON.stringify(receiverPorts));
   const dnsPort = await freeUdpPort();
   await writeFile(join(directory, "dns.json"), JSON.stringify(dnsPort));
-  const output = await open(join(directory, "launcher.log"), "a");
-  const child = spawn(process.execPath, [launcher], {
+  const output = await open(join(directory, "supervisor.log"), "a");
+  const child = spawn(process.execPath, [supervisor], {
     detached: true,
     stdio: ["ignore", output.fd, output.fd],
     env: {
@@ -106,13 +106,13 @@ export async function startCluster(
   child.unref();
   await output.close();
   const pid = child.pid as number;
-  await writeFile(join(directory, "launcher.pid"), String(pid));
+  await writeFile(join(directory, "supervisor.pid"), String(pid));
   const url = `http://127.0.0.1:${port}`;
   try {
     await until(
       "the cluster to be healthy",
       async () => {
-        if (ended) throw new Error("the launcher ended early");
+        if (ended) throw new Error("the supervisor ended early");
         const reply = await fetch(`${url}/health`).catch(() => null);
         if (!reply?.ok) return false;
         const body = (await reply.json()) as { status: string };
@@ -121,7 +121,7 @@ export async function startCluster(
       startMs,
     );
   } catch (cause) {
-    const log = await readFile(join(directory, "launcher.log"), "utf8").catch(() => "");
+    const log = await readFile(join(directory, "supervisor.log"), "utf8").catch(() => "");
     // No other code can stop it: it would keep running during later tests.
     if (!ended) process.kill(pid, "SIGTERM");
     throw new Error(`the cluster did not start:\n${log.slice(-4_000)}`, { cause });
@@ -139,9 +139,9 @@ export function clusterAt(url: string, dataDir: string): Cluster {
 }
 
 /** Ends a cluster in order. */
-export async function stopLauncher(pid: number): Promise<void> {
+export async function stopSupervisor(pid: number): Promise<void> {
   if (isAlive(pid)) process.kill(pid, "SIGTERM");
-  await until("the launcher to stop", () => !isAlive(pid), 30_000);
+  await until("the supervisor to stop", () => !isAlive(pid), 30_000);
 }
 
 /** Whether a process of that id runs. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { generateNoteKey, noteKeys } from "@muster/kit";
 import { freePort } from "@muster/local";
 import { until } from "@muster/testing";
-import { admin, type Cluster, clusterAt, isAlive, startCluster, stopLauncher } from "./cluster.ts";
+import { admin, type Cluster, clusterAt, isAlive, startCluster, stopSupervisor } from "./cluster.ts";
 import { prepareOperator } from "./operator.ts";
 
 /** Clusters for suites that kill and stop processes or need settings, by name; each has one suite at a time. */
@@ -108,7 +108,7 @@ async function running(directory: string): Promise<Cluster | null> {
 }
 
 async function ended(directory: string): Promise<void> {
-  await stopLauncher(Number(await readFile(join(directory, "launcher.pid"), "utf8")));
+  await stopSupervisor(Number(await readFile(join(directory, "supervisor.pid"), "utf8")));
   await rm(directory, { recursive: true, force: true });
 }
 

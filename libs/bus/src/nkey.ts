@@ -7,7 +7,7 @@ const userPrefix = 20 << 3;
 
 /**
  * A new NATS user (an NKey): the seed stays with the service, the public key goes into the server's permission file.
- * Made without the client library, which the launcher would hold for ever.
+ * Made without the client library, which the supervisor would hold for ever.
  */
 export function generateNkey(): { seed: string; publicKey: string } {
   const { d = "", x = "" } = generateKeyPairSync("ed25519").privateKey.export({ format: "jwk" });

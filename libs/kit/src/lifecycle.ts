@@ -66,10 +66,10 @@ export async function runProcess(options: Options, start: (process: Process) => 
 
   process.on("SIGTERM", () => void end(0, "SIGTERM"));
   process.on("SIGINT", () => void end(0, "SIGINT"));
-  // Under a launcher: a closed channel means that the launcher has ended, and nothing else would stop this process.
-  if (process.send) process.on("disconnect", () => void end(0, "launcher gone"));
-  // The launcher may have ended while this process was still loading.
-  if (process.send && !process.connected) return end(0, "launcher gone");
+  // Under a supervisor: a closed channel means that the supervisor has ended, and nothing else would stop this process.
+  if (process.send) process.on("disconnect", () => void end(0, "supervisor gone"));
+  // The supervisor may have ended while this process was still loading.
+  if (process.send && !process.connected) return end(0, "supervisor gone");
   const fatal = (err: unknown) => {
     log.fatal({ err }, "uncaught error");
     void end(1, "uncaught error");

@@ -1,4 +1,4 @@
-// The parts that load no package: the launcher holds no more of them than it uses.
+// The parts that load no package: the supervisor holds no more of them than it uses.
 
 export { shrinkWhenIdle } from "./idle-memory.ts";
 export { onLeftByNpm } from "./left-by-npm.ts";

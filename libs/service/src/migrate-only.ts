@@ -8,12 +8,12 @@ const settings = z.object({
 });
 
 /**
- * `main.js migrate`: applies the service's migrations and ends. A launcher that starts a service this way first (the
+ * `main.js migrate`: applies the service's migrations and ends. A supervisor that starts a service this way first (the
  * local stack, an init container) need not give the owner's credentials to the process that serves.
  */
 export async function migrateOnly(service: string, dirs: readonly MigrationDir[]): Promise<void> {
   let log = createLogger(service);
-  // Under a launcher: a closed channel means that the launcher has ended. PostgreSQL takes back what was not committed.
+  // Under a supervisor: a closed channel means that the supervisor has ended. PostgreSQL takes back what was not committed.
   const leave = () => process.exit(1);
   if (process.send) process.on("disconnect", leave);
   try {

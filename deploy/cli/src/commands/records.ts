@@ -4,7 +4,7 @@ import type { ApiError, MusterClient } from "@muster/client";
 import { fields as fieldsOfBodies } from "@muster/client/fields";
 import { connect, type Operation } from "../connection.ts";
 import { done, exits, Failure, wrongUsage } from "../failure.ts";
-import { bodyOf, checkKnown, idAndFilters, type JsonObject, jsonOf } from "../fields.ts";
+import { bodyOf, checkFields, idAndFilters, type JsonObject, jsonOf } from "../fields.ts";
 import type { Globals, Io } from "../io.ts";
 import { promptOf } from "../prompt.ts";
 import { type Resource, resourceOf } from "../resources.ts";
@@ -114,7 +114,7 @@ async function bodyFrom(
   if (typeof start !== "object" || start === null || Array.isArray(start))
     throw wrongUsage(`${file} holds no JSON object`);
   const body = bodyOf(fields, { ...(org ? { orgId: org } : {}), ...start });
-  checkKnown(body, fieldsOfBodies[operation] ?? null);
+  checkFields(body, fieldsOfBodies[operation] ?? null);
   return body;
 }
 

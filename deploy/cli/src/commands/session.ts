@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { anonymous, connect, placeOf } from "../connection.ts";
+import { anonymous, connect, targetOf } from "../connection.ts";
 import { done, exits, Failure, type Reply } from "../failure.ts";
 import type { Globals, Io } from "../io.ts";
 import { promptOf } from "../prompt.ts";
@@ -11,21 +11,21 @@ const patienceMs = 30_000;
 /** The data of a call that did nothing when it was answered 503: it is made again until it is served. */
 async function whenServed<T>(io: Io, call: () => Promise<Reply<T>>): Promise<T> {
   const endMs = performance.now() + patienceMs;
-  for (let hasTold = false; ; hasTold = true) {
+  for (let hasReported = false; ; hasReported = true) {
     const reply = await call();
     const { status, headers } = reply.response;
     const pauseMs = Number(headers.get("retry-after") ?? 1) * 1_000 || 100;
     // Where nothing answers at all the address is wrong more often than early.
     const isBusy = status === 503 && reply.error?.code !== "network_error";
     if (!isBusy || performance.now() + pauseMs > endMs) return done(Promise.resolve(reply));
-    if (!hasTold) io.stderr.write("muster: the deployment is starting or busy; trying again for half a minute\n");
+    if (!hasReported) io.stderr.write("muster: the deployment is starting or busy; trying again for half a minute\n");
     await sleep(pauseMs);
   }
 }
 
 /** Signs a person in, second factor included, and keeps the session. */
 export async function login(io: Io, options: Globals & { email?: string }): Promise<void> {
-  const { url, credentials } = placeOf(io, options);
+  const { url, credentials } = targetOf(io, options);
   const { protocol, hostname } = new URL(url);
   if (protocol === "http:" && !/^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)) {
     io.stderr.write(`muster: ${url} is plain http: others on the network can read the password\n`);
@@ -77,7 +77,7 @@ export async function enrollTotp(io: Io, options: Globals): Promise<void> {
 
 /** Ends the session at the API, then forgets it. */
 export async function logout(io: Io, options: Globals): Promise<void> {
-  const { url, credentials } = placeOf(io, options);
+  const { url, credentials } = targetOf(io, options);
   if (!credentials.session(url)) return void io.stderr.write(`Not signed in at ${url}\n`);
   const { muster } = connect({ ...io, env: { ...io.env, MUSTER_API_KEY: undefined } }, { url });
   const { error, response } = await muster.POST("/api/v1/auth/logout");

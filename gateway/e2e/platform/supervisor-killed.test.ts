@@ -9,7 +9,7 @@ import { until } from "@muster/testing";
 import { prepareDataDir } from "../support/data-template.ts";
 import { processesOf } from "../support/processes.ts";
 
-const launcher = fileURLToPath(new URL("../../../deploy/local/dist/main.js", import.meta.url));
+const supervisor = fileURLToPath(new URL("../../../deploy/local/dist/main.js", import.meta.url));
 const folders: string[] = [];
 afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
@@ -23,11 +23,11 @@ type Start = {
   /** The data folder is empty: the start makes keys, database and schemas. */
   first?: true;
 };
-const alone: Start = { program: process.execPath, args: [launcher], signal: "SIGKILL" };
+const alone: Start = { program: process.execPath, args: [supervisor], signal: "SIGKILL" };
 /** As npm runs it: in a shell, which is all that a `kill` of npm ends. */
 const byNpm: Start = {
   program: "sh",
-  args: ["-c", '"$0" "$1"; exit $?', process.execPath, launcher],
+  args: ["-c", '"$0" "$1"; exit $?', process.execPath, supervisor],
   env: { npm_lifecycle_event: "start" },
   signal: "SIGTERM",
 };
@@ -59,9 +59,9 @@ async function killedOnce(
   return dataDir;
 }
 
-describe("nothing of a cluster outlives its killed launcher", () => {
+describe("nothing of a cluster outlives its killed supervisor", () => {
   it("when it was killed while the services were migrated", async () => {
-    // The last line that the launcher prints before it migrates.
+    // The last line that the supervisor prints before it migrates.
     const dataDir = await killedOnce((said) => said.includes("NATS"), { ...alone, first: true });
     await until("all of it to end", () => processesOf(dataDir).length === 0, 60_000);
   }, 240_000);

@@ -5,22 +5,22 @@ import type { Call } from "./administrator.ts";
 export const host = "bench.example.test";
 
 /** An organization, and the port of this machine to which its webhook sends every event. */
-export type Place = { orgId: string; port: number };
+export type WebhookOwner = { orgId: string; port: number };
 
 /** A partner with one organization per port. */
-export async function hookedPlaces(call: Call, ports: readonly number[]): Promise<Place[]> {
+export async function webhookOwners(call: Call, ports: readonly number[]): Promise<WebhookOwner[]> {
   const slug = () => `f-${randomUUID()}`;
   const partner = await untilMade(call, "/orgs/partners", { name: "Failover", slug: slug() });
-  const places: Place[] = [];
+  const owners: WebhookOwner[] = [];
   for (const port of ports) {
     const wanted = { partnerId: partner.id, name: "Failover", slug: slug() };
     const { id } = await untilMade(call, "/orgs/organizations", wanted);
     const orgId = String(id);
     const url = `https://${host}:${port}/hook`;
     await untilMade(call, "/webhooks", { orgId, name: "Failover", url, secret: "failover", events: ["*"] });
-    places.push({ orgId, port });
+    owners.push({ orgId, port });
   }
-  return places;
+  return owners;
 }
 
 /** Services learn of a new organization a moment after tenancy; the last refusal is thrown. */
