@@ -8,13 +8,15 @@ const declares = /\b(counter|gauge|histogram)\(/;
 
 /** Compiled modules that declare metrics, by the part of the product to which they belong. */
 function modules(root, folder) {
-  return readdirSync(join(root, folder), { withFileTypes: true, recursive: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith(".js") && entry.name !== "main.js")
-    .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
-    // The compiler leaves what it made of files that went.
-    .filter((path) => existsSync(path.replace("/dist/", "/src/").replace(/\.js$/, ".ts")))
-    .filter((path) => !/\.test\.js$|\/testing\//.test(path) && declares.test(readFileSync(path, "utf8")))
-    .sort();
+  return (
+    readdirSync(join(root, folder), { withFileTypes: true, recursive: true })
+      .filter((entry) => entry.isFile() && entry.name.endsWith(".js") && entry.name !== "main.js")
+      .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
+      // The compiler leaves what it made of files that went.
+      .filter((path) => existsSync(path.replace("/dist/", "/src/").replace(/\.js$/, ".ts")))
+      .filter((path) => !/\.test\.js$|\/testing\//.test(path) && declares.test(readFileSync(path, "utf8")))
+      .sort()
+  );
 }
 
 const folders = (root, parent) =>

@@ -4,7 +4,7 @@ import type { Database, Tx } from "@muster/db";
 import { AppError, clampPage, isUuid, type Logger, longerThan, type NoteVerifier, validationError } from "@muster/kit";
 import { ReleaseService } from "@muster/proto/muster/release/v1/release_pb";
 import { callContext } from "@muster/rpc";
-import { idempotentTx, checkedBefore, requireMfa, requirePermission } from "@muster/service";
+import { checkedBefore, idempotentTx, requireMfa, requirePermission } from "@muster/service";
 import type { ReleaseSource } from "../clients/release-source.ts";
 import type { Storage } from "../clients/storage.ts";
 import { exchangeKeys, readRoot } from "../commands/exchange-keys.ts";

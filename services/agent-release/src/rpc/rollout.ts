@@ -5,7 +5,7 @@ import type { Database, Tx } from "@muster/db";
 import { AppError, type CallContext, clampPage, type FieldErrors, isUuid, uuidv7, validationError } from "@muster/kit";
 import { type Rollout, RolloutSchema, RolloutService } from "@muster/proto/muster/release/v1/rollout_pb";
 import { callContext } from "@muster/rpc";
-import { idempotentTx, checkedBefore, requirePermission } from "@muster/service";
+import { checkedBefore, idempotentTx, requirePermission } from "@muster/service";
 import { promoteVersion, versionNotFound } from "../commands/promote.ts";
 import { auditRelease } from "../emits/audit.ts";
 import { isComponent } from "../rules/component.ts";

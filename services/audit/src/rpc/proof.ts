@@ -5,7 +5,7 @@ import type { NoteVerifier } from "@muster/kit";
 import { AppError, type CallContext, clampPage, isUuid, uuidv7, validationError } from "@muster/kit";
 import { AuditProofService } from "@muster/proto/muster/audit/v1/proof_pb";
 import { callContext } from "@muster/rpc";
-import { idempotentTx, checkedBefore, requirePermission, type TenantReader } from "@muster/service";
+import { checkedBefore, idempotentTx, requirePermission, type TenantReader } from "@muster/service";
 import { rangeOf } from "../rules/range.ts";
 import { mostWaiting, openKeyOf, type VerifyInput, verifyKind } from "../rules/verification-job.ts";
 import { readableRange } from "../store/logs.ts";

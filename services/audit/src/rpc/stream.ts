@@ -8,8 +8,8 @@ import { StreamSchema, StreamService } from "@muster/proto/muster/audit/v1/strea
 import { callContext } from "@muster/rpc";
 import {
   auditEvent,
-  idempotentTx,
   checkedBefore,
+  idempotentTx,
   repeatedReply,
   requireMfa,
   requirePermission,

@@ -4,7 +4,7 @@ import type { Database, Tx } from "@muster/db";
 import { AppError, type CallContext, clampPage, isUuid, uuidv7 } from "@muster/kit";
 import { OrganizationSchema, OrganizationService } from "@muster/proto/muster/tenancy/v1/organization_pb";
 import { callContext } from "@muster/rpc";
-import { idempotentTx, checkedBefore, requireOrganization, requirePermission, requireScope } from "@muster/service";
+import { checkedBefore, idempotentTx, requireOrganization, requirePermission, requireScope } from "@muster/service";
 import { recordChange } from "../emits/record-change.ts";
 import { changesBetween } from "../rules/changes.ts";
 import { searchOf } from "../rules/fields.ts";

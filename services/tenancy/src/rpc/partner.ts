@@ -4,7 +4,7 @@ import type { Database } from "@muster/db";
 import { type CallContext, clampPage, isUuid, uuidv7 } from "@muster/kit";
 import { PartnerSchema, PartnerService } from "@muster/proto/muster/tenancy/v1/partner_pb";
 import { callContext } from "@muster/rpc";
-import { idempotentTx, checkedBefore, requirePermission, requireScope } from "@muster/service";
+import { checkedBefore, idempotentTx, requirePermission, requireScope } from "@muster/service";
 import { recordChange } from "../emits/record-change.ts";
 import { changesBetween } from "../rules/changes.ts";
 import { searchOf } from "../rules/fields.ts";

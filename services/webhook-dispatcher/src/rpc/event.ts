@@ -2,7 +2,7 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import { AppError, type CallContext, isEventType, isUuid, uuidv7, validationError } from "@muster/kit";
 import { EventService, type PublishRequest } from "@muster/proto/muster/webhook/v1/event_pb";
 import { callContext } from "@muster/rpc";
-import { idempotentTx, platformEvent, checkedBefore, type TenantReader } from "@muster/service";
+import { checkedBefore, idempotentTx, platformEvent, type TenantReader } from "@muster/service";
 import type { Intake } from "../commands/intake.ts";
 import type { IntakeThrottle } from "../commands/intake-throttle.ts";
 import { envelopeBody, isObjectText } from "../rules/envelope.ts";

@@ -8,7 +8,7 @@ import { type Egress, EgressRefused, shownUrl } from "@muster/egress";
 import { AppError, type CallContext, clampPage, isUuid, type SecretBox, uuidv7, validationError } from "@muster/kit";
 import { WebhookChangeSchema, WebhookService } from "@muster/proto/muster/webhook/v1/webhook_pb";
 import { callContext } from "@muster/rpc";
-import { auditEvent, idempotentTx, checkedBefore, repeatedReply, type TenantReader } from "@muster/service";
+import { auditEvent, checkedBefore, idempotentTx, repeatedReply, type TenantReader } from "@muster/service";
 import { earlierPosts } from "../commands/earlier-posts.ts";
 import type { Intake } from "../commands/intake.ts";
 import { changeWebhook, newWebhook, originChanges, type StoredStatus, statuses } from "../rules/webhook.ts";
