@@ -2,6 +2,7 @@
 // what it would write. A panel is a title, a unit and its queries; its position follows from its order.
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { scoped } from "./scope.mjs";
 
 const by = (quantile, metric, labels) =>
   `histogram_quantile(${quantile}, sum by (le, ${labels}) (rate(${metric}_bucket[$__rate_interval])))`;
@@ -73,7 +74,7 @@ const dashboards = {
         "ops",
         { "{{outcome}}": "sum by (outcome) (rate(muster_webhook_dispatcher_attempts_total[$__rate_interval]))" },
       ],
-      ["Requests under way", "short", { "{{pod}}": "sum by (pod) (muster_webhook_dispatcher_requests_in_flight)" }],
+      ["Requests in flight", "short", { "{{pod}}": "sum by (pod) (muster_webhook_dispatcher_requests_in_flight)" }],
       [
         "Events matched per second",
         "ops",
@@ -122,13 +123,30 @@ const dashboards = {
         "ops",
         { rows: "sum(rate(muster_device_logs_rows_stored_total[$__rate_interval]))" },
       ],
-      ["Live queries under way", "short", { queries: "sum(muster_device_logs_live_queries_in_flight)" }],
+      ["Live queries in flight", "short", { queries: "sum(muster_device_logs_live_queries_in_flight)" }],
     ],
   },
 };
 
 // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of Grafana
 const datasource = { type: "prometheus", uid: "${datasource}" };
+
+/** Variables of Grafana: one release of those that the data source knows. */
+const release = 'namespace="$namespace",release="$release"';
+const variable = (name, query) => ({
+  name,
+  type: "query",
+  datasource,
+  query: { query, refId: name },
+  definition: query,
+  refresh: 2,
+  sort: 1,
+});
+const variables = [
+  { name: "datasource", type: "datasource", query: "prometheus", label: "Data source" },
+  variable("namespace", 'label_values(up{service="gateway"}, namespace)'),
+  variable("release", 'label_values(up{service="gateway",namespace="$namespace"}, release)'),
+];
 
 function render(uid, { title, panels }) {
   return {
@@ -138,7 +156,7 @@ function render(uid, { title, panels }) {
     schemaVersion: 39,
     refresh: "30s",
     time: { from: "now-3h", to: "now" },
-    templating: { list: [{ name: "datasource", type: "datasource", query: "prometheus", label: "Data source" }] },
+    templating: { list: variables },
     panels: panels.map(([name, unit, queries], index) => ({
       id: index + 1,
       type: "timeseries",
@@ -149,7 +167,7 @@ function render(uid, { title, panels }) {
       targets: Object.entries(queries).map(([legendFormat, expr], at) => ({
         refId: String.fromCharCode(65 + at),
         datasource,
-        expr,
+        expr: scoped(expr, release),
         legendFormat,
       })),
     })),

@@ -1,15 +1,19 @@
-// node prometheus.mjs DATA: a Prometheus configuration for the stack that `npm start` runs with data folder DATA.
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+// node prometheus.mjs DATA: a Prometheus configuration for the stack that `npm start` runs with data folder DATA; its rules are
+// written to DATA/rules.yaml.
+import { readFileSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { rulesFor } from "./rules.mjs";
 
-const stack = JSON.parse(readFileSync(join(process.argv[2] ?? ".muster", "stack.json"), "utf8"));
+const data = resolve(process.argv[2] ?? ".muster");
+const stack = JSON.parse(readFileSync(join(data, "stack.json"), "utf8"));
+const where = { namespace: "local", release: "muster" };
 const named = [
   ...stack.gateways.map(({ ops }) => ["gateway", ops]),
   ...Object.entries({ ...stack.services, ...stack.workers }).map(([name, { ops }]) => [name.replace(/-\d+$/, ""), ops]),
 ];
-const targets = named.map(([service, ops]) => ({ targets: [new URL(ops).host], labels: { service } }));
-const rules = fileURLToPath(new URL("../../charts/muster/files/rules.yaml", import.meta.url));
+const targets = named.map(([service, ops]) => ({ targets: [new URL(ops).host], labels: { ...where, service } }));
+const rules = join(data, "rules.yaml");
+writeFileSync(rules, rulesFor(where));
 // JSON is YAML.
 const configuration = {
   global: { scrape_interval: "5s", evaluation_interval: "15s" },

@@ -98,6 +98,28 @@ function texts(root, folder, ending) {
     .map((entry) => join(entry.parentPath ?? entry.path, entry.name));
 }
 
+/**
+ * Counters with labels that alerts take the increase of, and that have no series from the start: the first event of such a one is no
+ * increase. Labels that are known only at run time are set to 0 where they become known.
+ */
+const startedLater = ["muster_bus_consumer_dead_letters_total", "muster_outbox_dead_letters_total"];
+/** A ratio of many events: the first one does not matter. */
+const ratios = ["muster_gateway_http_requests_total"];
+
+async function uninitialised(root) {
+  const { register } = createRequire(join(root, "libs/kit/package.json"))("prom-client");
+  const queried = alertsOf(root).flatMap(({ alert, names }) => [...names].map((name) => ({ alert, name })));
+  const found = await Promise.all(
+    queried.map(async ({ alert, name }) => {
+      const metric = register.getSingleMetric(name);
+      if (metric?.type !== "counter" || [...startedLater, ...ratios].includes(name)) return [];
+      if ((await metric.get()).values.length > 0) return [];
+      return [`${alert}: ${name} has no series before its first event: give counter() the values of its labels`];
+    }),
+  );
+  return found.flat();
+}
+
 /** What rules, dashboards, scalers, runbooks and benches query although no code has it, and alerts without a runbook. */
 export async function metricFaults(root) {
   const known = new Set((await metricsOf(root)).flatMap(({ name, type }) => series(name, type)));
@@ -121,7 +143,12 @@ export async function metricFaults(root) {
     .map(([, name]) => `${name} is declared inside a function: a process without it cannot show it as 0`);
   const runbook = readFileSync(join(root, "docs/operations/alerts.md"), "utf8");
   const without = alertsOf(root).filter(({ alert }) => !runbook.includes(`\n## ${alert}\n`));
-  return [...unknown, ...late, ...without.map(({ alert }) => `docs/operations/alerts.md lacks ${alert}`)];
+  return [
+    ...unknown,
+    ...late,
+    ...(await uninitialised(root)),
+    ...without.map(({ alert }) => `docs/operations/alerts.md lacks ${alert}`),
+  ];
 }
 
 const intro = `Every metric of Muster's own, made from the code by \`node deploy/reference/generate.mjs\`.

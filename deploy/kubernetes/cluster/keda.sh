@@ -23,7 +23,7 @@ global: { scrape_interval: 2s }
 scrape_configs:
   - job_name: muster
     dns_sd_configs: [{ names: [ops.muster.svc.cluster.local], type: A, port: 9090, refresh_interval: 2s }]
-    relabel_configs: [{ target_label: namespace, replacement: muster }]
+    relabel_configs: [{ target_label: namespace, replacement: muster }, { target_label: release, replacement: muster }]
 Y
 $in kubectl apply --server-side -f "$crds" >/dev/null
 $in kubectl apply -f "$here/keda.yaml" >/dev/null

@@ -80,6 +80,7 @@ const reservations = counter(
   "muster_gateway_rate_limit_reservations_total",
   "Calls that reserved requests, by outcome.",
   ["outcome"],
+  { outcome: ["ok", "failed"] },
 );
 const bucketsGauge = gauge("muster_gateway_rate_limit_credentials", "Credentials whose requests this gateway counts.");
 

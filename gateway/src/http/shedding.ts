@@ -28,6 +28,9 @@ export type SheddingOptions = {
 /** Kind of owner of a share of a class; also a label of the metric. */
 export type Sharer = "organization" | "network";
 
+const refusalReasons = ["lag", "class", "organization", "network", "agent"] as const;
+type RefusalReason = (typeof refusalReasons)[number];
+
 export type Shedder = {
   /** Takes a slot for a request. Throws AppError `overloaded` when its class is full or shed. */
   enter(load: LoadClass): void;
@@ -54,10 +57,12 @@ type ClassState = {
   byOwner: Map<string, { held: number }>;
 };
 
-const shed = counter("muster_gateway_overload_rejected_total", "Requests refused because of load.", [
-  "class",
-  "reason",
-]);
+const shed = counter(
+  "muster_gateway_overload_rejected_total",
+  "Requests refused because of load.",
+  ["class", "reason"],
+  { class: sheddable, reason: refusalReasons },
+);
 const inFlight = gauge("muster_gateway_class_requests_in_flight", "Requests in flight by class, each second.", [
   "class",
 ]);
@@ -88,7 +93,7 @@ export function createShedder(options: SheddingOptions): Shedder {
     interactive: classOf("interactive", 5),
   };
 
-  const refusal = (load: SheddableClass, reason: "lag" | "class" | Sharer): AppError => {
+  const refusal = (load: SheddableClass, reason: RefusalReason): AppError => {
     shed.inc({ class: load, reason });
     // A fleet that was refused together must not return together.
     const retryAfterSeconds = load === "download" ? 5 + Math.floor(random() * 26) : 1;

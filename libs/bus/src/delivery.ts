@@ -36,6 +36,7 @@ export function createDelivery(
 ): Delivery {
   const { log } = connection;
   const where = { stream: options.stream, durable: options.durable };
+  deadLetterCounter.inc(where, 0);
   const part = `consumer ${options.stream}/${options.durable}`;
   // How often unsettled messages were part of a failure here. Other replicas may settle them: bounded, oldest dropped
   // first.

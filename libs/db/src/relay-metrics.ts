@@ -19,11 +19,24 @@ const throttled = counter("muster_outbox_throttled_total", "Schedule after which
   "database",
 ]);
 
+const lastRound = gauge(
+  "muster_outbox_relay_last_success_timestamp_seconds",
+  "Unix time at which this process last published, or found nothing to publish; while another relay works it stays.",
+  ["database"],
+);
+
 export type RelayMetrics = ReturnType<typeof relayMetrics>;
 
 /** Metrics of a database's relay: waiting messages, their age, and the published, repeated and dead-lettered ones. */
 export function relayMetrics(database: string) {
+  const worked = () => lastRound.set({ database }, Date.now() / 1_000);
+  // From the start: a relay that never works would otherwise have no series, and a first dead letter no increase.
+  worked();
+  deadLetters.inc({ database }, 0);
+  oldestAge.set({ database }, 0);
+  unpublishedMessages.set({ database }, 0);
   return {
+    worked,
     throttled: () => throttled.inc({ database }),
     published: (count: number) => publishedMessages.inc({ database }, count),
     republished: (stream: string, count: number) => republishedMessages.inc({ database, stream }, count),

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from "@jest/globals";
-import { AppError, createLogger, systemCaller } from "@muster/kit";
+import { AppError, counter, createLogger, gauge, systemCaller } from "@muster/kit";
 import { type Database, openDatabase } from "./database.ts";
 import { deadLetters } from "./dead-letters.ts";
 import { type OutboxTransport, type Relay, type RelayOptions, startRelay } from "./relay.ts";
@@ -272,6 +272,31 @@ describe("the relay", () => {
     expect(performance.now() - startedMs).toBeLessThan(1_500);
     expect(bus.received).toEqual(["m1", "m2"]);
     expect((await heldBy())?.fence).toBe(fence + 1);
+  });
+
+  it("shows when it last worked, and does not while messages wait for a holder that does nothing", async () => {
+    const lastRound = gauge("muster_outbox_relay_last_success_timestamp_seconds", "");
+    const worked = async () =>
+      (await lastRound.get()).values.find(({ labels }) => labels.database === test.db.name)?.value ?? 0;
+    const clock = memoryWakeUp();
+    await relayStore(test.db, "hangs").acquire();
+    await emit("audit.a.1", "m1");
+    const relay = start({ wakeUp: clock });
+    lastRound.set({ database: test.db.name }, 1);
+    const rings = clock.rings;
+    await until("a wake-up that found the lease taken", async () => {
+      relay.wake();
+      return clock.rings > rings + 1;
+    });
+    expect(await worked()).toBe(1);
+    await allPublished();
+    await until("it has worked", async () => (await worked()) > 1);
+  });
+
+  it("shows no dead letter before the first one", async () => {
+    start();
+    const { values } = await counter("muster_outbox_dead_letters_total", "").get();
+    expect(values.map(({ labels }) => labels.database)).toContain(test.db.name);
   });
 
   /** A relay that published m1 and gave its lease back, with a spy on its queries of the stream. */

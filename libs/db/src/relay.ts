@@ -153,7 +153,10 @@ export function startRelay(options: RelayOptions): Relay {
 
   /** After a wake-up there is work: checking for it would take as long as taking the lease. */
   const takeLease = async (isWoken: boolean): Promise<number | null> => {
-    if (!(isWoken && isVacant) && !(await isNeeded())) return null;
+    if (!(isWoken && isVacant) && !(await isNeeded())) {
+      metrics.worked();
+      return null;
+    }
     const fence = await lease.take();
     // Another relay took it meanwhile, and may not know of what is waiting.
     if (fence === null && isWoken) wakeUp?.notify();
@@ -172,6 +175,7 @@ export function startRelay(options: RelayOptions): Relay {
     }
     await repairStreams(fence);
     const more = await publish(fence);
+    metrics.worked();
     if (cleanDue() && (await store.isAnyExpired())) while (!pauses.stopped() && (await store.clean()));
     if (backlogDue()) metrics.backlog(await store.backlog());
     if (!more && performance.now() - workedMs > idleAfterMs && !readBack.isDue) {

@@ -3,7 +3,7 @@ import type { Database } from "@muster/db";
 import { counter, histogram, type Logger } from "@muster/kit";
 import { type AuditEvent, AuditEventSchema } from "@muster/proto/muster/events/v1/audit_pb";
 import { decode } from "@muster/rpc";
-import { mayEmit } from "../rules/emitters.ts";
+import { emittingServices, mayEmit } from "../rules/emitters.ts";
 import { clean, type Entry, entryOf, UnsealableError } from "../rules/entry.ts";
 import { noticeOf } from "../rules/notice.ts";
 import { needsOrganization } from "../rules/organization-actions.ts";
@@ -16,13 +16,18 @@ type Deps = { db: Database; log: Logger; now: () => Date; batchRows: number; bat
 const ahead = 2;
 
 const sealedRows = counter("muster_audit_rows_sealed_total", "Rows sealed into their chains");
-const rejectedRows = counter("muster_audit_events_rejected_total", "Audit events that could not be sealed", [
-  "service",
-]);
+const byService = { service: emittingServices };
+const rejectedRows = counter(
+  "muster_audit_events_rejected_total",
+  "Audit events that could not be sealed",
+  ["service"],
+  byService,
+);
 const droppedRows = counter(
   "muster_audit_events_dropped_total",
   "Events without the organization that their action needs",
-  ["action"],
+  ["service"],
+  byService,
 );
 const batchRows = histogram(
   "muster_audit_seal_batch_rows",
@@ -80,7 +85,7 @@ export async function sealMessages(deps: Deps, batch: readonly BusMessage[], dea
     }
     const { entry, event, reason } = deadLetterReason ? refuse(message, deadLetterReason) : read(message, service, now);
     if (entry && entry.orgId === null && needsOrganization(entry)) {
-      droppedRows.inc({ action: entry.action });
+      droppedRows.inc({ service });
       deps.log.warn({ subject: message.subject, msgId: message.msgId, action: entry.action }, "audit event dropped");
     } else if (entry) entries.push(entry);
     else {

@@ -22,6 +22,9 @@ const emitters = new Map<string, readonly string[]>(
   }),
 );
 
+/** Services that emit rows. */
+export const emittingServices: readonly string[] = [...emitters.keys()].filter((name) => emitters.get(name)?.length);
+
 /** Records the changes that anybody was refused, of whichever service they are. */
 const refusalsFrom = "identity";
 

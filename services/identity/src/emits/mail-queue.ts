@@ -65,6 +65,17 @@ export function mailQueue({ box, publicUrl }: { box: SecretBox; publicUrl: strin
 
 export const resetRequestKind = "password_reset_request";
 
+/** The kinds of rows of the queue. */
+export const mailKinds: readonly string[] = Object.keys({
+  invite: true,
+  password_reset: true,
+  password_changed: true,
+  factor_added: true,
+  factors_reset: true,
+  recovery_codes_rotated: true,
+  [resetRequestKind]: true,
+} satisfies Record<Mail["kind"] | typeof resetRequestKind, true>);
+
 /** Where a request came from, as people read it. */
 export const originOf = ({ clientAddress, userAgent }: RequestMeta): Origin => ({
   address: clientAddress,

@@ -11,7 +11,7 @@ import {
   uuidv7,
 } from "@muster/kit";
 import { type Delivery, MailRefused, mailsAtOnce } from "../clients/mail-delivery.ts";
-import { type MailQueue, type ResetRequest, resetMs, resetRequestKind } from "../emits/mail-queue.ts";
+import { type MailQueue, mailKinds, type ResetRequest, resetMs, resetRequestKind } from "../emits/mail-queue.ts";
 import type { SealedMail } from "../rules/mail-texts.ts";
 import { newToken } from "../rules/opaque-token.ts";
 import { mayUsePassword } from "../rules/password-sign-in.ts";
@@ -52,7 +52,12 @@ const cleanPolls = 60;
 const keepFinishedMs = 7 * 86_400_000;
 const system = { caller: systemCaller("identity") };
 
-const sent = counter("muster_identity_mail_attempts_total", "Attempts to send mails, by outcome.", ["kind", "outcome"]);
+const sent = counter(
+  "muster_identity_mail_attempts_total",
+  "Attempts to send mails, by outcome.",
+  ["kind", "outcome"],
+  { kind: mailKinds, outcome: ["done", "failed", "poison"] },
+);
 const waiting = gauge("muster_identity_mails_queued", "Mails that wait to be sent.");
 const dropped = gauge("muster_identity_mails_dropped", "Mails of the last week that were dropped.");
 

@@ -19,6 +19,8 @@ const leastSeconds = gauge(
   "muster_identity_sso_certificate_expiry_seconds",
   "Seconds until the first active SAML provider has no valid certificate left, in whole days; 31 days at most.",
 );
+// Before the first round nothing is known to expire: 0 would alert at each start.
+leastSeconds.set((31 * dayMs) / 1000);
 
 type Deps = Pick<SsoDeps, "db" | "egress" | "checkUrl" | "log" | "now">;
 
