@@ -58,6 +58,24 @@ install upgrade --set services.tenancy.replicas=3
 release rollback 1
 [ "$(replicas tenancy)" = 1 ] || { echo "helm rollback leaves the newer values" >&2; exit 1; }
 echo "helm install is refused without Secrets; install, upgrade after kubectl scale, rollback"
+scale() { $k -n release scale deployment/muster-gateway --replicas="$1" >/dev/null; }
+# cluster-values.yaml wants two gateways.
+for number in 1 3; do
+  scale $number
+  if install upgrade; then echo "a conflict on .spec.replicas goes unnoticed: docs/operations/scaling.md describes one" >&2; exit 1; fi
+  install upgrade --force-conflicts
+  [ "$(replicas gateway)" = 2 ] || { echo "helm upgrade --force-conflicts leaves what kubectl scaled" >&2; exit 1; }
+done
+install upgrade --set services.gateway.replicas=null
+[ "$(replicas gateway)" = 2 ] || { echo "replicas=null changes the number of pods" >&2; exit 1; }
+for number in 1 3; do
+  scale $number
+  install upgrade --set services.gateway.replicas=null
+  [ "$(replicas gateway)" = $number ] || { echo "helm upgrade changes what kubectl scaled, with replicas=null" >&2; exit 1; }
+done
+install upgrade --set services.gateway.autoscaling.enabled=true
+[ "$(replicas gateway)" = 3 ] || { echo "turning the autoscaler on changes the number of pods" >&2; exit 1; }
+echo "kubectl scale to 1 and 3: taken back by --force-conflicts, kept with replicas=null and by an autoscaler"
 helm template muster "$chart" --namespace muster -f "$chart/ci/full-values.yaml" | sed 's/minReplicas: 2/minReplicas: 99/' >"$dir/wrong.yaml"
 if $k apply -n muster --dry-run=server -f "$dir/wrong.yaml" >/dev/null 2>&1; then
   echo "an autoscaler whose minimum is above its maximum is taken" >&2

@@ -99,6 +99,8 @@ it has. */}}
 {{- if not (hasKey $settings (include "muster.settingName" (dict "known" $settings "name" $setting))) }}{{ $_ := unset $defaults.config $setting }}{{ end -}}
 {{- end -}}
 {{- $values := mergeOverwrite $defaults (deepCopy $own) -}}
+{{- /* Null means what it says, where merging would take the default. */ -}}
+{{- if and (hasKey $own "replicas") (kindIs "invalid" $own.replicas) }}{{ $_ := set $values "replicas" nil }}{{ end -}}
 {{- $_ := set $all $name (dict "name" $name "facts" $facts "values" $values) -}}
 {{- end -}}
 {{- $all | toJson -}}
@@ -110,7 +112,33 @@ it has. */}}
 {{- if and .root.Values.keda.enabled (eq .workload.name "webhook-sender") -}}{{ .root.Values.keda.sender.maxReplicas }}
 {{- else if and .root.Values.keda.enabled (eq .workload.name "webhook-matcher") -}}{{ .root.Values.keda.matcher.maxReplicas }}
 {{- else if $v.autoscaling.enabled -}}{{ $v.autoscaling.maxReplicas }}
+{{- else if kindIs "invalid" $v.replicas -}}
+{{- /* Known to the cluster alone. */ -}}
+{{- max 2 (dig "spec" "replicas" 0 (include "muster.liveDeployment" . | fromJson)) }}
 {{- else -}}{{ $v.replicas }}
+{{- end -}}
+{{- end -}}
+
+{{/* The workload's Deployment as it is in the cluster, as JSON; empty where there is none, and without a cluster. */}}
+{{- define "muster.liveDeployment" -}}
+{{- lookup "apps/v1" "Deployment" .root.Release.Namespace (printf "%s-%s" (include "muster.fullname" .root) .workload.name) | default dict | toJson -}}
+{{- end -}}
+
+{{/*
+`replicas` of a Deployment, or nothing. A number that an autoscaler or `kubectl scale` decides (`replicas: null`) is not the chart's: with it each upgrade would
+conflict with them, or undo what they did. But a field that Helm alone owns becomes 1 when it is left out, which ends pods: the live number is kept
+until another owner has written it.
+*/}}
+{{- define "muster.replicas" -}}
+{{- $v := .workload.values -}}
+{{- if not (or $v.autoscaling.enabled (include "muster.scaledByKeda" .) (kindIs "invalid" $v.replicas)) }}{{ $v.replicas }}
+{{- else -}}
+{{- $live := include "muster.liveDeployment" . | fromJson -}}
+{{- $isShared := false -}}
+{{- range $owner := dig "metadata" "managedFields" (list) $live -}}
+{{- if and (ne $owner.manager "helm") (hasKey (dig "fieldsV1" "f:spec" (dict) $owner) "f:replicas") }}{{ $isShared = true }}{{ end -}}
+{{- end -}}
+{{- if and $live (not $isShared) }}{{ dig "spec" "replicas" 1 $live }}{{ end -}}
 {{- end -}}
 {{- end -}}
 
