@@ -34,6 +34,7 @@ for wrong in maxReplicas:maxReplcas runAsNonRoot:runAsNonRot minReplicaCount:min
 done
 echo "misspelt fields are refused"
 
+node "$here/names.mjs" "$chart"
 node "$root/deploy/local/prepare.mjs"
 node "$here/settings.mjs" --check
 cp -r "$chart" "$work/chart"

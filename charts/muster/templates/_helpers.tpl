@@ -2,6 +2,14 @@
 {{- default .Release.Name .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
 {{- end -}}
 
+{{/* The name of an object in at most `limit` characters: fullname and `suffix`; of a longer fullname its beginning and a hash of all of it. */}}
+{{- define "muster.shortName" -}}
+{{- $full := include "muster.fullname" .root -}}
+{{- $room := sub .limit (len .suffix) | int -}}
+{{- if gt (len $full) $room }}{{ $full = printf "%s-%s" ($full | trunc (sub $room 9 | int) | trimSuffix "-") (sha256sum $full | trunc 8) }}{{ end -}}
+{{- $full }}{{ .suffix }}
+{{- end -}}
+
 {{- define "muster.labels" -}}
 {{ include "muster.selector" . }}
 app.kubernetes.io/version: {{ .root.Values.image.tag | default .root.Chart.AppVersion | quote }}
@@ -123,7 +131,13 @@ volumeMounts:
   {{- end }}
 {{- end -}}
 
-{{/* The pod of a Job with such a container. */}}
+{{/* The pod template of a Job with such a container. */}}
+{{- define "muster.ownerTemplate" -}}
+metadata:
+  labels: {{- include "muster.labels" (dict "root" .root "workload" (dict "name" .command "facts" .workload.facts "values" .workload.values)) | nindent 4 }}
+spec: {{- include "muster.ownerPod" . | nindent 2 }}
+{{- end -}}
+
 {{- define "muster.ownerPod" -}}
 restartPolicy: OnFailure
 automountServiceAccountToken: false
