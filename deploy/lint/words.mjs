@@ -81,9 +81,19 @@ for (const name of ["inOneFlight", "LANES_MAX", "muster_outbox_bell_total", "rou
 /** Applied migrations, records of runs, history, and decisions that one of the whole path will replace. */
 const left =
   /\/migrations\/|docs\/performance\/results|^(CHANGELOG|UPGRADING)|deploy\/lint\/|generated|package-lock|docs\/style\.md|docs\/decisions\/README|docs\/decisions\/00(26|28|29|41|42|63|73|75|88|91|99)-|docs\/decisions\/010[1-3]-/;
-/** Names of columns and wire fields stay; "in flight" may stand in a sentence. */
-const kept = (path) =>
-  path.startsWith("services/agent-release/") ? /\b(lane|forgiven|in flight)\b/gi : /\b(lane|in flight)\b/gi;
+/** Columns, stored values and applied migrations keep their names where they are read; "in flight" may stand in a sentence. */
+const columnsOf = {
+  "libs/db/": /\b(lanes?|0065_event_lanes)\b/g,
+  "services/agent-release/": /\bforgiven\b/g,
+  "services/identity/": /\bpoison\b/g,
+  "services/tenancy/": /\bliving\b/g,
+};
+const folders = Object.keys(columnsOf);
+function withoutKept(path, line) {
+  const folder = folders.find((each) => path.startsWith(each));
+  const text = line.replaceAll(/\b(lane|in flight)\b/gi, "");
+  return folder ? text.replaceAll(columnsOf[folder], "") : text;
+}
 
 const tracked = execFileSync("git", ["ls-files", "-z"], { cwd: root, encoding: "utf8" }).split("\0");
 const texts = (ending) =>
@@ -103,7 +113,7 @@ for (const path of texts(/\.(ts|tsx|mjs)$/)) {
     const isSentence = /gateway\/src\/routes|\/config\.ts$/.test(path) && /["`]/.test(line);
     if (isProse || isSentence) for (const fault of phraseFaults(line)) report(`${path}:${index + 1}`, fault);
     if (isProse) continue;
-    for (const [name] of line.replaceAll(kept(path), "").matchAll(/[A-Za-z_$][\w$]*/g)) {
+    for (const [name] of withoutKept(path, line).matchAll(/[A-Za-z_$][\w$]*/g)) {
       if (seen.has(name)) continue;
       seen.add(name);
       const instead = termFor(name);

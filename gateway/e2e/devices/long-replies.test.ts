@@ -76,14 +76,14 @@ async function linesFrom(path: string, headers: Record<string, string>): Promise
     return null;
   });
   let begin: () => void = () => undefined;
-  const begun = new Promise<void>((resolve) => {
+  const started = new Promise<void>((resolve) => {
     begin = resolve;
   });
   const ended = (async () => {
     for await (const _line of linesOf(reply.body)) begin();
     return performance.now();
   })();
-  await Promise.race([begun, ended]);
+  await Promise.race([started, ended]);
   return { ended };
 }
 
@@ -102,7 +102,7 @@ async function bySession(path: string): Promise<LongReply> {
 const changes = "/devices/changes";
 const follow = () => `/devices/${watched.deviceId}/eventlogs/${store.logs()[0]?.name}/follow`;
 
-/** How a long reply of each route is begun, by each kind of credential. */
+/** How a long reply of each route is started, by each kind of credential. */
 const openers: Readonly<Record<string, Readonly<Record<string, () => Promise<LongReply>>>>> = {
   "GET /devices/changes": { key: () => byKey(changes), session: () => bySession(changes) },
   "GET /devices/:id/eventlogs/:name/follow": { key: () => byKey(follow()), session: () => bySession(follow()) },

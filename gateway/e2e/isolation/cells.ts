@@ -278,15 +278,15 @@ function giving(world: World, { actor, target: person }: Cell, role: Target, oth
 
 /** The outcome of granting organizations and sites to an existing user. */
 function granting({ actor, target: person }: Cell, { field }: Reference, target: Target, otherwise: Outcome): Outcome {
-  const isLiving = target.state === "active" && hasAccess(actor, target);
+  const isActive = target.state === "active" && hasAccess(actor, target);
   // The platform's people have everything.
   if (person?.partnerId == null) return invalid;
   if (field === "orgIds") {
     if (person.orgId !== null) return invalid;
-    const isOwn = isLiving && target.partnerId === person.partnerId;
+    const isOwn = isActive && target.partnerId === person.partnerId;
     return isOwn ? otherwise : refused(404, "organization_not_found");
   }
-  return isLiving && target.orgId === person.orgId ? otherwise : refused(404, "site_not_found");
+  return isActive && target.orgId === person.orgId ? otherwise : refused(404, "site_not_found");
 }
 
 function inviting(world: World, actor: Actor, { field }: Reference, target: Target, otherwise: Outcome): Outcome {

@@ -211,7 +211,7 @@ describe("from the answer on, nothing is admitted at any gateway", () => {
     }
   }, 60_000);
 
-  it("with identity away: what is remembered ends with the lease", async () => {
+  it("with identity away: what is cached ends with the lease", async () => {
     const { key } = await newKey(root, orgId, { rateLimit: 100_000 });
     expect(await everywhere(key)).toEqual(["admitted", "admitted"]);
     const { pid } = stack.services.identity as { pid: number };

@@ -55,8 +55,8 @@ describe("a role of one's own", () => {
     expect([inUse.status, inUse.body.code]).toEqual([409, "role_in_use"]);
     const changed = await admin.api.call("PATCH", `/roles/${id}`, { name: "Reader", description: null });
     expect(changed.body).toMatchObject({ name: "Reader", description: "", permissions: ["audit:read"] });
-    const twin = await admin.api.call("POST", "/roles", { name: "READER", permissions: [] });
-    expect([twin.status, twin.body.code]).toEqual([409, "name_taken"]);
+    const alias = await admin.api.call("POST", "/roles", { name: "READER", permissions: [] });
+    expect([alias.status, alias.body.code]).toEqual([409, "name_taken"]);
     expect((await admin.api.call("DELETE", `/users/${invited.body.id}`)).body).toEqual({ success: true });
     expect((await admin.api.call("DELETE", `/roles/${id}`)).body).toEqual({ success: true });
     expect((await admin.api.call("GET", `/roles/${id}`)).body.code).toBe("role_not_found");

@@ -142,9 +142,9 @@ describe("a simulated agent", () => {
     expect((await decisionOf(id)).components[1]).toMatchObject({ rule: "in_progress", target: "1.1.0" });
     await soaked();
     await becomes(id, { watchdogVersion: "1.1.0" });
-    const told = async () =>
+    const reported = async () =>
       (await publishedEvents(cluster, id)).filter((subject) => subject.endsWith(".device.updated"));
-    await until("both beginnings to be reported", async () => (await told()).length >= 2);
+    await until("both beginnings to be reported", async () => (await reported()).length >= 2);
     const [attempt] = (await decisionOf(id)).attempts.filter(({ state }) => state === "succeeded");
     expect(attempt).toMatchObject({ version: "1.1.0" });
   }, 120_000);

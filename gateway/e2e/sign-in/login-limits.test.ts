@@ -21,7 +21,7 @@ let turn = 0;
 const somewhere = () => api(gateways[turn++ % gateways.length] as Cluster);
 /** The answer to a login once a gateway has time for it: a busy gateway answers 503 without checking the password. */
 const login = (address: string, change: Partial<typeof admin> = {}): Promise<Reply> =>
-  until("a login to be judged", async () => {
+  until("a login to be decided", async () => {
     const reply = await somewhere().call(
       "POST",
       "/auth/login",
@@ -37,7 +37,7 @@ describe("wrong passwords", () => {
   it.each([
     ["for an account", "203.0.113.1", admin.email],
     ["for an account that does not exist", "203.0.113.2", "nobody@example.com"],
-  ])("%s are judged exactly ten times though fifty come together to two gateways", async (_name, address, email) => {
+  ])("%s are decided exactly ten times though fifty come together to two gateways", async (_name, address, email) => {
     const replies = await Promise.all(Array.from({ length: 50 }, () => login(address, { ...wrong, email })));
     expect([count(replies, 401), count(replies, 429)]).toEqual([10, 40]);
     const refused = await login(address, { email });

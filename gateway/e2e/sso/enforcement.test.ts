@@ -79,8 +79,8 @@ describe("enforced single sign-on of an organization, from its beginning", () =>
     const { orgId, admin } = await tenantWithAdmins(cluster);
     const viewer = await signedInAs(cluster, "org-viewer", { orgId });
     const { recoveryCodes } = await enrollTotp(viewer);
-    const begun = async () => (await login(viewer.email, viewer.password)).body.mfaToken;
-    const [early, verified] = [await begun(), await begun()];
+    const halfSignedIn = async () => (await login(viewer.email, viewer.password)).body.mfaToken;
+    const [early, verified] = [await halfSignedIn(), await halfSignedIn()];
     const verify = (mfaToken: unknown, code: unknown) =>
       api(cluster).call("POST", "/auth/mfa/verify", { mfaToken, code });
     expect((await verify(verified, recoveryCodes[0])).status).toBe(200);

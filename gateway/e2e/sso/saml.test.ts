@@ -296,7 +296,7 @@ describe("a sign-in by SAML", () => {
       [provider.id, seconds],
     );
 
-  it("goes on when the provider changes its key: the metadata is read daily, and old certificates overlap", async () => {
+  it("goes on when the provider changes its key: the metadata is read daily, and old certificates stay for a grace period", async () => {
     const who = person();
     idp.become(who);
     await signInThrough(cluster, tenant.orgId);

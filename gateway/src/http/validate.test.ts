@@ -243,8 +243,8 @@ describe("a field that is missing", () => {
         const all = [...new Set([...missing, ...demanded.filter((name) => shape.some(([known]) => known === name))])];
         const partner = scope === "system" && row.path === "/orgs/organizations" ? ["partnerId"] : [];
         if (all.length + partner.length === 0) continue;
-        const told = fieldErrors(faultOf(() => validateBody(row, {}, {}, scope)));
-        expect(told).toMatchObject(Object.fromEntries([...all, ...partner].map((name) => [name, ["Required"]])));
+        const reported = fieldErrors(faultOf(() => validateBody(row, {}, {}, scope)));
+        expect(reported).toMatchObject(Object.fromEntries([...all, ...partner].map((name) => [name, ["Required"]])));
       }
     },
   );
@@ -270,7 +270,7 @@ describe("orgId in the query of a route that accepts it in the body", () => {
   ) as (typeof routes)[number];
   const [a, b] = ["018f6f1e-7c2a-7b3d-9e4f-0a1b2c3d4e5f", "018f6f1e-7c2a-7b3d-9e4f-0a1b2c3d4e60"];
 
-  it("is told with the other faults when it differs", () => {
+  it("is reported with the other faults when it differs", () => {
     const error = faultOf(() => validateBody(row, { name: "", orgId: a }, { orgId: b }, "system"));
     expect(fieldErrors(error)).toEqual({ orgId: ["Differs from orgId of the query"], name: ["1 to 255 characters"] });
   });

@@ -1,7 +1,7 @@
 import { cspOrigin, type Logger } from "@muster/kit";
 
 /** For how long an answer counts, in milliseconds: a new logo shows within that time. */
-const rememberedMs = 30_000;
+const cachedMs = 30_000;
 
 /**
  * The origin of the sign-in page's logo, for the content security policy; null for no logo, for data: URLs and for a
@@ -23,7 +23,7 @@ export function createLogoOrigin(options: {
   };
   return () => {
     const at = options.now();
-    if (known === null || at - known.at > rememberedMs) known = { at, origin: ask() };
+    if (known === null || at - known.at > cachedMs) known = { at, origin: ask() };
     return known.origin;
   };
 }

@@ -127,7 +127,7 @@ async function deal(deps: SendMailDeps, delivery: Delivery, row: MailRow): Promi
   } catch (err) {
     const message = err instanceof Error ? err.message : String(err);
     if (err instanceof MailRefused || row.attempts >= maxAttempts) {
-      sent.inc({ kind, outcome: "poison" });
+      sent.inc({ kind, outcome: "dropped" });
       log.error({ err, id, kind, attempts: row.attempts }, "mail dropped");
       await markDropped(db, row, message, now());
     } else {

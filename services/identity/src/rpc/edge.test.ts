@@ -196,7 +196,7 @@ describe("Reserve", () => {
     expect(granted).toBe(limit);
   });
 
-  it("serves batches that overlap in any order", async () => {
+  it("serves batches of common credentials in any order", async () => {
     const ids = Array.from({ length: 20 }, () => uuidv7());
     await Promise.all(
       Array.from({ length: 10 }, (_, i) => {

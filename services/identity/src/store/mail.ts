@@ -34,13 +34,13 @@ export async function claimMail(
   return db.inOneBatch(system, (tx) =>
     // From lane to lane by the index, until there are enough: the number of mails that wait does not matter.
     tx.query<MailRow>(sql`
-      WITH RECURSIVE lanes AS (
+      WITH RECURSIVE owners AS (
         (SELECT lane FROM mail WHERE state = 'waiting' AND lane > ${after} ORDER BY lane LIMIT 1)
         UNION ALL
         SELECT (SELECT m.lane FROM mail m WHERE m.state = 'waiting' AND m.lane > l.lane ORDER BY m.lane LIMIT 1)
-        FROM lanes l WHERE l.lane IS NOT NULL
+        FROM owners l WHERE l.lane IS NOT NULL
       ), due AS (
-        SELECT oldest.id FROM lanes l CROSS JOIN LATERAL (
+        SELECT oldest.id FROM owners l CROSS JOIN LATERAL (
           SELECT m.id FROM mail m WHERE m.state = 'waiting' AND m.lane = l.lane AND m.next_at <= ${now}
           ORDER BY m.next_at LIMIT 1 FOR UPDATE SKIP LOCKED) oldest
         WHERE l.lane <> ALL (${busy}::text[]) LIMIT ${limit}
