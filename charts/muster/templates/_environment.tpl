@@ -1,4 +1,4 @@
-{{/* Environment of a workload's container: what the chart knows, then the service's `config`, then `extraEnv`. */}}
+{{/* Environment of a workload's container: what the chart knows, then the service's `config`, then `extraEnv`, which replaces others of its names. */}}
 {{- define "muster.environment" -}}
 {{- $root := .root -}}{{- $w := .workload -}}{{- $f := $w.facts -}}{{- $v := $w.values -}}
 {{- $nodeOptions := printf "--max-old-space-size=%s" (include "muster.heapMiB" $w) -}}
@@ -40,20 +40,31 @@
 {{- if $root.Values.caSecret }}{{ $_ := set $env "NODE_EXTRA_CA_CERTS" "/etc/muster/ca/ca.crt" }}{{ end -}}
 {{- if $root.Values.telemetry.otlpEndpoint -}}
 {{- $_ := set $env "OTEL_EXPORTER_OTLP_ENDPOINT" $root.Values.telemetry.otlpEndpoint -}}
-{{- $_ := set $env "OTEL_EXPORTER_OTLP_PROTOCOL" "grpc" -}}
+{{- $_ := set $env "OTEL_EXPORTER_OTLP_PROTOCOL" $root.Values.telemetry.protocol -}}
+{{- $headers := list -}}
+{{- range $name, $value := $root.Values.telemetry.headers }}{{ $headers = append $headers (printf "%s=%s" $name (urlquery $value | replace "+" "%20")) }}{{ end -}}
+{{- with $headers }}{{ $_ := set $env "OTEL_EXPORTER_OTLP_HEADERS" (join "," .) }}{{ end -}}
 {{- $_ := set $env "OTEL_TRACES_SAMPLER_ARG" $root.Values.telemetry.sampleRatio -}}
 {{- $_ := set $env "OTEL_SERVICE_NAME" (printf "muster-%s" $w.name) -}}
 {{- $_ := set $env "OTEL_RESOURCE_ATTRIBUTES" (printf "service.namespace=%s,service.version=%s" $root.Release.Namespace ($root.Values.image.tag | default $root.Chart.AppVersion)) -}}
 {{- end -}}
 {{- range $name, $value := $f.env }}{{ $_ := set $env $name $value }}{{ end -}}
 {{- range $name, $value := $v.config }}{{ $_ := set $env $name $value }}{{ end -}}
-{{- if $f.role }}
-- name: {{ ternary "DATABASE_URL_PRUNER" "DATABASE_URL_APP" (eq $w.name "audit-retention") }}
-  value: {{ include "muster.databaseUrl" (dict "role" $f.role "db" $root.Values.database) | quote }}
-{{- end }}
-{{- if and (eq $w.name "audit") $root.Values.database.readHost }}
-- name: DATABASE_URL_READ
-  value: {{ include "muster.databaseUrl" (dict "role" $f.role "db" (merge (dict "host" $root.Values.database.readHost) $root.Values.database)) | quote }}
+{{- if $f.role -}}
+{{- $_ := set $env (ternary "DATABASE_URL_PRUNER" "DATABASE_URL_APP" (eq $w.name "audit-retention")) (include "muster.databaseUrl" (dict "role" $f.role "db" $root.Values.database)) -}}
+{{- /* Of the Secret's variables; not a part of the URL, in which / # ? % would mean something. */ -}}
+{{- $_ := set $env "PGPASSWORD" "$(DATABASE_PASSWORD)" -}}
+{{- end -}}
+{{- if and (eq $w.name "audit") $root.Values.database.readHost -}}
+{{- $_ := set $env "DATABASE_URL_READ" (include "muster.databaseUrl" (dict "role" $f.role "db" (merge (dict "host" $root.Values.database.readHost) $root.Values.database))) -}}
+{{- end -}}
+{{- range $v.extraEnv }}{{ $_ := unset $env .name }}{{ end -}}
+{{- $headersSecret := and $root.Values.telemetry.otlpEndpoint $root.Values.telemetry.headersSecret -}}
+{{- range $v.extraEnv }}{{ if eq .name "OTEL_EXPORTER_OTLP_HEADERS" }}{{ $headersSecret = "" }}{{ end }}{{ end -}}
+{{- with $headersSecret }}
+- name: OTEL_EXPORTER_OTLP_HEADERS
+  valueFrom:
+    secretKeyRef: { name: {{ . }}, key: OTEL_EXPORTER_OTLP_HEADERS }
 {{- end }}
 {{- range $name, $value := $env }}
 - name: {{ $name }}

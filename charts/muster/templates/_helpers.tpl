@@ -46,7 +46,7 @@ muster.dev/service: {{ .service }}
 {{- end -}}
 
 {{- define "muster.databaseUrl" -}}
-postgres://{{ .role }}:$(DATABASE_PASSWORD)@{{ .db.host }}:{{ .db.port }}/{{ .db.name }}{{ if ne .db.sslMode "disable" }}?sslmode={{ .db.sslMode }}{{ end }}
+postgres://{{ .role }}@{{ .db.host }}:{{ .db.port }}/{{ .db.name }}{{ if ne .db.sslMode "disable" }}?sslmode={{ .db.sslMode }}{{ end }}
 {{- end -}}
 
 {{/* Peers of a NetworkPolicy: all addresses outside but those that nothing of ours may reach. */}}
@@ -106,7 +106,7 @@ args: [dist/main.js, {{ .command }}]
 env:
   - name: NODE_ENV
     value: production
-  - name: DATABASE_PASSWORD
+  - name: PGPASSWORD
     valueFrom:
       secretKeyRef: { name: {{ .root.Values.secrets.prefix }}-{{ .workload.facts.service }}-owner, key: DATABASE_PASSWORD }
   - name: DATABASE_URL

@@ -13,6 +13,14 @@
 {{- if and (eq (toString $releases.config.BINARY_SOURCE) "local") (not (or .Values.releases.store.bucket .Values.releases.store.claim $releases.config.RELEASE_STORE_DIR $releases.config.RELEASE_S3_BUCKET)) }}{{ fail "services.agent-release.config.BINARY_SOURCE is local and nothing stores binaries: set releases.store.bucket or releases.store.claim" }}{{ end -}}
 {{- include "muster.validateSettings" (dict "root" $root "workloads" $workloads) -}}
 {{- include "muster.validateTls" (dict "root" $root "workloads" $workloads) -}}
+{{- range $name, $w := $workloads -}}
+{{- $names := dict -}}
+{{- range $variable := $w.values.extraEnv -}}
+{{- if hasKey $names $variable.name }}{{ fail (printf "services.%s.extraEnv has %s twice: only the last one would count; remove one" $name $variable.name) }}{{ end -}}
+{{- $_ := set $names $variable.name true -}}
+{{- end -}}
+{{- end -}}
+{{- if and .Values.telemetry.headers .Values.telemetry.headersSecret }}{{ fail "telemetry.headers and telemetry.headersSecret are both set: give all headers in one of them" }}{{ end -}}
 {{- $connections := 0 -}}
 {{- range $name, $w := $workloads -}}
 {{- $scope := dict "root" $root "workload" $w -}}

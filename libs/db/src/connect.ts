@@ -50,7 +50,7 @@ function refusal(error: unknown, { user, database, host, port }: pg.Client): Sta
       return new StartRefused(`the database ${host}:${port} refuses role "${user}": ${said}`, { cause: error });
     case "28P01":
       return new StartRefused(
-        `role "${user}" cannot log in to database "${database}": run deploy/sql/roles.sql there, and give its password in the URL`,
+        `role "${user}" cannot log in to database "${database}": run deploy/sql/roles.sql there, and give its password in the URL or in PGPASSWORD`,
         { cause: error },
       );
     case "3D000":

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "@jest/globals";
-import { generateCallerKey, readPublicKeys } from "./caller-keys.ts";
+import { generateCallerKey, parsePrivateKeys, readPublicKeys } from "./caller-keys.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "muster-callers-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -22,4 +22,9 @@ test("public keys are read from a folder per issuer and from the flat files of a
 test("a flat file that holds no public key is named", () => {
   writeFileSync(join(folder, "tenancy.k1.pem"), "no key");
   expect(() => readPublicKeys(folder)).toThrow(/tenancy\.k1\.pem is not a public key/);
+});
+
+test("a directory or keys that cannot be read are named by their setting", () => {
+  expect(() => readPublicKeys(join(folder, "none"))).toThrow(/CALLER_PUBLIC_KEYS_DIR: ENOENT.*none/);
+  expect(() => parsePrivateKeys("k1:none")).toThrow("CALLER_PRIVATE_KEYS: Caller private key k1 is not base64 PKCS#8");
 });

@@ -1,6 +1,7 @@
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { ConfigError } from "@muster/kit";
 
 const namePattern = /^[A-Za-z0-9_-]{1,64}$/;
 
@@ -29,7 +30,9 @@ export function generateCallerKey(): GeneratedCallerKey {
 
 export type SigningKey = { kid: string; key: KeyObject };
 
-/** Parses "kid:base64pkcs8[,…]"; throws an Error that names the bad item's kid, never its content. */
+const unusable = (problem: string) => new ConfigError([`CALLER_PRIVATE_KEYS: ${problem}`]);
+
+/** Parses "kid:base64pkcs8[,…]"; throws a ConfigError that names the bad item's kid, never its content. */
 export function parsePrivateKeys(list: string): SigningKey[] {
   const keys = list
     .split(",")
@@ -38,17 +41,17 @@ export function parsePrivateKeys(list: string): SigningKey[] {
     .map((item) => {
       const colon = item.indexOf(":");
       const kid = colon > 0 ? item.slice(0, colon) : "";
-      if (!namePattern.test(kid)) throw new Error("A caller private key must be written kid:base64");
+      if (!namePattern.test(kid)) throw unusable("A caller private key must be written kid:base64");
       let key: KeyObject;
       try {
         key = createPrivateKey({ key: Buffer.from(item.slice(colon + 1), "base64"), format: "der", type: "pkcs8" });
       } catch {
-        throw new Error(`Caller private key ${kid} is not base64 PKCS#8`);
+        throw unusable(`Caller private key ${kid} is not base64 PKCS#8`);
       }
-      if (key.asymmetricKeyType !== "ed25519") throw new Error(`Caller private key ${kid} is not Ed25519`);
+      if (key.asymmetricKeyType !== "ed25519") throw unusable(`Caller private key ${kid} is not Ed25519`);
       return { kid, key };
     });
-  if (keys.length === 0) throw new Error("No caller private key is given");
+  if (keys.length === 0) throw unusable("No caller private key is given");
   return keys;
 }
 
@@ -57,9 +60,19 @@ export type PublicKeys = ReadonlyMap<string, KeyObject>;
 
 /**
  * Reads <directory>/<issuer>/<kid>.pem, and <directory>/<issuer>.<kid>.pem as one ConfigMap for all issuers mounts
- * them. Throws an Error naming the file that is no Ed25519 public key.
+ * them. Throws a ConfigError that names CALLER_PUBLIC_KEYS_DIR and the file that is no Ed25519 public key, or cannot be read.
  */
 export function readPublicKeys(directory: string): PublicKeys {
+  try {
+    return publicKeysIn(directory);
+  } catch (cause) {
+    const error = new ConfigError([`CALLER_PUBLIC_KEYS_DIR: ${(cause as Error).message}`]);
+    error.cause = cause;
+    throw error;
+  }
+}
+
+function publicKeysIn(directory: string): PublicKeys {
   const keys = new Map<string, KeyObject>();
   for (const entry of readdirSync(directory)) {
     const [, issuer, kid] = /^([A-Za-z0-9_-]{1,64})\.([A-Za-z0-9_-]{1,64})\.pem$/.exec(entry) ?? [];
