@@ -95,6 +95,10 @@ function withoutKept(path, line) {
   return folder ? text.replaceAll(columnsOf[folder], "") : text;
 }
 
+/** A test's name is a promise of what its `describe` names. */
+const clause = /^\s*(?:(?:it|test|describe)[\w.]*(?:\([^)]*\))?|\]?\)?)\(["`](of|that|whose|which) /;
+if (!clause.test('  ])("that is %s is refused"')) throw new Error("words.mjs does not find a clause as a test's name");
+
 const tracked = execFileSync("git", ["ls-files", "-z"], { cwd: root, encoding: "utf8" }).split("\0");
 const texts = (ending) =>
   tracked.filter((path) => ending.test(path) && !left.test(path) && existsSync(`${root}${path}`));
@@ -112,6 +116,7 @@ for (const path of texts(/\.(ts|tsx|mjs)$/)) {
     const isProse = /^\s*(\/\/|\*|\/\*)/.test(line);
     const isSentence = /gateway\/src\/routes|\/config\.ts$/.test(path) && /["`]/.test(line);
     if (isProse || isSentence) for (const fault of phraseFaults(line)) report(`${path}:${index + 1}`, fault);
+    if (path.endsWith(".test.ts") && clause.test(line)) report(`${path}:${index + 1}`, "a test's name is a clause");
     if (isProse) continue;
     for (const [name] of withoutKept(path, line).matchAll(/[A-Za-z_$][\w$]*/g)) {
       if (seen.has(name)) continue;

@@ -28,13 +28,13 @@ describe("credentials", () => {
     expect(kept.session(url)).toBeNull();
   });
 
-  it("that others can read are refused", async () => {
+  it("are refused when others can read them", async () => {
     await kept.keep(url, session);
     chmodSync(kept.file, 0o644);
     expect(() => kept.session(url)).toThrow("can be read by others");
   });
 
-  it("that are no JSON are refused by the file's name", async () => {
+  it("are refused by the file's name when they are no JSON", async () => {
     await kept.keep(url, session);
     writeFileSync(kept.file, "{");
     expect(() => kept.session(url)).toThrow(`${kept.file} is not JSON`);

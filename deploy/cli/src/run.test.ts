@@ -40,7 +40,7 @@ describe("help", () => {
     commandsOf(program)
       .map(pathOf)
       .filter(([name]) => name !== "__complete"),
-  )("of %s %s has an example", async (...path: string[]) => {
+  )("for %s %s has an example", async (...path: string[]) => {
     const { code, stdout } = await muster([...path.filter(Boolean), "--help"]);
     expect([code, stdout]).toEqual([0, expect.stringMatching(/Example:\n {2}\$ .*muster /)]);
   });
@@ -177,11 +177,11 @@ describe("an exit code", () => {
     [429, "rate_limited", 6],
     [503, "network_error", 6],
     [500, "internal", 6],
-  ])("of %d %s is %d", (status, code, exit) => {
+  ])("for %d %s is %d", (status, code, exit) => {
     expect(exitCodeOf(status, code)).toBe(exit);
   });
 
-  it("of a command without a session is 3, and standard error says how to sign in", async () => {
+  it("is 3 without a session, and standard error says how to sign in", async () => {
     const { code, stderr } = await muster(["whoami"], { MUSTER_URL: "http://127.0.0.1:1/api/v1/" });
     expect([code, stderr]).toEqual([
       3,
@@ -257,7 +257,7 @@ describe("completion", () => {
       ["completion", ""],
       ["bash", "zsh"],
     ],
-  ])("of %j offers %j", (words, offered) => {
+  ])("after %j offers %j", (words, offered) => {
     expect(candidates(program, words as string[])).toEqual(offered);
   });
 });

@@ -15,7 +15,7 @@ describe("a cell", () => {
     ["two\nlines\tand a tab", "two lines and a tab"],
     ["\u001b[2Jcleared\u0007", "\uFFFD[2Jcleared\uFFFD"],
     ["\u202Eevil", "\uFFFDevil"],
-  ])("of %j is %j", (value, text) => {
+  ])("for %j is %j", (value, text) => {
     expect(cell(value)).toBe(text);
   });
 });

@@ -50,7 +50,7 @@ describe("nats-server", () => {
     expect(onPath("nats-server", ["", a, b].join(delimiter))).toEqual([join(b, "nats-server")]);
   });
 
-  it("that NATS_SERVER_BIN names is used, and refused by name when it is none", async () => {
+  it("is the one that NATS_SERVER_BIN names, and refused by name when it is none", async () => {
     const good = join(folder, "nats-server-good");
     writeFileSync(good, "#!/bin/sh\necho nats-server: v2.9.10\n");
     chmodSync(good, 0o755);

@@ -20,7 +20,7 @@ describe("the data folder", () => {
     for (const folder of ["keys", "logs"]) expect(statSync(join(dataDir, folder)).mode & 0o777).toBe(0o700);
   });
 
-  it("that cannot be made is refused with its name and a cure", () => {
+  it("is refused with its name and a cure when it cannot be made", () => {
     const file = join(dataDir, "file");
     writeFileSync(file, "");
     expect(() => openDataFolder(join(file, "data"))).toThrow(Problem);
@@ -48,7 +48,7 @@ describe("the data folder", () => {
     (await takeDataFolder(dataDir, "http://127.0.0.1:2")).release();
   });
 
-  it("of a supervisor that has ended can be taken, also when another process has its pid now", async () => {
+  it("can be taken from a supervisor that has ended, also when another process has its pid now", async () => {
     const file = join(dataDir, "supervisor.json");
     // The test itself has that pid, was born at another time, and its command line does not name this folder: it must
     // survive.
@@ -109,7 +109,7 @@ describe("the first administrator's password", () => {
     expect(firstAdmin(dataDir, "a given password").password).toBeUndefined();
   });
 
-  it("that was given is passed on, never written", () => {
+  it("is passed on, never written, when it was given", () => {
     const admin = firstAdmin(dataDir, "a given password");
     expect(admin).toMatchObject({ password: "a given password", generated: false });
     expect(copies()).toBe(false);

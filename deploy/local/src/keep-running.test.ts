@@ -49,7 +49,7 @@ describe("a supervised process", () => {
     expect(alive(pid)).toBe(false);
   });
 
-  it("that is stopped while it starts does not survive", async () => {
+  it("does not survive a stop while it starts", async () => {
     let release: () => void = () => undefined;
     const held = new Promise<void>((resolve) => {
       release = resolve;
@@ -66,7 +66,7 @@ describe("a supervised process", () => {
     expect(alive((run as Run | undefined)?.pid ?? 0)).toBe(false);
   });
 
-  it("whose first start fails is given up with the reason", async () => {
+  it("is given up with the reason when its first start fails", async () => {
     const said: string[] = [];
     const { supervised } = keep(() => Promise.reject(new Error("no such program")), said);
     await expect(started(supervised)).rejects.toThrow("no such program");

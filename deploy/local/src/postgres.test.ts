@@ -74,7 +74,7 @@ describe("our PostgreSQL", () => {
     expect(await query("select one from kept")).toEqual([{ one: 1 }]);
   });
 
-  it("that lost its supervisor is found by its pid file and stopped", async () => {
+  it("is found by its pid file and stopped when it lost its supervisor", async () => {
     const { pid } = runningPostmaster(cluster.dataDir) as Postmaster;
     await stopCluster({ ...cluster });
     expect(alive(pid)).toBe(false);

@@ -145,7 +145,7 @@ export const scenarios = [
     },
   ],
   [
-    "MusterPoisonMessages",
+    "MusterConsumerDeadLetters",
     onFirst("ticket", "muster_bus_consumer_dead_letters_total", { stream: "EVENTS", durable: "matcher" }),
   ],
   [
@@ -228,7 +228,7 @@ export const scenarios = [
   ],
   [
     "MusterMailDropped",
-    onFirst("ticket", "muster_identity_mail_attempts_total", { kind: "invite", outcome: "poison" }, { kind: "invite" }),
+    onFirst("ticket", "muster_identity_mail_attempts_total", { kind: "invite", outcome: "dropped" }, { kind: "invite" }),
   ],
   ["MusterRolloutHalted", onFirst("ticket", "muster_agent_release_rollouts_halted_total", {})],
   ...workloads.map((service) => ["MusterWorkloadDown", onWorkload(service)]),

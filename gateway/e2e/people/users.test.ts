@@ -251,7 +251,7 @@ describe("an organization", () => {
     ["suspended", "organization_inactive"],
     ["churned", "organization_inactive"],
     ["trial", "served"],
-  ])("that is %s: its people are answered %s, its partner's people go on", async (status, code) => {
+  ])("when %s answers its users %s; its partner's users go on", async (status, code) => {
     const partnerId = await newPartner(cluster);
     const orgId = await newOrganization(cluster, partnerId);
     const customer = await signedInAs(cluster, "org-admin", { orgId });

@@ -223,7 +223,7 @@ describe("a download", () => {
     ["/api/v1/agents/download/linux/amd64?version=../../etc/passwd", 400],
     ["/api/v1/agents/download/linux/amd64?version=7.7.7", 404],
     ["/api/v1/agents/download/darwin/arm64?version=1.1.0", 404],
-  ])("of %s answers %d", async (at, status) => {
+  ])("for %s answers %d", async (at, status) => {
     const reply = await get({}, "GET", at);
     expect([400, 404]).toContain(reply.status);
     if (status === 404) expect(reply.status).toBe(404);

@@ -93,7 +93,7 @@ describe("an ID token", () => {
   it.each([
     ["issuer", { iss: "https://evil.example.com" }, '"https://evil.example.com", expected "https://'],
     ["audience", { aud: "another" }, '"another", expected "muster-0"'],
-  ])("of another %s is named in the attempt", async (_case, claims, found) => {
+  ])("for another %s is named in the attempt", async (_case, claims, found) => {
     await endWith(signedBy(claims));
     const { detail } = await lastAttempt(tenant.admin.api, provider.id);
     expect(detail).toContain(found);

@@ -59,7 +59,7 @@ describe("a SAML response of many kilobytes", () => {
       3_000_000,
       /^the posted form has 30000\d\d bytes, at most 2097152 are accepted, for a response of at most 1048576$/,
     ],
-  ])("that is %s ends on the sign-in page, with an attempt that says size and limit", async (_case, length, detail) => {
+  ])("ends on the sign-in page when it is %s, with an attempt that says size and limit", async (_case, length, detail) => {
     for (const stateFirst of [false, true]) {
       const state = await waitingState();
       const fields = [`SAMLResponse=${"A".repeat(length)}`, `RelayState=${state}`];

@@ -78,7 +78,7 @@ describe("an agent token", () => {
   it.each([
     ["unknown", `agt_${"a".repeat(43)}`],
     ["too short", "agt_abc"],
-  ])("that is %s is refused as invalid", async (_what, token) => {
+  ])("is refused as invalid when it is %s", async (_what, token) => {
     const answer = await call("POST", `/agents/${uuidv7()}/logs`, bearer(token));
     expect([answer.status, answer.code]).toEqual([401, "agent_token_invalid"]);
     expect(answer.headers.get("www-authenticate")).toBe('Bearer error="invalid_token"');
@@ -106,7 +106,7 @@ describe("an agent token", () => {
     ["active", "churned", 403],
     ["churned", "active", 403],
     ["active", "unknown", 503],
-  ])("of a partner %s and an organization %s is answered %s/%s", async (partnerStatus, orgStatus, status) => {
+  ])("under a partner %s and an organization %s is answered %s/%s", async (partnerStatus, orgStatus, status) => {
     const { token, record } = services.newAgent({ partnerStatus, orgStatus });
     expect((await call("POST", `/agents/${record.deviceId}/logs`, bearer(token))).status).toBe(status);
   });

@@ -17,7 +17,7 @@ describe("bearerToken", () => {
     ["abc", null],
     ["", null],
     [null, null],
-  ])("of %j is %j", (header, token) => {
+  ])("read from %j is %j", (header, token) => {
     expect(bearerToken(header)).toBe(token);
   });
 });

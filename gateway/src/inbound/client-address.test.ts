@@ -23,7 +23,7 @@ describe("canonicalAddress", () => {
     ["192.0.2.1 ", null],
     ["", null],
     ["unknown", null],
-  ])("of %j is %j", (text, expected) => {
+  ])("read from %j is %j", (text, expected) => {
     expect(canonicalAddress(text)).toBe(expected);
   });
 });

@@ -44,11 +44,11 @@ const secure = (options: TlsOptions) => createHttps({ ...testCertificate(), ...o
 const old = { minVersion: "TLSv1", ciphers: "DEFAULT@SECLEVEL=0" } as const;
 
 describe("a receiver with TLS", () => {
-  it("whose certificate holds is delivered to", async () => {
+  it("receives deliveries when its certificate holds", async () => {
     expect(await poster(await portOf(secure({})), "https")()).toMatchObject({ status: 200, error: null });
   });
 
-  it("of version 1.2 is delivered to", async () => {
+  it("receives deliveries by version 1.2", async () => {
     const port = await portOf(secure({ maxVersion: "TLSv1.2" }));
     expect(await poster(port, "https")()).toMatchObject({ status: 200, error: null });
   });
@@ -61,13 +61,13 @@ describe("a receiver with TLS", () => {
     ["speaks TLS 1.0 alone", () => secure({ ...old, maxVersion: "TLSv1" }), /^TLS failed: .* no TLS 1.2 or newer/],
     ["is plain HTTP on that port", () => createHttp(answers), /^TLS failed: .* does not speak TLS/],
     ["is another protocol", () => createTcp((socket) => socket.write("220 smtp\r\n")), /^TLS failed: .* not speak TLS/],
-  ])("that %s is refused at once, and the error names the cause", async (_what, server, message) => {
+  ])("is refused at once when it %s, and the error names the cause", async (_what, server, message) => {
     const result = await poster(await portOf(server()), "https")();
     expect(result).toMatchObject({ status: null, error: { code: "tls", message: expect.stringMatching(message) } });
     expect(result.totalMs).toBeLessThan(timeoutMs);
   });
 
-  it("that never ends its handshake is given up in time with an error about the connection", async () => {
+  it("is given up in time when it never ends its handshake, with an error about the connection", async () => {
     const result = await poster(await portOf(createTcp(() => undefined)), "https")();
     expect(result.error).toMatchObject({
       code: "timeout",
@@ -78,7 +78,7 @@ describe("a receiver with TLS", () => {
 });
 
 describe("receivers that never stop", () => {
-  it("of whatever kind end within 30 s for webhooks", () => {
+  it("end within 30 s for webhooks, whatever their kind", () => {
     expect(profiles.webhook.timeoutMs).toBeLessThanOrEqual(30_000);
   });
 

@@ -175,7 +175,7 @@ describe("a name", () => {
     return egress.send(target, request);
   };
 
-  it("that turns private between check and dial is not dialled", async () => {
+  it("is not dialled when it turns private between check and dial", async () => {
     let connected = 0;
     await tcp(() => {
       connected += 1;

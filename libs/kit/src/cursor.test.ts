@@ -41,7 +41,7 @@ describe("cursors", () => {
     ["words", "Thu, 01 Jan 1970 00:00:00 GMT"],
     ["a comment", "2026-01-01T00:00:00.000Z (x)"],
     ["nothing", ""],
-  ])("whose time is %s are refused", (_what, text) => {
+  ])("are refused with a time that is %s", (_what, text) => {
     expect(refusal(raw([text, id]), ["time", "uuid"])).toBe("validation_failed");
   });
 
@@ -58,7 +58,7 @@ describe("cursors", () => {
     ["with a negative number", raw(["-1"]), ["count"]],
     ["with a number beyond 2^53", raw(["9".repeat(16)]), ["count"]],
     ["with a flag that is neither", raw(["maybe"]), ["flag"]],
-  ])("that are %s are refused", (_what, cursor, kinds) => {
+  ])("are refused when %s", (_what, cursor, kinds) => {
     expect(refusal(cursor, kinds)).toBe("validation_failed");
   });
 });

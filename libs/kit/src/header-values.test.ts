@@ -37,7 +37,7 @@ describe("the origin of a logo in a content security policy", () => {
     ["http://acme.example/x.png", null],
     ["data:image/png;base64,AAAA", null],
     ["", null],
-  ])("of %s is %s", (url, origin) => {
+  ])("made of %s is %s", (url, origin) => {
     expect(cspOrigin(url)).toBe(origin);
   });
 

@@ -27,11 +27,11 @@ describe("memory of a process at rest", () => {
     { process: "that works a tenth of the time", heap: { ...resting, utilization: 0.1 }, isDue: false },
     { process: "with a small young generation", heap: { ...resting, youngBytes: 4 * MiB }, isDue: false },
     { process: "with a heap of 64 MB", heap: { ...resting, usedBytes: 64 * MiB }, isDue: false },
-  ])("of a process $process is returned: $isDue", ({ heap, isDue }) => {
+  ])("returned by a process $process: $isDue", ({ heap, isDue }) => {
     expect(createCollections()(0, heap)).toBe(isDue);
   });
 
-  it("of a process that fills it again and again is returned ever more rarely, once an hour in the end", () => {
+  it("returned ever more rarely, once an hour in the end, by a process that fills it again and again", () => {
     const isDue = createCollections();
     const collections: number[] = [];
     for (let seconds = 0; seconds <= 6 * 3_600; seconds += 10) {

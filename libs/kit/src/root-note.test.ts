@@ -21,7 +21,7 @@ describe("a root note", () => {
     expect(followRoots({ number: 2, keys: [next] }, notes).number).toBe(3);
   });
 
-  it("that removes a key needs a remaining or former one only", () => {
+  it("may remove a key with the signature of a remaining or former one", () => {
     expect(nextRoot({ number: 1, keys: [old, next] }, rootNote(2, [next], [next])).keys).toMatchObject([
       { text: next.text },
     ]);
@@ -36,7 +36,7 @@ describe("a root note", () => {
     ["was changed", rootNote(2, [next], [old, next]).replace('"root":2', '"root": 2')],
     ["names no key", rootNote(2, [], [old])],
     ["is not JSON", signNote("hello\n", old)],
-  ])("that %s changes nothing", (_name, note) => {
+  ])("changes nothing when it %s", (_name, note) => {
     expect(() => nextRoot(first, note)).toThrow(expect.objectContaining({ name: "NoteError" }));
     expect(followRoots(first, [note])).toBe(first);
   });
@@ -46,7 +46,7 @@ describe("a root note", () => {
     expect(followRoots(first, notes)).toBe(first);
   });
 
-  it("of before does not bring a removed key back", () => {
+  it("does not bring a removed key back when it is an earlier one", () => {
     const [second, third] = [rootNote(2, [old, next], [old, next]), rootNote(3, [next], [next])];
     const now = followRoots(first, [second, third]);
     expect(now).toMatchObject({ number: 3, keys: [{ text: next.text }] });

@@ -64,7 +64,7 @@ describe("certificate files", () => {
     expect(files.material().key).toBe(other.key.toString());
   });
 
-  it("that were rewritten with the same contents are no new version", () => {
+  it("rewritten with the same contents are no new version", () => {
     const files = tlsFiles({ cert, key }, names);
     swap(cert, server.cert);
     secondsLater(2);

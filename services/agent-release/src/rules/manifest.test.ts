@@ -32,7 +32,7 @@ describe("a manifest", () => {
       signNote(line({ artifacts: [{ ...artifact, name: "../x" }] }), signer),
       false,
     ],
-  ])("that %s is refused", (_name, text, untrusted) => {
+  ])("is refused when it %s", (_name, text, untrusted) => {
     expect(() => openManifest(text, [signer], now, false)).toThrow(
       expect.objectContaining({ name: "ManifestError", untrusted }),
     );

@@ -150,7 +150,7 @@ describe("verification", () => {
     });
   }
 
-  describe("of rows sealed by a later version", () => {
+  describe("with rows sealed by a later version", () => {
     /** Rows 5 and 6 of 10 are of format 2, which has longer checksums. */
     function later(): Given {
       const sealed = chainOf(4);
@@ -383,7 +383,7 @@ describe("verification", () => {
     ]);
   });
 
-  describe("of a chain that was restored to row 6", () => {
+  describe("after a restore to row 6", () => {
     const minutes = (n: number) => new Date(at.getTime() + n * 60_000);
     const declared = (from: number, to: number, by = signer, deployment = "d") => ({
       seq: null,

@@ -200,7 +200,7 @@ describe("the last administrator", () => {
         identity.usersAs(by).updateUser({ id, updateMask: { paths: ["org_access"] }, user: { orgAccess: "none" } }),
     ],
   ];
-  it.each(ways)("of a partner cannot be %s, by themselves or by the platform", async (_what, change) => {
+  it.each(ways)("cannot be %s in a partner, by themselves or by the platform", async (_what, change) => {
     const { id, admins } = await partnerWith(1);
     const root = await identity.user(callers.platformAdmin());
     for (const by of [as(admins[0] ?? "", id), root]) {
@@ -211,7 +211,7 @@ describe("the last administrator", () => {
     expect(await codeOf(change(as(admins[0] ?? "", id), admins[0] ?? ""))).toBe("answered");
   });
 
-  it.each(ways)("of a partner remains when 20 are %s at once, each by themselves", async (_what, change) => {
+  it.each(ways)("remains in a partner when 20 are %s at once, each by themselves", async (_what, change) => {
     const { id, admins } = await partnerWith(20);
     const codes = await Promise.all(admins.map((admin) => codeOf(change(as(admin, id), admin))));
     expect(codes.filter((code) => code === "answered")).toHaveLength(19);

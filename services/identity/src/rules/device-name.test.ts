@@ -33,7 +33,7 @@ describe("deviceName", () => {
     ["evil/1.example.com", "evil"],
     ["me@evil.example", "Unknown device"],
     ["x".repeat(65), "Unknown device"],
-  ])("of %j is %j", (userAgent, name) => {
+  ])("for %j is %j", (userAgent, name) => {
     expect(deviceName(userAgent)).toBe(name);
   });
 });

@@ -39,7 +39,7 @@ describe("the pepper of enrollment keys", () => {
     [{ APP_ENCRYPTION_KEY: "app", SECRET_ENCRYPTION_KEY: "a:1", JWT_SECRET: "j" }, ["app"]],
     [{ SECRET_ENCRYPTION_KEY: "b:2, a:1", JWT_SECRET: "j" }, ["b:2", "a:1"]],
     [{ JWT_SECRET: "j" }, ["j"]],
-  ])("of %j is %j", (settings, secrets) => {
+  ])("for %j is %j", (settings, secrets) => {
     expect(enrollmentPeppers(settings).map(({ secret }) => secret)).toEqual(secrets);
   });
 

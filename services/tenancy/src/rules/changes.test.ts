@@ -34,7 +34,7 @@ describe("the order of organizations", () => {
       ["a", "b", "c"],
       ["b", "a", "c"],
     ],
-  ])("of %j, where %j exist and %j are registered, is %j", (wanted, existing, registered, expected) => {
+  ])("for %j, where %j exist and %j are registered, is %j", (wanted, existing, registered, expected) => {
     expect(organizationOrder(wanted, existing, registered)).toEqual(expected);
   });
 

@@ -160,7 +160,7 @@ describe("an attribute's value, which SAML leaves to others, is accepted", () =>
     ["a place of a schema", 'xsi:schemaLocation="urn:t https://idp.example/t.xsd"', "x"],
     ["an element of the provider's own", "", '<t:x xmlns:t="urn:t" xsi:type="t:y">x</t:x>'],
     ["a NameID", "", '<saml:NameID Format="urn:x">x</saml:NameID>'],
-  ])("of %s", (_case, attributes, content) => {
+  ])("are read with %s", (_case, attributes, content) => {
     expect(errorOf(value(attributes, content))).toBeNull();
   });
 
