@@ -56,7 +56,7 @@ const sent = counter(
   "muster_identity_mail_attempts_total",
   "Attempts to send mails, by outcome.",
   ["kind", "outcome"],
-  { kind: mailKinds, outcome: ["done", "failed", "poison"] },
+  { kind: mailKinds, outcome: ["done", "failed", "dropped"] },
 );
 const waiting = gauge("muster_identity_mails_queued", "Mails that wait to be sent.");
 const dropped = gauge("muster_identity_mails_dropped", "Mails of the last week that were dropped.");
