@@ -82,19 +82,23 @@ and the workload's own `native`. */}}
 {{- add $mib (mul 3 (.facts.young | default 0 | int)) (.facts.native | default 0 | int) -}}
 {{- end -}}
 
-{{- define "muster.containerSecurity" -}}
-allowPrivilegeEscalation: false
-readOnlyRootFilesystem: true
-capabilities: { drop: [ALL] }
-{{- end -}}
-
-{{- define "muster.podSecurity" -}}
-runAsNonRoot: true
-runAsUser: 10001
-runAsGroup: 10001
-fsGroup: 10001
-fsGroupChangePolicy: OnRootMismatch
-seccompProfile: { type: RuntimeDefault }
+{{/* What a pod is besides its containers, of a Deployment and of a Job alike. */}}
+{{- define "muster.podOptions" -}}
+{{- $v := .workload.values -}}
+automountServiceAccountToken: false
+enableServiceLinks: false
+{{- with .root.Values.image.pullSecrets }}
+imagePullSecrets:
+  {{- range . }}
+  - name: {{ . }}
+  {{- end }}
+{{- end }}
+securityContext: {{- toYaml $v.podSecurityContext | nindent 2 }}
+{{- range $name := list "priorityClassName" "runtimeClassName" "nodeSelector" "tolerations" "affinity" "dnsPolicy" "dnsConfig" "hostAliases" }}
+{{- with get $v $name }}
+{{ $name }}: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
 {{- end -}}
 
 {{/* A container that does one thing as the schema's owner, `migrate` or `reencrypt`, and ends: such alone have the owner's password. */}}
@@ -122,7 +126,7 @@ env:
   - name: NODE_EXTRA_CA_CERTS
     value: /etc/muster/ca/ca.crt
   {{- end }}
-securityContext: {{- include "muster.containerSecurity" . | nindent 2 }}
+securityContext: {{- toYaml .workload.values.containerSecurityContext | nindent 2 }}
 resources: {{- toYaml .workload.values.resources | nindent 2 }}
 volumeMounts:
   - { name: tmp, mountPath: /tmp }
@@ -140,15 +144,7 @@ spec: {{- include "muster.ownerPod" . | nindent 2 }}
 
 {{- define "muster.ownerPod" -}}
 restartPolicy: OnFailure
-automountServiceAccountToken: false
-enableServiceLinks: false
-{{- with .root.Values.image.pullSecrets }}
-imagePullSecrets:
-  {{- range . }}
-  - name: {{ . }}
-  {{- end }}
-{{- end }}
-securityContext: {{- include "muster.podSecurity" .root | nindent 2 }}
+{{ include "muster.podOptions" . }}
 containers:
   - {{- include "muster.ownerContainer" . | nindent 4 }}
 volumes:
