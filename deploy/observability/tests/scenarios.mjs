@@ -228,7 +228,12 @@ export const scenarios = [
   ],
   [
     "MusterMailDropped",
-    onFirst("ticket", "muster_identity_mail_attempts_total", { kind: "invite", outcome: "dropped" }, { kind: "invite" }),
+    onFirst(
+      "ticket",
+      "muster_identity_mail_attempts_total",
+      { kind: "invite", outcome: "dropped" },
+      { kind: "invite" },
+    ),
   ],
   ["MusterRolloutHalted", onFirst("ticket", "muster_agent_release_rollouts_halted_total", {})],
   ...workloads.map((service) => ["MusterWorkloadDown", onWorkload(service)]),

@@ -59,22 +59,25 @@ describe("a SAML response of many kilobytes", () => {
       3_000_000,
       /^the posted form has 30000\d\d bytes, at most 2097152 are accepted, for a response of at most 1048576$/,
     ],
-  ])("ends on the sign-in page when it is %s, with an attempt that says size and limit", async (_case, length, detail) => {
-    for (const stateFirst of [false, true]) {
-      const state = await waitingState();
-      const fields = [`SAMLResponse=${"A".repeat(length)}`, `RelayState=${state}`];
-      const visit = await post((stateFirst ? fields.reverse() : fields).join("&"));
-      expect([visit.status, visit.text, reasonOf(visit)]).toEqual([303, "", "assertion_invalid"]);
-      const attempt = await lastAttempt(tenant.admin.api, provider.id);
-      expect(attempt).toMatchObject({
-        id: attemptOf(visit),
-        step: "assertion",
-        detail: typeof detail === "string" ? detail : expect.stringMatching(detail),
-      });
-      // It has ended the login flow.
-      expect(reasonOf(await post(`SAMLResponse=PGE%2B&RelayState=${state}`))).toBe("session_expired");
-    }
-  });
+  ])(
+    "ends on the sign-in page when it is %s, with an attempt that says size and limit",
+    async (_case, length, detail) => {
+      for (const stateFirst of [false, true]) {
+        const state = await waitingState();
+        const fields = [`SAMLResponse=${"A".repeat(length)}`, `RelayState=${state}`];
+        const visit = await post((stateFirst ? fields.reverse() : fields).join("&"));
+        expect([visit.status, visit.text, reasonOf(visit)]).toEqual([303, "", "assertion_invalid"]);
+        const attempt = await lastAttempt(tenant.admin.api, provider.id);
+        expect(attempt).toMatchObject({
+          id: attemptOf(visit),
+          step: "assertion",
+          detail: typeof detail === "string" ? detail : expect.stringMatching(detail),
+        });
+        // It has ended the login flow.
+        expect(reasonOf(await post(`SAMLResponse=PGE%2B&RelayState=${state}`))).toBe("session_expired");
+      }
+    },
+  );
 
   it("for an unknown sign-in, of another type or with bytes that no text has ends there, too", async () => {
     const state = await waitingState();
