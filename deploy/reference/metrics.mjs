@@ -120,6 +120,26 @@ async function uninitialised(root) {
   return found.flat();
 }
 
+/** Values of labels that an alert selects and that no known series of its counter has: it would never fire. */
+async function impossible(root) {
+  const { register } = createRequire(join(root, "libs/kit/package.json"))("prom-client");
+  const text = readFileSync(join(root, "charts/muster/files/rules.yaml"), "utf8");
+  const selectors = [...text.matchAll(/\b(muster_[a-z0-9_]+)\{([^}]*)\}/g)];
+  const found = await Promise.all(
+    selectors.map(async ([, name, matchers]) => {
+      const metric = register.getSingleMetric(name);
+      const { values } = metric?.type === "counter" ? await metric.get() : { values: [] };
+      const wanted = [...matchers.matchAll(/(\w+)="([^"]*)"/g)].filter(([, label]) =>
+        values.some(({ labels }) => label in labels),
+      );
+      return wanted
+        .filter(([, label, value]) => !values.some(({ labels }) => labels[label] === value))
+        .map(([matcher]) => `rules.yaml: ${name} has no series with ${matcher}`);
+    }),
+  );
+  return [...new Set(found.flat())];
+}
+
 /** What rules, dashboards, scalers, runbooks and benches query although no code has it, and alerts without a runbook. */
 export async function metricFaults(root) {
   const known = new Set((await metricsOf(root)).flatMap(({ name, type }) => series(name, type)));
@@ -147,6 +167,7 @@ export async function metricFaults(root) {
     ...unknown,
     ...late,
     ...(await uninitialised(root)),
+    ...(await impossible(root)),
     ...without.map(({ alert }) => `docs/operations/alerts.md lacks ${alert}`),
   ];
 }
