@@ -81,7 +81,7 @@ describe("a primary with a standby", () => {
     expect(read).not.toBe(db);
     expect(asOf?.getTime()).toBeLessThanOrEqual(Date.now() + 1_000);
     expect(await notes(read)).toBe(1);
-    expect(replica.state()).toMatch(/^\d\.\d s behind$/);
+    expect(replica.state()).toMatch(/^lags \d\.\d s$/);
   });
 
   it("is read itself while the standby does not go on", async () => {
@@ -96,7 +96,7 @@ describe("a primary with a standby", () => {
     await insert(2);
     await until("the standby to be passed over", () => replica.pick().asOf === null);
     expect(replica.pick().db).toBe(db);
-    expect(replica.state()).toMatch(/^not read: \d+\.\d s behind$/);
+    expect(replica.state()).toMatch(/^not read: lags \d+\.\d s$/);
     await asSuperuser.read(anyone, sql`select pg_wal_replay_resume()`);
     await until("the standby to be read again", () => replica.pick().asOf !== null);
     expect(await notes(replica.pick().db)).toBe(2);
