@@ -1,6 +1,6 @@
 // Part of `npm run check`: generates a client in TypeScript, Go and Python from the OpenAPI document of the compiled
-// gateway, and compiles each. A language whose tools are not on this machine, nor to be had, is "not run". What compiled
-// once is remembered for the whole machine by a hash of all that went in.
+// gateway, and compiles each. A language whose tools are not on this machine, nor to be had, is "not run". What
+// compiled once is remembered for the whole machine by a hash of all that went in.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
@@ -40,7 +40,10 @@ const languages = {
   Python: { inputs: ["python"], version: () => toolVersion("python3", ["--version"]), compile: compilePython },
 };
 
-/** The types that prepare.mjs has made of the document: a program compiles, one with a value that is on no list does not. */
+/**
+ * The types that prepare.mjs has made of the document: a program compiles, one with a value that is on no list does
+ * not.
+ */
 function compileTypeScript(folder) {
   cpSync(join(root, "libs", "client", "src", "generated", "schema.ts"), join(folder, "schema.ts"));
   cpSync(join(here, "typescript", "use.ts"), join(folder, "use.ts"));

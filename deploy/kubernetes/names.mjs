@@ -1,5 +1,6 @@
-// node names.mjs CHART: names of the chart's objects. None is longer than Kubernetes takes, also with a long name of the release, and
-// none is taken twice. A migration's pod is immutable: Jobs of one name have one pod template, whatever value changes.
+// node names.mjs CHART: names of the chart's objects. None is longer than Kubernetes takes, also with a long name of
+// the release, and none is taken twice. A migration's pod is immutable: Jobs of one name have one pod template,
+// whatever value changes.
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";

@@ -1,5 +1,5 @@
-// Fails on words of our own where the field has a term: in names of files and identifiers, texts of documents, sentences
-// of routes and settings, and names of metrics and settings. docs/style.md has the table.
+// Fails on words of our own where the field has a term: in names of files and identifiers, texts of documents,
+// sentences of routes and settings, and names of metrics and settings. docs/style.md has the table.
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -81,7 +81,10 @@ for (const name of ["inOneFlight", "LANES_MAX", "muster_outbox_bell_total", "rou
 /** Applied migrations, records of runs, history, and decisions that one of the whole path will replace. */
 const left =
   /\/migrations\/|docs\/performance\/results|^(CHANGELOG|UPGRADING)|deploy\/lint\/|generated|package-lock|docs\/style\.md|docs\/decisions\/README|docs\/decisions\/00(26|28|29|41|42|63|73|75|88|91|99)-|docs\/decisions\/010[1-3]-/;
-/** Columns, stored values and applied migrations keep their names where they are read; "in flight" may stand in a sentence. */
+/**
+ * Columns, stored values and applied migrations keep their names where they are read; "in flight" may stand in a
+ * sentence.
+ */
 const columnsOf = {
   "libs/db/": /\b(lanes?|0065_event_lanes)\b/g,
   "services/agent-release/": /\bforgiven\b/g,

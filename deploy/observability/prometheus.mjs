@@ -1,5 +1,5 @@
-// node prometheus.mjs DATA: a Prometheus configuration for the stack that `npm start` runs with data folder DATA; its rules are
-// written to DATA/rules.yaml.
+// node prometheus.mjs DATA: a Prometheus configuration for the stack that `npm start` runs with data folder DATA; its
+// rules are written to DATA/rules.yaml.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { rulesFor } from "./rules.mjs";

@@ -1,5 +1,5 @@
-// node generate.mjs [--check]: docs/operations/metrics.md, docs/errors.md and docs/events.md from the compiled code, and
-// the index of docs/decisions.
+// node generate.mjs [--check]: docs/operations/metrics.md, docs/errors.md and docs/events.md from the compiled code,
+// and the index of docs/decisions.
 // --check: the pages are as the code is. Either way: no error code is left over from code that went, every metric that
 // something queries exists, every alert has its runbook.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";

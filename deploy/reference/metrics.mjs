@@ -99,8 +99,8 @@ function texts(root, folder, ending) {
 }
 
 /**
- * Counters with labels that alerts take the increase of, and that have no series from the start: the first event of such a one is no
- * increase. Labels that are known only at run time are set to 0 where they become known.
+ * Counters with labels that alerts take the increase of, and that have no series from the start: the first event of
+ * such a one is no increase. Labels that are known only at run time are set to 0 where they become known.
  */
 const startedLater = ["muster_bus_consumer_dead_letters_total", "muster_outbox_dead_letters_total"];
 /** A ratio of many events: the first one does not matter. */
@@ -140,7 +140,9 @@ async function impossible(root) {
   return [...new Set(found.flat())];
 }
 
-/** What rules, dashboards, scalers, runbooks and benches query although no code has it, and alerts without a runbook. */
+/**
+ * What rules, dashboards, scalers, runbooks and benches query although no code has it, and alerts without a runbook.
+ */
 export async function metricFaults(root) {
   const known = new Set((await metricsOf(root)).flatMap(({ name, type }) => series(name, type)));
   const queries = [

@@ -182,8 +182,8 @@ export type RouteDefinition<
   file?: { contentTypes: readonly string[]; headers: Readonly<Record<string, string>> };
   reply: R;
   /**
-   * What a browser receives instead of the error body when its request is refused or fails: for rows that a browser opens
-   * as a page. Never rejects.
+   * What a browser receives instead of the error body when its request is refused or fails: for rows that a browser
+   * opens as a page. Never rejects.
    */
   refused?(refusal: Refusal, deps: Deps): Maybe<Answered>;
   /** Codes beyond those that follow from access and schemas. */

@@ -42,7 +42,10 @@ function partsOf(schema) {
   return alternatives.length > 0 ? alternatives.flatMap(partsOf) : [schema];
 }
 
-/** The fields of an object, or of the objects of a list, by name; null for any other value, also an object with free names. */
+/**
+ * The fields of an object, or of the objects of a list, by name; null for any other value, also an object with free
+ * names.
+ */
 function fieldsOf(schema) {
   const objects = partsOf(schema).filter(({ type }) => type === "object");
   if (objects.length === 0 || objects.some((object) => !object.properties || object.additionalProperties)) return null;

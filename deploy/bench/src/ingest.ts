@@ -13,8 +13,8 @@ const fleet = 200;
 
 /**
  * `npm run bench -- ingest [rounds]`: diagnostic log rows through the gateway in requests of 500, against the same rows
- * written by one raw INSERT … SELECT FROM unnest each into the same table, alternately. Ends with status 1 below 35 % of
- * raw.
+ * written by one raw INSERT … SELECT FROM unnest each into the same table, alternately. Ends with status 1 below 35 %
+ * of raw.
  */
 export async function run(args: string[], report: Report): Promise<void> {
   const rounds = Number(args[0] ?? 4);

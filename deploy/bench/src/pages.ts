@@ -35,8 +35,8 @@ export function withBlock(text: string, name: string, block: string): string {
 }
 
 /**
- * The newest figures of a bench: those with a limit in a table, counts that must be and are 0 in a sentence, as are those
- * without a limit; then the runs that measured them.
+ * The newest figures of a bench: those with a limit in a table, counts that must be and are 0 in a sentence, as are
+ * those without a limit; then the runs that measured them.
  */
 export function figuresBlock(runs: readonly Run[]): string {
   const current = currentFigures(runs);

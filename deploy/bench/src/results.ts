@@ -6,8 +6,8 @@ import { type Figure, isHeld, isLimited } from "./report.ts";
 
 /**
  * One line of docs/performance/results/<bench>.jsonl. `time` is ISO 8601; `load` the load average before and after the
- * run, null where it was not noted; `note` says what the other fields cannot. A `transcribed` run was taken from an older
- * page; its commit is the one that brought it there.
+ * run, null where it was not noted; `note` says what the other fields cannot. A `transcribed` run was taken from an
+ * older page; its commit is the one that brought it there.
  */
 export type Run = {
   time: string;

@@ -65,7 +65,8 @@ export type BenchWebhooks = {
   receiver: Receiver;
   hooks: Hook[];
   /**
-   * One process of the service; `role` as DISPATCHER_ROLE. `onStarted` receives its pid before the process does anything.
+   * One process of the service; `role` as DISPATCHER_ROLE. `onStarted` receives its pid before the process does
+   * anything.
    */
   start(
     role: "all" | "matcher" | "sender",

@@ -44,7 +44,9 @@ export function figures(counts, ...others) {
   for (const other of others) report.also(...other);
 }
 
-/** With RECORD=1 the figures become a line of docs/performance/results/cluster.jsonl; `npm run bench:pages` shows them. */
+/**
+ * With RECORD=1 the figures become a line of docs/performance/results/cluster.jsonl; `npm run bench:pages` shows them.
+ */
 export async function record(time, loadBefore) {
   if (process.env.RECORD !== "1") return;
   const { cpuUs } = await bareRound();

@@ -105,8 +105,8 @@ export type Lock = {
 };
 
 /**
- * Takes the data folder for this process. Throws a `Problem` with the pid while another supervisor runs on it. Ends what
- * a killed supervisor left running (known by pid and a command line that names this folder).
+ * Takes the data folder for this process. Throws a `Problem` with the pid while another supervisor runs on it. Ends
+ * what a killed supervisor left running (known by pid and a command line that names this folder).
  */
 export async function takeDataFolder(dataDir: string, url: string): Promise<Lock> {
   const file = join(dataDir, "supervisor.json");

@@ -21,8 +21,8 @@ export type DatabaseWork = {
 };
 
 /**
- * Runs roles and migrations in a child process, which ends with `end` or with this process: the supervisor would keep 20
- * MB of packages that it needs for a second. Tasks come one after the other.
+ * Runs roles and migrations in a child process, which ends with `end` or with this process: the supervisor would keep
+ * 20 MB of packages that it needs for a second. Tasks come one after the other.
  */
 export function startDatabaseWork(): DatabaseWork {
   const script = fileURLToPath(new URL("../dist/database-worker.js", import.meta.url));

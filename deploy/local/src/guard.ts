@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 
 /**
- * Waits for the end of its input, which is that of the supervisor, then ends the process whose pid is in the file, now or
- * within the next seconds (it may just be starting), when its command line holds the marker. A shell, since two more
+ * Waits for the end of its input, which is that of the supervisor, then ends the process whose pid is in the file, now
+ * or within the next seconds (it may just be starting), when its command line holds the marker. A shell, since two more
  * Node processes would cost 80 MB to wait for what hardly ever happens.
  */
 const script = `
@@ -26,8 +26,8 @@ done
 export type Guard = { pid: number; stop(): void };
 
 /**
- * Ends a server that cannot hold a channel to the supervisor (PostgreSQL, NATS) when the supervisor was killed; `stop` ends
- * the guard alone.
+ * Ends a server that cannot hold a channel to the supervisor (PostgreSQL, NATS) when the supervisor was killed; `stop`
+ * ends the guard alone.
  */
 export function startGuard(options: { pidFile: string; signal: "INT" | "TERM"; marker: string }): Guard {
   const { pidFile, signal, marker } = options;

@@ -1,5 +1,6 @@
-// node alerts.mjs [--mutations]: tests the alert rules by promtool: each alert fires when it should, stays silent just below, without
-// any series, and for what another release does; its first event counts. --mutations: a misspelt metric turns them red.
+// node alerts.mjs [--mutations]: tests the alert rules by promtool: each alert fires when it should, stays silent just
+// below, without any series, and for what another release does; its first event counts. --mutations: a misspelt metric
+// turns them red.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";

@@ -40,7 +40,9 @@ beforeAll(async () => {
   await owner.close();
 }, 180_000);
 
-/** Why an answer shows that a service counted otherwise: the field is too long for it, or one that nobody sent is wrong. */
+/**
+ * Why an answer shows that a service counted otherwise: the field is too long for it, or one that nobody sent is wrong.
+ */
 function faultsOf({ status, body }: Answer, field: string, sent: readonly string[]): string[] {
   const { fieldErrors = {} } = (body.details ?? {}) as { fieldErrors?: Record<string, string[]> };
   const tooLong = (fieldErrors[field] ?? []).filter((fault) => /characters|long/i.test(fault) && !/ASCII/.test(fault));

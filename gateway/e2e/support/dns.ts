@@ -6,8 +6,8 @@ import type { Api } from "./client.ts";
 import type { Cluster } from "./cluster.ts";
 
 /**
- * A name server for TXT records at the address that the cluster queries (RFC 1035). One test file uses it at a time: the port is
- * one.
+ * A name server for TXT records at the address that the cluster queries (RFC 1035). One test file uses it at a time:
+ * the port is one.
  */
 export async function startDns(
   cluster: Cluster,

@@ -15,7 +15,9 @@ export const negativeMs = 2_000;
 /** Attempts per lookup when answers arrive too late or are invalidated by changes while in lookup. */
 const triesMax = 3;
 
-/** `requestedAtMs` is when the request was sent, not when the answer arrived: an entry's age is never underestimated. */
+/**
+ * `requestedAtMs` is when the request was sent, not when the answer arrived: an entry's age is never underestimated.
+ */
 type Entry<T> =
   | { requestedAtMs: number; value: T; refusal: null }
   | { requestedAtMs: number; value: null; refusal: AppError };
@@ -29,7 +31,8 @@ type Lookup<T> = {
 
 export type FreshCache<T> = {
   /**
-   * Identity's answer for a credential. `usable` may reject a cached value. Throws what `request` throws, or `unavailable`.
+   * Identity's answer for a credential. `usable` may reject a cached value. Throws what `request` throws, or
+   * `unavailable`.
    */
   get(key: string, request: () => Promise<T>, usable?: (value: T) => boolean): T | Promise<T>;
   /** Marks cached and in-lookup values that match as stale: each is resolved again before its next use. */
@@ -63,7 +66,8 @@ export type FreshCacheOptions<T> = {
 
 /**
  * Credentials as identity last described them. What a lease covers is used for up to 30 s; anything else for 1 s from
- * when it was requested (docs/decisions/0005-gateways-answer-from-memory-under-a-lease.md). At most one lookup per credential is in lookup.
+ * when it was requested (docs/decisions/0005-gateways-answer-from-memory-under-a-lease.md). At most one lookup per
+ * credential is in lookup.
  */
 export function createFreshCache<T extends object>(options: FreshCacheOptions<T>): FreshCache<T> {
   const { lease, max, isRefusal, merge, onDrop, log, nowMs, life = { freshMs, hardMs }, gatherMs = 0 } = options;

@@ -4,9 +4,9 @@ import { createBucket, demandOf, runsLow, spend } from "./rate-bucket.ts";
 const lifeMs = 2_000;
 
 /**
- * Simulates a credential at a constant request rate whose grant requests are all answered immediately and in full, until
- * identity becomes unavailable after `goneMs`. Returns how long requests are admitted from then on, and the number of
- * grant requests before.
+ * Simulates a credential at a constant request rate whose grant requests are all answered immediately and in full,
+ * until identity becomes unavailable after `goneMs`. Returns how long requests are admitted from then on, and the
+ * number of grant requests before.
  */
 function afterLoss(perSecond: number, goneMs: number): { lastsMs: number; requested: number } {
   const bucket = createBucket({ kind: "key", id: "k", limit: 1_000_000, generation: 1 });

@@ -84,7 +84,10 @@ const reservations = counter(
 );
 const bucketsGauge = gauge("muster_gateway_rate_limit_credentials", "Credentials whose requests this gateway counts.");
 
-/** Exact hourly limits by short grants from identity (docs/decisions/0067-hourly-limits-are-counted-in-slots-of-two-seconds.md). */
+/**
+ * Exact hourly limits by short grants from identity
+ * (docs/decisions/0067-hourly-limits-are-counted-in-slots-of-two-seconds.md).
+ */
 export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
   const { reserve, settle, log, nowMs = () => performance.now(), now = Date.now } = options;
   const buckets = new Map<string, Bucket>();

@@ -32,7 +32,10 @@ const watchedGauge = gauge(
   "Replies that end when their caller is no longer admitted.",
 );
 
-/** Ends long replies of callers who are no longer admitted (docs/decisions/0005-gateways-answer-from-memory-under-a-lease.md). */
+/**
+ * Ends long replies of callers who are no longer admitted
+ * (docs/decisions/0005-gateways-answer-from-memory-under-a-lease.md).
+ */
 export function createWatches(options: { log: Logger; everyMs?: number; waitMs?: number }): Watches {
   const { log, everyMs = verifyEveryMs, waitMs = patienceMs } = options;
   /** By credential: a change concerns few of them. */

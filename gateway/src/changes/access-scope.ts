@@ -2,7 +2,10 @@ import type { Caller } from "@muster/kit";
 
 type Owner = { partnerId: string; orgId: string; siteId: string | null };
 
-/** Whether a record of that owner is in a caller's access scope: tenant, organizations and sites, as row-level security has it. */
+/**
+ * Whether a record of that owner is in a caller's access scope: tenant, organizations and sites, as row-level security
+ * has it.
+ */
 export function inAccessScope({ scope, partnerId, orgId, orgAccess, siteIds }: Caller, owner: Owner): boolean {
   if (scope === "system") return true;
   if (owner.partnerId !== partnerId) return false;

@@ -25,8 +25,8 @@ export type ChannelHub = {
   /** Connects the channels to the bus once it is available. */
   attach(relay: Relay): void;
   /**
-   * Checks again whether these agents are admitted, whose tenant changed, and closes the channels of those that are not,
-   * or of which identity cannot say.
+   * Checks again whether these agents are admitted, whose tenant changed, and closes the channels of those that are
+   * not, or of which identity cannot say.
    */
   recheck(matches: (channel: { agent: Agent; digest: string }) => boolean): void;
   /** Checks all agents again: a change may have been missed. While identity is unavailable their channels stay open. */

@@ -21,8 +21,8 @@ const refused = counter(
 );
 
 /**
- * Per address (IPv6: per /64), route and gateway: a burst of a minute's requests, then refilled over time (token bucket).
- * For public routes whose requests are expensive.
+ * Per address (IPv6: per /64), route and gateway: a burst of a minute's requests, then refilled over time (token
+ * bucket). For public routes whose requests are expensive.
  */
 export function createAddressRates(options: {
   perMinute: Readonly<Record<AddressLimit, number>>;

@@ -22,8 +22,8 @@ export type Bodies = {
   /**
    * The bytes of a request's body. `owner` names the share that they count towards. Rejects with EdgeError
    * `payload_too_large` beyond `limitBytes`, `request_timeout` when the body is too slow or is displaced by faster
-   * ones, `bad_request` when the client disconnects, and AppError `overloaded` when too many bytes are in memory. `ends`
-   * receives all bytes, also those beyond the limit.
+   * ones, `bad_request` when the client disconnects, and AppError `overloaded` when too many bytes are in memory.
+   * `ends` receives all bytes, also those beyond the limit.
    */
   receive(request: IncomingMessage, owner: string, limitBytes: number, ends?: BodyEnds | null): Promise<Buffer>;
   /**

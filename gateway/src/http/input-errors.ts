@@ -2,7 +2,9 @@ import { AppError, type ErrorCode, type FieldErrors, validationError } from "@mu
 import type { z } from "zod";
 import { finalText, issueText } from "./issue-texts.ts";
 
-/** What a schema's own check may report of an invalid value: a code other than `validation_failed`, and public facts. */
+/**
+ * What a schema's own check may report of an invalid value: a code other than `validation_failed`, and public facts.
+ */
 export type CodedError = { code: ErrorCode; text: string; facts: Record<string, unknown> };
 
 /** One thing wrong with the input: its dotted path (empty for the whole), a text, and the code it has by itself. */

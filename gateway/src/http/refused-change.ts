@@ -5,8 +5,8 @@ import type { Exchange, ExchangeOptions } from "./exchange.ts";
 import { metaOf } from "./upstream.ts";
 
 /**
- * Codes that refuse an authenticated caller what they may not do. Not found, invalid and conflict are not among them, nor is what
- * another tenant's record answers: the row would say that it exists.
+ * Codes that refuse an authenticated caller what they may not do. Not found, invalid and conflict are not among them,
+ * nor is what another tenant's record answers: the row would say that it exists.
  */
 export const refusedCodes: ReadonlySet<ErrorCode> = new Set([
   "permission_denied",

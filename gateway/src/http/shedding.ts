@@ -10,8 +10,8 @@ export type SheddingOptions = {
   /** Concurrent requests of each class. */
   caps: Readonly<Record<SheddableClass, number>>;
   /**
-   * Percent of a class's free slots that one organization may hold (docs/concepts.md#fair-share), the users of one partner,
-   * or one user of the platform.
+   * Percent of a class's free slots that one organization may hold (docs/concepts.md#fair-share), the users of one
+   * partner, or one user of the platform.
    */
   organizationPercent: number;
   /** Percent of a class's free slots that unauthenticated requests from one network may hold. */
@@ -35,8 +35,8 @@ export type Shedder = {
   /** Takes a slot for a request. Throws AppError `overloaded` when its class is full or shed. */
   enter(load: LoadClass): void;
   /**
-   * Takes a slot within an owner's fair share, by the name of an organization, agent or network: a percent of the class's
-   * free slots, so that several owners that fill their shares leave slots to others.
+   * Takes a slot within an owner's fair share, by the name of an organization, agent or network: a percent of the
+   * class's free slots, so that several owners that fill their shares leave slots to others.
    */
   enterShare(load: LoadClass, owner: string, who: Sharer): void;
   /** Takes a slot of one agent. Throws AppError `rate_limited`. */

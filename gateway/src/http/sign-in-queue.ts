@@ -11,8 +11,8 @@ export type SignInQueueOptions = {
 
 export type SignInQueue = {
   /**
-   * Null when the request may start now, else a promise that resolves when it starts. Throws AppError `overloaded` when too many are queued;
-   * rejects with EdgeError `bad_request` when the client disconnects before.
+   * Null when the request may start now, else a promise that resolves when it starts. Throws AppError `overloaded` when
+   * too many are queued; rejects with EdgeError `bad_request` when the client disconnects before.
    */
   enter(clientAddress: string | null, response: Pick<ServerResponse, "once" | "off">): Promise<void> | null;
 };
@@ -27,7 +27,8 @@ const refused = counter(
 
 /**
  * Starts requests one by one with a pause in between, in which the event loop serves other requests. Queued requests
- * start round-robin by address (IPv6: by /64) (docs/decisions/0016-sign-ins-start-one-by-one-and-hash-in-a-child-process.md).
+ * start round-robin by address (IPv6: by /64)
+ * (docs/decisions/0016-sign-ins-start-one-by-one-and-hash-in-a-child-process.md).
  */
 export function createSignInQueue({ perSecond, queuedMax }: SignInQueueOptions): SignInQueue {
   const everyMs = 1_000 / perSecond;

@@ -8,7 +8,9 @@ export function takeSlot({ shedder }: ExchangeOptions, exchange: Exchange): void
   exchange.hasSlot = true;
 }
 
-/** Takes a slot from the fair share (docs/concepts.md#fair-share) of the request's owner. Throws AppError `overloaded`. */
+/**
+ * Takes a slot from the fair share (docs/concepts.md#fair-share) of the request's owner. Throws AppError `overloaded`.
+ */
 export function takeShare(options: ExchangeOptions, exchange: Exchange, caller: Caller | null): void {
   if (exchange.served.load === "vital") return;
   const owner = ownerOf(options, exchange, caller);

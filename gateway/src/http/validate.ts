@@ -21,8 +21,8 @@ const maxNamed = 20;
 
 /**
  * The query as its route accepts it. Throws as `validate` does, and `unknown_parameter` for names that a route with a
- * caller does not know: a filter that is dropped shows more than was wanted. Routes without a caller ignore them: browsers
- * and foreign programs open these with parameters of their own (RFC 6749 section 4.1.2).
+ * caller does not know: a filter that is dropped shows more than was wanted. Routes without a caller ignore them:
+ * browsers and foreign programs open these with parameters of their own (RFC 6749 section 4.1.2).
  */
 export function validateQuery(row: Parameterised, query: Readonly<Record<string, unknown>>): object {
   const { data, errors } = row.query ? parse(row.query, query) : { data: {}, errors: [] };

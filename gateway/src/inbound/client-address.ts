@@ -45,8 +45,8 @@ export function cidrList(cidrs: readonly string[]): (address: string) => boolean
 
 /**
  * The client's address (docs/behaviour.md#addresses). Proxy headers count only when they are trusted and
- * the peer is a trusted proxy; then in order: the edge's own header, X-Forwarded-For's right-most hop that is no proxy of
- * ours, X-Real-IP. A text that is not exactly one address is passed over.
+ * the peer is a trusted proxy; then in order: the edge's own header, X-Forwarded-For's right-most hop that is no proxy
+ * of ours, X-Real-IP. A text that is not exactly one address is passed over.
  */
 export function clientAddressRule(options: {
   trustHeaders: boolean;

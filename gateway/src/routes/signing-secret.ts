@@ -1,7 +1,9 @@
 import { signingSecretError } from "@muster/kit";
 import { z } from "zod";
 
-/** A signing secret as clients send it: the one rule of libs/kit. The bound is repeated here for the OpenAPI document. */
+/**
+ * A signing secret as clients send it: the one rule of libs/kit. The bound is repeated here for the OpenAPI document.
+ */
 export const secretIn = z
   .string()
   .max(512)

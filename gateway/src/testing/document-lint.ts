@@ -16,7 +16,9 @@ const nameOf = (name: string) =>
     .replace(/[^A-Za-z0-9]/g, "")
     .toLowerCase();
 
-/** Names that generated code cannot tell apart: schemas, operations, parameters of one operation, fields of one object. */
+/**
+ * Names that generated code cannot tell apart: schemas, operations, parameters of one operation, fields of one object.
+ */
 export function clashesOf(document: object): string[] {
   const found: string[] = [];
   const compare = (names: readonly string[], place: string) => {
@@ -148,7 +150,9 @@ export function examplesOf(document: object): Example[] {
   return examples;
 }
 
-/** Descriptions of fields, parameters and headers that are no sentence, or that name a default which the schema lacks. */
+/**
+ * Descriptions of fields, parameters and headers that are no sentence, or that name a default which the schema lacks.
+ */
 export function fragments(document: object): string[] {
   const found: string[] = [];
   walk(document, ({ description }, path) => {

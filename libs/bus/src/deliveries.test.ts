@@ -5,8 +5,8 @@ import { org, owners, publishRules, streams, subscribeRules } from "./testing/pe
 import { type NatsService, natsServices, operatorPassword, type TestNats, testNats } from "./testing/test-nats.ts";
 import { until } from "./testing/until.ts";
 
-// What the server delivers by itself: to a consumer's subject, to a stream's republish, from sources and mirrors, and to
-// the reply subject of any request. Each is tried, by each user, towards each subject of all others.
+// What the server delivers by itself: to a consumer's subject, to a stream's republish, from sources and mirrors, and
+// to the reply subject of any request. Each is tried, by each user, towards each subject of all others.
 
 type StreamName = (typeof streams)[number];
 

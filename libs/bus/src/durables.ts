@@ -27,8 +27,8 @@ const mostAckPending = 100_000;
 const subjectOf = (stream: StreamName, durable: string) => `durables.${stream}.${durable}`;
 
 /**
- * Creates, replaces or updates a durable and returns its creation time. Only the owner of a stream may: others request it.
- * Throws AppError `unavailable` while the owner does not answer.
+ * Creates, replaces or updates a durable and returns its creation time. Only the owner of a stream may: others request
+ * it. Throws AppError `unavailable` while the owner does not answer.
  */
 export async function setDurable(
   connection: Connection,

@@ -16,7 +16,9 @@ export function isMissing(error: unknown, what: "stream" | "consumer" | "message
   return error.api_error.err_code === wanted;
 }
 
-/** Nobody answered a request, for which there is a subscriber or not: a server before NATS 2.11 does not report which. */
+/**
+ * Nobody answered a request, for which there is a subscriber or not: a server before NATS 2.11 does not report which.
+ */
 export function isUnanswered(error: unknown): boolean {
   return error instanceof NatsError && (error.code === ErrorCode.NoResponders || error.code === ErrorCode.Timeout);
 }

@@ -91,7 +91,8 @@ export function createTransport(connection: Connection): Transport {
 }
 
 /**
- * Only the first token of the subject: the rest names the organization, and everyone who may see traces sees attributes.
+ * Only the first token of the subject: the rest names the organization, and everyone who may see traces sees
+ * attributes.
  */
 function messaging({ subject, msgId }: OutgoingMessage) {
   return {

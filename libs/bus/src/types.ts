@@ -55,8 +55,8 @@ export type Handler = (batch: BusMessage[]) => Promise<void>;
 
 export type Consumer = {
   /**
-   * Positions in the stream: `settled`, up to which every message was acknowledged, by whichever replica; `delivered`, up
-   * to which they were handed out. Throws AppError `unavailable`.
+   * Positions in the stream: `settled`, up to which every message was acknowledged, by whichever replica; `delivered`,
+   * up to which they were handed out. Throws AppError `unavailable`.
    */
   floor(): Promise<{ settled: number; delivered: number }>;
   /** Ends after the present batch; messages that were not handled are returned to the stream. */
@@ -68,8 +68,8 @@ export type FollowOptions = { stream: StreamName; filterSubject: string };
 export type FollowHandlers = {
   onMessage(message: BusMessage): void;
   /**
-   * Called when following has started and after each interruption in which messages may have been missed: load the state
-   * again.
+   * Called when following has started and after each interruption in which messages may have been missed: load the
+   * state again.
    */
   onGap(): void;
 };

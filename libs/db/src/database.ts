@@ -37,8 +37,8 @@ export type Database = {
   tx<T>(who: Who, fn: (t: Tx) => Promise<T>, options?: TxOptions): Promise<T>;
   /**
    * As `tx`, but the statements that `fn` issues before its first await are the transaction: they are sent and answered
-   * together. That saves half of the round trips, and other transactions wait for its locks only while the server works,
-   * never for this process. A statement that is issued later is an error.
+   * together. That saves half of the round trips, and other transactions wait for its locks only while the server
+   * works, never for this process. A statement that is issued later is an error.
    */
   inOneBatch<T>(who: Who, fn: (t: Tx) => Promise<T>, options?: TxOptions): Promise<T>;
   /** The rows of one statement in a separate read-only transaction, in one batch; throws as `tx` does. */
@@ -93,7 +93,8 @@ export function openDatabase({ url, max, name, log, prepare = "auto", standby }:
     options: RunOptions,
   ): Promise<{ result: T; emitted: number }> {
     if (remainingMs(who) <= 0) throw deadlineExceeded();
-    // Of an owner's transactions those that write are short: they are served round-robin, too, and leave one connection to others.
+    // Of an owner's transactions those that write are short: they are served round-robin, too, and leave one connection
+    // to others.
     const short = !(options.readOnly || options.snapshot);
     const client = await pool.connect({ owner: connectionOwner(who), short });
     const timeoutMs = remainingMs(who);

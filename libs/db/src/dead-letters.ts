@@ -39,7 +39,8 @@ export function deadLetters(db: Database) {
   const who = { caller: systemCaller(db.name) };
   return {
     /**
-     * Stores a letter, its body truncated at 64 KB; resolves to its id after COMMIT, or within `t` (a system's transaction).
+     * Stores a letter, its body truncated at 64 KB; resolves to its id after COMMIT, or within `t` (a system's
+     * transaction).
      */
     async put(letter: NewDeadLetter, t?: Tx): Promise<string> {
       const { id, statement } = deadLetterInsert(letter);

@@ -7,8 +7,8 @@ const names = { ca: "sslrootcert", cert: "sslcert", key: "sslkey" };
 const modes = ["disable", "require", "verify-ca", "verify-full"] as const;
 
 /**
- * How to connect to the database of a URL: `sslmode`, `sslrootcert`, `sslcert` and `sslkey` as libpq means them. The files
- * are read for every connection, so that new certificates need no restart. Throws StartRefused for a mode that
+ * How to connect to the database of a URL: `sslmode`, `sslrootcert`, `sslcert` and `sslkey` as libpq means them. The
+ * files are read for every connection, so that new certificates need no restart. Throws StartRefused for a mode that
  * promises nothing (`prefer`, `allow`), and for files that cannot be used.
  */
 export function endpointOf(url: string, log?: Logger): pg.ClientConfig {

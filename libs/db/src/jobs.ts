@@ -65,8 +65,8 @@ export function jobs(db: Database) {
     },
 
     /**
-     * As enqueue, unless a job of its kind is open under `openKey` already, or another waits under each of `waitingKeys`;
-     * resolves to whether it was added.
+     * As enqueue, unless a job of its kind is open under `openKey` already, or another waits under each of
+     * `waitingKeys`; resolves to whether it was added.
      */
     async offer({ kind, input, id, owner, openKey, waitingKeys }: OfferedJob, t: Tx): Promise<boolean> {
       for (const key of waitingKeys) {

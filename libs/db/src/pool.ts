@@ -20,8 +20,8 @@ export type PoolOptions = {
 
 export type ConnectionPool = {
   /**
-   * A connection, of which an owner's slow work gets its fair share (docs/concepts.md#fair-share). Throws AppError `overloaded`
-   * after 2 s without a free one, else what pg throws; code 25006 for a server in recovery.
+   * A connection, of which an owner's slow work gets its fair share (docs/concepts.md#fair-share). Throws AppError
+   * `overloaded` after 2 s without a free one, else what pg throws; code 25006 for a server in recovery.
    */
   connect(wanted: Wanted): Promise<pg.PoolClient>;
   /**

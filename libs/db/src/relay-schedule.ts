@@ -17,7 +17,9 @@ export type Schedule = {
   throttledMs(): number;
 };
 
-/** Most rows of one partition per batch while more wait than a batch holds; with few partitions an equal share of it. */
+/**
+ * Most rows of one partition per batch while more wait than a batch holds; with few partitions an equal share of it.
+ */
 const leastShare = 16;
 /**
  * Time in milliseconds after other partitions had messages, in which busy ones get batches of `yieldingBatchRows`, each
@@ -30,8 +32,8 @@ const longestPauseMs = 250;
 
 /**
  * What a relay publishes next: everything in the order of its ids while one batch holds all that waits, else partitions
- * round-robin (column `lane`). One that fills its share is busy: while others have messages it gets a fifth of the time,
- * until none of its messages wait.
+ * round-robin (column `lane`). One that fills its share is busy: while others have messages it gets a fifth of the
+ * time, until none of its messages wait.
  */
 export function createSchedule(
   store: Pick<RelayStore, "unpublished" | "shares">,

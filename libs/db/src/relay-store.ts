@@ -83,8 +83,8 @@ export function relayStore(db: Database, holder: string) {
         order by id limit ${limit}`),
 
     /**
-     * The oldest unpublished rows of every partition (column `lane`) but the throttled ones, as many of each as it takes to
-     * come to `most`, or `least`. The heads of all partitions come first.
+     * The oldest unpublished rows of every partition (column `lane`) but the throttled ones, as many of each as it
+     * takes to come to `most`, or `least`. The heads of all partitions come first.
      */
     shares: (most: number, least: number, pausedRoots: string[], throttled: string[]) =>
       queryByIndex<SharedRow>(sql`

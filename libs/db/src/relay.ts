@@ -61,9 +61,9 @@ const maxBackoffMs = 5_000;
 const idlePollMs = 5_000;
 
 /**
- * Publishes the outbox of a schema, each partition (an organization's events, a partition's audit rows) in the order of its
- * ids, at least once. Of all relays of the schema one is active. A message is marked when the stream has acknowledged
- * it and published again should the stream lose it within 10 minutes.
+ * Publishes the outbox of a schema, each partition (an organization's events, a partition's audit rows) in the order of
+ * its ids, at least once. Of all relays of the schema one is active. A message is marked when the stream has
+ * acknowledged it and published again should the stream lose it within 10 minutes.
  */
 export function startRelay(options: RelayOptions): Relay {
   const { db, transport, wakeUp, log, pollMs = 500, readBackMs = 30_000, idleAfterMs = 10_000 } = options;

@@ -16,8 +16,8 @@ const texts = new WeakMap<TemplateStringsArray, string>();
 
 /**
  * A statement from a template: each `${value}` becomes a parameter, a nested sql`…` is spliced in as text. Texts, and
- * JSON that is cast where it is inserted, are stored without what PostgreSQL refuses (`storableText`), wherever they came
- * from.
+ * JSON that is cast where it is inserted, are stored without what PostgreSQL refuses (`storableText`), wherever they
+ * came from.
  */
 export function sql(strings: TemplateStringsArray, ...given: readonly unknown[]): Query {
   const inserts = storableInserts(strings, given);

@@ -182,7 +182,8 @@ function rethrowFromHere(error: Error): never {
 type Silence = { waitFor(answer: Promise<unknown>): void; end(): void };
 
 /**
- * A paused server, or a lost network, answers nothing and closes nothing: its connection is closed when nothing came for
+ * A paused server, or a lost network, answers nothing and closes nothing: its connection is closed when nothing came
+ * for
  * `silentMs` while an answer was due. The server itself would have cancelled a statement before.
  */
 function watchSilence(client: PoolClient, silentMs: number): Silence {

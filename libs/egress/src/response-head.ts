@@ -62,7 +62,9 @@ export class ResponseHead {
     return Buffer.concat(kept);
   }
 
-  /** Whether a whole head is there in one piece that needs nothing: nearly all do, and this takes a tenth of the time. */
+  /**
+   * Whether a whole head is there in one piece that needs nothing: nearly all do, and this takes a tenth of the time.
+   */
   #isPlain(chunk: Buffer): boolean {
     if (!this.#isFirst || this.#held !== null) return false;
     const end = chunk.indexOf("\r\n\r\n");

@@ -5,9 +5,10 @@ import { ResponseHead } from "./response-head.ts";
 const maxInterim = 32;
 
 /**
- * Makes a pool's connections accept what HTTP allows and undici's parser refuses: a 100 Continue that was not asked for,
- * and a length that is stated twice. The parser stays undici's; three methods of each connection's are wrapped, so
- * that calls among our own services keep the strict one (docs/decisions/0027-egress-validates-the-address-that-it-connects-to.md).
+ * Makes a pool's connections accept what HTTP allows and undici's parser refuses: a 100 Continue that was not asked
+ * for, and a length that is stated twice. The parser stays undici's; three methods of each connection's are wrapped, so
+ * that calls among our own services keep the strict one
+ * (docs/decisions/0027-egress-validates-the-address-that-it-connects-to.md).
  */
 export function tolerate(pool: Pool): void {
   pool.on("connect", (_origin, targets) => {

@@ -1,6 +1,8 @@
 import { z } from "zod";
 
-/** What a setting declares about others, next to its own bounds. Start, chart and docs/operations/settings.md read it. */
+/**
+ * What a setting declares about others, next to its own bounds. Start, chart and docs/operations/settings.md read it.
+ */
 export type Coupling = {
   /** The setting of the same process that this one stays below. */
   below?: string;

@@ -20,10 +20,10 @@ const ownQueue = "";
 const shortPrefix = "short ";
 
 /**
- * A limited number of slots, each owner with its fair share: a slot is taken only while more are free than the owner holds
- * (docs/concepts.md#fair-share), so that an owner with slow work leaves room for everybody else. No owner has every slot,
- * since work that is mostly short may wait for the owner's own locks. Waiting owners are served round-robin. The
- * process's own work may take every slot and alternates with owners.
+ * A limited number of slots, each owner with its fair share: a slot is taken only while more are free than the owner
+ * holds (docs/concepts.md#fair-share), so that an owner with slow work leaves room for everybody else. No owner has
+ * every slot, since work that is mostly short may wait for the owner's own locks. Waiting owners are served
+ * round-robin. The process's own work may take every slot and alternates with owners.
  */
 export function fairSlots(max: number): FairSlots {
   const queues = createRoundRobin<() => void>();

@@ -4,8 +4,8 @@ export type SecretBox = {
   /** Id of the key that seals. */
   keyId: string;
   /**
-   * AES-256-GCM under the first key's derivation for this purpose; `location` (table, row, column) is authenticated with
-   * it.
+   * AES-256-GCM under the first key's derivation for this purpose; `location` (table, row, column) is authenticated
+   * with it.
    */
   seal(plain: Buffer, location: string): Buffer;
   /**

@@ -5,8 +5,8 @@ const escapes = /\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|\\u[\d
 const unstorable = /^\\u(?:0000|[dD][89a-fA-F][\da-fA-F]{2})$/;
 
 /**
- * Why a text that identifies something is refused, or null: PostgreSQL keeps no U+0000, and UTF-8 no half of a surrogate
- * pair. Once replaced, two such texts could be the same.
+ * Why a text that identifies something is refused, or null: PostgreSQL keeps no U+0000, and UTF-8 no half of a
+ * surrogate pair. Once replaced, two such texts could be the same.
  */
 export function textFault(text: string): string | null {
   if (text.includes("\0")) return "Must not contain NUL characters";

@@ -19,8 +19,8 @@ export function callContext(context: HandlerContext): CallContext {
 }
 
 /**
- * The signal is read on demand: most handlers never read it, and an AbortSignal is not free. A class, because an accessor
- * in an object literal makes V8 build a hidden class per call, which halved the calls per second.
+ * The signal is read on demand: most handlers never read it, and an AbortSignal is not free. A class, because an
+ * accessor in an object literal makes V8 build a hidden class per call, which halved the calls per second.
  */
 class HandledCall implements CallContext {
   readonly caller: Caller;

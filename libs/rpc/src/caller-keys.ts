@@ -60,7 +60,8 @@ export type PublicKeys = ReadonlyMap<string, KeyObject>;
 
 /**
  * Reads <directory>/<issuer>/<kid>.pem, and <directory>/<issuer>.<kid>.pem as one ConfigMap for all issuers mounts
- * them. Throws a ConfigError that names CALLER_PUBLIC_KEYS_DIR and the file that is no Ed25519 public key, or cannot be read.
+ * them. Throws a ConfigError that names CALLER_PUBLIC_KEYS_DIR and the file that is no Ed25519 public key, or cannot be
+ * read.
  */
 export function readPublicKeys(directory: string): PublicKeys {
   try {

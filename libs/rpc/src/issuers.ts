@@ -25,8 +25,8 @@ const snapshotRpcs = [
 const copyRpcs = [...snapshotRpcs, "muster.tenancy.v1.SnapshotService/GetTenants"];
 
 /**
- * Who may say who is calling. Only the gateway authenticates users, programs and agents, so only it issues their tokens; every
- * service acts as itself (`system`), and that opens nothing but the RPCs listed here.
+ * Who may say who is calling. Only the gateway authenticates users, programs and agents, so only it issues their
+ * tokens; every service acts as itself (`system`), and that opens nothing but the RPCs listed here.
  */
 export const issuers: Readonly<Record<string, IssuerRules>> = {
   gateway: {

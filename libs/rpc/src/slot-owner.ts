@@ -3,8 +3,8 @@ import { type Caller, clientNetwork } from "@muster/kit";
 import { metadataNames } from "./metadata.ts";
 
 /**
- * The owner whose fair share of the connections a call uses: the organization, else the partner, else the user; without a
- * credential the client's network. Null for the process's own calls.
+ * The owner whose fair share of the connections a call uses: the organization, else the partner, else the user; without
+ * a credential the client's network. Null for the process's own calls.
  */
 export function slotOwner(caller: Caller | null, header: CallOptions["headers"]): string | null {
   if (caller !== null && caller.actor.type !== "system") return caller.orgId ?? caller.partnerId ?? caller.actor.id;

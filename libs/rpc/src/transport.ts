@@ -51,8 +51,9 @@ export type TransportOptions = {
   /** As many for longer calls, 64 by default. */
   longConnections?: number;
   /**
-   * Callers share the connections: the calls of an organization (of a partner, a platform user, or one network without a
-   * credential) get their fair share (docs/concepts.md#fair-share) and wait round-robin. For a process of many tenants.
+   * Callers share the connections: the calls of an organization (of a partner, a platform user, or one network without
+   * a credential) get their fair share (docs/concepts.md#fair-share) and wait round-robin. For a process of many
+   * tenants.
    */
   isShared?: boolean;
   /** Age (±20 %) at which a connection is replaced: new replicas get their share. */

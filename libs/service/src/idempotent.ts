@@ -51,8 +51,8 @@ const visibleAscii = /^[\x21-\x7e]{1,255}$/;
 /**
  * Runs a mutation in one transaction and resolves to its reply. Under an Idempotency-Key the reply is stored by that
  * transaction: for 24 hours the same request of the same caller is answered with it and runs nothing, also when both
- * come at once. What `check` verifies in the same transaction holds for a stored reply, too: a caller who has lost access
- * since is refused as without the key. A reply that holds a secret is stored sealed by `box`. Throws
+ * come at once. What `check` verifies in the same transaction holds for a stored reply, too: a caller who has lost
+ * access since is refused as without the key. A reply that holds a secret is stored sealed by `box`. Throws
  * `idempotency_conflict` for another request under the key, `validation_failed` for a key that cannot be one.
  */
 export function idempotentTx<I extends DescMessage, O extends DescMessage, R>(

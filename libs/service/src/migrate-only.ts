@@ -13,7 +13,8 @@ const settings = z.object({
  */
 export async function migrateOnly(service: string, dirs: readonly MigrationDir[]): Promise<void> {
   let log = createLogger(service);
-  // Under a supervisor: a closed channel means that the supervisor has ended. PostgreSQL takes back what was not committed.
+  // Under a supervisor: a closed channel means that the supervisor has ended. PostgreSQL takes back what was not
+  // committed.
   const leave = () => process.exit(1);
   if (process.send) process.on("disconnect", leave);
   try {

@@ -66,8 +66,8 @@ export async function readListPage<R>(
 export type NewestList = { table: Query; columns: Query; where: Query; visible?: Query };
 
 /**
- * One page of the rows in the caller's access scope, and the total unless it is skipped. Throws `validation_failed` on a foreign
- * cursor.
+ * One page of the rows in the caller's access scope, and the total unless it is skipped. Throws `validation_failed` on
+ * a foreign cursor.
  */
 export function readNewestPage<R extends { id: string; created_at: Date }>(
   db: Database,

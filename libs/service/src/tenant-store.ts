@@ -61,8 +61,8 @@ export async function applyTenants(
 }
 
 /**
- * Rows without an update since `asOf` although the whole snapshot was read: sites are marked as deleted, the rest (tenancy
- * itself was restored to an earlier time) is removed. Returns those that were not deleted before.
+ * Rows without an update since `asOf` although the whole snapshot was read: sites are marked as deleted, the rest
+ * (tenancy itself was restored to an earlier time) is removed. Returns those that were not deleted before.
  */
 export async function dropUnheard(tx: Tx, asOf: string): Promise<TenantChange[]> {
   const columns = sql`kind, id, partner_id AS "partnerId", org_id AS "orgId", version, status`;

@@ -1,7 +1,8 @@
 import { toAppError } from "@muster/rpc";
 
 /**
- * The code a call is refused with, and the fields or the reason it names; "ok" when it is answered. Any other error is thrown.
+ * The code a call is refused with, and the fields or the reason it names; "ok" when it is answered. Any other error is
+ * thrown.
  */
 export async function outcome(call: Promise<unknown>): Promise<string> {
   try {

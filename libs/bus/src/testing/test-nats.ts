@@ -34,8 +34,8 @@ export const operatorPassword = "operator";
 
 /**
  * An own nats-server with the real configuration and permission file on a free loopback port, with fresh users and an
- * empty store. `bin` defaults to the one that the test run has prepared. `withOperators` adds a user `operator-<STREAM>`
- * to the account of each stream, who may do everything there.
+ * empty store. `bin` defaults to the one that the test run has prepared. `withOperators` adds a user
+ * `operator-<STREAM>` to the account of each stream, who may do everything there.
  */
 export async function testNats(options: { bin?: string; withOperators?: boolean } = {}): Promise<TestNats> {
   const bin = options.bin ?? process.env.MUSTER_TEST_NATS_BIN;

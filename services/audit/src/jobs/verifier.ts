@@ -4,7 +4,9 @@ import { type VerifyInput, type VerifyResult, verifyKind } from "../rules/verifi
 import { type Finding, isProblem, isUnverified } from "../rules/verify.ts";
 import { startVerifying, type VerifyCursor, type VerifyDeps, verifyPage } from "../store/verify-chain.ts";
 
-/** Times in milliseconds: between polls for jobs, until a silent holder has lost its job, between two saved positions. */
+/**
+ * Times in milliseconds: between polls for jobs, until a silent holder has lost its job, between two saved positions.
+ */
 type Deps = VerifyDeps & { db: Database; log: Logger; pollMs?: number; staleMs?: number; saveMs?: number };
 
 const finished = counter("muster_audit_verifications_total", "Verifications that ended", ["outcome"]);

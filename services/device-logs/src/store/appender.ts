@@ -37,8 +37,8 @@ type Waiting = { logs: Logs; done(): void; failed(error: unknown): void };
 export type Appender = {
   /**
    * Resolves when all of these rows are committed, by this request or by the one that it repeats. Throws
-   * `idempotency_conflict` when its key is another body's, `overloaded` when too many wait, also when their organization has its fair share:
-   * docs/concepts.md#fair-share; and the database's errors.
+   * `idempotency_conflict` when its key is another body's, `overloaded` when too many wait, also when their
+   * organization has its fair share: docs/concepts.md#fair-share; and the database's errors.
    */
   append(logs: Logs): Promise<void>;
 };

@@ -136,7 +136,8 @@ export function ssoProviderService(deps: SsoDeps): ServiceImpl<typeof SsoProvide
         requireChange(paths);
         const owner = { partnerId: before.partner_id, orgId: before.org_id };
         const values = await prepareProvider(deps, context, { id, type: before.type, owner, before }, fields);
-        // Read as the service, behind `requireProvider` and the query's own conditions: administrators cannot see users' links.
+        // Read as the service, behind `requireProvider` and the query's own conditions: administrators cannot see
+        // users' links.
         const changed = await db.tx({ ...context, caller: deps.system }, async (tx) => {
           const locked = await lock(tx, context, id);
           if (locked.generation !== before.generation) return null;

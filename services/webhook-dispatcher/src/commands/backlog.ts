@@ -45,7 +45,9 @@ const pauseFactor = 4;
 /** Most events of a round meanwhile, since other organizations' events wait for it. */
 const yieldingEvents = 100;
 
-/** Processes a batch of the backlog, a few events of each organization; returns their number, and whether any remain. */
+/**
+ * Processes a batch of the backlog, a few events of each organization; returns their number, and whether any remain.
+ */
 export async function processBacklog(
   deps: BacklogDeps,
   floor: Floor,

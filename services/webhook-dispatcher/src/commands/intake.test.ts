@@ -421,7 +421,8 @@ describe("one webhook that hangs", () => {
     for (let n = 1; n <= 20; n++) {
       const id = await publish();
       await until("the request", () => receiver.of(id).length === 1);
-      // Outcomes that are not stored yet hold slots: with all eight of its own, this webhook would wait for claims, too.
+      // Outcomes that are not stored yet hold slots: with all eight of its own, this webhook would wait for claims,
+      // too.
       if (n % 4 === 0) await until("the outcomes", async () => (await dispatcher.queuedOf(webhook.id)) === 0);
     }
     // Polls of a queue with due rows are 250 ms apart.

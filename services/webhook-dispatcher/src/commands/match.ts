@@ -31,9 +31,9 @@ const deliveriesPerPartner = 5_000;
 const who = { caller: systemCaller("webhook-dispatcher") };
 
 /**
- * Stores a small batch of events with their deliveries, leased to this process as far as their webhooks have free slots,
- * and starts the requests when COMMIT returns. `left` are the events still to be queued: all of a larger batch, or of a
- * process that is claiming or sends nothing.
+ * Stores a small batch of events with their deliveries, leased to this process as far as their webhooks have free
+ * slots, and starts the requests when COMMIT returns. `left` are the events still to be queued: all of a larger batch,
+ * or of a process that is claiming or sends nothing.
  */
 export async function matchInline(
   deps: MatchDeps,

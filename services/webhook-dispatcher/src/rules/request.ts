@@ -101,7 +101,8 @@ const signatures = ["X-Service-Signature", "X-Service-Signature-Previous", "webh
 
 /**
  * What `headersOfFirst` needs besides the delivery to rebuild the headers of a first attempt: the signatures, the names
- * of masked headers and the source of the event. Null when a custom header has a reserved name: such headers cannot be rebuilt.
+ * of masked headers and the source of the event. Null when a custom header has a reserved name: such headers cannot be
+ * rebuilt.
  */
 export function headersBeside({ sent, custom }: SentHeaders): string | null {
   if (custom.some(({ key }) => isReservedHeader(key))) return null;

@@ -45,9 +45,9 @@ export function versionOf(hooks: readonly { id: string; version: string }[]): st
 
 /**
  * As readIntake and storeIntake in one pipelined round trip: stores the events of unchanged organizations, and nothing
- * of the others: deleted ones, those with changed webhooks or webhooks being changed, and those with a backlog or all of
- * their share in flight. Deliveries are leased as far as their webhooks have free slots, a closed breaker and nothing
- * due.
+ * of the others: deleted ones, those with changed webhooks or webhooks being changed, and those with a backlog or all
+ * of their share in flight. Deliveries are leased as far as their webhooks have free slots, a closed breaker and
+ * nothing due.
  */
 export async function storeCached(tx: Tx, intake: CachedIntake): Promise<CachedStored> {
   const { versions, deliveries, leaseMs, webhookConcurrency, organizationConcurrency } = intake;

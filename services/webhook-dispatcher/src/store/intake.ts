@@ -96,8 +96,8 @@ export const dueRows = sql`
 
 /**
  * Stores events that were not seen before, their deliveries and queue rows, those to be sent inline leased for
- * `leaseMs` as far as their webhooks still have slots; returns the stored deliveries. Its statements leave together with
- * COMMIT, so that other processes wait for its locks only while the server works.
+ * `leaseMs` as far as their webhooks still have slots; returns the stored deliveries. Its statements leave together
+ * with COMMIT, so that other processes wait for its locks only while the server works.
  */
 export async function storeIntake(
   tx: Tx,
@@ -139,8 +139,8 @@ export async function storeIntake(
 }
 
 /**
- * Of leased deliveries whose requests have not started, returns those of unchanged webhooks; the others are requeued, as
- * if never leased.
+ * Of leased deliveries whose requests have not started, returns those of unchanged webhooks; the others are requeued,
+ * as if never leased.
  */
 export async function confirmLeases(
   tx: Tx,

@@ -33,8 +33,8 @@ export type Outcome = {
 type Settled = { id: string; attempt: number };
 
 /**
- * The headers of an only attempt, as the row of its delivery stores them: of a first attempt that was delivered while no
- * other attempt had started. Null when the attempt needs its own row.
+ * The headers of an only attempt, as the row of its delivery stores them: of a first attempt that was delivered while
+ * no other attempt had started. Null when the attempt needs its own row.
  */
 export function soleHeaders({ claim, next, attempt }: Outcome, started: number | undefined): string | null {
   const isSole = next.status === "delivered" && claim.attempt === 1 && started === 1 && !attempt.possibleDuplicate;
@@ -42,9 +42,9 @@ export function soleHeaders({ claim, next, attempt }: Outcome, started: number |
 }
 
 /**
- * Settles the queue rows: finished ones are deleted, others get a new due time. Returns the deliveries with an outcome that
- * counts, each with the number of started attempts: a late failure of a lease that was taken over does not count; a late
- * delivery always does, once.
+ * Settles the queue rows: finished ones are deleted, others get a new due time. Returns the deliveries with an outcome
+ * that counts, each with the number of started attempts: a late failure of a lease that was taken over does not count;
+ * a late delivery always does, once.
  */
 export async function settleQueue(tx: Tx, outcomes: readonly Outcome[]): Promise<Map<string, number>> {
   const of = (status: Outcome["next"]["status"]) => outcomes.filter(({ next }) => next.status === status);
@@ -80,8 +80,8 @@ export async function settleQueue(tx: Tx, outcomes: readonly Outcome[]): Promise
 }
 
 /**
- * Appends the attempts to their deliveries' timelines, if their day still has its tables; one recorded as interrupted is
- * completed.
+ * Appends the attempts to their deliveries' timelines, if their day still has its tables; one recorded as interrupted
+ * is completed.
  */
 export async function insertAttempts(tx: Tx, outcomes: readonly Outcome[]): Promise<void> {
   const column = <T>(of: (outcome: Outcome) => T) => outcomes.map(of);

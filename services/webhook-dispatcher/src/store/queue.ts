@@ -197,7 +197,10 @@ export async function claimDue(
   return { claims, payloads, blocked: rows.find(({ blocked }) => blocked !== null)?.blocked ?? [] };
 }
 
-/** Milliseconds until a delivery of an active webhook or the end of an open breaker may be due, at most `most`; reads only. */
+/**
+ * Milliseconds until a delivery of an active webhook or the end of an open breaker may be due, at most `most`; reads
+ * only.
+ */
 export async function nextDueMs(tx: Tx, most: number): Promise<number> {
   const [, [row]] = await Promise.all([
     byIndexAlone(tx),

@@ -1,6 +1,8 @@
 import { type Query, sql } from "@muster/db";
 
-/** Most due retries for which webhooks are read one by one; beyond them all webhooks with queued deliveries are read. */
+/**
+ * Most due retries for which webhooks are read one by one; beyond them all webhooks with queued deliveries are read.
+ */
 const mostRetries = 2_000;
 
 const skipsTo = (webhooks: Query, where: Query) => sql`
@@ -11,9 +13,9 @@ const skipsTo = (webhooks: Query, where: Query) => sql`
   FROM ${webhooks} e WHERE e.webhook_id IS NOT NULL`;
 
 /**
- * For WITH RECURSIVE: `queued`, the webhooks with leased deliveries, and those without an open breaker that have waiting
- * first attempts or retries that are due within `withinMs` from now; occasionally others. It takes one index lookup for
- * each of them, and none for webhooks with later retries (webhook_queue_firsts, webhook_queue_retries).
+ * For WITH RECURSIVE: `queued`, the webhooks with leased deliveries, and those without an open breaker that have
+ * waiting first attempts or retries that are due within `withinMs` from now; occasionally others. It takes one index
+ * lookup for each of them, and none for webhooks with later retries (webhook_queue_firsts, webhook_queue_retries).
  */
 export const queuedWebhooks = (withinMs = 0) => sql`
   retries AS MATERIALIZED (

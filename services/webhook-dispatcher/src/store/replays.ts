@@ -140,8 +140,9 @@ export type ReplayLimits = {
 /**
  * Works on one replay that is due and not leased by another process: queues as many deliveries as its window permits
  * and moves its position in the same transaction, so that a killed process leaves nothing half done. Partners are
- * served round-robin, within them organizations: many replays of one delay no other's. Returns the changed replay and the number of
- * queued deliveries; null when none is due. `onTaken` is called with the replay's id before the work on it starts.
+ * served round-robin, within them organizations: many replays of one delay no other's. Returns the changed replay and
+ * the number of queued deliveries; null when none is due. `onTaken` is called with the replay's id before the work on
+ * it starts.
  */
 export async function advanceReplay(
   tx: Tx,

@@ -8,10 +8,10 @@ const most = 10_000;
 type Key = { id: string; created_at: Date };
 
 /**
- * The deliveries of a webhook that were not delivered, as a table: those of its queue and of its dead letters, and those
- * of cancelled replays (which have the time of their replay), where one fails without a dead letter. No index tells them
- * from the millions that a healthy webhook delivered. Null when they are too many to be fetched one by one: the list is
- * read as any other then.
+ * The deliveries of a webhook that were not delivered, as a table: those of its queue and of its dead letters, and
+ * those of cancelled replays (which have the time of their replay), where one fails without a dead letter. No index
+ * tells them from the millions that a healthy webhook delivered. Null when they are too many to be fetched one by one:
+ * the list is read as any other then.
  */
 export async function undelivered(db: Database, who: CallContext, webhookId: string): Promise<Query | null> {
   const keys = await db.read<Key>(

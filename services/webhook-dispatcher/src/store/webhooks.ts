@@ -167,7 +167,8 @@ export async function findWebhook(
 }
 
 /**
- * A page of an organization's webhooks, or of all that are visible, newest first (indexes webhooks_by_org, webhooks_newest).
+ * A page of an organization's webhooks, or of all that are visible, newest first (indexes webhooks_by_org,
+ * webhooks_newest).
  */
 export function listWebhooks(
   db: Database,

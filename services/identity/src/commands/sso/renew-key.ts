@@ -46,7 +46,9 @@ function takeOver({ sealing }: Pick<SsoDeps, "sealing">, tx: Tx, row: ProviderRo
   return replaceKey(tx, id, { sealed, certificate }, now);
 }
 
-/** Ends the grace periods that are over: the next key takes over, and sign-ins in flight go on. Returns their number. */
+/**
+ * Ends the grace periods that are over: the next key takes over, and sign-ins in flight go on. Returns their number.
+ */
 export async function endKeyGracePeriods(deps: Pick<SsoDeps, "db" | "sealing" | "now">): Promise<number> {
   const { db, now } = deps;
   const due = await dueKeys(db, now(), batch);
