@@ -4,6 +4,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { slug } from "../reference/repository.mjs";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const self = "deploy/lint/citations.mjs";
@@ -24,13 +25,6 @@ const cited = /\b(?:docs|services\/[\w-]+)\/[\w./-]+?\.md(#[\w-]+)?/g;
 
 /** A decision by its file's name alone. */
 const decision = /(?<![\w/-])\d{4}-[a-z][a-z\d-]*\.md\b/g;
-
-const slug = (heading) =>
-  heading
-    .toLowerCase()
-    .replaceAll(/[^\w\s-]/g, "")
-    .trim()
-    .replaceAll(/\s+/g, "-");
 
 const headings = new Map();
 function headingsOf(path) {

@@ -1,23 +1,22 @@
 // The index of decisions by area; a decision's file is named after its title, and says when and whether it holds.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { slug } from "./repository.mjs";
 
 const folder = "docs/decisions";
 const form =
   /^# (\d+)\. (.+)\n\nStatus: accepted, (\d{4}-\d\d-\d\d)(?:; replaces ([\d, and]+))?\. Area: ([a-z-]+)\.\n\n/;
 
-const slug = (title) =>
-  title
-    .toLowerCase()
-    .replaceAll(/[^\w\s-]/g, "")
-    .trim()
-    .replaceAll(/\s+/g, "-");
+const mostWords = 200;
 
 function decisionOf(root, file) {
-  const [, number, title, date, replaces, area] = form.exec(readFileSync(join(root, folder, file), "utf8")) ?? [];
+  const text = readFileSync(join(root, folder, file), "utf8");
+  const [head = "", number, title, date, replaces, area] = form.exec(text) ?? [];
   if (!number) throw new Error(`${folder}/${file} does not begin with number, title, status, date and area`);
   const name = `${number.padStart(4, "0")}-${slug(title)}.md`;
   if (file !== name) throw new Error(`${folder}/${file} is not named after its title: ${name}`);
+  const words = text.slice(head.length).split(/\s+/).filter(Boolean).length;
+  if (words > mostWords) throw new Error(`${folder}/${file} has ${words} words, more than ${mostWords}`);
   return { number: Number(number), title, date, area, file, replaces: (replaces ?? "").match(/\d+/g) ?? [] };
 }
 

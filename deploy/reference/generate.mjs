@@ -2,13 +2,15 @@
 // and the index of docs/decisions.
 // --check: the pages are as the code is. Either way: no error code is left over from code that went, every metric that
 // something queries exists, every alert has its runbook.
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { decisionsPage } from "./decisions.mjs";
 import { errorsPage } from "./errors.mjs";
 import { eventsPage } from "./events.mjs";
-import { metricFaults, metricsPage } from "./metrics.mjs";
+import { metricFaults } from "./metric-faults.mjs";
+import { metricsOf, metricsPage } from "./metrics.mjs";
+import { filesIn, sourceName } from "./repository.mjs";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const fault = (text) => {
@@ -20,10 +22,7 @@ const fault = (text) => {
 function sources() {
   const tables = ["app-error.ts", "errors.ts", "error-guide.ts"];
   return ["libs", "services", "gateway/src"]
-    .flatMap((folder) => readdirSync(join(root, folder), { withFileTypes: true, recursive: true }))
-    .filter((entry) => entry.isFile() && /(?<!\.test)\.ts$/.test(entry.name))
-    .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
-    .filter((path) => !/\/(node_modules|dist|generated)\//.test(path))
+    .flatMap((folder) => filesIn(join(root, folder), sourceName))
     .filter((path) => !tables.some((table) => path.endsWith(`/src/${table}`)))
     .map((path) => readFileSync(path, "utf8"))
     .join("\n");
@@ -35,11 +34,12 @@ async function unusedCodes() {
   return Object.keys(errorGuide).filter((each) => !code.includes(`"${each}"`));
 }
 
+const metrics = await metricsOf(root);
 const pages = Object.assign(
   decisionsPage(root),
   await errorsPage(root),
   await eventsPage(root),
-  await metricsPage(root),
+  metricsPage(root, metrics),
 );
 const read = (path) => {
   try {
@@ -54,6 +54,6 @@ for (const [path, text] of Object.entries(pages)) {
   else if (read(path) !== text) fault(`${path} is not as the code is: node deploy/reference/generate.mjs`);
 }
 for (const code of await unusedCodes()) fault(`no code throws ${code}: remove it`);
-for (const text of await metricFaults(root)) fault(text);
+for (const text of await metricFaults(root, metrics)) fault(text);
 // Imported modules may hold timers of their own.
 process.exit();
