@@ -183,8 +183,7 @@ type Silence = { waitFor(answer: Promise<unknown>): void; end(): void };
 
 /**
  * A paused server, or a lost network, answers nothing and closes nothing: its connection is closed when nothing came
- * for
- * `silentMs` while an answer was due. The server itself would have cancelled a statement before.
+ * for `silentMs` while an answer was due. The server itself would have cancelled a statement before.
  */
 function watchSilence(client: PoolClient, silentMs: number): Silence {
   let open = 0;

@@ -2,9 +2,8 @@ type Row = { id: string };
 
 /**
  * A list after its newest page was read again: rows that were read before get their new values and keep their
- * positions;
- * `newCount` is the number of new rows before them; `isMore` when none of the page was read before, so that there may
- * be more new rows.
+ * positions; `newCount` is the number of new rows before them; `isMore` when none of the page was read before, so that
+ * there may be more new rows.
  */
 export function withNewest<R extends Row>(
   rows: readonly R[],
