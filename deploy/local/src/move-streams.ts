@@ -7,8 +7,8 @@ const globalAccount = "$G";
 /**
  * Moves the streams that a stopped server keeps in the global account, each into the account of its name
  * (deploy/nats/permissions.conf), with consumers and positions; returns their names. AUTH is removed: it keeps an hour,
- * and its owner creates it again as gateways now follow it. A stream that its new account has already stays where it
- * is.
+ * and its owner creates it again, with the repetition that gateways follow. A stream that its new account has already
+ * stays where it is.
  */
 export function moveStreams(storeDir: string): string[] {
   const accounts = join(storeDir, "jetstream");

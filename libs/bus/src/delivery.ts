@@ -25,8 +25,8 @@ export type Delivery = { handle(batch: Held[]): Promise<void> };
 
 /**
  * Hands batches to the handler and settles each message: acknowledged after success, returned with a growing delay
- * after a failure, tried alone once it was part of a failure, dead-lettered after `maxDeliver` deliveries. A temporary
- * failure is repeated at once, for ever, and so never counts.
+ * after a failure, tried alone once it was part of a failure, dead-lettered after `maxDeliver` deliveries. After a
+ * temporary failure the handler is called again without a new delivery, for ever, so that it never counts.
  */
 export function createDelivery(
   connection: Connection,

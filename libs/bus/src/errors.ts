@@ -16,9 +16,7 @@ export function isMissing(error: unknown, what: "stream" | "consumer" | "message
   return error.api_error.err_code === wanted;
 }
 
-/**
- * Nobody answered a request, for which there is a subscriber or not: a server before NATS 2.11 does not report which.
- */
+/** Whether nobody answered a request: servers before NATS 2.11 do not report whether its subject has a subscriber. */
 export function isUnanswered(error: unknown): boolean {
   return error instanceof NatsError && (error.code === ErrorCode.NoResponders || error.code === ErrorCode.Timeout);
 }

@@ -6,7 +6,7 @@ import { msgIdHeader, traceHeader } from "./transport.ts";
 import type { BusMessage, Follower, FollowHandlers, FollowOptions } from "./types.ts";
 import { startWatch } from "./watch.ts";
 
-/** How long a message stays unnoticed that was stored and whose repetition was lost between two servers. */
+/** Longest time until a stored message is noticed when its repetition was lost between two servers. */
 const checkEveryMs = 5_000;
 
 /** The last message handled, or the end of the stream when following began (`last` null). */

@@ -71,7 +71,7 @@ describe.each(natsServices.map((service) => [service]))("%s", (service) => {
   });
 });
 
-describe("a client without a seed", () => {
+describe("the server", () => {
   it("refuses a client without a key", async () => {
     await expect(connect({ servers: nats.url, reconnect: false })).rejects.toThrow(/authorization/i);
   });

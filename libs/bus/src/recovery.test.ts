@@ -93,7 +93,7 @@ describe("after a restart of NATS", () => {
     expect([...seen.keys()].sort()).toEqual(range(1, 10).sort());
   });
 
-  it("answers requests in flight at once when the connection is lost, not after its time-out", async () => {
+  it("answers requests in flight at once when the connection is lost, not after their time-out", async () => {
     const { identity } = await setUp();
     process.kill(nats.pid(), "SIGSTOP");
     const message = { subject: "audit.identity.0", msgId: "org/1", body: new Uint8Array() };

@@ -13,11 +13,12 @@ export const streamOwner: Record<StreamName, string> = {
   CHECKPOINTS: "audit",
 };
 
+const authSubjects = "auth.>";
 const subjects: Record<StreamName, string[]> = {
   AUDIT: ["audit.*.*"],
   EVENTS: ["events.>"],
   TENANCY: ["tenancy.>"],
-  AUTH: ["auth.>"],
+  AUTH: [authSubjects],
   CHECKPOINTS: ["checkpoints.*"],
 };
 
@@ -59,7 +60,7 @@ export function streamConfig(name: StreamName, replicas: number): OurStreamConfi
     max_msg_size: -1,
     duplicate_window: nanos(2 * minuteMs),
     allow_direct: true,
-    ...(name === "AUTH" ? { republish: { src: subjects.AUTH[0] ?? "", dest: storedSubject("auth.>") } } : {}),
+    ...(name === "AUTH" ? { republish: { src: authSubjects, dest: storedSubject(authSubjects) } } : {}),
   };
 }
 

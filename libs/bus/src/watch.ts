@@ -37,7 +37,7 @@ export function startWatch(connection: Connection, name: string, everyMs: number
       try {
         await connection.whenConnected();
         if (signal.aborted) break;
-        // A request that was in flight when the connection broke will not come: no waiting for its time-out.
+        // No answer comes to a request that was in flight when the connection broke: no waiting for its time-out.
         await connection.untilLost(task());
         failures = 0;
         connection.problems.delete(name);
