@@ -15,7 +15,7 @@ const republishedMessages = counter(
   ["database", "stream"],
 );
 const deadLetters = counter("muster_outbox_dead_letters_total", "Messages no stream takes.", ["database"]);
-const throttled = counter("muster_outbox_throttled_total", "Schedule after which a heavy emitter paused for others.", [
+const throttled = counter("muster_outbox_throttled_total", "Batches after which a heavy emitter paused for others.", [
   "database",
 ]);
 

@@ -19,7 +19,7 @@ const keptMinutes = 10;
 const chunkRows = 5_000;
 const backlogCap = 100_000;
 const longMs = 60_000;
-/** RoundRobin per turn, picked at random from those with waiting messages. */
+/** Most partitions per batch, picked at random from those with waiting messages. */
 const partitionsPerBatch = 64;
 
 /**

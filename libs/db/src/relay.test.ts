@@ -101,13 +101,13 @@ const heldBy = async () => {
   return row;
 };
 
-/** A wakeUp between relays of one schema; `rings` counts. */
+/** Wake-ups between relays of one schema; `count` is their number. */
 function memoryWakeUp() {
   const listeners = new Set<() => void>();
   const wakeUp = {
-    rings: 0,
+    count: 0,
     notify() {
-      wakeUp.rings += 1;
+      wakeUp.count += 1;
       for (const listener of listeners) setImmediate(listener);
     },
     listen(onWakeUp: () => void) {
@@ -118,7 +118,7 @@ function memoryWakeUp() {
   return wakeUp;
 }
 
-describe("a relay that another process's wakeUp wakes", () => {
+describe("a relay that another process wakes", () => {
   const aMinute = { pollMs: 60_000 };
   /** The database as another process of the service has it. */
   const otherProcess = () => {
@@ -139,7 +139,7 @@ describe("a relay that another process's wakeUp wakes", () => {
     await until("its own message", () => bus.received.includes("own"));
     await emitBy(db, "other's");
     await until("the other's message", () => bus.received.includes("other's"));
-    expect(wakeUp.rings).toBeGreaterThan(0);
+    expect(wakeUp.count).toBeGreaterThan(0);
   });
 
   it("publishes what an emitter could not, which returned the lease that another took since", async () => {
@@ -154,15 +154,15 @@ describe("a relay that another process's wakeUp wakes", () => {
     await until("the other's message", () => bus.received.includes("other's"));
   });
 
-  it("rings nobody for its own messages while it holds the lease", async () => {
+  it("wakes no other process for its own messages while it holds the lease", async () => {
     const wakeUp = memoryWakeUp();
     start({ ...aMinute, wakeUp });
     await emit("audit.a.1", "first");
     await until("the first message", () => bus.received.length === 1);
-    const before = wakeUp.rings;
+    const before = wakeUp.count;
     await emit("audit.a.1", "second");
     await until("the second message", () => bus.received.length === 2);
-    expect(wakeUp.rings).toBe(before);
+    expect(wakeUp.count).toBe(before);
   });
 });
 
@@ -278,15 +278,15 @@ describe("the relay", () => {
     const lastRound = gauge("muster_outbox_relay_last_success_timestamp_seconds", "");
     const worked = async () =>
       (await lastRound.get()).values.find(({ labels }) => labels.database === test.db.name)?.value ?? 0;
-    const clock = memoryWakeUp();
+    const wakeUp = memoryWakeUp();
     await relayStore(test.db, "hangs").acquire();
     await emit("audit.a.1", "m1");
-    const relay = start({ wakeUp: clock });
+    const relay = start({ wakeUp });
     lastRound.set({ database: test.db.name }, 1);
-    const rings = clock.rings;
+    const before = wakeUp.count;
     await until("a wake-up that found the lease taken", async () => {
       relay.wake();
-      return clock.rings > rings + 1;
+      return wakeUp.count > before + 1;
     });
     expect(await worked()).toBe(1);
     await allPublished();

@@ -103,9 +103,9 @@ export function startRelay(options: RelayOptions): Relay {
 
   /** Publishes one batch; true when another may follow at once. */
   const publish = async (fence: number): Promise<boolean> => {
-    const turn = await schedule.next(batchRows, failures.pausedRoots());
-    if (turn.rows.length > 0) workedMs = performance.now();
-    const rows = turn.rows.filter((row) => failures.mayTry(row.id));
+    const batch = await schedule.next(batchRows, failures.pausedRoots());
+    if (batch.rows.length > 0) workedMs = performance.now();
+    const rows = batch.rows.filter((row) => failures.mayTry(row.id));
     if (rows.length === 0) return false;
     const acked: (OutboxRow & Placed)[] = [];
     const failed: { row: OutboxRow; error: unknown }[] = [];
@@ -136,8 +136,8 @@ export function startRelay(options: RelayOptions): Relay {
       metrics.buried();
       log.error({ err: error, subject: row.subject, msgId: row.msgId }, "message is a dead letter: no stream takes it");
     }
-    turn.done();
-    return acked.length > 0 && turn.more;
+    batch.done();
+    return acked.length > 0 && batch.more;
   };
 
   /**

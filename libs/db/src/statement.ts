@@ -45,11 +45,11 @@ const isJson = /^\s*::json/;
 function storable(value: unknown, isJsonText: boolean): unknown {
   if (!isUnstorable(value, isJsonText)) return value;
   if (Array.isArray(value)) return value.map((item) => storable(item, isJsonText));
-  return isJsonText ? storableJson(value as string) : storableText(value as string);
+  return isJsonText ? storableJson(value) : storableText(value);
 }
 
 /** The encoder of the connection replaces halves of surrogate pairs in plain text; in JSON they are escapes. */
-function isUnstorable(value: unknown, isJsonText: boolean): boolean {
+function isUnstorable(value: unknown, isJsonText: boolean): value is string | unknown[] {
   if (typeof value === "string") return value.includes("\0") || (isJsonText && value.includes("\\u"));
   return Array.isArray(value) && value.some((item) => isUnstorable(item, isJsonText));
 }
