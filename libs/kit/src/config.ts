@@ -121,7 +121,7 @@ export const rpcTlsSettings = {
   RPC_TLS_KEY_PATH: path("private key of RPC_TLS_CERT_PATH"),
 };
 
-/** Of every process that judges second factors. */
+/** Of every process that checks second factors. */
 export const mfaMaxAgeMinutes = coupled(
   whole(480, 1, 43_200).describe("Minutes for which a completed second factor is valid in a session."),
   { shared: true },

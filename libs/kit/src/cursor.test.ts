@@ -49,7 +49,7 @@ describe("cursors", () => {
     ["no base64url of JSON", "%%%", ["uuid"]],
     ["empty", "", ["uuid"]],
     ["an object", raw({ 0: id }), ["uuid"]],
-    ["of numbers", raw([5]), ["count"]],
+    ["a list of numbers", raw([5]), ["count"]],
     ["too short", raw([time.toISOString()]), ["time", "uuid"]],
     ["too long", raw([time.toISOString(), id, id]), ["time", "uuid"]],
     ["with half an id", raw([id.slice(1)]), ["uuid"]],
@@ -58,7 +58,7 @@ describe("cursors", () => {
     ["with a negative number", raw(["-1"]), ["count"]],
     ["with a number beyond 2^53", raw(["9".repeat(16)]), ["count"]],
     ["with a flag that is neither", raw(["maybe"]), ["flag"]],
-  ])("are refused when %s", (_what, cursor, kinds) => {
+  ])("are refused: %s", (_what, cursor, kinds) => {
     expect(refusal(cursor, kinds)).toBe("validation_failed");
   });
 });

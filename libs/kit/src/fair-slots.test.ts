@@ -1,8 +1,8 @@
 import { describe, expect, it } from "@jest/globals";
 import { fairSlots } from "./fair-slots.ts";
 
-/** Places of which the test sees who holds one, in the order in which they were taken. */
-function places(max: number) {
+/** Slots, with their holders in the order in which these took one. */
+function slots(max: number) {
   const shared = fairSlots(max);
   const holders: string[] = [];
   const wants = (name: string, short = false) => ({ owner: name === "own" ? null : name, short });
@@ -26,15 +26,15 @@ function places(max: number) {
   };
 }
 
-describe("fair places", () => {
+describe("fair slots", () => {
   it("leave each further owner half of what is left, however much those before want", () => {
-    const { want, count } = places(64);
+    const { want, count } = slots(64);
     for (const owner of ["a", "b", "c", "d"]) for (let i = 0; i < 250; i++) want(owner);
     expect(count()).toEqual({ a: 32, b: 16, c: 8, d: 4 });
   });
 
-  it("let owners that wait take turns, each within its part", () => {
-    const { want, leave, holders, count } = places(4);
+  it("serve waiting owners round-robin, each within its share", () => {
+    const { want, leave, holders, count } = slots(4);
     for (const owner of ["a", "a", "a", "a", "b", "b", "c"]) want(owner);
     expect(holders).toEqual(["a", "a", "b", "c"]);
     leave("a");
@@ -46,8 +46,8 @@ describe("fair places", () => {
     expect(count()).toEqual({ a: 2, b: 1, d: 1 });
   });
 
-  it("leave one place to others than an owner whose short work lasts, and give its other work a turn", () => {
-    const { want, leave, count } = places(4);
+  it("leave one slot to others when an owner's short work lasts, and serve its other work, too", () => {
+    const { want, leave, count } = slots(4);
     for (let i = 0; i < 9; i++) want("a", true);
     want("a");
     expect(count()).toEqual({ a: 3 });
@@ -61,7 +61,7 @@ describe("fair places", () => {
   });
 
   it("give every second turn to the process's own work, which may take all", () => {
-    const { want, leave, holders } = places(3);
+    const { want, leave, holders } = slots(3);
     for (let i = 0; i < 3; i++) want("own");
     for (const owner of ["a", "b", "c", "own", "own", "own"]) want(owner);
     expect(holders).toEqual(["own", "own", "own"]);
@@ -75,8 +75,8 @@ describe("fair places", () => {
     expect(holders).toEqual(["b", "c"]);
   });
 
-  it("give no place to what was withdrawn", () => {
-    const shared = places(1);
+  it("give no slot to withdrawn work", () => {
+    const shared = slots(1);
     shared.want("a");
     const gone = shared.want("b");
     shared.want("c");

@@ -3,7 +3,7 @@
  * a text ends a part of the header or begins another. Other code writes none of these headers (`npm run lint`).
  */
 
-/** The fault of a text that no header may be made of: an error of ours, since it was judged when it was stored. */
+/** A text that no header may be made of: an error of ours, since it was validated when it was stored. */
 export class HeaderError extends Error {
   constructor(header: string) {
     super(`${header} cannot be made of this text`);

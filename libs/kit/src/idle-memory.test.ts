@@ -11,7 +11,7 @@ function fillYoungGeneration(): object[] {
   return kept;
 }
 
-describe("memory of a process at rest", () => {
+describe("memory of an idle process", () => {
   it("is returned: the young generation is small afterwards, and what is in use stays", async () => {
     const kept = fillYoungGeneration();
     expect(heapNow().youngBytes).toBeGreaterThan(4 * MiB);
@@ -27,11 +27,11 @@ describe("memory of a process at rest", () => {
     { process: "that works a tenth of the time", heap: { ...resting, utilization: 0.1 }, isDue: false },
     { process: "with a small young generation", heap: { ...resting, youngBytes: 4 * MiB }, isDue: false },
     { process: "with a heap of 64 MB", heap: { ...resting, usedBytes: 64 * MiB }, isDue: false },
-  ])("returned by a process $process: $isDue", ({ heap, isDue }) => {
+  ])("is returned by a process $process: $isDue", ({ heap, isDue }) => {
     expect(createCollections()(0, heap)).toBe(isDue);
   });
 
-  it("returned ever more rarely, once an hour in the end, by a process that fills it again and again", () => {
+  it("is returned ever more rarely, once an hour in the end, by a process that fills it again and again", () => {
     const isDue = createCollections();
     const collections: number[] = [];
     for (let seconds = 0; seconds <= 6 * 3_600; seconds += 10) {

@@ -8,7 +8,7 @@ const all = <J>(queues: { next(): J | undefined }) => {
 };
 
 describe("queues", () => {
-  it("take turns, each in its own order, and come back behind the others", () => {
+  it("are served round-robin, each in its own order", () => {
     const queues = createRoundRobin<string>();
     for (const job of ["a1", "a2", "a3", "b1", "c1", "b2"]) queues.add(job[0] ?? "", job);
     expect([queues.size, queues.lengthOf("a"), queues.lengthOf("z")]).toEqual([6, 3, 0]);
@@ -18,14 +18,14 @@ describe("queues", () => {
     expect([queues.size, queues.lengthOf("a")]).toEqual([0, 0]);
   });
 
-  it("tell how many jobs come before a new one of a lane", () => {
+  it("tell how many jobs come before a new one of a queue", () => {
     const jobs = ["a1", "b1", "b2", "b3", "c1", "c2", "c3", "c4"];
-    for (const lane of ["a", "b", "c", "new"]) {
+    for (const queue of ["a", "b", "c", "new"]) {
       const queues = createRoundRobin<string>();
       for (const job of jobs) queues.add(job[0] ?? "", job);
-      const ahead = queues.ahead(lane);
-      queues.add(lane, "last");
-      expect([lane, all(queues).indexOf("last")]).toEqual([lane, ahead]);
+      const ahead = queues.ahead(queue);
+      queues.add(queue, "last");
+      expect([queue, all(queues).indexOf("last")]).toEqual([queue, ahead]);
     }
   });
 
