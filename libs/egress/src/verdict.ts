@@ -40,7 +40,7 @@ const unspecified6 = range("::/128 unspecified");
 
 /**
  * Whether an address (16 bytes) is one of the public internet. An address that contains an IPv4 address counts as
- * that: mapped, compatible, NAT64, 6to4; Teredo by both that it contains.
+ * that one: mapped, compatible, NAT64, 6to4; Teredo as both that it contains.
  */
 export function verdict(address: Uint8Array): Verdict {
   if (address.length !== 16) throw new RangeError("an address has 16 bytes");

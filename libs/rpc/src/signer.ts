@@ -19,13 +19,13 @@ export type Signer = {
    * was given here.
    */
   tokenFor(caller: Caller, service: string): Promise<string>;
-  /** Drops the tokens of the callers that match, so that the next call mints what is true now. */
+  /** Drops the tokens of the callers that match, so that the next call gets one that is true. */
   forget(matches: (caller: Caller) => boolean): void;
 };
 
 type Issued = { caller: Caller; token: Promise<string>; freshUntilMs: number };
 
-/** Mints Ed25519 caller tokens as `issuer` with the first of `privateKeys`; throws when no key can be read. */
+/** Issues Ed25519 caller tokens as `issuer` with the first of `privateKeys`; throws when no key can be read. */
 export function createSigner(options: { issuer: string; privateKeys: string; now?: () => number }): Signer {
   const now = options.now ?? Date.now;
   const [signing] = parsePrivateKeys(options.privateKeys);
@@ -34,7 +34,7 @@ export function createSigner(options: { issuer: string; privateKeys: string; now
   // Callers are mostly the same object again (a cached session): this spares writing them out on every call.
   const byObject = new WeakMap<Caller, Map<string, Issued>>();
 
-  const mint = (caller: Caller, service: string, nowMs: number): Promise<string> => {
+  const issue = (caller: Caller, service: string, nowMs: number): Promise<string> => {
     const issuedAt = Math.floor(nowMs / 1000);
     return new SignJWT({ ...toClaims(caller) })
       .setProtectedHeader({ alg: "EdDSA", kid: signing.kid, typ: "JWT" })
@@ -56,7 +56,7 @@ export function createSigner(options: { issuer: string; privateKeys: string; now
       if (!issued || issued.freshUntilMs <= nowMs) {
         const fresh: Issued = {
           caller,
-          token: mint(caller, service, nowMs),
+          token: issue(caller, service, nowMs),
           freshUntilMs: nowMs + maxTokenSeconds * 1000 - freshForMs,
         };
         fresh.token.catch(() => {

@@ -39,7 +39,7 @@ export type Targets = {
   next(tried?: readonly string[]): Target;
   shun(target: Target): void;
   /**
-   * Passes over a server that answers with `Connection: close`: nothing of ours is on its connections when it aborts
+   * Passes over a server that answers with `Connection: close`: nothing of ours is on its connections when it closes
    * them.
    */
   leave(target: Target): void;

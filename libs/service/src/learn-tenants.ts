@@ -15,16 +15,16 @@ export type TenantReader = { db: Database; learnTenants: LearnTenants };
 
 export function learningFrom(snapshot: Pick<TenancySnapshot, "tenants">, deps: TenantCopyDeps): LearnTenants {
   return async (ids) => {
-    const fetch = (wanted: readonly string[]) =>
+    const tenantsOf = (wanted: readonly string[]) =>
       snapshot.tenants(wanted).catch((thrown: unknown) => {
         throw toAppError(thrown);
       });
-    const tenants = await fetch(ids);
+    const tenants = await tenantsOf(ids);
     if (tenants.length === 0) return false;
     // Partner and organization decide over their users, keys and devices, and may be as new.
     const above = new Set(tenants.flatMap(({ partnerId, orgId }) => [partnerId, orgId]));
     const lacking = [...above].filter((id) => id !== "" && !ids.includes(id));
-    await takeTenants(deps, [...(lacking.length > 0 ? await fetch(lacking) : []), ...tenants]);
+    await takeTenants(deps, [...(lacking.length > 0 ? await tenantsOf(lacking) : []), ...tenants]);
     return true;
   };
 }

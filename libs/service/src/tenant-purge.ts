@@ -48,8 +48,8 @@ export async function partitionsOf(tx: Tx, table: string): Promise<string[]> {
 }
 
 /**
- * Requests once the deletion of the rows that a tenant has here; its job bears the tenant's id, so that a repeat asks
- * for nothing new.
+ * Requests once the deletion of the rows that a tenant has here; its job bears the tenant's id, so that a repeat adds
+ * nothing.
  */
 export async function requestPurge(tx: Tx, tenant: PurgedTenant): Promise<void> {
   await tx.execute(sql`
