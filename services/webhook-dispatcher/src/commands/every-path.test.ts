@@ -36,7 +36,7 @@ const paths: Record<string, () => Promise<{ posted: Tenant; id: string }>> = {
     const posted = await tenant();
     return { posted, id: (await posted.publish({})).id };
   },
-  "sent by a process that knows its organization": async () => {
+  "sent by a process that has its organization cached": async () => {
     start();
     const posted = await tenant();
     await arrives((await posted.publish({})).id);

@@ -20,8 +20,8 @@ export type InlineSends = {
   /** Reads the webhooks of deliveries to be leased, within the transaction that leases them. */
   open(tx: Tx, claims: readonly Claimed[]): Promise<void>;
   /**
-   * Starts sending the leased deliveries. A process that stalled for long after
-   * `committedMs`, when COMMIT was sent, first checks that their webhooks have not changed since.
+   * Starts sending the leased deliveries. A process that stalled for long after `committedMs`, when COMMIT was sent,
+   * first checks that their webhooks have not changed since.
    */
   start(leases: readonly InlineLease[], committedMs: number): void;
   /** Deliveries of these webhooks wait until a request to the same webhook has ended. */

@@ -10,6 +10,7 @@ export type Source = "platform" | "api";
 type CallerType = Exclude<ActorType, "system">;
 
 const byCaller = /^(user|api_key|agent):(.+)$/;
+const isCaller = (text: string): text is `${CallerType}:${string}` => byCaller.test(text);
 
 /** The services of the platform call as system actors; whoever else may post events does so through the API. */
 export function posterOf({ type, id }: Pick<Actor, "type" | "id">): Exclude<Poster, null> {
@@ -22,7 +23,7 @@ export function posterOf({ type, id }: Pick<Actor, "type" | "id">): Exclude<Post
  */
 export function posterOfMessage(emitter: string, postedBy: string): Poster {
   if (emitter !== "webhook-dispatcher") return "platform";
-  return postedBy === "platform" || byCaller.test(postedBy) ? (postedBy as Poster) : null;
+  return postedBy === "platform" || isCaller(postedBy) ? postedBy : null;
 }
 
 export function sourceOf(poster: Poster): Source | null {

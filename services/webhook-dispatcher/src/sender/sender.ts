@@ -35,8 +35,8 @@ export type Sender = {
 
 const mostPerClaim = 256;
 /**
- * Pause in milliseconds between checks without a notification; a delivery that falls due shortens it, a long
- * idle time lengthens it.
+ * Pause in milliseconds between checks without a notification; a delivery that falls due shortens it, a long idle
+ * time lengthens it.
  */
 const pollMs = 1_000;
 const idlePollMs = 5_000;
@@ -108,7 +108,7 @@ export function startSender(deps: SenderDeps): Sender {
       blocked.has(webhookId) || blocked.has(orgId) || blocked.has(partnerId) || blocked.has(host),
     isQuiet: () => countOpen() === 0,
     onStored(outcomes, isFreed) {
-      // Concurrency are free again; when no queued delivery waits for one of them, a claim would find nothing.
+      // Slots are free again; when no queued delivery waits for one of them, a claim would find nothing.
       if (isFreed) wake();
       else notify();
       for (const { claim, next } of outcomes) {

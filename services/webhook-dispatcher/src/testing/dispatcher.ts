@@ -121,8 +121,8 @@ export async function startDispatcher() {
     },
 
     /**
-     * Publishes an event of the caller's organization by another process, with an empty cache by default,
-     * through another pool, or to a sender that behaves otherwise.
+     * Publishes an event of the caller's organization by another process: with an empty cache by default, through
+     * another pool, or to a sender that behaves otherwise.
      */
     publishBy: (
       caller: Caller,
