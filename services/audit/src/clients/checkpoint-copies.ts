@@ -27,7 +27,7 @@ export type Outside = {
   keep(note: Contradicted): Promise<void>;
   /** Declared restores, as signed notes. Throws AppError `unavailable`. */
   restores(): Promise<string[]>;
-  /** Stores a checkpoint. Throws when one of the stores refuses it. */
+  /** Stores a declared restore. Throws when one of the stores refuses it. */
   keepRestore(note: string, declaredAt: Date): Promise<void>;
 };
 

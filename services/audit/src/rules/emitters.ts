@@ -23,7 +23,9 @@ const emitters = new Map<string, readonly string[]>(
 );
 
 /** Services that emit rows. */
-export const emittingServices: readonly string[] = [...emitters.keys()].filter((name) => emitters.get(name)?.length);
+export const emittingServices: readonly string[] = [...emitters]
+  .filter(([, actions]) => actions.length > 0)
+  .map(([name]) => name);
 
 /** Records the changes that anybody was refused, of whichever service they are. */
 const refusalsFrom = "identity";

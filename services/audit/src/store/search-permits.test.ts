@@ -39,7 +39,7 @@ describe("searches", () => {
     await Promise.all(all);
   });
 
-  it("wait round-robin, organization by organization", async () => {
+  it("are served round-robin, organization by organization", async () => {
     const { begin, running, end } = observedPermits(1);
     const all = begin("a1", "a2", "a3", "b1", "c1");
     await settled();

@@ -76,7 +76,7 @@ describe("the store", () => {
     expect(contextProblems(await tablesWithoutContext(database))).toEqual([]);
   });
 
-  it("takes a foreignCaller's text in every column", async () => {
+  it("takes a foreign caller's text in every column", async () => {
     expect(await foreignTextProblems(database)).toEqual([]);
   });
 
