@@ -13,7 +13,7 @@ export type Ring = {
 export type Limits = { maxInFlight: number; haltFailures: number; haltPercent: number };
 export type Counters = { inFlight: number; succeeded: number; failed: number; failuresBeforeResume: number };
 
-/** Where a device is, for rings. */
+/** What a device belongs to, for rings. */
 export type Membership = {
   id: string;
   orgId: string;

@@ -3,8 +3,8 @@ import type { CallContext } from "@muster/kit";
 import type { TenantReader } from "@muster/service";
 
 /**
- * The partner of an active organization visible to the caller, fetched from tenancy when the copy lacks it; otherwise
- * null. Throws `unavailable`.
+ * The partner of an organization that is visible to the caller and not deleted, else null; queries tenancy for one that
+ * the copy lacks. Throws `unavailable`.
  */
 export async function partnerOfOrganization(
   { db, learnTenants }: TenantReader,

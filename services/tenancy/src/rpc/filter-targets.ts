@@ -5,9 +5,9 @@ import { findDeviceGroup } from "../store/device-groups.ts";
 import { findSite } from "../store/sites.ts";
 
 /**
- * A list that is narrowed to a site or a group is refused when it is missing or out of scope, never answered
- * with nothing. Empty ids do not narrow. Throws `site_not_found`, `device_group_not_found`: as a filter, a site out of
- * scope looks like a missing one, which `/orgs/sites` alone tells apart (docs/behaviour.md#errors).
+ * A list that is narrowed to a site or a group is refused when that is missing or out of scope, never answered with
+ * nothing. Empty ids do not narrow. Throws `site_not_found`, `device_group_not_found`: as a filter, a site out of scope
+ * looks like a missing one; only `/orgs/sites` tells them apart (docs/behaviour.md#errors).
  */
 export async function requireFilterTargets(
   db: Database,

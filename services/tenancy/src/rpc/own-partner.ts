@@ -91,6 +91,6 @@ function requireOwnWrite(context: CallContext, permission: "partner:policy" | "o
 /** A caller with access to only a list of organizations orders these; the others keep their order, after them. */
 function outOfScope(stored: string[], { orgAccess }: Caller): string[] {
   if (orgAccess.mode === "all") return [];
-  const ordered = new Set(orgAccess.orgIds);
-  return stored.filter((id) => !ordered.has(id));
+  const inScope = new Set(orgAccess.orgIds);
+  return stored.filter((id) => !inScope.has(id));
 }
