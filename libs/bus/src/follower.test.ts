@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterAll, beforeAll, expect, it } from "@jest/globals";
 import { createLogger } from "@muster/kit";
 import { connect, type NatsConnection } from "nats";
@@ -83,5 +84,18 @@ it("reports a gap when a message could not be handled", async () => {
   await publish(8);
   await until(() => seen.includes("m8"));
   expect(seen).toEqual(["gap", "gap", "m8"]);
+  await follower.stop();
+});
+
+it("calls no handler after it was stopped, also when it was reading the stream", async () => {
+  const calls: string[] = [];
+  const note = () => void calls.push("called");
+  const stopped = gateway.follow({ stream: "AUTH", filterSubject: "auth.>" }, { onMessage: note, onGap: note });
+  // Now it has sent its first request, and no answer was read yet.
+  await nextTurn();
+  await stopped.stop();
+  // A second one needs the answers that the first one was waiting for.
+  const { follower } = await follow();
+  expect(calls).toEqual([]);
   await follower.stop();
 });

@@ -29,6 +29,7 @@ export function startFollower(connection: Connection, options: FollowOptions, ha
   let position: Position | null = null;
   /** The highest position that was repeated since the last check began. */
   let repeated = 0;
+  let isStopped = false;
 
   /**
    * Whether everything after the position is still in the stream, and the message at the position is still the same.
@@ -46,8 +47,9 @@ export function startFollower(connection: Connection, options: FollowOptions, ha
     }
   };
 
-  /** A handler that throws has not processed its call: that is a gap. */
+  /** A handler that throws has not processed its call: that is a gap. None is called after the stop. */
   const handle = (call: () => void) => {
+    if (isStopped) return;
     try {
       call();
     } catch (error) {
@@ -110,6 +112,7 @@ export function startFollower(connection: Connection, options: FollowOptions, ha
 
   return {
     async stop() {
+      isStopped = true;
       watch.stop();
       if (!nc.isClosed()) subscription.unsubscribe();
     },
