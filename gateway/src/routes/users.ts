@@ -1,11 +1,9 @@
-import type { User } from "@muster/proto/muster/identity/v1/user_pb";
 import { z } from "zod";
 import { type Route, route } from "../route.ts";
 import { maskOf } from "./field-mask.ts";
 import {
   exampleId,
   id,
-  idOut,
   idParams,
   listQuery,
   nameIn,
@@ -14,63 +12,13 @@ import {
   pagination,
   paginationOf,
   success,
-  timeOf,
-  timeOrNull,
-  timeOut,
 } from "./schemas.ts";
+import { inviteUrl, orgAccess, paths, siteIdsIn, status, user } from "./users-fields.ts";
+import { inviteUrlOf, userOf } from "./users-replies.ts";
 
 const tag = "Users";
 const read = { auth: "session", permission: "users:read" } as const;
 const write = { auth: "session", permission: "users:write", mfa: true } as const;
-
-const scope = z.enum(["system", "partner", "organization"]);
-const orgAccess = z.enum(["all", "selected", "none"]);
-const status = z.enum(["invited", "active", "disabled"]);
-
-const user = z
-  .object({
-    id: idOut,
-    email: z.string(),
-    emailProven: z.boolean().meta({
-      description: "The address is this account's alone; one that is not proven yields to its owner.",
-    }),
-    name: z.string(),
-    department: z.string().nullable(),
-    scope,
-    partnerId: idOut.nullable(),
-    orgId: idOut.nullable(),
-    roleId: idOut,
-    role: z.string().meta({ description: "Key of a seeded role, or name of another one." }),
-    orgAccess: orgAccess.nullable().meta({
-      description: "Organizations of the partner that the user can access; null unless the scope is partner.",
-    }),
-    orgIds: z.array(idOut).meta({ description: "Organizations granted when `orgAccess` is `selected`." }),
-    siteIds: z
-      .array(idOut)
-      .nullable()
-      .meta({ description: "Sites that the user is limited to; null when not limited." }),
-    status,
-    mfaEnabled: z.boolean(),
-    lastLoginAt: timeOut.nullable(),
-    createdAt: timeOut,
-    updatedAt: timeOut,
-  })
-  .meta({ id: "UserRecord" });
-
-const siteIdsIn = z
-  .array(id)
-  .min(1)
-  .max(500)
-  .nullish()
-  .meta({ description: "Sites that the user is limited to; null when not limited." });
-const inviteUrl = z
-  .string()
-  .optional()
-  .meta({
-    description:
-      "Carries the invitation's token; single use, 7 days, shown only once. Absent where mail carries it: only in " +
-      "installations without `SMTP_URL`, or with `INVITE_URL_IN_REPLY`.",
-  });
 
 const invite = route({
   method: "POST",
@@ -170,7 +118,6 @@ const get = route({
   },
 });
 
-const paths = { name: "name", roleId: "role_id", orgAccess: "org_access", orgIds: "org_ids", siteIds: "site_ids" };
 const beyond = ["user_not_found", "site_restricted", "delegation_denied"] as const;
 
 const update = route({
@@ -322,34 +269,6 @@ const remove = route({
     return { success: true as const };
   },
 });
-
-const inviteUrlOf = (publicUrl: string, token: string) =>
-  token === "" ? {} : { inviteUrl: `${publicUrl}/accept-invite#token=${encodeURIComponent(token)}` };
-
-function userOf(message: User | undefined): z.input<typeof user> {
-  if (!message) throw new Error("identity answered without a user");
-  const place = scope.parse(message.scope);
-  return {
-    id: message.id,
-    email: message.email,
-    emailProven: message.emailProven,
-    name: message.name,
-    department: message.department || null,
-    scope: place,
-    partnerId: message.partnerId || null,
-    orgId: message.orgId || null,
-    roleId: message.roleId,
-    role: message.role,
-    orgAccess: place === "partner" ? orgAccess.parse(message.orgAccess) : null,
-    orgIds: message.orgIds,
-    siteIds: message.siteRestricted ? message.siteIds : null,
-    status: status.parse(message.status),
-    mfaEnabled: message.mfaEnabled,
-    lastLoginAt: timeOrNull(message.lastLoginAt),
-    createdAt: timeOf(message.createdAt),
-    updatedAt: timeOf(message.updatedAt),
-  };
-}
 
 export const userRoutes: readonly Route[] = [
   invite,

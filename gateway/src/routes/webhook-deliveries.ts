@@ -1,9 +1,7 @@
-import { eventTypes, testEventType } from "@muster/kit";
-import type { Attempt, DeadLetter, Delivery } from "@muster/proto/muster/webhook/v1/delivery_pb";
 import { z } from "zod";
 import { Rendered } from "../http/reply.ts";
 import { type Route, route } from "../route.ts";
-import { renderedPage, withOpaque } from "./opaque.ts";
+import { renderedPage } from "./opaque.ts";
 import {
   id,
   idOut,
@@ -11,8 +9,6 @@ import {
   listedIn,
   listQuery,
   objectIn,
-  objectOf,
-  objectOut,
   only,
   pageOf,
   pagination,
@@ -23,79 +19,12 @@ import {
   timeOut,
   timestampOf,
 } from "./schemas.ts";
+import { attempt, bucket, deadLetter, delivery, queued, sentType, status } from "./webhook-deliveries-fields.ts";
+import { attemptOf, deadLetterOf, deliveryOf, deliveryText, queuedOf } from "./webhook-deliveries-replies.ts";
 
 const tag = "Webhooks";
 
-const status = z.enum(["pending", "delivered", "failed", "retrying"]);
-export const sentType = z.enum([...eventTypes, testEventType]);
-const source = z.enum(["platform", "api"]);
-const postedBy = z.object({ type: z.enum(["user", "api_key"]), id: z.string() });
-
-const delivery = z
-  .object({
-    id: idOut.meta({ description: "`X-Service-Delivery-Id`, the same for every retry." }),
-    webhookId: idOut,
-    orgId: idOut,
-    status,
-    event: z.string(),
-    eventId: idOut,
-    source: source.nullable().meta({
-      description: "Whether Muster emitted the event or a caller posted it; null when an earlier version stored it.",
-    }),
-    postedBy: postedBy.nullable().meta({ description: "The caller who posted the event, or requested the test." }),
-    payload: objectOut.meta({ description: "`data` of the sent event, as it was posted." }),
-    responseStatus: z.int().nullable(),
-    responseBody: z.string().nullable().meta({ description: "First 1,000 characters of the response's body." }),
-    responseTimeMs: z.int().nullable(),
-    errorMessage: z.string().nullable(),
-    attempt: z.int().meta({ description: "Attempts made so far." }),
-    nextAttemptAt: timeOut.nullable(),
-    createdAt: timeOut,
-    deliveredAt: timeOut.nullable(),
-  })
-  .meta({ id: "WebhookDelivery" });
-
-const attempt = z
-  .object({
-    number: z.int(),
-    startedAt: timeOut,
-    connectedMs: z
-      .int()
-      .nullable()
-      .meta({ description: "Milliseconds from the attempt's start to the open connection." }),
-    headersMs: z.int().nullable(),
-    totalMs: z.int().nullable(),
-    remoteAddress: z.string().nullable(),
-    reused: z.boolean().meta({ description: "Sent over a connection that was open already." }),
-    interrupted: z.boolean().meta({
-      description: "The sender ended before it stored an outcome; the webhook may have handled the request.",
-    }),
-    possibleDuplicate: z.boolean().meta({ description: "The request was marked as a replay." }),
-    requestHeaders: objectOut,
-    responseStatus: z.int().nullable(),
-    responseBody: z.string().nullable(),
-    errorCode: z.string().nullable(),
-    errorMessage: z.string().nullable(),
-  })
-  .meta({ id: "WebhookAttempt" });
-
-const deadLetter = z
-  .object({
-    id: idOut,
-    webhookId: idOut,
-    orgId: idOut,
-    deliveryId: idOut,
-    event: z.string(),
-    eventId: idOut,
-    reason: z.string(),
-    attempts: z.int(),
-    createdAt: timeOut,
-    requeuedAt: timeOut.nullable(),
-  })
-  .meta({ id: "WebhookDeadLetter" });
-
 const deliveryParams = z.object({ id, deliveryId: id });
-const queued = z.object({ id: idOut, status, attempt: z.int() });
 
 const read = { auth: "session", permission: "webhooks:read", keyScopes: ["webhooks:read"] } as const;
 const write = { auth: "session", permission: "webhooks:write", keyScopes: ["webhooks:write"] } as const;
@@ -155,13 +84,6 @@ const get = route({
     const reply = await services.deliveries.getDelivery(wanted, await rpc());
     return new Rendered(deliveryText(reply.delivery, { attempts: reply.attempts.map(attemptOf) }));
   },
-});
-
-const bucket = z.object({
-  at: timeOut.meta({ description: "Start of the bucket." }),
-  delivered: z.int(),
-  failed: z.int(),
-  open: z.int().meta({ description: "Number of pending and retrying deliveries." }),
 });
 
 const stats = route({
@@ -293,72 +215,5 @@ const requeue = route({
     return { message: "Delivery queued again", delivery: queuedOf(deliveryOf(reply.delivery)) };
   },
 });
-
-/** The JSON of a delivery, with further members. */
-function deliveryText(message: Delivery | undefined, more: object = {}): string {
-  return withOpaque({ ...deliveryOf(message), ...more }, "payload", message?.payloadJson ?? "");
-}
-
-type Shown = Omit<z.input<typeof delivery>, "payload">;
-
-function deliveryOf(message: Delivery | undefined): Shown {
-  if (!message) throw new Error("the dispatcher answered without a delivery");
-  return {
-    id: message.id,
-    webhookId: message.webhookId,
-    orgId: message.orgId,
-    status: status.parse(message.status),
-    event: message.event,
-    eventId: message.eventId,
-    source: message.source === "" ? null : source.parse(message.source),
-    postedBy: message.postedById === "" ? null : postedBy.parse({ type: message.postedByType, id: message.postedById }),
-    responseStatus: message.responseStatus ?? null,
-    responseBody: message.responseBody ?? null,
-    responseTimeMs: message.responseTimeMs ?? null,
-    errorMessage: message.errorMessage ?? null,
-    attempt: message.attempt,
-    nextAttemptAt: timeOrNull(message.nextAttemptAt),
-    createdAt: timeOf(message.createdAt),
-    deliveredAt: timeOrNull(message.deliveredAt),
-  };
-}
-
-function queuedOf({ id: own, status: state, attempt: made }: Shown) {
-  return { id: own, status: state, attempt: made };
-}
-
-function attemptOf(message: Attempt): z.input<typeof attempt> {
-  return {
-    number: message.number,
-    startedAt: timeOf(message.startedAt),
-    connectedMs: message.connectedMs ?? null,
-    headersMs: message.headersMs ?? null,
-    totalMs: message.totalMs ?? null,
-    remoteAddress: message.remoteAddress || null,
-    reused: message.reused,
-    interrupted: message.interrupted,
-    possibleDuplicate: message.possibleDuplicate,
-    requestHeaders: objectOf(message.requestHeadersJson),
-    responseStatus: message.responseStatus ?? null,
-    responseBody: message.responseBody ?? null,
-    errorCode: message.errorCode || null,
-    errorMessage: message.errorMessage || null,
-  };
-}
-
-function deadLetterOf(message: DeadLetter): z.input<typeof deadLetter> {
-  return {
-    id: message.id,
-    webhookId: message.webhookId,
-    orgId: message.orgId,
-    deliveryId: message.deliveryId,
-    event: message.event,
-    eventId: message.eventId,
-    reason: message.reason,
-    attempts: message.attempts,
-    createdAt: timeOf(message.createdAt),
-    requeuedAt: timeOrNull(message.requeuedAt),
-  };
-}
 
 export const webhookDeliveryRoutes: readonly Route[] = [list, get, stats, test, retry, deadLetters, requeue];

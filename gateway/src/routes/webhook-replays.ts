@@ -17,7 +17,7 @@ import {
   timeOut,
   timestampOf,
 } from "./schemas.ts";
-import { sentType } from "./webhook-deliveries.ts";
+import { sentType } from "./webhook-deliveries-fields.ts";
 
 const tag = "Webhooks";
 
