@@ -5,7 +5,7 @@ import { takesOrgInQuery } from "../http/validate-body.ts";
 import { fullPath, noBody, type Route } from "../route.ts";
 import { description, license, securitySchemes } from "./about.ts";
 import { effectsOf } from "./effects.ts";
-import { errorReplies } from "./errors.ts";
+import { errorBody, errorReplies } from "./errors.ts";
 import { exampleOf, exampleOfParameter } from "./examples.ts";
 import { type JsonSchema, jsonSchemaOf } from "./json-schema.ts";
 import { type Tag, tagSentences } from "./tags.ts";
@@ -33,10 +33,11 @@ const orgIdParameter = {
 /** The OpenAPI 3.1 document of the rows. */
 export function openApiDocument(rows: readonly Route[], about: { version: string }): JsonSchema {
   const components = new Map<string, JsonSchema>();
+  const errors = { base: jsonSchemaOf(errorBody, "output", components), components };
   const paths: Record<string, JsonSchema> = {};
   for (const row of rows) {
     const path = fullPath(row).replace(/:([A-Za-z]+)/g, "{$1}");
-    paths[path] = { ...paths[path], [row.method.toLowerCase()]: operationOf(row, components) };
+    paths[path] = { ...paths[path], [row.method.toLowerCase()]: operationOf(row, errors) };
   }
   return {
     openapi: "3.1.0",
@@ -53,7 +54,8 @@ export function openApiDocument(rows: readonly Route[], about: { version: string
   };
 }
 
-function operationOf(row: Route, components: Map<string, JsonSchema>): JsonSchema {
+function operationOf(row: Route, errors: Parameters<typeof errorReplies>[1]): JsonSchema {
+  const { components } = errors;
   const parameters = [
     ...parametersOf(row.params, "path", components),
     ...parametersOf(row.query, "query", components),
@@ -81,7 +83,7 @@ function operationOf(row: Route, components: Map<string, JsonSchema>): JsonSchem
     responses: {
       [String(row.status ?? 200)]: row.status === 101 ? upgraded : successOf(row, components),
       ...answersOf(row),
-      ...errorReplies(row, components, requestIdHeader),
+      ...errorReplies(row, errors, requestIdHeader),
     },
   };
 }

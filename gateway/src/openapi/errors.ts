@@ -4,7 +4,7 @@ import { z } from "zod";
 import { type PublicCode, statusOf } from "../errors.ts";
 import { hasCursor } from "../http/list-cursor.ts";
 import type { Route } from "../route.ts";
-import { addComponent, type JsonSchema, jsonSchemaOf } from "./json-schema.ts";
+import { addComponent, type JsonSchema } from "./json-schema.ts";
 
 const details = z.object({ formErrors: z.array(z.string()), fieldErrors: z.record(z.string(), z.array(z.string())) });
 
@@ -94,31 +94,38 @@ export function errorCodesOf(row: Route): PublicCode[] {
   return [...new Set(codes)];
 }
 
-/** The error responses of a row by status, each with its codes as an enum. */
+/** The error responses of a row by status, each with its codes as an enum; `base` is the schema of every error. */
 export function errorReplies(
   row: Route,
-  components: Map<string, JsonSchema>,
+  { base, components }: { base: JsonSchema; components: Map<string, JsonSchema> },
   headers: JsonSchema,
 ): Record<string, JsonSchema> {
   const byStatus = new Map<number, PublicCode[]>();
   for (const code of errorCodesOf(row)) byStatus.set(statusOf(code), [...(byStatus.get(statusOf(code)) ?? []), code]);
   return Object.fromEntries(
     [...byStatus].map(([status, codes]) => {
-      const schema = errorOf(status, codes, components);
+      const schema = { $ref: `#/components/schemas/${addError(components, base, status, codes)}` };
       const text = `${STATUS_CODES[status] ?? "Error"}: ${codes.map((code) => `\`${code}\``).join(", ")}`;
       return [String(status), { description: text, headers, content: { "application/json": { schema } } }];
     }),
   );
 }
 
-/** The schema of an error with one of these codes. Equal sets share it: generated clients have a type per schema. */
-function errorOf(status: number, codes: readonly PublicCode[], components: Map<string, JsonSchema>): JsonSchema {
+/**
+ * Adds the schema of an error with one of these codes, and returns its name. Equal sets share it: generated clients have
+ * a type per schema.
+ */
+function addError(
+  components: Map<string, JsonSchema>,
+  base: JsonSchema,
+  status: number,
+  codes: readonly PublicCode[],
+): string {
   const sorted = [...codes].sort();
   const name = errorName(status, sorted);
-  const base = jsonSchemaOf(errorBody, "output", components);
   const own = { type: "object", properties: { code: { type: "string", enum: sorted } } };
   addComponent(components, name, { allOf: [base, own] });
-  return { $ref: `#/components/schemas/${name}` };
+  return name;
 }
 
 /** Three codes make a name; more are distinguished by a hash, which stays the same as long as the codes do. */
