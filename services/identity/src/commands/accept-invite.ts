@@ -5,6 +5,7 @@ import { userEvent } from "../emits/audit.ts";
 import { userChanged } from "../emits/auth.ts";
 import { addressRefusal } from "../rules/address-owner.ts";
 import { tokenHash } from "../rules/opaque-token.ts";
+import { ownerOf } from "../rules/owner.ts";
 import { checkNewPassword } from "../rules/password-policy.ts";
 import { hasLeft } from "../rules/password-sign-in.ts";
 import { type PrincipalRow, principalCaller } from "../rules/principal.ts";
@@ -59,7 +60,7 @@ async function accept(
   now: Date,
 ): Promise<boolean> {
   const who = { ...context, caller: principalCaller(user) };
-  const tenant = { partnerId: user.partner_id, orgId: user.org_id };
+  const tenant = ownerOf(user);
   await lockAddress(tx, user.email);
   const invite = await lockInvite(tx, inviteId, now);
   if (!invite) throw invalidToken();

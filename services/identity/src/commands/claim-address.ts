@@ -12,6 +12,7 @@ import {
   yieldedEmail,
   yieldsToDomain,
 } from "../rules/address-owner.ts";
+import { ownerOf } from "../rules/owner.ts";
 import type { PrincipalRow } from "../rules/principal.ts";
 import {
   findHolders,
@@ -65,7 +66,7 @@ export async function claimAddress(
  */
 export async function proveMailbox(tx: Tx, who: Who, user: PrincipalRow, now: Date): Promise<void> {
   const { user_id: userId, email, name } = user;
-  const tenant = { partnerId: user.partner_id, orgId: user.org_id };
+  const tenant = ownerOf(user);
   const others = (await findHolders(tx, email)).filter((each) => each.isAccount && each.userId !== userId);
   if (others.length > 0) return;
   const claim = { email, by: tenant, evidence: "mailbox" as const };
@@ -86,8 +87,7 @@ export async function claimDomain(
   const foreign = await lockForeignAccounts(tx, domain, owner);
   const yielding: YieldingRow[] = [];
   for (const row of foreign) {
-    const tenant = { partnerId: row.partner_id, orgId: row.org_id };
-    if (!yieldsToDomain({ proof: row.email_proof, tenant }, owner)) continue;
+    if (!yieldsToDomain({ proof: row.email_proof, tenant: ownerOf(row) }, owner)) continue;
     const nearest = domainsOf(row.email)[0] === domain ? owner : await ownerOfAddress(tx, row.email);
     if (nearest?.partnerId === owner.partnerId && nearest.orgId === owner.orgId) yielding.push(row);
   }

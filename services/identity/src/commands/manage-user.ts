@@ -16,6 +16,7 @@ import { grantable } from "../rules/catalogue.ts";
 import { changedUser, type Standing, type UserChange } from "../rules/changed-user.ts";
 import { type Administration, requireAbove, requireAdministrator } from "../rules/delegation.ts";
 import { roleNotFound } from "../rules/new-user.ts";
+import { ownerOf } from "../rules/owner.ts";
 import type { PrincipalRow } from "../rules/principal.ts";
 import { otherAdministrators } from "../store/administration.ts";
 import { resetFactors } from "../store/factors.ts";
@@ -213,7 +214,7 @@ export function userManagement(deps: Deps) {
         if (row.status !== "invited") {
           throw new AppError("invitation_accepted", "The user has accepted their invitation");
         }
-        const tenant = { partnerId: row.partner_id, orgId: row.org_id };
+        const tenant = ownerOf(row);
         if (!(await invitedAddress(tx, invitesAs(by, tenant), row.email))) throw addressNotAllowed();
         const withdrawn = await withdrawInvites(tx, id);
         const inviteToken = await addInvite(deps, tx, by, row, at);

@@ -9,6 +9,7 @@ import type { KeyDeps } from "../deps.ts";
 import { afterChange, announce } from "../emits/changes.ts";
 import { recordFact } from "../emits/key-facts.ts";
 import { recordDomain } from "../emits/sso-facts.ts";
+import { ownerOf } from "../rules/owner.ts";
 import { forgetDomainProofs } from "../store/addresses.ts";
 import { revokeTenantApiKeys, type Tenant } from "../store/api-keys.ts";
 import { endTenantEnrollmentKeys } from "../store/enrollment-keys.ts";
@@ -39,8 +40,7 @@ export async function revokeTenant(
   if (reason === "tenant_deleted") {
     for (const row of await deleteTenantDomains(tx, tenant)) {
       const before = { domain: row.domain, verified: row.verified_at !== null };
-      const owner = { partnerId: row.partner_id, orgId: row.org_id };
-      if (before.verified) await forgetDomainProofs(tx, row.domain, owner);
+      if (before.verified) await forgetDomainProofs(tx, row.domain, ownerOf(row));
       recordDomain(tx, who, row, "sso.domain.delete", { reason, changes: { before, after: {} } }, now);
     }
   }

@@ -11,7 +11,9 @@ import { domainError, newDomainToken, recordName, recordValue } from "../command
 import { newOwner, requireOwner } from "../commands/sso/owner.ts";
 import type { SsoDeps } from "../deps.ts";
 import { recordDomain } from "../emits/sso-facts.ts";
+import { ownerOf } from "../rules/owner.ts";
 import { asciiDomain, unclaimable } from "../rules/sso/email-domain.ts";
+import { tenantOf } from "../rules/sso/provider.ts";
 import { forgetDomainProofs, lockDomainOwner } from "../store/addresses.ts";
 import {
   countDomains,
@@ -94,7 +96,7 @@ export function ssoDomainService(deps: SsoDeps): ServiceImpl<typeof SsoDomainSer
           const details = {
             verified: after.verified_at !== null,
             ...claimed,
-            ...(error === null ? {} : { error: error }),
+            ...(error === null ? {} : { error }),
           };
           recordDomain(tx, context, after, "sso.domain.verify", details, at);
           return after;
@@ -140,13 +142,11 @@ function domainMessage(row: DomainRow): SsoDomain {
   });
 }
 
-const ownerOf = ({ partner_id, org_id }: DomainRow) => ({ partnerId: partner_id, orgId: org_id });
-
 /** A domain's owner changes accounts that its caller does not see. */
-const asService = (context: CallContext, { partner_id, org_id }: DomainRow): CallContext & { actsFor: string } => ({
+const asService = (context: CallContext, row: DomainRow): CallContext & { actsFor: string } => ({
   ...context,
   caller: systemCaller("identity"),
-  actsFor: org_id ?? partner_id,
+  actsFor: tenantOf(row),
 });
 
 const domainNotFound = () => new AppError("sso_domain_not_found", "Domain not found");

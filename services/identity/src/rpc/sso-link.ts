@@ -6,6 +6,7 @@ import { requireOwnFactor, signedInUser } from "../commands/complete-factor.ts";
 import { startLoginFlow } from "../commands/sso/start-login-flow.ts";
 import type { SsoDeps } from "../deps.ts";
 import { userEvent } from "../emits/audit.ts";
+import { ownerOf } from "../rules/owner.ts";
 import type { PrincipalRow } from "../rules/principal.ts";
 import { deleteLink, hasPassword, lockLinks } from "../store/sso/identities.ts";
 import { listLinkable, readProvider } from "../store/sso/providers.ts";
@@ -19,13 +20,12 @@ export function ssoLinkService(deps: SsoDeps): ServiceImpl<typeof SsoLinkService
     requireOwnFactor(deps.factors, context, user.principal);
     return user;
   };
-  /** Providers of the user's own owner; those in testing are for their administrators only. */
-  const optionsOf = async (principal: PrincipalRow) => {
-    if (principal.partner_id === null) return [];
-    const owner = { partnerId: principal.partner_id, orgId: principal.org_id };
-    const administers = principal.permissions.includes("organizations:write") && !principal.site_restricted;
-    const options = await listLinkable(db, owner, administers ? ["active", "testing"] : ["active"], principal.user_id);
-    return options;
+  /** Providers of the user's own tenant; those in testing are for their administrators only. */
+  const optionsOf = async ({ partner_id, org_id, permissions, site_restricted, user_id }: PrincipalRow) => {
+    if (partner_id === null) return [];
+    const administers = permissions.includes("organizations:write") && !site_restricted;
+    const statuses = administers ? ["active", "testing"] : ["active"];
+    return listLinkable(db, ownerOf({ partner_id, org_id }), statuses, user_id);
   };
 
   return {

@@ -11,6 +11,7 @@ import { testProvider } from "../commands/sso/test-provider.ts";
 import type { SsoDeps } from "../deps.ts";
 import { changesBetween } from "../emits/key-facts.ts";
 import { recordProvider } from "../emits/sso-facts.ts";
+import { ownerOf } from "../rules/owner.ts";
 import { missingOf } from "../rules/sso/endpoints.ts";
 import { ssoPresets } from "../rules/sso/presets.ts";
 import { hasOtherSubjects, type ProviderRow, type StoredCertificate } from "../rules/sso/provider.ts";
@@ -134,7 +135,7 @@ export function ssoProviderService(deps: SsoDeps): ServiceImpl<typeof SsoProvide
         requireOwner(context, before);
         const fields = providerChange(paths, input, before.type);
         requireChange(paths);
-        const owner = { partnerId: before.partner_id, orgId: before.org_id };
+        const owner = ownerOf(before);
         const values = await prepareProvider(deps, context, { id, type: before.type, owner, before }, fields);
         // Read as the service, behind `requireProvider` and the query's own conditions: administrators cannot see
         // users' links.

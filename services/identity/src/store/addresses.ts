@@ -7,6 +7,7 @@ import {
   type Proof,
   type Tenant,
 } from "../rules/address-owner.ts";
+import { ownerOf } from "../rules/owner.ts";
 
 type HolderRow = {
   user_id: string;
@@ -15,11 +16,6 @@ type HolderRow = {
   is_account: boolean;
   email_proof: Proof | null;
 };
-
-const tenantOf = ({ partner_id, org_id }: Pick<HolderRow, "partner_id" | "org_id">): Tenant => ({
-  partnerId: partner_id,
-  orgId: org_id,
-});
 
 /**
  * Makes claims of one address wait for each other, and for verifications of its domains, until the transaction ends.
@@ -45,7 +41,7 @@ export async function ownerOfAddress(tx: Tx, email: string): Promise<(Tenant & {
   const [row] = await tx.query<Pick<HolderRow, "partner_id" | "org_id"> & { domain: string }>(
     sql`SELECT domain, partner_id, org_id FROM find_domain_owner(${domainsOf(email)})`,
   );
-  return row ? { ...tenantOf(row), domain: row.domain } : null;
+  return row ? { ...ownerOf(row), domain: row.domain } : null;
 }
 
 /** Accounts and, apart from them, invitations with an address, in any tenant, case-insensitively. */
@@ -55,7 +51,7 @@ export async function findHolders(tx: Tx, email: string): Promise<(Holder & { is
   );
   return rows.map((row) => ({
     userId: row.user_id,
-    tenant: tenantOf(row),
+    tenant: ownerOf(row),
     proof: row.email_proof,
     isAccount: row.is_account,
   }));

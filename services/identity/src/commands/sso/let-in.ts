@@ -7,11 +7,12 @@ import { userChanged } from "../../emits/auth.ts";
 import { recordLoginFlowOutcome } from "../../emits/sso-facts.ts";
 import { addressRefusal, ownsFor } from "../../rules/address-owner.ts";
 import { tokenHash } from "../../rules/opaque-token.ts";
+import { ownerOf } from "../../rules/owner.ts";
 import { hasLeft } from "../../rules/password-sign-in.ts";
 import { principalCaller } from "../../rules/principal.ts";
 import type { Claimed } from "../../rules/sso/claims.ts";
 import { domainOf } from "../../rules/sso/email-domain.ts";
-import { type Owner, type ProviderRow, tenantOf } from "../../rules/sso/provider.ts";
+import { type ProviderRow, tenantOf } from "../../rules/sso/provider.ts";
 import { LoginFlowEnded } from "../../rules/sso/reasons.ts";
 import { type Verdict, whoIsLetIn } from "../../rules/sso/who-is-let-in.ts";
 import { lockAddress, ownerOfAddress, storeProof } from "../../store/addresses.ts";
@@ -50,8 +51,6 @@ export type LetInDeps = Pick<SsoDeps, "db" | "now" | "sealing">;
 /** Life of an exchange code. */
 export const codeMs = 2 * 60_000;
 const maxProfileBytes = 16 * 1024;
-
-export const ownerOf = ({ partner_id, org_id }: ProviderRow): Owner => ({ partnerId: partner_id, orgId: org_id });
 
 /**
  * Lets the user behind a verified answer in, in one transaction that checks the provider again: the link, an accepted

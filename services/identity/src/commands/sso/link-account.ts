@@ -3,6 +3,7 @@ import type { SsoDeps } from "../../deps.ts";
 import { userEvent } from "../../emits/audit.ts";
 import { recordLoginFlowOutcome } from "../../emits/sso-facts.ts";
 import { addressRefusal } from "../../rules/address-owner.ts";
+import { ownerOf } from "../../rules/owner.ts";
 import { hasLeft } from "../../rules/password-sign-in.ts";
 import { principalCaller } from "../../rules/principal.ts";
 import { tenantOf } from "../../rules/sso/provider.ts";
@@ -12,7 +13,7 @@ import { lockSession } from "../../store/sessions.ts";
 import { findLinked, isLinkTaken } from "../../store/sso/identities.ts";
 import { holdProvider } from "../../store/sso/providers.ts";
 import { invitedAddress } from "../claim-address.ts";
-import { type Arrived, keepLink, ownerOf } from "./let-in.ts";
+import { type Arrived, keepLink } from "./let-in.ts";
 
 /**
  * Links the account that began the login flow, while its session lives. Throws LoginFlowEnded at step `link`:

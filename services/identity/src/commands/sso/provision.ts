@@ -1,6 +1,7 @@
 import type { Tx } from "@muster/db";
 import { type CallContext, systemCaller } from "@muster/kit";
 import { userEvent } from "../../emits/audit.ts";
+import { ownerOf } from "../../rules/owner.ts";
 import { principalCaller } from "../../rules/principal.ts";
 import type { Claimed } from "../../rules/sso/claims.ts";
 import { mayProvision } from "../../rules/sso/may-provision.ts";
@@ -23,7 +24,7 @@ export async function provision(
   id: string,
   now: Date,
 ): Promise<{ userId: string } | { reason: "default_role_invalid" | "domain_not_allowed" }> {
-  const owner = { partnerId: provider.partner_id, orgId: provider.org_id };
+  const owner = ownerOf(provider);
   const system = systemCaller("identity");
   const role = provider.default_role_id === null ? null : await readRole(tx, system, provider.default_role_id);
   const by = provider.default_role_by === null ? null : await readPrincipal(tx, provider.default_role_by);

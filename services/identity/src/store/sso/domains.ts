@@ -1,6 +1,7 @@
 import { type Database, isUniqueViolation, sql, type Tx } from "@muster/db";
 import { type CallContext, type Caller, type Page, systemCaller } from "@muster/kit";
 import { type ListPage, readNewestPage } from "@muster/service";
+import { ownerOf } from "../../rules/owner.ts";
 import type { Owner } from "../../rules/sso/provider.ts";
 import type { Tenant } from "../api-keys.ts";
 import { ownerVisibleTo } from "./providers.ts";
@@ -105,7 +106,7 @@ export async function ownerOfDomain(db: Database, domain: string): Promise<Owner
     system,
     sql`SELECT partner_id, org_id FROM sso_domains WHERE domain = ${domain} AND verified_at IS NOT NULL`,
   );
-  return row ? { partnerId: row.partner_id, orgId: row.org_id } : null;
+  return row ? ownerOf(row) : null;
 }
 
 /** Verified domains that were not looked up since then, the longest waiting first. */
