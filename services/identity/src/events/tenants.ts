@@ -1,7 +1,7 @@
-import { type RequestMeta, systemCaller, uuidv7 } from "@muster/kit";
 import type { OnTenantChange } from "@muster/service";
 import { revokeTenant } from "../commands/revoke-tenant.ts";
 import { tenantStatusChanged } from "../emits/auth.ts";
+import { asService } from "../rules/as-service.ts";
 import { forgetSite } from "../store/enrollment-keys.ts";
 
 /**
@@ -17,6 +17,5 @@ export const announceTenant: OnTenantChange = async (tx, change) => {
   if (!deleted) return;
   const now = new Date();
   if (kind === "site") return forgetSite(tx, id, now);
-  const meta: RequestMeta = { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null };
-  await revokeTenant(tx, { caller: systemCaller("identity"), meta }, { kind, id }, "tenant_deleted", now);
+  await revokeTenant(tx, asService(), { kind, id }, "tenant_deleted", now);
 };

@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { type Database, sql } from "@muster/db";
-import { ConfigError, type Logger, systemCaller, uuidv7 } from "@muster/kit";
+import { ConfigError, type Logger, uuidv7 } from "@muster/kit";
 import { claimAddress } from "../commands/claim-address.ts";
 import type { Passwords } from "../crypto/passwords.ts";
+import { asService } from "../rules/as-service.ts";
 import { newPasswordError } from "../rules/password-policy.ts";
 import { lockAddress } from "../store/addresses.ts";
 import { hasAdministrator, insertFirstAdministrator } from "../store/roles.ts";
@@ -17,9 +18,8 @@ export async function bootstrapAdministrator(
   { db, passwords, log, now }: Deps,
   admin: { email: string; password: string | undefined },
 ): Promise<void> {
-  const caller = systemCaller("identity");
-  const meta = { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null };
-  await db.tx({ caller }, async (tx) => {
+  const who = asService();
+  await db.tx(who, async (tx) => {
     await tx.query(sql`SELECT pg_advisory_xact_lock(hashtext('identity.bootstrap'))`);
     if (await hasAdministrator(tx)) return;
     const error = admin.password === undefined ? null : newPasswordError(admin.password, admin.email);
@@ -31,7 +31,7 @@ export async function bootstrapAdministrator(
     const tenant = { partnerId: null, orgId: null };
     const account = { userId: user.id, name: user.name, tenant };
     const claim = { email: admin.email, by: tenant, evidence: "none" as const };
-    const address = await claimAddress(tx, { caller, meta }, account, claim, now());
+    const address = await claimAddress(tx, who, account, claim, now());
     if (!address) throw new ConfigError(["BOOTSTRAP_ADMIN_EMAIL: the address is the proven one of another account"]);
     await insertFirstAdministrator(tx, address, user, now());
     if (admin.password === undefined) {

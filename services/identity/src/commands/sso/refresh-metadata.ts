@@ -1,8 +1,9 @@
-import { AppError, type Caller, gauge, type RequestMeta, systemCaller, uuidv7 } from "@muster/kit";
+import { AppError, type Caller, gauge, type RequestMeta, systemCaller } from "@muster/kit";
 import { fetchMetadata } from "../../clients/sso/saml-metadata.ts";
 import type { IdpMetadata } from "../../crypto/saml/metadata.ts";
 import type { SsoDeps } from "../../deps.ts";
 import { recordProvider } from "../../emits/sso-facts.ts";
+import { asService } from "../../rules/as-service.ts";
 import type { ProviderRow, StoredCertificate } from "../../rules/sso/provider.ts";
 import { daysLeft, warningAt, withGracePeriod } from "../../rules/sso/saml/certificate-grace.ts";
 import { continueLoginFlows } from "../../store/sso/logins.ts";
@@ -23,11 +24,6 @@ const leastSeconds = gauge(
 leastSeconds.set((31 * dayMs) / 1000);
 
 type Deps = Pick<SsoDeps, "db" | "egress" | "checkUrl" | "log" | "now">;
-
-const asService = () => {
-  const meta: RequestMeta = { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null };
-  return { caller: systemCaller("identity"), meta };
-};
 
 /**
  * Reads providers' metadata URLs again, daily, after a failure hourly. Its certificates are added to the stored ones

@@ -1,7 +1,7 @@
 import type { Tx } from "@muster/db";
-import { type RequestMeta, systemCaller, uuidv7 } from "@muster/kit";
 import type { SsoDeps } from "../../deps.ts";
 import { recordProvider } from "../../emits/sso-facts.ts";
+import { asService } from "../../rules/as-service.ts";
 import type { ProviderRow } from "../../rules/sso/provider.ts";
 import { samlKeyLocation, samlNextKeyLocation } from "../../store/sealed-columns.ts";
 import { continueLoginFlows } from "../../store/sso/logins.ts";
@@ -53,8 +53,7 @@ export async function endKeyGracePeriods(deps: Pick<SsoDeps, "db" | "sealing" | 
   const { db, now } = deps;
   const due = await dueKeys(db, now(), batch);
   for (const id of due) {
-    const meta: RequestMeta = { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null };
-    const who = { caller: systemCaller("identity"), meta };
+    const who = asService();
     await db.tx(who, async (tx) => {
       const at = now();
       const row = await lockDueKey(tx, id, at);
