@@ -25,7 +25,7 @@ import {
   rotateApiKey,
   updateApiKey,
 } from "../store/api-keys.ts";
-import { readPrincipal } from "../store/service-principals.ts";
+import { readServicePrincipal } from "../store/service-principals.ts";
 import { apiKeyMessage, timeOrNull } from "./api-key-message.ts";
 import { apiKeyNotFound, choiceOrNull, heldNow, requireManager, requireReader } from "./guards.ts";
 import { organizationFilter } from "./list-filters.ts";
@@ -98,7 +98,7 @@ export function apiKeyService(deps: KeyDeps): ServiceImpl<typeof ApiKeyService> 
         const stored = await lock(tx, context, id);
         if (grants) requireHeld(held, given.scopes ?? stored.scopes);
         if (given.scopes && stored.principal_id) {
-          requireWithin((await readPrincipal(tx, stored.principal_id)).scopes, given.scopes);
+          requireWithin((await readServicePrincipal(tx, stored.principal_id)).scopes, given.scopes);
         }
         requireActive(stored, at);
         const { name, scopes, rate_limit: rateLimit, allowed_ips: allowedIps } = stored;

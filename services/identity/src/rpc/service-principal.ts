@@ -27,7 +27,7 @@ import {
   listServicePrincipals,
   lockPrincipal,
   type PrincipalRecord,
-  readPrincipal,
+  readServicePrincipal,
   touchPrincipal,
 } from "../store/service-principals.ts";
 import { apiKeyMessage } from "./api-key-message.ts";
@@ -71,7 +71,7 @@ export function servicePrincipalService(deps: KeyDeps): ServiceImpl<typeof Servi
         await insertPrincipal(tx, id, wanted, at);
         const first = { ...wanted, ...unlimited, principalId: id };
         const key = await insertApiKey(tx, uuidv7(at.getTime()), first, material, at);
-        const principal = await readPrincipal(tx, id);
+        const principal = await readServicePrincipal(tx, id);
         const changes = { before: {}, after: { name, scopes } };
         const details = { keyId: key.id, keyPrefix: key.key_prefix, changes };
         recordFact(tx, context, principal, { action: "service_principal.create", details }, at);
@@ -120,7 +120,7 @@ export function servicePrincipalService(deps: KeyDeps): ServiceImpl<typeof Servi
           revoke(tx, active, at),
           insertApiKey(tx, uuidv7(at.getTime()), next, material, at),
           touchPrincipal(tx, stored.id, at),
-          readPrincipal(tx, stored.id),
+          readServicePrincipal(tx, stored.id),
         ]);
         const previousKeyPrefix = stored.key_prefix;
         const details = { keyId: issued.id, keyPrefix: issued.key_prefix, previousKeyPrefix };
@@ -147,7 +147,7 @@ export function servicePrincipalService(deps: KeyDeps): ServiceImpl<typeof Servi
         const [changed, , principal] = await Promise.all([
           revoke(tx, active, at),
           disablePrincipal(tx, stored.id, at),
-          readPrincipal(tx, stored.id),
+          readServicePrincipal(tx, stored.id),
         ]);
         const details = { revokedKeys: active.map((key) => key.key_prefix) };
         recordFact(tx, context, stored, { action: "service_principal.disable", details }, at);

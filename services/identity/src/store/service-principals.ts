@@ -50,7 +50,7 @@ export async function findServicePrincipal(
 }
 
 /** The current state of a principal that is visible to the caller and that this transaction has locked or created. */
-export async function readPrincipal(tx: Tx, id: string): Promise<PrincipalRecord> {
+export async function readServicePrincipal(tx: Tx, id: string): Promise<PrincipalRecord> {
   const [row] = await tx.query<PrincipalRecord>(sql`SELECT ${columns} FROM service_principals t WHERE id = ${id}`);
   if (!row) throw new Error("a service principal that was locked has gone");
   return row;
