@@ -181,7 +181,7 @@ function onRecord(actor: Actor, subject: Subject, target: Target): Outcome | nul
   if (target.state === "ended" && method !== "GET" && !ends) return refused(409, `${target.kind}_decommissioned`);
   if (target.kind === "role" && method !== "GET") {
     if (isSeeded(target)) return refused(409, "role_immutable");
-    // A partner's role hasAccess into all of its organizations.
+    // A partner's role applies to all of its organizations.
     if (target.orgId === null && actor.scope === "partner" && actor.orgIds !== "all")
       return refused(403, "scope_not_allowed");
   }

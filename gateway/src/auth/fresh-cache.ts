@@ -12,7 +12,7 @@ export const unleasedMs = 1_000;
 /** A refusal is repeated this long without a look-up. */
 export const negativeMs = 2_000;
 
-/** Attempts per lookup when answers arrive too late or are invalidated by changes while in lookup. */
+/** Attempts per lookup when answers arrive too late or are invalidated by changes while in flight. */
 const triesMax = 3;
 
 /**
@@ -35,7 +35,7 @@ export type FreshCache<T> = {
    * `unavailable`.
    */
   get(key: string, request: () => Promise<T>, usable?: (value: T) => boolean): T | Promise<T>;
-  /** Marks cached and in-lookup values that match as stale: each is resolved again before its next use. */
+  /** Marks values that match, cached or in flight, as stale: each is resolved again before its next use. */
   forget(stale: (value: T) => boolean): void;
   /** Marks the value of one key as stale, cached refusals included. Returns false when no value was cached. */
   drop(key: string): boolean;
@@ -60,14 +60,14 @@ export type FreshCacheOptions<T> = {
   nowMs: () => number;
   /** Replaces `freshMs` and `hardMs` for this cache. */
   life?: { freshMs: number; hardMs: number };
-  /** Refreshes in the background wait this long for others; for an `request` that sends all of one tick in one call. */
+  /** Refreshes in the background wait this long for others; for a `request` that sends all of one tick in one call. */
   gatherMs?: number;
 };
 
 /**
  * Credentials as identity last described them. What a lease covers is used for up to 30 s; anything else for 1 s from
  * when it was requested (docs/decisions/0005-gateways-answer-from-memory-under-a-lease.md). At most one lookup per
- * credential is in lookup.
+ * credential is in flight.
  */
 export function createFreshCache<T extends object>(options: FreshCacheOptions<T>): FreshCache<T> {
   const { lease, max, isRefusal, merge, onDrop, log, nowMs, life = { freshMs, hardMs }, gatherMs = 0 } = options;
@@ -114,7 +114,7 @@ export function createFreshCache<T extends object>(options: FreshCacheOptions<T>
         keep(key, { requestedAtMs, value, refusal: null });
         return value;
       }
-      if (tries === triesMax) throw tooOld();
+      if (tries === triesMax) throw unavailable();
     }
   };
 
@@ -200,8 +200,4 @@ export function createFreshCache<T extends object>(options: FreshCacheOptions<T>
       return entries.size;
     },
   };
-}
-
-function tooOld(): AppError {
-  return unavailable();
 }

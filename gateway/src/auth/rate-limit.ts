@@ -1,4 +1,4 @@
-import { type AppError, counter, gauge, type Logger, repeatEvery } from "@muster/kit";
+import { counter, gauge, type Logger, repeatEvery } from "@muster/kit";
 import { unavailable } from "../errors.ts";
 import {
   type Bucket,
@@ -201,7 +201,8 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
     bucket.waiters.splice(0).forEach((waiter, i) => {
       if (spend(bucket, nowMs(), now())) waiter.resolve(rateOf(bucket, true, bucket.resetAtMs));
       else if (refusal && i < wanted.waiting) waiter.resolve(rateOf(bucket, false, refusal.retryAtMs));
-      else if (++waiter.tries >= triesMax) waiter.reject(tooSlow());
+      // The grant of each try had ended before it arrived.
+      else if (++waiter.tries >= triesMax) waiter.reject(unavailable());
       else again.push(waiter);
     });
     bucket.waiters.push(...again);
@@ -298,9 +299,4 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
       return buckets.size;
     },
   };
-}
-
-/** The grant of each try had ended before it arrived. */
-function tooSlow(): AppError {
-  return unavailable();
 }

@@ -15,7 +15,7 @@ const inFlight = gauge("muster_gateway_http_requests_in_flight", "Requests being
 
 /** Metrics of every request; a log line at debug, at info when slow or an unusual 4xx, at error for 5xx. */
 export function createObserver(log: Logger): Observer {
-  // Requesting from prom-client a labelled child costs more than counting in it.
+  // Getting a labelled child from prom-client costs more than counting in it.
   const children = new Map<
     string,
     { counts: Map<number, { inc(): void }>; duration: { observe(seconds: number): void } }

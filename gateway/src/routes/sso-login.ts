@@ -32,7 +32,7 @@ const busyCodes: ReadonlySet<PublicCode> = new Set(["rate_limited", "overloaded"
 /** A failure on our side; every other refusal is of what the browser brought. */
 const ownFailures: ReadonlySet<PublicCode> = new Set(["internal", "unavailable", "deadline_exceeded", "cancelled"]);
 
-/** Where a browser goes whose callback or response was refused before identity saw it, or could not be judged. */
+/** Where a browser goes whose callback or response was refused before identity saw it, or could not be checked. */
 function failedPage({ appUrl }: Pick<Deps, "appUrl">, code: PublicCode): string {
   const reason = busyCodes.has(code) ? "busy" : ownFailures.has(code) ? "internal" : "invalid_callback";
   return `${appUrl}/login?error=sso_error&reason=${reason}`;
@@ -171,7 +171,7 @@ const callback = route({
 
 /** A response of 1 MiB in base64, with its line breaks and a form's escapes. */
 const acsLimitBytes = 2 * 1024 * 1024;
-/** The states of our round trips. */
+/** The states of our login flows. */
 const relayStateForm = /[\w-]{1,64}/;
 
 const acs = route({

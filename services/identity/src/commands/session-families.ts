@@ -29,8 +29,7 @@ export type NewFamily = {
 
 /**
  * Prepares a sign-in of this user; `mfaAt` when a second factor was part of it, `newHash` when the password was
- * rehashed,
- * `ssoProviderId` when an identity provider vouched for them.
+ * rehashed, `ssoProviderId` when an identity provider vouched for them.
  */
 export function newFamily(
   deps: SessionFamilyDeps,

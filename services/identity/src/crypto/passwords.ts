@@ -13,7 +13,7 @@ export type Passwords = {
   hash(password: string, waiting?: Waiting): Promise<string>;
   /**
    * Compares in the time of a real check even when there is no hash. A function is called for the hash when the check
-   * has come; its error ends the check without a derivation. Throws as `hash` does.
+   * starts; its error ends the check without a derivation. Throws as `hash` does.
    */
   verify(password: string, stored: StoredHash | (() => Promise<StoredHash>), waiting?: Waiting): Promise<boolean>;
   /** Whether a stored hash has weaker parameters than today's. */

@@ -18,7 +18,7 @@ export async function insertMail(
 export type QueueChoice = { after: string; busy: readonly string[]; limit: number };
 
 /**
- * Leases the oldest due mail of each chosen lane for `leaseMs`: unfinished ones become available to other replicas
+ * Leases the oldest due mail of each chosen queue for `leaseMs`: unfinished ones become available to other replicas
  * then. Indexes mail_waiting, mail_lanes.
  */
 export async function claimMail(
@@ -32,18 +32,18 @@ export async function claimMail(
   const due = sql`SELECT id FROM mail WHERE state = 'waiting' AND next_at <= ${now} ORDER BY next_at LIMIT 1`;
   if ((await db.read(system, due)).length === 0) return [];
   return db.inOneBatch(system, (tx) =>
-    // From lane to lane by the index, until there are enough: the number of mails that wait does not matter.
+    // From queue to queue by the index, until there are enough: the number of mails that wait does not matter.
     tx.query<MailRow>(sql`
-      WITH RECURSIVE owners AS (
+      WITH RECURSIVE queues AS (
         (SELECT lane FROM mail WHERE state = 'waiting' AND lane > ${after} ORDER BY lane LIMIT 1)
         UNION ALL
-        SELECT (SELECT m.lane FROM mail m WHERE m.state = 'waiting' AND m.lane > l.lane ORDER BY m.lane LIMIT 1)
-        FROM owners l WHERE l.lane IS NOT NULL
+        SELECT (SELECT m.lane FROM mail m WHERE m.state = 'waiting' AND m.lane > q.lane ORDER BY m.lane LIMIT 1)
+        FROM queues q WHERE q.lane IS NOT NULL
       ), due AS (
-        SELECT oldest.id FROM owners l CROSS JOIN LATERAL (
-          SELECT m.id FROM mail m WHERE m.state = 'waiting' AND m.lane = l.lane AND m.next_at <= ${now}
+        SELECT oldest.id FROM queues q CROSS JOIN LATERAL (
+          SELECT m.id FROM mail m WHERE m.state = 'waiting' AND m.lane = q.lane AND m.next_at <= ${now}
           ORDER BY m.next_at LIMIT 1 FOR UPDATE SKIP LOCKED) oldest
-        WHERE l.lane <> ALL (${busy}::text[]) LIMIT ${limit}
+        WHERE q.lane <> ALL (${busy}::text[]) LIMIT ${limit}
       )
       UPDATE mail m SET attempts = m.attempts + 1, next_at = ${until}
       FROM due WHERE m.id = due.id RETURNING m.id, m.kind, m.lane, m.sealed, m.attempts, m.expires_at`),

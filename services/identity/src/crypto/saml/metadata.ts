@@ -52,8 +52,11 @@ function chosenEntity(root: XmlElement, { now, wanted, omitted }: Choice): XmlEl
   const idps = all.filter((entity) => childrenNamed(entity, "metadata", "IDPSSODescriptor").length > 0);
   const [first] = idps;
   if (!first) {
-    const root = "the root must be one EntityDescriptor, or an EntitiesDescriptor";
-    throw new SamlRefused(all.length === 0 ? root : "there is no IDPSSODescriptor: it is not of an identity provider");
+    throw new SamlRefused(
+      all.length === 0
+        ? "the root must be one EntityDescriptor, or an EntitiesDescriptor"
+        : "there is no IDPSSODescriptor: it is not of an identity provider",
+    );
   }
   const named = idps.filter((entity) => entityIdOf(entity) === wanted);
   const [entity = first] = named;

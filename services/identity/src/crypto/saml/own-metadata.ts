@@ -1,4 +1,4 @@
-import { offeredMethods } from "./encryption-methods.ts";
+import { oaep, offeredMethods } from "./encryption-methods.ts";
 import type { OwnEntity } from "./service-provider.ts";
 import { ns } from "./xml.ts";
 
@@ -6,8 +6,8 @@ const postBinding = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST";
 
 /**
  * Our metadata, for one identity provider to import (SAML 2.0 Metadata, 2.4.4). While our key is renewed both
- * certificates are in it, for encryption the next one first. Names the methods by which assertions
- * may be encrypted: some products choose modes that are refused here otherwise.
+ * certificates are in it, for encryption the next one first. Names the methods by which assertions may be encrypted: some
+ * products choose modes that are refused here otherwise.
  */
 export function ownMetadata({ entityId, acsUrl, certificate, nextCertificate, ...own }: OwnEntity): string {
   const next = nextCertificate === null ? [] : [nextCertificate];
@@ -35,7 +35,7 @@ function keyDescriptor(use: "signing" | "encryption", pem: string, methods = "")
 
 function method({ algorithm, digest, mask }: (typeof offeredMethods)[number]): string {
   const digestMethod = digest ? `<ds:DigestMethod Algorithm="${digest}"/>` : "";
-  const generator = mask ? `<xenc11:MGF xmlns:xenc11="http://www.w3.org/2009/xmlenc11#" Algorithm="${mask}"/>` : "";
+  const generator = mask ? `<xenc11:MGF xmlns:xenc11="${oaep.namespace}" Algorithm="${mask}"/>` : "";
   return `<EncryptionMethod Algorithm="${algorithm}">${digestMethod}${generator}</EncryptionMethod>`;
 }
 
