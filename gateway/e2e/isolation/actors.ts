@@ -120,6 +120,18 @@ export async function agentActor(cluster: Cluster, world: World): Promise<Actor>
   };
 }
 
+/** One caller of each kind that is served: a platform administrator, one of the partner of `own`, and an agent. */
+export async function servedActors(cluster: Cluster, world: World) {
+  const { own } = world.spots;
+  const nowhere = { ...own, partnerId: null, orgId: null };
+  const membership = { partnerId: String(own.partnerId), orgAccess: "all" as const };
+  return {
+    system: await userActor(cluster, world, { name: "system", role: "platform-admin", membership: {}, spot: nowhere }),
+    partner: await userActor(cluster, world, { name: "partner", role: "partner-admin", membership, spot: own }),
+    agent: await agentActor(cluster, world),
+  };
+}
+
 /** Keys of the organization `own`, and one that a service principal owns. */
 export async function keyActors(makers: Makers, world: World): Promise<Actor[]> {
   const { own } = world.spots;

@@ -3,7 +3,7 @@ import { defaultBodyLimitBytes, fullPath } from "../../src/route.ts";
 import { routes } from "../../src/routes/index.ts";
 import type { Cluster } from "../support/cluster.ts";
 import { sharedCluster } from "../support/shared-cluster.ts";
-import { agentActor, userActor } from "./actors.ts";
+import { servedActors } from "./actors.ts";
 import { type BadInput, badBodies, badIds, badQueries } from "./bad-values.ts";
 import { bodyOf, queryOf } from "./bodies.ts";
 import { servedKinds } from "./cells.ts";
@@ -52,13 +52,8 @@ beforeAll(async () => {
   owner = await ownerOf(cluster);
   makers = await makersFor(cluster, owner);
   world = await makeWorld(owner, makers, servedKinds(subjectsOfRoutes(routes)));
-  const { own } = world.spots;
-  const nowhere = { ...own, partnerId: null, orgId: null };
-  system = await userActor(cluster, world, { name: "system", role: "platform-admin", membership: {}, spot: nowhere });
-  const membership = { partnerId: String(own.partnerId), orgAccess: "all" as const };
-  partner = await userActor(cluster, world, { name: "partner", role: "partner-admin", membership, spot: own });
-  agent = await agentActor(cluster, world);
-  before = await rowCounts(owner, String(own.partnerId));
+  ({ system, partner, agent } = await servedActors(cluster, world));
+  before = await rowCounts(owner, String(world.spots.own.partnerId));
 }, 180_000);
 
 afterAll(async () => {

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from "@jest/globals";
 import { routes } from "../../src/routes/index.ts";
 import type { Cluster } from "../support/cluster.ts";
 import { sharedCluster } from "../support/shared-cluster.ts";
-import { agentActor, userActor } from "./actors.ts";
+import { servedActors } from "./actors.ts";
 import { boundsOf } from "./bad-values.ts";
 import { bodyOf, queryOf } from "./bodies.ts";
 import { servedKinds } from "./cells.ts";
@@ -31,12 +31,7 @@ beforeAll(async () => {
   const owner = await ownerOf(cluster);
   makers = await makersFor(cluster, owner);
   world = await makeWorld(owner, makers, servedKinds(subjectsOfRoutes(routes)));
-  const { own } = world.spots;
-  const nowhere = { ...own, partnerId: null, orgId: null };
-  system = await userActor(cluster, world, { name: "system", role: "platform-admin", membership: {}, spot: nowhere });
-  const membership = { partnerId: String(own.partnerId), orgAccess: "all" as const };
-  partner = await userActor(cluster, world, { name: "partner", role: "partner-admin", membership, spot: own });
-  agent = await agentActor(cluster, world);
+  ({ system, partner, agent } = await servedActors(cluster, world));
   await owner.close();
 }, 180_000);
 

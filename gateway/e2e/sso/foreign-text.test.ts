@@ -1,19 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import { foreignTexts } from "@muster/testing";
 import { decodeJwt } from "jose";
-import { type Idp, newAccount, startIdp } from "../support/identity-provider.ts";
-import { lastAttempt, loginFlow, newProvider, type ProviderBody, reasonOf, upToAnswer } from "../support/login-flow.ts";
-import { ownTenant } from "../support/own-tenant.ts";
+import { newAccount } from "../support/identity-provider.ts";
+import { lastAttempt, loginFlow, reasonOf, upToAnswer } from "../support/login-flow.ts";
+import { ownProvider } from "../support/own-provider.ts";
 import { asDatabaseOwner } from "../support/owner-rows.ts";
 
-const { cluster, tenant } = ownTenant();
-let idp: Idp;
-let provider: ProviderBody;
-beforeAll(async () => {
-  idp = await startIdp(cluster);
-  provider = await newProvider(tenant.admin.api, idp);
-}, 60_000);
-afterAll(() => idp?.close());
+const { cluster, tenant, idp, provider } = ownProvider();
 
 /** A login flow in which the ID token and the user info claim something else. */
 async function endWith(change: Record<string, unknown>): Promise<string | null> {

@@ -1,17 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { beforeAll, describe, expect, it } from "@jest/globals";
 import { type CryptoKey, decodeJwt, exportJWK, generateKeyPair, type JWTPayload } from "jose";
-import { type Idp, newAccount, startIdp } from "../support/identity-provider.ts";
-import { lastAttempt, loginFlow, newProvider, type ProviderBody, reasonOf, upToAnswer } from "../support/login-flow.ts";
-import { ownTenant } from "../support/own-tenant.ts";
+import { newAccount } from "../support/identity-provider.ts";
+import { lastAttempt, loginFlow, reasonOf, upToAnswer } from "../support/login-flow.ts";
+import { ownProvider } from "../support/own-provider.ts";
 
-const { cluster, tenant } = ownTenant();
-let idp: Idp;
-let provider: ProviderBody;
-beforeAll(async () => {
-  idp = await startIdp(cluster);
-  provider = await newProvider(tenant.admin.api, idp);
-}, 60_000);
-afterAll(() => idp?.close());
+const { cluster, tenant, idp, provider } = ownProvider();
 
 describe("an ID token", () => {
   type Change = (claims: JWTPayload) => Promise<string> | string;

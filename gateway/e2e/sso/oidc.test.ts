@@ -1,13 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
 import { api } from "../support/client.ts";
-import { type Account, type Idp, newAccount, startIdp } from "../support/identity-provider.ts";
+import { type Account, newAccount } from "../support/identity-provider.ts";
 import {
   codeOf,
   lastAttempt,
   loginFlow,
   newProvider,
-  type ProviderBody,
   publicUrl,
   reasonOf,
   setStatus,
@@ -15,20 +14,13 @@ import {
   upToAnswer,
 } from "../support/login-flow.ts";
 import { proveMailbox } from "../support/mailbox.ts";
-import { ownTenant } from "../support/own-tenant.ts";
+import { ownProvider } from "../support/own-provider.ts";
 import { asDatabaseOwner } from "../support/owner-rows.ts";
 import { tenantWithAdmins } from "../support/tenant-with-admins.ts";
 import { signedInAs, signInAgain } from "../support/users.ts";
 import { newVisitor } from "../support/visitor.ts";
 
-const { cluster, tenant, call } = ownTenant();
-let idp: Idp;
-let provider: ProviderBody;
-beforeAll(async () => {
-  idp = await startIdp(cluster);
-  provider = await newProvider(tenant.admin.api, idp);
-}, 60_000);
-afterAll(() => idp?.close());
+const { cluster, tenant, call, idp, provider } = ownProvider();
 
 describe("a sign-in through an organization's provider", () => {
   it("makes an account with the default role, and the second time finds it", async () => {

@@ -1,31 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { verifiedDomain } from "../support/dns.ts";
-import {
-  lastAttempt,
-  linkThrough,
-  newSamlProvider,
-  type ProviderBody,
-  publicUrl,
-  reasonOf,
-  signInThrough,
-  upToAnswer,
-} from "../support/login-flow.ts";
-import { ownTenant } from "../support/own-tenant.ts";
-import { type SamlIdp, startSamlIdp } from "../support/saml-identity-provider.ts";
+import { describe, expect, it } from "@jest/globals";
+import { lastAttempt, linkThrough, publicUrl, reasonOf, signInThrough, upToAnswer } from "../support/login-flow.ts";
+import { ownSamlProvider } from "../support/own-provider.ts";
 import { tenantWithAdmins } from "../support/tenant-with-admins.ts";
 import { formIn, newVisitor, type Visit } from "../support/visitor.ts";
 
-const { cluster, tenant, call } = ownTenant();
-const domain = `${randomUUID()}.example`;
-let idp: SamlIdp;
-let provider: ProviderBody;
-beforeAll(async () => {
-  idp = await startSamlIdp(cluster);
-  provider = await newSamlProvider(tenant.admin.api, idp);
-  await verifiedDomain(cluster, tenant.admin.api, domain);
-}, 90_000);
-afterAll(() => idp?.close());
+const { cluster, tenant, call, domain, idp, provider } = ownSamlProvider();
 
 /** Posts text to the address of assertions, as a page of the identity provider makes a browser do it. */
 const post = (body: string, type = "application/x-www-form-urlencoded"): Promise<Visit> =>

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
 import { api } from "../support/client.ts";
 import { verifiedDomain } from "../support/dns.ts";
@@ -9,29 +9,19 @@ import {
   linkThrough,
   loginFlow,
   newSamlProvider,
-  type ProviderBody,
   publicUrl,
   reasonOf,
   setStatus,
   signInThrough,
   upToAnswer,
 } from "../support/login-flow.ts";
-import { ownTenant } from "../support/own-tenant.ts";
+import { ownSamlProvider } from "../support/own-provider.ts";
 import { asDatabaseOwner } from "../support/owner-rows.ts";
-import { type SamlAccount, type SamlIdp, startSamlIdp } from "../support/saml-identity-provider.ts";
+import type { SamlAccount } from "../support/saml-identity-provider.ts";
 import { tenantWithAdmins } from "../support/tenant-with-admins.ts";
 import { formIn, newVisitor, type Visit, type Visitor } from "../support/visitor.ts";
 
-const { cluster, tenant, call } = ownTenant();
-const domain = `${randomUUID()}.example`;
-let idp: SamlIdp;
-let provider: ProviderBody;
-beforeAll(async () => {
-  idp = await startSamlIdp(cluster);
-  provider = await newSamlProvider(tenant.admin.api, idp);
-  await verifiedDomain(cluster, tenant.admin.api, domain);
-}, 90_000);
-afterAll(() => idp?.close());
+const { cluster, tenant, call, domain, idp, provider } = ownSamlProvider();
 
 const person = (change: Partial<SamlAccount> = {}): SamlAccount => {
   const name = randomUUID().slice(0, 8);
