@@ -6,21 +6,14 @@ import {
   NoSuchKey,
   NotFound,
   PutObjectCommand,
-  S3Client,
 } from "@aws-sdk/client-s3";
 import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
+import { type BucketOptions, s3Client } from "@muster/egress/s3";
 import { attachment } from "@muster/kit";
 import { type Storage, storeKey } from "./storage.ts";
 
-export type S3Options = {
-  bucket: string;
+export type S3Options = BucketOptions & {
   prefix: string;
-  /** Null: AWS's own. */
-  endpoint: string | null;
-  region: string;
-  pathStyle: boolean;
-  /** Null: those of the surroundings. */
-  credentials: { accessKeyId: string; secretAccessKey: string } | null;
   /** Downloads go through this service instead of a signed URL. */
   proxy: boolean;
 };
@@ -35,24 +28,8 @@ const maxSockets = 1_024;
 
 /** A bucket of S3 or of a compatible storage. */
 export function s3Storage(options: S3Options): Storage {
-  const { bucket, prefix, endpoint, region, pathStyle, credentials, proxy } = options;
-  const client = new S3Client({
-    region,
-    forcePathStyle: pathStyle,
-    maxAttempts: 3,
-    requestHandler: {
-      connectionTimeout: 5_000,
-      requestTimeout: timeoutMs,
-      throwOnRequestTimeout: true,
-      httpAgent: { maxSockets },
-      httpsAgent: { maxSockets },
-    },
-    // Storages other than AWS's know the checksums that we name, not those the SDK would add in trailers.
-    requestChecksumCalculation: "WHEN_REQUIRED",
-    responseChecksumValidation: "WHEN_REQUIRED",
-    ...(endpoint ? { endpoint } : {}),
-    ...(credentials ? { credentials } : {}),
-  });
+  const { bucket, prefix, proxy } = options;
+  const client = s3Client(options, { timeoutMs, maxSockets });
   const keyOf = (sha256: string) => prefix + storeKey(sha256);
   return {
     name: `s3://${bucket}/${prefix}`,

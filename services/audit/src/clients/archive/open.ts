@@ -10,7 +10,7 @@ export async function openArchive(settings: ArchiveSettings): Promise<Archive | 
     return directoryArchive(directory, settings.ARCHIVE_PREFIX);
   }
   if (!bucket) return null;
-  // Loaded only where it is used: the SDK costs 25 MB.
+  // Loaded only where it is used: the SDK is large.
   const { s3Archive } = await import("./s3.ts");
   return s3Archive({
     bucket,

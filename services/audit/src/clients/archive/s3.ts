@@ -1,32 +1,14 @@
 import { createHash } from "node:crypto";
-import { GetObjectCommand, ListObjectsV2Command, NoSuchKey, PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
+import { GetObjectCommand, ListObjectsV2Command, NoSuchKey, PutObjectCommand } from "@aws-sdk/client-s3";
+import { type BucketOptions, s3Client } from "@muster/egress/s3";
 import { type Archive, checkKey } from "./archive.ts";
 
-export type S3Options = {
-  bucket: string;
-  /** Null: AWS's own. */
-  endpoint: string | null;
-  region: string;
-  pathStyle: boolean;
-  /** Null: those of the surroundings. */
-  credentials: { accessKeyId: string; secretAccessKey: string } | null;
-  prefix: string;
-  timeoutMs: number;
-};
+export type S3Options = BucketOptions & { prefix: string; timeoutMs: number };
 
-/** An archive in a bucket of S3 or of a compatible storage. Every request is tried three times at most. */
-export function s3Archive({ bucket, endpoint, region, pathStyle, credentials, prefix, timeoutMs }: S3Options): Archive {
-  const client = new S3Client({
-    region,
-    forcePathStyle: pathStyle,
-    maxAttempts: 3,
-    requestHandler: { connectionTimeout: 5_000, requestTimeout: timeoutMs, throwOnRequestTimeout: true },
-    // Storages other than AWS's know the checksums that we name, not those the SDK would add in trailers.
-    requestChecksumCalculation: "WHEN_REQUIRED",
-    responseChecksumValidation: "WHEN_REQUIRED",
-    ...(endpoint ? { endpoint } : {}),
-    ...(credentials ? { credentials } : {}),
-  });
+/** An archive in a bucket of S3 or of a compatible storage. */
+export function s3Archive(options: S3Options): Archive {
+  const { bucket, prefix, timeoutMs } = options;
+  const client = s3Client(options, { timeoutMs });
   const within = () => ({ abortSignal: AbortSignal.timeout(timeoutMs * 3 + 10_000) });
 
   return {
