@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const compiled = (folder, file = "config") => import(join(root, folder, "dist", `${file}.js`));
 const { z } = createRequire(join(root, "gateway/package.json"))("zod");
-const { baseUrls, orderFaults, serviceSettings } = await compiled("libs/kit", "index");
+const { baseUrls, orderErrors, serviceSettings } = await compiled("libs/kit", "index");
 
 const service = async (name, more = {}) => ({
   ...serviceSettings,
@@ -71,22 +71,22 @@ const facts = Object.fromEntries(
 );
 
 /** An order that is only said, or cannot be kept: each is declared with its setting, by `coupled`. */
-function couplingFaults(workload, shape) {
+function couplingProblems(workload, shape) {
   const all = Object.fromEntries(described(shape));
   return Object.entries(all).flatMap(([name, schema]) => {
     const said = /\b(?:below|above|at most|at least|equal to) (?:[A-Z]+_[A-Z_]+|\w+'s)/i;
-    const faults = said.test(schema.description ?? "") ? [`${name} says an order: declare it`] : [];
-    if (schema.shared && secretName.test(name)) faults.push(`${name} is a secret: it cannot be compared`);
+    const problems = said.test(schema.description ?? "") ? [`${name} says an order: declare it`] : [];
+    if (schema.shared && secretName.test(name)) problems.push(`${name} is a secret: it cannot be compared`);
     for (const other of orders.flatMap((order) => schema[order] ?? [])) {
       if (all[other]?.type !== "integer" || schema.type !== "integer")
-        faults.push(`${name} and ${other} are no numbers`);
+        problems.push(`${name} and ${other} are no numbers`);
     }
     const standard = Object.fromEntries(Object.entries(all).map(([each, of]) => [each, of.default]));
-    return [...faults, ...orderFaults({ [name]: shape[name] }, standard)].map((fault) => `${workload}: ${fault}`);
+    return [...problems, ...orderErrors({ [name]: shape[name] }, standard)].map((problem) => `${workload}: ${problem}`);
   });
 }
-for (const fault of Object.entries(workloads).flatMap(([name, shape]) => couplingFaults(name, shape))) {
-  process.stderr.write(`${fault}\n`);
+for (const problem of Object.entries(workloads).flatMap(([name, shape]) => couplingProblems(name, shape))) {
+  process.stderr.write(`${problem}\n`);
   process.exitCode = 1;
 }
 

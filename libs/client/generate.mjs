@@ -74,7 +74,7 @@ export const anonymous: readonly string[] = ${JSON.stringify(anonymous, null, 2)
 writeFileSync(
   `${folder}access.ts`,
   `${note}/**
- * What an operation needs of a person: a permission, a second factor, one of these places in the hierarchy, every site
+ * What an operation needs of a person: a permission, a second factor, one of these levels of the hierarchy, every site
  * of their organization. And what it does that is better confirmed first: it destroys something, or its reply shows a
  * secret.
  */

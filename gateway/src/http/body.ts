@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { changedNumbers, memberText, textFault, validationError } from "@muster/kit";
+import { changedNumbers, memberText, textError, validationError } from "@muster/kit";
 import { EdgeError } from "../errors.ts";
 import type { Inbound } from "../inbound/headers.ts";
 import { overrunBytes, payloadTooLarge } from "./bodies.ts";
@@ -135,7 +135,7 @@ function hasDoublesOnly(value: unknown, depth: number): boolean {
  * legitimate use.
  */
 function checkStorable(value: unknown, path: string, depth: number): void {
-  const problem = typeof value === "string" ? textFault(value) : numberProblem(value);
+  const problem = typeof value === "string" ? textError(value) : numberProblem(value);
   if (problem) throw path === "" ? validationError({}, [problem]) : validationError({ [path]: [problem] });
   if (typeof value !== "object" || value === null) return;
   if (depth > maxJsonDepth) throw validationError({}, [`Nested deeper than ${maxJsonDepth} levels`]);
@@ -144,7 +144,7 @@ function checkStorable(value: unknown, path: string, depth: number): void {
     return;
   }
   for (const key of Object.keys(value)) {
-    if (key === "__proto__" || textFault(key)) throw validationError({}, ["A key of the body is not allowed"]);
+    if (key === "__proto__" || textError(key)) throw validationError({}, ["A key of the body is not allowed"]);
     checkStorable((value as Record<string, unknown>)[key], path === "" ? key : `${path}.${key}`, depth + 1);
   }
 }

@@ -67,8 +67,8 @@ const targets = (service: NatsService) => {
 };
 const isCovered = (pattern: string, subject: string) => {
   const wanted = pattern.split(".");
-  const given = subject.split(".");
-  return wanted.every((token, n) => token === ">" || token === "*" || token === given[n]);
+  const tokens = subject.split(".");
+  return wanted.every((token, n) => token === ">" || token === "*" || token === tokens[n]);
 };
 
 /** All that was sent has been handled: each server connection has answered, and no delivery waits at a subscriber. */

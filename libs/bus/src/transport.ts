@@ -9,7 +9,7 @@ export const msgIdHeader = "Nats-Msg-Id";
 
 const publishTimeoutMs = 5_000;
 
-type Known = { epoch: number; created: Promise<string>; highestSeq: number };
+type StreamState = { epoch: number; created: Promise<string>; highestSeq: number };
 
 /**
  * Publishes to streams and reads promises back; every failure is an AppError and nothing is buffered while
@@ -17,7 +17,7 @@ type Known = { epoch: number; created: Promise<string>; highestSeq: number };
  */
 export function createTransport(connection: Connection): Transport {
   const { js, jsm } = connection;
-  const known = new Map<string, Known>();
+  const streams = new Map<string, StreamState>();
 
   const readCreated = async (stream: string): Promise<string> =>
     (await connection.untilLost(jsm.streams.info(stream))).created;
@@ -25,16 +25,16 @@ export function createTransport(connection: Connection): Transport {
   /** The stream's creation time, read once per connection and again when its sequence went backwards. */
   const createdOf = async (stream: string, seq: number, duplicate: boolean): Promise<string> => {
     const epoch = connection.epoch();
-    let entry = known.get(stream);
+    let entry = streams.get(stream);
     if (!entry || entry.epoch !== epoch || (!duplicate && seq <= entry.highestSeq)) {
       entry = { epoch, created: readCreated(stream), highestSeq: 0 };
-      known.set(stream, entry);
+      streams.set(stream, entry);
     }
     if (!duplicate) entry.highestSeq = Math.max(entry.highestSeq, seq);
     try {
       return await entry.created;
     } catch (error) {
-      if (known.get(stream) === entry) known.delete(stream);
+      if (streams.get(stream) === entry) streams.delete(stream);
       throw error;
     }
   };

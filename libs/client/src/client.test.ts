@@ -235,8 +235,8 @@ it("the client runs with nothing but what browsers have, also over plain http", 
   const context = createContext({ ...web, ...more, crypto });
   const modules = new Map<string, SourceTextModule>();
   const load = (url: string): SourceTextModule => {
-    const known = modules.get(url);
-    if (known) return known;
+    const cached = modules.get(url);
+    if (cached) return cached;
     const made = new SourceTextModule(readFileSync(new URL(url), "utf8"), { context, identifier: url });
     modules.set(url, made);
     return made;

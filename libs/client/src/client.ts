@@ -11,7 +11,7 @@ export type ClientOptions = {
   baseUrl: string;
   /** A program's credential. */
   apiKey?: string;
-  /** A person's, from a sign-in; refreshed when it expires. */
+  /** A user's, from a sign-in; refreshed when it expires. */
   tokens?: Tokens;
   /** Called with each next pair of tokens, to store it, and with null when the session has ended. */
   onTokens?: (next: Tokens | null) => void;

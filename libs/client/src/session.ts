@@ -32,7 +32,7 @@ const refreshPath = "/api/v1/auth/refresh";
  */
 export function createSession(first: Tokens, { baseUrl, fetch, onTokens, refreshWith }: SessionOptions): Session {
   let tokens: Tokens | null = first;
-  let underway: Promise<string | null> | null = null;
+  let renewal: Promise<string | null> | null = null;
 
   async function exchange({ refreshToken }: Tokens): Promise<Exchanged> {
     const reply = await fetch(`${baseUrl}${refreshPath}`, {
@@ -59,10 +59,10 @@ export function createSession(first: Tokens, { baseUrl, fetch, onTokens, refresh
     refreshed(stale) {
       // Another request's exchange has ended meanwhile.
       if (tokens === null || tokens.accessToken !== stale) return Promise.resolve(tokens?.accessToken ?? null);
-      underway ??= renew(tokens).finally(() => {
-        underway = null;
+      renewal ??= renew(tokens).finally(() => {
+        renewal = null;
       });
-      return underway;
+      return renewal;
     },
   };
 }

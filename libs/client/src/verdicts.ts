@@ -38,9 +38,9 @@ export const verdictName = ({ verdict, format }: Pick<AuditVerdict, "verdict" | 
 /** A finding as a line for people: `rows 3-5: missing`. */
 export function verdictText({ verdict, seq, lastSeq, expected, have, rows, format, reason }: AuditVerdict): string {
   const isOne = lastSeq === null || lastSeq === seq;
-  const place =
+  const range =
     seq !== null ? (isOne ? `row ${seq}` : `rows ${seq}-${lastSeq}`) : rows !== null ? `${rows} rows` : "chain";
   const heads = expected === null ? "" : ` (expected ${expected}, have ${have})`;
   const sealedIn = format === null ? "" : ` (format ${format})`;
-  return `${place}: ${sentences[verdict]}${heads}${sealedIn}${reason ? ` (${reason})` : ""}`;
+  return `${range}: ${sentences[verdict]}${heads}${sealedIn}${reason ? ` (${reason})` : ""}`;
 }

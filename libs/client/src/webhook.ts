@@ -39,8 +39,8 @@ export async function verifyWebhook(
 }
 
 function keyOf(secret: string): Uint8Array<ArrayBuffer> {
-  const known = secret.startsWith("whsec_") ? bytesOf(secret.slice("whsec_".length)) : null;
-  return known ?? encoder.encode(secret);
+  const decoded = secret.startsWith("whsec_") ? bytesOf(secret.slice("whsec_".length)) : null;
+  return decoded ?? encoder.encode(secret);
 }
 
 function bytesOf(base64: string): Uint8Array<ArrayBuffer> | null {

@@ -35,11 +35,11 @@ const rolesCure = "run deploy/sql/roles.sql in this database";
  */
 export async function checkSchema(options: CheckSchemaOptions): Promise<void> {
   const names = roleNames(options.service);
-  const known = await readMigrations(options.dirs);
+  const migrations = await readMigrations(options.dirs);
   const client = await connectWhenUp(options);
   try {
     refuse(await roleProblems(client, names));
-    refuse(await migrationProblems(client, names, known));
+    refuse(await migrationProblems(client, names, migrations));
     refuse(await tableProblems(client, names, options));
   } finally {
     await client.end();
@@ -117,7 +117,7 @@ async function roleProblems(client: pg.Client, { schema, lookup }: RoleNames): P
   return problems;
 }
 
-async function migrationProblems(client: pg.Client, { schema }: RoleNames, known: Migration[]): Promise<string[]> {
+async function migrationProblems(client: pg.Client, { schema }: RoleNames, migrations: Migration[]): Promise<string[]> {
   const { rows } = await client.query<{ readable: boolean | null }>(
     "select has_table_privilege(to_regclass($1), 'SELECT') as readable",
     [`"${schema}".schema_migrations`],
@@ -127,7 +127,7 @@ async function migrationProblems(client: pg.Client, { schema }: RoleNames, known
       `schema "${schema}" has not been migrated: run the migrations as its owner (AUTO_MIGRATE=true with DATABASE_URL)`,
     ];
   }
-  return pendingMigrations(known, await recordedMigrations(client, schema)).map(
+  return pendingMigrations(migrations, await recordedMigrations(client, schema)).map(
     ({ label, name }) =>
       `migration ${label}/${name} has not been applied to schema "${schema}": run the migrations as its owner`,
   );

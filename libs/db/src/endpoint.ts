@@ -21,7 +21,7 @@ export function endpointOf(url: string, log?: Logger): pg.ClientConfig {
     return value ?? undefined;
   };
   const [sslmode, ca, cert, key] = [take("sslmode"), take(names.ca), take(names.cert), take(names.key)];
-  const mode = modes.find((known) => known === (sslmode ?? (ca || cert ? "verify-full" : "disable")));
+  const mode = modes.find((each) => each === (sslmode ?? (ca || cert ? "verify-full" : "disable")));
   if (mode === undefined)
     throw new StartRefused(`${where(parsed)}: sslmode=${sslmode} is not one of ${modes.join(", ")}`);
   if (sslmode === undefined && mode === "disable") return { connectionString: url };

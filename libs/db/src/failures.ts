@@ -50,8 +50,8 @@ export function isServerGone(error: unknown): boolean {
 
 /** Whether a unique index (that of `constraint`, when named) refused the statement. */
 export function isUniqueViolation(error: unknown, constraint?: string): boolean {
-  const known = (error ?? {}) as Coded;
-  return known.code === "23505" && (constraint === undefined || known.constraint === constraint);
+  const coded = (error ?? {}) as Coded;
+  return coded.code === "23505" && (constraint === undefined || coded.constraint === constraint);
 }
 
 /** A write was refused: the transaction is read-only, or the server replays another one's changes. */

@@ -136,14 +136,14 @@ export function jobs(db: Database) {
      * did.
      */
     async giveWay(job: Job, cursor: unknown): Promise<boolean> {
-      const given = await db.tx(who, (t) =>
+      const released = await db.tx(who, (t) =>
         t.execute(sql`
           update job set heartbeat_at = '-infinity', cursor = ${JSON.stringify(cursor)}::jsonb
           where id = ${job.id} and attempts = ${job.attempts} and state = 'running' and exists (
             select from job other where other.kind = job.kind and other.id <> job.id
               and (other.state = 'queued' or (other.state = 'running' and other.heartbeat_at = '-infinity')))`),
       );
-      return given === 1;
+      return released === 1;
     },
 
     finish: (job: Job, result: unknown = null, t?: Tx): Promise<void> =>

@@ -28,7 +28,7 @@ const lockAttempts = 20;
 export async function migrate(options: MigrateOptions): Promise<void> {
   const { service, dirs, log, lockTimeoutMs = 5_000 } = options;
   const names = roleNames(service);
-  const known = await readMigrations(dirs);
+  const migrations = await readMigrations(dirs);
   const client = await connectWhenUp(options);
   try {
     await assertOwner(client, names);
@@ -37,7 +37,7 @@ export async function migrate(options: MigrateOptions): Promise<void> {
       `set statement_timeout = 0; set idle_in_transaction_session_timeout = 0; set lock_timeout = ${Math.trunc(lockTimeoutMs)}`,
     );
     await createRecord(client, names);
-    for (const migration of pendingMigrations(known, await recordedMigrations(client, names.schema))) {
+    for (const migration of pendingMigrations(migrations, await recordedMigrations(client, names.schema))) {
       await run(client, names.schema, migration, log);
     }
   } finally {

@@ -60,9 +60,9 @@ export async function readMigrations(dirs: readonly MigrationDir[]): Promise<Mig
  * The migrations still to run. Throws StartRefused naming a file that was edited after it ran, or that is older than
  * the newest one that ran under its label; recorded ones that this version does not have are accepted (moving back).
  */
-export function pendingMigrations(known: readonly Migration[], recorded: readonly Recorded[]): Migration[] {
+export function pendingMigrations(migrations: readonly Migration[], recorded: readonly Recorded[]): Migration[] {
   const checksums = new Map(recorded.map((r) => [`${r.label}/${r.name}`, r.checksum]));
-  return known.filter((migration) => {
+  return migrations.filter((migration) => {
     const file = `${migration.label}/${migration.name}`;
     const checksum = checksums.get(file);
     if (checksum === migration.checksum) return false;

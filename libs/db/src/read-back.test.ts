@@ -1,8 +1,13 @@
 import { describe, expect, it } from "@jest/globals";
 import { createReadBack } from "./read-back.ts";
-import type { Placed } from "./relay-store.ts";
+import type { StreamPosition } from "./relay-store.ts";
 
-const at = (seq: number, created = "c1", msgId = `m${seq}`): Placed => ({ stream: "AUDIT", created, seq, msgId });
+const at = (seq: number, created = "c1", msgId = `m${seq}`): StreamPosition => ({
+  stream: "AUDIT",
+  created,
+  seq,
+  msgId,
+});
 
 function stream(messages: Record<number, string>, created = "c1") {
   const lookups: number[] = [];

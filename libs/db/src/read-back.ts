@@ -1,4 +1,4 @@
-import type { Placed } from "./relay-store.ts";
+import type { StreamPosition } from "./relay-store.ts";
 
 type Lookup = (stream: string, seq: number) => Promise<{ created: string; msgId: string | null }>;
 
@@ -7,31 +7,31 @@ type Lookup = (stream: string, seq: number) => Promise<{ created: string; msgId:
  * when the doubt arises, so that newer promises, made after a loss, do not hide it.
  */
 export function createReadBack(lookup: Lookup) {
-  const newest = new Map<string, Placed>();
-  let due: Placed[] = [];
-  const pinOne = (placed: Placed) => {
-    if (!due.some((d) => d.stream === placed.stream && d.created === placed.created && d.seq === placed.seq))
-      due.push(placed);
+  const newest = new Map<string, StreamPosition>();
+  let due: StreamPosition[] = [];
+  const pinOne = (position: StreamPosition) => {
+    if (!due.some((d) => d.stream === position.stream && d.created === position.created && d.seq === position.seq))
+      due.push(position);
   };
 
   return {
     /** Starts over with the promises that an earlier relay received; all of them are due. */
-    load(placed: readonly Placed[]): void {
+    load(positions: readonly StreamPosition[]): void {
       newest.clear();
-      due = [...placed];
+      due = [...positions];
     },
 
     /** Notes a promise. One that does not come after the newest of its stream puts that one in doubt. */
-    note(placed: Placed): void {
-      const before = newest.get(placed.stream);
-      const follows = !before || (before.created === placed.created && placed.seq > before.seq);
+    note(position: StreamPosition): void {
+      const before = newest.get(position.stream);
+      const follows = !before || (before.created === position.created && position.seq > before.seq);
       if (before && !follows) pinOne(before);
-      if (follows || before?.created !== placed.created) newest.set(placed.stream, placed);
+      if (follows || before?.created !== position.created) newest.set(position.stream, position);
     },
 
     /** Makes the newest promise of each stream due. */
     pin(): void {
-      for (const placed of newest.values()) pinOne(placed);
+      for (const position of newest.values()) pinOne(position);
     },
 
     get isDue(): boolean {
@@ -42,13 +42,14 @@ export function createReadBack(lookup: Lookup) {
      * Looks up what is due. Returns the promises that were broken, one of each stream: due until the stream is
      * forgotten.
      */
-    async broken(): Promise<Placed[]> {
-      const lost = new Map<string, Placed>();
-      for (const placed of [...due]) {
-        if (lost.has(placed.stream)) continue;
-        const found = await lookup(placed.stream, placed.seq);
-        if (found.created === placed.created && found.msgId === placed.msgId) due = due.filter((d) => d !== placed);
-        else lost.set(placed.stream, placed);
+    async broken(): Promise<StreamPosition[]> {
+      const lost = new Map<string, StreamPosition>();
+      for (const position of [...due]) {
+        if (lost.has(position.stream)) continue;
+        const found = await lookup(position.stream, position.seq);
+        if (found.created === position.created && found.msgId === position.msgId)
+          due = due.filter((d) => d !== position);
+        else lost.set(position.stream, position);
       }
       return [...lost.values()];
     },

@@ -10,7 +10,7 @@ export type OutboxRow = { id: number; subject: string; msgId: string; body: Uint
 export type SharedRow = OutboxRow & { lane: string; fillsShare: boolean };
 
 /** The position in a stream that a message was promised. */
-export type Placed = { stream: string; created: string; seq: number; msgId: string };
+export type StreamPosition = { stream: string; created: string; seq: number; msgId: string };
 
 export type RelayStore = ReturnType<typeof relayStore>;
 
@@ -112,19 +112,19 @@ export function relayStore(db: Database, holder: string) {
      * Marks acknowledged rows; false when the lease was lost, and nothing is marked, or when a row is not the one
      * that was published: a failover may give its id to another, which has yet to be.
      */
-    async mark(fence: number, placed: readonly (Placed & { id: number })[]): Promise<boolean> {
+    async mark(fence: number, positions: readonly (StreamPosition & { id: number })[]): Promise<boolean> {
       const marked = await executeByIndex(sql`
         with held as (${renewal(fence)}),
         given as (
-          select * from unnest(${placed.map((p) => p.id)}::bigint[], ${placed.map((p) => p.stream)}::text[],
-                               ${placed.map((p) => p.created)}::text[], ${placed.map((p) => p.seq)}::bigint[],
-                               ${placed.map((p) => p.msgId)}::text[])
+          select * from unnest(${positions.map((p) => p.id)}::bigint[], ${positions.map((p) => p.stream)}::text[],
+                               ${positions.map((p) => p.created)}::text[], ${positions.map((p) => p.seq)}::bigint[],
+                               ${positions.map((p) => p.msgId)}::text[])
             as given (id, stream, created, seq, msg_id)
         )
         update outbox set published_at = clock_timestamp(), stream = given.stream, stream_created = given.created,
                           stream_seq = given.seq
         from given where outbox.id = given.id and outbox.msg_id = given.msg_id and exists (select from held)`);
-      return marked === placed.length;
+      return marked === positions.length;
     },
 
     /**
@@ -143,7 +143,7 @@ export function relayStore(db: Database, holder: string) {
 
     /** The newest promise of each stream, per creation of it, among the rows still kept. */
     newestPublished: () =>
-      query<Placed>(sql`
+      query<StreamPosition>(sql`
         select distinct on (stream, stream_created) stream, stream_created as created, stream_seq as seq, msg_id as "msgId"
         from outbox where published_at is not null and stream is not null
         order by stream, stream_created, stream_seq desc`),

@@ -351,8 +351,8 @@ describe("the relay", () => {
     await emit("audit.a.1", "m1");
     const [row] = await stalled.unpublished(1, []);
     if (!row) throw new Error("no row");
-    const placed = { ...row, stream: "AUDIT", created: "c1", seq: 1 };
-    expect(await stalled.mark(fence ?? 0, [placed])).toBe(false);
+    const position = { ...row, stream: "AUDIT", created: "c1", seq: 1 };
+    expect(await stalled.mark(fence ?? 0, [position])).toBe(false);
     expect(await stalled.renew(fence ?? 0)).toBe(false);
     expect(await stalled.bury(fence ?? 0, row, "x", 1)).toBe(false);
     expect(await stalled.unmark(fence ?? 0, "AUDIT")).toBe(0);

@@ -6,7 +6,7 @@ import { createReadBack } from "./read-back.ts";
 import { createRelayLease } from "./relay-lease.ts";
 import { relayMetrics } from "./relay-metrics.ts";
 import { createSchedule } from "./relay-schedule.ts";
-import { type OutboxRow, type Placed, relayStore } from "./relay-store.ts";
+import { type OutboxRow, relayStore, type StreamPosition } from "./relay-store.ts";
 
 export type Promised = { stream: string; created: string; seq: number };
 
@@ -86,7 +86,7 @@ export function startRelay(options: RelayOptions): Relay {
   const repairStreams = async (fence: number): Promise<void> => {
     if (readBackDue()) readBack.pin();
     if (!readBack.isDue) return;
-    let broken: Placed[];
+    let broken: StreamPosition[];
     try {
       broken = await readBack.broken();
     } catch (err) {
@@ -107,7 +107,7 @@ export function startRelay(options: RelayOptions): Relay {
     if (batch.rows.length > 0) workedMs = performance.now();
     const rows = batch.rows.filter((row) => failures.mayTry(row.id));
     if (rows.length === 0) return false;
-    const acked: (OutboxRow & Placed)[] = [];
+    const acked: (OutboxRow & StreamPosition)[] = [];
     const failed: { row: OutboxRow; error: unknown }[] = [];
     // Sent in this order without waiting in between; the acknowledgements may come in any.
     await Promise.all(
@@ -125,7 +125,7 @@ export function startRelay(options: RelayOptions): Relay {
       lease.lose();
       return false;
     }
-    for (const placed of acked) readBack.note(placed);
+    for (const position of acked) readBack.note(position);
     metrics.published(acked.length);
 
     const { bury, pausing } = failures.settle(acked, failed);

@@ -52,15 +52,15 @@ export class StatementBatch extends pg.Query {
     const values = this.statements.map((statement) => statement.values.map(prepareValue));
     wire.stream.cork();
     for (const [index, { text, name = "" }] of this.statements.entries()) {
-      const known = name === "" ? undefined : prepared.get(name);
-      const shape = known ?? { columns: [], empty: {} };
+      const cached = name === "" ? undefined : prepared.get(name);
+      const shape = cached ?? { columns: [], empty: {} };
       this.#shapes.push(shape);
-      if (!known) {
+      if (!cached) {
         wire.parse({ text, name });
         if (name !== "") prepared.set(name, shape);
       }
       wire.bind({ statement: name, values: values[index] });
-      if (!known) wire.describe({ type: "P", name: "" });
+      if (!cached) wire.describe({ type: "P", name: "" });
       wire.execute({ portal: "", rows: 0 });
     }
     wire.sync();
@@ -111,8 +111,8 @@ export class StatementBatch extends pg.Query {
 }
 
 function shapesOf(wire: Wire): Map<string, Shape> {
-  const known = shapes.get(wire);
-  if (known) return known;
+  const cached = shapes.get(wire);
+  if (cached) return cached;
   const made = new Map<string, Shape>();
   shapes.set(wire, made);
   return made;

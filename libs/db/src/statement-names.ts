@@ -9,8 +9,8 @@ const names = new Map<string, string>();
  * (row-level security makes planning dear: docs/decisions/0006). Undefined when there are too many texts already.
  */
 export function statementName(text: string): string | undefined {
-  const known = names.get(text);
-  if (known !== undefined || names.size >= most) return known;
+  const cached = names.get(text);
+  if (cached !== undefined || names.size >= most) return cached;
   const name = `m${names.size + 1}`;
   names.set(text, name);
   return name;

@@ -19,25 +19,25 @@ const texts = new WeakMap<TemplateStringsArray, string>();
  * JSON that is cast where it is inserted, are stored without what PostgreSQL refuses (`storableText`), wherever they
  * came from.
  */
-export function sql(strings: TemplateStringsArray, ...given: readonly unknown[]): Query {
-  const inserts = storableInserts(strings, given);
+export function sql(strings: TemplateStringsArray, ...values: readonly unknown[]): Query {
+  const inserts = storableInserts(strings, values);
   const query = inserts.some(isSpliced) ? spliced(strings, inserts) : { text: textOf(strings), values: inserts };
   sources.set(query, { strings, inserts });
   return query;
 }
 
 /** The inserts themselves, unless one has to be changed. */
-function storableInserts(strings: TemplateStringsArray, given: readonly unknown[]): readonly unknown[] {
+function storableInserts(strings: TemplateStringsArray, values: readonly unknown[]): readonly unknown[] {
   let changed: unknown[] | null = null;
-  for (let index = 0; index < given.length; index++) {
-    const value = given[index];
+  for (let index = 0; index < values.length; index++) {
+    const value = values[index];
     if (typeof value !== "string" && !Array.isArray(value)) continue;
     const stored = storable(value, isJson.test(strings[index + 1] ?? ""));
     if (stored === value) continue;
-    changed ??= [...given];
+    changed ??= [...values];
     changed[index] = stored;
   }
-  return changed ?? given;
+  return changed ?? values;
 }
 
 const isJson = /^\s*::json/;
@@ -71,9 +71,9 @@ function textOf(strings: TemplateStringsArray): string {
 const splicedTexts = new WeakMap<TemplateStringsArray, { parts: readonly unknown[]; text: string }>();
 
 function spliced(strings: TemplateStringsArray, inserts: readonly unknown[]): Query {
-  const known = splicedTexts.get(strings);
-  if (known && inserts.every((insert, index) => partOf(insert) === known.parts[index])) {
-    return { text: known.text, values: inserts.filter((_, index) => known.parts[index] === null) };
+  const cached = splicedTexts.get(strings);
+  if (cached && inserts.every((insert, index) => partOf(insert) === cached.parts[index])) {
+    return { text: cached.text, values: inserts.filter((_, index) => cached.parts[index] === null) };
   }
   const values: unknown[] = [];
   const text = splice(strings, inserts, values);

@@ -54,8 +54,8 @@ export function openEgress({
   // The URL's text does not change; the name's addresses are resolved each time.
   const targets = new Map<string, Target>();
   const targetOf = (url: string): Target => {
-    const known = targets.get(url);
-    if (known) return known;
+    const cached = targets.get(url);
+    if (cached) return cached;
     const target = validateUrl(url, exceptions);
     if (targets.size >= keptUrls) targets.clear();
     targets.set(url, target);

@@ -154,11 +154,11 @@ describe("one exchange", () => {
 
 describe("a name", () => {
   const dial = async (answers: string[][]) => {
-    let asked = 0;
+    let lookups = 0;
     // Answers expire at once: the connection's own lookup asks again.
     let clock = 0;
     const resolver = createResolver(
-      async () => ({ addresses: answers[Math.min(asked++, answers.length - 1)] ?? [], ttlSeconds: 5 }),
+      async () => ({ addresses: answers[Math.min(lookups++, answers.length - 1)] ?? [], ttlSeconds: 5 }),
       () => (clock += 6_000),
     );
     const egress = openEgress({ profile: "webhook", resolver });
@@ -195,10 +195,10 @@ describe("a name", () => {
 
   it("is asked once for many, kept between 5 and 60 s, and asked again afterwards", async () => {
     let now = 0;
-    let asked = 0;
+    let lookups = 0;
     const resolver = createResolver(
       async () => {
-        asked += 1;
+        lookups += 1;
         return { addresses: ["8.8.8.8"], ttlSeconds: 3_600 };
       },
       () => now,
@@ -206,10 +206,10 @@ describe("a name", () => {
     await Promise.all(Array.from({ length: 50 }, () => resolver.resolve("a.example.com")));
     now = 59_000;
     await resolver.resolve("a.example.com");
-    expect(asked).toBe(1);
+    expect(lookups).toBe(1);
     now = 61_000;
     await resolver.resolve("a.example.com");
-    expect(asked).toBe(2);
+    expect(lookups).toBe(2);
   });
 });
 

@@ -87,18 +87,18 @@ export function exchange({ origin, path }: Target, to: OriginPool, request: Exch
     if (signal) ends(signal).add(onAbort);
 
     const handler: Dispatcher.DispatchHandler = {
-      onRequestStart(given) {
-        controller = given;
-        if (settled) return given.abort(new Error("given up"));
+      onRequestStart(requestController) {
+        controller = requestController;
+        if (settled) return requestController.abort(new Error("given up"));
         connectedMs = since();
       },
-      onResponseStart(_given, code, received) {
+      onResponseStart(_controller, code, received) {
         if (code < 200) return;
         status = code;
         headers = received;
         headersMs = since();
       },
-      onResponseData(given, chunk) {
+      onResponseData(requestController, chunk) {
         if (settled) return;
         seenBytes += chunk.length;
         if (keptBytes < keepBytes) {
@@ -109,12 +109,12 @@ export function exchange({ origin, path }: Target, to: OriginPool, request: Exch
         }
         if (seenBytes > drainBytes) {
           settle(null, false);
-          given.abort(new Error("body too long"));
+          requestController.abort(new Error("body too long"));
         }
       },
       // Settled once undici has its connection back: an immediate next request would open another.
       onResponseEnd: () => void setImmediate(() => setImmediate(settle, null, true)),
-      onResponseError: (_given, error) => settle(failureOf(error), false),
+      onResponseError: (_controller, error) => settle(failureOf(error), false),
     };
     try {
       to.pool.dispatch(
@@ -140,8 +140,8 @@ const listening = new WeakMap<AbortSignal, Set<() => void>>();
  * each one it has.
  */
 function ends(signal: AbortSignal): Set<() => void> {
-  const known = listening.get(signal);
-  if (known) return known;
+  const cached = listening.get(signal);
+  if (cached) return cached;
   const calls = new Set<() => void>();
   listening.set(signal, calls);
   signal.addEventListener("abort", () => calls.forEach((call) => void call()), { once: true });

@@ -103,8 +103,8 @@ async function* boundedBody(body: Readable, maxBytes: number, idleMs: number): A
 export function guardedFetch(egress: Egress): (url: string | URL, init?: RequestInit) => Promise<Response> {
   return async (url, init = {}) => {
     const headers = Object.fromEntries(new Headers(init.headers));
-    const given = init.body ?? null;
-    const body = given === null ? undefined : Buffer.from(await new Response(given).arrayBuffer());
+    const source = init.body ?? null;
+    const body = source === null ? undefined : Buffer.from(await new Response(source).arrayBuffer());
     const reply = await guardedRequest(egress, String(url), {
       method: init.method ?? "GET",
       headers,

@@ -82,11 +82,11 @@ export function openPools({ resolver, connections, maxOrigins, connectTimeoutMs,
   return {
     to(target) {
       const key = `${target.origin} ${target.pinned ?? ""}`;
-      const known = pools.get(key) ?? open(target);
+      const pool = pools.get(key) ?? open(target);
       pools.delete(key);
-      pools.set(key, known);
+      pools.set(key, pool);
       if (pools.size > maxOrigins) closeIdle(pools);
-      return known;
+      return pool;
     },
     async close() {
       await Promise.all([...pools.values()].map(({ pool }) => pool.destroy()));

@@ -28,11 +28,11 @@ export function createResolver(
   const names = new Map<string, Entry>();
   return {
     resolve(name) {
-      const known = names.get(name);
+      const cached = names.get(name);
       names.delete(name);
-      if (known && known.expiresAtMs > nowMs()) {
-        names.set(name, known);
-        return known.answer;
+      if (cached && cached.expiresAtMs > nowMs()) {
+        names.set(name, cached);
+        return cached.answer;
       }
       const entry: Entry = { expiresAtMs: Number.POSITIVE_INFINITY, answer: Promise.resolve([]) };
       const keep = (ms: number) => {

@@ -39,11 +39,11 @@ describe("the head of a response", () => {
       "HTTP/1.1 200\ncontent-length: 2\n\nok",
     ],
     ["no HTTP", "220 smtp\r\ncontent-length: 2\r\n", "220 smtp\r\ncontent-length: 2\r\n"],
-  ])("with %s reaches the parser alike, wherever it is divided", (_what, given, wanted) => {
-    expect(taken(given)).toBe(wanted);
-    const end = given.indexOf("\r\n\r\n") < 0 ? given.length : given.lastIndexOf("\r\n\r\n") + 4;
+  ])("with %s reaches the parser alike, wherever it is divided", (_what, text, wanted) => {
+    expect(taken(text)).toBe(wanted);
+    const end = text.indexOf("\r\n\r\n") < 0 ? text.length : text.lastIndexOf("\r\n\r\n") + 4;
     for (let at = 1; at < end; at++) {
-      expect([at, taken(given.slice(0, at), given.slice(at))]).toEqual([at, wanted]);
+      expect([at, taken(text.slice(0, at), text.slice(at))]).toEqual([at, wanted]);
     }
   });
 

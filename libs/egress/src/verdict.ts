@@ -45,7 +45,7 @@ const unspecified6 = range("::/128 unspecified");
 export function verdict(address: Uint8Array): Verdict {
   if (address.length !== 16) throw new RangeError("an address has 16 bytes");
   if (isMapped(address)) return verdict4(address.subarray(12));
-  for (const known of [loopback6, unspecified6]) if (within(address, known)) return refused(known);
+  for (const special of [loopback6, unspecified6]) if (within(address, special)) return refused(special);
   if (within(address, compatible) || within(address, nat64)) return verdict4(address.subarray(12));
   if (within(address, sixToFour)) return verdict4(address.subarray(2, 6));
   if (within(address, teredo)) {

@@ -11,7 +11,7 @@ export type Actor = {
   department: string | null;
 };
 
-/** Organizations a partner caller reaches: all of the partner, or exactly those listed. */
+/** Organizations in a partner caller's scope: all of the partner, or exactly those listed. */
 export type OrgAccess = { mode: "all" } | { mode: "list"; orgIds: readonly string[] };
 
 /** Who is calling, as the gateway established it. */
@@ -21,7 +21,7 @@ export type Caller = {
   partnerId: string | null;
   orgId: string | null;
   orgAccess: OrgAccess;
-  /** Sites a restricted person is limited to; null when unrestricted. */
+  /** Sites a restricted user is limited to; null when unrestricted. */
   siteIds: readonly string[] | null;
   permissions: readonly string[];
   /** When a second factor was last completed in this session. */

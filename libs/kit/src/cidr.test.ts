@@ -18,7 +18,7 @@ describe("a CIDR range", () => {
     ["::ffff:c000:207/128", "192.0.2.7/32"],
     ["64:ff9b::192.0.2.33/96", "64:ff9b::/96"],
     ["1:2:3:4:5:6:7:8", "1:2:3:4:5:6:7:8/128"],
-  ])("%s is %s", (given, canonical) => expect(canonicalCidr(given)).toBe(canonical));
+  ])("%s is %s", (text, canonical) => expect(canonicalCidr(text)).toBe(canonical));
 
   it.each([
     "",
@@ -37,5 +37,5 @@ describe("a CIDR range", () => {
     "1:2:3",
     "0x7f.1",
     "2130706433",
-  ])("%j is none", (given) => expect(canonicalCidr(given)).toBeNull());
+  ])("%j is none", (text) => expect(canonicalCidr(text)).toBeNull());
 });

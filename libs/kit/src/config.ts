@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
-import { coupled, orderFaults } from "./couplings.ts";
+import { coupled, orderErrors } from "./couplings.ts";
 
 /** Settings whose values are secrets: shown as "***" wherever configuration is printed. */
 const secretName = /(PASSWORD|SECRET|PRIVATE|PEPPER|SEED|TOKEN|DATABASE_URL|NATS_URL|SMTP_URL|APP_ENCRYPTION_KEY)/;
@@ -35,7 +35,7 @@ export function loadConfig<S extends z.ZodObject>(schema: S, env: NodeJS.Process
   const parsed = schema.safeParse(raw);
   if (!parsed.success) {
     for (const issue of parsed.error.issues) problems.push(`${issue.path.join(".")}: ${issue.message}`);
-  } else problems.push(...orderFaults(schema.shape, parsed.data));
+  } else problems.push(...orderErrors(schema.shape, parsed.data));
   if (problems.length > 0) throw new ConfigError(problems);
   return parsed.data as z.infer<S>;
 }

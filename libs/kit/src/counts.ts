@@ -29,6 +29,6 @@ export function createCounts(): Counts {
 /** Most that one holder may have when the others leave this many free: half of them, rounded up. */
 export const shareOf = (free: number): number => Math.ceil(Math.max(0, free) / 2);
 
-/** Most of `places` that the holder `key` may have, with what it has: its share of what the other keys leave. */
-export const shareIn = (held: Counts, key: string, places: number): number =>
-  shareOf(places - (held.total - held.of(key)));
+/** Most of `slots` that the holder `key` may have, with what it has: its share of what the other keys leave. */
+export const shareIn = (held: Counts, key: string, slots: number): number =>
+  shareOf(slots - (held.total - held.of(key)));

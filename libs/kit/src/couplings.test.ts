@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { z } from "zod";
 import { loadConfig, whole } from "./config.ts";
-import { coupled, orderFaults, sharedValues } from "./couplings.ts";
+import { coupled, orderErrors, sharedValues } from "./couplings.ts";
 
 const schema = z.object({
   LEASE_MS: coupled(whole(45, 1, 600).describe("Lease."), { above: "TIMEOUT_MS" }),
@@ -31,11 +31,11 @@ describe("settings that keep an order", () => {
   });
 
   it("are all named at once", () => {
-    expect(orderFaults(schema.shape, { LEASE_MS: 1, TIMEOUT_MS: 2, WINDOW: 2, SLOTS: 2 })).toHaveLength(2);
+    expect(orderErrors(schema.shape, { LEASE_MS: 1, TIMEOUT_MS: 2, WINDOW: 2, SLOTS: 2 })).toHaveLength(2);
   });
 
   it("are not compared where one is absent", () => {
-    expect(orderFaults(schema.shape, { LEASE_MS: 1 })).toEqual([]);
+    expect(orderErrors(schema.shape, { LEASE_MS: 1 })).toEqual([]);
   });
 });
 

@@ -28,7 +28,7 @@ const orders: Readonly<Record<Order, { words: string; holds: (own: number, other
 };
 
 /** A sentence for each order that these values break: both settings, their values and the cure. */
-export function orderFaults(shape: z.core.$ZodShape, values: Readonly<Record<string, unknown>>): string[] {
+export function orderErrors(shape: z.core.$ZodShape, values: Readonly<Record<string, unknown>>): string[] {
   return Object.entries(shape).flatMap(([name, setting]) =>
     (Object.keys(orders) as Order[]).flatMap((order) => {
       const other = couplingOf(setting)[order];

@@ -48,7 +48,7 @@ export {
   whole,
 } from "./config.ts";
 export { type Counts, createCounts, shareIn, shareOf } from "./counts.ts";
-export { type Coupling, coupled, orderFaults, sharedValues } from "./couplings.ts";
+export { type Coupling, coupled, orderErrors, sharedValues } from "./couplings.ts";
 export { decodeCursor, encodeCursor, foreignCursor } from "./cursor.ts";
 export { type EventType, eventTypes, isEventType, testEventType } from "./event-types.ts";
 export { type FairSlots, fairSlots, type Wanted } from "./fair-slots.ts";
@@ -103,7 +103,7 @@ export {
   signNote,
 } from "./signed-note.ts";
 export { type SecretStrength, signingSecretError, strengthOfSealed } from "./signing-secret.ts";
-export { storableJson, storableText, textFault } from "./storable.ts";
+export { storableJson, storableText, textError } from "./storable.ts";
 export { longerThan } from "./text-length.ts";
 export { isTimezone } from "./timezone.ts";
 export { busTls, type TlsFiles, type TlsMaterial, type TlsPaths, tlsFiles } from "./tls-files.ts";

@@ -76,8 +76,8 @@ describe("JSON that is parsed with its numbers kept", () => {
     ["an exponent", "1.2345678901234567890e-300", "1.2345678901234568e-300"],
     ["more than 100 digits", "1".repeat(101), String(Number("1".repeat(101)))],
     ["the mark in a text", '12345678901234567890,"b":"\uFDD01"', '12345678901234567000,"b":"\uFDD01"'],
-  ])("has the nearest double with %s", (_what, given, kept) =>
-    expect(rewritten(`{"a":${given}}`)).toBe(`{"a":${kept}}`),
+  ])("has the nearest double with %s", (_what, literal, kept) =>
+    expect(rewritten(`{"a":${literal}}`)).toBe(`{"a":${kept}}`),
   );
 
   it("never changes what JSON.stringify wrote, nor the value", () => {

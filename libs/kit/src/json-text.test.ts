@@ -35,13 +35,13 @@ const members = fc.array(fc.record({ name: nameText, before: space, value: value
 describe("the text of a member", () => {
   it("is what was written for the member that JSON.parse takes, whatever stands around it", () => {
     fc.assert(
-      fc.property(members, space, (given, around) => {
-        const inner = given.map(
+      fc.property(members, space, (entries, around) => {
+        const inner = entries.map(
           ({ name, before, value, after }) => `${before}${name}${after}:${before}${value}${after}`,
         );
         const json = `${around}{${around}${inner.join(",")}}${around}`;
         const object = JSON.parse(json) as Record<string, unknown>;
-        const last = given.findLast(({ name }) => JSON.parse(name) === "data");
+        const last = entries.findLast(({ name }) => JSON.parse(name) === "data");
         expect(memberText(json, "data")).toBe(last?.value.trim() ?? null);
         if (last) expect(JSON.parse(memberText(json, "data") ?? "")).toEqual(object.data);
       }),

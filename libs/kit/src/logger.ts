@@ -7,15 +7,15 @@ export type { Logger } from "pino";
 /** Error fields that a log line may contain. Query parameters, bodies and headers never do. */
 function serializeError(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { message: String(error) };
-  const known = error as Error & { code?: unknown; constraint?: unknown; table?: unknown; cause?: unknown };
+  const fields = error as Error & { code?: unknown; constraint?: unknown; table?: unknown; cause?: unknown };
   return {
     type: error.name,
     message: error.message,
-    code: known.code,
-    ...(known.constraint ? { constraint: known.constraint } : {}),
-    ...(known.table ? { table: known.table } : {}),
+    code: fields.code,
+    ...(fields.constraint ? { constraint: fields.constraint } : {}),
+    ...(fields.table ? { table: fields.table } : {}),
     stack: error instanceof AppError ? undefined : error.stack,
-    ...(known.cause ? { cause: serializeError(known.cause) } : {}),
+    ...(fields.cause ? { cause: serializeError(fields.cause) } : {}),
   };
 }
 

@@ -17,28 +17,28 @@ export function startDefaultMetrics(): void {
 }
 
 /**
- * A counter; repeated calls with the same name return the same one. `known`: the values of each label, whose series
+ * A counter; repeated calls with the same name return the same one. `labelValues`: the values of each label, whose series
  * begin at 0. Prometheus' `increase` of a series that begins at 1 is 0: without them an alert misses the first event.
  */
 export function counter<L extends string>(
   name: string,
   help: string,
   labelNames: L[] = [],
-  known?: Readonly<Record<L, readonly string[]>>,
+  labelValues?: Readonly<Record<L, readonly string[]>>,
 ): Counter<L> {
   const existing = register.getSingleMetric(name) as Counter<L> | undefined;
   if (existing) return existing;
   const created = new Counter({ name, help, labelNames });
-  if (known) for (const labels of combinations(labelNames, known)) created.inc(labels, 0);
+  if (labelValues) for (const labels of combinations(labelNames, labelValues)) created.inc(labels, 0);
   return created;
 }
 
 type Labels<L extends string> = Partial<Record<L, string>>;
 
-function combinations<L extends string>(names: readonly L[], known: Readonly<Record<L, readonly string[]>>) {
+function combinations<L extends string>(names: readonly L[], labelValues: Readonly<Record<L, readonly string[]>>) {
   const start: Labels<L>[] = [{}];
   return names.reduce(
-    (all, name) => all.flatMap((one) => known[name].map((value) => ({ ...one, [name]: value }))),
+    (all, name) => all.flatMap((one) => labelValues[name].map((value) => ({ ...one, [name]: value }))),
     start,
   );
 }

@@ -11,7 +11,7 @@ const invisible = /[\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u;
  * Where such characters belong to what is seen: parts of an emoji, the joiners of scripts whose letters they shape (RFC
  * 5892, appendix A), and variants of ideographs.
  */
-const atTheirPlace = new RegExp(
+const allowedInvisible = new RegExp(
   [
     String.raw`(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}\p{Emoji}#*]\ufe0f?)\u200d(?=\p{Extended_Pictographic})`,
     String.raw`(?<=[\p{Emoji}\p{Extended_Pictographic}])[\ufe0e\ufe0f]`,
@@ -28,7 +28,7 @@ const atTheirPlace = new RegExp(
  */
 export function nameError(name: string): string | null {
   if (name.trim() === "" || longerThan(name, nameMax)) return `1 to ${nameMax} characters`;
-  if (broken.test(name) || invisible.test(name.replace(atTheirPlace, ""))) {
+  if (broken.test(name) || invisible.test(name.replace(allowedInvisible, ""))) {
     return "No control or invisible characters, and no line breaks";
   }
   return null;

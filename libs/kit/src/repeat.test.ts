@@ -37,7 +37,7 @@ describe("a task that is repeated", () => {
     clearInterval(alive);
   });
 
-  it("is over when stop resolves: a run under way has ended, and none follows", async () => {
+  it("is over when stop resolves: a run in progress has ended, and none follows", async () => {
     const { task, ends } = held();
     const repeating = repeatEvery(1, task, () => undefined);
     const alive = setInterval(() => undefined, 1);

@@ -5,10 +5,10 @@ import { secretBox } from "./secret-box.ts";
 const key = (id: string) => `${id}:${randomBytes(32).toString("base64")}`;
 
 /** The first form of the envelope. */
-function bareEnvelope(keys: string, plain: string, place: string): Buffer {
+function bareEnvelope(keys: string, plain: string, location: string): Buffer {
   const [id = "", material = ""] = keys.split(":");
   const nonce = randomBytes(12);
-  const cipher = createCipheriv("aes-256-gcm", Buffer.from(material, "base64"), nonce).setAAD(Buffer.from(place));
+  const cipher = createCipheriv("aes-256-gcm", Buffer.from(material, "base64"), nonce).setAAD(Buffer.from(location));
   const body = Buffer.concat([cipher.update(plain), cipher.final()]);
   return Buffer.concat([Buffer.from([1, id.length]), Buffer.from(id), nonce, cipher.getAuthTag(), body]);
 }

@@ -46,7 +46,7 @@ export function signNote(text: string, signer: NoteSigner): string {
  * Opens a signed note: its text, and the known keys that signed it. Signatures of unknown keys are passed over; throws
  * NoteError when none of a known key is there, or one of a known key does not hold.
  */
-export function openNote(note: string, known: readonly NoteVerifier[]): OpenedNote {
+export function openNote(note: string, verifiers: readonly NoteVerifier[]): OpenedNote {
   const split = note.lastIndexOf("\n\n");
   const text = split < 0 ? "" : note.slice(0, split + 1);
   const lines = split < 0 ? [] : note.slice(split + 2).split("\n");
@@ -59,7 +59,7 @@ export function openNote(note: string, known: readonly NoteVerifier[]): OpenedNo
     const blob = Buffer.from(base64, "base64");
     if (!nameForm.test(name) || blob.length < 5) throw new NoteError("a signature line is malformed", text);
     const hash = blob.toString("hex", 0, 4);
-    const key = known.find((each) => each.name === name && each.hash === hash);
+    const key = verifiers.find((each) => each.name === name && each.hash === hash);
     if (!key || signers.includes(key)) continue;
     if (!verify(null, Buffer.from(text), key.publicKey, blob.subarray(4))) {
       throw new NoteError(`the signature of ${name} does not hold`, text);

@@ -22,8 +22,8 @@ describe("a signing secret", () => {
     ["513 characters", "x".repeat(513), noText],
     ["a line break", "a\nb", noText],
     ["an umlaut", "schlüssel", noText],
-  ])("with %s has the fault that a receiver would meet", (_what, secret, fault) => {
-    expect(signingSecretError(secret)).toBe(fault);
+  ])("with %s has the error that a receiver would meet", (_what, secret, error) => {
+    expect(signingSecretError(secret)).toBe(error);
   });
 
   it.each([

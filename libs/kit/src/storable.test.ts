@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { storableJson, storableText, textFault } from "./storable.ts";
+import { storableJson, storableText, textError } from "./storable.ts";
 
 const high = "\ud83d";
 const low = "\ude00";
@@ -12,8 +12,8 @@ describe("a text from outside", () => {
     [`a${low}`, "a\ufffd", "Must be well-formed Unicode"],
     [`${low}${high}`, "\ufffd\ufffd", "Must be well-formed Unicode"],
     ["\\u0000", "\\u0000", null],
-  ])("%j is stored as %j, and refused where it identifies something for %p", (text, stored, fault) => {
-    expect([storableText(text), textFault(text)]).toEqual([stored, fault]);
+  ])("%j is stored as %j, and refused where it identifies something for %p", (text, stored, error) => {
+    expect([storableText(text), textError(text)]).toEqual([stored, error]);
   });
 });
 

@@ -8,7 +8,7 @@ const unstorable = /^\\u(?:0000|[dD][89a-fA-F][\da-fA-F]{2})$/;
  * Why a text that identifies something is refused, or null: PostgreSQL keeps no U+0000, and UTF-8 no half of a
  * surrogate pair. Once replaced, two such texts could be the same.
  */
-export function textFault(text: string): string | null {
+export function textError(text: string): string | null {
   if (text.includes("\0")) return "Must not contain NUL characters";
   return loneSurrogate.test(text) ? "Must be well-formed Unicode" : null;
 }

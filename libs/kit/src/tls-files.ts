@@ -44,7 +44,7 @@ export function busTls(settings: BusTlsSettings): TlsPaths {
  * certificate and key do not belong together.
  */
 export function tlsFiles(paths: TlsPaths, names: Readonly<Record<Part, string>>, log?: Logger): TlsFiles {
-  const given = (["ca", "cert", "key"] as const).flatMap((part) => {
+  const configured = (["ca", "cert", "key"] as const).flatMap((part) => {
     const path = paths[part];
     return path === undefined ? [] : [{ part, path }];
   });
@@ -52,7 +52,7 @@ export function tlsFiles(paths: TlsPaths, names: Readonly<Record<Part, string>>,
   if ((paths.cert === undefined) !== (paths.key === undefined)) {
     problems.push(`${names.cert} and ${names.key} are given together or not at all`);
   }
-  for (const { part, path } of given) {
+  for (const { part, path } of configured) {
     try {
       readFileSync(path);
     } catch (error) {
@@ -62,18 +62,20 @@ export function tlsFiles(paths: TlsPaths, names: Readonly<Record<Part, string>>,
   if (problems.length > 0) throw new ConfigError(problems);
 
   const read = () => {
-    const material: TlsMaterial = Object.fromEntries(given.map(({ part, path }) => [part, readFileSync(path, "utf8")]));
+    const material: TlsMaterial = Object.fromEntries(
+      configured.map(({ part, path }) => [part, readFileSync(path, "utf8")]),
+    );
     return { material, context: createSecureContext(material) };
   };
   // Secrets are swapped by a symlink: another inode, perhaps with the same time.
   const stamp = () =>
-    given.map(({ path }) => [statSync(path).ino, statSync(path).mtimeMs, statSync(path).size].join()).join();
+    configured.map(({ path }) => [statSync(path).ino, statSync(path).mtimeMs, statSync(path).size].join()).join();
   let stamped = stamp();
   let current: ReturnType<typeof read>;
   try {
     current = read();
   } catch (cause) {
-    const settings = given.map(({ part }) => names[part]).join(", ");
+    const settings = configured.map(({ part }) => names[part]).join(", ");
     throw new ConfigError([
       `${settings}: the files do not hold PEM that belongs together (${(cause as Error).message})`,
     ]);
@@ -94,10 +96,13 @@ export function tlsFiles(paths: TlsPaths, names: Readonly<Record<Part, string>>,
       if (!changed) return;
       current = next;
       version += 1;
-      log?.info({ files: given.map(({ path }) => path) }, "certificates changed, new connections use them");
+      log?.info({ files: configured.map(({ path }) => path) }, "certificates changed, new connections use them");
     } catch (err) {
       // Half of a rotation, mostly: the other half is looked for in a second.
-      log?.warn({ err, files: given.map(({ path }) => path) }, "certificates cannot be used, the former ones stay");
+      log?.warn(
+        { err, files: configured.map(({ path }) => path) },
+        "certificates cannot be used, the former ones stay",
+      );
     }
   };
 

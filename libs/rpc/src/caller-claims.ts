@@ -115,8 +115,8 @@ function texts(value: unknown, claim: string): string[] {
   return value.map((item) => text(item, claim));
 }
 
-function oneOf<T extends string>(value: unknown, known: readonly T[], claim: string): T {
-  const found = known.find((item) => item === value);
+function oneOf<T extends string>(value: unknown, allowed: readonly T[], claim: string): T {
+  const found = allowed.find((item) => item === value);
   if (found === undefined) throw new TypeError(`claim ${claim} has an unknown value`);
   return found;
 }

@@ -20,7 +20,7 @@ export function createHealth(readiness: Readiness, names: ReadonlySet<string>): 
   };
   readiness.onChange(wakeAll);
 
-  const known = (name: string) => name === "" || names.has(name);
+  const isServed = (name: string) => name === "" || names.has(name);
   const status = () => (readiness.ready && !draining ? Status.SERVING : Status.NOT_SERVING);
 
   const changed = (signal: AbortSignal, last: Status): Promise<void> =>
@@ -39,11 +39,11 @@ export function createHealth(readiness: Readiness, names: ReadonlySet<string>): 
   return {
     impl: {
       check({ service }) {
-        if (!known(service)) throw new AppError("not_found", "Unknown service");
+        if (!isServed(service)) throw new AppError("not_found", "Unknown service");
         return { status: status() };
       },
       async *watch({ service }, context) {
-        if (!known(service)) {
+        if (!isServed(service)) {
           yield { status: Status.SERVICE_UNKNOWN };
           return;
         }

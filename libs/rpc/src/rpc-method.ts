@@ -12,10 +12,10 @@ export type RpcMethod = {
   attributes: Attributes;
 };
 
-const known = new WeakMap<DescMethod, RpcMethod>();
+const methods = new WeakMap<DescMethod, RpcMethod>();
 
 export function rpcMethod(method: DescMethod): RpcMethod {
-  let described = known.get(method);
+  let described = methods.get(method);
   if (!described) {
     const rpc = `${method.parent.typeName}/${method.name}`;
     described = {
@@ -30,7 +30,7 @@ export function rpcMethod(method: DescMethod): RpcMethod {
         "rpc.method": method.name,
       },
     };
-    known.set(method, described);
+    methods.set(method, described);
   }
   return described;
 }

@@ -162,13 +162,13 @@ function answerBytes(response: ServerResponse, context: LeanContext, body: Uint8
 
 function answerError(response: ServerResponse, context: LeanContext | undefined, error: unknown): void {
   if (response.destroyed || response.headersSent) return;
-  const known = error instanceof ConnectError ? error : new ConnectError("Internal error", Code.Internal);
-  const body = errorToJsonBytes(known, undefined);
+  const connectError = error instanceof ConnectError ? error : new ConnectError("Internal error", Code.Internal);
+  const body = errorToJsonBytes(connectError, undefined);
   const raw = ["content-type", "application/json", "content-length", String(body.length)];
-  known.metadata.forEach((value, name) => {
+  connectError.metadata.forEach((value, name) => {
     raw.push(name, value);
   });
   context?.appendTo(raw);
-  response.writeHead(codeToHttpStatus(known.code), raw);
+  response.writeHead(codeToHttpStatus(connectError.code), raw);
   response.end(body);
 }

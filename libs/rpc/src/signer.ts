@@ -49,8 +49,8 @@ export function createSigner(options: { issuer: string; privateKeys: string; now
     async tokenFor(caller, service) {
       const nowMs = now();
       let tokens = byObject.get(caller);
-      const known = tokens?.get(service);
-      if (known && known.freshUntilMs > nowMs) return known.token;
+      const cached = tokens?.get(service);
+      if (cached && cached.freshUntilMs > nowMs) return cached.token;
       const content = `${service} ${JSON.stringify(caller)}`;
       let issued = byContent.get(content);
       if (!issued || issued.freshUntilMs <= nowMs) {

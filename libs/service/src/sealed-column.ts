@@ -48,15 +48,15 @@ export async function swapEnvelopes(tx: Tx, column: SealedColumn, rows: readonly
 
 function swapStatement({ table, key, column }: SealedColumn, rows: readonly Reseal[]): Query {
   const names = key.map(([name]) => quoted(name));
-  const given = key.map((_, at) => `k${at}`);
+  const keyColumns = key.map((_, at) => `k${at}`);
   const same = (of: string) => names.map((name, at) => `t.${name} = ${of}.k${at}`).join(" AND ");
   const lists = key.map(([, type], at) => `$${at + 1}::text[]::${type}[]`);
   const [held, fresh] = [`$${key.length + 1}::bytea[]`, `$${key.length + 2}::bytea[]`];
   return {
     text: `WITH given AS (
-             SELECT * FROM unnest(${lists.join(", ")}, ${held}, ${fresh}) AS g (${given.join(", ")}, held, fresh)
+             SELECT * FROM unnest(${lists.join(", ")}, ${held}, ${fresh}) AS g (${keyColumns.join(", ")}, held, fresh)
            ), free AS (
-             SELECT ${given.map((name) => `given.${name}`).join(", ")}, given.fresh
+             SELECT ${keyColumns.map((name) => `given.${name}`).join(", ")}, given.fresh
              FROM ${quoted(table)} t JOIN given ON ${same("given")}
              WHERE t.${quoted(column)} = given.held
              FOR NO KEY UPDATE OF t SKIP LOCKED

@@ -236,8 +236,8 @@ function readDevice(message: BusMessage): { device: DeviceChanged | null; reason
 function readChange(message: BusMessage): { change: TenantChanged | null; reason: string | null } {
   try {
     const change = decode(TenantChangedSchema, message.body);
-    const known = tenantKinds.some((kind) => kind === change.kind && message.subject.startsWith(`tenancy.${kind}.`));
-    if (!known) return { change: null, reason: `kind "${change.kind.slice(0, 40)}" under this subject` };
+    const isKind = tenantKinds.some((kind) => kind === change.kind && message.subject.startsWith(`tenancy.${kind}.`));
+    if (!isKind) return { change: null, reason: `kind "${change.kind.slice(0, 40)}" under this subject` };
     const ids = [change.id, change.partnerId, ...(change.kind === "partner" ? [] : [change.orgId])];
     if (!ids.every(isUuid)) return { change: null, reason: "an id is no UUID" };
     return { change, reason: null };

@@ -82,12 +82,12 @@ export function startPurges(deps: PurgeDeps): Repeating {
 }
 
 /** Everything before this block of this table is done. */
-type Place = { table: string; block: number };
+type Position = { table: string; block: number };
 
 /** Rows deleted in all, null when it was left in the middle. */
 async function purge({ db, service, plan }: PurgeDeps, job: Job, signal?: AbortSignal): Promise<number | null> {
   const work = jobs(db);
-  let { at, rows } = (job.cursor ?? { at: null, rows: 0 }) as { at: Place | null; rows: number };
+  let { at, rows } = (job.cursor ?? { at: null, rows: 0 }) as { at: Position | null; rows: number };
   while (!signal?.aborted) {
     const slice = await db.tx({ caller: systemCaller(service) }, async (tx) => {
       const done = await purgeSlice(tx, await plan(tx, job.input as PurgedTenant), at);
@@ -109,8 +109,8 @@ async function purge({ db, service, plan }: PurgeDeps, job: Job, signal?: AbortS
 async function purgeSlice(
   tx: Tx,
   steps: readonly PurgeStep[],
-  at: Place | null,
-): Promise<{ next: Place | null; deleted: number; family: string }> {
+  at: Position | null,
+): Promise<{ next: Position | null; deleted: number; family: string }> {
   // When the partition was dropped meanwhile, the purge starts over: steps that are done find no rows.
   const nth = Math.max(0, at === null ? 0 : steps.findIndex(({ table }) => table === at.table));
   const step = steps[nth];

@@ -25,14 +25,14 @@ type ChangeRow = Omit<TenantChange, "before"> & { status_before: string | null; 
  */
 export async function applyTenants(
   tx: Tx,
-  given: readonly TenantChanged[],
+  received: readonly TenantChanged[],
   asOf: string | null = null,
 ): Promise<TenantChange[]> {
   const newest = new Map<string, TenantChanged>();
-  for (const change of given) {
+  for (const change of received) {
     const key = `${change.kind}/${change.id}`;
-    const known = newest.get(key);
-    if (!known || change.version > known.version) newest.set(key, change);
+    const latest = newest.get(key);
+    if (!latest || change.version > latest.version) newest.set(key, change);
   }
   const rows = [...newest.values()];
   if (rows.length === 0) return [];

@@ -7,12 +7,12 @@ const shortBytes = 64;
 export class WireReader {
   at = 0;
   readonly #bytes: Buffer;
-  readonly #given: Uint8Array;
+  readonly #input: Uint8Array;
   #latin1: string | undefined;
 
-  constructor(given: Uint8Array) {
-    this.#given = given;
-    this.#bytes = Buffer.isBuffer(given) ? given : Buffer.from(given.buffer, given.byteOffset, given.byteLength);
+  constructor(input: Uint8Array) {
+    this.#input = input;
+    this.#bytes = Buffer.isBuffer(input) ? input : Buffer.from(input.buffer, input.byteOffset, input.byteLength);
   }
 
   get size(): number {
@@ -76,7 +76,7 @@ export class WireReader {
     const end = this.end();
     const from = this.at;
     this.at = end;
-    return this.#given.subarray(from, end);
+    return this.#input.subarray(from, end);
   }
 
   string(): string {

@@ -18,10 +18,10 @@ afterAll(() => service?.stop());
 
 /** Holds a transaction back once it has read from `table`, until it may go on. */
 function holdingBack(table: string) {
-  let reach = () => {};
+  let arrive = () => {};
   let go = () => {};
-  const reached = new Promise<void>((resolve) => {
-    reach = resolve;
+  const arrived = new Promise<void>((resolve) => {
+    arrive = resolve;
   });
   const gone = new Promise<void>((resolve) => {
     go = resolve;
@@ -31,13 +31,13 @@ function holdingBack(table: string) {
     async query<R>(statement: Statement) {
       const rows = await tx.query<R>(statement);
       if ("text" in statement && statement.text.includes(table)) {
-        reach();
+        arrive();
         await gone;
       }
       return rows;
     },
   });
-  return { held, reached, go: () => go() };
+  return { held, arrived, go: () => go() };
 }
 
 const pin = (partnerId: string, agentTarget: string) =>
@@ -54,9 +54,9 @@ describe("a plan", () => {
     const target = async (tx: Tx) =>
       (await memory.read(tx, [partnerId])).mergedOf(partnerId, orgId).settings.agentTarget;
     const read = () => service.deps.db.tx(who, target);
-    const { held, reached, go } = holdingBack("update_settings");
+    const { held, arrived, go } = holdingBack("update_settings");
     const before = service.deps.db.tx(who, (tx) => target(held(tx)));
-    await reached;
+    await arrived;
     await pin(partnerId, "2.0.0");
     expect(await read()).toBe("2.0.0");
     go();
@@ -68,9 +68,9 @@ describe("a plan", () => {
     const memory = createPlanMemory({ unsigned: false });
     const versions = async (tx: Tx) => (await memory.read(tx, [])).catalogue.agent.releases.map((each) => each.version);
     const read = () => service.deps.db.tx(who, versions);
-    const { held, reached, go } = holdingBack("FROM release r");
+    const { held, arrived, go } = holdingBack("FROM release r");
     const before = service.deps.db.tx(who, (tx) => versions(held(tx)));
-    await reached;
+    await arrived;
     await service.release("1.0.0");
     expect(await read()).toEqual(["1.0.0"]);
     go();

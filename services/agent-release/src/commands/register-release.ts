@@ -67,13 +67,13 @@ export async function registerRelease(
   }
   if (!(await insertRelease(tx, row, artifacts))) {
     const [existing] = await lockReleasesOf(tx, version, component);
-    const known = existing ? await artifactsOf(tx, [existing.id]) : [];
+    const registered = existing ? await artifactsOf(tx, [existing.id]) : [];
     const textOf = (list: readonly { os: string; arch: string; sha256: string }[]) =>
       list
         .map(({ os, arch, sha256 }) => `${os}/${arch} ${sha256}`)
         .sort()
         .join("\n");
-    if (textOf(known) === textOf(artifacts)) return null;
+    if (textOf(registered) === textOf(artifacts)) return null;
     throw new AppError("release_exists", "This version is registered with other files");
   }
   await insertRollout(tx, {

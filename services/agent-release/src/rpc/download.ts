@@ -97,12 +97,12 @@ export function downloadService({
 
     async *read({ sha256, start, end }, handler) {
       requireGateway(callContext(handler));
-      const [known] = await db.read<{ size: number }>(
+      const [artifact] = await db.read<{ size: number }>(
         who,
         sql`SELECT size FROM artifact WHERE sha256 = ${sha256} AND stored LIMIT 1`,
       );
       const [from, to] = [Number(start), Number(end)];
-      if (!known || from < 0 || to > known.size || from > to) throw versionNotFound();
+      if (!artifact || from < 0 || to > artifact.size || from > to) throw versionNotFound();
       const bytes = await storage?.read(sha256, from, to);
       if (!bytes) throw new AppError("internal", "A stored file is not in its store");
       for await (const chunk of bytes) {

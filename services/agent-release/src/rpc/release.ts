@@ -52,7 +52,7 @@ const notesUrlMax = 2_048;
 /** The catalogue, for users of the platform; everybody with agent-releases:read sees it. */
 export function releaseService(deps: ReleaseDeps): ServiceImpl<typeof ReleaseService> {
   const { db, now } = deps;
-  const lockKnown = async (tx: Tx, id: string): Promise<ReleaseRow> => {
+  const lockExisting = async (tx: Tx, id: string): Promise<ReleaseRow> => {
     const row = isUuid(id) ? await lockRelease(tx, id) : null;
     if (!row) throw versionNotFound();
     return row;
@@ -142,7 +142,7 @@ export function releaseService(deps: ReleaseDeps): ServiceImpl<typeof ReleaseSer
       requirePlatform(context, deps.mfaMaxAgeMinutes);
       const at = now();
       return db.tx(context, async (tx) => {
-        const row = await lockKnown(tx, id);
+        const row = await lockExisting(tx, id);
         if ((await useOf(tx, row)).promoted) throw inUse("promoted");
         if (row.yanked_at === null) {
           await markYanked(tx, row.id, at);
@@ -158,7 +158,7 @@ export function releaseService(deps: ReleaseDeps): ServiceImpl<typeof ReleaseSer
       requirePlatform(context, deps.mfaMaxAgeMinutes);
       const at = now();
       const stored = await db.tx(context, async (tx) => {
-        const row = await lockKnown(tx, id);
+        const row = await lockExisting(tx, id);
         const { reason } = await useOf(tx, row);
         if (reason) throw inUse(reason);
         const files = (await artifactsOf(tx, [row.id])).filter((artifact) => artifact.stored);
@@ -188,7 +188,7 @@ function wantedVersion(text: string): string {
   return version;
 }
 
-/** An invalid note is a fault of the field; one without a trusted signature has its own code. */
+/** An invalid note is an error of the field; one without a trusted signature has its own code. */
 function trusted<T>(field: "manifest" | "rootNote", read: () => T): T {
   try {
     return read();
@@ -203,15 +203,15 @@ function trusted<T>(field: "manifest" | "rootNote", read: () => T): T {
 
 /** Each file of the manifest has an https URL. */
 function filesOf(artifacts: readonly { name: string }[], urls: Record<string, string>) {
-  const faults: Record<string, string[]> = {};
+  const errors: Record<string, string[]> = {};
   const files = new Map<string, { url: string; stored: boolean }>();
   for (const { name } of artifacts) {
     const url = urls[name];
-    if (url === undefined) faults[`urls.${name}`] = ["Required"];
+    if (url === undefined) errors[`urls.${name}`] = ["Required"];
     else if (url.length > 2_048 || !URL.canParse(url) || new URL(url).protocol !== "https:") {
-      faults[`urls.${name}`] = ["Must be an https URL"];
+      errors[`urls.${name}`] = ["Must be an https URL"];
     } else files.set(name, { url, stored: false });
   }
-  if (Object.keys(faults).length > 0) throw validationError(faults);
+  if (Object.keys(errors).length > 0) throw validationError(errors);
   return files;
 }

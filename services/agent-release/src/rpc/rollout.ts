@@ -53,7 +53,7 @@ const changes: Record<string, { from: readonly RolloutState[]; to: RolloutState 
 /** Guards of releases and staged rollouts. */
 export function rolloutService(deps: RolloutDeps): ServiceImpl<typeof RolloutService> {
   const { db, now } = deps;
-  const known = async (tx: Tx, id: string): Promise<ShownRollout> => {
+  const existingRollout = async (tx: Tx, id: string): Promise<ShownRollout> => {
     const row = isUuid(id) ? await findRollout(tx, id) : null;
     if (!row) throw new AppError("rollout_not_found", "Rollout not found");
     return row;
@@ -64,7 +64,7 @@ export function rolloutService(deps: RolloutDeps): ServiceImpl<typeof RolloutSer
     return db.tx(
       context,
       async (tx) => {
-        const { component, version } = await known(tx, id);
+        const { component, version } = await existingRollout(tx, id);
         const [locked] = await lockRollouts(tx, [id]);
         if (!locked) throw new AppError("rollout_not_found", "Rollout not found");
         const row = { ...locked, component, version };
@@ -75,7 +75,7 @@ export function rolloutService(deps: RolloutDeps): ServiceImpl<typeof RolloutSer
         const fact = { action: `agent_update.rollout.${action}`, id, name: `${component} ${version}` };
         auditRelease(tx, context, { ...fact, details: { ...details, changes: changed } }, at);
         await bumpPlan(tx, { scope: "all" });
-        return { rollout: rolloutMessage(await known(tx, id), context) };
+        return { rollout: rolloutMessage(await existingRollout(tx, id), context) };
       },
       { retry: true },
     );
@@ -97,9 +97,13 @@ export function rolloutService(deps: RolloutDeps): ServiceImpl<typeof RolloutSer
     async getRollout({ id }, handler) {
       const context = callContext(handler);
       requirePermission(context, "agent-releases:read");
-      return db.tx(asService(context), async (tx) => ({ rollout: rolloutMessage(await known(tx, id), context) }), {
-        readOnly: true,
-      });
+      return db.tx(
+        asService(context),
+        async (tx) => ({ rollout: rolloutMessage(await existingRollout(tx, id), context) }),
+        {
+          readOnly: true,
+        },
+      );
     },
 
     async createRollout(request, handler) {
@@ -157,7 +161,7 @@ export function rolloutService(deps: RolloutDeps): ServiceImpl<typeof RolloutSer
         const details = { changes: { before: {}, after } };
         auditRelease(tx, context, { action: "agent_update.rollout.create", id, name, details }, at);
         await bumpPlan(tx, { scope: "all" });
-        return { rollout: rolloutMessage(await known(tx, id), context) };
+        return { rollout: rolloutMessage(await existingRollout(tx, id), context) };
       });
     },
 
@@ -217,7 +221,7 @@ export function rolloutService(deps: RolloutDeps): ServiceImpl<typeof RolloutSer
       return db.tx(
         asService(context),
         async (tx) => {
-          const row = await known(tx, id);
+          const row = await existingRollout(tx, id);
           const seconds = await bucketSecondsOf(tx, row.id, bucketSeconds);
           const buckets = await progressOf(tx, row.id, seconds);
           const end = expectedEnd(row, buckets, seconds, now());
@@ -235,7 +239,7 @@ export function rolloutService(deps: RolloutDeps): ServiceImpl<typeof RolloutSer
     async listDevices({ id, page, state, reason }, handler) {
       const context = callContext(handler);
       requirePermission(context, "agent-releases:read");
-      const row = await db.tx(asService(context), (tx) => known(tx, id), { readOnly: true });
+      const row = await db.tx(asService(context), (tx) => existingRollout(tx, id), { readOnly: true });
       // Read as the caller, who sees only the devices of the caller's organizations.
       const { rows, info } = await listAttempts(
         db,

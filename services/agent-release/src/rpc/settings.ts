@@ -31,12 +31,12 @@ export function settingsService(deps: SettingsDeps): ServiceImpl<typeof Settings
       return { partnerId: caller.partnerId, orgId: null };
     }
     const orgId = named.toLowerCase();
-    const isReached =
+    const isInScope =
       caller.scope === "system" ||
       (caller.scope === "organization"
         ? caller.orgId === orgId
         : caller.orgAccess.mode === "all" || caller.orgAccess.orgIds.includes(orgId));
-    const partnerId = isReached && isUuid(orgId) ? await partnerOfOrganization(deps, context, orgId) : null;
+    const partnerId = isInScope && isUuid(orgId) ? await partnerOfOrganization(deps, context, orgId) : null;
     if (partnerId === null) throw new AppError("organization_not_found", "Organization not found");
     return { partnerId, orgId };
   };
@@ -152,35 +152,35 @@ function messageOf(s: Settings): Omit<UpdateSettings, "$typeName"> {
   };
 }
 
-/** The settings as they are stored. Throws `validation_failed` with every fault. */
-async function checked(tx: Tx, given: UpdateSettings | undefined): Promise<Settings> {
-  const faults: FieldErrors = {};
+/** The settings as they are stored. Throws `validation_failed` with every error. */
+async function checked(tx: Tx, update: UpdateSettings | undefined): Promise<Settings> {
+  const errors: FieldErrors = {};
   const pin = async (component: "agent" | "watchdog", text: string | undefined): Promise<string | null> => {
     if (text === undefined || text === "latest") return text ?? null;
     const version = parseVersion(text);
-    const [known] =
+    const [registered] =
       version === null
         ? []
         : await tx.query(sql`SELECT FROM release WHERE component = ${component} AND version = ${version}`);
-    if (!known) faults[`${component}Target`] = ["Must be `latest` or a registered version"];
+    if (!registered) errors[`${component}Target`] = ["Must be `latest` or a registered version"];
     return version;
   };
-  const agentTarget = await pin("agent", given?.agentTarget);
-  const watchdogTarget = await pin("watchdog", given?.watchdogTarget);
-  const policy = given?.updatePolicy ?? null;
+  const agentTarget = await pin("agent", update?.agentTarget);
+  const watchdogTarget = await pin("watchdog", update?.watchdogTarget);
+  const policy = update?.updatePolicy ?? null;
   if (policy !== null && policy !== "automatic" && policy !== "manual")
-    faults.updatePolicy = ["Must be automatic or manual"];
-  const wanted = given?.hasWindowDays ? days.filter((day) => given.windowDays.includes(day)) : null;
-  const isKnown = given?.windowDays.every((day) => days.some((each) => each === day)) ?? true;
-  if (wanted !== null && (wanted.length === 0 || !isKnown)) faults.windowDays = ["Must name at least one day"];
+    errors.updatePolicy = ["Must be automatic or manual"];
+  const wanted = update?.hasWindowDays ? days.filter((day) => update.windowDays.includes(day)) : null;
+  const areDays = update?.windowDays.every((day) => days.some((each) => each === day)) ?? true;
+  if (wanted !== null && (wanted.length === 0 || !areDays)) errors.windowDays = ["Must name at least one day"];
   const minutes = (name: "windowStart" | "windowEnd", max: number): number | null => {
-    const value = given?.[name] ?? null;
-    if (value !== null && (value < 0 || value > max)) faults[name] = ["Must be a time of day"];
+    const value = update?.[name] ?? null;
+    if (value !== null && (value < 0 || value > max)) errors[name] = ["Must be a time of day"];
     return value;
   };
   const windowStart = minutes("windowStart", 1_439);
   const windowEnd = minutes("windowEnd", 1_440);
-  if (Object.keys(faults).length > 0) throw validationError(faults);
+  if (Object.keys(errors).length > 0) throw validationError(errors);
   return {
     agentTarget,
     watchdogTarget,

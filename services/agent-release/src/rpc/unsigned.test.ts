@@ -59,8 +59,8 @@ async function serviceWhere(unsigned: boolean) {
 }
 
 const listed = async () => {
-  const person = ports.at(-1)?.client(DownloadService, callers.platformAdmin({ permissions }));
-  return (await person?.listDownloads({ component: "agent" }))?.downloads.length;
+  const admin = ports.at(-1)?.client(DownloadService, callers.platformAdmin({ permissions }));
+  return (await admin?.listDownloads({ component: "agent" }))?.downloads.length;
 };
 
 async function offered(unsigned: boolean): Promise<string[]> {

@@ -109,8 +109,8 @@ const cases: Record<string, Case> = {
 
 describe("the decision about a device", () => {
   it("covers every rule", () => {
-    const known = Object.values(Rule).filter((name) => typeof name === "string" && name !== "UNSPECIFIED");
-    expect(Object.keys(cases)).toEqual(known.map((name) => String(name).toLowerCase()));
+    const ruleNames = Object.values(Rule).filter((name) => typeof name === "string" && name !== "UNSPECIFIED");
+    expect(Object.keys(cases)).toEqual(ruleNames.map((name) => String(name).toLowerCase()));
   });
 
   it.each(Object.entries(cases))(

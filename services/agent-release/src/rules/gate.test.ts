@@ -190,10 +190,10 @@ describe("the gate", () => {
   });
 
   it("has a row for each of its rules", () => {
-    const known = Object.keys(Rule).flatMap((name) =>
+    const ruleNames = Object.keys(Rule).flatMap((name) =>
       /^[A-Z]/.test(name) && name !== "UNSPECIFIED" ? [name.toLowerCase()] : [],
     );
-    expect(new Set([...rows.map(([rule]) => rule), "not_reported"])).toEqual(new Set(known));
+    expect(new Set([...rows.map(([rule]) => rule), "not_reported"])).toEqual(new Set(ruleNames));
   });
 
   it("offers nothing more when any feature of the device is turned off", () => {
@@ -230,25 +230,25 @@ describe("the gate", () => {
       requested: fc.boolean(),
       now: fc.constant(now),
     });
-    const offered = (given: GateInput) =>
-      decide(given).flatMap(({ rule, component }) => (rule === "offered" ? [component] : []));
-    const turnedOff: ((given: GateInput) => GateInput)[] = [
-      (given) => ({ ...given, device: { ...given.device, autoUpdateEnabled: false } }),
-      (given) => ({ ...given, device: { ...given.device, status: "quarantined" } }),
-      (given) => ({ ...given, requested: false }),
-      (given) => ({
-        ...given,
-        merged: mergeSettings({ ...nothingSet, updatePolicy: "manual" }, given.merged.settings),
+    const offered = (gateInput: GateInput) =>
+      decide(gateInput).flatMap(({ rule, component }) => (rule === "offered" ? [component] : []));
+    const turnedOff: ((gateInput: GateInput) => GateInput)[] = [
+      (gateInput) => ({ ...gateInput, device: { ...gateInput.device, autoUpdateEnabled: false } }),
+      (gateInput) => ({ ...gateInput, device: { ...gateInput.device, status: "quarantined" } }),
+      (gateInput) => ({ ...gateInput, requested: false }),
+      (gateInput) => ({
+        ...gateInput,
+        merged: mergeSettings({ ...nothingSet, updatePolicy: "manual" }, gateInput.merged.settings),
       }),
-      (given) => ({
-        ...given,
-        merged: mergeSettings({ ...nothingSet, windowStart: 0, windowEnd: 60 }, given.merged.settings),
+      (gateInput) => ({
+        ...gateInput,
+        merged: mergeSettings({ ...nothingSet, windowStart: 0, windowEnd: 60 }, gateInput.merged.settings),
       }),
     ];
     fc.assert(
-      fc.property(input, fc.constantFrom(...turnedOff), (given, off) => {
-        const before = offered(given);
-        return offered(off(given)).every((component) => before.includes(component));
+      fc.property(input, fc.constantFrom(...turnedOff), (gateInput, off) => {
+        const before = offered(gateInput);
+        return offered(off(gateInput)).every((component) => before.includes(component));
       }),
       { numRuns: 2_000 },
     );

@@ -13,11 +13,11 @@ describe("a rollout's budget", () => {
       haltPercent: fc.double({ min: 0, max: 20, noNaN: true }),
     });
     fc.assert(
-      fc.property(limits, counts, fc.nat({ max: 1_000 }), (given, succeeded, failed) => {
+      fc.property(limits, counts, fc.nat({ max: 1_000 }), (chosen, succeeded, failed) => {
         const counters: Counters = { inFlight: 0, succeeded, failed, failuresBeforeResume: 0 };
-        if (isOverThreshold(given, counters)) return true;
-        const offers = budgetOf(given, counters);
-        return failed + offers < 2 * threshold(given, counters) && offers <= given.maxInFlight;
+        if (isOverThreshold(chosen, counters)) return true;
+        const offers = budgetOf(chosen, counters);
+        return failed + offers < 2 * threshold(chosen, counters) && offers <= chosen.maxInFlight;
       }),
     );
   });

@@ -50,11 +50,11 @@ describe("a maintenance window", () => {
     });
     const now = fc.date({ min: at("2023-12-20T00:00:00"), max: at("2024-03-10T00:00:00"), noInvalidDate: true });
     fc.assert(
-      fc.property(window, now, (given, moment) => {
-        const { open, nextOpening } = windowAt(given, moment);
+      fc.property(window, now, (chosen, moment) => {
+        const { open, nextOpening } = windowAt(chosen, moment);
         if (open || nextOpening === null) return open;
         const minuteBefore = new Date(nextOpening.getTime() - 1);
-        return nextOpening > moment && windowAt(given, nextOpening).open && !windowAt(given, minuteBefore).open;
+        return nextOpening > moment && windowAt(chosen, nextOpening).open && !windowAt(chosen, minuteBefore).open;
       }),
       { numRuns: 2_000 },
     );

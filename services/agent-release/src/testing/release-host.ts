@@ -85,10 +85,10 @@ export async function startReleaseHost() {
   });
   const at = await listening(server);
   const { port } = at;
-  const reached = `api.example.test:${port}=127.0.0.1,files.example.test:${port}=127.0.0.1`;
+  const exceptions = `api.example.test:${port}=127.0.0.1,files.example.test:${port}=127.0.0.1`;
   const egress = openEgress({
     profile: "release",
-    exceptions: parseExceptions(reached, "test"),
+    exceptions: parseExceptions(exceptions, "test"),
     ca: readFileSync(testCaFile, "utf8"),
   });
   return {

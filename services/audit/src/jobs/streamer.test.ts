@@ -34,8 +34,8 @@ beforeAll(async () => {
   database = await auditDatabase();
   folder = await mkdtemp(join(tmpdir(), "streams-"));
   const pushes = {
-    async check(given: string) {
-      if (!given.startsWith("https://")) {
+    async check(url: string) {
+      if (!url.startsWith("https://")) {
         throw new AppError("invalid_webhook_url", "Invalid webhook URL", { facts: { reason: "not_https" } });
       }
       return "https://siem.example.test/in";

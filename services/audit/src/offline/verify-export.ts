@@ -51,7 +51,7 @@ export type ExportVerifier = {
  * `deployment` the name that notes must bear (null: any). Throws when a key is invalid.
  */
 export function exportVerifier(options: { keys: readonly string[]; deployment: string | null }): ExportVerifier {
-  const given = options.keys.map(parseVerifier);
+  const provided = options.keys.map(parseVerifier);
   const { deployment } = options;
   const file: Finding[] = [];
   const rows = new Map<string, ChainRow[]>();
@@ -104,8 +104,8 @@ export function exportVerifier(options: { keys: readonly string[]; deployment: s
   function takeExported(row: ChainRow): void {
     count += 1;
     const { chainId } = row.entry;
-    const known = rows.get(chainId);
-    if (known) known.push(row);
+    const chainRows = rows.get(chainId);
+    if (chainRows) chainRows.push(row);
     else rows.set(chainId, [row]);
   }
 
@@ -135,7 +135,7 @@ export function exportVerifier(options: { keys: readonly string[]; deployment: s
   return {
     line,
     end() {
-      const verifiers = given.length > 0 ? given : keysOf(end, changed);
+      const verifiers = provided.length > 0 ? provided : keysOf(end, changed);
       const at = signedAt(verifiers);
       const reports = [...new Set([...chains.keys(), ...rows.keys()])].map((chainId) => {
         const chain = chains.get(chainId);
@@ -149,7 +149,7 @@ export function exportVerifier(options: { keys: readonly string[]; deployment: s
         rows: count,
         truncated: end?.truncated ?? false,
         keys: verifiers.map(({ text }) => text),
-        keysGiven: given.length > 0,
+        keysGiven: provided.length > 0,
         signedAt: at,
         file,
         chains: reports,

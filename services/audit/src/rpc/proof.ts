@@ -93,7 +93,7 @@ export function auditProofService(deps: Deps): ServiceImpl<typeof AuditProofServ
     async listVerifications(request, handler) {
       const context = callContext(handler);
       requirePermission(context, "audit:read");
-      const state = request.status === "" ? null : (jobStates.find((known) => known === request.status) ?? "unknown");
+      const state = request.status === "" ? null : (jobStates.find((each) => each === request.status) ?? "unknown");
       if (state === "unknown") throw validationError({ status: [`One of ${jobStates.join(", ")}`] });
       const page = clampPage(request.page ?? {});
       const range = await readableRange(deps, context, orgIdOf(request.orgId));

@@ -59,8 +59,8 @@ export function retentionService(deps: Deps): ServiceImpl<typeof RetentionServic
     },
   };
 
-  async function organizationOf(context: CallContext, given: string): Promise<string> {
-    const orgId = orgIdOf(given) ?? context.caller.orgId;
+  async function organizationOf(context: CallContext, requestedId: string): Promise<string> {
+    const orgId = orgIdOf(requestedId) ?? context.caller.orgId;
     if (!orgId) throw new AppError("organization_context_required", "Organization context required");
     await readableRange(deps, context, orgId);
     return orgId;

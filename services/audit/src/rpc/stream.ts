@@ -54,8 +54,8 @@ export function streamService(deps: StreamDeps): ServiceImpl<typeof StreamServic
     reader(context);
     requireMfa(context, deps.mfaMaxAgeMinutes, now());
   };
-  const organizationOf = async (context: CallContext, given: string): Promise<string> => {
-    const orgId = orgIdOf(given) ?? context.caller.orgId;
+  const organizationOf = async (context: CallContext, requestedId: string): Promise<string> => {
+    const orgId = orgIdOf(requestedId) ?? context.caller.orgId;
     if (!orgId) throw new AppError("organization_context_required", "Organization context required");
     await readableRange(deps, context, orgId);
     return orgId;

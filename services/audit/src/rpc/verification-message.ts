@@ -10,14 +10,14 @@ export type ShownJob = Pick<Job, "id" | "state" | "input" | "createdAt"> & Parti
 export function verificationOf(job: ShownJob): Verification {
   const input = job.input as VerifyInput;
   const result = job.result as VerifyResult | null;
-  const underway = job.cursor as VerifyCursor | null;
+  const progress = job.cursor as VerifyCursor | null;
   return create(VerificationSchema, {
     id: job.id,
     orgId: input.orgId ?? "",
     chainId: input.chainId,
     status: job.state,
     from: BigInt(input.from ?? 0),
-    rows: BigInt(result?.rows ?? underway?.v.rows ?? 0),
+    rows: BigInt(result?.rows ?? progress?.v.rows ?? 0),
     verdicts: (result?.verdicts ?? []).map(({ verdict, reason, ...numbers }) => ({
       verdict,
       reason: reason ?? "",

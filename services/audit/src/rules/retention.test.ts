@@ -4,7 +4,7 @@ import { changedPolicy, defaultPolicy, inForce, type RetentionPolicy } from "./r
 const now = new Date("2026-03-28T12:00:00Z");
 const later = (hours: number) => new Date(now.getTime() + hours * 3_600_000);
 const change = (retentionDays: number | null, archiveToS3: boolean | null = null) => ({ retentionDays, archiveToS3 });
-const policy = (given: Partial<RetentionPolicy>): RetentionPolicy => ({ ...defaultPolicy, ...given });
+const policy = (change: Partial<RetentionPolicy>): RetentionPolicy => ({ ...defaultPolicy, ...change });
 
 describe("a change of the retention", () => {
   it.each([

@@ -36,7 +36,7 @@ export function checksumOf(entry: Entry, seq: number, prevChecksum: string | nul
  * format, or values that no sealed row has.
  */
 export function foundChecksum(row: ChainRow, seq: number, prevChecksum: string | null): string | null {
-  if (!isKnownFormat(row)) return null;
+  if (!isSupportedFormat(row)) return null;
   try {
     const personal = row.personalDigest ?? personalDigest(row.entry, row.personalSalt);
     return hash("sha256", payloadOf(row.entry, seq, prevChecksum, personal), "hex");
@@ -47,7 +47,7 @@ export function foundChecksum(row: ChainRow, seq: number, prevChecksum: string |
 }
 
 /** Whether this version can compute the checksum of a row that says it was sealed in this format. */
-export const isKnownFormat = (row: Pick<ChainRow, "format">): boolean => row.format === format;
+export const isSupportedFormat = (row: Pick<ChainRow, "format">): boolean => row.format === format;
 
 /**
  * Continues a chain from its head: one sealed row per entry, gap-free. `randomBytes` returns the requested number of

@@ -28,7 +28,7 @@ export function newStream(input: StreamInput, hasArchive: boolean): StreamFields
   const name = input.name.trim();
   const nameProblem = nameError(name);
   if (nameProblem) errors.name = [nameProblem];
-  const type = streamTypes.find((known) => known === input.type);
+  const type = streamTypes.find((each) => each === input.type);
   if (!type) errors.type = [`One of ${streamTypes.join(", ")}`];
   if (type === "archive" && !hasArchive) errors.type = ["No storage is configured for streams"];
   if (type === "archive" && input.url !== "") errors.url = ["Only for a webhook"];

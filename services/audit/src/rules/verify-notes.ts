@@ -26,9 +26,9 @@ export function takeReceipts(
 ): void {
   v.base = base;
   if (v.prunedTo === 0 && v.before.length === 0) v.before = [null];
-  const known = v.prunedTo;
+  const prunedBefore = v.prunedTo;
   for (const { seq, note } of receipts) {
-    if (seq !== null && seq <= known) continue;
+    if (seq !== null && seq <= prunedBefore) continue;
     const receipt = opened(v, trust, note, seq, (text) => parseReceipt(text, trust.deployment));
     // A repeated receipt adds nothing.
     if (!receipt || receipt.lastSeq <= v.prunedTo) continue;
@@ -53,8 +53,8 @@ function pruned(v: Verification, { lastSeq, lastChecksum }: Receipt): void {
     v.before = [lastChecksum];
   }
   const { list } = v.findings;
-  const known = list.find(({ verdict, reason }) => verdict === "PRUNED_PREFIX" && reason === undefined);
-  if (known) known.lastSeq = lastSeq;
+  const existing = list.find(({ verdict, reason }) => verdict === "PRUNED_PREFIX" && reason === undefined);
+  if (existing) existing.lastSeq = lastSeq;
   else list.unshift({ verdict: "PRUNED_PREFIX", seq: 1, lastSeq });
 }
 

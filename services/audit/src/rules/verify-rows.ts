@@ -1,7 +1,7 @@
 import type { ChainRow } from "./chain-row.ts";
 import { renderRow } from "./export-line.ts";
 import { addFinding } from "./finding.ts";
-import { format, foundChecksum, isKnownFormat } from "./seal.ts";
+import { format, foundChecksum, isSupportedFormat } from "./seal.ts";
 import { compareCheckpoints, unsigned } from "./verify-notes.ts";
 import type { Position, Verification } from "./verify-state.ts";
 
@@ -15,7 +15,7 @@ const maxWanted = 10_000;
  */
 export function takeRow(v: Verification, row: ChainRow, headSeq: number | null): void {
   v.rows += 1;
-  if (!isKnownFormat(row)) unknownFormat(v, row);
+  if (!isSupportedFormat(row)) unknownFormat(v, row);
   else if (row.personalDigest !== null) addFinding(v.findings, { verdict: "ERASED", seq: row.seq });
   const end = v.last?.seq ?? v.prunedTo;
   const isBeyond = row.seq > end + 1 && headSeq !== null && row.seq > headSeq && !v.isSelection;
@@ -33,7 +33,7 @@ function locate(v: Verification, row: ChainRow): void {
     trueSeq: row.seq,
     checksums: computed === null || isSelf ? [row.checksum] : [row.checksum, computed],
     // Of an unknown format only the links are compared: from the previous row, to the next one and to checkpoints.
-    doubt: isSelf || !isKnownFormat(row) ? null : "",
+    doubt: isSelf || !isSupportedFormat(row) ? null : "",
     isLoose: false,
     isSwapped: false,
   };

@@ -52,7 +52,7 @@ function chainOf(count: number, chain = chainId, from = 1, after?: ChainRow): Ch
   }));
 }
 
-type Given = {
+type Inputs = {
   rows: ChainRow[];
   head: { seq: number; checksum: string | null } | null;
   checkpoints: { seq: number | null; note: string }[];
@@ -69,7 +69,7 @@ const noteAt = (row: ChainRow | undefined, chain = chainId) => {
   };
 };
 
-function whole(count = 10, checkpointed = [4, 8]): Given {
+function whole(count = 10, checkpointed = [4, 8]): Inputs {
   const rows = chainOf(count);
   const last = rows.at(-1);
   return {
@@ -82,15 +82,15 @@ function whole(count = 10, checkpointed = [4, 8]): Given {
 }
 
 /** Findings in short form: `ALTERED 3`, `DELETED 3-5`. The state is serialised as JSON after each row, as in a job. */
-function verify(given: Given): string[] {
-  let v = newVerification({ chainId, from: given.from ?? null });
-  takeReceipts(v, trust, given.receipts, given.base);
-  takeCheckpoints(v, trust, given.checkpoints);
-  for (const row of [...given.rows].sort((a, b) => a.seq - b.seq)) {
-    takeRow(v, row, given.head?.seq ?? null);
+function verify(inputs: Inputs): string[] {
+  let v = newVerification({ chainId, from: inputs.from ?? null });
+  takeReceipts(v, trust, inputs.receipts, inputs.base);
+  takeCheckpoints(v, trust, inputs.checkpoints);
+  for (const row of [...inputs.rows].sort((a, b) => a.seq - b.seq)) {
+    takeRow(v, row, inputs.head?.seq ?? null);
     v = JSON.parse(JSON.stringify(v));
   }
-  return endVerification(v, given.head).map(short);
+  return endVerification(v, inputs.head).map(short);
 }
 
 function short({ verdict: name, seq, lastSeq, expected, have, rows, format }: Finding): string {
@@ -101,7 +101,7 @@ function short({ verdict: name, seq, lastSeq, expected, have, rows, format }: Fi
   return lastSeq === undefined ? `${verdict} ${seq}` : `${verdict} ${seq}-${lastSeq}`;
 }
 
-const rowAt = (given: Given, seq: number) => given.rows.find((row) => row.seq === seq) as ChainRow;
+const rowAt = (inputs: Inputs, seq: number) => inputs.rows.find((row) => row.seq === seq) as ChainRow;
 const resealed = (row: ChainRow) => ({ ...row, checksum: foundChecksum(row, row.seq, row.prevChecksum) ?? "" });
 const tail = "UNPROTECTED_TAIL 2";
 
@@ -111,9 +111,9 @@ describe("verification", () => {
     expect(verify({ ...whole(10, [10]) })).toEqual(["OK 10"]);
     expect(verify({ ...whole(0, []), head: null })).toEqual(["OK 0"]);
     expect(verify({ ...whole(0, []), head: { seq: 0, checksum: null } })).toEqual(["OK 0"]);
-    const given = whole();
-    const later = given.checkpoints.filter(({ seq }) => Number(seq) >= 5);
-    expect(verify({ ...given, from: 5, rows: given.rows.slice(4), checkpoints: later })).toEqual(["OK 6", tail]);
+    const inputs = whole();
+    const later = inputs.checkpoints.filter(({ seq }) => Number(seq) >= 5);
+    expect(verify({ ...inputs, from: 5, rows: inputs.rows.slice(4), checkpoints: later })).toEqual(["OK 6", tail]);
   });
 
   const columns: [string, (row: ChainRow) => void][] = [
@@ -142,17 +142,17 @@ describe("verification", () => {
   ];
   for (const seq of [1, 2, 4, 9, 10]) {
     it.each(columns)(`says ALTERED ${seq}, and nothing else, of a changed %s`, (name, change) => {
-      const given = whole();
-      change(rowAt(given, seq));
+      const inputs = whole();
+      change(rowAt(inputs, seq));
       // The first row has nothing before it to lose.
       if (seq === 1 && name === "prevChecksum to null") return;
-      expect(verify(given)).toEqual([`ALTERED ${seq}`, tail]);
+      expect(verify(inputs)).toEqual([`ALTERED ${seq}`, tail]);
     });
   }
 
   describe("with rows sealed by a later version", () => {
     /** Rows 5 and 6 of 10 are of format 2, which has longer checksums. */
-    function later(): Given {
+    function later(): Inputs {
       const sealed = chainOf(4);
       for (const seq of [5, 6]) {
         const last = sealed.at(-1) as ChainRow;
@@ -176,8 +176,8 @@ describe("verification", () => {
     });
 
     it("still finds what the links and the rows around them show", () => {
-      const given = later();
-      const without = (seq: number) => verify({ ...given, rows: given.rows.filter((row) => row.seq !== seq) });
+      const inputs = later();
+      const without = (seq: number) => verify({ ...inputs, rows: inputs.rows.filter((row) => row.seq !== seq) });
       expect(without(5)).toEqual(["UNKNOWN_FORMAT(2) 6", "DELETED 5", tail]);
       expect(without(10)).toEqual(["UNKNOWN_FORMAT(2) 5-6", "HEAD_MISMATCH 10 9", "UNPROTECTED_TAIL 1"]);
       const changed = later();
@@ -189,8 +189,8 @@ describe("verification", () => {
       const relinked = later();
       rowAt(relinked, 5).prevChecksum = "cd".repeat(32);
       expect(verify(relinked)).toEqual(["UNKNOWN_FORMAT(2) 5", "FORK 4", "UNKNOWN_FORMAT(2) 6", tail]);
-      const added: ChainRow = { ...rowAt(given, 6), seq: 11, prevChecksum: rowAt(given, 10).checksum };
-      expect(verify({ ...given, rows: [...given.rows, added] })).toEqual([
+      const added: ChainRow = { ...rowAt(inputs, 6), seq: 11, prevChecksum: rowAt(inputs, 10).checksum };
+      expect(verify({ ...inputs, rows: [...inputs.rows, added] })).toEqual([
         "UNKNOWN_FORMAT(2) 5-6",
         "INSERTED 11",
         "UNPROTECTED_TAIL 3",
@@ -198,26 +198,26 @@ describe("verification", () => {
     });
 
     it("compares their checksums with checkpoints", () => {
-      const given = later();
+      const inputs = later();
       const head = createHash("sha256").update("another").digest("hex");
       const note = signNote(checkpointText("d", { chainId, seq: 6, head, at }), signer);
-      expect(verify({ ...given, checkpoints: [{ seq: 6, note }] })).toContain("CHECKPOINT_MISMATCH 6");
+      expect(verify({ ...inputs, checkpoints: [{ seq: 6, note }] })).toContain("CHECKPOINT_MISMATCH 6");
     });
 
     it.each([1, 2, 4, 9, 10])("never reports OK for row %d when only its format was changed", (seq) => {
-      const given = whole();
-      rowAt(given, seq).format = 3;
-      expect(verify(given)).toEqual([`UNKNOWN_FORMAT(3) ${seq}`, tail]);
+      const inputs = whole();
+      rowAt(inputs, seq).format = 3;
+      expect(verify(inputs)).toEqual([`UNKNOWN_FORMAT(3) ${seq}`, tail]);
       const v = newVerification({ chainId, isSelection: true });
-      takeRow(v, rowAt(given, seq), null);
+      takeRow(v, rowAt(inputs, seq), null);
       expect(v.findings.list[0]?.reason).toBe("its checksum is of format 1");
     });
 
     it("leaves room for what is wrong among any number of them", () => {
-      const given = whole(2_402, []);
-      for (const row of given.rows) if (row.seq % 2 === 0) row.format = 2;
-      rowAt(given, 2_401).entry = entry(1);
-      expect(verify(given)).toContain("ALTERED 2401");
+      const inputs = whole(2_402, []);
+      for (const row of inputs.rows) if (row.seq % 2 === 0) row.format = 2;
+      rowAt(inputs, 2_401).entry = entry(1);
+      expect(verify(inputs)).toContain("ALTERED 2401");
     });
   });
 
@@ -228,18 +228,18 @@ describe("verification", () => {
     [9, 10],
     [2, 10],
   ])("reports ALTERED for two swapped rows (%d and %d)", (a, b) => {
-    const given = whole();
-    const [first, second] = [rowAt(given, a), rowAt(given, b)];
+    const inputs = whole();
+    const [first, second] = [rowAt(inputs, a), rowAt(inputs, b)];
     first.seq = b;
     second.seq = a;
-    const found = verify(given).filter((text) => !text.startsWith("UNPROTECTED") && !text.startsWith("CHECKPOINT"));
+    const found = verify(inputs).filter((text) => !text.startsWith("UNPROTECTED") && !text.startsWith("CHECKPOINT"));
     expect(found).toEqual(b === a + 1 ? [`ALTERED ${a}-${b}`] : [`ALTERED ${a}`, `ALTERED ${b}`]);
   });
 
   it("reports which rows are missing", () => {
     const without = (...seqs: number[]) => {
-      const given = whole();
-      return verify({ ...given, rows: given.rows.filter(({ seq }) => !seqs.includes(seq)) });
+      const inputs = whole();
+      return verify({ ...inputs, rows: inputs.rows.filter(({ seq }) => !seqs.includes(seq)) });
     };
     expect(without(3)).toEqual(["DELETED 3", tail]);
     expect(without(3, 4, 5, 7)).toEqual(["DELETED 3-5", "DELETED 7", tail]);
@@ -253,39 +253,39 @@ describe("verification", () => {
   });
 
   it("accepts a prune with its receipt, and reports a missing receipt", () => {
-    const given = whole();
+    const inputs = whole();
     const receipt = (firstSeq: number, lastSeq: number) => {
-      const { checksum } = rowAt(given, lastSeq);
+      const { checksum } = rowAt(inputs, lastSeq);
       const facts = { chainId, firstSeq, lastSeq, lastChecksum: checksum, prunedAt: at, archiveDigest: null };
       return { seq: lastSeq, note: signNote(receiptText("d", facts), signer) };
     };
-    const rows = given.rows.slice(5);
-    const base = { seq: 5, checksum: rowAt(given, 5).checksum };
+    const rows = inputs.rows.slice(5);
+    const base = { seq: 5, checksum: rowAt(inputs, 5).checksum };
     const receipts = [receipt(1, 3), receipt(4, 5)];
-    expect(verify({ ...given, rows, base, receipts })).toEqual(["OK 5", "PRUNED_PREFIX 1-5", tail]);
-    expect(verify({ ...given, rows, base, receipts: receipts.slice(0, 1) })).toEqual([
+    expect(verify({ ...inputs, rows, base, receipts })).toEqual(["OK 5", "PRUNED_PREFIX 1-5", tail]);
+    expect(verify({ ...inputs, rows, base, receipts: receipts.slice(0, 1) })).toEqual([
       "PRUNED_PREFIX 1-3",
       "PRUNED_PREFIX 4-5",
       tail,
     ]);
-    expect(verify({ ...given, rows, base, receipts: receipts.slice(1) })).toEqual([
+    expect(verify({ ...inputs, rows, base, receipts: receipts.slice(1) })).toEqual([
       "PRUNED_PREFIX 1-5",
       "PRUNED_PREFIX 1-3",
       tail,
     ]);
-    expect(verify({ ...given, rows, base, receipts: [] })).toEqual(["PRUNED_PREFIX 1-5", tail]);
-    expect(verify({ ...given, base, receipts })[0]).toBe("PRUNED_PREFIX 1-5");
-    expect(verify({ ...given, base, receipts })).toContain("INSERTED 1-5");
+    expect(verify({ ...inputs, rows, base, receipts: [] })).toEqual(["PRUNED_PREFIX 1-5", tail]);
+    expect(verify({ ...inputs, base, receipts })[0]).toBe("PRUNED_PREFIX 1-5");
+    expect(verify({ ...inputs, base, receipts })).toContain("INSERTED 1-5");
     const forged = { seq: 5, note: receipts[1]?.note.replace("\n4\n", "\n1\n") ?? "" };
-    expect(verify({ ...given, rows, base, receipts: [forged] })).toEqual([
+    expect(verify({ ...inputs, rows, base, receipts: [forged] })).toEqual([
       "BAD_SIGNATURE 5",
       "PRUNED_PREFIX 1-5",
       tail,
     ]);
     // All rows pruned: the chain continues with a link to its base.
     const all = [receipt(1, 10)];
-    const end = { seq: 10, checksum: rowAt(given, 10).checksum };
-    expect(verify({ ...given, rows: [], base: end, receipts: all })).toEqual(["OK 0", "PRUNED_PREFIX 1-10"]);
+    const end = { seq: 10, checksum: rowAt(inputs, 10).checksum };
+    expect(verify({ ...inputs, rows: [], base: end, receipts: all })).toEqual(["OK 0", "PRUNED_PREFIX 1-10"]);
   });
 
   it("reports INSERTED or FORK for added rows", () => {
@@ -333,15 +333,15 @@ describe("verification", () => {
       if (!row) throw new Error("no row");
       return { ...row, seq, entry: { ...row.entry, chainId, orgId: chainId } };
     };
-    const given = whole();
-    expect(verify({ ...given, rows: [...given.rows, copy(foreign[10], 11)] })).toEqual([
+    const inputs = whole();
+    expect(verify({ ...inputs, rows: [...inputs.rows, copy(foreign[10], 11)] })).toEqual([
       "INSERTED 11",
       "UNPROTECTED_TAIL 3",
     ]);
-    expect(verify({ ...given, rows: [...given.rows, copy(foreign[3], 40)] })).toEqual(["INSERTED 40", tail]);
+    expect(verify({ ...inputs, rows: [...inputs.rows, copy(foreign[3], 40)] })).toEqual(["INSERTED 40", tail]);
     // The head moved along.
-    const moved = { ...given, head: { seq: 11, checksum: foreign[10]?.checksum ?? "" } };
-    expect(verify({ ...moved, rows: [...given.rows, copy(foreign[10], 11)] })).toEqual([
+    const moved = { ...inputs, head: { seq: 11, checksum: foreign[10]?.checksum ?? "" } };
+    expect(verify({ ...moved, rows: [...inputs.rows, copy(foreign[10], 11)] })).toEqual([
       "INSERTED 11",
       "UNPROTECTED_TAIL 3",
     ]);
@@ -394,9 +394,9 @@ describe("verification", () => {
     const went = { ...before, rows: kept, head: { seq: 6, checksum: kept[5]?.checksum ?? null } };
     const onward = [...kept, ...chainOf(6, chainId, 100, kept[5])];
     const wentOn = { ...before, rows: onward, head: { seq: 12, checksum: onward[11]?.checksum ?? null } };
-    const withNote = (given: Given, note: Given["checkpoints"][number]) => ({
-      ...given,
-      checkpoints: [...given.checkpoints, note],
+    const withNote = (inputs: Inputs, note: Inputs["checkpoints"][number]) => ({
+      ...inputs,
+      checkpoints: [...inputs.checkpoints, note],
     });
 
     it("reports RESTORED when that was declared, also after it continued", () => {
@@ -405,23 +405,23 @@ describe("verification", () => {
     });
 
     it("reports TRUNCATED or CHECKPOINT_MISMATCH when it was not declared, or for another time", () => {
-      for (const given of [went, withNote(went, declared(1, 2)), withNote(went, declared(-2, -1))]) {
-        expect(verify(given)).toEqual(["TRUNCATED 10 6", tail]);
+      for (const inputs of [went, withNote(went, declared(1, 2)), withNote(went, declared(-2, -1))]) {
+        expect(verify(inputs)).toEqual(["TRUNCATED 10 6", tail]);
       }
       expect(verify(withNote(wentOn, declared(1, 2)))).toContain("CHECKPOINT_MISMATCH 8");
     });
 
     it("accepts no declaration of another key or deployment, or one that ends before it begins", () => {
-      const stranger = noteKeys(generateNoteKey("other")).signer;
-      for (const note of [declared(-1, 1, stranger), declared(-1, 1, signer, "e"), declared(1, -1)]) {
+      const outsider = noteKeys(generateNoteKey("other")).signer;
+      for (const note of [declared(-1, 1, outsider), declared(-1, 1, signer, "e"), declared(1, -1)]) {
         expect(verify(withNote(went, note))).toEqual(expect.arrayContaining(["BAD_SIGNATURE", "TRUNCATED 10 6"]));
       }
     });
   });
 
   it("accepts no checkpoint of another chain, deployment, position or kind", () => {
-    const given = whole();
-    const row = rowAt(given, 8);
+    const inputs = whole();
+    const row = rowAt(inputs, 8);
     const facts = { chainId, seq: 8, head: row.checksum, at };
     const bad = [
       noteAt(row, otherChain).note,
@@ -430,39 +430,42 @@ describe("verification", () => {
       "nonsense",
     ];
     for (const note of bad) {
-      expect(verify({ ...given, checkpoints: [{ seq: 8, note }] })).toEqual(["BAD_SIGNATURE 8", "UNPROTECTED_TAIL 10"]);
+      expect(verify({ ...inputs, checkpoints: [{ seq: 8, note }] })).toEqual([
+        "BAD_SIGNATURE 8",
+        "UNPROTECTED_TAIL 10",
+      ]);
     }
   });
 
   it("reports a head that was moved back, forward or to another checksum", () => {
-    const given = whole();
-    expect(verify({ ...given, head: { seq: 7, checksum: rowAt(given, 7).checksum } })).toEqual([
+    const inputs = whole();
+    expect(verify({ ...inputs, head: { seq: 7, checksum: rowAt(inputs, 7).checksum } })).toEqual([
       "HEAD_MISMATCH 7 10",
       tail,
     ]);
-    expect(verify({ ...given, head: { seq: 12, checksum: "x" } })).toEqual(["HEAD_MISMATCH 12 10", tail]);
-    expect(verify({ ...given, head: { seq: 10, checksum: "x" } })).toEqual(["HEAD_MISMATCH 10", tail]);
-    expect(verify({ ...given, head: null })).toEqual(["HEAD_MISMATCH", tail]);
+    expect(verify({ ...inputs, head: { seq: 12, checksum: "x" } })).toEqual(["HEAD_MISMATCH 12 10", tail]);
+    expect(verify({ ...inputs, head: { seq: 10, checksum: "x" } })).toEqual(["HEAD_MISMATCH 10", tail]);
+    expect(verify({ ...inputs, head: null })).toEqual(["HEAD_MISMATCH", tail]);
   });
 
   it("reports ERASED for a row whose personal fields were erased, and continues", () => {
-    const given = whole();
-    const row = rowAt(given, 5);
+    const inputs = whole();
+    const row = rowAt(inputs, 5);
     const fields = '{"actorEmail":"5@example.com","actorName":null,"ipAddress":null,"userAgent":null}';
     row.personalDigest = createHash("sha256").update(row.personalSalt).update(fields).digest("hex");
     row.personalSalt = Buffer.alloc(0);
     row.entry = { ...row.entry, actorEmail: null };
-    expect(verify(given)).toEqual(["OK 10", "ERASED 5", tail]);
+    expect(verify(inputs)).toEqual(["OK 10", "ERASED 5", tail]);
     row.entry = { ...row.entry, action: "x" };
-    expect(verify(given)).toEqual(["ERASED 5", "ALTERED 5", tail]);
+    expect(verify(inputs)).toEqual(["ERASED 5", "ALTERED 5", tail]);
   });
 
   it("continues after the first finding", () => {
-    const given = whole(30, [10, 20, 30]);
-    rowAt(given, 3).entry = entry(99);
-    rowAt(given, 12).checksum = "0";
-    given.rows = given.rows.filter(({ seq }) => seq !== 17 && seq !== 18);
-    given.checkpoints[0] = { seq: 10, note: "nonsense" };
-    expect(verify(given).sort()).toEqual(["ALTERED 12", "ALTERED 3", "BAD_SIGNATURE 10", "DELETED 17-18"]);
+    const inputs = whole(30, [10, 20, 30]);
+    rowAt(inputs, 3).entry = entry(99);
+    rowAt(inputs, 12).checksum = "0";
+    inputs.rows = inputs.rows.filter(({ seq }) => seq !== 17 && seq !== 18);
+    inputs.checkpoints[0] = { seq: 10, note: "nonsense" };
+    expect(verify(inputs).sort()).toEqual(["ALTERED 12", "ALTERED 3", "BAD_SIGNATURE 10", "DELETED 17-18"]);
   });
 });

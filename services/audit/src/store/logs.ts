@@ -22,7 +22,7 @@ export async function findLog(db: Database, who: CallContext, range: Range, id: 
 
 /**
  * The range that the caller reads, limited to `orgId` when given. Throws `site_restricted`, and
- * `organization_not_found` for an organization that the caller does not reach or that has no chain.
+ * `organization_not_found` for an organization out of the caller's scope or without a chain.
  */
 export async function readableRange(reader: TenantReader, who: CallContext, orgId: string | null): Promise<Range> {
   const range = rangeOf(who.caller, orgId);

@@ -78,7 +78,7 @@ async function sealWith(
   return db.tx({ caller: systemCaller("audit") }, async (tx) => {
     // Pipelined; each statement sees what was committed when the previous one ended, so the look-up of repeats follows
     // the locks.
-    const [, rows, known] = await Promise.all([
+    const [, rows, existing] = await Promise.all([
       addHeads(tx, chains),
       lockHeads(tx, chains),
       lookUp ? storedIds(tx, entries) : nothing,
@@ -96,7 +96,7 @@ async function sealWith(
     const [only] = chains;
     if (chains.length === 1 && only && only.entries.length >= worthHalving) {
       // Meanwhile nothing else of the chain can be sealed: the database inserts one half while the other is prepared.
-      const fresh = newOf(only.entries, known);
+      const fresh = newOf(only.entries, existing);
       let head = headOf(only.chainId, heads, lastRows);
       for (const half of [fresh.slice(0, fresh.length / 2), fresh.slice(fresh.length / 2)]) {
         const sealed = sealChain(head, half, randomBytes);
@@ -110,7 +110,7 @@ async function sealWith(
     } else {
       insert(
         chains.flatMap(({ chainId, entries: all }) => {
-          const sealed = sealChain(headOf(chainId, heads, lastRows), newOf(all, known), randomBytes);
+          const sealed = sealChain(headOf(chainId, heads, lastRows), newOf(all, existing), randomBytes);
           newest.push(...sealed.slice(-1));
           return sealed;
         }),
@@ -118,7 +118,7 @@ async function sealWith(
     }
     if (count > 0) writes.push(moveHeads(tx, newest, chains, heads));
     for (const { notice, deliveries, ...letter } of rejected) {
-      const isRepeat = known.has(`${notice.chainId}/${notice.id}`);
+      const isRepeat = existing.has(`${notice.chainId}/${notice.id}`);
       if (!isRepeat) writes.push(letters.put({ ...letter, attempts: deliveries }, tx));
     }
     await Promise.all(writes);
@@ -140,10 +140,10 @@ function headOf(chainId: string, heads: ReadonlyMap<string, Head>, lastRows: Rea
 const nothing: ReadonlySet<string> = new Set();
 
 /** Entries of one chain without those that are stored, each once. */
-function newOf(entries: readonly Entry[], known: ReadonlySet<string>): readonly Entry[] {
+function newOf(entries: readonly Entry[], existing: ReadonlySet<string>): readonly Entry[] {
   const ids = new Set<string>();
   return entries.filter(({ chainId, id }) => {
-    const isNew = !ids.has(id) && (known.size === 0 || !known.has(`${chainId}/${id}`));
+    const isNew = !ids.has(id) && (existing.size === 0 || !existing.has(`${chainId}/${id}`));
     ids.add(id);
     return isNew;
   });

@@ -277,13 +277,13 @@ describe("a clean chain", () => {
     await chainVerifiesUnder(orgId, [rotated.signer], ["BAD_SIGNATURE 3"]);
   });
 
-  async function chainVerifiesUnder(orgId: string, known: typeof verifiers, wanted: string[]): Promise<void> {
+  async function chainVerifiesUnder(orgId: string, trusted: typeof verifiers, wanted: string[]): Promise<void> {
     const work = jobs(database.db);
     const input = { chainId: orgId, orgId, partnerId, from: null };
     await work.enqueue({ kind: verifyKind, input });
     const job = await work.claim({ kinds: [verifyKind] });
     if (!job) throw new Error("nothing to do");
-    const deps = { db: database.db, log, trust: { verifiers: known, deployment: "d" }, copies };
+    const deps = { db: database.db, log, trust: { verifiers: trusted, deployment: "d" }, copies };
     await runVerification(deps, job, new AbortController().signal);
     const done = await work.get(job.id);
     expect((done?.result as { verdicts: Shown[] } | null)?.verdicts.map(short)).toEqual(wanted);

@@ -85,7 +85,7 @@ function askOnce(deps: LiveQueryDeps, question: Question, endMs: number): Promis
     // Two gateways may answer while an older connection lingers: only the newest one's answer counts.
     const parts = new Map<number, Part>();
     let newest = -1;
-    let heardMs = performance.now();
+    let receivedMs = performance.now();
 
     const end = (settle: () => void, cancel: boolean) => {
       clearInterval(watch);
@@ -98,7 +98,7 @@ function askOnce(deps: LiveQueryDeps, question: Question, endMs: number): Promis
     const abort = () => fail(cancelled());
 
     const take = (bytes: Uint8Array) => {
-      heardMs = performance.now();
+      receivedMs = performance.now();
       const frame = decodeAgentFrame(bytes);
       const { type, epoch } = frame?.head ?? {};
       if (!frame || typeof epoch !== "number") return fail(deviceError("The gateway's answer could not be read"));
@@ -121,8 +121,8 @@ function askOnce(deps: LiveQueryDeps, question: Question, endMs: number): Promis
     const watch = setInterval(() => {
       const now = performance.now();
       if (now >= endMs) fail(new AppError("device_timeout", "Device did not answer in time"));
-      else if (newest < 0 && now - heardMs > acceptMs) end(() => resolve(null), true);
-      else if (now - heardMs > gatewaySilenceMs) fail(deviceError("The connection to the device was lost"));
+      else if (newest < 0 && now - receivedMs > acceptMs) end(() => resolve(null), true);
+      else if (now - receivedMs > gatewaySilenceMs) fail(deviceError("The connection to the device was lost"));
     }, 50);
     signal.addEventListener("abort", abort, { once: true });
 
@@ -151,8 +151,8 @@ const refusals = {
 } as const;
 
 function refusalOf({ code }: Record<string, unknown>): AppError {
-  for (const [known, text] of Object.entries(refusals)) {
-    if (code === known) return new AppError(known as keyof typeof refusals, text);
+  for (const [refusal, text] of Object.entries(refusals)) {
+    if (code === refusal) return new AppError(refusal as keyof typeof refusals, text);
   }
   return deviceError(
     code === "connection_lost" ? "The connection to the device was lost" : "Device answered with an error",

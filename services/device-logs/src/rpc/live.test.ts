@@ -29,14 +29,14 @@ type Talk = (query: Head, say: (head: Head, body?: Uint8Array) => void) => void;
 
 /** A gateway that holds the device's channel and answers each query as scripted; records the frames it received. */
 async function holding(device: TestDevice, epoch: number, talk: Talk) {
-  const heard: Head[] = [];
+  const received: Head[] = [];
   const listening = gateway.relay.listen(`agent.rpc.${device.deviceId}`, (bytes, answer) => {
     const head = decodeAgentFrame(bytes)?.head ?? {};
-    heard.push(head);
+    received.push(head);
     if (head.type === "query") talk(head, (more, body) => answer(encodeAgentFrame({ epoch, ...more }, body)));
   });
   await gateway.relay.flush();
-  return { heard, stop: listening.stop };
+  return { received, stop: listening.stop };
 }
 
 const json = (value: unknown) => Buffer.from(JSON.stringify(value));
@@ -89,15 +89,15 @@ describe("a live query", () => {
       eventId: 51n,
       source: "Disk",
     });
-    expect(held.heard[0]).toMatchObject({
+    expect(held.received[0]).toMatchObject({
       operation: "eventlogs.events",
       params: { name: "Microsoft-Windows-PowerShell/Operational", page: 2, limit: 10, level: "error", eventId: 51 },
       principal: { type: "user" },
     });
-    expect((held.heard[0]?.params as object) ?? {}).not.toHaveProperty("source");
+    expect((held.received[0]?.params as object) ?? {}).not.toHaveProperty("source");
     const audits = await service.auditsOf(device.deviceId);
     expect(audits.map(({ action, orgId, detailsJson }) => [action, orgId, JSON.parse(detailsJson)])).toEqual([
-      ["data.access", device.orgId, { operation: "eventlogs.events", ...(held.heard[0]?.params as object) }],
+      ["data.access", device.orgId, { operation: "eventlogs.events", ...(held.received[0]?.params as object) }],
     ]);
     held.stop();
   });
@@ -118,9 +118,9 @@ describe("a live query", () => {
 
   it("waits up to a second for a device that is online and just moving between gateways", async () => {
     const device = service.device();
-    const asked = list(device);
+    const listing = list(device);
     const held = await holding(device, 1, answers({ logs: [aDescriptor] }));
-    expect((await asked).logs).toHaveLength(1);
+    expect((await listing).logs).toHaveLength(1);
     held.stop();
     const startedMs = performance.now();
     expect(await outcome(list(device))).toBe("device_offline");
@@ -155,8 +155,8 @@ describe("a live query", () => {
     const startedMs = performance.now();
     expect(await outcome(list(device))).toBe("device_timeout");
     expect(performance.now() - startedMs).toBeGreaterThanOrEqual(6_400);
-    await until("the cancel", () => held.heard.some(({ type }) => type === "cancel"));
-    expect(held.heard[0]?.timeoutMs).toBeGreaterThan(4_000);
+    await until("the cancel", () => held.received.some(({ type }) => type === "cancel"));
+    expect(held.received[0]?.timeoutMs).toBeGreaterThan(4_000);
     held.stop();
   });
 
@@ -173,10 +173,10 @@ describe("a live query", () => {
       ),
     );
     const first = Array.from({ length: 4 }, () => outcome(list(device)));
-    await until("four under way", () => waiting.length === 4);
+    await until("four in flight", () => waiting.length === 4);
     expect(await outcome(list(device))).toBe("device_busy");
     const more = [outcome(list(sibling)), outcome(list(sibling))];
-    await until("six under way", () => waiting.length === 6);
+    await until("six in flight", () => waiting.length === 6);
     expect(await outcome(list(sibling))).toBe("rate_limited");
     const other = outcome(list(neighbour));
     await until("the other organization's", () => waiting.length === 7);
@@ -200,9 +200,9 @@ describe("a live query", () => {
 
   it.concurrent("is repeated when it reached a channel that was closing", async () => {
     const device = service.device();
-    let asked = 0;
+    let queries = 0;
     const held = await holding(device, 1, (query, say) => {
-      if (asked++ > 0) answers({ logs: [aDescriptor] })(query, say);
+      if (queries++ > 0) answers({ logs: [aDescriptor] })(query, say);
     });
     expect((await list(device)).logs).toHaveLength(1);
     held.stop();
@@ -302,7 +302,7 @@ describe("a live query", () => {
     held.stop();
   });
 
-  it("follows no log of a device that is out of reach or offline, and ends when the device is deleted", async () => {
+  it("follows no log of a device that is out of scope or offline, and ends when the device is deleted", async () => {
     const device = service.device();
     const { deviceId } = device;
     const followed = async (caller = service.readerOf(device), name = "System") => {
@@ -316,7 +316,7 @@ describe("a live query", () => {
     expect(await outcome(absent[Symbol.asyncIterator]().next())).toBe("device_offline");
     const held = await holding(device, 1, answers({ events: [anEntry()], total: 1 }));
     const following = outcome(followed());
-    await until("the first question", () => held.heard.length > 1);
+    await until("the first question", () => held.received.length > 1);
     held.stop();
     expect(await following).toBe("device_offline");
   });
@@ -324,8 +324,8 @@ describe("a live query", () => {
   it("requires permission to read the device", async () => {
     const device = service.device();
     const { deviceId } = device;
-    const stranger = service.live(service.readerOf(service.device()));
-    expect(await outcome(stranger.listEventLogs({ deviceId }))).toBe("device_not_found");
+    const outsider = service.live(service.readerOf(service.device()));
+    expect(await outcome(outsider.listEventLogs({ deviceId }))).toBe("device_not_found");
     const other = service.live(service.readerOf(device, { permissions: [] }));
     expect(await outcome(other.getLiveEvent({ deviceId, name: "System", recordId: 1n }))).toBe("permission_denied");
     expect(await outcome(read(device).getEventLog({ deviceId, name: "" }))).toBe("validation_failed name");
@@ -341,7 +341,7 @@ describe("a caller who disconnects", () => {
     const held = await holding(device, 1, (_query, say) => say({ type: "accepted" }));
     const leaving = new AbortController();
     const { liveQuery } = await import("../clients/live-query.ts");
-    const asked = liveQuery(
+    const pending = liveQuery(
       { relay: () => bus.relay, timeoutMs: 5_000 },
       {
         deviceId: device.deviceId,
@@ -352,10 +352,12 @@ describe("a caller who disconnects", () => {
         signal: leaving.signal,
       },
     );
-    await until("the query", () => held.heard.length > 0);
+    await until("the query", () => held.received.length > 0);
     leaving.abort();
-    expect(await outcome(asked)).toBe("cancelled");
-    await until("the cancel", () => held.heard.some(({ type, id }) => type === "cancel" && id === held.heard[0]?.id));
+    expect(await outcome(pending)).toBe("cancelled");
+    await until("the cancel", () =>
+      held.received.some(({ type, id }) => type === "cancel" && id === held.received[0]?.id),
+    );
     held.stop();
   });
 });

@@ -147,7 +147,7 @@ export function liveLogService(deps: LiveDeps): ServiceImpl<typeof LiveLogServic
 }
 
 function checkLevel(level: string): void {
-  if (level === "" || liveEventLevels.some((known) => known === level)) return;
+  if (level === "" || liveEventLevels.some((each) => each === level)) return;
   throw validationError({ level: [`Must be one of ${liveEventLevels.join(", ")}`] });
 }
 

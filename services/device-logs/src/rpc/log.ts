@@ -83,7 +83,7 @@ export function deviceLogService(deps: LogDeps): ServiceImpl<typeof DeviceLogSer
     async listAgentLogs(request, handler) {
       const context = callContext(handler);
       requirePermission(context, "devices:read");
-      const unknown = request.levels.filter((level) => !agentLogLevels.some((known) => known === level));
+      const unknown = request.levels.filter((level) => !agentLogLevels.some((each) => each === level));
       if (unknown.length > 0) throw validationError({ level: [`Must be of ${agentLogLevels.join(", ")}`] });
       const device = await devices.find(context, request.deviceId);
       const { component, search, levels } = request;

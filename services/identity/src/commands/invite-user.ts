@@ -15,7 +15,7 @@ import { newToken } from "../rules/opaque-token.ts";
 import { findHolders } from "../store/addresses.ts";
 import { insertInvite } from "../store/invites.ts";
 import { findRole, type RoleRow, readRole } from "../store/roles.ts";
-import { findTenants, type KnownTenants } from "../store/tenants.ts";
+import { type CachedTenants, findTenants } from "../store/tenants.ts";
 import { emailTaken, insertUser, type UserRow } from "../store/users.ts";
 import { actingNow, serializedByPartner } from "./administer.ts";
 import { invitedAddress, invitesAs } from "./claim-address.ts";
@@ -37,15 +37,15 @@ export async function inviteUser(
   const seen = isUuid(request.roleId) ? await findRole(db, context, request.roleId) : null;
   if (!seen) throw roleNotFound();
   const wanted = newUser(context.caller, request, roleOf(seen));
-  const known = await findTenants(deps, context, tenantsOf(wanted));
-  const { partnerId } = inTenants(wanted, known, roleOf(seen));
+  const cached = await findTenants(deps, context, tenantsOf(wanted));
+  const { partnerId } = inTenants(wanted, cached, roleOf(seen));
   const now = deps.now();
   const locate = async (tx: Tx) => {
     // Again, under the lock: the role and what the caller holds may have changed since.
     const by = await actingNow(tx, context, partnerId, "users:write");
     const role = await readRole(tx, by, seen.id);
     if (!role) throw roleNotFound();
-    return { by, user: inTenants(newUser(by, request, roleOf(role)), known, roleOf(role)) };
+    return { by, user: inTenants(newUser(by, request, roleOf(role)), cached, roleOf(role)) };
   };
   const make = async (tx: Tx, { by, user }: Awaited<ReturnType<typeof locate>>) => {
     const address = await invitedAddress(tx, invitesAs(by, user), user.email);
@@ -107,30 +107,30 @@ const tenantsOf = ({ partnerId, orgId, orgIds, siteIds }: NewUser) => ({
 });
 
 /** The user with their partner filled in; throws when a tenant is missing or another partner's, or the role is. */
-function inTenants(user: NewUser, known: KnownTenants, role: Role): NewUser {
+function inTenants(user: NewUser, cached: CachedTenants, role: Role): NewUser {
   if (user.scope === "system") return user;
-  if (user.partnerId !== null && !known.partner) throw new AppError("partner_not_found", "Partner not found");
-  const own = user.orgId === null ? null : known.orgs.get(user.orgId);
+  if (user.partnerId !== null && !cached.partner) throw new AppError("partner_not_found", "Partner not found");
+  const own = user.orgId === null ? null : cached.orgs.get(user.orgId);
   if (own === undefined) throw noOrganization();
   const partnerId = user.partnerId ?? own?.partnerId ?? null;
   if (!isRoleOf(role, { partnerId, orgId: user.orgId })) throw roleNotFound();
-  requireOrganizations(partnerId, user.orgId === null ? user.orgIds : [user.orgId], known);
-  requireSites({ ...user, partnerId }, user.siteIds, known);
+  requireOrganizations(partnerId, user.orgId === null ? user.orgIds : [user.orgId], cached);
+  requireSites({ ...user, partnerId }, user.siteIds, cached);
   return { ...user, partnerId };
 }
 
 /** Each is known, not deleted, and of this partner. Throws `organization_not_found`. */
-export function requireOrganizations(partnerId: string | null, orgIds: readonly string[], known: KnownTenants): void {
-  if (orgIds.some((id) => known.orgs.get(id)?.partnerId !== partnerId)) throw noOrganization();
+export function requireOrganizations(partnerId: string | null, orgIds: readonly string[], cached: CachedTenants): void {
+  if (orgIds.some((id) => cached.orgs.get(id)?.partnerId !== partnerId)) throw noOrganization();
 }
 
 type WithAccess = Pick<NewUser, "partnerId" | "orgId" | "orgAccess" | "orgIds">;
 
 /** Each exists, in an organization to which the user has access. Throws `site_not_found`. */
-export function requireSites(user: WithAccess, siteIds: readonly string[], known: KnownTenants): void {
+export function requireSites(user: WithAccess, siteIds: readonly string[], cached: CachedTenants): void {
   const orgIds = user.orgId === null ? user.orgIds : [user.orgId];
   for (const siteId of siteIds) {
-    const site = known.sites.get(siteId);
+    const site = cached.sites.get(siteId);
     const isInScope = site?.orgId && (user.orgAccess === "all" || orgIds.includes(site.orgId));
     if (site?.partnerId !== user.partnerId || !isInScope) throw new AppError("site_not_found", "Site not found");
   }

@@ -85,7 +85,7 @@ export function userManagement(deps: Deps) {
       const at = now();
       const tenants = { partnerId: null, orgIds: wanted.orgIds ?? [], siteIds: wanted.siteIds ?? [] };
       const named = tenants.orgIds.length + tenants.siteIds.length > 0;
-      const known = named ? await findTenants(deps, context, tenants) : null;
+      const cached = named ? await findTenants(deps, context, tenants) : null;
       const { row, messageId } = await change(
         context,
         id,
@@ -94,9 +94,9 @@ export function userManagement(deps: Deps) {
           if (wanted.roleId !== undefined && !role) throw roleNotFound();
           const after = changedUser(by, standingOf(before, user), wanted, role && roleOf(role));
           // What is not named may since have been deleted: it stays as it is.
-          if (known) {
-            requireOrganizations(after.partnerId, wanted.orgIds ?? [], known);
-            requireSites(after, wanted.siteIds ?? [], known);
+          if (cached) {
+            requireOrganizations(after.partnerId, wanted.orgIds ?? [], cached);
+            requireSites(after, wanted.siteIds ?? [], cached);
           }
           await keepAdministrator(tx, before, user, { ...after, permissions: after.role.permissions });
           return after;

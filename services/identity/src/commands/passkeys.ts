@@ -35,8 +35,8 @@ export async function registrationOptions(
   principal: PrincipalRow,
   about: ProofOf,
 ): Promise<string> {
-  const known = await findPasskeys(tx, principal.user_id);
-  if (known.length >= passkeysMax) {
+  const registered = await findPasskeys(tx, principal.user_id);
+  if (registered.length >= passkeysMax) {
     throw new AppError("limit_reached", "Too many passkeys", { facts: { limit: passkeysMax } });
   }
   const { generateRegistrationOptions } = await webauthn();
@@ -49,7 +49,7 @@ export async function registrationOptions(
     userDisplayName: principal.name,
     timeout: challengeMs,
     attestationType: "none",
-    excludeCredentials: known.map(descriptor),
+    excludeCredentials: registered.map(descriptor),
     authenticatorSelection: { residentKey: "preferred", userVerification: "required" },
   });
   await remember(deps, tx, principal.user_id, "register", about, options.challenge);
@@ -65,12 +65,12 @@ export async function authenticationOptions(
   principal: PrincipalRow,
   about: ProofOf,
 ): Promise<string> {
-  const known = await findPasskeys(tx, principal.user_id);
-  if (known.length === 0) throw new AppError("mfa_not_enabled", "No passkey is registered");
+  const registered = await findPasskeys(tx, principal.user_id);
+  if (registered.length === 0) throw new AppError("mfa_not_enabled", "No passkey is registered");
   const { generateAuthenticationOptions } = await webauthn();
   const options = await generateAuthenticationOptions({
     rpID: deps.relyingParty.id,
-    allowCredentials: known.map(descriptor),
+    allowCredentials: registered.map(descriptor),
     userVerification: "required",
     timeout: challengeMs,
   });

@@ -14,8 +14,8 @@ export async function organizationInScope(
     (caller.scope === "organization" && caller.orgId === orgId) ||
     (caller.scope === "partner" && (caller.orgAccess.mode === "all" || caller.orgAccess.orgIds.includes(orgId)));
   const wanted = { partnerId: null, orgIds: [orgId], siteIds: [] };
-  const known = mine && isUuid(orgId) ? await findTenants(reader, context, wanted) : null;
-  const org = known?.orgs.get(orgId);
+  const cached = mine && isUuid(orgId) ? await findTenants(reader, context, wanted) : null;
+  const org = cached?.orgs.get(orgId);
   if (!org) throw new AppError("organization_not_found", "Organization not found");
   return { orgId, partnerId: org.partnerId };
 }
@@ -26,7 +26,7 @@ export async function partnerInScope(reader: TenantReader, context: CallContext,
   // A user limited to some organizations cannot act for all of them.
   const mine = caller.scope === "system" || (caller.partnerId === id && caller.orgAccess.mode === "all");
   const wanted = { partnerId: id, orgIds: [], siteIds: [] };
-  const known = mine && isUuid(id) ? await findTenants(reader, context, wanted) : null;
-  if (!known?.partner) throw new AppError("partner_not_found", "Partner not found");
+  const cached = mine && isUuid(id) ? await findTenants(reader, context, wanted) : null;
+  if (!cached?.partner) throw new AppError("partner_not_found", "Partner not found");
   return id;
 }

@@ -53,14 +53,14 @@ export function passwords(options: { logN: number; queueMax: number; concurrency
     },
     verify: (password, stored, waiting) =>
       queue.run(async () => {
-        const known = typeof stored === "function" ? await stored() : stored;
-        const [, logN, , , salt = "", hash = ""] = (known ?? decoy).split("$");
+        const storedHash = typeof stored === "function" ? await stored() : stored;
+        const [, logN, , , salt = "", hash = ""] = (storedHash ?? decoy).split("$");
         const salted = Buffer.from(salt, "base64");
         const key = await derive(password, salted, Number(logN));
         // A weaker hash would be faster and reveal that its account exists: 2^a + (2^a + … + 2^(b-1)) = 2^b.
         for (let rest = Number(logN); rest < options.logN; rest++) await derive(password, salted, rest);
         const expected = Buffer.from(hash, "base64");
-        return expected.length === key.length && timingSafeEqual(key, expected) && known !== null;
+        return expected.length === key.length && timingSafeEqual(key, expected) && storedHash !== null;
       }, waiting),
     isStale: (stored) => Number(stored.split("$")[1]) < options.logN,
     close: () => worker.close(),

@@ -11,7 +11,7 @@ describe("the state cookie", () => {
     const cookies = stateCookies(key("a"), options);
     const cookie = cookieOf(cookies.set("state-1"));
     expect(cookies.matches(cookie, "state-1")).toBe(true);
-    for (const [given, state] of [
+    for (const [sent, state] of [
       [cookie, "state-2"],
       ["", "state-1"],
       ["state-1", "state-1"],
@@ -19,7 +19,7 @@ describe("the state cookie", () => {
       [cookie.slice(0, -1), "state-1"],
       [cookieOf(stateCookies(key("a"), options).set("state-1")), "state-1"],
     ] as const) {
-      expect(cookies.matches(given, state)).toBe(false);
+      expect(cookies.matches(sent, state)).toBe(false);
     }
   });
 

@@ -33,11 +33,11 @@ export function stateCookies(
     },
     end: `${cookiePair(stateCookieName, "")}; Max-Age=0; ${attributes}`,
     matches(cookie, state) {
-      const given = Buffer.from(cookie, "base64url");
+      const received = Buffer.from(cookie, "base64url");
       // Every key is tried, so that the time does not reveal which one matches.
       return ring.reduce((found, key) => {
         const mac = macOf(key, state);
-        return (given.length === mac.length && timingSafeEqual(given, mac)) || found;
+        return (received.length === mac.length && timingSafeEqual(received, mac)) || found;
       }, false);
     },
   };

@@ -18,7 +18,7 @@ const signIns = counter("muster_identity_sso_logins_total", "Login flows through
 export type ProviderAction =
   `sso.provider.${"create" | "update" | "delete" | "status.update" | "test" | "keys.rotate" | "certificates.expiring"}`;
 
-/** Writes the audit row of something that was done to a provider, in the chain of its place. */
+/** Writes the audit row of something that was done to a provider, in the chain of its owner. */
 export function recordProvider(
   tx: Tx,
   who: Who,

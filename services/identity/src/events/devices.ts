@@ -14,8 +14,8 @@ export const followDevices: OnDeviceChanges = async (tx, changes) => {
   }
   const newest = new Map<string, { deviceId: string; version: number; quarantined: boolean }>();
   for (const { id, version, status } of changes) {
-    const known = newest.get(id);
-    if (known && known.version >= Number(version)) continue;
+    const latest = newest.get(id);
+    if (latest && latest.version >= Number(version)) continue;
     newest.set(id, { deviceId: id, version: Number(version), quarantined: status === "quarantined" });
   }
   for (const row of await setQuarantined(tx, [...newest.values()])) announceAgent(tx, row);

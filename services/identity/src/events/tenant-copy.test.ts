@@ -288,11 +288,11 @@ describe("the copy of the tenants", () => {
 });
 
 describe("a look-up of tenants that the copy lacks", () => {
-  const asked: (readonly string[])[] = [];
+  const requested: (readonly string[])[] = [];
   const reader = (tenancy: ReturnType<typeof testTenancy>) => {
-    asked.length = 0;
+    requested.length = 0;
     const tenants = (ids: readonly string[]) => {
-      asked.push(ids);
+      requested.push(ids);
       return tenancy.snapshot.tenants(ids);
     };
     return { db: database.db, learnTenants: learningFrom({ tenants }, deps()) };
@@ -311,11 +311,11 @@ describe("a look-up of tenants that the copy lacks", () => {
     const org = tenancy.add("organization", partner.id);
     const site = tenancy.add("site", partner.id, org.id);
     const wanted = { partnerId: partner.id, orgIds: [org.id], siteIds: [site.id] };
-    const known = await findTenants(reader(tenancy), as(systemCaller("identity")), wanted);
-    expect(known.partner).toBe(true);
-    expect(known.orgs.get(org.id)).toEqual({ partnerId: partner.id });
-    expect(known.sites.get(site.id)).toEqual({ partnerId: partner.id, orgId: org.id });
-    expect(asked).toEqual([[partner.id, org.id, site.id]]);
+    const cached = await findTenants(reader(tenancy), as(systemCaller("identity")), wanted);
+    expect(cached.partner).toBe(true);
+    expect(cached.orgs.get(org.id)).toEqual({ partnerId: partner.id });
+    expect(cached.sites.get(site.id)).toEqual({ partnerId: partner.id, orgId: org.id });
+    expect(requested).toEqual([[partner.id, org.id, site.id]]);
     expect(await sameAs(tenancy)).toBe(true);
     await database.db.tx(system, async (tx) => expect(await applyTenants(tx, [partner, org, site])).toEqual([]));
     expect(seen.map(({ id }) => id).sort()).toEqual([partner.id, org.id, site.id].sort());
@@ -328,7 +328,7 @@ describe("a look-up of tenants that the copy lacks", () => {
     const site = tenancy.add("site", partner.id, org.id);
     const wanted = { partnerId: null, orgIds: [], siteIds: [site.id] };
     await findTenants(reader(tenancy), as(systemCaller("identity")), wanted);
-    expect(asked.map((ids) => [...ids].sort())).toEqual([[site.id], [partner.id, org.id].sort()]);
+    expect(requested.map((ids) => [...ids].sort())).toEqual([[site.id], [partner.id, org.id].sort()]);
     expect(await sameAs(tenancy)).toBe(true);
   });
 
@@ -339,10 +339,10 @@ describe("a look-up of tenants that the copy lacks", () => {
     const unknown = uuidv7();
     const wanted = { partnerId: partner.id, orgIds: [unknown], ...noSites };
     expect((await findTenants(reader(tenancy), as(systemCaller("identity")), wanted)).orgs.size).toBe(0);
-    expect(asked).toEqual([[unknown]]);
-    const known = reader(tenancy);
-    await findTenants(known, as(systemCaller("identity")), { partnerId: partner.id, orgIds: [], ...noSites });
-    expect(asked).toEqual([]);
+    expect(requested).toEqual([[unknown]]);
+    const copy = reader(tenancy);
+    await findTenants(copy, as(systemCaller("identity")), { partnerId: partner.id, orgIds: [], ...noSites });
+    expect(requested).toEqual([]);
   });
 
   it("does not show what is deleted or another partner's", async () => {

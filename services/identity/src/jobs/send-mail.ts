@@ -72,19 +72,19 @@ export const backOffMs = (attempts: number) => Math.min(3_600_000, 5_000 * 2 ** 
 export async function sendDueMail(deps: SendMailDeps, signal?: AbortSignal): Promise<number> {
   const { db, delivery, now } = deps;
   if (delivery === null) return 0;
-  const underWay = new Map<string, Promise<void>>();
+  const sending = new Map<string, Promise<void>>();
   const failures: unknown[] = [];
   let done = 0;
   let after = "";
   while (!signal?.aborted && failures.length === 0) {
-    const busy = [...underWay.keys()];
+    const busy = [...sending.keys()];
     const limit = mailsAtOnce - busy.length;
     const rows = limit === 0 ? [] : await claimMail(db, { after, busy, limit }, leaseMs, now());
     for (const row of rows) {
       const dealt = deal(deps, delivery, row).catch((err: unknown) => void failures.push(err));
-      underWay.set(
+      sending.set(
         row.lane,
-        dealt.finally(() => underWay.delete(row.lane)),
+        dealt.finally(() => sending.delete(row.lane)),
       );
     }
     done += rows.length;
@@ -98,17 +98,17 @@ export async function sendDueMail(deps: SendMailDeps, signal?: AbortSignal): Pro
     // Until nothing is due: a mail that a request creates is sent in the same run.
     if (rows.length === 0 && busy.length === 0 && fromFirst) return done;
     if (rows.length < limit && !fromFirst) continue;
-    if (underWay.size > 0) await oneOf(underWay.values());
+    if (sending.size > 0) await oneOf(sending.values());
   }
-  await Promise.all(underWay.values());
+  await Promise.all(sending.values());
   if (failures.length > 0) throw failures[0];
   return done;
 }
 
 /** Resolves when one of them has ended, or after a second: a mail that is queued meanwhile does not wait for them. */
-async function oneOf(underWay: Iterable<Promise<void>>): Promise<void> {
+async function oneOf(sending: Iterable<Promise<void>>): Promise<void> {
   const ended = new AbortController();
-  await Promise.race([...underWay, sleep(1_000, ended.signal)]);
+  await Promise.race([...sending, sleep(1_000, ended.signal)]);
   ended.abort();
 }
 

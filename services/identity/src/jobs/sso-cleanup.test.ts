@@ -312,9 +312,9 @@ describe("a verified domain", () => {
         VALUES (${id}, ${owner.partnerId}, ${owner.orgId}, 'acme.example', 'token', ${now}, ${now}, ${id}, ${now})`),
     );
     let records: string[] | null = ["service-verify=token"];
-    const asked: string[] = [];
+    const lookups: string[] = [];
     const txt = async (name: string) => {
-      asked.push(name);
+      lookups.push(name);
       if (records === null) throw new Error("no answer");
       return records;
     };
@@ -329,9 +329,9 @@ describe("a verified domain", () => {
     };
     pass(dayMs - 1_000);
     await look();
-    expect(asked).toEqual([]);
+    expect(lookups).toEqual([]);
     pass(2_000);
-    expect([await look(), asked]).toEqual([null, ["_service-verify.acme.example"]]);
+    expect([await look(), lookups]).toEqual([null, ["_service-verify.acme.example"]]);
     const said = [];
     for (const found of [[], ["other"], null, ["service-verify=token"]]) {
       records = found;
@@ -387,7 +387,7 @@ it("re-encryption knows every sealed column of the schema", async () => {
     sql`SELECT table_name || '.' || column_name AS name FROM information_schema.columns
         WHERE table_schema = current_schema() AND column_name LIKE '%_sealed'`,
   );
-  const known = sealedColumns.map(({ table, column }) => `${table}.${column}`);
-  expect(known).toEqual(expect.arrayContaining(rows.map(({ name }) => name)));
+  const sealed = sealedColumns.map(({ table, column }) => `${table}.${column}`);
+  expect(sealed).toEqual(expect.arrayContaining(rows.map(({ name }) => name)));
   expect(rows.map(({ name }) => name)).toContain("sso_providers.saml_next_key_sealed");
 });

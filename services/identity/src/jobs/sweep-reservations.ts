@@ -1,6 +1,6 @@
 import type { Database } from "@muster/db";
 import { type Logger, type Repeating, repeatEvery, systemCaller } from "@muster/kit";
-import { giveUpReservations, type Reservation, returnGivenUp } from "../store/enrollment-uses.ts";
+import { abandonReservations, type Reservation, returnAbandoned } from "../store/enrollment-uses.ts";
 
 const longestMs = 10_000;
 const batch = 200;
@@ -21,7 +21,7 @@ export async function sweepOnce({ db, discard, log }: Deps): Promise<number> {
   const caller = systemCaller("identity");
   let returned = 0;
   for (;;) {
-    const late = await db.tx({ caller }, (tx) => giveUpReservations(tx, batch));
+    const late = await db.tx({ caller }, (tx) => abandonReservations(tx, batch));
     const gone: Reservation[] = [];
     for (let at = 0; at < late.length; at += parallel) {
       const taken = late.slice(at, at + parallel).map(async (reservation) => {
@@ -35,7 +35,7 @@ export async function sweepOnce({ db, discard, log }: Deps): Promise<number> {
       });
       await Promise.all(taken);
     }
-    if (gone.length > 0) returned += await db.tx({ caller }, (tx) => returnGivenUp(tx, gone));
+    if (gone.length > 0) returned += await db.tx({ caller }, (tx) => returnAbandoned(tx, gone));
     if (late.length < batch || gone.length < late.length) return returned;
   }
 }

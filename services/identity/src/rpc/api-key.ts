@@ -90,19 +90,20 @@ export function apiKeyService(deps: KeyDeps): ServiceImpl<typeof ApiKeyService> 
       const context = callContext(handler);
       requireWriter(context);
       const at = now();
-      const given = changedKeyFields(updateMask?.paths ?? [], apiKey ?? create(ApiKeySchema));
+      const changed = changedKeyFields(updateMask?.paths ?? [], apiKey ?? create(ApiKeySchema));
       // Every change except that of the name may extend the key's rights: the changed key is checked like a new grant.
-      const grants = given.scopes !== undefined || given.rateLimit !== undefined || given.allowedIps !== undefined;
+      const grants =
+        changed.scopes !== undefined || changed.rateLimit !== undefined || changed.allowedIps !== undefined;
       const held = grants ? await heldNow(deps, context) : [];
       const { row, changeId } = await change(context, id, async (tx) => {
         const stored = await lock(tx, context, id);
-        if (grants) requireHeld(held, given.scopes ?? stored.scopes);
-        if (given.scopes && stored.principal_id) {
-          requireWithin((await readServicePrincipal(tx, stored.principal_id)).scopes, given.scopes);
+        if (grants) requireHeld(held, changed.scopes ?? stored.scopes);
+        if (changed.scopes && stored.principal_id) {
+          requireWithin((await readServicePrincipal(tx, stored.principal_id)).scopes, changed.scopes);
         }
         requireActive(stored, at);
         const { name, scopes, rate_limit: rateLimit, allowed_ips: allowedIps } = stored;
-        const updated = await updateApiKey(tx, stored.id, { name, scopes, rateLimit, allowedIps, ...given }, at);
+        const updated = await updateApiKey(tx, stored.id, { name, scopes, rateLimit, allowedIps, ...changed }, at);
         const differences = changesBetween(visibleKeyFields(stored), visibleKeyFields(updated));
         const details = { keyPrefix: updated.key_prefix, ...differences };
         recordFact(tx, context, updated, { action: "api_key.update", details }, at);

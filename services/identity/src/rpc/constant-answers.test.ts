@@ -17,8 +17,8 @@ type Work = { derivations: number; statements: string[] };
 let identity: TestIdentity;
 let port: TestPort;
 /** Of the sign-in in flight; what one does after its answer is not counted to the next. */
-const underWay = new AsyncLocalStorage<Work>();
-const work = () => underWay.getStore() ?? { derivations: 0, statements: [] };
+const currentWork = new AsyncLocalStorage<Work>();
+const work = () => currentWork.getStore() ?? { derivations: 0, statements: [] };
 let answered: Work;
 beforeAll(async () => {
   identity = await startTestIdentity({ perAddress: { max: 1_000, windowMs: 300_000 } });
@@ -42,7 +42,7 @@ beforeAll(async () => {
   const watched: typeof service = {
     ...service,
     async login(request, context) {
-      return underWay.run({ derivations: 0, statements: [] }, async () => {
+      return currentWork.run({ derivations: 0, statements: [] }, async () => {
         try {
           return await service.login(request, context);
         } finally {

@@ -88,11 +88,11 @@ export function enrollmentKeyService(deps: EnrollmentKeyDeps): ServiceImpl<typeo
       const context = callContext(handler);
       requireManager(context, deps);
       const at = now();
-      const given = rotatedEnrollmentFields(usage, timeOrNull(expiresAt), at);
+      const chosen = rotatedEnrollmentFields(usage, timeOrNull(expiresAt), at);
       const material = { ...newEnrollmentKey(pepper), pepper };
       const locate = (tx: Tx) => lock(tx, context, id);
       const rotate = async (tx: Tx, stored: Awaited<ReturnType<typeof locate>>) => {
-        const limits = { maxUsage: stored.max_usage, expiresAt: stored.expires_at, ...given };
+        const limits = { maxUsage: stored.max_usage, expiresAt: stored.expires_at, ...chosen };
         const rotated = await rotateEnrollmentKey(tx, stored.id, material, limits, at);
         const differences = changesBetween(visibleFields(stored), visibleFields(rotated));
         const details = { keyPrefix: rotated.key_prefix, previousKeyPrefix: stored.key_prefix, ...differences };

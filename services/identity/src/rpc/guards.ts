@@ -23,9 +23,9 @@ export async function heldNow({ db }: Pick<KeyDeps, "db">, { caller }: CallConte
 }
 
 /** A filter with a fixed set of values: null when it is absent. Throws `validation_failed`. */
-export function choiceOrNull(word: string, field: string, known: readonly string[]): string | null {
+export function choiceOrNull(word: string, field: string, allowed: readonly string[]): string | null {
   if (word === "") return null;
-  if (!known.includes(word)) throw validationError({ [field]: [`One of ${known.join(", ")}`] });
+  if (!allowed.includes(word)) throw validationError({ [field]: [`One of ${allowed.join(", ")}`] });
   return word;
 }
 

@@ -1,7 +1,7 @@
 import { AppError, type CallContext, isUuid, validationError } from "@muster/kit";
 import { requireScope, type TenantReader } from "@muster/service";
 import { organizationInScope } from "../commands/tenant-in-scope.ts";
-import { findTenants, organizationIsKnown } from "../store/tenants.ts";
+import { findTenants, isCachedOrganization } from "../store/tenants.ts";
 
 /**
  * The organization filter of a list, null when absent. Throws `validation_failed`, and `organization_not_found` when it
@@ -15,7 +15,7 @@ export async function organizationFilter(
   const orgId = idOrNull(id, "orgId");
   if (orgId === null) return null;
   const { scope } = context.caller;
-  if (scope === "system" && (await organizationIsKnown(reader.db, context, orgId))) return orgId;
+  if (scope === "system" && (await isCachedOrganization(reader.db, context, orgId))) return orgId;
   return (await organizationInScope(reader, context, orgId)).orgId;
 }
 

@@ -11,7 +11,7 @@ import { findRole } from "../store/roles.ts";
 import { findServicePrincipal } from "../store/service-principals.ts";
 import { findDomain } from "../store/sso/domains.ts";
 import { findProvider } from "../store/sso/providers.ts";
-import { knownTenants } from "../store/tenants.ts";
+import { cachedTenants } from "../store/tenants.ts";
 import { findUser } from "../store/users.ts";
 
 /** A record as far as the caller sees it. */
@@ -76,13 +76,13 @@ function findersOf(db: Database): Readonly<Record<string, Find>> {
     },
     organization: (context, id) => namedOrganization(db, context, id),
     async site(context, id) {
-      const { sites } = await knownTenants(db, context, { partnerId: null, orgIds: [], siteIds: [id] });
+      const { sites } = await cachedTenants(db, context, { partnerId: null, orgIds: [], siteIds: [id] });
       const site = sites.get(id);
       if (!site?.orgId || !isInScope(context, site.orgId)) return null;
       return { id, name: null, org_id: site.orgId, partner_id: site.partnerId };
     },
     async partner(context, id) {
-      const { partner } = await knownTenants(db, context, { partnerId: id, orgIds: [], siteIds: [] });
+      const { partner } = await cachedTenants(db, context, { partnerId: id, orgIds: [], siteIds: [] });
       return partner ? { id, name: null, org_id: null, partner_id: id } : null;
     },
   };
@@ -95,7 +95,7 @@ const isInScope = ({ caller }: CallContext, orgId: string) =>
 /** An organization that the caller sees; null for every other id. */
 async function namedOrganization(db: Database, context: CallContext, id: string): Promise<Owned | null> {
   if (!isUuid(id) || !isInScope(context, id)) return null;
-  const { orgs } = await knownTenants(db, context, { partnerId: null, orgIds: [id], siteIds: [] });
+  const { orgs } = await cachedTenants(db, context, { partnerId: null, orgIds: [id], siteIds: [] });
   const org = orgs.get(id);
   return org ? { id, name: null, org_id: id, partner_id: org.partnerId } : null;
 }

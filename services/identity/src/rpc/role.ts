@@ -26,7 +26,7 @@ import {
   readRole,
   updateRole,
 } from "../store/roles.ts";
-import { findTenants, type KnownTenants } from "../store/tenants.ts";
+import { type CachedTenants, findTenants } from "../store/tenants.ts";
 import { choiceOrNull } from "./guards.ts";
 import { organizationFilter, partnerFilter } from "./list-filters.ts";
 
@@ -113,9 +113,9 @@ export function roleService(deps: RoleDeps): ServiceImpl<typeof RoleService> {
         },
         async (tx, { before, after }) => {
           const updated = await updateRole(tx, id, after, at);
-          const { people } = await holdersOfRole(tx, id);
+          const { users } = await holdersOfRole(tx, id);
           const differences = changesBetween(visibleRoleFields(before), visibleRoleFields(updated));
-          recordRole(tx, context, updated, "role.update", { ...differences, people }, at);
+          recordRole(tx, context, updated, "role.update", { ...differences, people: users }, at);
           const message = roleChanged(before);
           tx.emit(message);
           return { row: updated, messageId: message.msgId };
@@ -137,7 +137,7 @@ export function roleService(deps: RoleDeps): ServiceImpl<typeof RoleService> {
           const before = await readRole(tx, by, id);
           if (!before) throw roleNotFound();
           requireWritable(by, storedRole(before));
-          if ((await holdersOfRole(tx, id)).people > 0) throw roleInUse();
+          if ((await holdersOfRole(tx, id)).users > 0) throw roleInUse();
           return before;
         },
         async (tx, before) => {
@@ -166,9 +166,9 @@ function tenantsOf(deps: RoleDeps, context: CallContext, request: { partnerId: s
 }
 
 /** With its partner filled in; throws when a tenant is missing, or the organization another partner's. */
-function inTenant(role: NewRole, known: KnownTenants): { partnerId: string } {
-  if (role.partnerId !== null && !known.partner) throw new AppError("partner_not_found", "Partner not found");
-  const org = role.orgId === null ? null : known.orgs.get(role.orgId);
+function inTenant(role: NewRole, cached: CachedTenants): { partnerId: string } {
+  if (role.partnerId !== null && !cached.partner) throw new AppError("partner_not_found", "Partner not found");
+  const org = role.orgId === null ? null : cached.orgs.get(role.orgId);
   if (org === undefined) throw noOrganization();
   const partnerId = role.partnerId ?? org?.partnerId;
   if (!partnerId || (org && org.partnerId !== partnerId)) throw noOrganization();

@@ -18,7 +18,7 @@ import { announceKey, recordFact } from "../emits/key-facts.ts";
 import { defaultRateLimit, requireActive } from "../rules/api-key.ts";
 import { keyChecks } from "../rules/key-fields.ts";
 import { newApiKey } from "../rules/key-material.ts";
-import { commonScopes, knownScopes, requireHeld } from "../rules/scope-ceiling.ts";
+import { commonScopes, requireHeld, validScopes } from "../rules/scope-ceiling.ts";
 import { type ApiKeyRow, adoptApiKey, insertApiKey, lockPrincipalKeys, revokeApiKeys } from "../store/api-keys.ts";
 import {
   disablePrincipal,
@@ -60,7 +60,7 @@ export function servicePrincipalService(deps: KeyDeps): ServiceImpl<typeof Servi
       const check = keyChecks();
       const name = check.name(request.name);
       check.done();
-      const scopes = knownScopes(request.scopes);
+      const scopes = validScopes(request.scopes);
       const tenant = await organizationInScope(deps, context, request.orgId);
       requireHeld(await heldNow(deps, context), scopes);
       const id = uuidv7(at.getTime());

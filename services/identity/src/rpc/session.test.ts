@@ -231,7 +231,7 @@ describe("the first administrator", () => {
     const fresh = await testDatabase(schema);
     await seedRoles(fresh.db, seededRoles, clock);
     const deps = { db: fresh.db, passwords: passwords({ logN: 10, queueMax: 50 }), log, now: () => clock };
-    const start = (given: string) => bootstrapAdministrator(deps, { email, password: given });
+    const start = (password: string) => bootstrapAdministrator(deps, { email, password });
     try {
       await expect(start("Muster-2026!")).rejects.toThrow(/BOOTSTRAP_ADMIN_PASSWORD: Too easy to guess/);
       expect(await fresh.db.read(system, sql`SELECT 1 FROM users`)).toEqual([]);

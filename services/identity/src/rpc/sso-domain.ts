@@ -32,7 +32,7 @@ import { ownerFilter } from "./list-filters.ts";
 /** Domains of one organization, or of one partner's own. */
 const maxDomains = 500;
 
-/** Domains that places have shown to be their own (docs/sso.md#verified-domains). */
+/** Domains that organizations and partners have shown to be their own (docs/sso.md#verified-domains). */
 export function ssoDomainService(deps: SsoDeps): ServiceImpl<typeof SsoDomainService> {
   const { db, now } = deps;
   const requireWriter = (context: CallContext) => {

@@ -1,6 +1,6 @@
 import { AppError } from "@muster/kit";
 import { keyChecks } from "./key-fields.ts";
-import { knownScopes } from "./scope-ceiling.ts";
+import { validScopes } from "./scope-ceiling.ts";
 
 export const defaultRateLimit = 1000;
 export const maxGraceSeconds = 86_400;
@@ -28,7 +28,7 @@ export function newKeyFields(input: Input & { expiresAt: Date | null }, now: Dat
     allowedIps: check.allowedIps(input.allowedIps),
   };
   check.done();
-  return { ...fields, scopes: knownScopes(input.scopes) };
+  return { ...fields, scopes: validScopes(input.scopes) };
 }
 
 /** The masked fields of an update. Throws `no_updates`, `validation_failed`, `unknown_scope`. */
@@ -39,7 +39,7 @@ export function changedKeyFields(paths: readonly string[], input: Input): Partia
   if (paths.includes("rate_limit")) fields.rateLimit = check.rateLimit(input.rateLimit);
   if (paths.includes("allowed_ips")) fields.allowedIps = check.allowedIps(input.allowedIps);
   check.done();
-  if (paths.includes("scopes")) fields.scopes = knownScopes(input.scopes);
+  if (paths.includes("scopes")) fields.scopes = validScopes(input.scopes);
   if (Object.keys(fields).length === 0) throw new AppError("no_updates", "No updates provided");
   return fields;
 }

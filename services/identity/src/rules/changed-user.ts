@@ -39,7 +39,7 @@ export function userChange(paths: readonly string[], input: Input): UserChange {
     if (!isUuid(input.roleId)) errors.roleId = ["Must be a UUID"];
   }
   if (paths.includes("org_access")) {
-    const grant = orgGrants.find((known) => known === input.orgAccess);
+    const grant = orgGrants.find((each) => each === input.orgAccess);
     if (grant) change.orgAccess = grant;
     else errors.orgAccess = [`One of ${orgGrants.join(", ")}`];
   }
@@ -82,8 +82,8 @@ export function changedUser(by: Held, before: Standing, change: UserChange, newR
   }
   if (scope === "system" && change.siteIds != null) errors.siteIds = ["Not for system users"];
   const orgAccess = change.orgAccess ?? (change.orgIds === undefined ? before.orgAccess : "selected");
-  const given = change.orgIds ?? [];
-  if (given.length > 0 && orgAccess !== "selected") errors.orgIds = ['Only with orgAccess "selected"'];
+  const wantedIds = change.orgIds ?? [];
+  if (wantedIds.length > 0 && orgAccess !== "selected") errors.orgIds = ['Only with orgAccess "selected"'];
   if (Object.keys(errors).length > 0) throw validationError(errors);
   const orgIds = orgAccess === "selected" ? (change.orgIds ?? before.orgIds) : [];
   const siteIds = change.siteIds === undefined ? before.siteIds : change.siteIds;
@@ -92,7 +92,7 @@ export function changedUser(by: Held, before: Standing, change: UserChange, newR
   // Out of the caller's scope counts as missing.
   if (by.scope === "partner" && by.orgAccess.mode === "list") {
     const { orgIds: own } = by.orgAccess;
-    if (!given.every((id) => own.includes(id))) throw noOrganization();
+    if (!wantedIds.every((id) => own.includes(id))) throw noOrganization();
   }
   requireAbove(by, { ...after, permissions: role.permissions });
   return after;

@@ -17,7 +17,7 @@ function common(): string {
   return read;
 }
 
-const isKnownPassword = (word: string) => !word.includes("\n") && common().includes(`\n${word}\n`);
+const isListed = (word: string) => !word.includes("\n") && common().includes(`\n${word}\n`);
 
 /** The platform's own name is the first that is tried on it. */
 const ownNames = ["muster", "admin", "administrator"];
@@ -53,23 +53,21 @@ const fewSigns = 4;
  */
 export function isCommonPassword(password: string, email: string): boolean {
   const text = password.normalize("NFKC").toLowerCase().trim();
-  if (isKnownPassword(text) || new Set(text).size < leastDistinct || isRow(text)) return true;
+  if (isListed(text) || new Set(text).size < leastDistinct || isRow(text)) return true;
   const own = new Set([...ownNames, ...partsOf(email)]);
   const [local = ""] = email.toLowerCase().split("@");
   const rest = local.length < 3 ? text : text.replaceAll(local, " ");
   return isDressedUp(rest, own) || isDressedUp(spelledOut(rest), own);
 }
 
-/** Its letters are one known word or none, its digits and signs nothing of weight. */
+/** Its letters are one common word or none, its digits and signs nothing of weight. */
 function isDressedUp(text: string, own: ReadonlySet<string>): boolean {
   const words = new Set((text.match(/\p{L}+/gu) ?? []).map(once).filter((word) => !own.has(word)));
-  const isKnown = [...words].every(isKnownPassword);
+  const areListed = [...words].every(isListed);
   const signs = new Set(text.match(/[^\p{L}\p{N}\s]/gu));
   const digits = text.match(/\p{N}+/gu) ?? [];
   const areFew = words.size <= 1 && signs.size <= fewSigns;
-  return (
-    areFew && isKnown && digits.every((run) => once(run).length <= fewDigits || isKnownPassword(run) || isRow(run))
-  );
+  return areFew && areListed && digits.every((run) => once(run).length <= fewDigits || isListed(run) || isRow(run));
 }
 
 /** `@dm1n123` as `admin123`: digits at the end of a word are no letters of it. */

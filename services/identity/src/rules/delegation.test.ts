@@ -148,7 +148,7 @@ describe("a role", () => {
   });
 
   it.each([
-    ["without a place", root, {}, "partner_id_required"],
+    ["without a tenant", root, {}, "partner_id_required"],
     ["at another partner", partner, { partnerId: uuidv7() }, "partner_not_found"],
     ["at an organization off the list", listed, { orgId: otherOrg }, "organization_not_found"],
     ["at a sibling", customer, { orgId: otherOrg }, "organization_not_found"],

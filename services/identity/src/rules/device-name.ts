@@ -28,8 +28,8 @@ export function deviceName(userAgent: string | null): string {
   const [, browser] = browsers.find(([pattern]) => pattern.test(userAgent)) ?? [];
   const [, system] = systems.find(([pattern]) => pattern.test(userAgent)) ?? [];
   if (browser && system) return `${browser} on ${system}`;
-  const known = browser ?? system;
-  if (known) return known;
+  const named = browser ?? system;
+  if (named) return named;
   // Programs name themselves in the first product (RFC 9110, section 10.1.5).
   const [, name, version = ""] = program.exec(userAgent) ?? [];
   return name ? `${name}${version}` : "Unknown device";

@@ -78,10 +78,10 @@ function wantedScope(caller: Caller, input: InviteInput): Scope {
   return input.partnerId !== "" && caller.scope !== "organization" ? "partner" : caller.scope;
 }
 
-function wantedGrant(scope: Scope, given: string, orgIds: readonly string[]): OrgGrant | null {
-  if (scope !== "partner") return given === "" ? (scope === "system" ? "all" : "none") : null;
-  if (given === "") return orgIds.length > 0 ? "selected" : "none";
-  return orgGrants.find((grant) => grant === given) ?? null;
+function wantedGrant(scope: Scope, orgAccess: string, orgIds: readonly string[]): OrgGrant | null {
+  if (scope !== "partner") return orgAccess === "" ? (scope === "system" ? "all" : "none") : null;
+  if (orgAccess === "") return orgIds.length > 0 ? "selected" : "none";
+  return orgGrants.find((grant) => grant === orgAccess) ?? null;
 }
 
 /** The tenant of the new user; a tenant out of the caller's scope counts as missing. */

@@ -32,14 +32,14 @@ function stored(limit = 0) {
     grant(want: Partial<Want>, nowMs: number): Grant {
       const loaded = needsBetween({ ...kept, between: null }, nowMs);
       if (loaded) loads += 1;
-      const given = grant(
+      const granted = grant(
         { ...kept, between: loaded ? between : null },
         { limit, waiting: 0, ahead: 0, ...want },
         nowMs,
       );
-      kept = given.window;
+      kept = granted.window;
       if (kept.between !== null) between = kept.between;
-      return given;
+      return granted;
     },
     giveBack(slot: number, unspent: number) {
       kept = giveBack({ ...kept, between: null }, slot, unspent);
@@ -96,8 +96,8 @@ function admissions(limit: number, path: readonly Step[]): number[] {
   let leases: Lease[] = [];
   for (const step of path) {
     nowMs = step.next(nowMs);
-    const asked = window.grant({ waiting: step.waiting, ahead: step.ahead }, nowMs);
-    leases.push({ slot: asked.slot, left: asked.granted, grantedAtMs: nowMs });
+    const granted = window.grant({ waiting: step.waiting, ahead: step.ahead }, nowMs);
+    leases.push({ slot: granted.slot, left: granted.granted, grantedAtMs: nowMs });
     for (const lease of leases) {
       const at = lease.grantedAtMs + step.spendMs;
       if (at < nowMs || at >= lease.grantedAtMs + grantMs) continue;

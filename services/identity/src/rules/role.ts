@@ -54,10 +54,10 @@ export function newRole(by: Caller, input: Fields & { scope: string; partnerId: 
 
 /** The masked fields of a change. Throws `no_updates`, `validation_failed` and `name_taken`. */
 export function roleChange(paths: readonly string[], input: Fields): Partial<Fields> {
-  const known = ["name", "description", "permissions"] as const;
-  const given = known.filter((field) => paths.includes(field));
-  if (given.length === 0) throw new AppError("no_updates", "No updates provided");
-  const change: Partial<Fields> = Object.fromEntries(given.map((field) => [field, input[field]]));
+  const fieldNames = ["name", "description", "permissions"] as const;
+  const requested = fieldNames.filter((field) => paths.includes(field));
+  if (requested.length === 0) throw new AppError("no_updates", "No updates provided");
+  const change: Partial<Fields> = Object.fromEntries(requested.map((field) => [field, input[field]]));
   const errors: FieldErrors = {};
   checkFields({ name: "-", description: "", permissions: [], ...change }, errors);
   if (Object.keys(errors).length > 0) throw validationError(errors);
@@ -113,7 +113,7 @@ const isPermission = (text: string): text is Permission => (permissions as reado
  */
 function holdable(scope: Scope, wanted: readonly string[]): Permission[] {
   const allowed = grantable(scope);
-  const beyond = wanted.filter((permission) => !allowed.some((known) => known === permission));
+  const beyond = wanted.filter((permission) => !allowed.some((each) => each === permission));
   if (beyond.length > 0)
     throw validationError({ permissions: [`Not for roles of scope ${scope}: ${beyond.join(", ")}`] });
   return permissions.filter((permission) => wanted.includes(permission));

@@ -3,8 +3,8 @@ import { AppError, anyScope, isKeyScope, keyScopes, permissionsOfScope } from "@
 const maxScopes = 100;
 
 /** The scopes of a request, each once, in the catalogue's order. Throws `unknown_scope`. */
-export function knownScopes(given: readonly string[]): string[] {
-  const wanted = new Set(given);
+export function validScopes(requested: readonly string[]): string[] {
+  const wanted = new Set(requested);
   const unknown = [...wanted].filter((scope) => scope !== anyScope && !isKeyScope(scope));
   if (unknown.length > 0) {
     throw new AppError("unknown_scope", "Unknown scope", { facts: { scopes: unknown.slice(0, maxScopes) } });

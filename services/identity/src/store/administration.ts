@@ -34,11 +34,11 @@ export async function otherAdministrators(
 }
 
 /** Which of them the holders of one role are, by everything but the role. */
-export async function holdersOfRole(tx: Tx, roleId: string): Promise<Administration & { people: number }> {
-  const [row] = await tx.query<Administration & { people: number }>(sql`
-    SELECT count(*)::integer AS people,
+export async function holdersOfRole(tx: Tx, roleId: string): Promise<Administration & { users: number }> {
+  const [row] = await tx.query<Administration & { users: number }>(sql`
+    SELECT count(*)::integer AS users,
            coalesce(bool_or(u.status = 'active' AND NOT u.site_restricted), false) AS "any",
            coalesce(bool_or(u.status = 'active' AND NOT u.site_restricted AND u.org_access = 'all'), false) AS "ofAll"
     FROM users u WHERE u.role_id = ${roleId}`);
-  return row ?? { people: 0, any: false, ofAll: false };
+  return row ?? { users: 0, any: false, ofAll: false };
 }

@@ -66,8 +66,8 @@ async function heldOrRefused(tx: Tx, digests: readonly Uint8Array[], deviceId: s
       ON r.key_id = k.id AND r.device_id = ${deviceId} AND r.generation = k.generation
     WHERE digest = ANY (${buffers(digests)}::bytea[])`);
   if (!key) return "enrollment_key_invalid";
-  const { reserved, given_up: givenUp, expired, ...use } = key;
-  if (givenUp) return "given_up";
+  const { reserved, given_up: isAbandoned, expired, ...use } = key;
+  if (isAbandoned) return "given_up";
   if (reserved) return use;
   return expired ? "enrollment_key_expired" : "enrollment_key_exhausted";
 }
@@ -104,7 +104,7 @@ export type Reservation = { keyId: string; deviceId: string };
  * Expires at most `limit` uses that were not confirmed in time, and returns those with the ones expired earlier that
  * still exist: none of them can be confirmed any more. Deletes old confirmed ones.
  */
-export async function giveUpReservations(tx: Tx, limit: number): Promise<Reservation[]> {
+export async function abandonReservations(tx: Tx, limit: number): Promise<Reservation[]> {
   await tx.execute(sql`
     DELETE FROM enrollment_reservations WHERE (key_id, device_id) IN (
       SELECT key_id, device_id FROM enrollment_reservations
@@ -120,7 +120,7 @@ export async function giveUpReservations(tx: Tx, limit: number): Promise<Reserva
 }
 
 /** Releases expired uses whose devices were deleted; returns their number. */
-export function returnGivenUp(tx: Tx, gone: readonly Reservation[]): Promise<number> {
+export function returnAbandoned(tx: Tx, gone: readonly Reservation[]): Promise<number> {
   return giveBack(
     tx,
     sql`SELECT r.key_id, r.device_id FROM enrollment_reservations r

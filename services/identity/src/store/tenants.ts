@@ -4,7 +4,7 @@ import type { TenantReader } from "@muster/service";
 
 export type WantedTenants = { partnerId: string | null; orgIds: readonly string[]; siteIds: readonly string[] };
 
-export type KnownTenants = {
+export type CachedTenants = {
   partner: boolean;
   /** Partner of each organization. */
   orgs: Map<string, { partnerId: string }>;
@@ -16,7 +16,7 @@ type Row = { kind: string; id: string; partner_id: string; org_id: string | null
 /**
  * Those of the wanted tenants that exist, are not deleted and are visible to the caller, as identity's copy has them.
  */
-export async function knownTenants(db: Database, who: CallContext, wanted: WantedTenants): Promise<KnownTenants> {
+export async function cachedTenants(db: Database, who: CallContext, wanted: WantedTenants): Promise<CachedTenants> {
   const rows = await db.read<Row>(
     who,
     sql`
@@ -34,23 +34,23 @@ export async function knownTenants(db: Database, who: CallContext, wanted: Wante
   };
 }
 
-/** As knownTenants, asking tenancy for those that the copy lacks. Throws `unavailable`. */
+/** As cachedTenants, requesting from tenancy those that the copy lacks. Throws `unavailable`. */
 export async function findTenants(
   { db, learnTenants }: TenantReader,
   who: CallContext,
   wanted: WantedTenants,
-): Promise<KnownTenants> {
-  const known = await knownTenants(db, who, wanted);
+): Promise<CachedTenants> {
+  const cached = await cachedTenants(db, who, wanted);
   const lacking = [
-    ...(wanted.partnerId === null || known.partner ? [] : [wanted.partnerId]),
-    ...wanted.orgIds.filter((id) => !known.orgs.has(id)),
-    ...wanted.siteIds.filter((id) => !known.sites.has(id)),
+    ...(wanted.partnerId === null || cached.partner ? [] : [wanted.partnerId]),
+    ...wanted.orgIds.filter((id) => !cached.orgs.has(id)),
+    ...wanted.siteIds.filter((id) => !cached.sites.has(id)),
   ];
-  if (lacking.length === 0 || !(await learnTenants(lacking))) return known;
-  return knownTenants(db, who, wanted);
+  if (lacking.length === 0 || !(await learnTenants(lacking))) return cached;
+  return cachedTenants(db, who, wanted);
 }
 
 /** Whether the copy has an organization, deleted ones included. */
-export async function organizationIsKnown(db: Database, who: CallContext, id: string): Promise<boolean> {
+export async function isCachedOrganization(db: Database, who: CallContext, id: string): Promise<boolean> {
   return (await db.read(who, sql`SELECT FROM tenant WHERE kind = 'organization' AND id = ${id}`)).length > 0;
 }

@@ -101,14 +101,14 @@ export async function listUsers(
   };
   const found = query === null ? null : await findByWords(db, who, query, tenant);
   // Only the given filters are in the statement: each combination is a separate plan, over its own index.
-  const given: Query[] = [
+  const filters: Query[] = [
     ...(partnerId === null ? [] : [sql`t.partner_id = ${partnerId}`]),
     ...(orgId === null ? [] : [sql`t.org_id = ${orgId}`]),
     ...(roleId === null ? [] : [sql`t.role_id = ${roleId}`]),
     ...(status === null ? [] : [sql`t.status = ${status}`]),
   ];
   const listOf = (...search: Query[]) => {
-    const where = [...given, ...search].reduce((before, next) => sql`${before} AND ${next}`, sql`true`);
+    const where = [...filters, ...search].reduce((before, next) => sql`${before} AND ${next}`, sql`true`);
     return { table: sql`users`, columns, where, visible: visibleTo(caller) };
   };
   if (found === null) return readNewestPage<UserRow>(db, who, listOf(), page);

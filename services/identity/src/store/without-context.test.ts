@@ -18,7 +18,7 @@ import { findEnrollmentKey, listEnrollmentKeys } from "./enrollment-keys.ts";
 import { findOwnPassword } from "./principals.ts";
 import { findRole, listRoles } from "./roles.ts";
 import { findServicePrincipal, listServicePrincipals } from "./service-principals.ts";
-import { knownTenants } from "./tenants.ts";
+import { cachedTenants } from "./tenants.ts";
 import { findUser, listUsers } from "./users.ts";
 
 let database: TestDatabase;
@@ -47,7 +47,7 @@ async function everythingSeen(db: TestDatabase["db"]): Promise<string[]> {
   const caller = { ...believed, actor: { ...believed.actor, id } };
   const who: CallContext = { caller, meta, deadlineMs: null, signal: new AbortController().signal };
   const now = new Date();
-  const { orgs, sites } = await knownTenants(db, who, { partnerId, orgIds: [orgId], siteIds: [siteId] });
+  const { orgs, sites } = await cachedTenants(db, who, { partnerId, orgIds: [orgId], siteIds: [siteId] });
   const found: Record<string, unknown> = {
     orgs: orgs.size > 0,
     sites: sites.size > 0,

@@ -133,9 +133,9 @@ describe("creating a device", () => {
     const first = await fleet.device(orgId, { hardwareId });
     const clones = await Promise.all([1, 2].map(() => fleet.createDevice(orgId, { hardwareId })));
     expect(clones.map(({ device }) => device?.status)).toEqual(["quarantined", "quarantined"]);
-    const people = fleet.port.client(DeviceService, callers.partnerAdmin(partnerId, { permissions }));
-    expect((await people.getDevice({ id: first })).device?.status).toBe("offline");
-    await people.decommissionDevice({ id: first });
+    const admin = fleet.port.client(DeviceService, callers.partnerAdmin(partnerId, { permissions }));
+    expect((await admin.getDevice({ id: first })).device?.status).toBe("offline");
+    await admin.decommissionDevice({ id: first });
     expect((await fleet.createDevice(orgId, { hardwareId })).device?.status).toBe("offline");
     const elsewhere = await fleet.organization(partnerId);
     expect((await fleet.createDevice(elsewhere, { hardwareId })).device?.status).toBe("offline");

@@ -82,16 +82,19 @@ async function writeNow(
       const ids = sorted.map(({ deviceId }) => deviceId);
       const planned = planByKey(tx);
       const [{ seen, locked }] = await Promise.all([lockSeen(tx, ids), planned]);
-      const results = async () => ({ devices: await resultsOf(tx, sorted, known, versions), locked: new Set(locked) });
+      const results = async () => ({
+        devices: await resultsOf(tx, sorted, statuses, versions),
+        locked: new Set(locked),
+      });
       const before = new Map(seen.map((row) => [row.id, row]));
-      const known = new Map<string, string>();
+      const statuses = new Map<string, string>();
       const versions = new Map<string, number>();
       const common: ReceivedHeartbeat[] = [];
       const others: ReceivedHeartbeat[] = [];
       for (const heartbeat of sorted) {
         const row = before.get(heartbeat.deviceId);
         if (!row || row.org_id !== heartbeat.orgId) continue;
-        known.set(row.id, row.status);
+        statuses.set(row.id, row.status);
         versions.set(row.id, row.version);
         if (row.status === "decommissioned") continue;
         (saysNothingNew(row, heartbeat) ? common : others).push(heartbeat);
@@ -109,7 +112,7 @@ async function writeNow(
           const row = rows.get(heartbeat.deviceId);
           if (!row) return;
           const after = await apply(tx, heartbeat, row, intervalSeconds);
-          known.set(after.id, after.status);
+          statuses.set(after.id, after.status);
           versions.set(after.id, after.version);
         }),
       );
@@ -123,17 +126,17 @@ async function writeNow(
 async function resultsOf(
   tx: Tx,
   heartbeats: readonly ReceivedHeartbeat[],
-  known: ReadonlyMap<string, string>,
+  statuses: ReadonlyMap<string, string>,
   versions: ReadonlyMap<string, number>,
 ): Promise<Map<string, HeartbeatResult>> {
   const changed = heartbeats.filter(({ deviceId, knownVersion }) => {
-    const status = known.get(deviceId);
+    const status = statuses.get(deviceId);
     const isWanted = knownVersion !== noFacts && versions.get(deviceId) !== knownVersion;
     return isWanted && status !== undefined && status !== "decommissioned";
   });
   const ids = changed.map(({ deviceId }) => deviceId);
   const facts = new Map((ids.length > 0 ? await factsOf(tx, ids) : []).map((row) => [row.id, row]));
-  return new Map([...known].map(([id, status]) => [id, { status, facts: facts.get(id) ?? null }]));
+  return new Map([...statuses].map(([id, status]) => [id, { status, facts: facts.get(id) ?? null }]));
 }
 
 async function apply(

@@ -122,10 +122,10 @@ describe("invalid input", () => {
     },
   );
 
-  it.each(Object.entries(fields))("of a %s is reported for all fields at once", async (kind, known) => {
+  it.each(Object.entries(fields))("of a %s is reported for all fields at once", async (kind, cases) => {
     const { id } = await tenancy.partner();
-    const everything = Object.fromEntries(known.map((f) => [f.key, f.bad.at(-1)]));
-    const paths = known.map((f) => f.path);
+    const everything = Object.fromEntries(cases.map((f) => [f.key, f.bad.at(-1)]));
+    const paths = cases.map((f) => f.path);
     const all = {
       partner: () => tenancy.partners(admin).updatePartner({ id, updateMask: { paths }, partner: everything }),
       organization: () =>
@@ -135,6 +135,6 @@ describe("invalid input", () => {
       site: () => tenancy.sites(admin).updateSite({ id: ids.site, updateMask: { paths }, site: everything }),
     };
     const answer = await outcome(all[kind as Kind]());
-    expect(answer.split(" ").slice(1).sort()).toEqual(known.map((f) => f.shown).sort());
+    expect(answer.split(" ").slice(1).sort()).toEqual(cases.map((f) => f.shown).sort());
   });
 });

@@ -169,12 +169,16 @@ describe("membership", () => {
     const id = await fleet.device(tenant.orgId, { siteId: tenant.siteId });
     const outside = await fleet.device(tenant.orgId);
     await groups(admin(tenant)).addDevices({ groupId: wide, deviceIds: [id] });
-    const person = limited(tenant, tenant.siteId);
-    expect(await outcome(groups(person).addDevices({ groupId: near, deviceIds: [outside] }))).toBe("device_not_found");
-    expect(await outcome(groups(person).addDevices({ groupId: wide, deviceIds: [id] }))).toBe("device_group_not_found");
-    expect((await groups(person).addDevices({ groupId: near, deviceIds: [id] })).added).toBe(1);
-    expect((await devices(person).getDevice({ id })).device?.groupIds).toEqual([near]);
-    expect(await outcome(devices(person).listDevices({ groupId: wide }))).toBe("device_group_not_found");
+    const limitedUser = limited(tenant, tenant.siteId);
+    expect(await outcome(groups(limitedUser).addDevices({ groupId: near, deviceIds: [outside] }))).toBe(
+      "device_not_found",
+    );
+    expect(await outcome(groups(limitedUser).addDevices({ groupId: wide, deviceIds: [id] }))).toBe(
+      "device_group_not_found",
+    );
+    expect((await groups(limitedUser).addDevices({ groupId: near, deviceIds: [id] })).added).toBe(1);
+    expect((await devices(limitedUser).getDevice({ id })).device?.groupIds).toEqual([near]);
+    expect(await outcome(devices(limitedUser).listDevices({ groupId: wide }))).toBe("device_group_not_found");
     const { events } = await fleet.messagesOf(id);
     expect(events.at(-1)?.[1].groupIds).toEqual([wide, near].sort());
   });

@@ -151,7 +151,7 @@ describe("the access scope", () => {
       await tenancy.organization(one.id, "C"),
     ];
     const foreign = await tenancy.organization(two.id);
-    const people: [Caller, string[]][] = [
+    const users: [Caller, string[]][] = [
       [callers.partnerAdmin(one.id), [a, b, c]],
       [callers.partnerWithList(one.id, [c, b]), [b, c]],
       [callers.partnerWithList(one.id, [b, foreign, uuidv7()]), [b]],
@@ -159,7 +159,7 @@ describe("the access scope", () => {
       [callers.partnerAdmin(uuidv7()), []],
       [callers.partnerAdmin("", { partnerId: null }), []],
     ];
-    for (const [caller, visible] of people) {
+    for (const [caller, visible] of users) {
       const page = await as(caller).listOrganizations({});
       expect(idsOf(page)).toEqual(visible);
       expect(Number(page.page?.total)).toBe(visible.length);

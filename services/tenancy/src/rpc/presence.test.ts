@@ -22,7 +22,7 @@ afterAll(async () => {
 });
 
 const db = () => fleet.database.db;
-const people = (partnerId: string) =>
+const adminOf = (partnerId: string) =>
   fleet.port.client(DeviceService, callers.partnerAdmin(partnerId, { permissions }));
 const beat = (deviceId: string, orgId: string, change: Partial<ReceivedHeartbeat> = {}): ReceivedHeartbeat => ({
   deviceId,
@@ -160,7 +160,7 @@ describe("a heartbeat", () => {
       await fleet.device(orgId, { hardwareId: "hw" }),
     ];
     const gone = await fleet.device(orgId);
-    await people(partnerId).decommissionDevice({ id: gone });
+    await adminOf(partnerId).decommissionDevice({ id: gone });
     const other = uuidv7();
     const answers = await record(beat(clone, orgId), beat(gone, orgId), beat(other, orgId), beat(clone, uuidv7()));
     // The later of two from one device counts: it names an organization that the device is not of.
@@ -302,7 +302,7 @@ describe("a quarantined device", () => {
       await fleet.device(orgId, { hardwareId: "board" }),
       await fleet.device(orgId, { hardwareId: "board" }),
     ];
-    const admin = people(partnerId);
+    const admin = adminOf(partnerId);
     const before = (await admin.getDevice({ id: second })).device;
     expect(before?.quarantineReason).toBe(`Enrolled with the hardware id of device ${first}`);
     const approved = (await admin.approveDevice({ id: second })).device;
@@ -322,8 +322,8 @@ describe("a quarantined device", () => {
     const { orgId, partnerId } = await fleet.tenant();
     const first = await fleet.device(orgId, { hardwareId: "many" });
     const clones = await Promise.all(Array.from({ length: 6 }, () => fleet.device(orgId, { hardwareId: "many" })));
-    await people(partnerId).decommissionDevice({ id: first });
-    const approved = await Promise.all(clones.map((id) => people(partnerId).approveDevice({ id })));
+    await adminOf(partnerId).decommissionDevice({ id: first });
+    const approved = await Promise.all(clones.map((id) => adminOf(partnerId).approveDevice({ id })));
     expect(approved.map(({ device }) => device?.status)).toEqual(clones.map(() => "offline"));
     const [row] = await db().read<{ owners: number }>(
       system,
@@ -343,7 +343,7 @@ describe("a quarantined device", () => {
     expect(await outcome(as(["devices:read"]))).toBe("permission_denied");
     expect(await outcome(as(["devices:write"]))).toBe("permission_denied");
     const other = await fleet.tenant();
-    expect(await outcome(people(other.partnerId).approveDevice({ id }))).toBe("device_not_found");
+    expect(await outcome(adminOf(other.partnerId).approveDevice({ id }))).toBe("device_not_found");
     expect((await stateOf(id))?.status).toBe("quarantined");
   });
 });

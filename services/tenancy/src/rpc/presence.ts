@@ -42,8 +42,8 @@ export function presenceService({ db, heartbeatIntervalSeconds }: Deps): Service
 }
 
 function isUpdate({ deviceId, component, version, timeoutSeconds }: BeganUpdate): boolean {
-  const isKnown = component === "agent" || component === "watchdog" || component === "helper";
-  return isUuid(deviceId) && isKnown && version !== "" && !longerThan(version, 50) && timeoutSeconds > 0;
+  const isComponent = component === "agent" || component === "watchdog" || component === "helper";
+  return isUuid(deviceId) && isComponent && version !== "" && !longerThan(version, 50) && timeoutSeconds > 0;
 }
 
 /**

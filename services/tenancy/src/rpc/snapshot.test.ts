@@ -82,8 +82,8 @@ describe("the snapshot", () => {
   });
 
   it("is for services only", async () => {
-    const people = [callers.platformAdmin(), callers.partnerAdmin((await tenancy.partner()).id)];
-    for (const caller of people) {
+    const users = [callers.platformAdmin(), callers.partnerAdmin((await tenancy.partner()).id)];
+    for (const caller of users) {
       expect(await outcome(tenancy.snapshots(caller).getSnapshot({}))).toBe("scope_not_allowed");
       expect(await outcome(tenancy.snapshots(caller).getSnapshotHash({}))).toBe("scope_not_allowed");
       expect(await outcome(tenancy.snapshots(caller).getTenants({ ids: [] }))).toBe("scope_not_allowed");

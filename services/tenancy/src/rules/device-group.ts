@@ -25,11 +25,11 @@ export function newDeviceGroup({ name, siteId }: DeviceGroupInput): DeviceGroupF
 
 /** The masked fields of a change; throws `no_updates` or `validation_failed`. */
 export function deviceGroupChange(paths: readonly string[], patch: DeviceGroupInput): Partial<DeviceGroupFields> {
-  const given = deviceGroupPaths.filter((path) => paths.includes(path));
-  if (given.length === 0) throw new AppError("no_updates", "No updates provided");
+  const requested = deviceGroupPaths.filter((path) => paths.includes(path));
+  if (requested.length === 0) throw new AppError("no_updates", "No updates provided");
   const check = checks();
   const change: Partial<DeviceGroupFields> = {};
-  for (const path of given) {
+  for (const path of requested) {
     if (path === "name") change.name = check.name("name", patch.name);
     if (path === "site_id") change.siteId = patch.siteId === "" ? null : idField("siteId", patch.siteId, check);
   }

@@ -63,11 +63,11 @@ export function newDevice(input: DeviceInput): NewDevice {
 
 /** The masked fields of a change; throws `no_updates` or `validation_failed`. */
 export function deviceChange(paths: readonly string[], patch: DevicePatch): Partial<DeviceFields> {
-  const given = devicePaths.filter((path) => paths.includes(path));
-  if (given.length === 0) throw new AppError("no_updates", "No updates provided");
+  const requested = devicePaths.filter((path) => paths.includes(path));
+  if (requested.length === 0) throw new AppError("no_updates", "No updates provided");
   const check = checks();
   const change: Partial<DeviceFields> = {};
-  for (const path of given) {
+  for (const path of requested) {
     if (path === "hostname") change.hostname = hostnameField(patch.hostname, check);
     if (path === "auto_update_enabled") change.autoUpdateEnabled = patch.autoUpdateEnabled;
     if (path === "site_id") change.siteId = patch.siteId === "" ? null : idField("siteId", patch.siteId, check);

@@ -1,4 +1,4 @@
-import { type FieldErrors, isTimezone, longerThan, nameError, textFault, validationError } from "@muster/kit";
+import { type FieldErrors, isTimezone, longerThan, nameError, textError, validationError } from "@muster/kit";
 
 /** Bytes of a free-form object as JSON. */
 export const maxObjectBytes = 64 * 1024;
@@ -13,7 +13,7 @@ export type Checks = {
   text(field: string, value: string, max: number): string;
   name(field: string, value: string): string;
   slug(field: string, value: string): string;
-  oneOf<T extends string>(field: string, value: string, known: readonly [T, ...T[]]): T;
+  oneOf<T extends string>(field: string, value: string, allowed: readonly [T, ...T[]]): T;
   /** A cap: 0 or more, null when absent. */
   cap(field: string, value: number | undefined): number | null;
   timezone(field: string, value: string): string;
@@ -42,7 +42,7 @@ export function checks(): Checks {
     errors[field] ??= [text];
   };
   const text = (field: string, value: string, max: number) => {
-    const problem = textFault(value);
+    const problem = textError(value);
     if (problem) fail(field, problem);
     else if (longerThan(value, max)) fail(field, `At most ${max} characters`);
     return value;
@@ -61,10 +61,10 @@ export function checks(): Checks {
       }
       return value;
     },
-    oneOf(field, value, known) {
-      const found = known.find((item) => item === value);
-      if (found === undefined) fail(field, `One of ${known.join(", ")}`);
-      return found ?? known[0];
+    oneOf(field, value, allowed) {
+      const found = allowed.find((item) => item === value);
+      if (found === undefined) fail(field, `One of ${allowed.join(", ")}`);
+      return found ?? allowed[0];
     },
     cap(field, value) {
       if ((value ?? 0) < 0) fail(field, "0 or more");
@@ -118,12 +118,12 @@ export function isObject(value: unknown): value is JsonObject {
 
 /** Why PostgreSQL could not keep a value, or why we would not. */
 function valueProblem(value: unknown, depth: number): string | null {
-  if (typeof value === "string") return textFault(value);
+  if (typeof value === "string") return textError(value);
   if (typeof value !== "object" || value === null) return null;
   if (depth > maxDepth) return `Nested deeper than ${maxDepth} levels`;
   for (const [key, item] of Object.entries(value)) {
     if (key === "__proto__") return "A key is not allowed";
-    const problem = textFault(key) ?? valueProblem(item, depth + 1);
+    const problem = textError(key) ?? valueProblem(item, depth + 1);
     if (problem) return problem;
   }
   return null;

@@ -12,8 +12,8 @@ export function organizationOrder(
   existing: readonly string[],
   registered: readonly string[],
 ): string[] {
-  const known = new Set(existing);
-  const order = new Set(wanted.filter((id) => known.has(id)));
+  const existingIds = new Set(existing);
+  const order = new Set(wanted.filter((id) => existingIds.has(id)));
   for (const id of registered) order.add(id);
   return [...order].slice(0, maxOrderedOrganizations);
 }

@@ -77,11 +77,11 @@ export function changeOrganization(
   paths: readonly string[],
   patch: OrganizationPatch,
 ): OrganizationFields {
-  const given = paths.filter((path) => organizationPaths.some((known) => known === path));
-  if (given.length === 0) throw new AppError("no_updates", "No updates provided");
+  const requested = paths.filter((path) => organizationPaths.some((each) => each === path));
+  if (requested.length === 0) throw new AppError("no_updates", "No updates provided");
   const check = checks();
   const changed = { ...stored };
-  for (const path of given) {
+  for (const path of requested) {
     if (path === "name") changed.name = check.name("name", patch.name);
     if (path === "slug") changed.slug = check.slug("slug", patch.slug);
     if (path === "type") changed.type = check.oneOf("type", patch.type, organizationTypes);

@@ -80,8 +80,8 @@ function checkDay(day: string, value: unknown, field: string, check: Checks): vo
   }
 }
 
-function oneOf(value: unknown, known: readonly string[], field: string, check: Checks): void {
-  if (value != null && !known.includes(value as string)) check.fail(field, `One of ${known.join(", ")}`);
+function oneOf(value: unknown, allowed: readonly string[], field: string, check: Checks): void {
+  if (value != null && !allowed.includes(value as string)) check.fail(field, `One of ${allowed.join(", ")}`);
 }
 
 function objectAt(value: unknown, field: string, check: Checks): JsonObject {

@@ -41,11 +41,11 @@ export function newSite(input: SiteInput): SiteFields {
  * Throws `no_updates` or `validation_failed`.
  */
 export function changeSite(stored: SiteFields, paths: readonly string[], patch: SiteInput): SiteFields {
-  const given = paths.filter((path) => sitePaths.some((known) => known === path));
-  if (given.length === 0) throw new AppError("no_updates", "No updates provided");
+  const requested = paths.filter((path) => sitePaths.some((each) => each === path));
+  if (requested.length === 0) throw new AppError("no_updates", "No updates provided");
   const check = checks();
   const changed = { ...stored };
-  for (const path of given) {
+  for (const path of requested) {
     if (path === "name") changed.name = check.name("name", patch.name);
     if (path === "timezone") changed.timezone = check.timezone("timezone", patch.timezone);
     if (path === "address_json") changed.address = check.object("address", patch.addressJson);

@@ -33,8 +33,8 @@ export async function readNewestPage<R extends { id: string; created_at: Date }>
   const rows = await tx.query<R & { sort_key: Date | string }>(pageQuery(list, page));
   const complete = page.cursor === null && page.page === 1 && rows.length <= page.limit;
   // A search that finds little has read everything already: it is not made to do so twice.
-  const known = complete ? { count: rows.length, isEstimate: false } : null;
-  const total = page.skipCount ? null : (known ?? (await countUpToMany(tx, list)));
+  const exact = complete ? { count: rows.length, isEstimate: false } : null;
+  const total = page.skipCount ? null : (exact ?? (await countUpToMany(tx, list)));
   const shown = rows.slice(0, page.limit);
   const last = shown.at(-1);
   const nextCursor = rows.length > page.limit && last ? cursorAt(last, list.order) : "";
@@ -63,7 +63,7 @@ export async function countUpToMany(tx: Tx, list: Counted): Promise<{ count: num
 
 /** The page's ids come from an index-only scan, also behind filters and offsets; rows are read afterwards. */
 function pageQuery({ table, columns, where, order = newestFirst }: NewestList, page: Page): Query {
-  const from = page.cursor === null ? sql`true` : behind(page.cursor, order);
+  const from = page.cursor === null ? sql`true` : after(page.cursor, order);
   const offset = page.cursor === null ? (page.page - 1) * page.limit : 0;
   const direction = order.isDescending ? sql`DESC` : sql`ASC`;
   const sorted = sql`ORDER BY ${order.key} ${direction}, id ${direction}`;
@@ -80,7 +80,7 @@ function cursorAt(row: { id: string; sort_key: Date | string }, order: Order = n
   return encodeCursor([...(order === newestFirst ? [] : [order.name]), row.sort_key, row.id]);
 }
 
-function behind(cursor: string, order: Order): Query {
+function after(cursor: string, order: Order): Query {
   const { key, isDescending } = order;
   const than = isDescending ? sql`<` : sql`>`;
   const [value, id] = positionOf(cursor, order);
@@ -114,11 +114,11 @@ async function estimate(tx: Tx, { table, tableName, estimateBy }: Counted): Prom
     const [row] = await tx.query<Plan>(sql`EXPLAIN (FORMAT JSON) SELECT FROM ${table} WHERE ${rows}`);
     return row?.["QUERY PLAN"][0]?.Plan["Plan Rows"] ?? 1;
   };
-  const [listed, all, [known]] = await Promise.all([
+  const [listed, all, [statistics]] = await Promise.all([
     planned(estimateBy),
     planned(sql`true`),
     tx.query<{ rows: number }>(sql`SELECT reltuples AS rows FROM pg_class WHERE oid = ${tableName}::regclass`),
   ]);
   const share = Math.min(1, listed / Math.max(1, all));
-  return Math.max(Math.round(share * (known?.rows ?? 0)), exactCount + 1);
+  return Math.max(Math.round(share * (statistics?.rows ?? 0)), exactCount + 1);
 }

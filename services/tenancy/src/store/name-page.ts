@@ -116,14 +116,14 @@ async function estimate(
   who: CallContext,
   { table, tableName, where, estimateBy = where }: NameList,
 ): Promise<number> {
-  const [listed, all, known] = await db.readAll<[Plan, Plan, { rows: number }]>(who, [
+  const [listed, all, [statistics]] = await db.readAll<[Plan, Plan, { rows: number }]>(who, [
     sql`EXPLAIN (FORMAT JSON) SELECT FROM ${table} WHERE ${estimateBy}`,
     sql`EXPLAIN (FORMAT JSON) SELECT FROM ${table}`,
     sql`SELECT reltuples AS rows FROM pg_class WHERE oid = ${tableName}::regclass`,
   ]);
   const planned = ([plan]: Plan[]) => plan?.["QUERY PLAN"][0]?.Plan["Plan Rows"] ?? 1;
   const share = Math.min(1, planned(listed) / Math.max(1, planned(all)));
-  return Math.max(Math.round(share * (known[0]?.rows ?? 0)), exactCount + 1);
+  return Math.max(Math.round(share * (statistics?.rows ?? 0)), exactCount + 1);
 }
 
 function positionOf(cursor: string): [name: string, id: string] {

@@ -54,14 +54,14 @@ describe("the store", () => {
     const theirs = await tenancy.organization(other.id);
     const site = await tenancy.site(theirs);
     const { db } = tenancy.database;
-    const people = [
+    const users = [
       callers.partnerAdmin(own.id),
       callers.partnerWithList(own.id, [mine, theirs]),
       callers.orgAdmin(own.id, mine),
       callers.orgAdmin(own.id, mine, { siteIds: [site] }),
       callers.partnerAdmin(uuidv7()),
     ];
-    for (const caller of people) {
+    for (const caller of users) {
       const as = databaseAs(db, caller);
       const who = context(systemCaller("tenancy"));
       expect(await findOrganization(as, who, theirs)).toBeNull();

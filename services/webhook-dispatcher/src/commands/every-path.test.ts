@@ -127,9 +127,9 @@ describe("a posted event", () => {
     ["no object", " [1]", false],
     ["too large by its space", `{${" ".repeat(65_536)}}`, false],
     ["the largest", `{"a":"${"x".repeat(65_528)}"}`, true],
-  ])("is accepted only with data that is an object of at most 64 KiB: %s", async (_what, given, isTaken) => {
+  ])("is accepted only with data that is an object of at most 64 KiB: %s", async (_what, data, isTaken) => {
     const { publish } = await tenant();
-    const posted = publish({ dataJson: given, id: uuidv7() });
+    const posted = publish({ dataJson: data, id: uuidv7() });
     if (isTaken) await expect(posted).resolves.toBeDefined();
     else await expect(posted).rejects.toThrow("Validation failed");
   });

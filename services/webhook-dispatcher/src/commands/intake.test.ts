@@ -128,10 +128,10 @@ describe("a posted event", () => {
     start();
     const { orgId, webhook, publish } = await tenant();
     for (let n = 0; n < 2; n++) await publish();
-    const stranger = callers.partnerAdmin(uuidv7(), { permissions: ["events:write"] });
+    const outsider = callers.partnerAdmin(uuidv7(), { permissions: ["events:write"] });
     const refused = await Promise.all([
       publish(),
-      outcome(dispatcher.events(stranger).publish({ type, orgId })),
+      outcome(dispatcher.events(outsider).publish({ type, orgId })),
       publish(),
     ]);
     expect(refused[1]).toBe("organization_not_found");

@@ -127,10 +127,10 @@ describe("days", () => {
       "SELECT ensure_webhook_days(now()::date, now()::date + 400)",
       "SELECT drop_webhook_days(now()::date + 2, 100)",
     ]) {
-      const asked = dispatcher.database.db.tx({ caller: callers.service("webhook-dispatcher") }, (tx) =>
+      const dropped = dispatcher.database.db.tx({ caller: callers.service("webhook-dispatcher") }, (tx) =>
         tx.query({ text: call, values: [] }),
       );
-      await expect(asked).rejects.toThrow(/too many or too far|today is kept/);
+      await expect(dropped).rejects.toThrow(/too many or too far|today is kept/);
     }
   });
 });

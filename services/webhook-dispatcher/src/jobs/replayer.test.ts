@@ -212,23 +212,23 @@ describe("a replay", () => {
   it("is refused without a time, with unknown types, to other tenants, and when five are open", async () => {
     const { admin, webhook, partnerId } = await history(1, 0);
     const other = await dispatcher.organization(partnerId);
-    const asked = { webhookId: webhook.id, since };
+    const request = { webhookId: webhook.id, since };
     const of = (caller: Caller) => dispatcher.replays(caller);
     const future = timestampFromDate(new Date(Date.now() + 60_000));
     const reader = callers.orgAdmin(partnerId, webhook.orgId, { permissions: ["webhooks:read"] });
     const sited = callers.orgAdmin(partnerId, webhook.orgId, { permissions: ["webhooks:write"], siteIds: [uuidv7()] });
     expect(await outcome(of(admin).startReplay({ webhookId: webhook.id }))).toBe("validation_failed since");
-    expect(await outcome(of(admin).startReplay({ ...asked, since: future }))).toBe("validation_failed since");
-    expect(await outcome(of(admin).startReplay({ ...asked, status: "pending" }))).toBe(
+    expect(await outcome(of(admin).startReplay({ ...request, since: future }))).toBe("validation_failed since");
+    expect(await outcome(of(admin).startReplay({ ...request, status: "pending" }))).toBe(
       "validation_failed deliveryStatus",
     );
-    expect(await outcome(of(admin).startReplay({ ...asked, events: ["webhook.test"] }))).toBe("unknown_event_type");
-    expect(await outcome(of(other.admin).startReplay(asked))).toBe("webhook_not_found");
-    expect(await outcome(of(reader).startReplay(asked))).toBe("permission_denied");
-    expect(await outcome(of(sited).startReplay(asked))).toBe("site_restricted");
+    expect(await outcome(of(admin).startReplay({ ...request, events: ["webhook.test"] }))).toBe("unknown_event_type");
+    expect(await outcome(of(other.admin).startReplay(request))).toBe("webhook_not_found");
+    expect(await outcome(of(reader).startReplay(request))).toBe("permission_denied");
+    expect(await outcome(of(sited).startReplay(request))).toBe("site_restricted");
     const ids: string[] = [];
-    for (let i = 0; i < 5; i++) ids.push((await of(admin).startReplay(asked)).replay?.id ?? "");
-    expect(await outcome(of(admin).startReplay(asked))).toBe("limit_reached");
+    for (let i = 0; i < 5; i++) ids.push((await of(admin).startReplay(request)).replay?.id ?? "");
+    expect(await outcome(of(admin).startReplay(request))).toBe("limit_reached");
     const theirs = { webhookId: webhook.id, id: ids[0] ?? "" };
     expect(await outcome(of(other.admin).getReplay(theirs))).toBe("webhook_not_found");
     expect(await outcome(of(other.admin).cancelReplay(theirs))).toBe("webhook_not_found");

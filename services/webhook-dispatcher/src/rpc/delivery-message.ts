@@ -26,10 +26,10 @@ export function deliveryMessage(row: DeliveryRow): Delivery {
     ...(row.next_attempt_at ? { nextAttemptAt: timestampFromDate(row.next_attempt_at) } : {}),
     createdAt: timestampFromDate(row.created_at),
     ...(row.delivered_at ? { deliveredAt: timestampFromDate(row.delivered_at) } : {}),
-    ...given("responseStatus", row.response_status),
-    ...given("responseBody", row.response_body),
-    ...given("responseTimeMs", row.response_time_ms),
-    ...given("errorMessage", row.error_message),
+    ...present("responseStatus", row.response_status),
+    ...present("responseBody", row.response_body),
+    ...present("responseTimeMs", row.response_time_ms),
+    ...present("errorMessage", row.error_message),
     source: sourceOf(row.poster) ?? "",
     postedByType: caller?.type ?? "",
     postedById: caller?.id ?? "",
@@ -40,16 +40,16 @@ export function attemptMessage(row: AttemptRow): Attempt {
   return create(AttemptSchema, {
     number: row.number,
     startedAt: timestampFromDate(row.started_at),
-    ...given("connectedMs", row.connected_ms),
-    ...given("headersMs", row.headers_ms),
-    ...given("totalMs", row.total_ms),
+    ...present("connectedMs", row.connected_ms),
+    ...present("headersMs", row.headers_ms),
+    ...present("totalMs", row.total_ms),
     remoteAddress: row.remote_address ?? "",
     reused: row.reused,
     interrupted: row.interrupted,
     possibleDuplicate: row.possible_duplicate,
     requestHeadersJson: JSON.stringify(row.request_headers ?? {}),
-    ...given("responseStatus", row.response_status),
-    ...given("responseBody", row.response_body),
+    ...present("responseStatus", row.response_status),
+    ...present("responseBody", row.response_body),
     errorCode: row.error_code ?? "",
     errorMessage: row.error_message ?? "",
   });
@@ -70,6 +70,6 @@ export function deadLetterMessage(row: DeadLetterRow): DeadLetter {
   });
 }
 
-function given<K extends string, V>(name: K, value: V | null): { [key in K]?: V } {
+function present<K extends string, V>(name: K, value: V | null): { [key in K]?: V } {
   return value === null ? {} : ({ [name]: value } as { [key in K]?: V });
 }

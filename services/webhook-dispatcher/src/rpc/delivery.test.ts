@@ -100,8 +100,8 @@ describe("deliveries of a webhook", () => {
   });
 
   it("are not narrowed by an invalid answer filter", async () => {
-    const asked = dispatcher.deliveries(admin).listDeliveries({ webhookId, answer: "bad" });
-    expect(await outcome(asked)).toBe("validation_failed answer");
+    const listing = dispatcher.deliveries(admin).listDeliveries({ webhookId, answer: "bad" });
+    expect(await outcome(listing)).toBe("validation_failed answer");
   });
 
   it("are counted by how they ended, in every bucket of the time", async () => {

@@ -28,11 +28,11 @@ async function signers(orgId: string, secrets: Record<string, string>) {
     const input = `${headers["webhook-id"]}.${headers["webhook-timestamp"]}.${body}`;
     return `v1,${createHmac("sha256", key).update(input).digest("base64")}`;
   };
-  const given = String(headers["webhook-signature"]).split(" ");
+  const signatures = String(headers["webhook-signature"]).split(" ");
   return {
     ours: nameOf(headers["x-service-signature"], ours),
     previous: nameOf(headers["x-service-signature-previous"], ours),
-    standard: given.map((each) => nameOf(each, standard)),
+    standard: signatures.map((each) => nameOf(each, standard)),
   };
 }
 

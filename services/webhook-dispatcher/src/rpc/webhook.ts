@@ -115,21 +115,21 @@ export function webhookService(deps: WebhookDeps): ServiceImpl<typeof WebhookSer
       // A URL as replies show it, sent back, leaves the stored one with its credentials unchanged.
       const current = isUuid(id) ? await findWebhook(db, context, id) : null;
       if (!current) throw webhookNotFound();
-      const given =
+      const requested =
         paths.includes("url") && wanted.url !== current.url_shown ? paths : paths.filter((p) => p !== "url");
-      const urlKept = paths.includes("url") && given.length < paths.length;
-      const shown = given.includes("url") ? await validatedUrl(deps, wanted.url) : null;
+      const urlKept = paths.includes("url") && requested.length < paths.length;
+      const shown = requested.includes("url") ? await validatedUrl(deps, wanted.url) : null;
       const at = now();
       const updated = await db.tx(context, async (tx) => {
         await holdOrganization(tx, current.org_id);
         const stored = await lockWebhook(tx, context, current.id);
         if (!stored) return null;
         const before = openFields(box, stored);
-        const after = changeWebhook(before, urlKept ? [...given, "url"] : given, {
+        const after = changeWebhook(before, urlKept ? [...requested, "url"] : requested, {
           ...wanted,
           url: urlKept ? before.url : wanted.url,
         });
-        const set = { statusSet: given.includes("status"), secretSet: given.includes("secret") };
+        const set = { statusSet: requested.includes("status"), secretSet: requested.includes("secret") };
         const row = await updateWebhook(tx, box, stored, { ...after, shownUrl: shown ?? stored.url_shown }, set, at);
         const details = differences(auditedFields(stored), auditedFields(row), {
           ...(before.secret === after.secret ? {} : { secret: "***" }),

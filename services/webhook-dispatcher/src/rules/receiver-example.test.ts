@@ -24,10 +24,10 @@ afterAll(() => void child?.kill());
 
 const body = Buffer.from('{"id":"1","type":"device.online","data":{"name":"Zürich"}}');
 
-async function post(given: string[], change: (name: string) => boolean = () => true, sent = body): Promise<number> {
+async function post(pairs: string[], change: (name: string) => boolean = () => true, sent = body): Promise<number> {
   const headers = new Headers();
-  for (let i = 0; i < given.length; i += 2) {
-    if (change(given[i] ?? "")) headers.append(given[i] ?? "", given[i + 1] ?? "");
+  for (let i = 0; i < pairs.length; i += 2) {
+    if (change(pairs[i] ?? "")) headers.append(pairs[i] ?? "", pairs[i + 1] ?? "");
   }
   return (await fetch(`http://127.0.0.1:${port}/hook`, { method: "POST", headers, body: new Uint8Array(sent) })).status;
 }

@@ -74,11 +74,11 @@ export function newWebhook(input: Omit<WebhookInput, "status">): WebhookFields {
  * must contain secret and header values again. Throws `no_updates`, `validation_failed`, `unknown_event_type`.
  */
 export function changeWebhook(stored: WebhookFields, paths: readonly string[], input: WebhookInput): WebhookFields {
-  const given = webhookPaths.filter((path) => paths.includes(path));
-  if (given.length === 0) throw new AppError("no_updates", "No updates provided");
+  const requested = webhookPaths.filter((path) => paths.includes(path));
+  if (requested.length === 0) throw new AppError("no_updates", "No updates provided");
   const errors: FieldErrors = {};
   const changed = { ...stored };
-  for (const path of given) {
+  for (const path of requested) {
     if (path === "name") changed.name = nameOf(input.name, errors);
     if (path === "url") changed.url = input.url;
     if (path === "secret") changed.secret = secretOf(input.secret, errors);
@@ -87,7 +87,7 @@ export function changeWebhook(stored: WebhookFields, paths: readonly string[], i
     if (path === "ordered") changed.ordered = input.ordered;
     if (path === "status") changed.status = statusOf(input.status, errors);
   }
-  if (originChanges(stored, changed)) requireAnew(stored, given, input, errors);
+  if (originChanges(stored, changed)) requireAnew(stored, requested, input, errors);
   done(errors);
   return changed;
 }
@@ -102,12 +102,12 @@ const anew = "A new scheme, host or port needs it anew";
 /** Userinfo needs no rule: as part of the URL it changes together with the URL. */
 function requireAnew(
   stored: WebhookFields,
-  given: readonly string[],
+  requested: readonly string[],
   { headers }: WebhookInput,
   errors: FieldErrors,
 ): void {
-  if (stored.secret !== null && !given.includes("secret")) errors.secret = [anew];
-  if (!given.includes("headers")) {
+  if (stored.secret !== null && !requested.includes("secret")) errors.secret = [anew];
+  if (!requested.includes("headers")) {
     if (stored.headers.length > 0) errors.headers = [anew];
     return;
   }
@@ -150,8 +150,8 @@ function secretOf(text: string, errors: FieldErrors): string | null {
   return text;
 }
 
-function eventsOf(given: readonly string[], errors: FieldErrors): string[] {
-  const events = [...new Set(given)];
+function eventsOf(requested: readonly string[], errors: FieldErrors): string[] {
+  const events = [...new Set(requested)];
   if (events.length === 0) errors.events = ['At least one event type, or ["*"]'];
   if (events.includes(anyEvent)) {
     if (events.length > 1) errors.events = ['"*" stands alone'];
@@ -164,10 +164,10 @@ function eventsOf(given: readonly string[], errors: FieldErrors): string[] {
   return events;
 }
 
-function headersOf(given: readonly Header[], stored: readonly Header[], errors: FieldErrors): Header[] {
-  if (given.length > maxHeaders) errors.headers = [`At most ${maxHeaders} headers`];
+function headersOf(requested: readonly Header[], stored: readonly Header[], errors: FieldErrors): Header[] {
+  if (requested.length > maxHeaders) errors.headers = [`At most ${maxHeaders} headers`];
   const seen = new Set<string>();
-  return given.slice(0, maxHeaders).map(({ key, value }, index) => {
+  return requested.slice(0, maxHeaders).map(({ key, value }, index) => {
     const name = key.toLowerCase();
     if (!token.test(key)) errors[`headers.${index}.key`] = ["Not a header name"];
     else if (isReservedHeader(key)) errors[`headers.${index}.key`] = ["Reserved"];

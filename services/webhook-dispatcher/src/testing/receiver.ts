@@ -50,8 +50,8 @@ export async function startReceiver(): Promise<Receiver> {
     received,
     of: (eventId) => received.filter(({ headers }) => headers["x-service-event-id"] === eventId),
     busiest: () => busiest,
-    answer(given) {
-      answer = given;
+    answer(next) {
+      answer = next;
     },
     close,
   };

@@ -180,7 +180,7 @@ describe("a lock", () => {
 });
 
 describe("the settings of an archive", () => {
-  const parse = (given: Record<string, string>) => openArchive(z.object(archiveSettings).parse(given));
+  const parse = (env: Record<string, string>) => openArchive(z.object(archiveSettings).parse(env));
 
   it("name a bucket, a directory or none, never two", async () => {
     expect(await parse({})).toBeNull();

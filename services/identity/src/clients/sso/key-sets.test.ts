@@ -3,11 +3,11 @@ import { keySets } from "./key-sets.ts";
 
 function provider() {
   let nowMs = 0;
-  const asked: number[] = [];
+  const fetches: number[] = [];
   let kids = ["a"];
   const sets = keySets({ max: 2, now: () => nowMs });
   return {
-    asked,
+    fetches,
     pass: (ms: number) => {
       nowMs += ms;
     },
@@ -16,7 +16,7 @@ function provider() {
     },
     get: (kid: string | null, key = "p1") =>
       sets.get(key, kid, async () => {
-        asked.push(nowMs);
+        fetches.push(nowMs);
         return new Response(JSON.stringify({ keys: kids.map((each) => ({ kid: each })) }));
       }),
   };
@@ -24,55 +24,55 @@ function provider() {
 
 describe("a provider's keys", () => {
   it("are fetched once in ten minutes while tokens name one of them", async () => {
-    const { get, pass, asked } = provider();
+    const { get, pass, fetches } = provider();
     await get("a");
     pass(599_000);
     await get("a");
     await get(null);
-    expect(asked).toEqual([0]);
+    expect(fetches).toEqual([0]);
     pass(1_000);
     await get("a");
-    expect(asked).toEqual([0, 600_000]);
+    expect(fetches).toEqual([0, 600_000]);
   });
 
   it("are fetched once for many concurrent tokens of a new key, and all of them get it", async () => {
-    const { get, rotate, asked } = provider();
+    const { get, rotate, fetches } = provider();
     await get("a");
     rotate(["a", "b"]);
     const sets = await Promise.all(Array.from({ length: 6 }, () => get("b")));
     for (const set of sets) expect(set).toContain('"b"');
-    expect(asked).toHaveLength(2);
+    expect(fetches).toHaveLength(2);
   });
 
   it("are fetched again when a token names another key, at once after a rotation", async () => {
-    const { get, rotate, pass, asked } = provider();
+    const { get, rotate, pass, fetches } = provider();
     await get("a");
     pass(1_000);
     rotate(["b"]);
     expect(await get("b")).toContain('"b"');
-    expect(asked).toEqual([0, 1_000]);
+    expect(fetches).toEqual([0, 1_000]);
   });
 
   it("are fetched at most once a minute for unknown key ids", async () => {
-    const { get, pass, asked } = provider();
+    const { get, pass, fetches } = provider();
     await get("a");
     for (let i = 0; i < 50; i++) await get(`invented-${i}`);
-    expect(asked).toEqual([0, 0]);
+    expect(fetches).toEqual([0, 0]);
     pass(60_000);
     await get("invented");
-    expect(asked).toEqual([0, 0, 60_000]);
+    expect(fetches).toEqual([0, 0, 60_000]);
   });
 
   it("are fetched once for many concurrent requests", async () => {
-    const { get, asked } = provider();
+    const { get, fetches } = provider();
     await Promise.all(Array.from({ length: 20 }, () => get("a")));
-    expect(asked).toEqual([0]);
+    expect(fetches).toEqual([0]);
   });
 
   it("are evicted first for the least recently used provider", async () => {
-    const { get, asked } = provider();
+    const { get, fetches } = provider();
     for (const key of ["p1", "p2", "p3", "p1"]) await get("a", key);
-    expect(asked).toHaveLength(4);
+    expect(fetches).toHaveLength(4);
   });
 
   it("are not cached when invalid", async () => {

@@ -42,8 +42,8 @@ export function keySets({ max, now = Date.now }: { max: number; now?: () => numb
     async get(key, kid, fetch) {
       const entry = entries.get(key);
       const isFresh = entry !== undefined && now() - entry.fetchedAtMs < lifeMs;
-      const isKnown = kid === null || entry?.kids.has(kid) === true;
-      if (isFresh && isKnown) return entry.text;
+      const hasKey = kid === null || entry?.kids.has(kid) === true;
+      if (isFresh && hasKey) return entry.text;
       const running = under.get(key);
       // Many tokens of a new key arrive together after a rotation: they share one fetch.
       if (running) return running;

@@ -1,5 +1,5 @@
 import { type Egress, guardedFetch } from "@muster/egress";
-import { histogram, longerThan, textFault } from "@muster/kit";
+import { histogram, longerThan, textError } from "@muster/kit";
 import {
   authorizationCodeGrant,
   buildAuthorizationUrl,
@@ -107,7 +107,7 @@ export async function redeem(
     const claims = tokens.claims();
     if (!claims) throw new Error("no ID token came");
     if (claims.sub === "" || longerThan(claims.sub, 255)) throw new Error("`sub` must have 1 to 255 characters");
-    const error = textFault(claims.sub);
+    const error = textError(claims.sub);
     if (error !== null) throw new Error(`\`sub\`: ${error}`);
     if (claims.iat > Date.now() / 1000 + skewSeconds) throw new Error("the ID token was issued in the future");
     const sources: ClaimSource[] = [claims];

@@ -17,9 +17,9 @@ const issuerHost = "idp.example.test";
 let closing: (() => Promise<unknown>)[] = [];
 let port: number;
 let connected: number;
-let asked: string[];
+let lookups: string[];
 beforeEach(async () => {
-  [connected, asked] = [0, []];
+  [connected, lookups] = [0, []];
   // Whatever would be behind the name inside the building.
   const inside = await listening(
     createTcp((socket) => {
@@ -40,8 +40,8 @@ function egressTo(answers: readonly string[], exceptions = ""): Egress {
   let clockMs = 0;
   const resolver = createResolver(
     async (name) => {
-      asked.push(name);
-      return { addresses: [answers[Math.min(asked.length, answers.length) - 1] as string], ttlSeconds: 0 };
+      lookups.push(name);
+      return { addresses: [answers[Math.min(lookups.length, answers.length) - 1] as string], ttlSeconds: 0 };
     },
     () => (clockMs += 60_000),
   );
@@ -61,7 +61,7 @@ describe("a host name of an identity provider that resolves to a private address
       code: "sso_discovery_failed",
       facts: { step: "fetch" },
     });
-    expect([connected, asked]).toEqual([0, [rebinding, rebinding]]);
+    expect([connected, lookups]).toEqual([0, [rebinding, rebinding]]);
   });
 
   it("is not dialled for SAML metadata", async () => {
@@ -69,7 +69,7 @@ describe("a host name of an identity provider that resolves to a private address
       code: "sso_discovery_failed",
       facts: { step: "fetch" },
     });
-    expect([connected, asked]).toEqual([0, [rebinding, rebinding]]);
+    expect([connected, lookups]).toEqual([0, [rebinding, rebinding]]);
   });
 
   it.each(["token", "keys", "userinfo"] as const)("is not dialled for the %s endpoint of a callback", async (which) => {
@@ -100,7 +100,7 @@ describe("a host name of an identity provider that resolves to a private address
       { redirectUri: "https://muster.example/callback", secrets: { nonce: "nonce", verifier: "v".repeat(43) } },
     );
     await expect(redeemed).rejects.toMatchObject({ step: "tokens", reason: "token_invalid" });
-    expect([connected, new Set(asked)]).toEqual([0, new Set([rebinding])]);
+    expect([connected, new Set(lookups)]).toEqual([0, new Set([rebinding])]);
   });
 
   it("is refused without a connection when it is private at the check already", async () => {
@@ -129,7 +129,7 @@ it("control: a real provider's callback succeeds, so the refusals above are due 
     { state: "state", code: "code", iss: "" },
     { redirectUri: "https://muster.example/callback", secrets: { nonce: "nonce", verifier: "v".repeat(43) } },
   );
-  expect([answer.sub, asked]).toEqual(["ada", []]);
+  expect([answer.sub, lookups]).toEqual(["ada", []]);
 });
 
 /** A provider at a name that tests may reach; its document names its own endpoints, except for `change`. */

@@ -70,8 +70,8 @@ export async function finishLoginFlow(
     }
     return { location: flow.location ?? deps.appUrl, setCookie: deps.cookies.end };
   } catch (error) {
-    const known = { ...flow, email: flow.arrival?.claimed.email ?? null };
-    return { location: await failedLoginFlow(deps, context, known, error), setCookie: deps.cookies.end };
+    const identified = { ...flow, email: flow.arrival?.claimed.email ?? null };
+    return { location: await failedLoginFlow(deps, context, identified, error), setCookie: deps.cookies.end };
   }
 }
 

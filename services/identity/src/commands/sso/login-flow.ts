@@ -31,9 +31,9 @@ export async function failedLoginFlow(
     deps.log.error({ err, step: ended.step }, "end of a sign-in not recorded");
     return null;
   });
-  const known = attempt === null ? "" : `&attempt=${attempt}`;
-  if (flow.login?.kind === "link") return `${deps.appUrl}/profile?ssoLinkError=${ended.reason}${known}`;
-  return `${deps.appUrl}/login?error=sso_error&reason=${ended.reason}${known}`;
+  const attemptParameter = attempt === null ? "" : `&attempt=${attempt}`;
+  if (flow.login?.kind === "link") return `${deps.appUrl}/profile?ssoLinkError=${ended.reason}${attemptParameter}`;
+  return `${deps.appUrl}/login?error=sso_error&reason=${ended.reason}${attemptParameter}`;
 }
 
 function endOf(step: Step, error: unknown): LoginFlowEnded {

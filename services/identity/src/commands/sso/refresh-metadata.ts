@@ -96,12 +96,12 @@ async function metadataOf(deps: Deps, row: ProviderRow): Promise<IdpMetadata | s
     const found = await metadataIn(deps, bytes, row.saml_entity_id);
     return found.entityId === row.saml_entity_id ? found : "the metadata is of another entity";
   } catch (error) {
-    const known = error instanceof AppError;
-    deps.log[known ? "warn" : "error"](
+    const isAppError = error instanceof AppError;
+    deps.log[isAppError ? "warn" : "error"](
       { providerId: row.id, err: error },
       "metadata of a SAML provider cannot be read",
     );
-    return known ? error.message.slice(0, 1_000) : "The metadata cannot be read";
+    return isAppError ? error.message.slice(0, 1_000) : "The metadata cannot be read";
   }
 }
 

@@ -12,7 +12,7 @@ import {
   type XmlElement,
 } from "./xml.ts";
 
-const knownConditions = ["AudienceRestriction", "OneTimeUse", "ProxyRestriction"];
+const supportedConditions = ["AudienceRestriction", "OneTimeUse", "ProxyRestriction"];
 
 /**
  * The content of an assertion, read by exact path; its document was validated against the schema. Throws SamlRefused.
@@ -23,7 +23,7 @@ export function readAssertion(assertion: XmlElement): AssertionFacts {
   const nameId = optionalChild(subject, "assertion", "NameID");
   if (names.length !== (nameId === null ? 0 : 1)) throw new SamlRefused("the subject must hold one NameID, or none");
   const conditions = onlyChild(assertion, "assertion", "Conditions");
-  const isKnown = (each: XmlElement) => knownConditions.some((name) => isElement(each, "assertion", name));
+  const isSupported = (each: XmlElement) => supportedConditions.some((name) => isElement(each, "assertion", name));
   return {
     id: attribute(assertion, "ID") ?? "",
     version: attribute(assertion, "Version") ?? "",
@@ -47,7 +47,7 @@ export function readAssertion(assertion: XmlElement): AssertionFacts {
       audiences: childrenNamed(conditions, "assertion", "AudienceRestriction").map((restriction) =>
         childrenNamed(restriction, "assertion", "Audience").map(textOf),
       ),
-      hasUnknown: !childrenOf(conditions).every(isKnown),
+      hasUnknown: !childrenOf(conditions).every(isSupported),
     },
     statements: childrenNamed(assertion, "assertion", "AuthnStatement").map((statement) => {
       const context = onlyChild(statement, "assertion", "AuthnContext");

@@ -42,8 +42,8 @@ const pairs = new BoundedMap<string, Pair>(500);
 function pairOf(own: OwnEntity, idp: Idp, privateKey: string): Pair {
   const signing = own.signsRequests ? privateKey : undefined;
   const key = JSON.stringify([own, idp, signing]);
-  const known = pairs.get(key);
-  if (known) return known;
+  const cached = pairs.get(key);
+  if (cached) return cached;
   const provider = IdentityProvider({
     entityID: idp.entityId,
     wantAuthnRequestsSigned: own.signsRequests,

@@ -1,4 +1,4 @@
-import { longerThan, nameError, nameMax, textFault } from "@muster/kit";
+import { longerThan, nameError, nameMax, textError } from "@muster/kit";
 import { quoted } from "../quoted.ts";
 import type { AttributeMapping } from "./presets.ts";
 
@@ -50,14 +50,14 @@ export function groupsOf(value: unknown): string[] {
 
 export function emailOf(value: unknown): string | null {
   const text = textOf(value);
-  return !longerThan(text, 255) && emailForm.test(text) && textFault(text) === null ? text : null;
+  return !longerThan(text, 255) && emailForm.test(text) && textError(text) === null ? text : null;
 }
 
 /** Why a claim is no e-mail address, for the provider's administrators. */
 export function emailError(claim: string, value: unknown): string {
   if (value === undefined || value === null) return `the provider sent no claim ${quoted(claim)}`;
   if (typeof value !== "string") return `the claim ${quoted(claim)} is no text`;
-  return `the claim ${quoted(claim)} is no e-mail address: ${textFault(value) ?? quoted(value)}`;
+  return `the claim ${quoted(claim)} is no e-mail address: ${textError(value) ?? quoted(value)}`;
 }
 
 const textOf = (value: unknown) => (typeof value === "string" ? value.trim() : "");

@@ -127,9 +127,9 @@ const readers: Readers = {
     return scopes.join(" ");
   },
   mapping(input, check) {
-    const given = input.attributeMapping;
-    if (!given) return null;
-    const { email, name, firstName, lastName, groups } = given;
+    const mapping = input.attributeMapping;
+    if (!mapping) return null;
+    const { email, name, firstName, lastName, groups } = mapping;
     check("mapping", email.trim() !== "" && name.trim() !== "", "email and name must be the names of claims");
     const all = [email, name, firstName, lastName, groups];
     check(

@@ -22,7 +22,7 @@ const columns = sql`provider_id, generation, kind, user_id, session_id, redirect
   handle_hash, expires_at, consumed_at`;
 
 /** Login flows in flight at a provider, at most. */
-export const maxUnderWay = 1_000;
+export const maxPendingLogins = 1_000;
 
 /** Stores a new login flow; false when too many of the provider are in flight. */
 export async function insertLogin(db: Database, login: NewLogin, now: Date, expiresAt: Date): Promise<boolean> {
@@ -34,7 +34,7 @@ export async function insertLogin(db: Database, login: NewLogin, now: Date, expi
              ${login.user_id}::uuid, ${login.session_id}::uuid, ${login.redirect_url}::text, ${login.request_id}::text,
              ${login.secrets_sealed}::bytea, ${now}::timestamptz, ${expiresAt}::timestamptz
       WHERE (SELECT count(*) FROM sso_login_sessions
-             WHERE provider_id = ${login.provider_id} AND expires_at > ${now} AND consumed_at IS NULL) < ${maxUnderWay}::int`),
+             WHERE provider_id = ${login.provider_id} AND expires_at > ${now} AND consumed_at IS NULL) < ${maxPendingLogins}::int`),
   );
   return inserted === 1;
 }

@@ -30,8 +30,8 @@ export function compared(
   found: readonly StoredCertificate[],
 ): { added: StoredCertificate[]; missing: StoredCertificate[] } {
   const without = (some: readonly StoredCertificate[], others: readonly StoredCertificate[]) => {
-    const known = new Set(others.map(({ fingerprint }) => fingerprint));
-    return some.filter(({ fingerprint }) => !known.has(fingerprint));
+    const prints = new Set(others.map(({ fingerprint }) => fingerprint));
+    return some.filter(({ fingerprint }) => !prints.has(fingerprint));
   };
   return { added: without(found, kept), missing: without(kept, found).filter(({ source }) => source === "metadata") };
 }
