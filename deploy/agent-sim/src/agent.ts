@@ -159,10 +159,10 @@ export function simAgent(
     });
     while (after === null) {
       await Promise.race([work, stopping.pause(intervalMs)]);
-      if (stopping.stopped) return { heard: "never" };
+      if (stopping.stopped) return { nextHeartbeat: "never" };
       if (after !== null || updater.isRestarting) continue;
       const report = scenario === "quiet" ? null : { component, version, state: "downloading" };
-      if ((await heartbeat(report)) === null) return { heard: "never" };
+      if ((await heartbeat(report)) === null) return { nextHeartbeat: "never" };
       state = "updating";
     }
     return after;
@@ -201,12 +201,12 @@ export function simAgent(
       let report: UpdateReport | null = null;
       if (offer) {
         const after = await update(offer);
-        if (after.heard === "never") {
+        if (after.nextHeartbeat === "never") {
           if (!stopping.stopped && !hasEnded()) state = "silent";
           return;
         }
         report = after.report;
-        if (after.heard === "at once") waitMs = 0;
+        if (after.nextHeartbeat === "at once") waitMs = 0;
         if (after.revert) {
           body = await heartbeat(report);
           await after.revert();

@@ -23,7 +23,7 @@ export type ChannelOptions = {
 export type Channel = {
   readonly connected: boolean;
   /** Live queries that it has and has not answered. */
-  readonly underWay: number;
+  readonly inFlight: number;
   /** Live queries that were answered, and those that their callers cancelled. */
   readonly answered: number;
   readonly cancelled: number;
@@ -42,7 +42,7 @@ export function openChannel(options: ChannelOptions): Channel {
   let attempt = 0;
   let timer: NodeJS.Timeout | undefined;
   let dead: NodeJS.Timeout | undefined;
-  const underWay = new Map<string, NodeJS.Timeout | null>();
+  const inFlight = new Map<string, NodeJS.Timeout | null>();
   const figures = { answered: 0, cancelled: 0 };
 
   const connect = () => {
@@ -64,15 +64,15 @@ export function openChannel(options: ChannelOptions): Channel {
     own.on("ping", alive);
     own.on("message", (data: Buffer) => {
       alive();
-      hear(own, data);
+      receive(own, data);
     });
     own.on("error", () => {
       // The error's cause shows in the close event that follows.
     });
     own.on("close", (code) => {
       clearTimeout(dead);
-      for (const waiting of underWay.values()) if (waiting) clearTimeout(waiting);
-      underWay.clear();
+      for (const waiting of inFlight.values()) if (waiting) clearTimeout(waiting);
+      inFlight.clear();
       if (socket !== own) return;
       socket = null;
       onState("closed", code);
@@ -82,24 +82,24 @@ export function openChannel(options: ChannelOptions): Channel {
     });
   };
 
-  const hear = (own: WebSocket, data: Buffer) => {
+  const receive = (own: WebSocket, data: Buffer) => {
     const head = decodeAgentFrame(data)?.head;
     if (head?.type === "reconnect") {
       const leave = setTimeout(() => own.close(1000), Number(head.afterMs) || 0);
       leave.unref();
     } else if (head?.type === "cancel") {
-      const waiting = underWay.get(String(head.id));
+      const waiting = inFlight.get(String(head.id));
       if (waiting) clearTimeout(waiting);
-      underWay.delete(String(head.id));
+      inFlight.delete(String(head.id));
       figures.cancelled += 1;
     } else if (head?.type === "query") begin(own, String(head.id), head);
   };
 
   const begin = (own: WebSocket, id: string, head: Record<string, unknown>) => {
-    underWay.set(id, null);
+    inFlight.set(id, null);
     if (behave === "silent") return;
     if (behave === "slow") {
-      underWay.set(
+      inFlight.set(
         id,
         setTimeout(() => answer(own, id, head), slowMs),
       );
@@ -109,7 +109,7 @@ export function openChannel(options: ChannelOptions): Channel {
   };
 
   const answer = (own: WebSocket, id: string, head: Record<string, unknown>) => {
-    if (!underWay.delete(id) || own.readyState !== WebSocket.OPEN) return;
+    if (!inFlight.delete(id) || own.readyState !== WebSocket.OPEN) return;
     if (behave === "garbage") {
       own.send(encodeAgentFrame({ type: "chunk", id, seq: 0, last: true }, Buffer.from("\u0001 no answer {")));
       return;
@@ -128,8 +128,8 @@ export function openChannel(options: ChannelOptions): Channel {
     get connected() {
       return socket?.readyState === WebSocket.OPEN;
     },
-    get underWay() {
-      return underWay.size;
+    get inFlight() {
+      return inFlight.size;
     },
     get answered() {
       return figures.answered;

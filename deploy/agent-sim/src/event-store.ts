@@ -230,7 +230,7 @@ export function syntheticEventStore(options: EventStoreOptions): EventStore {
   const newestMs = now().getTime();
   const pad = "x".repeat(padBytes);
 
-  const nameOf = (name: string) => Object.keys(kinds).find((known) => known.toLowerCase() === name.toLowerCase());
+  const nameOf = (name: string) => Object.keys(kinds).find((each) => each.toLowerCase() === name.toLowerCase());
   const timeOf = (recordId: number) => new Date(newestMs - (records - recordId) * minuteMs).toISOString();
 
   const entry = (name: string, recordId: number): LiveEvent => {
@@ -259,13 +259,13 @@ export function syntheticEventStore(options: EventStoreOptions): EventStore {
   return {
     logs: () => Object.keys(kinds).map(describe),
     log(name) {
-      const known = nameOf(name);
-      return known === undefined ? null : describe(known);
+      const logName = nameOf(name);
+      return logName === undefined ? null : describe(logName);
     },
     events(name, filter) {
-      const known = nameOf(name);
-      if (known === undefined) return null;
-      const matches = matcherOf(kinds[known] as readonly Kind[], filter);
+      const logName = nameOf(name);
+      if (logName === undefined) return null;
+      const matches = matcherOf(kinds[logName] as readonly Kind[], filter);
       const from = filter.startTime === undefined ? -Infinity : Date.parse(filter.startTime);
       const to = filter.endTime === undefined ? Infinity : Date.parse(filter.endTime);
       const skip = (filter.page - 1) * filter.limit;
@@ -274,15 +274,15 @@ export function syntheticEventStore(options: EventStoreOptions): EventStore {
       for (let recordId = records; recordId >= 1; recordId--) {
         const atMs = newestMs - (records - recordId) * minuteMs;
         if (!matches(recordId) || atMs < from || atMs > to) continue;
-        if (total >= skip && events.length < filter.limit) events.push(entry(known, recordId));
+        if (total >= skip && events.length < filter.limit) events.push(entry(logName, recordId));
         total += 1;
       }
       return { events, total };
     },
     event(name, recordId) {
-      const known = nameOf(name);
-      if (known === undefined) return null;
-      return recordId >= 1 && recordId <= records ? entry(known, recordId) : undefined;
+      const logName = nameOf(name);
+      if (logName === undefined) return null;
+      return recordId >= 1 && recordId <= records ? entry(logName, recordId) : undefined;
     },
   };
 }

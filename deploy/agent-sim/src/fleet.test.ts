@@ -63,14 +63,14 @@ function platform(): (call: Call) => Answer {
 
 function start(change: Partial<SimOptions> = {}): Fleet {
   const { port } = server.address() as AddressInfo;
-  const known = readOptions([
+  const options = readOptions([
     "--no-channel",
     "--enrollment-key",
     "key",
     "--state",
     join(folder, "state"),
   ]) as SimOptions;
-  const fleet = startFleet({ ...known, url: `http://127.0.0.1:${port}`, ...change });
+  const fleet = startFleet({ ...options, url: `http://127.0.0.1:${port}`, ...change });
   fleets.push(fleet);
   return fleet;
 }

@@ -48,10 +48,10 @@ export function startFleet(options: SimOptions): Fleet {
   const runs: Promise<void>[] = [];
   const run = async () => {
     // Those that enroll begin one after the other; those that are known spread themselves.
-    const known = agents.filter(({ identity }) => identity.token !== null);
+    const enrolled = agents.filter(({ identity }) => identity.token !== null);
     const fresh = agents.filter(({ identity }) => identity.token === null);
     const begin = (agent: SimAgent) => runs.push(agent.run().then(() => channels.get(agent.identity.n)?.stop()));
-    known.forEach(begin);
+    enrolled.forEach(begin);
     const startedMs = performance.now();
     let started = 0;
     while (started < fresh.length && !stopping.stopped) {

@@ -38,17 +38,17 @@ export type Identities = {
  */
 export function openIdentities(file: string, count: number, make: Make): Identities {
   mkdirSync(dirname(file), { recursive: true });
-  const known = new Map<number, Identity>();
+  const stored = new Map<number, Identity>();
   if (existsSync(file)) {
     for (const line of readFileSync(file, "utf8").split("\n")) {
       const identity = parse(line, make);
-      if (identity) known.set(identity.n, identity);
+      if (identity) stored.set(identity.n, identity);
     }
   }
-  const all = Array.from({ length: count }, (_, n) => known.get(n) ?? newIdentity(n, make));
-  for (const identity of all) known.set(identity.n, identity);
+  const all = Array.from({ length: count }, (_, n) => stored.get(n) ?? newIdentity(n, make));
+  for (const identity of all) stored.set(identity.n, identity);
   // Rewritten at each start, so that it does not grow without limit; a crash leaves the old one.
-  const text = [...known.values()].map((identity) => `${JSON.stringify(identity)}\n`).join("");
+  const text = [...stored.values()].map((identity) => `${JSON.stringify(identity)}\n`).join("");
   writeFileSync(`${file}.new`, text, { mode: 0o600 });
   chmodSync(`${file}.new`, 0o600);
   renameSync(`${file}.new`, file);

@@ -98,7 +98,7 @@ const names = {
   help: { type: "boolean" },
 } as const;
 
-/** The options of a command line; "help" when that was asked for. Throws an Error that names their faults. */
+/** The options of a command line; "help" when that was requested. Throws an Error that names what is wrong. */
 export function readOptions(args: readonly string[]): SimOptions | "help" {
   const { values } = parseArgs({ args: [...args], options: names, strict: true, allowPositionals: false });
   if (values.help) return "help";
@@ -113,10 +113,10 @@ export function readOptions(args: readonly string[]): SimOptions | "help" {
   };
   const whole = (name: keyof typeof names, otherwise: number, min: number, max: number) =>
     Math.floor(number(name, otherwise, min, max));
-  const oneOf = <T extends string>(name: keyof typeof names, otherwise: T, known: readonly T[]): T => {
+  const oneOf = <T extends string>(name: keyof typeof names, otherwise: T, allowed: readonly T[]): T => {
     const text = values[name] ?? otherwise;
-    const found = known.find((each) => each === text);
-    if (found === undefined) throw new Error(`--${name} must be one of ${known.join(", ")}`);
+    const found = allowed.find((each) => each === text);
+    if (found === undefined) throw new Error(`--${name} must be one of ${allowed.join(", ")}`);
     return found;
   };
   const url = values.url ?? "http://localhost:3000";

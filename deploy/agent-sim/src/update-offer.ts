@@ -95,7 +95,7 @@ function openedManifest(note: string | null, keys: readonly NoteVerifier[]): Man
 /** The first offer of a heartbeat's reply; null when it has none that this agent understands. */
 export function offerIn(body: Record<string, unknown>): Offer | null {
   const [offer] = (Array.isArray(body.updates) ? body.updates : []) as Partial<Offer>[];
-  const known = components.find((each) => each === offer?.component);
-  if (!offer || !known || typeof offer.url !== "string" || typeof offer.sha256 !== "string") return null;
+  const component = components.find((each) => each === offer?.component);
+  if (!offer || !component || typeof offer.url !== "string" || typeof offer.sha256 !== "string") return null;
   return { ...(offer as Offer), manifest: offer.manifest ?? null, rootNotes: offer.rootNotes ?? [] };
 }

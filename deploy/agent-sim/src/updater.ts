@@ -15,7 +15,8 @@ export type UpdateReport = { component: Component; version: string; state: strin
 /** How an agent continues after an update. */
 export type AfterUpdate =
   /** Heartbeats at once, or with its next one; `revert` puts the version before back after that. */
-  { heard: "at once" | "next time"; report: UpdateReport | null; revert?: () => Promise<void> } | { heard: "never" };
+  | { nextHeartbeat: "at once" | "next time"; report: UpdateReport | null; revert?: () => Promise<void> }
+  | { nextHeartbeat: "never" };
 
 export type Updater = {
   /** Carries out an offer as the device's scenario has it. Never throws. */
@@ -61,10 +62,10 @@ export function createUpdater(deps: {
   const trusted = (offer: Offer): readonly NoteVerifier[] => {
     if (pinned.keys.length === 0) return [];
     const learned = identity.root;
-    const known: TrustedRoot =
+    const root: TrustedRoot =
       learned && learned.number > pinned.number ? { ...learned, keys: learned.keys.map(parseVerifier) } : pinned;
-    const found = followRoots(known, offer.rootNotes);
-    if (found.number > known.number) {
+    const found = followRoots(root, offer.rootNotes);
+    if (found.number > root.number) {
       identity.root = { number: found.number, keys: found.keys.map(({ text }) => text) };
       identities.save(identity);
     }
@@ -95,24 +96,24 @@ export function createUpdater(deps: {
     await stopping.pause(restartMs);
     switch (scenario) {
       case "silent":
-        return { heard: "never" };
+        return { nextHeartbeat: "never" };
       case "rolls-back":
         await putBack();
-        return { heard: "at once", report: says("rolled_back") };
+        return { nextHeartbeat: "at once", report: says("rolled_back") };
       case "watchdog":
         await stopping.pause(watchdogPatience * restartMs);
         await putBack();
-        return { heard: "at once", report: { ...says("rolled_back"), error: "restored by the watchdog" } };
+        return { nextHeartbeat: "at once", report: { ...says("rolled_back"), error: "restored by the watchdog" } };
       case "old-version":
         runs(component, "0.0.1");
-        return { heard: "at once", report: null };
+        return { nextHeartbeat: "at once", report: null };
       case "crash-loop":
         runs(component, version);
-        return { heard: "at once", report: null, revert: putBack };
+        return { nextHeartbeat: "at once", report: null, revert: putBack };
       default:
         identity.counters = { ...identity.counters, [component]: counter };
         runs(component, version);
-        return { heard: "at once", report: null };
+        return { nextHeartbeat: "at once", report: null };
     }
   };
 
@@ -124,7 +125,7 @@ export function createUpdater(deps: {
         const counter = await prepare(offer);
         if (scenario === "always-locked" || (scenario === "locked" && locked++ < lockedTimes)) {
           figures.count("updates locked");
-          return { heard: "next time", report: { component, version, state: "locked" } };
+          return { nextHeartbeat: "next time", report: { component, version, state: "locked" } };
         }
         const after = await install(offer, counter);
         figures.count(identity.versions[component] === version ? "updates installed" : "updates undone");
@@ -134,8 +135,11 @@ export function createUpdater(deps: {
           error instanceof UpdateRefused ? [error.reason, error.message] : ["failed", (error as Error).message];
         figures.count(`updates ${reason}`);
         const report = { component, version, state: "failed", error: reason };
-        if (scenario === "quiet") return { heard: "next time", report: null };
-        return { heard: "at once", report: reason === "failed" ? { ...report, error: message.slice(0, 500) } : report };
+        if (scenario === "quiet") return { nextHeartbeat: "next time", report: null };
+        return {
+          nextHeartbeat: "at once",
+          report: reason === "failed" ? { ...report, error: message.slice(0, 500) } : report,
+        };
       } finally {
         isRestarting = false;
       }

@@ -39,7 +39,7 @@ beforeEach(async () => {
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => {
       const body = JSON.parse(Buffer.concat(chunks).toString());
-      const reply = request.url?.endsWith("/enroll") ? enrolled : heard(body as Said);
+      const reply = request.url?.endsWith("/enroll") ? enrolled : recorded(body as Said);
       response.writeHead(request.url?.endsWith("/enroll") ? 201 : 200, { "content-type": "application/json" });
       response.end(JSON.stringify(reply));
     });
@@ -58,7 +58,7 @@ afterEach(async () => {
 const enrolled = { agentId: "device", orgId: "org", token: "token", heartbeatIntervalSeconds: 3_600 };
 const base = () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
-function heard(body: Said): object {
+function recorded(body: Said): object {
   said.push(body);
   const state = body.update?.state;
   if (state === "failed" || state === "rolled_back" || isOver(body)) offer = null;

@@ -108,13 +108,13 @@ describe("GET /audit-logs/export", () => {
   });
 
   it("leaves one data.export row each, with its caller as actor", async () => {
-    const person = await signedInAs(cluster, "org-admin", { orgId });
-    const headers = { authorization: `Bearer ${person.accessToken}` };
+    const viewer = await signedInAs(cluster, "org-admin", { orgId });
+    const headers = { authorization: `Bearer ${viewer.accessToken}` };
     await download("?format=jsonl&action=site", headers);
     const mine = await until("the row", async () => {
       const { body } = await root.call("GET", `/audit-logs/logs?orgId=${orgId}&action=data.export`);
       const rows = (body.data ?? []) as { user: { id: string }; details: object; category: string }[];
-      const own = rows.filter(({ user }) => user.id === person.id);
+      const own = rows.filter(({ user }) => user.id === viewer.id);
       return own.length > 0 ? own : null;
     });
     expect(mine).toHaveLength(1);

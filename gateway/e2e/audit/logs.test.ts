@@ -220,7 +220,7 @@ describe.each(["", "/logs", "/search"])("every list: GET /audit-logs%s", (path) 
 });
 
 describe("partner users", () => {
-  it("read their partner's chain and the organizations they reach", async () => {
+  it("read their partner's chain and the organizations in their scope", async () => {
     const [all, some] = await Promise.all([
       signedInAs(cluster, "partner-admin", { partnerId, orgAccess: "all" }),
       signedInAs(cluster, "partner-admin", { partnerId, orgAccess: "selected", orgIds: [otherOrgId] }),

@@ -43,16 +43,16 @@ describe("a stream of audit rows to the operator's bucket", () => {
   it("writes the organization's chain from its start as JSON lines, and goes on with what comes", async () => {
     const partnerId = await newPartner(cluster);
     const orgId = await newOrganization(cluster, partnerId);
-    const person = await signedInAs(cluster, "org-admin", { partnerId, orgId });
-    await enrollTotp(person);
+    const user = await signedInAs(cluster, "org-admin", { partnerId, orgId });
+    await enrollTotp(user);
     await newSite(cluster, orgId);
     const wanted = { name: "Bucket", type: "archive", from: "start" };
-    const created = await person.api.call("POST", "/audit-logs/streams", wanted);
+    const created = await user.api.call("POST", "/audit-logs/streams", wanted);
     expect([created.status, created.body]).toEqual([
       201,
       expect.objectContaining({ type: "archive", status: "active" }),
     ]);
-    const stream = async () => (await person.api.call("GET", `/audit-logs/streams/${created.body.id}`)).body;
+    const stream = async () => (await user.api.call("GET", `/audit-logs/streams/${created.body.id}`)).body;
     const prefix = `streams/${orgId}/${created.body.id}/`;
     const batches = async () =>
       [...(await objects())].filter(([key]) => key.startsWith(prefix)).sort(([a], [b]) => (a < b ? -1 : 1));

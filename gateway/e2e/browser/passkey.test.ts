@@ -105,23 +105,23 @@ const inBrowser = isMissing ? [] : [[found.path] as const];
 
 describe("a passkey in a real browser", () => {
   for (const [browser] of inBrowser) {
-    let person: TestUser;
+    let user: TestUser;
 
     it(`is registered on a page of ours, counts as the second factor, and brings recovery codes (${browser})`, async () => {
-      person = await signedInAs(cluster, "platform-admin");
-      const made = await inPage("register", person.accessToken, { password: person.password }, { name: "Browser" });
+      user = await signedInAs(cluster, "platform-admin");
+      const made = await inPage("register", user.accessToken, { password: user.password }, { name: "Browser" });
       expect(made).toMatchObject({ status: 200, body: { name: "Browser", transports: ["internal"] } });
       expect(made.body.recoveryCodes).toHaveLength(10);
-      expect((await person.api.call("GET", "/auth/me")).body.mfaEnabled).toBe(true);
+      expect((await user.api.call("GET", "/auth/me")).body.mfaEnabled).toBe(true);
     });
 
     it("is not made twice by one authenticator", async () => {
-      const again = inPage("register", person.accessToken, { password: person.password }, {});
+      const again = inPage("register", user.accessToken, { password: user.password }, {});
       await expect(again).rejects.toThrow(/InvalidStateError/);
     });
 
     it("completes a sign-in, and then steps the session up", async () => {
-      const { email, password } = person;
+      const { email, password } = user;
       const login = await api(cluster).call("POST", "/auth/login", { email, password });
       expect(login.body.methods).toEqual(["passkey", "recovery_code"]);
       const { mfaToken } = login.body;

@@ -126,8 +126,8 @@ describe("an agent's token", () => {
       const reply = await agentWith(cluster, id, agent.token).heartbeat();
       expect([reply.status, reply.body.code]).toEqual([404, "agent_not_found"]);
     }
-    const people = await api(cluster, agent.token).call("GET", "/devices");
-    expect([people.status, people.body.code]).toEqual([403, "user_session_required"]);
+    const users = await api(cluster, agent.token).call("GET", "/devices");
+    expect([users.status, users.body.code]).toEqual([403, "user_session_required"]);
     expect((await agentWith(cluster, agent.id, tenant.admin.accessToken).heartbeat()).body.code).toBe(
       "agent_token_required",
     );

@@ -89,11 +89,11 @@ describe("a decommissioning of several devices", () => {
 });
 
 describe("several devices in one call", () => {
-  it("are those that the caller reaches: others are not found, and stay as they are", async () => {
+  it("are those in the caller's scope: others are not found, and stay as they are", async () => {
     const neighbour = await newOrganization(cluster, partnerId);
     const selected = { partnerId, orgAccess: "selected" as const };
     const limited = { partnerId, orgId, siteIds: [siteId] };
-    const people: [string, Api, Record<"sited" | "siteless" | "beside" | "foreign", boolean>][] = [
+    const users: [string, Api, Record<"sited" | "siteless" | "beside" | "foreign", boolean>][] = [
       [
         "partner",
         (await signedInAs(cluster, "partner-admin", { partnerId, orgAccess: "all" })).api,
@@ -116,16 +116,16 @@ describe("several devices in one call", () => {
       ],
     ];
     const otherPartnersOrg = await newOrganization(cluster, await newPartner(cluster));
-    for (const [who, by, reached] of people) {
+    for (const [who, by, access] of users) {
       const ids = {
         sited: await enroll(orgId, { siteId }),
         siteless: await enroll(orgId),
         beside: await enroll(neighbour),
         foreign: await enroll(otherPartnersOrg),
       };
-      const expected = Object.entries(ids).map(([place, id]) => [
+      const expected = Object.entries(ids).map(([key, id]) => [
         id,
-        reached[place as keyof typeof ids] ? null : "device_not_found",
+        access[key as keyof typeof ids] ? null : "device_not_found",
       ]);
       const all = Object.values(ids);
       expect({ who, results: await update(by, all, { autoUpdateEnabled: false }) }).toEqual({ who, results: expected });

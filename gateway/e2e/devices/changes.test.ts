@@ -122,8 +122,8 @@ describe("the stream of changes of devices", () => {
   it("is refused to callers who may not read devices there, with the error of the list", async () => {
     const orgId = await newOrganization(cluster, await newPartner(cluster));
     const other = await newOrganization(cluster, await newPartner(cluster));
-    const person = await signedInAs(cluster, "org-viewer", { orgId });
-    const answer = async (query: string, headers: Record<string, string> = bearer(person.accessToken)) => {
+    const user = await signedInAs(cluster, "org-viewer", { orgId });
+    const answer = async (query: string, headers: Record<string, string> = bearer(user.accessToken)) => {
       const reply = await fetch(`${cluster.url}/api/v1/devices/changes?${query}`, { headers });
       const text = await reply.text();
       return [reply.status, text.startsWith("{") ? JSON.parse(text).code : text];

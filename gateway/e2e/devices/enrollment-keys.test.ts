@@ -50,7 +50,7 @@ describe("an enrollment key", () => {
     });
   });
 
-  it("needs an organization from a partner's people, one in reach", async () => {
+  it("needs an organization from a partner's users, one in their scope", async () => {
     const post = async (change: object) => {
       const { status, body } = await tenant.partnerAdmin.api.call("POST", "/enrollment-keys", { name: "n", ...change });
       return [status, body.code];

@@ -200,7 +200,7 @@ describe("live event logs", () => {
       headers: { authorization: `Bearer ${token}` },
       signal: leaving.signal,
     }).catch(() => null);
-    await until("the query to be in flight", () => channel.underWay === 1);
+    await until("the query to be in flight", () => channel.inFlight === 1);
     leaving.abort();
     await answered;
     await until("the cancel", () => channel.cancelled === 1);
@@ -233,7 +233,7 @@ describe("several gateways", () => {
     let url = second;
     const { live, channel } = await online({ baseUrl: () => url, behave: "slow", slowMs: 1_500 });
     const answered = timed(() => root.call("GET", live));
-    await until("the query to be in flight", () => channel.underWay === 1);
+    await until("the query to be in flight", () => channel.inFlight === 1);
     const { gateways } = await cluster.stack();
     process.kill(gateways[1]?.pid ?? 0, "SIGKILL");
     url = cluster.url;

@@ -49,7 +49,7 @@ export async function makeActors(
   const grantedOf = (kind: Kind) => world.granted.filter((t) => t.kind === kind).map(({ id }) => id);
   const orgIds = [String(own.orgId), ...grantedOf("organization")];
   const siteIds = [String(own.siteId), ...grantedOf("site")];
-  const people: Wanted[] = [
+  const users: Wanted[] = [
     { name: "system", role: "platform-admin", membership: {}, spot: { ...own, partnerId: null, orgId: null } },
     { name: "partner all", role: "partner-admin", membership: partner(own, "all"), spot: own },
     { name: "partner list", role: "partner-admin", membership: partner(own, "selected", orgIds), spot: own },
@@ -64,8 +64,8 @@ export async function makeActors(
     { name: "foreign org", role: "org-admin", membership: inOrg(other), spot: other },
   ];
   const made: Actor[] = [];
-  for (let at = 0; at < people.length; at += 4) {
-    made.push(...(await Promise.all(people.slice(at, at + 4).map((one) => userActor(cluster, world, one)))));
+  for (let at = 0; at < users.length; at += 4) {
+    made.push(...(await Promise.all(users.slice(at, at + 4).map((one) => userActor(cluster, world, one)))));
   }
   const { status } = await makers.root.call("PATCH", `/orgs/partners/${suspended.partnerId}`, { status: "suspended" });
   if (status !== 200) throw new Error(`suspending a partner answered ${status}`);

@@ -214,7 +214,7 @@ function tenantOf(subject: Subject, { answer, cell }: Performed): { orgId: strin
   return { orgId: String(orgId), partnerId: world.spots.own.partnerId };
 }
 
-/** The fault in a row's before and after values; null when there is none. */
+/** The error in a row's before and after values; null when there is none. */
 function changesProblem({ action, details }: Row): string | null {
   const count = (values: object | undefined) => Object.keys(values ?? {}).length;
   const [before, after] = [count(details.changes?.before), count(details.changes?.after)];

@@ -67,13 +67,13 @@ function validBody(subject: Subject, actor: Actor): Record<string, unknown> {
   const { roleIds, run } = makers;
   const ids = { deviceId: idOf("device"), keyId: idOf("api_key") };
   const { webhookUrl } = makers;
-  const known = sessionBodies[subject.key];
+  const fixed = sessionBodies[subject.key];
   return (
-    known ?? bodyOf(subject.key, { actor, home: own, name: `${run}-bad`, roleIds, webhookUrl, ...ids, varied: null })
+    fixed ?? bodyOf(subject.key, { actor, home: own, name: `${run}-bad`, roleIds, webhookUrl, ...ids, varied: null })
   );
 }
 
-/** The fault of a reply that should be a refusal; null when it is one, with the error body. */
+/** What is wrong with a reply that should be a refusal; null when it is one, with the error body. */
 function problem({ status, body, deviation }: Answer, mayBeTaken = false): string | null {
   if (deviation) return `is not as documented: ${deviation}`;
   if (mayBeTaken && status === 200) return null;

@@ -1,7 +1,7 @@
 import { exampleOf } from "../../src/openapi/examples.ts";
 import { routes } from "../../src/routes/index.ts";
 import type { Actor, Spot } from "./model.ts";
-import { knownVersion, releaseBody } from "./releases.ts";
+import { registeredVersion, releaseBody } from "./releases.ts";
 import type { Reference } from "./subjects.ts";
 
 /** The input for the body of a call. */
@@ -40,7 +40,7 @@ const fillers: Record<string, (from: Ingredients) => unknown> = {
 /** Bodies that depend on the caller, and on the field that is varied. */
 const bodies: Record<string, (from: Ingredients) => Record<string, unknown>> = {
   "POST /agent-versions": ({ name }) => releaseBody(name),
-  "POST /agent-versions/rollouts": () => ({ component: "helper", version: knownVersion, percent: 1 }),
+  "POST /agent-versions/rollouts": () => ({ component: "helper", version: registeredVersion, percent: 1 }),
   "PATCH /agent-versions/rollouts/:id": () => ({ percent: 50 }),
   "PUT /orgs/partners/me/agent-updates": () => ({ windowStart: "01:00" }),
   "PUT /orgs/organizations/:id/agent-updates": () => ({ windowStart: "01:00", windowEnd: "05:00" }),
@@ -91,11 +91,11 @@ function ofSite({ name, home, actor, varied }: Ingredients): Record<string, unkn
 
 /** A viewer of the organization; for lists of organizations and for partners, one of the partner's people. */
 function newUser({ name, home, actor, varied, roleIds }: Ingredients): Record<string, unknown> {
-  const person = { name, email: `${name}@example.com` };
+  const user = { name, email: `${name}@example.com` };
   const isOfPartner = varied?.field === "partnerId" || varied?.field === "orgIds";
   if (isOfPartner && actor.scope !== "organization") {
     const access = varied.field === "orgIds" ? { orgAccess: "selected" } : {};
-    return { ...person, partnerId: home.partnerId, roleId: roleIds["partner-technician"], ...access };
+    return { ...user, partnerId: home.partnerId, roleId: roleIds["partner-technician"], ...access };
   }
-  return { ...person, orgId: home.orgId, roleId: roleIds["org-viewer"] };
+  return { ...user, orgId: home.orgId, roleId: roleIds["org-viewer"] };
 }

@@ -29,7 +29,7 @@ export type Cell = {
   listed: ReadonlySet<string> | null;
 };
 
-/** Lists of all organizations in reach that are narrowed to a site, a group or a webhook: they answer as that does. */
+/** Lists of all organizations in scope that are narrowed to a site, a group or a webhook: they answer as that does. */
 const byRecord: Record<string, readonly string[]> = {
   "GET /devices": ["siteId", "groupId"],
   "GET /devices/summary": ["siteId", "groupId"],
@@ -99,8 +99,8 @@ export function cellsOf(world: World, subject: Subject, actor: Actor): Cell[] {
       const cells = targets.map((target): Cell => {
         return { ...whole, target, expected: away ?? onRecord(actor, subject, target) ?? success };
       });
-      const known = cells.find(({ target, expected }) => target?.state === "active" && expected === success);
-      return known ? [...cells, ...varied(world, known, success)] : cells;
+      const found = cells.find(({ target, expected }) => target?.state === "active" && expected === success);
+      return found ? [...cells, ...varied(world, found, success)] : cells;
     }
     case "agent": {
       const devices = world.targets.filter(({ kind }) => kind === "device");
@@ -222,7 +222,7 @@ function naming(world: World, cell: Cell, reference: Reference, target: Target, 
   // Only system callers' providers and domains of partners name one.
   if (/^POST \/sso\/(providers|domains)$/.test(key) && reference.field === "partnerId") {
     const { orgId } = homeOf(world, actor);
-    return reachesOrganization(actor, orgId) ? otherwise : refused(404, "organization_not_found");
+    return hasOrganization(actor, orgId) ? otherwise : refused(404, "organization_not_found");
   }
   if (key === "PATCH /users/:id") return granting(cell, reference, target, otherwise);
   // Ids that are unknown or outside of the access scope are dropped.
@@ -246,47 +246,47 @@ function naming(world: World, cell: Cell, reference: Reference, target: Target, 
   if (isWholeKey && !actor.siteIds?.includes(target.id)) return refused(403, "site_restricted");
   const home = cell.target ?? homeOf(world, actor);
   const isTenant = target.kind === "partner" || target.kind === "organization";
-  if (subject.shape === "create" && !isTenant && !reachesOrganization(actor, home.orgId)) {
+  if (subject.shape === "create" && !isTenant && !hasOrganization(actor, home.orgId)) {
     return refused(404, "organization_not_found");
   }
   // Platform administrators read what deleted organizations left behind.
   const reads = subject.route.method === "GET" || key === "POST /audit-logs/verify";
   const isReadDeleted = target.kind === "organization" && target.state === "deleted" && reads;
-  const known = exists(target) || (isReadDeleted && actor.scope === "system");
+  const isFound = exists(target) || (isReadDeleted && actor.scope === "system");
   const isElsewhere = !isTenant && target.orgId !== home.orgId;
-  if (known && hasAccess(actor, target) && !isElsewhere) {
+  if (isFound && hasAccess(actor, target) && !isElsewhere) {
     if (subject.shape === "record" && isTenant && target.orgId !== home.orgId)
       return refused(404, `${subject.kind}_not_found`);
     return otherwise;
   }
-  // System callers reach everything: a record that they do not find is missing.
+  // System callers have everything in scope: a record that they do not find is missing.
   if (key.endsWith(" /orgs/sites") && actor.scope !== "system") return refused(403, "organization_access_denied");
   return refused(404, `${target.kind}_not_found`);
 }
 
 /** A role for a user: one of their tenant, for users of their scope. */
-function giving(world: World, { actor, target: person }: Cell, role: Target, otherwise: Outcome): Outcome {
+function giving(world: World, { actor, target: user }: Cell, role: Target, otherwise: Outcome): Outcome {
   if (!exists(role) || !hasAccess(actor, role)) return refused(404, "role_not_found");
-  const { orgId, partnerId } = person ?? homeOf(world, actor);
+  const { orgId, partnerId } = user ?? homeOf(world, actor);
   const scope = orgId !== null ? "organization" : partnerId !== null ? "partner" : "system";
   const roleScope = isSeeded(role) ? role.relation.split(" ")[1] : role.orgId === null ? "partner" : "organization";
   if (roleScope !== scope) return invalid;
-  if (!person && !reachesOrganization(actor, orgId)) return refused(404, "organization_not_found");
+  if (!user && !hasOrganization(actor, orgId)) return refused(404, "organization_not_found");
   const isOfTenant = isSeeded(role) || (role.orgId === orgId && role.partnerId === partnerId);
   return isOfTenant ? otherwise : refused(404, "role_not_found");
 }
 
 /** The outcome of granting organizations and sites to an existing user. */
-function granting({ actor, target: person }: Cell, { field }: Reference, target: Target, otherwise: Outcome): Outcome {
+function granting({ actor, target: user }: Cell, { field }: Reference, target: Target, otherwise: Outcome): Outcome {
   const isActive = target.state === "active" && hasAccess(actor, target);
   // The platform's people have everything.
-  if (person?.partnerId == null) return invalid;
+  if (user?.partnerId == null) return invalid;
   if (field === "orgIds") {
-    if (person.orgId !== null) return invalid;
-    const isOwn = isActive && target.partnerId === person.partnerId;
+    if (user.orgId !== null) return invalid;
+    const isOwn = isActive && target.partnerId === user.partnerId;
     return isOwn ? otherwise : refused(404, "organization_not_found");
   }
-  return isActive && target.orgId === person.orgId ? otherwise : refused(404, "site_not_found");
+  return isActive && target.orgId === user.orgId ? otherwise : refused(404, "site_not_found");
 }
 
 function inviting(world: World, actor: Actor, { field }: Reference, target: Target, otherwise: Outcome): Outcome {
@@ -300,13 +300,13 @@ function inviting(world: World, actor: Actor, { field }: Reference, target: Targ
   if (field === "orgIds")
     return there && target.partnerId === home.partnerId ? otherwise : refused(404, "organization_not_found");
   if (field === "siteIds") {
-    if (!reachesOrganization(actor, home.orgId)) return refused(404, "organization_not_found");
+    if (!hasOrganization(actor, home.orgId)) return refused(404, "organization_not_found");
     return there && target.orgId === home.orgId ? otherwise : refused(404, "site_not_found");
   }
   return there ? otherwise : refused(404, `${target.kind}_not_found`);
 }
 
-const reachesOrganization = (actor: Actor, orgId: string | null) =>
+const hasOrganization = (actor: Actor, orgId: string | null) =>
   actor.scope !== "partner" || actor.orgIds === "all" || actor.orgIds.includes(String(orgId));
 
 /** The spot of the records that an actor names when nothing else is being tried. */

@@ -38,9 +38,9 @@ beforeAll(async () => {
 /**
  * Why an answer shows that a service counted otherwise: the field is too long for it, or one that nobody sent is wrong.
  */
-function faultsOf({ status, body }: Answer, field: string, sent: readonly string[]): string[] {
+function errorsOf({ status, body }: Answer, field: string, sent: readonly string[]): string[] {
   const { fieldErrors = {} } = (body.details ?? {}) as { fieldErrors?: Record<string, string[]> };
-  const tooLong = (fieldErrors[field] ?? []).filter((fault) => /characters|long/i.test(fault) && !/ASCII/.test(fault));
+  const tooLong = (fieldErrors[field] ?? []).filter((error) => /characters|long/i.test(error) && !/ASCII/.test(error));
   const foreign = Object.keys(fieldErrors).filter((path) => !sent.includes(path.split(".")[0] ?? ""));
   const isBroken = status >= 500 && body.code !== "device_offline";
   return [...tooLong, ...foreign.map((name) => `refused as ${name}`), ...(isBroken ? [`answered ${status}`] : [])];
@@ -76,8 +76,8 @@ describe("a text as long as its schema permits, counted in code points", () => {
       const text = row.body ? JSON.stringify(body) : undefined;
       const to = search === "" ? path : `${path}?${search}`;
       const answer = await send(cluster, { method: row.method, path: to, headers: actor.headers, body: text });
-      const faults = faultsOf(answer, field, fields);
-      return faults.length > 0 ? `${field}: ${faults.join()}` : null;
+      const errors = errorsOf(answer, field, fields);
+      return errors.length > 0 ? `${field}: ${errors.join()}` : null;
     });
     expect(tooLong.filter(Boolean)).toEqual([]);
   });

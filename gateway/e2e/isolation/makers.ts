@@ -6,7 +6,7 @@ import { enroller } from "../support/enroller.ts";
 import { operator, roleId } from "../support/users.ts";
 import type { Owner } from "./database.ts";
 import type { Kind, Spot, Target } from "./model.ts";
-import { knownVersion, releaseBody } from "./releases.ts";
+import { registeredVersion, releaseBody } from "./releases.ts";
 import { webhookMakers } from "./webhooks.ts";
 
 export type Makers = {
@@ -43,8 +43,9 @@ export async function makersFor(cluster: Cluster, owner: Owner): Promise<Makers>
     "org-viewer": await roleId(root, "org-viewer"),
   };
 
-  const known = await root.call("POST", "/agent-versions", releaseBody("matrix"));
-  if (known.status !== 201 && known.status !== 409) throw new Error(`registering a version answered ${known.status}`);
+  const registered = await root.call("POST", "/agent-versions", releaseBody("matrix"));
+  if (registered.status !== 201 && registered.status !== 409)
+    throw new Error(`registering a version answered ${registered.status}`);
 
   const principalKeys: Target[] = [];
   const hooks = await webhookMakers(cluster, root, owner);
@@ -97,7 +98,7 @@ export async function makersFor(cluster: Cluster, owner: Owner): Promise<Makers>
       case "agent_version":
         return ["/agent-versions", releaseBody(name)];
       case "rollout":
-        return ["/agent-versions/rollouts", { component: "helper", version: knownVersion, percent: 1 }];
+        return ["/agent-versions/rollouts", { component: "helper", version: registeredVersion, percent: 1 }];
       case "enrollment_key": {
         const expiresAt = new Date(Date.now() + lifeMs).toISOString();
         return ["/enrollment-keys", { orgId, name, expiresAt, ...(siteId ? { siteId } : {}) }];

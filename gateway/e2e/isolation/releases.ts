@@ -1,5 +1,5 @@
 /** A release that exists before any call is tried; a pre-release, which is never promoted. */
-export const knownVersion = "0.0.1-matrix";
+export const registeredVersion = "0.0.1-matrix";
 
 /** A helper of which there is one file. */
 export function releaseBody(name: string): Record<string, unknown> {

@@ -239,14 +239,14 @@ const hiddenTexts = new WeakMap<World, Map<string, string[]>>();
  * each of an actor's thousand answers, so it is worked out once.
  */
 function hiddenFrom(world: World, actor: Actor, kind: Kind | null): string[] {
-  let known = hiddenTexts.get(world);
-  if (known === undefined) {
-    known = new Map();
-    hiddenTexts.set(world, known);
+  let cached = hiddenTexts.get(world);
+  if (cached === undefined) {
+    cached = new Map();
+    hiddenTexts.set(world, cached);
   }
   const key = `${actor.name} ${kind}`;
-  const texts = known.get(key) ?? hiddenTextsOf(world, actor, kind);
-  known.set(key, texts);
+  const texts = cached.get(key) ?? hiddenTextsOf(world, actor, kind);
+  cached.set(key, texts);
   return texts;
 }
 

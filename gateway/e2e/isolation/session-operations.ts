@@ -14,10 +14,10 @@ export async function sessionOperations(
   cluster: Cluster,
   world: World,
 ): Promise<{ done: string[]; userId: string; covered: string[] }> {
-  const person = await signedInAs(cluster, "org-viewer", { orgId: String(world.spots.own.orgId) });
+  const user = await signedInAs(cluster, "org-viewer", { orgId: String(world.spots.own.orgId) });
   const done = ["user.create", "user.invite.accept", "user.login"];
   const covered = ["POST /auth/accept-invite", "POST /auth/login"];
-  const call = async (method: string, path: string, body: object | undefined, actions: string[], by = person.api) => {
+  const call = async (method: string, path: string, body: object | undefined, actions: string[], by = user.api) => {
     const reply = await by.call(method, path, body);
     const { status } = reply;
     if (status !== 200) throw new Error(`${method} ${path} answered ${status}: ${JSON.stringify(reply.body)}`);
@@ -25,9 +25,9 @@ export async function sessionOperations(
     done.push(...actions);
     return reply.body;
   };
-  const step = (path: string, body: object, action: string | null, by = person.api) =>
+  const step = (path: string, body: object, action: string | null, by = user.api) =>
     call("POST", path, body, action ? [action] : [], by);
-  const { password } = person;
+  const { password } = user;
   const { secret } = await step("/auth/mfa/totp/setup", { password }, "user.mfa.setup");
   const { recoveryCodes } = await step("/auth/mfa/totp/enable", { code: totpCode(String(secret)) }, "user.mfa.enable");
   const [first, second] = recoveryCodes as string[];
@@ -35,8 +35,8 @@ export async function sessionOperations(
   await call("PATCH", "/auth/me", { name: "Renamed" }, ["user.update"]);
   await step("/auth/mfa/totp/disable", { password, code: second }, "user.mfa.disable");
   // A refresh is the same session going on: not an action of a user.
-  await step("/auth/refresh", { refreshToken: person.refreshToken }, null, api(cluster));
-  const again = await signInAgain(cluster, person);
+  await step("/auth/refresh", { refreshToken: user.refreshToken }, null, api(cluster));
+  const again = await signInAgain(cluster, user);
   done.push("user.login");
   await step("/auth/logout", {}, "user.logout", again.api);
 
@@ -51,20 +51,20 @@ export async function sessionOperations(
   await step("/auth/mfa/recovery-codes", {}, "user.recovery_codes.rotate");
   await call("DELETE", `/auth/mfa/passkeys/${id}`, undefined, ["user.passkey.delete", "user.mfa.disable"]);
 
-  await signInAgain(cluster, person);
+  await signInAgain(cluster, user);
   done.push("user.login");
-  const { data } = (await person.api.call("GET", "/auth/sessions")).body;
+  const { data } = (await user.api.call("GET", "/auth/sessions")).body;
   const other = (data as { id: string; current: boolean }[]).find(({ current }) => !current);
   await call("DELETE", `/auth/sessions/${other?.id}`, undefined, ["session.revoke"]);
-  await signInAgain(cluster, person);
+  await signInAgain(cluster, user);
   done.push("user.login");
   await call("DELETE", "/auth/sessions", undefined, ["session.revoke"]);
   const newPassword = "a newer password for tests only";
   await step("/auth/change-password", { currentPassword: password, newPassword }, "user.password.change");
   // The caller has proven nothing yet.
-  await step("/auth/forgot-password", { email: person.email }, null, api(cluster));
-  const token = await resetTokenOf(cluster, person.email);
+  await step("/auth/forgot-password", { email: user.email }, null, api(cluster));
+  const token = await resetTokenOf(cluster, user.email);
   const reset = ["user.password.reset", "session.revoke"];
   await call("POST", "/auth/reset-password", { token, password }, reset, api(cluster));
-  return { done, userId: person.id, covered };
+  return { done, userId: user.id, covered };
 }

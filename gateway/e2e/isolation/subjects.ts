@@ -188,8 +188,8 @@ export function propertiesOf(schema: z.ZodType | undefined): NonNullable<JsonSch
 }
 
 function referencesOf(key: string, { params, query, body }: Route): Reference[] {
-  const places = { params, query, body };
-  return Object.entries(places).flatMap(([within, schema]) =>
+  const parts = { params, query, body };
+  return Object.entries(parts).flatMap(([within, schema]) =>
     Object.entries(propertiesOf(schema)).flatMap(([field, property]) => {
       const kind = referenced[field];
       if (kind) {

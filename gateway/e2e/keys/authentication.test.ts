@@ -13,7 +13,7 @@ let cluster: Cluster;
 let root: Api;
 let tenant: Tenant;
 /** Made for one test: everything else waits until identity knows it. */
-const known = (orgId: string) =>
+const cached = (orgId: string) =>
   until("the organization to arrive at identity", async () => {
     const reply = await root.call("POST", "/api-keys", { orgId, name: "First" });
     return reply.status === 201;
@@ -23,7 +23,7 @@ beforeAll(async () => {
   cluster = await sharedCluster();
   root = await operator(cluster);
   tenant = await newTenant(root);
-  await known(tenant.orgId);
+  await cached(tenant.orgId);
 }, 180_000);
 
 const withKey = (key: string, headers: Record<string, string> = {}) => ({
@@ -68,7 +68,7 @@ describe("an API key", () => {
 
   it("decides alone beside a session or an agent's token: rights, audit rows and rate headers are the key's", async () => {
     const { orgId } = await newTenant(root);
-    await known(orgId);
+    await cached(orgId);
     const { id, key } = await newKey(root, orgId, { scopes: ["sites:write"], rateLimit: 777 });
     const headers = { "x-api-key": key };
     // A session of this test alone: other suites use the operator's, too.
@@ -241,7 +241,7 @@ describe("a key that was good", () => {
 
   it("waits while its organization or its partner is not active", async () => {
     const own = await newTenant(root);
-    await known(own.orgId);
+    await cached(own.orgId);
     const { key } = await newKey(root, own.orgId, { scopes: ["devices:read"] });
     const code = async () => String((await withKey(key).call("GET", "/devices")).body.code ?? "admitted");
     expect(await code()).toBe("admitted");

@@ -78,7 +78,7 @@ const withToken = (token: string) => async (url: string) => {
 async function expectEnded(load: Load, change: () => Promise<{ status: number }>, refusal: string): Promise<number> {
   const before = load.trials;
   await until("both gateways to know the credential", () => load.trials > before + 20);
-  const askedMs = performance.now();
+  const revokedMs = performance.now();
   const { status } = await change();
   const answeredMs = performance.now();
   expect(status).toBeLessThan(300);
@@ -88,7 +88,7 @@ async function expectEnded(load: Load, change: () => Promise<{ status: number }>
   await load.stop();
   expect(load.admittedAfter(answeredMs)).toBe(0);
   expect([...load.refusals]).toEqual([refusal]);
-  return answeredMs - askedMs;
+  return answeredMs - revokedMs;
 }
 
 /** A key of an organization that identity may not know yet. */
@@ -138,9 +138,9 @@ describe("from the answer on, nothing is admitted at any gateway", () => {
   });
 
   it("after a logout", async () => {
-    const person = await signedInAs(cluster, "platform-admin");
+    const user = await signedInAs(cluster, "platform-admin");
     for (let i = 0; i < 10; i++) {
-      const { accessToken } = await signInAgain(cluster, person);
+      const { accessToken } = await signInAgain(cluster, user);
       const logout = () => api(cluster, accessToken).call("POST", "/auth/logout");
       await expectEnded(load(withToken(accessToken)), logout, "401 session_revoked");
     }
@@ -150,9 +150,9 @@ describe("from the answer on, nothing is admitted at any gateway", () => {
     const mine = (await newTenant(root)).orgId;
     const { key } = await newKeyOf(mine);
     const kept = await newKey(root, orgId, { rateLimit: 100_000 });
-    const person = await signedInAs(cluster, "org-admin", { orgId: mine });
+    const user = await signedInAs(cluster, "org-admin", { orgId: mine });
     const refusals = ["401 api_key_revoked", "401 session_revoked"];
-    const loads = [load(withKey(key)), load(withToken(person.accessToken))];
+    const loads = [load(withKey(key)), load(withToken(user.accessToken))];
     await until("both to be in use", () => loads.every(({ trials }) => trials > 20));
     const { status, body } = await root.call("POST", `/orgs/organizations/${mine}/revoke-credentials`);
     const answeredMs = performance.now();
@@ -163,7 +163,7 @@ describe("from the answer on, nothing is admitted at any gateway", () => {
     expect(loads.map((each) => each.admittedAfter(answeredMs))).toEqual([0, 0]);
     expect(loads.map((each) => [...each.refusals])).toEqual(refusals.map((refusal) => [refusal]));
     expect(await everywhere(kept.key)).toEqual(["admitted", "admitted"]);
-    expect((await signInAgain(cluster, person)).accessToken).not.toBe("");
+    expect((await signInAgain(cluster, user)).accessToken).not.toBe("");
   }, 60_000);
 
   it.each([

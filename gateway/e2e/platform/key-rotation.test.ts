@@ -25,7 +25,7 @@ const pauseMs = 100;
 let cluster: Cluster & { stop(): Promise<void> };
 let orgId: string;
 /** Users who send requests all the time, each `pauseMs` after the last answers. */
-let people: Enrolled[];
+let users: Enrolled[];
 /** Users who sign in when a test decides. */
 let others: Enrolled[];
 let secretsFile: string;
@@ -36,12 +36,12 @@ beforeAll(async () => {
   orgId = await newOrganization(cluster, await newPartner(cluster));
   const enrolled = await Promise.all(
     Array.from({ length: 8 }, async () => {
-      const person = await signedInAs(cluster, "platform-admin");
-      const { secret } = await enrollTotp(person);
-      return { ...person, secret, lastStep: Math.floor(Date.now() / stepMs) };
+      const user = await signedInAs(cluster, "platform-admin");
+      const { secret } = await enrollTotp(user);
+      return { ...user, secret, lastStep: Math.floor(Date.now() / stepMs) };
     }),
   );
-  people = enrolled.slice(0, 4);
+  users = enrolled.slice(0, 4);
   others = enrolled.slice(4);
 }, 240_000);
 afterAll(async () => {
@@ -106,33 +106,33 @@ async function underLoad(
     else failed.push(`${what}: ${reply.status} ${reply.body.code}${await logged(String(reply.body.requestId))}`);
     return reply;
   };
-  const signIn = async (person: Enrolled) => {
-    const step = freshStep(person);
+  const signIn = async (user: Enrolled) => {
+    const step = freshStep(user);
     if (step === null) return;
-    person.lastStep = step;
-    const { email, password } = person;
+    user.lastStep = step;
+    const { email, password } = user;
     const first = await ask("password", undefined, "POST", "/auth/login", { email, password });
     if (first.status !== 200) return;
     const { mfaToken } = first.body;
-    const code = totpAt(person.secret, step * stepMs);
+    const code = totpAt(user.secret, step * stepMs);
     const second = await ask("TOTP", undefined, "POST", "/auth/mfa/verify", { mfaToken, code });
-    if (second.status === 200) Object.assign(person, pick(second.body));
+    if (second.status === 200) Object.assign(user, pick(second.body));
   };
-  const refresh = async (person: Enrolled) => {
-    const next = await ask("refresh", undefined, "POST", "/auth/refresh", { refreshToken: person.refreshToken });
-    if (next.status === 200) Object.assign(person, pick(next.body));
-    await ask("session", person.accessToken, "GET", `/orgs/sites?orgId=${orgId}`);
+  const refresh = async (user: Enrolled) => {
+    const next = await ask("refresh", undefined, "POST", "/auth/refresh", { refreshToken: user.refreshToken });
+    if (next.status === 200) Object.assign(user, pick(next.body));
+    await ask("session", user.accessToken, "GET", `/orgs/sites?orgId=${orgId}`);
   };
-  const clients = people.map(async (person) => {
+  const clients = users.map(async (user) => {
     while (going) {
-      await signIn(person);
-      await refresh(person);
+      await signIn(user);
+      await refresh(user);
       await delay(pauseMs);
     }
   });
   const signInNow = async () => {
-    const person = await until("a user with a fresh code", () => others.find((one) => freshStep(one)), 2 * stepMs);
-    await signIn(person);
+    const user = await until("a user with a fresh code", () => others.find((one) => freshStep(one)), 2 * stepMs);
+    await signIn(user);
   };
   try {
     await action(signInNow);
@@ -145,7 +145,7 @@ async function underLoad(
   return { answered, failed };
 }
 
-/** The time step of a code that the person has not used yet; null while there is none. */
+/** The time step of a code that the user has not used yet; null while there is none. */
 function freshStep({ lastStep }: Enrolled): number | null {
   const now = Math.floor(Date.now() / stepMs);
   const step = Math.max(lastStep + 1, now);
@@ -223,18 +223,18 @@ describe("a key that is replaced while requests run on two replicas", () => {
       await changeSecrets({ secretEncryptionKeys: { ...kept, identity }, jwtPrivateKeys });
       await restart("identity");
     };
-    const [person] = people as [Enrolled];
+    const [user] = users as [Enrolled];
     let old = "";
     const load = await underLoad(async (signInNow) => {
       // All must know the new keys before one uses them.
       await identityWith(`${oldSeal},${seal}`, `${oldSigner},${signer}`);
       await signInNow();
-      old = person.accessToken;
+      old = user.accessToken;
       await identityWith(`${seal},${oldSeal}`, `${signer},${oldSigner}`);
       await signInNow();
       for (const url of inRotation) await expectAdmitted(old, url);
       expect(await reencryptAll()).toMatch(/"keyId":"k2".*older keys are needed no longer/);
-      await until("all to have a session of the new key", () => people.every(isOfSecond), 60_000);
+      await until("all to have a session of the new key", () => users.every(isOfSecond), 60_000);
       // In production: the life of an access token later.
       await identityWith(seal, signer);
       await signInNow();
@@ -246,11 +246,11 @@ describe("a key that is replaced while requests run on two replicas", () => {
     for (const url of inRotation) {
       // A gateway asks for the keys every five minutes, and for an unknown one at once.
       await until("the gateway to ask for the keys", async () => {
-        await me(withKid(person.accessToken, createHash("sha256").update(url).digest("hex").slice(0, 8)), url);
+        await me(withKid(user.accessToken, createHash("sha256").update(url).digest("hex").slice(0, 8)), url);
         return (await me(old, url)).status === 401;
       });
       expect((await me(old, url)).body.code).toBe("unauthenticated");
-      await expectAdmitted(person.accessToken, url);
+      await expectAdmitted(user.accessToken, url);
     }
   }, 240_000);
 
@@ -274,8 +274,8 @@ describe("a key that is replaced while requests run on two replicas", () => {
       for (const name of services) await rm(join(folder, name, `${callers[name]?.kid}.pem`));
     });
     expectNoFailure(load);
-    const [person] = people as [Enrolled];
-    for (const url of inRotation) await expectAdmitted(person.accessToken, url);
+    const [user] = users as [Enrolled];
+    for (const url of inRotation) await expectAdmitted(user.accessToken, url);
   }, 240_000);
 });
 

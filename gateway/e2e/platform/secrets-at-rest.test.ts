@@ -60,8 +60,8 @@ const scanner = (digests: boolean): SecretScanner => {
   for (const secret of handedOut(cluster)) scan.add(secret);
   return scan;
 };
-const sentences = (place: string, leaks: readonly Leak[]) =>
-  leaks.map(({ name, form }) => `${place}: ${name} (${form})`);
+const sentences = (location: string, leaks: readonly Leak[]) =>
+  leaks.map(({ name, form }) => `${location}: ${name} (${form})`);
 
 async function filesUnder(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true, recursive: true });

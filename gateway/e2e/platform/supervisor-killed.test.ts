@@ -44,9 +44,9 @@ async function killedOnce(
   chmodSync(folder, 0o711);
   const dataDir = join(folder, "data");
   if (!first) await prepareDataDir(dataDir);
-  const place = { PORT: String(await freePort()), MUSTER_DATA_DIR: dataDir, PASSWORD_SCRYPT_LOG_N: "12" };
+  const stackEnv = { PORT: String(await freePort()), MUSTER_DATA_DIR: dataDir, PASSWORD_SCRYPT_LOG_N: "12" };
   const child = spawn(program, args, {
-    env: { ...process.env, ...place, ...env },
+    env: { ...process.env, ...stackEnv, ...env },
     stdio: ["ignore", "pipe", "ignore"],
   });
   let said = "";

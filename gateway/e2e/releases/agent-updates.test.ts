@@ -282,9 +282,9 @@ describe("pins, policy and window", () => {
   it("a field that the partner sets wins and locks; unset, the organization's own value counts again", async () => {
     const tenant = await newTenant(root);
     const agent = await agentIn(tenant);
-    const person = await signedInAs(cluster, "partner-admin", { partnerId: tenant.partnerId, orgAccess: "all" });
-    await enrollTotp(person);
-    const partner = person.api;
+    const user = await signedInAs(cluster, "partner-admin", { partnerId: tenant.partnerId, orgAccess: "all" });
+    await enrollTotp(user);
+    const partner = user.api;
     const mine = "/orgs/partners/me/agent-updates";
     await put(ofOrganization(tenant.orgId), { updatePolicy: "automatic", windowStart: "00:00", windowEnd: "24:00" });
     const locked = await put(mine, { updatePolicy: "manual" }, partner);

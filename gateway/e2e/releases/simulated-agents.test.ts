@@ -300,18 +300,18 @@ describe("the platform", () => {
     while (agents.length < 200) agents.push(...(await Promise.all(Array.from({ length: 10 }, () => enroll(tenant)))));
     const says = { agentVersion: "9.0.0", helperVersion: "1.9.0" };
     const offered = new Set<string>();
-    const heard = new Set<string>();
+    const accepted = new Set<string>();
     // A busy machine may answer 503, or before agent-release has decided: what was granted is offered again.
-    for (let round = 0; round < 10 && (round < 2 || heard.size < agents.length); round++) {
+    for (let round = 0; round < 10 && (round < 2 || accepted.size < agents.length); round++) {
       await Promise.all(
         agents.map(async ({ api: agent, deviceId }) => {
           const { status, body } = await agent.call("POST", `/agents/${deviceId}/heartbeat`, says);
-          if (status === 200) heard.add(deviceId);
+          if (status === 200) accepted.add(deviceId);
           if (body.helperUpgradeTo === version) offered.add(deviceId);
         }),
       );
     }
-    expect(heard.size).toBe(agents.length);
+    expect(accepted.size).toBe(agents.length);
     const { rows } = await owner.query<{ in_flight: number }>(
       "SELECT in_flight FROM agent_release.rollout WHERE kind = 'staged' AND max_in_flight = 5",
     );

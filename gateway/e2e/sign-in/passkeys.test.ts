@@ -9,31 +9,31 @@ import { signedInAs, type TestUser } from "../support/users.ts";
 // browser.
 
 let cluster: Cluster;
-let stranger: Api;
+let outsider: Api;
 beforeAll(async () => {
   cluster = await sharedCluster();
-  stranger = api(cluster);
+  outsider = api(cluster);
 }, 180_000);
 
 /** Origin of the local stack's PUBLIC_URL. */
 const origin = () => `http://localhost:${new URL(cluster.url).port}`;
 const passkeys = (by: Api, path: string, body: object) => by.call("POST", `/auth/mfa/passkeys/${path}`, body);
 
-async function register(person: TestUser, device: Authenticator, name?: string) {
-  const options = await passkeys(person.api, "register/options", { password: person.password });
+async function register(user: TestUser, device: Authenticator, name?: string) {
+  const options = await passkeys(user.api, "register/options", { password: user.password });
   expect(options.status).toBe(200);
   const credential = device.create(options.body);
-  return passkeys(person.api, "register/verify", { credential, ...(name ? { name } : {}) });
+  return passkeys(user.api, "register/verify", { credential, ...(name ? { name } : {}) });
 }
 
-async function loginWith(person: TestUser, device: Authenticator) {
-  const { email, password } = person;
-  const { mfaToken, methods } = (await stranger.call("POST", "/auth/login", { email, password })).body;
-  const options = await passkeys(stranger, "authenticate/options", { mfaToken });
+async function loginWith(user: TestUser, device: Authenticator) {
+  const { email, password } = user;
+  const { mfaToken, methods } = (await outsider.call("POST", "/auth/login", { email, password })).body;
+  const options = await passkeys(outsider, "authenticate/options", { mfaToken });
   const credential = device.get(options.body);
   return {
     methods,
-    reply: await passkeys(stranger, "authenticate/verify", { mfaToken, credential }),
+    reply: await passkeys(outsider, "authenticate/verify", { mfaToken, credential }),
     mfaToken,
     credential,
   };
@@ -41,33 +41,32 @@ async function loginWith(person: TestUser, device: Authenticator) {
 
 describe("a passkey", () => {
   it("is registered, required at sign-in, and works once per challenge", async () => {
-    const person = await signedInAs(cluster, "platform-admin");
+    const user = await signedInAs(cluster, "platform-admin");
     const device = softAuthenticator(origin());
-    const made = await register(person, device, "Laptop");
+    const made = await register(user, device, "Laptop");
     expect(made.status).toBe(200);
     expect(made.headers.get("cache-control")).toBe("private, no-store");
     expect(made.body).toMatchObject({ name: "Laptop", transports: ["internal"], backedUp: false, lastUsedAt: null });
     expect(made.body.recoveryCodes).toHaveLength(10);
-    expect((await person.api.call("GET", "/auth/me")).body.mfaEnabled).toBe(true);
-    expect((await person.api.call("GET", "/users")).status).toBe(200);
+    expect((await user.api.call("GET", "/auth/me")).body.mfaEnabled).toBe(true);
+    expect((await user.api.call("GET", "/users")).status).toBe(200);
 
-    const { methods, reply, mfaToken, credential } = await loginWith(person, device);
+    const { methods, reply, mfaToken, credential } = await loginWith(user, device);
     expect(methods).toEqual(["passkey", "recovery_code"]);
     expect(reply.status).toBe(200);
-    expect(reply.body).toMatchObject({ user: { email: person.email, mfaEnabled: true }, expiresInSeconds: 900 });
-    const again = await passkeys(stranger, "authenticate/verify", { mfaToken, credential });
+    expect(reply.body).toMatchObject({ user: { email: user.email, mfaEnabled: true }, expiresInSeconds: 900 });
+    const again = await passkeys(outsider, "authenticate/verify", { mfaToken, credential });
     expect([again.status, again.body.code]).toEqual([401, "invalid_mfa_token"]);
-    const { data } = (await person.api.call("GET", "/auth/mfa/passkeys")).body;
+    const { data } = (await user.api.call("GET", "/auth/mfa/passkeys")).body;
     expect(data).toMatchObject([{ name: "Laptop", lastUsedAt: expect.any(String) }]);
   });
 
   it("steps a session up that had none, and opens what needs it", async () => {
-    const person = await signedInAs(cluster, "platform-admin");
-    const second = (await stranger.call("POST", "/auth/login", { email: person.email, password: person.password }))
-      .body;
+    const user = await signedInAs(cluster, "platform-admin");
+    const second = (await outsider.call("POST", "/auth/login", { email: user.email, password: user.password })).body;
     const session = api(cluster, String(second.accessToken));
     const device = softAuthenticator(origin());
-    const { id } = (await register(person, device)).body;
+    const { id } = (await register(user, device)).body;
     const remove = () => session.call("DELETE", `/auth/mfa/passkeys/${id}`);
     const before = await remove();
     expect([before.status, before.body.code]).toEqual([403, "mfa_required"]);
@@ -79,15 +78,15 @@ describe("a passkey", () => {
   });
 
   it("from a page elsewhere is refused with 401, and five such tries are enough", async () => {
-    const person = await signedInAs(cluster, "platform-admin");
+    const user = await signedInAs(cluster, "platform-admin");
     const device = softAuthenticator(origin());
-    await register(person, device);
-    const { email, password } = person;
-    const { mfaToken } = (await stranger.call("POST", "/auth/login", { email, password })).body;
+    await register(user, device);
+    const { email, password } = user;
+    const { mfaToken } = (await outsider.call("POST", "/auth/login", { email, password })).body;
     const phished = async () => {
-      const options = await passkeys(stranger, "authenticate/options", { mfaToken });
+      const options = await passkeys(outsider, "authenticate/options", { mfaToken });
       const credential = device.get(options.body, { origin: "https://muster.example.com" });
-      return passkeys(stranger, "authenticate/verify", { mfaToken, credential });
+      return passkeys(outsider, "authenticate/verify", { mfaToken, credential });
     };
     for (let i = 0; i < 5; i++) expect((await phished()).body.code).toBe("invalid_passkey");
     const limited = await phished();
@@ -95,9 +94,9 @@ describe("a passkey", () => {
   });
 
   it("is renamed, and invisible to other users", async () => {
-    const [person, other] = [await signedInAs(cluster, "platform-admin"), await signedInAs(cluster, "platform-admin")];
-    const { id } = (await register(person, softAuthenticator(origin()))).body;
-    const renamed = await person.api.call("PATCH", `/auth/mfa/passkeys/${id}`, { name: "Phone" });
+    const [user, other] = [await signedInAs(cluster, "platform-admin"), await signedInAs(cluster, "platform-admin")];
+    const { id } = (await register(user, softAuthenticator(origin()))).body;
+    const renamed = await user.api.call("PATCH", `/auth/mfa/passkeys/${id}`, { name: "Phone" });
     expect([renamed.status, renamed.body.name]).toEqual([200, "Phone"]);
     const foreign = await other.api.call("PATCH", `/auth/mfa/passkeys/${id}`, { name: "Mine" });
     expect([foreign.status, foreign.body.code]).toEqual([404, "passkey_not_found"]);
@@ -122,9 +121,9 @@ describe("a passkey", () => {
 
   it("needs a session, or the token of a sign-in", async () => {
     for (const path of ["register/options", "register/verify", "authenticate/options"]) {
-      expect((await passkeys(stranger, path, {})).status).toBe(401);
+      expect((await passkeys(outsider, path, {})).status).toBe(401);
     }
-    const unknown = await passkeys(stranger, "authenticate/options", { mfaToken: "mfa_x" });
+    const unknown = await passkeys(outsider, "authenticate/options", { mfaToken: "mfa_x" });
     expect([unknown.status, unknown.body.code]).toEqual([401, "invalid_mfa_token"]);
   });
 });

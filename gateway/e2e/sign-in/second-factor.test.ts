@@ -7,14 +7,14 @@ import { sharedCluster } from "../support/shared-cluster.ts";
 import { enrollTotp, operator, roleId, signedInAs, type TestUser } from "../support/users.ts";
 
 let cluster: Cluster;
-let stranger: Api;
+let outsider: Api;
 beforeAll(async () => {
   cluster = await sharedCluster();
-  stranger = api(cluster);
+  outsider = api(cluster);
 }, 180_000);
 
 const somebody = () => signedInAs(cluster, "platform-admin");
-const login = ({ email, password }: TestUser) => stranger.call("POST", "/auth/login", { email, password });
+const login = ({ email, password }: TestUser) => outsider.call("POST", "/auth/login", { email, password });
 const verify = (by: Api, body: object) => by.call("POST", "/auth/mfa/verify", body);
 
 /** Calls a route that needs a completed second factor; returns its answer. */
@@ -27,9 +27,9 @@ async function guarded(by: Api, email: string): Promise<unknown> {
 
 describe("a second factor", () => {
   it("is enrolled by password and code, opens what needs it at once, and stays out of caches", async () => {
-    const person = await somebody();
-    expect(await guarded(person.api, person.email)).toBe("mfa_required");
-    const setup = await person.api.call("POST", "/auth/mfa/totp/setup", { password: person.password });
+    const user = await somebody();
+    expect(await guarded(user.api, user.email)).toBe("mfa_required");
+    const setup = await user.api.call("POST", "/auth/mfa/totp/setup", { password: user.password });
     expect(setup.status).toBe(200);
     expect(setup.headers.get("cache-control")).toBe("private, no-store");
     expect(setup.body).toEqual({
@@ -37,98 +37,98 @@ describe("a second factor", () => {
       otpauthUrl: expect.stringContaining("otpauth://totp/Muster"),
       qrCodeDataUrl: expect.stringMatching(/^data:image\/png;base64,/),
     });
-    const enabled = await person.api.call("POST", "/auth/mfa/totp/enable", {
+    const enabled = await user.api.call("POST", "/auth/mfa/totp/enable", {
       code: totpCode(String(setup.body.secret)),
     });
     expect(enabled.body.recoveryCodes).toHaveLength(10);
-    expect((await person.api.call("GET", "/auth/me")).body.mfaEnabled).toBe(true);
-    expect(await guarded(person.api, person.email)).toBe(201);
+    expect((await user.api.call("GET", "/auth/me")).body.mfaEnabled).toBe(true);
+    expect(await guarded(user.api, user.email)).toBe(201);
   });
 
   it("is required at sign-in, and a recovery code works once", async () => {
-    const person = await somebody();
-    const { recoveryCodes } = await enrollTotp(person);
-    const first = await login(person);
+    const user = await somebody();
+    const { recoveryCodes } = await enrollTotp(user);
+    const first = await login(user);
     expect(first.body).toEqual({
       mfaRequired: true,
       mfaToken: expect.stringMatching(/^mfa_[\w-]{43}$/),
       methods: ["totp", "recovery_code"],
     });
     const { mfaToken } = first.body;
-    const done = await verify(stranger, { mfaToken, code: recoveryCodes[0] });
+    const done = await verify(outsider, { mfaToken, code: recoveryCodes[0] });
     expect(done.status).toBe(200);
-    expect(done.body).toMatchObject({ user: { email: person.email, mfaEnabled: true }, expiresInSeconds: 900 });
-    expect(await guarded(api(cluster, String(done.body.accessToken)), person.email)).toBe(201);
-    const reused = await verify(stranger, { mfaToken, code: recoveryCodes[1] });
+    expect(done.body).toMatchObject({ user: { email: user.email, mfaEnabled: true }, expiresInSeconds: 900 });
+    expect(await guarded(api(cluster, String(done.body.accessToken)), user.email)).toBe(201);
+    const reused = await verify(outsider, { mfaToken, code: recoveryCodes[1] });
     expect([reused.status, reused.body.code]).toEqual([401, "invalid_mfa_token"]);
-    const again = await verify(stranger, { mfaToken: (await login(person)).body.mfaToken, code: recoveryCodes[0] });
+    const again = await verify(outsider, { mfaToken: (await login(user)).body.mfaToken, code: recoveryCodes[0] });
     expect([again.status, again.body.code]).toEqual([401, "invalid_mfa_code"]);
   });
 
   it("steps a session up that the gateway remembers without it, with the same refresh token", async () => {
-    const person = await somebody();
-    // A second session of the person, whose factor comes by the first one.
-    const second = await login(person);
+    const user = await somebody();
+    // A second session of the user, whose factor comes by the first one.
+    const second = await login(user);
     const session = api(cluster, String(second.body.accessToken));
     expect((await session.call("GET", "/auth/me")).status).toBe(200);
-    const { recoveryCodes } = await enrollTotp(person);
-    expect(await guarded(session, person.email)).toBe("mfa_required");
+    const { recoveryCodes } = await enrollTotp(user);
+    expect(await guarded(session, user.email)).toBe("mfa_required");
     const stepped = await verify(session, { code: recoveryCodes[0] });
     expect(stepped.status).toBe(200);
     expect(stepped.body.refreshToken).toBe(second.body.refreshToken);
-    expect(await guarded(session, person.email)).toBe(201);
+    expect(await guarded(session, user.email)).toBe(201);
   });
 
   it("answers 429 with Retry-After once five codes were wrong", async () => {
-    const person = await somebody();
-    const { recoveryCodes } = await enrollTotp(person);
-    const { mfaToken } = (await login(person)).body;
-    const wrong = await Promise.all(Array.from({ length: 8 }, () => verify(stranger, { mfaToken, code: "AAAA-BBBB" })));
+    const user = await somebody();
+    const { recoveryCodes } = await enrollTotp(user);
+    const { mfaToken } = (await login(user)).body;
+    const wrong = await Promise.all(Array.from({ length: 8 }, () => verify(outsider, { mfaToken, code: "AAAA-BBBB" })));
     expect(wrong.map((reply) => reply.status).sort()).toEqual([401, 401, 401, 401, 401, 429, 429, 429]);
-    const right = await verify(stranger, { mfaToken, code: recoveryCodes[0] });
+    const right = await verify(outsider, { mfaToken, code: recoveryCodes[0] });
     expect([right.status, right.body.code]).toEqual([429, "rate_limited"]);
     expect(Number(right.headers.get("retry-after"))).toBeGreaterThan(200);
   });
 
   it("is removed with password and code, and then the session needs a new one", async () => {
-    const person = await somebody();
-    const { recoveryCodes } = await enrollTotp(person);
-    const remove = (body: object) => person.api.call("POST", "/auth/mfa/totp/disable", body);
+    const user = await somebody();
+    const { recoveryCodes } = await enrollTotp(user);
+    const remove = (body: object) => user.api.call("POST", "/auth/mfa/totp/disable", body);
     const wrong = await remove({ password: "not it", code: recoveryCodes[0] });
     expect([wrong.status, wrong.body.code]).toEqual([401, "invalid_credentials"]);
-    expect((await remove({ password: person.password, code: recoveryCodes[0] })).body).toEqual({ success: true });
-    expect(await guarded(person.api, person.email)).toBe("mfa_required");
-    expect((await login(person)).body.accessToken).toBeDefined();
+    expect((await remove({ password: user.password, code: recoveryCodes[0] })).body).toEqual({ success: true });
+    expect(await guarded(user.api, user.email)).toBe("mfa_required");
+    expect((await login(user)).body.accessToken).toBeDefined();
   });
 
   it("is reset by an administrator: its sessions end, and the user signs in without and enrolls a new one", async () => {
-    const person = await somebody();
-    const { recoveryCodes } = await enrollTotp(person);
-    const { mfaToken } = (await login(person)).body;
+    const user = await somebody();
+    const { recoveryCodes } = await enrollTotp(user);
+    const { mfaToken } = (await login(user)).body;
     const root = await operator(cluster);
-    const reset = await root.call("DELETE", `/users/${person.id}/factors`);
+    const reset = await root.call("DELETE", `/users/${user.id}/factors`);
     expect([reset.status, reset.body]).toEqual([200, { totp: true, passkeys: 0, ended: 1 }]);
-    const ended = await person.api.call("GET", "/auth/me");
+    const ended = await user.api.call("GET", "/auth/me");
     expect([ended.status, ended.body.code]).toEqual([401, "session_revoked"]);
-    expect((await verify(stranger, { mfaToken, code: recoveryCodes[0] })).body.code).toBe("invalid_mfa_token");
-    const again = await login(person);
+    expect((await verify(outsider, { mfaToken, code: recoveryCodes[0] })).body.code).toBe("invalid_mfa_token");
+    const again = await login(user);
     const plain = api(cluster, String(again.body.accessToken));
     expect((await plain.call("GET", "/auth/mfa")).body).toEqual({ totp: false, passkeys: 0, recoveryCodes: 0 });
-    expect((await enrollTotp({ ...person, api: plain })).recoveryCodes).toHaveLength(10);
+    expect((await enrollTotp({ ...user, api: plain })).recoveryCodes).toHaveLength(10);
     const plainAdmin = await somebody();
-    const refused = await plainAdmin.api.call("DELETE", `/users/${person.id}/factors`);
+    const refused = await plainAdmin.api.call("DELETE", `/users/${user.id}/factors`);
     expect([refused.status, refused.body.code]).toEqual([403, "mfa_required"]);
   });
 
   it("gets new recovery codes, and earlier ones stop working", async () => {
-    const person = await somebody();
-    const { recoveryCodes: old } = await enrollTotp(person);
-    expect((await person.api.call("GET", "/auth/mfa")).body).toEqual({ totp: true, passkeys: 0, recoveryCodes: 10 });
-    const made = await person.api.call("POST", "/auth/mfa/recovery-codes");
+    const user = await somebody();
+    const { recoveryCodes: old } = await enrollTotp(user);
+    expect((await user.api.call("GET", "/auth/mfa")).body).toEqual({ totp: true, passkeys: 0, recoveryCodes: 10 });
+    const made = await user.api.call("POST", "/auth/mfa/recovery-codes");
     expect([made.status, made.headers.get("cache-control")]).toEqual([200, "private, no-store"]);
     const codes = made.body.recoveryCodes as string[];
     const signIn = async (code = "") =>
-      (await verify(stranger, { mfaToken: (await login(person)).body.mfaToken, code })).status;
+      (await verify(outsider, { mfaToken: (await login(user)).body.mfaToken, code })).status;
     expect([await signIn(old[0]), await signIn(codes[0])]).toEqual([401, 200]);
     const second = await somebody();
     const refused = await second.api.call("POST", "/auth/mfa/recovery-codes");
@@ -136,14 +136,14 @@ describe("a second factor", () => {
   });
 
   it("leaves one audit row of each step, and no secret", async () => {
-    const person = await somebody();
-    const { secret, recoveryCodes } = await enrollTotp(person);
-    await verify(person.api, { code: recoveryCodes[0] });
-    await verify(person.api, { code: "000000" });
-    await person.api.call("POST", "/auth/mfa/totp/disable", { password: person.password, code: recoveryCodes[1] });
+    const user = await somebody();
+    const { secret, recoveryCodes } = await enrollTotp(user);
+    await verify(user.api, { code: recoveryCodes[0] });
+    await verify(user.api, { code: "000000" });
+    await user.api.call("POST", "/auth/mfa/totp/disable", { password: user.password, code: recoveryCodes[1] });
     const root = await operator(cluster);
     const rows = await until("the rows", async () => {
-      const { body } = await root.call("GET", `/audit-logs/logs?limit=100&user=${encodeURIComponent(person.email)}`);
+      const { body } = await root.call("GET", `/audit-logs/logs?limit=100&user=${encodeURIComponent(user.email)}`);
       const all = (body.data ?? []) as { action: string; result: string }[];
       expect(JSON.stringify(all)).not.toContain(secret);
       return all.some((row) => row.action === "user.mfa.disable") ? all : null;
@@ -175,11 +175,11 @@ describe("a second factor", () => {
 
   it("needs a session, or the token of a sign-in", async () => {
     for (const path of ["totp/setup", "totp/enable", "totp/disable"]) {
-      expect((await stranger.call("POST", `/auth/mfa/${path}`, {})).status).toBe(401);
+      expect((await outsider.call("POST", `/auth/mfa/${path}`, {})).status).toBe(401);
     }
-    const none = await verify(stranger, { code: "123456" });
+    const none = await verify(outsider, { code: "123456" });
     expect([none.status, none.body.code]).toEqual([401, "unauthenticated"]);
-    const unknown = await verify(stranger, { mfaToken: "mfa_x", code: "123456" });
+    const unknown = await verify(outsider, { mfaToken: "mfa_x", code: "123456" });
     expect([unknown.status, unknown.body.code]).toEqual([401, "invalid_mfa_token"]);
   });
 });

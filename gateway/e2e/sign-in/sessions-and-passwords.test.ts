@@ -64,7 +64,7 @@ async function viewer(): Promise<TestUser & { orgId: string }> {
   return { ...(await signedInAs(cluster, "org-viewer", { orgId })), orgId };
 }
 
-/** Audit rows about what a person did, once one of this action is there. */
+/** Audit rows about what a user did, once one of this action is there. */
 async function auditOf(email: string, action: string) {
   const root = await operator(cluster);
   return until(`an audit row ${action}`, async () => {
@@ -107,8 +107,8 @@ describe("a session", () => {
   });
 
   it("ends on every gateway when an old, possibly stolen token is presented again, and that is audited", async () => {
-    const person = await viewer();
-    const stolen = person.refreshToken;
+    const user = await viewer();
+    const stolen = user.refreshToken;
     const newer = await refresh(first(), stolen);
     const newest = await refresh(second(), newer.body.refreshToken);
     expect([await me(first(), newest.body.accessToken), await me(second(), newest.body.accessToken)]).toEqual([
@@ -117,57 +117,57 @@ describe("a session", () => {
     const thief = await refresh(second(), stolen);
     expect([thief.status, thief.body.code]).toEqual([401, "invalid_refresh_token"]);
     for (const at of gateways) {
-      for (const { accessToken } of [person, newer.body, newest.body]) {
+      for (const { accessToken } of [user, newer.body, newest.body]) {
         expect(await me(at, accessToken)).toBe("session_revoked");
       }
       for (const token of [stolen, newer.body.refreshToken, newest.body.refreshToken]) {
         expect((await refresh(at, token)).body.code).toBe("invalid_refresh_token");
       }
     }
-    const rows = await auditOf(person.email, "session.revoke");
+    const rows = await auditOf(user.email, "session.revoke");
     expect(rows.map(({ result }) => result)).toEqual(["denied"]);
   });
 
   it("is ended from another one, everywhere once that is answered", async () => {
-    const person = await viewer();
-    const other = await signInAgain(second(), person);
-    const list = async () => (await person.api.call("GET", "/auth/sessions")).body.data as Record<string, unknown>[];
+    const user = await viewer();
+    const other = await signInAgain(second(), user);
+    const list = async () => (await user.api.call("GET", "/auth/sessions")).body.data as Record<string, unknown>[];
     const sessions = await list();
     expect(sessions.map(({ current }) => current)).toEqual([false, true]);
     expect(sessions[0]).toMatchObject({ ipAddress: "127.0.0.1", device: expect.any(String), mfaAt: null });
     expect(await me(second(), other.accessToken)).toBe(200);
-    expect((await person.api.call("DELETE", `/auth/sessions/${sessions[0]?.id}`)).body).toEqual({ success: true });
+    expect((await user.api.call("DELETE", `/auth/sessions/${sessions[0]?.id}`)).body).toEqual({ success: true });
     for (const at of gateways) expect(await me(at, other.accessToken)).toBe("session_revoked");
-    const third = await signInAgain(first(), person);
+    const third = await signInAgain(first(), user);
     expect((await third.api.call("DELETE", "/auth/sessions")).body).toEqual({ success: true });
     for (const at of gateways) {
-      expect([await me(at, person.accessToken), await me(at, third.accessToken)]).toEqual(["session_revoked", 200]);
+      expect([await me(at, user.accessToken), await me(at, third.accessToken)]).toEqual(["session_revoked", 200]);
     }
   });
 });
 
 describe("a password", () => {
   it("is changed with the current one, and the other sessions end everywhere", async () => {
-    const person = await viewer();
-    const other = await signInAgain(second(), person);
+    const user = await viewer();
+    const other = await signInAgain(second(), user);
     const change = (currentPassword: string) =>
-      person.api.call("POST", "/auth/change-password", { currentPassword, newPassword: "a newer password than that" });
+      user.api.call("POST", "/auth/change-password", { currentPassword, newPassword: "a newer password than that" });
     const wrong = await change("not it");
     expect([wrong.status, wrong.body.code]).toEqual([401, "invalid_credentials"]);
-    expect((await change(person.password)).body).toEqual({ success: true });
+    expect((await change(user.password)).body).toEqual({ success: true });
     for (const at of gateways) {
-      expect([await me(at, other.accessToken), await me(at, person.accessToken)]).toEqual(["session_revoked", 200]);
+      expect([await me(at, other.accessToken), await me(at, user.accessToken)]).toEqual(["session_revoked", 200]);
     }
-    await auditOf(person.email, "user.password.change");
+    await auditOf(user.email, "user.password.change");
   });
 
   it("when forgotten, is replaced by the link of a mail: once, and all sessions end", async () => {
-    const person = await viewer();
+    const user = await viewer();
     const forgot = (email: string) => api(first()).call("POST", "/auth/forgot-password", { email });
-    const [known, unknown] = [await forgot(person.email), await forgot("nobody@example.com")];
-    expect([known.status, known.body]).toEqual([unknown.status, unknown.body]);
-    expect(known.body).toEqual({ success: true });
-    const link = await linkTo(person.email, "Set a new Muster password");
+    const [existing, unknown] = [await forgot(user.email), await forgot("nobody@example.com")];
+    expect([existing.status, existing.body]).toEqual([unknown.status, unknown.body]);
+    expect(existing.body).toEqual({ success: true });
+    const link = await linkTo(user.email, "Set a new Muster password");
     expect(link.pathname).toBe("/reset-password");
     expect(letters.filter(({ to }) => to === "nobody@example.com")).toEqual([]);
     const password = "set by a link in a mail";
@@ -175,12 +175,10 @@ describe("a password", () => {
     expect((await reset()).body).toEqual({ success: true });
     const again = await reset();
     expect([again.status, again.body.code]).toEqual([400, "invalid_token"]);
-    for (const at of gateways) expect(await me(at, person.accessToken)).toBe("session_revoked");
-    expect((await signInAgain(first(), { ...person, password })).accessToken).toBeTruthy();
-    await auditOf(person.email, "user.password.reset");
-    await until("the notice", () =>
-      letters.some((l) => l.to === person.email && l.raw.includes("password was changed")),
-    );
+    for (const at of gateways) expect(await me(at, user.accessToken)).toBe("session_revoked");
+    expect((await signInAgain(first(), { ...user, password })).accessToken).toBeTruthy();
+    await auditOf(user.email, "user.password.reset");
+    await until("the notice", () => letters.some((l) => l.to === user.email && l.raw.includes("password was changed")));
   });
 
   it("is chosen by an invited user through the link of a mail", async () => {
@@ -202,10 +200,9 @@ describe("a password", () => {
 
 describe("a second factor", () => {
   it("by recovery code is accepted once, though twenty requests bring it together to two gateways", async () => {
-    const person = await viewer();
-    const { recoveryCodes } = await enrollTotp(person);
-    const login = (at: Cluster) =>
-      api(at).call("POST", "/auth/login", { email: person.email, password: person.password });
+    const user = await viewer();
+    const { recoveryCodes } = await enrollTotp(user);
+    const login = (at: Cluster) => api(at).call("POST", "/auth/login", { email: user.email, password: user.password });
     const tokens = await Promise.all(
       Array.from({ length: 20 }, async (_, i) => (await login(gateways[i % 2] as Cluster)).body.mfaToken),
     );
@@ -218,26 +215,26 @@ describe("a second factor", () => {
   });
 
   it("by TOTP counts once: the same code does not step a session up again", async () => {
-    const person = await viewer();
-    const setup = await person.api.call("POST", "/auth/mfa/totp/setup", { password: person.password });
+    const user = await viewer();
+    const setup = await user.api.call("POST", "/auth/mfa/totp/setup", { password: user.password });
     const secret = String(setup.body.secret);
     const code = totpCode(secret);
-    expect((await person.api.call("POST", "/auth/mfa/totp/enable", { code })).status).toBe(200);
-    const replayed = await person.api.call("POST", "/auth/mfa/verify", { code });
+    expect((await user.api.call("POST", "/auth/mfa/totp/enable", { code })).status).toBe(200);
+    const replayed = await user.api.call("POST", "/auth/mfa/verify", { code });
     expect([replayed.status, replayed.body.code]).toEqual([401, "invalid_mfa_code"]);
   });
 });
 
 describe("ten wrong passwords", () => {
   it("lock out the address that sent them, and not the user who signs in from elsewhere", async () => {
-    const person = await viewer();
-    const { email } = person;
+    const user = await viewer();
+    const { email } = user;
     const from = (by: Api, address: string, password: string) =>
       by.call("POST", "/auth/login", { email, password }, { "x-forwarded-for": address });
     for (let i = 0; i < 10; i++) expect((await from(api(first()), "203.0.113.77", "wrong")).status).toBe(401);
     for (const at of gateways) {
-      expect((await from(api(at), "203.0.113.77", person.password)).body.code).toBe("rate_limited");
-      expect((await from(api(at), "203.0.113.78", person.password)).status).toBe(200);
+      expect((await from(api(at), "203.0.113.77", user.password)).body.code).toBe("rate_limited");
+      expect((await from(api(at), "203.0.113.78", user.password)).status).toBe(200);
     }
   });
 });

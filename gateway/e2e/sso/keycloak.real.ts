@@ -221,7 +221,7 @@ describe.each(["oidc", "saml"] as const)("Keycloak by %s", (type) => {
     expect([tested.status, tested.body.success]).toEqual([200, true]);
   });
 
-  it("lets a new person in, and the same again", async () => {
+  it("lets a new user in, and the same again", async () => {
     const email = await newUser();
     const first = await signIn(email);
     expect(first.user).toMatchObject({ email, name: "Ada Lovelace" });

@@ -89,16 +89,16 @@ describe("links of one's own account", () => {
   it("hold at one issuer: after a change of the issuer an equal `sub` is another person, and users are matched by address", async () => {
     const { orgId, admin } = await tenantWithAdmins(cluster);
     const provider = await newProvider(admin.api, idp);
-    const known = newAccount();
-    idp.become(known);
+    const account = newAccount();
+    idp.become(account);
     const first = await signInThrough(cluster, orgId);
     const next = await startIdp(cluster);
     try {
       const change = { issuer: next.issuer, clientId: next.clientId(), clientSecret: next.secret };
       expect((await admin.api.call("PATCH", `/sso/providers/${provider.id}`, change)).status).toBe(200);
-      next.become(newAccount({ sub: known.sub }));
+      next.become(newAccount({ sub: account.sub }));
       expect((await signInThrough(cluster, orgId)).user.id).not.toBe(first.user.id);
-      next.become({ ...known, sub: "another" });
+      next.become({ ...account, sub: "another" });
       expect((await signInThrough(cluster, orgId)).user.id).toBe(first.user.id);
     } finally {
       await next.close();
@@ -180,8 +180,8 @@ describe("the default role", () => {
     const { orgId, admin } = await tenantWithAdmins(cluster);
     const saver = await enrolledAs(cluster, "org-admin", { orgId });
     const provider = await newProvider(saver.api, idp);
-    const known = newAccount();
-    idp.become(known);
+    const account = newAccount();
+    idp.become(account);
     await signInThrough(cluster, orgId);
     expect((await admin.api.call("POST", `/users/${saver.id}/disable`, {})).status).toBe(200);
     codeOf(await loginFlow(cluster, orgId));
@@ -250,12 +250,12 @@ describe("an issuer", () => {
     const headers = { "idempotency-key": randomUUID() };
     const create = (body: object) => tenant.admin.api.call("POST", "/sso/providers", body, headers);
     const first = await create(wanted);
-    const asked = idp.seen.filter((each) => each === path).length;
+    const requests = idp.seen.filter((each) => each === path).length;
     idp.tampers.set(path, (body) => ({ ...body, issuer: "https://another.example.com" }));
     try {
       const again = await create(wanted);
       expect([again.status, again.body]).toEqual([201, first.body]);
-      expect(idp.seen.filter((each) => each === path)).toHaveLength(asked);
+      expect(idp.seen.filter((each) => each === path)).toHaveLength(requests);
       expect((await create({ ...wanted, name: "Other" })).body.code).toBe("idempotency_conflict");
     } finally {
       idp.tampers.delete(path);

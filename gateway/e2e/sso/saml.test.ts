@@ -23,7 +23,7 @@ import { formIn, newVisitor, type Visit, type Visitor } from "../support/visitor
 
 const { cluster, tenant, call, domain, idp, provider } = ownSamlProvider();
 
-const person = (change: Partial<SamlAccount> = {}): SamlAccount => {
+const account = (change: Partial<SamlAccount> = {}): SamlAccount => {
   const name = randomUUID().slice(0, 8);
   const email = `${name}@${domain}`;
   return { nameId: email, email, name: `Person ${name}`, ...change };
@@ -136,7 +136,7 @@ describe("our key for a SAML provider", () => {
     await call("DELETE", `/sso/providers/${id}`);
   });
 
-  it("is refused by name where it cannot be, and for strangers as their providers are", async () => {
+  it("is refused by name where it cannot be, and for outsiders as their providers are", async () => {
     const path = `/sso/providers/${provider.id}/keys`;
     for (const graceDays of [-1, 91, 1.5, "30"]) {
       const refused = await call("POST", path, { graceDays });
@@ -155,7 +155,7 @@ describe("our key for a SAML provider", () => {
 
 describe("a sign-in by SAML", () => {
   it("makes an account with the default role, the second time finds it, and logs out", async () => {
-    const who = person();
+    const who = account();
     idp.become(who);
     const first = await signInThrough(cluster, tenant.orgId);
     expect(first.user).toMatchObject({ email: who.email, name: who.name, orgId: tenant.orgId });
@@ -172,7 +172,7 @@ describe("a sign-in by SAML", () => {
   });
 
   it("needs the browser that began it: the handle of another's answer is worth nothing", async () => {
-    idp.become(person());
+    idp.become(account());
     const { visitor, last } = await upToAnswer(cluster, tenant.orgId);
     const answered = await post(visitor, fieldsOf(last));
     expect([answered.status, answered.headers["cache-control"]]).toEqual([303, "no-store"]);
@@ -189,7 +189,7 @@ describe("a sign-in by SAML", () => {
   });
 
   it("is accepted once: a repeat, also concurrent or for another sign-in, is refused", async () => {
-    idp.become(person());
+    idp.become(account());
     const { visitor, last } = await upToAnswer(cluster, tenant.orgId);
     const fields = fieldsOf(last);
     const both = await Promise.all([post(visitor, fields), post(visitor, fields)]);
@@ -213,7 +213,7 @@ describe("a sign-in by SAML", () => {
   it("is worth nothing at another organization's provider of the same identity provider", async () => {
     const other = await tenantWithAdmins(cluster);
     const elsewhere = await newSamlProvider(other.admin.api, idp);
-    idp.become(person());
+    idp.become(account());
     const [mine, theirs] = [await upToAnswer(cluster, tenant.orgId), await upToAnswer(cluster, other.orgId)];
     const { id, assertionConsumerServiceURL } = (await idp.parsed(mine.last.url)).request;
     const forged = await idp.respond({
@@ -233,7 +233,7 @@ describe("a sign-in by SAML", () => {
   });
 
   it("ends when the provider was changed meanwhile, or it took longer than ten minutes", async () => {
-    idp.become(person());
+    idp.become(account());
     const changed = await upToAnswer(cluster, tenant.orgId);
     await call("PATCH", `/sso/providers/${provider.id}`, { name: "Renamed" });
     expect(reasonOf(await post(changed.visitor, fieldsOf(changed.last)))).toBe("provider_changed");
@@ -250,7 +250,7 @@ describe("a sign-in by SAML", () => {
     const before = await asDatabaseOwner(cluster, "SELECT count(*)::int AS n FROM identity.users WHERE org_id = $1", [
       tenant.orgId,
     ]);
-    idp.become(person());
+    idp.become(account());
     idp.alter((options) => ({ ...options, signAssertion: false }));
     expect(reasonOf(await loginFlow(cluster, tenant.orgId))).toBe("assertion_invalid");
     expect(await lastAttempt(tenant.admin.api, provider.id)).toMatchObject({ detail: "the assertion is not signed" });
@@ -287,7 +287,7 @@ describe("a sign-in by SAML", () => {
     );
 
   it("goes on when the provider changes its key: the metadata is read daily, and old certificates stay for a grace period", async () => {
-    const who = person();
+    const who = account();
     idp.become(who);
     await signInThrough(cluster, tenant.orgId);
     await idp.rotate();
@@ -310,13 +310,13 @@ describe("a sign-in by SAML", () => {
     await metadataReadBefore(20);
     const before = await count();
     await idp.rotate();
-    idp.become(person());
+    idp.become(account());
     expect(reasonOf(await loginFlow(cluster, tenant.orgId))).toBe("assertion_invalid");
     await metadataReadBefore(31);
     // Those that began before go on, too, whichever of them comes first.
     const inFlight = await Promise.all(
       [1, 2, 3].map(async () => {
-        idp.become(person());
+        idp.become(account());
         return upToAnswer(cluster, tenant.orgId);
       }),
     );
@@ -332,13 +332,16 @@ describe("a sign-in by SAML", () => {
   it("goes on at once when an administrator tests the provider after it changed its key", async () => {
     const differing = idp.metadata().replace(`"${idp.ssoUrl}"`, `"${idp.ssoUrl}/new"`);
     await idp.rotate();
-    const known = await call("POST", `/sso/providers/${provider.id}/test`);
+    const unchanged = await call("POST", `/sso/providers/${provider.id}/test`);
     const isNew = { pem: expect.stringContaining("BEGIN"), source: "metadata" };
-    expect(known.body).toMatchObject({ success: true, samlMetadata: { added: [isNew], omitted: [], differences: [] } });
-    expect(known.body.samlMetadata).toMatchObject({
+    expect(unchanged.body).toMatchObject({
+      success: true,
+      samlMetadata: { added: [isNew], omitted: [], differences: [] },
+    });
+    expect(unchanged.body.samlMetadata).toMatchObject({
       missing: expect.arrayContaining([expect.objectContaining(isNew)]),
     });
-    idp.become(person());
+    idp.become(account());
     await signInThrough(cluster, tenant.orgId);
     idp.publish(differing);
     const other = await call("POST", `/sso/providers/${provider.id}/test`);
@@ -354,7 +357,7 @@ describe("a sign-in by SAML", () => {
 describe("an account of one's own", () => {
   it("is linked through a provider that is only tried out, which makes every check", async () => {
     const trial = await newSamlProvider(tenant.admin.api, idp, { status: "testing" });
-    idp.become(person({ email: tenant.admin.email, nameId: tenant.admin.email }));
+    idp.become(account({ email: tenant.admin.email, nameId: tenant.admin.email }));
     const end = await linkThrough(cluster, tenant.admin.api, trial.id);
     expect(end.location).toMatch(/\/profile\?ssoLinked=1$/);
     expect(await lastAttempt(tenant.admin.api, trial.id)).toMatchObject({
@@ -362,7 +365,7 @@ describe("an account of one's own", () => {
       outcome: "success",
       step: "link",
     });
-    idp.become(person());
+    idp.become(account());
     expect((await linkThrough(cluster, tenant.admin.api, trial.id)).location).toMatch(
       /ssoLinkError=email_mismatch&attempt=[-\da-f]{36}$/,
     );
@@ -377,7 +380,7 @@ describe("an account of one's own", () => {
   it("is found by the attribute that is set, where the NameID is transient, and a change of it removes the links", async () => {
     const subjectAttribute = "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/nameidentifier";
     const trial = await newSamlProvider(tenant.admin.api, idp, { status: "testing" });
-    idp.become(person({ email: tenant.admin.email, nameId: "ada-1" }));
+    idp.become(account({ email: tenant.admin.email, nameId: "ada-1" }));
     const nameIdentifierFormat = "urn:oasis:names:tc:SAML:2.0:nameid-format:transient";
     idp.alter((options) => ({ ...options, nameIdentifierFormat }));
     const linked = async () => {
@@ -419,7 +422,7 @@ describe("an account of one's own", () => {
     await newSamlProvider(by, idp, { ownerScope: "partner" });
     const staff = `${randomUUID()}.example`;
     await verifiedDomain(cluster, by, staff, { ownerScope: "partner" });
-    idp.become(person({ email: `new@${staff}`, nameId: `new@${staff}` }));
+    idp.become(account({ email: `new@${staff}`, nameId: `new@${staff}` }));
     expect(reasonOf(await loginFlow(cluster, `partner/${tenant.partnerId}`))).toBe("invite_required");
     const roles = (await by.call("GET", "/roles")).body.data as { id: string; key: string }[];
     const roleId = roles.find(({ key }) => key === "partner-technician")?.id;

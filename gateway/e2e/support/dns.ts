@@ -66,8 +66,8 @@ function answerTo(question: Buffer, text: string | undefined): Buffer {
 }
 
 /** Claims a domain for a place and shows it to be its own. */
-export async function verifiedDomain(cluster: Cluster, by: Api, domain: string, place: object = {}): Promise<string> {
-  const claimed = await by.call("POST", "/sso/domains", { domain, ...place });
+export async function verifiedDomain(cluster: Cluster, by: Api, domain: string, owner: object = {}): Promise<string> {
+  const claimed = await by.call("POST", "/sso/domains", { domain, ...owner });
   if (claimed.status !== 201) throw new Error(`the claim answered ${claimed.status}: ${JSON.stringify(claimed.body)}`);
   const records = new Map([[String(claimed.body.recordName), String(claimed.body.recordValue)]]);
   const dns = await startDns(cluster, records);

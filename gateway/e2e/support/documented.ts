@@ -68,11 +68,11 @@ export function checkerOf(document: Document): Checker {
     if (!described) return `status ${status} is missing: ${text.slice(0, 200)}`;
     const type = headers.get("content-type");
     if (!described.content) return type === null || text === "" ? null : `status ${status} has a body`;
-    const name = Object.keys(described.content).find((known) => type === known || type?.split(";")[0] === known);
+    const name = Object.keys(described.content).find((each) => type === each || type?.split(";")[0] === each);
     if (!name) return `content type ${type} of status ${status} is missing`;
     if (!/json$/.test(name)) return null;
-    const place = ["paths", found.path, method.toLowerCase(), "responses", String(status), "content", name, "schema"];
-    const reference = `document#/${place.map((part) => encodeURIComponent(part.replaceAll("~", "~0").replaceAll("/", "~1"))).join("/")}`;
+    const pointer = ["paths", found.path, method.toLowerCase(), "responses", String(status), "content", name, "schema"];
+    const reference = `document#/${pointer.map((part) => encodeURIComponent(part.replaceAll("~", "~0").replaceAll("/", "~1"))).join("/")}`;
     const validate = validatorOf(described.content[name]?.schema ?? {}, reference);
     if (validate(JSON.parse(text))) return null;
     return `body of status ${status}: ${ajv.errorsText(validate.errors)} in ${text.slice(0, 300)}`;

@@ -36,8 +36,8 @@ const repeats = /^\/auth\/(refresh|mfa\/verify|mfa\/passkeys\/authenticate\/veri
 const clusters = new Map<string, Noted>();
 
 function notedOf(cluster: Cluster): Noted {
-  const known = clusters.get(cluster.dataDir);
-  if (known) return known;
+  const cached = clusters.get(cluster.dataDir);
+  if (cached) return cached;
   const folder = join(dirname(cluster.dataDir), "secrets");
   mkdirSync(folder, { recursive: true });
   const file = join(folder, `${process.pid}-${clusters.size}.jsonl`);

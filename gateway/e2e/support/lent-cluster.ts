@@ -31,15 +31,15 @@ const settings = {
     LOGIN_FAILURES_PER_ADDRESS: String(signInLimits.failuresPerAddress),
     UNKNOWN_KEYS_PER_MINUTE: String(signInLimits.unknownKeys),
   }),
-} as const satisfies Record<string, (given: Given) => Record<string, string>>;
+} as const satisfies Record<string, (made: Made) => Record<string, string>>;
 
 /** Limits per address of the cluster `signIn`. */
 export const signInLimits = { failuresPerAddress: 20, unknownKeys: 6 };
 
 /** What settings name and suites use: a port for a server of the suite's own, a folder of releases and their key. */
-type Given = { port: number; releases: string; releaseKey: string };
+type Made = { port: number; releases: string; releaseKey: string };
 
-export type LentCluster = Cluster & Given & { giveBack(): Promise<void> };
+export type LentCluster = Cluster & Made & { giveBack(): Promise<void> };
 
 /** Milliseconds that a suite may wait for its turn and for the start. */
 export const lendMs = 600_000;
@@ -62,8 +62,8 @@ export async function lentCluster(name: keyof typeof settings, { last = false } 
   };
   try {
     const cluster = (await running(directory)) ?? (await started(directory, settings[name]));
-    const given = JSON.parse(await readFile(join(directory, "given.json"), "utf8")) as Given;
-    return { ...cluster, ...given, giveBack };
+    const made = JSON.parse(await readFile(join(directory, "given.json"), "utf8")) as Made;
+    return { ...cluster, ...made, giveBack };
   } catch (error) {
     await rm(holder, { force: true });
     throw error;
@@ -112,15 +112,15 @@ async function ended(directory: string): Promise<void> {
   await rm(directory, { recursive: true, force: true });
 }
 
-async function started(directory: string, needs: (given: Given) => Record<string, string>): Promise<Cluster> {
+async function started(directory: string, needs: (made: Made) => Record<string, string>): Promise<Cluster> {
   // Files that a failed start left there.
   await rm(directory, { recursive: true, force: true });
   await mkdir(directory);
   const releases = join(directory, "releases");
-  const given: Given = { port: await freePort(), releases, releaseKey: generateNoteKey("releases.example.test") };
+  const made: Made = { port: await freePort(), releases, releaseKey: generateNoteKey("releases.example.test") };
   await mkdir(releases);
-  await writeFile(join(directory, "given.json"), JSON.stringify(given), { mode: 0o600 });
-  const { cluster } = await startCluster(directory, needs(given));
+  await writeFile(join(directory, "given.json"), JSON.stringify(made), { mode: 0o600 });
+  const { cluster } = await startCluster(directory, needs(made));
   await prepareOperator(cluster, admin);
   await writeFile(join(directory, "url"), cluster.url);
   return cluster;

@@ -54,8 +54,8 @@ export async function startReceiver(cluster: Cluster): Promise<Receiver> {
   return {
     url,
     received,
-    answer(given) {
-      answer = given;
+    answer(next) {
+      answer = next;
     },
     async close() {
       await close();

@@ -30,13 +30,13 @@ export async function rpcCall(
     : {};
   return new Promise((resolve, reject) => {
     const send = stack.tls ? secured : plain;
-    const asked = send(`${rpc}/${method}`, { method: "POST", headers, agent: false, ...files }, (reply) => {
+    const sent = send(`${rpc}/${method}`, { method: "POST", headers, agent: false, ...files }, (reply) => {
       json(reply).then(
         (answer) => resolve({ status: reply.statusCode ?? 0, body: answer as RpcReply["body"] }),
         reject,
       );
     });
-    asked.once("error", reject);
-    asked.end(text);
+    sent.once("error", reject);
+    sent.end(text);
   });
 }

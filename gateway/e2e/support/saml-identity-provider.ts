@@ -37,14 +37,14 @@ export async function startSamlIdp(cluster: Cluster) {
       lifetimeInSeconds: 300,
       nameIdentifierFormat: "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress",
     });
-    const person = {
+    const user = {
       id: nameId,
       emails: [{ value: email }],
       displayName: name,
       name: { givenName: "", familyName: "" },
     };
     const xml = await new Promise<string>((resolve, reject) =>
-      samlp.getSamlResponse(options, person, (error, made) => (error ? reject(error) : resolve(made))),
+      samlp.getSamlResponse(options, user, (error, made) => (error ? reject(error) : resolve(made))),
     );
     return Buffer.from(xml).toString("base64");
   };

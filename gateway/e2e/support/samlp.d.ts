@@ -2,7 +2,7 @@
 declare module "samlp" {
   type Done<T> = (error: Error | null, made: T) => void;
   const samlp: {
-    getSamlResponse(options: Record<string, unknown>, person: Record<string, unknown>, done: Done<string>): void;
+    getSamlResponse(options: Record<string, unknown>, user: Record<string, unknown>, done: Done<string>): void;
     parseRequest(
       request: { method: string; query: Record<string, string> },
       options: Record<string, unknown>,

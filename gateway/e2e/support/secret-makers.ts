@@ -26,16 +26,16 @@ export type Stage = {
  */
 export const secretMakers: Record<string, (stage: Stage) => Promise<void>> = {
   "password, access token and refresh token of a session": async ({ cluster }) => {
-    const person = await signedInAs(cluster, "platform-admin");
-    await answered(person.api, "/auth/refresh", { refreshToken: person.refreshToken });
+    const user = await signedInAs(cluster, "platform-admin");
+    await answered(user.api, "/auth/refresh", { refreshToken: user.refreshToken });
   },
   "TOTP secret, recovery codes, mfaToken": async ({ cluster }) => {
-    const person = await signedInAs(cluster, "platform-admin");
-    const { secret, recoveryCodes } = await enrollTotp(person);
+    const user = await signedInAs(cluster, "platform-admin");
+    const { secret, recoveryCodes } = await enrollTotp(user);
     noteSecret(cluster, { name: "TOTP secret's bytes", value: Buffer.from(Base32.fromBase32(secret).bytes) });
     for (const code of recoveryCodes) noteSecret(cluster, { name: "recovery code", value: code.replaceAll("-", "") });
-    const { mfaToken } = await answered(person.api, "/auth/login", { email: person.email, password: person.password });
-    await answered(person.api, "/auth/mfa/verify", { mfaToken, code: recoveryCodes[0] });
+    const { mfaToken } = await answered(user.api, "/auth/login", { email: user.email, password: user.password });
+    await answered(user.api, "/auth/mfa/verify", { mfaToken, code: recoveryCodes[0] });
   },
   "invitation that nobody has taken": async ({ cluster, root }) => {
     const { data } = (await root.call("GET", "/roles")).body as unknown as { data: { id: string; key: string }[] };

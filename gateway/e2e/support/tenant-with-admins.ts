@@ -19,9 +19,9 @@ export async function enrolledAs(
   role: RoleKey,
   membership: Membership,
 ): Promise<TestUser & { recoveryCodes: string[] }> {
-  const person = await signedInAs(cluster, role, membership);
-  const { recoveryCodes } = await enrollTotp(person);
-  return { ...person, recoveryCodes };
+  const user = await signedInAs(cluster, role, membership);
+  const { recoveryCodes } = await enrollTotp(user);
+  return { ...user, recoveryCodes };
 }
 
 /** A new organization with an administrator, and an administrator of its partner. */

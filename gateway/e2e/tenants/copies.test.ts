@@ -117,13 +117,13 @@ describe("a partner that is suspended", () => {
   it("locks its people out on every gateway, and lets them in again", async () => {
     const partnerId = await newPartner(cluster);
     const orgId = await newOrganization(cluster, partnerId);
-    const people = [
+    const users = [
       await signedInAs(cluster, "partner-admin", { partnerId, orgAccess: "all" }),
       await signedInAs(cluster, "org-viewer", { orgId }),
     ];
     const { gateways } = await cluster.stack();
     expect(gateways).toHaveLength(2);
-    const doors = gateways.flatMap(({ url }) => people.map(({ accessToken }) => api({ ...cluster, url }, accessToken)));
+    const doors = gateways.flatMap(({ url }) => users.map(({ accessToken }) => api({ ...cluster, url }, accessToken)));
     const answers = () =>
       Promise.all(doors.map(async (door) => (await door.call("GET", "/users?limit=1")).body.code ?? "served"));
     const set = (status: string) => root.call("PATCH", `/orgs/partners/${partnerId}`, { status });

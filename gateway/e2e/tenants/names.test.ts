@@ -53,11 +53,11 @@ describe("names of ids", () => {
     expect(body.data).toEqual(expect.arrayContaining(expected));
   });
 
-  it("are returned for records within the caller's reach, and for no others", async () => {
+  it("are returned for records within the caller's scope, and for no others", async () => {
     const { partner: partnerId = "", organization: orgId = "" } = own;
     const selected = { partnerId, orgAccess: "selected" as const };
     const neighbour = await newOrganization(cluster, partnerId);
-    const people: [Api, string[]][] = [
+    const users: [Api, string[]][] = [
       [root, all],
       [(await signedInAs(cluster, "partner-admin", { partnerId, orgAccess: "all" })).api, all],
       [(await signedInAs(cluster, "partner-admin", { ...selected, orgIds: [orgId] })).api, all],
@@ -65,7 +65,7 @@ describe("names of ids", () => {
       [(await signedInAs(cluster, "org-viewer", { partnerId, orgId })).api, withoutPartner],
       [(await signedInAs(cluster, "org-viewer", { partnerId, orgId: neighbour })).api, []],
     ];
-    for (const [by, kinds] of people) {
+    for (const [by, kinds] of users) {
       expect(await kindsFor(by, own)).toEqual(kinds);
       expect(await kindsFor(by, foreign)).toEqual(by === root ? all : []);
     }

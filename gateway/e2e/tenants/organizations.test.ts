@@ -190,13 +190,13 @@ describe("organizations of callers", () => {
     expect(idsOf((await listed.api.call("GET", "/orgs")).body)).toEqual([b]);
     const empty = await none.api.call("GET", "/orgs/organizations");
     expect(empty.body).toEqual({ data: [], pagination: { page: 1, limit: 50, total: 0, nextCursor: null } });
-    for (const [person, id] of [
+    for (const [user, id] of [
       [all, foreign],
       [listed, a],
       [none, b],
     ] as const) {
       for (const [method, body] of [["GET"], ["PATCH", { name: "Mine" }], ["DELETE"]] as const) {
-        const reply = await person.api.call(method, `/orgs/organizations/${id}`, body);
+        const reply = await user.api.call(method, `/orgs/organizations/${id}`, body);
         expect([reply.status, reply.body.error]).toEqual([404, "Organization not found"]);
       }
     }
@@ -240,7 +240,7 @@ describe("organizations of callers", () => {
   });
 
   it("are refused without a session", async () => {
-    const stranger = api(cluster);
+    const outsider = api(cluster);
     const path = `/orgs/organizations/${await newOrganization(cluster, partnerId)}`;
     const calls = [
       ["GET", "/orgs"],
@@ -250,7 +250,7 @@ describe("organizations of callers", () => {
     ];
     calls.push(["PATCH", path], ["DELETE", path], ["PATCH", "/orgs/organizations/order"]);
     for (const [method = "", at = ""] of calls) {
-      expect((await stranger.call(method, at, method === "GET" ? undefined : {})).status).toBe(401);
+      expect((await outsider.call(method, at, method === "GET" ? undefined : {})).status).toBe(401);
     }
     expect((await root.call("GET", path)).status).toBe(200);
     const { status } = await root.call("PATCH", "/orgs/organizations/order", { organizationOrder: [] });

@@ -157,12 +157,12 @@ describe("reading partners", () => {
   });
 
   it("needs a session on every route", async () => {
-    const stranger = api(cluster);
+    const outsider = api(cluster);
     const calls = [
-      stranger.call("GET", "/orgs/partners"),
-      stranger.call("POST", "/orgs/partners", { name: "x", slug: slug() }),
-      stranger.call("GET", `/orgs/partners/${randomUUID()}`),
-      stranger.call("GET", "/audit-logs/logs"),
+      outsider.call("GET", "/orgs/partners"),
+      outsider.call("POST", "/orgs/partners", { name: "x", slug: slug() }),
+      outsider.call("GET", `/orgs/partners/${randomUUID()}`),
+      outsider.call("GET", "/audit-logs/logs"),
     ];
     for (const reply of await Promise.all(calls)) expect(reply.status).toBe(401);
   });

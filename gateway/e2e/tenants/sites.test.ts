@@ -165,7 +165,7 @@ describe("a site", () => {
 });
 
 describe("sites of callers", () => {
-  it("are those of reached organizations; others answer 403 with the documented texts", async () => {
+  it("are those of organizations in scope; others answer 403 with the documented texts", async () => {
     const own = await newPartner(cluster);
     const [one, two] = [await newOrganization(cluster, own), await newOrganization(cluster, own)];
     const [a, b] = [await newSite(cluster, one, { name: "A" }), await newSite(cluster, two, { name: "B" })];
@@ -189,7 +189,7 @@ describe("sites of callers", () => {
     }
     expect((await member.api.call("POST", "/orgs/sites", { orgId: one, name: "Mine" })).status).toBe(201);
     expect((await root.call("GET", `/orgs/sites/${b}`)).body.name).toBe("B");
-    // System callers reach everything: a record that they do not find is missing.
+    // System callers have everything in scope: a record that they do not find is missing.
     const nowhere = randomUUID();
     const noOrganization = [404, "Organization not found", "organization_not_found"];
     expect(answer(await root.call("GET", `/orgs/sites?orgId=${nowhere}`))).toEqual(noOrganization);
@@ -199,8 +199,8 @@ describe("sites of callers", () => {
   it("are filtered for callers limited to some, who cannot change what concerns the whole organization", async () => {
     const own = await newOrganization(cluster, partnerId);
     const [mine, other] = [await newSite(cluster, own), await newSite(cluster, own)];
-    const place = { partnerId, orgId: own, siteIds: [mine] };
-    const { api: limited } = await signedInAs(cluster, "org-admin", place);
+    const membership = { partnerId, orgId: own, siteIds: [mine] };
+    const { api: limited } = await signedInAs(cluster, "org-admin", membership);
     const { body } = await limited.call("GET", "/orgs/sites");
     expect([idsOf(body), body.pagination]).toEqual([[mine], { page: 1, limit: 50, total: 1, nextCursor: null }]);
     expect(answer(await limited.call("GET", `/orgs/sites/${other}`))).toEqual(siteDenied);

@@ -19,16 +19,16 @@ import {
 const patienceMs = 60_000;
 let cluster: Cluster;
 let receiver: Receiver;
-let place: { partnerId: string; orgId: string };
+let tenant: { partnerId: string; orgId: string };
 let admin: Api;
 beforeAll(async () => {
   cluster = await sharedCluster();
   receiver = await startReceiver(cluster);
   const partnerId = await newPartner(cluster);
-  place = { partnerId, orgId: await newOrganization(cluster, partnerId) };
-  const person = await signedInAs(cluster, "org-admin", place);
-  await enrollTotp(person);
-  admin = person.api;
+  tenant = { partnerId, orgId: await newOrganization(cluster, partnerId) };
+  const user = await signedInAs(cluster, "org-admin", tenant);
+  await enrollTotp(user);
+  admin = user.api;
 }, 180_000);
 afterAll(() => receiver?.close());
 
@@ -96,8 +96,8 @@ describe("a webhook over HTTP", () => {
         finishedAt: null,
       }),
     ]);
-    const asked = { since: "2020-01-01T00:00:00Z", deliveryStatus: "delivered", events: ["patch.installed"] };
-    const { body } = await admin.call("POST", `/webhooks/${id}/replay`, asked);
+    const filter = { since: "2020-01-01T00:00:00Z", deliveryStatus: "delivered", events: ["patch.installed"] };
+    const { body } = await admin.call("POST", `/webhooks/${id}/replay`, filter);
     const replay = async () => (await admin.call("GET", `/webhooks/${id}/replays/${body.id}`)).body;
     await until("the replay to end", async () => (await replay()).status === "done", patienceMs);
     expect(await replay()).toMatchObject({
@@ -116,33 +116,33 @@ describe("a webhook over HTTP", () => {
   }, 120_000);
 
   it("gets what devices do and who signs in and out of its organization, and of no other", async () => {
-    const siteId = await newSite(cluster, place.orgId);
+    const siteId = await newSite(cluster, tenant.orgId);
     await newWebhook({ name: "Everything" });
-    const { api: agent, deviceId } = await (await agentMaker(cluster))({ ...place, siteId });
+    const { api: agent, deviceId } = await (await agentMaker(cluster))({ ...tenant, siteId });
     expect((await agent.call("POST", `/agents/${deviceId}/heartbeat`, { agentVersion: "1.0.0" })).status).toBe(200);
     expect((await admin.call("PATCH", `/devices/${deviceId}`, { hostname: "RENAMED" })).status).toBe(200);
     expect((await admin.call("DELETE", `/devices/${deviceId}`)).status).toBe(200);
-    const person = await signedInAs(cluster, "org-viewer", place);
-    const again = await signInAgain(cluster, person);
+    const user = await signedInAs(cluster, "org-viewer", tenant);
+    const again = await signInAgain(cluster, user);
     expect((await again.api.call("POST", "/auth/logout", {})).status).toBe(200);
-    const elsewhere = { ...place, orgId: await newOrganization(cluster, place.partnerId) };
-    const stranger = await signedInAs(cluster, "org-viewer", elsewhere);
+    const elsewhere = { ...tenant, orgId: await newOrganization(cluster, tenant.partnerId) };
+    const outsider = await signedInAs(cluster, "org-viewer", elsewhere);
 
     const about = (type: string, key: string, value: string) =>
-      ofType(type).some((each) => envelopeOf(each).data[key] === value && envelopeOf(each).orgId === place.orgId);
+      ofType(type).some((each) => envelopeOf(each).data[key] === value && envelopeOf(each).orgId === tenant.orgId);
     for (const type of ["device.enrolled", "device.online", "device.updated", "device.decommissioned"]) {
       await until(`a delivery of ${type}`, () => ofType(type).some((each) => each.body.includes(deviceId)), patienceMs);
     }
     for (const type of ["user.login", "user.logout", "session.login", "session.logout"]) {
-      await until(`a delivery of ${type}`, () => about(type, "userId", person.id), patienceMs);
+      await until(`a delivery of ${type}`, () => about(type, "userId", user.id), patienceMs);
     }
-    expect(receiver.received.some(({ body }) => body.includes(stranger.id))).toBe(false);
+    expect(receiver.received.some(({ body }) => body.includes(outsider.id))).toBe(false);
     // Delivered events have the form that the catalogue shows.
     const { body: catalogue } = await admin.call("GET", "/webhooks/event-types");
-    const known = catalogue.data as { type: string; source: string; example: { data: object } }[];
+    const documented = catalogue.data as { type: string; source: string; example: { data: object } }[];
     const fieldsOf = (data: object) => Object.keys(data).sort();
-    for (const { type, example } of known.filter(({ source }) => source === "platform")) {
-      const ours = ofType(type).filter(({ body }) => body.includes(deviceId) || body.includes(person.id));
+    for (const { type, example } of documented.filter(({ source }) => source === "platform")) {
+      const ours = ofType(type).filter(({ body }) => body.includes(deviceId) || body.includes(user.id));
       for (const fields of ours.map((each) => fieldsOf(envelopeOf(each).data)))
         expect({ type, fields }).toEqual({ type, fields: fieldsOf(example.data) });
     }
@@ -154,8 +154,8 @@ describe("people limited to some sites", () => {
     const id = await newWebhook({ events: ["patch.failed"] });
     const tested = await admin.call("POST", `/webhooks/${id}/test`);
     const { id: deliveryId } = tested.body.delivery as { id: string };
-    const siteIds = [await newSite(cluster, place.orgId)];
-    const { api: limited } = await signedInAs(cluster, "org-admin", { ...place, siteIds });
+    const siteIds = [await newSite(cluster, tenant.orgId)];
+    const { api: limited } = await signedInAs(cluster, "org-admin", { ...tenant, siteIds });
     expect((await limited.call("GET", `/webhooks/${id}`)).status).toBe(200);
     for (const path of [`${id}/deliveries`, `${id}/deliveries/${deliveryId}`, "dead-letters"]) {
       expect((await admin.call("GET", `/webhooks/${path}`)).status).toBe(200);
@@ -176,7 +176,7 @@ describe("a stream of audit rows", () => {
     expect([created.status, created.headers.get("cache-control")]).toEqual([201, "private, no-store"]);
     const { id, secret, ...shown } = created.body as { id: string; secret: string; orgId: string };
     expect(shown).toMatchObject({
-      orgId: place.orgId,
+      orgId: tenant.orgId,
       name: "SIEM",
       type: "webhook",
       url: receiver.url,
@@ -219,11 +219,11 @@ describe("a stream of audit rows", () => {
       const refused = await admin.call("POST", "/audit-logs/streams", { ...wanted, url });
       expect([refused.status, refused.body.code, refused.body.reason]).toEqual([400, "invalid_webhook_url", reason]);
     }
-    const person = await signedInAs(cluster, "org-admin", place);
-    const without = await person.api.call("POST", "/audit-logs/streams", { ...wanted, url: receiver.url });
+    const user = await signedInAs(cluster, "org-admin", tenant);
+    const without = await user.api.call("POST", "/audit-logs/streams", { ...wanted, url: receiver.url });
     expect([without.status, without.body.code]).toEqual([403, "mfa_required"]);
     const root = await operator(cluster);
-    const key = await root.call("POST", "/api-keys", { orgId: place.orgId, name: "Key", scopes: ["*"] });
+    const key = await root.call("POST", "/api-keys", { orgId: tenant.orgId, name: "Key", scopes: ["*"] });
     const byKey = await api(cluster).call("GET", "/audit-logs/streams", undefined, {
       "x-api-key": String(key.body.key),
     });

@@ -215,7 +215,7 @@ describe("a webhook", () => {
     }
   }, 60_000);
 
-  it("is refused with every fault of its body at once", async () => {
+  it("is refused with every error of its body at once", async () => {
     const headers = [{ key: "not a name", value: "ü" }];
     const wanted = { name: "", url: "nonsense", secret: "ü", events: ["*", "device.online"], headers };
     const { status, body } = await admin.call("POST", "/webhooks", wanted);
@@ -368,12 +368,12 @@ describe("a webhook", () => {
     const strength = async () => (await admin.call("GET", `/webhooks/${id}`)).body.secretStrength;
     expect(await strength()).toBe("weak");
     const unusable = ["whsec_", "whsec_MDEyMzQ1Njc4OQ==", "whsec_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_"];
-    const asked = [
+    const requests = [
       ["POST", "/webhooks", { name: "x", url: receiver.url, events: ["*"] }, unusable],
       ["PATCH", `/webhooks/${id}`, {}, unusable],
       ["POST", `/webhooks/${id}/rotate-secret`, {}, [...unusable, ""]],
     ] as const;
-    for (const [method, path, body, secrets] of asked) {
+    for (const [method, path, body, secrets] of requests) {
       for (const secret of secrets) {
         const { status, body: answer } = await admin.call(method, path, { ...body, secret });
         expect([status, path, answer.details]).toMatchObject([

@@ -8,7 +8,7 @@ import {
 import type { Agent } from "./credential.ts";
 import { createFreshCache } from "./fresh-cache.ts";
 import type { Lease } from "./lease.ts";
-import { tenantsAreKnown } from "./tenant-status.ts";
+import { hasTenantStatuses } from "./tenant-status.ts";
 
 export type AgentCache = {
   /**
@@ -74,7 +74,7 @@ export function createAgentCache(options: AgentCacheOptions): AgentCache {
       cache.get(
         digest,
         () => lookUp(digest, clientAddress()),
-        ({ record }) => tenantsAreKnown(record),
+        ({ record }) => hasTenantStatuses(record),
       ),
     changed({ digests }) {
       for (const digest of digests) cache.drop(digest);

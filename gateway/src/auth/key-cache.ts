@@ -16,7 +16,7 @@ import { cidrList } from "../inbound/client-address.ts";
 import type { KeyHolder } from "./credential.ts";
 import { createFreshCache } from "./fresh-cache.ts";
 import type { Lease } from "./lease.ts";
-import { tenantsAreKnown } from "./tenant-status.ts";
+import { hasTenantStatuses } from "./tenant-status.ts";
 
 export type KeyCache = {
   /**
@@ -81,7 +81,7 @@ export function createKeyCache(options: KeyCacheOptions): KeyCache {
         digest,
         () => lookUp(digest, clientAddress()),
         // Identity returns the reason and records the attempt.
-        ({ endsAtMs, record }) => endsAtMs > now() && tenantsAreKnown(record),
+        ({ endsAtMs, record }) => endsAtMs > now() && hasTenantStatuses(record),
       ),
     changed({ keyId, version, digests }) {
       for (const digest of digests) cache.drop(digest);

@@ -7,7 +7,7 @@ import { createFreshCache } from "./fresh-cache.ts";
 import type { Lease } from "./lease.ts";
 import { lru } from "./lru.ts";
 import { sessionOf } from "./principal.ts";
-import { tenantsAreKnown } from "./tenant-status.ts";
+import { hasTenantStatuses } from "./tenant-status.ts";
 
 /** Longest life of an access token, and a margin: after that a revoked session's token is refused as expired. */
 export const revokedForMs = 65 * 60_000;
@@ -75,7 +75,7 @@ export function createSessionCache(options: SessionCacheOptions): SessionCache {
         () => lookUp(sessionId, userId),
         // A token issued after a change of the user must not be served with the user's earlier state.
         ({ principal }) =>
-          principal.userId === userId && principal.userVersion >= userVersion && tenantsAreKnown(principal),
+          principal.userId === userId && principal.userVersion >= userVersion && hasTenantStatuses(principal),
       );
     },
     revoked(sessionId) {

@@ -22,8 +22,8 @@ function isUtf8Type(contentType: string, isWanted: (name: string) => boolean): b
   if (contentType.length > maxLength) return false;
   const [essence = "", ...parameters] = contentType.split(";").map((part) => part.trim().toLowerCase());
   if (!essence.startsWith(application) || !isWanted(essence.slice(application.length))) return false;
-  const given = parameters.filter((parameter) => parameter !== "");
-  return given.length <= 1 && given.every(isUtf8);
+  const present = parameters.filter((parameter) => parameter !== "");
+  return present.length <= 1 && present.every(isUtf8);
 }
 
 function isUtf8(parameter: string): boolean {

@@ -216,11 +216,11 @@ export function createGateway(options: GatewayOptions): Gateway {
     request: IncomingMessage,
     response: ServerResponse,
     served: Served | null,
-    knownId: string | null,
+    existingId: string | null,
     thrown: unknown,
     moreLines: readonly string[] | null,
   ): number => {
-    const requestId = knownId ?? requestIdOf(request.rawHeaders) ?? uuidv7();
+    const requestId = existingId ?? requestIdOf(request.rawHeaders) ?? uuidv7();
     const reply = errorReply(whileStopping(thrown, options.draining()), requestId);
     const privacy = served === null ? null : privacyOf(served.row, null);
     if (privacy !== null) reply.headers.push(...privacy);

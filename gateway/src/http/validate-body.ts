@@ -43,7 +43,7 @@ function isUpdate(row: Bodied, [name, value]: [string, unknown]): boolean {
 function withAliases({ aliases }: Bodied, value: unknown): unknown {
   if (aliases === undefined || !isRecord(value)) return value;
   const read = Object.entries(aliases).map(([alias, name]) => [name, value[name] ?? value[alias]] as const);
-  return { ...value, ...Object.fromEntries(read.filter(([, given]) => given !== undefined)) };
+  return { ...value, ...Object.fromEntries(read.filter(([, found]) => found !== undefined)) };
 }
 
 function withOrganization(

@@ -20,7 +20,7 @@ const body = z.object({
   email: z.email().optional(),
 });
 
-function faultOf(run: () => unknown): AppError {
+function errorOf(run: () => unknown): AppError {
   try {
     run();
   } catch (error) {
@@ -46,12 +46,12 @@ describe("a field with a second spelling", () => {
     [{ logo_url: null, logoUrl: "a" }, { logo_url: "a" }],
     [{ logo_url: null }, { logo_url: null }],
     [{ headline: "h" }, { headline: "h" }],
-  ])("is read from %j as %j", (given, read) => {
-    expect(validateBody(row, given, {}, "partner")).toEqual(read);
+  ])("is read from %j as %j", (body, read) => {
+    expect(validateBody(row, body, {}, "partner")).toEqual(read);
   });
 
   it("is refused under its documented name", () => {
-    expect(fieldErrors(faultOf(() => validateBody(row, { logoUrl: "too long" }, {}, "partner")))).toEqual({
+    expect(fieldErrors(errorOf(() => validateBody(row, { logoUrl: "too long" }, {}, "partner")))).toEqual({
       logo_url: ["At most 5 characters"],
     });
   });
@@ -70,7 +70,7 @@ describe("a body with errors", () => {
       when: "yesterday",
       email: "nobody",
     };
-    const error = faultOf(() => validate(body, input));
+    const error = errorOf(() => validate(body, input));
     expect(error.code).toBe("validation_failed");
     expect(fieldErrors(error)).toEqual({
       name: ["Required"],
@@ -97,11 +97,11 @@ describe("a body with errors", () => {
       { name: ["Must be text"], size: ["Must be a whole number"] },
     ],
   ])("%j is answered with %j", (input, expected) => {
-    expect(fieldErrors(faultOf(() => validate(body, input)))).toEqual(expected);
+    expect(fieldErrors(errorOf(() => validate(body, input)))).toEqual(expected);
   });
 
   it("has one text for an empty name", () => {
-    expect(fieldErrors(faultOf(() => validate(z.object({ name: nameIn }), { name: "" })))).toEqual({
+    expect(fieldErrors(errorOf(() => validate(z.object({ name: nameIn }), { name: "" })))).toEqual({
       name: ["1 to 255 characters"],
     });
   });
@@ -114,7 +114,7 @@ describe("a body with errors", () => {
         const parsed = row.body?.safeParse(Object.fromEntries(names.map((name) => [name, value])));
         if (parsed?.success) continue;
         const schema = row.body as z.ZodType;
-        const error = faultOf(() => validate(schema, Object.fromEntries(names.map((name) => [name, value]))));
+        const error = errorOf(() => validate(schema, Object.fromEntries(names.map((name) => [name, value]))));
         const texts = Object.values(fieldErrors(error)).flat().join("\n");
         expect(texts).not.toMatch(/Invalid(?! webhook URL)|expected|received|Too (small|big)|\0|undefined|NaN/);
       }
@@ -127,10 +127,10 @@ describe("a code that concerns one field", () => {
 
   it("unknown_scope lists scopes; with another error both are reported", () => {
     const orgId = "018f6f1e-7c2a-7b3d-9e4f-0a1b2c3d4e5f";
-    const alone = faultOf(() => validateBody(keys, { orgId, name: "n", scopes: ["x:y"] }, {}, "system"));
+    const alone = errorOf(() => validateBody(keys, { orgId, name: "n", scopes: ["x:y"] }, {}, "system"));
     expect([alone.code, alone.facts.scopes]).toEqual(["unknown_scope", ["x:y"]]);
     expect(fieldErrors(alone)).toEqual({ scopes: ["Unknown: x:y"] });
-    const both = faultOf(() => validateBody(keys, { orgId, scopes: ["x:y"] }, {}, "system"));
+    const both = errorOf(() => validateBody(keys, { orgId, scopes: ["x:y"] }, {}, "system"));
     expect(both.code).toBe("validation_failed");
     expect(fieldErrors(both)).toEqual({ name: ["Required"], scopes: ["Unknown: x:y"] });
   });
@@ -153,7 +153,7 @@ describe("a query parameter that its route does not know", () => {
   const withoutCaller = named.filter(([, { access }]) => access.auth === "none");
 
   it.each(withCaller)("is refused by name, as many as there are: %s", (_name, row) => {
-    const error = faultOf(() => validateQuery(row, { eventId: "1", ipAddresses: "2", constructor: "3" }));
+    const error = errorOf(() => validateQuery(row, { eventId: "1", ipAddresses: "2", constructor: "3" }));
     const isMissing = row.query?.safeParse({}).success === false;
     const unknown = ["eventId", "ipAddresses", "constructor"].filter(
       (name) => !Object.hasOwn(row.query?.shape ?? {}, name),
@@ -171,7 +171,7 @@ describe("a query parameter that its route does not know", () => {
 
   it("is reported with the known ones, and beside the other errors of the query", () => {
     const list = routes.find(({ method, path }) => method === "GET" && path === "/api-keys") as (typeof routes)[number];
-    const error = faultOf(() => validateQuery(list, { state: "active", orgId: "x" }));
+    const error = errorOf(() => validateQuery(list, { state: "active", orgId: "x" }));
     expect(fieldErrors(error)).toEqual({
       orgId: ["Must be a UUID"],
       state: ["Unknown parameter; known: cursor, expiresBefore, limit, orgId, page, search, skipCount, status"],
@@ -196,11 +196,11 @@ describe("a PATCH without a known field", () => {
   it.each(patches)("is no_updates before anything is looked up, also where a field is required: %s", (_path, row) => {
     const orgId = "018f6f1e-7c2a-7b3d-9e4f-0a1b2c3d4e5f";
     for (const body of [{}, { unknown: 1 }, { orgId: "x", constructor: 1 }]) {
-      expect(faultOf(() => validateBody(row, body, { orgId }, "system")).code).toBe("no_updates");
+      expect(errorOf(() => validateBody(row, body, { orgId }, "system")).code).toBe("no_updates");
     }
     const [name = ""] = Object.keys(shapeOf(row.body)).filter((each) => each !== "orgId");
     const outcome = () => validateBody(row, { [name]: Symbol("of no type") }, { orgId }, "system");
-    expect([name, faultOf(outcome).code]).toEqual([name, expect.not.stringMatching("no_updates")]);
+    expect([name, errorOf(outcome).code]).toEqual([name, expect.not.stringMatching("no_updates")]);
   });
 });
 
@@ -240,27 +240,27 @@ describe("a field that is missing", () => {
       for (const scope of ["organization", "partner", "system"] as const) {
         const demanded =
           scope !== "organization" && row.errors?.includes("organization_context_required") ? ["orgId"] : [];
-        const all = [...new Set([...missing, ...demanded.filter((name) => shape.some(([known]) => known === name))])];
+        const all = [...new Set([...missing, ...demanded.filter((name) => shape.some(([field]) => field === name))])];
         const partner = scope === "system" && row.path === "/orgs/organizations" ? ["partnerId"] : [];
         if (all.length + partner.length === 0) continue;
-        const reported = fieldErrors(faultOf(() => validateBody(row, {}, {}, scope)));
+        const reported = fieldErrors(errorOf(() => validateBody(row, {}, {}, scope)));
         expect(reported).toMatchObject(Object.fromEntries([...all, ...partner].map((name) => [name, ["Required"]])));
       }
     },
   );
 
-  it("has the code of its place only when nothing else is wrong", () => {
+  it("has the code of its tenant only when nothing else is wrong", () => {
     const row = routes.find(({ method, path }) => method === "POST" && path === "/webhooks") as Route;
     const whole = { name: "n", url: "https://example.com/hook", events: ["*"] };
-    const alone = faultOf(() => validateBody(row, whole, {}, "partner"));
+    const alone = errorOf(() => validateBody(row, whole, {}, "partner"));
     expect([alone.code, fieldErrors(alone)]).toEqual(["organization_context_required", { orgId: ["Required"] }]);
-    const both = faultOf(() => validateBody(row, { ...whole, name: "" }, {}, "partner"));
+    const both = errorOf(() => validateBody(row, { ...whole, name: "" }, {}, "partner"));
     expect([both.code, Object.keys(fieldErrors(both)).sort()]).toEqual(["validation_failed", ["name", "orgId"]]);
     expect(validateBody(row, whole, {}, "organization")).toMatchObject({ name: "n" });
     const provider = routes.find(({ method, path }) => method === "POST" && path === "/sso/providers") as Route;
     const own = { ownerScope: "partner", name: "n", type: "oidc" };
     expect(validateBody(provider, own, {}, "partner")).toMatchObject({ ownerScope: "partner" });
-    expect(faultOf(() => validateBody(provider, own, {}, "system")).code).toBe("partner_id_required");
+    expect(errorOf(() => validateBody(provider, own, {}, "system")).code).toBe("partner_id_required");
   });
 });
 
@@ -270,8 +270,8 @@ describe("orgId in the query of a route that accepts it in the body", () => {
   ) as (typeof routes)[number];
   const [a, b] = ["018f6f1e-7c2a-7b3d-9e4f-0a1b2c3d4e5f", "018f6f1e-7c2a-7b3d-9e4f-0a1b2c3d4e60"];
 
-  it("is reported with the other faults when it differs", () => {
-    const error = faultOf(() => validateBody(row, { name: "", orgId: a }, { orgId: b }, "system"));
+  it("is reported with the other errors when it differs", () => {
+    const error = errorOf(() => validateBody(row, { name: "", orgId: a }, { orgId: b }, "system"));
     expect(fieldErrors(error)).toEqual({ orgId: ["Differs from orgId of the query"], name: ["1 to 255 characters"] });
   });
 
@@ -281,9 +281,9 @@ describe("orgId in the query of a route that accepts it in the body", () => {
       orgId: a,
     });
     expect(
-      fieldErrors(faultOf(() => validateBody(row, { name: "n", orgId: a }, { orgId: b }, "system"))),
+      fieldErrors(errorOf(() => validateBody(row, { name: "n", orgId: a }, { orgId: b }, "system"))),
     ).toHaveProperty("orgId");
-    expect(fieldErrors(faultOf(() => validateBody(row, { name: "n" }, { orgId: [a, b] }, "system")))).toHaveProperty(
+    expect(fieldErrors(errorOf(() => validateBody(row, { name: "n" }, { orgId: [a, b] }, "system")))).toHaveProperty(
       "orgId",
     );
   });

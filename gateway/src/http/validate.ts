@@ -34,9 +34,9 @@ export function validateQuery(row: Parameterised, query: Readonly<Record<string,
 function unknownParameters(row: Parameterised, query: Readonly<Record<string, unknown>>): InputError[] {
   if (row.access.auth === "none") return [];
   const shape = row.query?.shape ?? {};
-  const isKnown = (name: string) => Object.hasOwn(shape, name) || (name === "orgId" && takesOrgInQuery(row));
+  const isAccepted = (name: string) => Object.hasOwn(shape, name) || (name === "orgId" && takesOrgInQuery(row));
   const parameters = Object.keys(query)
-    .filter((name) => !isKnown(name))
+    .filter((name) => !isAccepted(name))
     .slice(0, maxNamed);
   if (parameters.length === 0) return [];
   const names = [...Object.keys(shape), ...(takesOrgInQuery(row) ? ["orgId"] : [])].sort();

@@ -93,8 +93,8 @@ async function docsApp(log: Logger): Promise<Express> {
   app.use((_request, _response, next) => next(new AppError("not_found", "Not found")));
   const onError: ErrorRequestHandler = (error, _request, response, next) => {
     if (response.headersSent) return next(error);
-    const known = response.getHeader("X-Request-Id");
-    const reply = errorReply(error, typeof known === "string" ? known : uuidv7());
+    const header = response.getHeader("X-Request-Id");
+    const reply = errorReply(error, typeof header === "string" ? header : uuidv7());
     if (reply.status >= 500) log.error({ err: error }, "page failed");
     response.status(reply.status).type("json").send(reply.body);
   };

@@ -80,7 +80,7 @@ const filters = new Set([
   "event",
 ]);
 
-/** Ends of places where a text has the name of a closed list elsewhere, and is open. */
+/** Ends of positions where a text has the name of a closed list elsewhere, and is open. */
 const open: Readonly<Record<string, string>> = {
   "/diagnostic-logs ?component": "a part of the agent's program",
   "AgentLogInput.component": "a part of the agent's program",
@@ -122,11 +122,11 @@ const open: Readonly<Record<string, string>> = {
   "WebhookDelivery.event": "of the dispatcher, which may know more",
   "AuditLog.resource.type": "of any service",
 };
-const isOpen = (place: string) => Object.keys(open).some((end) => place.endsWith(end));
+const isOpen = (position: string) => Object.keys(open).some((end) => position.endsWith(end));
 
 describe("closed lists in the OpenAPI document", () => {
   it("are enums wherever a field of that name is a text", () => {
-    expect(limitedElsewhere(document).filter((place) => !isOpen(place))).toEqual([]);
+    expect(limitedElsewhere(document).filter((position) => !isOpen(position))).toEqual([]);
   });
 
   it("are enums, not sentences", () => {
@@ -157,22 +157,22 @@ describe("examples and defaults in the OpenAPI document", () => {
     ajv.addSchema({ ...document, $id: "document" });
   });
 
-  const faults = (root: object) =>
-    examplesOf(root).flatMap(({ place, value, schema }) => {
+  const exampleErrors = (root: object) =>
+    examplesOf(root).flatMap(({ position, value, schema }) => {
       // References begin at the document.
       const whole = JSON.parse(JSON.stringify(schema).replaceAll('"$ref":"#/', '"$ref":"document#/')) as object;
-      return ajv.validate(whole, value) ? [] : [`${place}: ${ajv.errorsText(ajv.errors)}`];
+      return ajv.validate(whole, value) ? [] : [`${position}: ${ajv.errorsText(ajv.errors)}`];
     });
 
   it("fit their schemas", () => {
     expect(examplesOf(document).length).toBeGreaterThan(100);
-    expect(faults(document)).toEqual([]);
+    expect(exampleErrors(document)).toEqual([]);
   });
 
-  it("are found at fault in a schema, a parameter and a body", () => {
+  it("are found wrong in a schema, a parameter and a body", () => {
     const schema = { type: "string", pattern: "^#", example: "red", default: "#" };
     const content = { "application/json": { schema: { properties: { n: { type: "integer" } } }, example: { n: "1" } } };
-    expect(faults({ a: { schema }, b: { schema: { enum: ["x"] }, example: "y" }, c: { content } })).toEqual([
+    expect(exampleErrors({ a: { schema }, b: { schema: { enum: ["x"] }, example: "y" }, c: { content } })).toEqual([
       expect.stringContaining("a.schema.example: "),
       expect.stringContaining("b.example: "),
       expect.stringContaining("c.content.application/json.example: "),

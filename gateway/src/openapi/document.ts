@@ -178,16 +178,16 @@ function descriptionOf({ access, description }: Route): { description?: string }
 
 function parametersOf(
   schema: z.ZodObject | undefined,
-  place: "path" | "query",
+  location: "path" | "query",
   components: Map<string, JsonSchema>,
 ): JsonSchema[] {
   return Object.entries(schema?.shape ?? {}).map(([name, field]) => {
     const { description: text, example: _, ...schema } = jsonSchemaOf(field as z.ZodType, "input", components);
-    const required = place === "path" || !(field as z.ZodType).safeParse(undefined).success;
+    const required = location === "path" || !(field as z.ZodType).safeParse(undefined).success;
     const example = exampleOfParameter(field as z.ZodType, required);
     return {
       name,
-      in: place,
+      in: location,
       required,
       ...(text === undefined ? {} : { description: text }),
       // Clients that repeat the name instead are understood, too.

@@ -48,8 +48,8 @@ const isEmpty = (value: unknown) =>
   typeof value === "object" && value !== null && Object.keys(value).every((key) => key === "orgId");
 
 function exampleFrom(schema: JsonSchema, components: Components): unknown {
-  const known = components.get(String(schema.$ref).replace("#/components/schemas/", ""));
-  if (known) return exampleFrom(known, components);
+  const existing = components.get(String(schema.$ref).replace("#/components/schemas/", ""));
+  if (existing) return exampleFrom(existing, components);
   if (schema.example !== undefined) return schema.example;
   if (schema.const !== undefined) return schema.const;
   if (schema.default !== undefined) return schema.default;

@@ -28,8 +28,9 @@ export function jsonSchemaOf(
 
 /** One name means one schema: what is sent and what is answered would otherwise overwrite one another. */
 export function addComponent(components: Map<string, JsonSchema>, name: string, schema: JsonSchema): void {
-  const known = components.get(name);
-  if (known !== undefined && !isDeepStrictEqual(known, schema)) throw new Error(`two schemas have the id ${name}`);
+  const existing = components.get(name);
+  if (existing !== undefined && !isDeepStrictEqual(existing, schema))
+    throw new Error(`two schemas have the id ${name}`);
   components.set(name, schema);
 }
 

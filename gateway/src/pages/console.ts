@@ -88,8 +88,8 @@ export function createConsole(options: ConsoleOptions): Pages | null {
 const firstSegment = (target: string) => /^\/([^/?]*)/.exec(target)?.[1] ?? "";
 
 function sendMissing(response: ServerResponse): void {
-  const known = response.getHeader("X-Request-Id");
-  const reply = errorReply(new AppError("not_found", "Not found"), typeof known === "string" ? known : uuidv7());
+  const header = response.getHeader("X-Request-Id");
+  const reply = errorReply(new AppError("not_found", "Not found"), typeof header === "string" ? header : uuidv7());
   response.setHeader("Cache-Control", "no-store");
   response.writeHead(reply.status, { "Content-Type": "application/json; charset=utf-8" }).end(reply.body);
 }

@@ -12,7 +12,7 @@ export function createLogoOrigin(options: {
   now(): number;
   log: Logger;
 }): () => Promise<string | null> {
-  let known: { at: number; origin: Promise<string | null> } | null = null;
+  let cached: { at: number; origin: Promise<string | null> } | null = null;
   const ask = async () => {
     try {
       return cspOrigin(await options.logoUrl());
@@ -23,7 +23,7 @@ export function createLogoOrigin(options: {
   };
   return () => {
     const at = options.now();
-    if (known === null || at - known.at > cachedMs) known = { at, origin: ask() };
-    return known.origin;
+    if (cached === null || at - cached.at > cachedMs) cached = { at, origin: ask() };
+    return cached.origin;
   };
 }

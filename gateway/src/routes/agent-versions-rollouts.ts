@@ -136,15 +136,15 @@ const create = route({
   reply: rollout,
   errors: ["agent_version_not_found", "release_untrusted", "limit_reached"],
   async handle({ body, rpc }, { services, updates }) {
-    const rings = (body.rings ?? []).map(({ name, ...places }) => ({
+    const rings = (body.rings ?? []).map(({ name, ...targets }) => ({
       name,
-      partnerIds: places.partnerIds ?? [],
-      orgIds: places.orgIds ?? [],
-      siteIds: places.siteIds ?? [],
-      groupIds: places.groupIds ?? [],
+      partnerIds: targets.partnerIds ?? [],
+      orgIds: targets.orgIds ?? [],
+      siteIds: targets.siteIds ?? [],
+      groupIds: targets.groupIds ?? [],
     }));
     const reply = await services.rollouts.createRollout(
-      { ...given(body), component: body.component, version: body.version, rings },
+      { ...limitsIn(body), component: body.component, version: body.version, rings },
       await rpc(),
     );
     await updates.refresh();
@@ -167,7 +167,7 @@ const update = route({
   reply: rollout,
   errors: ["no_updates", "rollout_not_found", "rollout_not_running"],
   async handle({ params, body, rpc }, { services, updates }) {
-    const reply = await services.rollouts.updateRollout({ id: params.id, ...given(body) }, await rpc());
+    const reply = await services.rollouts.updateRollout({ id: params.id, ...limitsIn(body) }, await rpc());
     await updates.refresh();
     return rolloutOf(reply.rollout);
   },
@@ -263,7 +263,7 @@ const devices = route({
 type Limits = { [K in keyof typeof limits]?: number | undefined };
 
 /** The limits that the body contains. */
-function given(body: Limits): { [K in keyof typeof limits]?: number } {
+function limitsIn(body: Limits): { [K in keyof typeof limits]?: number } {
   const names = Object.keys(limits) as (keyof typeof limits)[];
   return Object.fromEntries(names.flatMap((name) => (body[name] === undefined ? [] : [[name, body[name]]])));
 }

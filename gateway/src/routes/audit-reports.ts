@@ -147,8 +147,8 @@ function actorsOf(reply: ReportResponse): z.input<typeof actors> {
   }));
 }
 
-function countsOf(given: ResultCounts | undefined): z.input<typeof counts> {
-  const { total = 0n, success = 0n, failure = 0n, denied = 0n } = given ?? {};
+function countsOf(message: ResultCounts | undefined): z.input<typeof counts> {
+  const { total = 0n, success = 0n, failure = 0n, denied = 0n } = message ?? {};
   return { total: Number(total), success: Number(success), failure: Number(failure), denied: Number(denied) };
 }
 

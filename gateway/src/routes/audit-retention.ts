@@ -70,15 +70,15 @@ const update = route({
   },
 });
 
-function policyOf(given: RetentionPolicy | undefined): z.input<typeof policy> {
-  if (!given) throw new Error("audit answered without a policy");
+function policyOf(message: RetentionPolicy | undefined): z.input<typeof policy> {
+  if (!message) throw new Error("audit answered without a policy");
   return {
-    orgId: given.orgId,
-    retentionDays: given.retentionDays,
-    archiveToS3: given.archiveToS3,
-    lastCleanupAt: timeOrNull(given.lastCleanupAt),
-    pendingRetentionDays: given.pendingRetentionDays ?? null,
-    pendingFrom: timeOrNull(given.pendingFrom),
+    orgId: message.orgId,
+    retentionDays: message.retentionDays,
+    archiveToS3: message.archiveToS3,
+    lastCleanupAt: timeOrNull(message.lastCleanupAt),
+    pendingRetentionDays: message.pendingRetentionDays ?? null,
+    pendingFrom: timeOrNull(message.pendingFrom),
   };
 }
 

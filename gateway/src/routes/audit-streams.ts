@@ -102,8 +102,8 @@ const create = route({
   errors: [...errors, "invalid_webhook_url", "limit_reached"],
   async handle({ body, rpc }, { services }) {
     const { name, type: wanted, url = "", secret = "", from } = body;
-    const asked = { orgId: body.orgId ?? "", name, type: wanted, url, secret, fromStart: from === "start" };
-    const reply = await services.auditStreams.createStream(asked, await rpc());
+    const request = { orgId: body.orgId ?? "", name, type: wanted, url, secret, fromStart: from === "start" };
+    const reply = await services.auditStreams.createStream(request, await rpc());
     return { ...streamOf(reply.stream), ...(reply.secret === "" ? {} : { secret: reply.secret }) };
   },
 });

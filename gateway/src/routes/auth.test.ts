@@ -105,7 +105,7 @@ describe("GET /auth/me", () => {
       orgAccess: "selected",
       orgIds: ["018f0000-0000-7000-8000-00000000000b"],
     });
-    const asked = services.resolved();
+    const resolved = services.resolved();
     for (let i = 0; i < 5; i++) {
       const { status, headers, body } = await call("GET", "/auth/me", { token });
       expect(status).toBe(200);
@@ -125,7 +125,7 @@ describe("GET /auth/me", () => {
         siteIds: null,
       });
     }
-    expect(services.resolved() - asked).toBe(1);
+    expect(services.resolved() - resolved).toBe(1);
   });
 
   it.each([
@@ -140,7 +140,7 @@ describe("GET /auth/me", () => {
       "a session that has ended",
       async () => {
         const { token, principal } = await services.signIn();
-        services.people.delete(principal.sessionId);
+        services.users.delete(principal.sessionId);
         return token;
       },
       "session_revoked",

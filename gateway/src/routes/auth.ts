@@ -228,12 +228,12 @@ const rename = route({
 });
 
 function meOf(principal: Principal): z.input<typeof me> {
-  const { scope: place, orgAccess } = principal;
+  const { scope, orgAccess } = principal;
   return {
     ...userOf(principal),
     role: principal.role || null,
-    orgAccess: place === "partner" ? accessOf(orgAccess) : null,
-    orgIds: place === "partner" && orgAccess === "selected" ? principal.orgIds : [],
+    orgAccess: scope === "partner" ? accessOf(orgAccess) : null,
+    orgIds: scope === "partner" && orgAccess === "selected" ? principal.orgIds : [],
     siteIds: principal.siteRestricted ? principal.siteIds : null,
   };
 }

@@ -84,19 +84,19 @@ const decommission = route({
 /** Applies a change to each device, a few concurrently; a refusal concerns only its device. */
 async function ofEach(ids: readonly string[], work: (id: string) => Promise<unknown>): Promise<z.input<typeof reply>> {
   const wanted = [...new Set(ids)];
-  const faults = new Map<string, { code: string; error: string }>();
+  const errors = new Map<string, { code: string; error: string }>();
   const waiting = wanted.values();
   const worker = async () => {
     for (const each of waiting) {
       try {
         await work(each);
       } catch (thrown) {
-        faults.set(each, errorFields(publicError(thrown)));
+        errors.set(each, errorFields(publicError(thrown)));
       }
     }
   };
   await Promise.all(Array.from({ length: concurrency }, worker));
-  return { results: wanted.map((each) => ({ id: each, code: null, error: null, ...faults.get(each) })) };
+  return { results: wanted.map((each) => ({ id: each, code: null, error: null, ...errors.get(each) })) };
 }
 
 export const deviceBulkRoutes: readonly Route[] = [update, decommission];

@@ -161,9 +161,11 @@ const remove = route({
   },
 });
 
-function usageOf(given: number | null | undefined) {
-  if (given === undefined) return { case: undefined };
-  return given === null ? { case: "unlimited" as const, value: true } : { case: "maxUsage" as const, value: given };
+function usageOf(maxUsage: number | null | undefined) {
+  if (maxUsage === undefined) return { case: undefined };
+  return maxUsage === null
+    ? { case: "unlimited" as const, value: true }
+    : { case: "maxUsage" as const, value: maxUsage };
 }
 
 function shownOnce({ enrollmentKey: message, key }: { enrollmentKey?: EnrollmentKey | undefined; key: string }) {

@@ -23,7 +23,7 @@ const automation = { automationId: exampleId, name: "Nightly restart" };
 const policy = { policyId: exampleId, deviceId: exampleId, name: "Disks are encrypted" };
 const patch = { patchId: exampleId, deviceId: exampleId, name: "KB5034441" };
 const remote = { remoteSessionId: exampleId, deviceId: exampleId, userId: exampleId };
-const person = { userId: exampleId, email: "ada@example.com", name: "Ada" };
+const user = { userId: exampleId, email: "ada@example.com", name: "Ada" };
 const client = { ipAddress: "192.0.2.1", userAgent: "Mozilla/5.0" };
 
 /** Of types that this platform emits itself: `data` has exactly these fields. */
@@ -44,11 +44,11 @@ const emitted = {
   },
   "user.login": {
     description: "A user of the organization has signed in.",
-    data: { ...person, sessionId: exampleId, mfa: true, ...client },
+    data: { ...user, sessionId: exampleId, mfa: true, ...client },
   },
   "user.logout": {
     description: "A user of the organization has signed out.",
-    data: { ...person, sessionId: exampleId, ...client },
+    data: { ...user, sessionId: exampleId, ...client },
   },
   "session.login": {
     description: "A session has started.",

@@ -3,8 +3,8 @@ export function maskOf<K extends string>(
   body: Partial<Record<NoInfer<K>, unknown>>,
   paths: Readonly<Record<K, string>>,
 ): { paths: string[] } {
-  const known = Object.entries(paths) as [K, string][];
-  return { paths: known.filter(([key]) => body[key] !== undefined).map(([, path]) => path) };
+  const fields = Object.entries(paths) as [K, string][];
+  return { paths: fields.filter(([key]) => body[key] !== undefined).map(([, path]) => path) };
 }
 
 /** A JSON object as services accept it; absent and null become the empty text. */

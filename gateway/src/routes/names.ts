@@ -32,13 +32,13 @@ const list = route({
   async handle({ query, session, rpc }, { services }) {
     const ids = [...new Set(query.ids)];
     if (ids.length === 0) return { data: [] };
-    const mayReadPeople = session.caller.permissions.includes("users:read");
-    const [records, people] = await Promise.all([
+    const mayReadUsers = session.caller.permissions.includes("users:read");
+    const [records, users] = await Promise.all([
       services.names.listNames({ ids }, await rpc()),
-      mayReadPeople ? services.users.listUserNames({ ids }, await rpc()) : { names: [] },
+      mayReadUsers ? services.users.listUserNames({ ids }, await rpc()) : { names: [] },
     ]);
     return {
-      data: [...records.names, ...people.names.map((each) => ({ ...each, kind: "user" as const }))].map((each) => ({
+      data: [...records.names, ...users.names.map((each) => ({ ...each, kind: "user" as const }))].map((each) => ({
         id: each.id,
         kind: name.shape.kind.parse(each.kind),
         name: each.name,

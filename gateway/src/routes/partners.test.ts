@@ -70,9 +70,9 @@ const shown = {
 
 describe("partners", () => {
   it("are created with 201 and every field, absent ones null", async () => {
-    let asked: unknown;
+    let received: unknown;
     services.tenancy.createPartner = (request) => {
-      asked = request;
+      received = request;
       return { partner: stored };
     };
     const { status, body } = await call("POST", "/orgs/partners", {
@@ -82,8 +82,8 @@ describe("partners", () => {
       plan: "free",
     });
     expect([status, body]).toEqual([201, shown]);
-    expect(asked).toMatchObject({ name: "Acme", slug: "acme", type: "", plan: "free" });
-    expect((asked as { maxDevices?: number }).maxDevices).toBeUndefined();
+    expect(received).toMatchObject({ name: "Acme", slug: "acme", type: "", plan: "free" });
+    expect((received as { maxDevices?: number }).maxDevices).toBeUndefined();
   });
 
   it("are created under the client's Idempotency-Key, which only this call forwards", async () => {
@@ -122,19 +122,19 @@ describe("partners", () => {
   });
 
   it("are listed with the clamped page, and null for a total that was not counted", async () => {
-    let asked: unknown;
+    let received: unknown;
     services.tenancy.listPartners = ({ page }) => {
-      asked = page;
+      received = page;
       return { partners: [stored], page: { page: 1, limit: 100, nextCursor: "c" } };
     };
     const { status, body } = await call("GET", "/orgs/partners?page=-3&limit=1000&skipCount=true");
     expect(status).toBe(200);
-    expect(asked).toMatchObject({ page: 1, limit: 100, skipCount: true, cursor: "" });
+    expect(received).toMatchObject({ page: 1, limit: 100, skipCount: true, cursor: "" });
     const nextCursor = expect.stringMatching(/^[\w-]{12}\.c$/);
     expect(body).toEqual({ data: [shown], pagination: { page: 1, limit: 100, total: null, nextCursor } });
     const cursor = (body.pagination as { nextCursor: string }).nextCursor;
     expect((await call("GET", `/orgs/partners?limit=2&cursor=${cursor}`)).status).toBe(200);
-    expect(asked).toMatchObject({ limit: 2, cursor: "c" });
+    expect(received).toMatchObject({ limit: 2, cursor: "c" });
     expect(await call("GET", `/orgs/partners?search=a&cursor=${cursor}`)).toMatchObject({
       status: 400,
       body: { code: "cursor_mismatch", details: { fieldErrors: { cursor: [expect.any(String)] } } },
@@ -149,23 +149,23 @@ describe("partners", () => {
     ["7.9", 7],
     ["1e9", 100],
   ])("take limit=%j as %d", async (limit, expected) => {
-    let asked: number | undefined;
+    let received: number | undefined;
     services.tenancy.listPartners = ({ page }) => {
-      asked = page?.limit;
+      received = page?.limit;
       return { partners: [], page: { page: 1, limit: page?.limit ?? 0, total: 0n } };
     };
     expect((await call("GET", `/orgs/partners?limit=${limit}`)).status).toBe(200);
-    expect(asked).toBe(expected);
+    expect(received).toBe(expected);
   });
 
   it("accept their id in either case, and answer 400 for an invalid id", async () => {
-    let asked: string | undefined;
+    let received: string | undefined;
     services.tenancy.getPartner = (request) => {
-      asked = request.id;
+      received = request.id;
       return { partner: stored };
     };
     expect((await call("GET", `/orgs/partners/${id.toUpperCase()}`)).body).toEqual(shown);
-    expect(asked).toBe(id);
+    expect(received).toBe(id);
     const { status, body } = await call("GET", "/orgs/partners/nonsense");
     expect([status, body.code]).toEqual([400, "validation_failed"]);
     expect((await call("GET", `/orgs/partners/${"x".repeat(600)}`)).status).toBe(400);
@@ -242,15 +242,15 @@ describe("audit logs", () => {
   };
 
   it("show rows in the documented shape, with totalPages", async () => {
-    let asked: unknown;
+    let received: unknown;
     services.audit.listLogs = (request) => {
-      asked = request;
+      received = request;
       return { logs: [row], page: { page: 2, limit: 10, total: 21n } };
     };
     const query = `page=2&limit=10&user=Ada&action=partner&resource=acme&from=2026-01-01&to=2026-02-01T00:00:00%2B01:00&orgId=${id.toUpperCase()}&excludeActions=user.login,user.logout`;
     const { status, body } = await call("GET", `/audit-logs/logs?${query}`);
     expect(status).toBe(200);
-    expect(asked).toMatchObject({
+    expect(received).toMatchObject({
       orgId: id,
       user: "Ada",
       action: "partner",

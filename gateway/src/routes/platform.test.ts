@@ -93,14 +93,14 @@ describe("GET /api/v1/openapi.json", () => {
       const path = fullPath(row).replace(/:([A-Za-z]+)/g, "{$1}");
       const operation = paths[path]?.[row.method.toLowerCase()];
       if (!operation) throw new Error(`${row.method} ${path} is not described`);
-      const person = { session: [] };
+      const session = { session: [] };
       const key = { apiKey: [] };
       const security = {
         none: [],
         agent: [{ agent: [] }],
-        optional: [{}, person],
-        session: [person],
-        any: [person, key],
+        optional: [{}, session],
+        session: [session],
+        any: [session, key],
       };
       const takesKeys = row.access.auth === "session" && row.access.keyScopes !== undefined;
       expect(operation.security).toEqual(security[takesKeys ? "any" : row.access.auth]);

@@ -9,8 +9,8 @@ describe("an address of an interface", () => {
     ["fe80::d1f3:2a%12", "fe80::d1f3:2a"],
     ["FE80::1%br-3f2a.100", "FE80::1"],
     ["::ffff:1.2.3.4", "::ffff:1.2.3.4"],
-  ])("%s is stored as %s", (given, kept) => {
-    expect(addressIn.parse(given)).toBe(kept);
+  ])("%s is stored as %s", (text, kept) => {
+    expect(addressIn.parse(text)).toBe(kept);
   });
 
   it.each([
@@ -22,8 +22,8 @@ describe("an address of an interface", () => {
     "fe80::1%a%b",
     "%eth0",
     `fe80::1%${"x".repeat(65)}`,
-  ])("%j is refused", (given) => {
-    expect(addressIn.safeParse(given).success).toBe(false);
+  ])("%j is refused", (text) => {
+    expect(addressIn.safeParse(text).success).toBe(false);
   });
 });
 

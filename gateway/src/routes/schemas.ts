@@ -58,7 +58,7 @@ export const listedIn = (values: readonly string[]) =>
 /** Values of a query: comma-separated, as the OpenAPI document describes them, or repeated. Empty ones are left out. */
 export const valuesIn = <T extends z.ZodType>(one: T, most: number) =>
   z.preprocess(
-    (given) => (typeof given === "string" || Array.isArray(given) ? [given].flat().flatMap(splitValues) : given),
+    (value) => (typeof value === "string" || Array.isArray(value) ? [value].flat().flatMap(splitValues) : value),
     z.array(one).max(most),
   );
 
@@ -157,8 +157,8 @@ export const nameIn = z
   .min(1)
   .max(nameMax)
   .superRefine((name, { addIssue }) => {
-    const fault = nameError(name);
-    if (fault) addIssue({ code: "custom", message: fault });
+    const error = nameError(name);
+    if (error) addIssue({ code: "custom", message: error });
   })
   .meta({ description: nameSentence, example: "Berlin" });
 

@@ -8,8 +8,8 @@ export const secretIn = z
   .string()
   .max(512)
   .superRefine((secret, { addIssue }) => {
-    const fault = signingSecretError(secret);
-    if (fault) addIssue({ code: "custom", message: fault });
+    const error = signingSecretError(secret);
+    if (error) addIssue({ code: "custom", message: error });
   })
   .meta({
     description:

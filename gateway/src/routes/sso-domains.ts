@@ -87,8 +87,8 @@ const create = route({
   ],
   async handle({ body, rpc }, { services }) {
     const { ownerScope, orgId, partnerId } = body;
-    const place = { ownerScope: ownerScope ?? "", orgId: orgId ?? "", partnerId: partnerId ?? "" };
-    const reply = await services.ssoDomains.createSsoDomain({ ...place, domain: body.domain }, await rpc());
+    const owner = { ownerScope: ownerScope ?? "", orgId: orgId ?? "", partnerId: partnerId ?? "" };
+    const reply = await services.ssoDomains.createSsoDomain({ ...owner, domain: body.domain }, await rpc());
     return domainOf(reply.domain);
   },
 });

@@ -91,8 +91,8 @@ const find = route({
   async handle({ body, rpc }, { services, publicUrl }) {
     const { providerName, orgId, partnerId, enforced } = await services.ssoLogins.findSso(body, await rpc());
     if (providerName === "") return { providerName: null, enforceSSO: false, loginUrl: null };
-    const place = orgId === "" ? `partner/${partnerId}` : orgId;
-    return { providerName, enforceSSO: enforced, loginUrl: `${publicUrl}/api/v1/sso/login/${place}` };
+    const tenant = orgId === "" ? `partner/${partnerId}` : orgId;
+    return { providerName, enforceSSO: enforced, loginUrl: `${publicUrl}/api/v1/sso/login/${tenant}` };
   },
 });
 

@@ -183,21 +183,21 @@ export const paths = {
 
 /** A body as identity accepts it: absent and null become empty. */
 export function inputOf(body: z.output<typeof changes>) {
-  const { attributeMapping: given, samlCertificates, enforceSSO, autoProvision, ...rest } = body;
+  const { attributeMapping: mapping, samlCertificates, enforceSSO, autoProvision, ...rest } = body;
   const texts = Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, value ?? undefined]));
   return {
     ...texts,
     ...(autoProvision === undefined ? {} : { autoProvision }),
     enforceSso: enforceSSO ?? false,
     samlCertificates: samlCertificates ?? [],
-    ...(given
+    ...(mapping
       ? {
           attributeMapping: {
-            email: given.email,
-            name: given.name,
-            firstName: given.firstName ?? "",
-            lastName: given.lastName ?? "",
-            groups: given.groups ?? "",
+            email: mapping.email,
+            name: mapping.name,
+            firstName: mapping.firstName ?? "",
+            lastName: mapping.lastName ?? "",
+            groups: mapping.groups ?? "",
           },
         }
       : {}),

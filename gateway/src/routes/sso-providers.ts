@@ -142,8 +142,8 @@ const create = route({
   ],
   async handle({ body, rpc }, { services }) {
     const { ownerScope, orgId, partnerId, type: of, ...rest } = body;
-    const place = { ownerScope: ownerScope ?? "", orgId: orgId ?? "", partnerId: partnerId ?? "" };
-    const wanted = { ...place, input: { ...inputOf(rest), type: of } };
+    const owner = { ownerScope: ownerScope ?? "", orgId: orgId ?? "", partnerId: partnerId ?? "" };
+    const wanted = { ...owner, input: { ...inputOf(rest), type: of } };
     return providerOf((await services.ssoProviders.createSsoProvider(wanted, await rpc())).provider);
   },
 });

@@ -8,19 +8,19 @@ export const inviteUrlOf = (publicUrl: string, token: string) =>
 
 export function userOf(message: User | undefined): z.input<typeof user> {
   if (!message) throw new Error("identity answered without a user");
-  const place = scope.parse(message.scope);
+  const level = scope.parse(message.scope);
   return {
     id: message.id,
     email: message.email,
     emailProven: message.emailProven,
     name: message.name,
     department: message.department || null,
-    scope: place,
+    scope: level,
     partnerId: message.partnerId || null,
     orgId: message.orgId || null,
     roleId: message.roleId,
     role: message.role,
-    orgAccess: place === "partner" ? orgAccess.parse(message.orgAccess) : null,
+    orgAccess: level === "partner" ? orgAccess.parse(message.orgAccess) : null,
     orgIds: message.orgIds,
     siteIds: message.siteRestricted ? message.siteIds : null,
     status: status.parse(message.status),

@@ -83,14 +83,14 @@ const start = route({
   reply: replay,
   errors: ["webhook_not_found", "unknown_event_type", "limit_reached", "site_restricted"],
   async handle({ params: { id: webhookId }, body, rpc }, { services }) {
-    const asked = {
+    const request = {
       webhookId,
       since: timestampOf(body.since),
       until: timestampOf(body.until),
       status: body.deliveryStatus ?? "",
       events: body.events ?? [],
     };
-    return replayOf((await services.replays.startReplay(asked, await rpc())).replay);
+    return replayOf((await services.replays.startReplay(request, await rpc())).replay);
   },
 });
 

@@ -87,8 +87,8 @@ export const eventType = z
   })
   .meta({ id: "EventType" });
 
-// The dispatcher checks the resolved address of a host name; faults of the URL's text are reported with the body's
-// other faults.
+// The dispatcher checks the resolved address of a host name; errors of the URL's text are reported with the body's
+// other errors.
 const urlError = (text: string): string | null => {
   if (!URL.canParse(text)) return "not_a_url";
   return /^https?:$/.test(new URL(text).protocol) ? null : "not_https";

@@ -21,10 +21,10 @@ const nameOf = (name: string) =>
  */
 export function clashesOf(document: object): string[] {
   const found: string[] = [];
-  const compare = (names: readonly string[], place: string) => {
+  const compare = (names: readonly string[], position: string) => {
     for (const first of names) {
       const alike = names.filter((name) => nameOf(name) === nameOf(first));
-      if (alike.length > 1 && alike[0] === first) found.push(`${place}: ${alike.join(", ")}`);
+      if (alike.length > 1 && alike[0] === first) found.push(`${position}: ${alike.join(", ")}`);
     }
   };
   const operations: string[] = [];
@@ -62,7 +62,7 @@ export function misnamedInputs(document: { paths?: unknown; components?: unknown
   return Object.keys(schemas).filter((name) => name.endsWith("Input") !== (sent.has(name) && !returned.has(name)));
 }
 
-type Text = { name: string; place: string; limited: boolean; description: string };
+type Text = { name: string; position: string; limited: boolean; description: string };
 
 /** The forms of a field that may be text: its own, those of a union, those of a list's items. */
 function formsOf(schema: JsonSchema): JsonSchema[] {
@@ -71,17 +71,17 @@ function formsOf(schema: JsonSchema): JsonSchema[] {
   return [schema, ...union.flatMap(formsOf), ...items].filter(({ type }) => type === "string");
 }
 
-/** Each field and parameter that is text, with a short place such as `Device.os` or `get /api/v1/devices ?os`. */
+/** Each field and parameter that is text, with a short position such as `Device.os` or `get /api/v1/devices ?os`. */
 function textsOf(document: object): Text[] {
   const texts: Text[] = [];
-  const add = (name: string, schema: JsonSchema, place: string) => {
+  const add = (name: string, schema: JsonSchema, position: string) => {
     const forms = formsOf(schema);
     if (forms.length === 0) return;
     const limited = forms.some((form) => form.enum ?? form.const ?? form.format ?? form.pattern);
-    texts.push({ name, place, limited, description: String(schema.description ?? "") });
+    texts.push({ name, position, limited, description: String(schema.description ?? "") });
   };
   walk(document, (value, path) => {
-    if (path.at(-2) === "properties" && !path.includes("allOf")) add(path.at(-1) ?? "", value, placeOf(path));
+    if (path.at(-2) === "properties" && !path.includes("allOf")) add(path.at(-1) ?? "", value, positionOf(path));
     for (const parameter of Array.isArray(value.parameters) ? value.parameters : []) {
       const { name, schema, description } = parameter as { name: string; schema: JsonSchema; description?: string };
       add(name, { description, ...schema }, `${path[2]} ${path[1]} ?${name}`);
@@ -90,7 +90,7 @@ function textsOf(document: object): Text[] {
   return texts;
 }
 
-function placeOf(path: readonly string[]): string {
+function positionOf(path: readonly string[]): string {
   const noise = [
     "properties",
     "items",
@@ -121,7 +121,7 @@ export function limitedElsewhere(document: object): string[] {
   });
   return textsOf(document)
     .filter(({ name, limited }) => !limited && enums.has(name))
-    .map(({ place }) => place);
+    .map(({ position }) => position);
 }
 
 /** Texts without limits whose description lists their values. */
@@ -129,10 +129,10 @@ export function valuesInProse(document: object): string[] {
   const list = /\bone (?:or more )?of \S+, \S|^`\w+`(?:, `\w+`)* or `\w+`/i;
   return textsOf(document)
     .filter(({ limited, description }) => !limited && list.test(description))
-    .map(({ place }) => place);
+    .map(({ position }) => position);
 }
 
-export type Example = { place: string; value: unknown; schema: JsonSchema };
+export type Example = { position: string; value: unknown; schema: JsonSchema };
 
 /** Each example and default with the schema that it must fit. */
 export function examplesOf(document: object): Example[] {
@@ -144,7 +144,8 @@ export function examplesOf(document: object): Example[] {
     const schema = (value.schema ?? value) as JsonSchema;
     for (const key of ["example", "default"]) {
       const of = key === "default" ? value : schema;
-      if (value[key] !== undefined) examples.push({ place: [...path, key].join("."), value: value[key], schema: of });
+      if (value[key] !== undefined)
+        examples.push({ position: [...path, key].join("."), value: value[key], schema: of });
     }
   });
   return examples;

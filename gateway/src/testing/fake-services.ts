@@ -40,7 +40,7 @@ export type FakeServices = {
   tenancy: Impl<typeof PartnerService>;
   audit: Impl<typeof AuditLogService>;
   /** People by session id, as ResolveSession knows them. */
-  people: Map<string, Principal>;
+  users: Map<string, Principal>;
   /** API keys by their secret, as ResolveKeys knows them. */
   keys: Map<string, KeyRecord>;
   /** Agents by their token, as ResolveAgent knows them. */
@@ -77,14 +77,14 @@ export async function startFakeServices(): Promise<FakeServices> {
   await writeFile(join(directory, "gateway", `${callerKey.kid}.pem`), callerKey.publicPem);
   const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const jwk = { ...(await exportJWK(publicKey)), kid: "test", alg: "ES256", use: "sig" };
-  const people = new Map<string, Principal>();
+  const users = new Map<string, Principal>();
   let resolved = 0;
 
   const identity: Impl<typeof SessionService> = {
     getJwks: () => ({ jwksJson: JSON.stringify({ keys: [jwk] }) }),
     resolveSession({ sessionId }) {
       resolved += 1;
-      const principal = people.get(sessionId);
+      const principal = users.get(sessionId);
       if (!principal) throw sessionEnded();
       return { principal };
     },
@@ -178,13 +178,13 @@ export async function startFakeServices(): Promise<FakeServices> {
     refusals,
     tenancy,
     audit,
-    people,
+    users,
     keys,
     agents,
     newAgent(change = {}) {
       const token = `agt_${randomBytes(32).toString("base64url")}`;
-      const known = { deviceId: uuidv7(), orgId: uuidv7(), partnerId: uuidv7(), version: 1n };
-      const record = create(AgentRecordSchema, { ...known, partnerStatus: "active", orgStatus: "active", ...change });
+      const ids = { deviceId: uuidv7(), orgId: uuidv7(), partnerId: uuidv7(), version: 1n };
+      const record = create(AgentRecordSchema, { ...ids, partnerStatus: "active", orgStatus: "active", ...change });
       agents.set(token, record);
       return { token, record };
     },
@@ -220,7 +220,7 @@ export async function startFakeServices(): Promise<FakeServices> {
         userVersion: 1,
         ...change,
       });
-      people.set(principal.sessionId, principal);
+      users.set(principal.sessionId, principal);
       return { token: await mint(principal), principal };
     },
     async close() {

@@ -12,7 +12,7 @@ const neighbourMs = 150;
 const renewAt = 0.8;
 
 let access: Access | null = null;
-let underWay: Promise<string | null> | null = null;
+let renewal: Promise<string | null> | null = null;
 let timer: ReturnType<typeof setTimeout> | undefined;
 let isEnded = false;
 let onChange: (why: Ended | "restored") => void = () => undefined;
@@ -44,10 +44,10 @@ export function renewed(stale: string | null): Promise<string | null> {
   if (access !== null && access.accessToken !== stale && access.endsAtMs > Date.now()) {
     return Promise.resolve(access.accessToken);
   }
-  underWay ??= exclusively(() => exchange(stale)).finally(() => {
-    underWay = null;
+  renewal ??= exclusively(() => exchange(stale)).finally(() => {
+    renewal = null;
   });
-  return underWay;
+  return renewal;
 }
 
 /** Queries the other tabs, then the server. Null without a session. */

@@ -62,10 +62,10 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
   const [filters, change] = useFilters();
   const query: Filters & FiltersOf<P> = pickFilters(filters, names) as FiltersOf<P>;
   const params = { ...(at ? { path: at } : {}), query };
-  const isAsked = notAllowed === null;
+  const isAllowed = notAllowed === null;
   // In another order than newest first, new rows cannot be identified.
   const polled = everyMs && !query.sort ? { everyMs } : {};
-  const list = useList(path, { params }, { ...polled, enabled: isAsked, isStill: true });
+  const list = useList(path, { params }, { ...polled, enabled: isAllowed, isStill: true });
   const count = useCount(path, { params }, list);
   const [columnChoice, chooseColumns] = useColumnChoice(path);
   const shownColumns = useMemo(() => chosenColumns(columns, columnChoice), [columns, columnChoice]);

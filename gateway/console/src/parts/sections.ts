@@ -22,7 +22,7 @@ export const sections = {
     { to: "/keys/principals", title: "Service principals", needs: "GET /api/v1/service-principals" },
     { to: "/keys/enrollment", title: "Enrollment keys", needs: "GET /api/v1/enrollment-keys" },
   ],
-  people: [
+  users: [
     { to: "/people", title: "People", needs: "GET /api/v1/users" },
     { to: "/roles", title: "Roles", needs: "GET /api/v1/roles" },
   ],

@@ -1,21 +1,21 @@
 import { expect, it } from "@jest/globals";
 import { batched } from "./batch.ts";
 
-const loader = (asked: string[][]) =>
+const loader = (batches: string[][]) =>
   batched(2, async (keys) => {
-    asked.push([...keys]);
+    batches.push([...keys]);
     if (keys.includes("broken")) throw new Error("not now");
     return new Map(keys.filter((key) => key !== "gone").map((key) => [key, `name of ${key}`]));
   });
 
 it("concurrent keys are requested together, each once, a few at a time", async () => {
-  const asked: string[][] = [];
-  const load = loader(asked);
+  const batches: string[][] = [];
+  const load = loader(batches);
   const names = await Promise.all(["a", "b", "a", "gone"].map(load));
   expect(names).toEqual(["name of a", "name of b", "name of a", null]);
-  expect(asked).toEqual([["a", "b"], ["gone"]]);
+  expect(batches).toEqual([["a", "b"], ["gone"]]);
   expect(await load("c")).toBe("name of c");
-  expect(asked).toHaveLength(3);
+  expect(batches).toHaveLength(3);
 });
 
 it("a failed question fails for its own keys alone", async () => {

@@ -74,7 +74,7 @@ export function CommandMenu({ me }: { me: Me }) {
     }
     setProblem("Looking …");
     const params = { params: { path: { id: wanted } } };
-    const isThere = (asked: Promise<{ response: Response }>) => asked.then(({ response }) => response.ok);
+    const isThere = (request: Promise<{ response: Response }>) => request.then(({ response }) => response.ok);
     if (await isThere(api.GET("/api/v1/devices/{id}", params))) return go(`/devices/${wanted}`);
     if (await isThere(api.GET("/api/v1/audit-logs/logs/{id}", params))) return go(`/audit/${wanted}`);
     if (await isThere(api.GET("/api/v1/webhooks/{id}", params))) return go(`/webhooks/${wanted}`);

@@ -25,7 +25,7 @@ export const entries = [
   { section: "audit", title: "Audit", icon: ScrollText, keys: "g a" },
   { section: "webhooks", title: "Webhooks", icon: Webhook, keys: "g w" },
   { section: "keys", title: "Keys", icon: KeyRound, keys: "g k" },
-  { section: "people", title: "People", icon: Users, keys: "g p" },
+  { section: "users", title: "People", icon: Users, keys: "g p" },
   { section: "tenants", title: "Organizations", icon: Building2, keys: "g z" },
   { section: "releases", title: "Releases", icon: PackageCheck, keys: "g e" },
   { section: "settings", title: "Settings", icon: Settings, keys: "g s" },

@@ -28,13 +28,13 @@ inChromium("sessions and limits in the console", (visit) => {
   visit("an app's code signs in by keyboard; twenty reloads keep to one session", async (visitor) => {
     const { cluster, page } = visitor;
     const orgId = await newOrganization(cluster, await newPartner(cluster));
-    const person = await signedInAs(cluster, "org-admin", { orgId });
-    const { secret } = await enrollTotp(person);
+    const user = await signedInAs(cluster, "org-admin", { orgId });
+    const { secret } = await enrollTotp(user);
     await visitor.open("/login?next=/devices", "Sign in");
     await page.getByLabel("E-mail").focus();
-    await page.keyboard.type(person.email);
+    await page.keyboard.type(user.email);
     await page.keyboard.press("Tab");
-    await page.keyboard.type(person.password);
+    await page.keyboard.type(user.password);
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "Second factor" }).waitFor();
     // The enrollment used the code of this time step: the next step's code is already valid.
@@ -54,8 +54,8 @@ inChromium("sessions and limits in the console", (visit) => {
     async (visitor) => {
       const { cluster, page, context, base } = visitor;
       const orgId = await newOrganization(cluster, await newPartner(cluster));
-      const person = await signedInAs(cluster, "org-viewer", { orgId });
-      await visitor.signIn(person, "/profile");
+      const user = await signedInAs(cluster, "org-viewer", { orgId });
+      await visitor.signIn(user, "/profile");
       let refreshes = 0;
       context.on("request", (request) => {
         if (request.url().endsWith("/auth/refresh")) refreshes += 1;
@@ -70,13 +70,13 @@ inChromium("sessions and limits in the console", (visit) => {
       expect(refreshes).toBe(0);
       const [first, last] = [page, tabs.at(-1) ?? page];
       const ended = (tab: Page) => tab.getByRole("dialog", { name: "Your session has ended" });
-      await person.api.call("DELETE", "/auth/sessions");
+      await user.api.call("DELETE", "/auth/sessions");
       // The next tab that calls the API gets the refusal, and notifies the others.
       await last.getByRole("link", { name: "Devices" }).click();
       await Promise.all(tabs.map((tab) => ended(tab).waitFor()));
       await ended(first)
         .getByLabel(/^Password of/)
-        .fill(person.password);
+        .fill(user.password);
       await ended(first).getByRole("button", { name: "Sign in", exact: true }).click();
       await Promise.all(tabs.map((tab) => ended(tab).waitFor({ state: "detached" })));
       await last.getByText("No device has enrolled yet.").waitFor();
@@ -117,9 +117,9 @@ inChromium("sessions and limits in the console", (visit) => {
     async (visitor) => {
       const { cluster, page, context } = visitor;
       const orgId = await newOrganization(cluster, await newPartner(cluster));
-      const person = await signedInAs(cluster, "org-viewer", { orgId });
+      const user = await signedInAs(cluster, "org-viewer", { orgId });
       await (await enroller(cluster))(orgId, { hostname: "still-here" });
-      await visitor.signIn(person, "/devices");
+      await visitor.signIn(user, "/devices");
       await page.getByRole("link", { name: "still-here" }).waitFor();
       let isAway = true;
       const lost = { status: 503, json: { code: "unavailable", error: "Service is temporarily unavailable" } };
@@ -135,12 +135,12 @@ inChromium("sessions and limits in the console", (visit) => {
       await said.waitFor({ state: "detached" });
       await page.getByRole("searchbox", { name: "Host name" }).fill("still");
       await page.getByRole("link", { name: "still-here" }).waitFor();
-      await person.api.call("DELETE", "/auth/sessions");
+      await user.api.call("DELETE", "/auth/sessions");
       // Without a mouse: where the stream of changes ended first, the dialog already covers the button. Its name has no
       // time where the session ended before the list for the search was read.
       await page.getByRole("button", { name: /^(As of|Refresh)/ }).dispatchEvent("click");
       const dialog = page.getByRole("dialog", { name: "Your session has ended" });
-      await dialog.getByLabel(/^Password of/).fill(person.password);
+      await dialog.getByLabel(/^Password of/).fill(user.password);
       await visitor.expectAccessible();
       await dialog.getByRole("button", { name: "Sign in", exact: true }).click();
       await dialog.waitFor({ state: "detached" });
@@ -153,12 +153,12 @@ inChromium("sessions and limits in the console", (visit) => {
     const { cluster, page, context, base } = visitor;
     const orgId = await newOrganization(cluster, await newPartner(cluster));
     const admin = await enrolledAs(cluster, "org-admin", { orgId });
-    const person = await signedInAs(cluster, "org-viewer", { orgId });
+    const user = await signedInAs(cluster, "org-viewer", { orgId });
     const enroll = await enroller(cluster);
     await enroll(orgId, { hostname: "before" });
     // The pages' clock, not the server's: the page's token has expired by the page's own time, as after a closed lid.
     await context.clock.install();
-    await visitor.signIn(person, "/devices");
+    await visitor.signIn(user, "/devices");
     const tab = await context.newPage();
     await tab.goto(`${base}/devices`);
     for (const each of [page, tab]) await each.getByRole("link", { name: "before" }).waitFor();
@@ -169,7 +169,7 @@ inChromium("sessions and limits in the console", (visit) => {
       await each.getByRole("link", { name: "overnight" }).waitFor();
       expect(await each.getByRole("dialog").count()).toBe(0);
     }
-    expect((await admin.api.call("POST", `/users/${person.id}/disable`)).status).toBe(200);
+    expect((await admin.api.call("POST", `/users/${user.id}/disable`)).status).toBe(200);
     await context.clock.fastForward("08:00:00");
     for (const each of [page, tab]) {
       const ended = each.getByRole("dialog", { name: "Your session has ended" });
@@ -182,7 +182,7 @@ inChromium("sessions and limits in the console", (visit) => {
     const partnerId = await newPartner(cluster);
     const orgId = await newOrganization(cluster, partnerId);
     const siteId = await newSite(cluster, orgId);
-    const persons = [
+    const users = [
       await signedInAs(cluster, "org-viewer", { orgId }),
       await signedInAs(cluster, "org-admin", { orgId, siteIds: [siteId] }),
       await signedInAs(cluster, "partner-technician", { partnerId, orgAccess: "selected", orgIds: [orgId] }),
@@ -192,18 +192,18 @@ inChromium("sessions and limits in the console", (visit) => {
       if (response.status() === 403) refused.push(response.url());
     });
     const linked = new Set<string>();
-    for (const person of persons) {
-      await visitor.signIn(person, "/");
+    for (const user of users) {
+      await visitor.signIn(user, "/");
       const opened = await everyPage(visitor);
       expect(opened).toContain("/devices");
-      expect({ person: person.email, refused }).toEqual({ person: person.email, refused: [] });
+      expect({ user: user.email, refused }).toEqual({ user: user.email, refused: [] });
       for (const path of opened) linked.add(path);
       await page.getByRole("button", { name: "Sign out" }).click();
       await page.getByText("You are signed out.").waitFor();
     }
     expect(linked.size).toBeGreaterThan(8);
     // The person of one site read nothing of the organization's trail, keys of programs or webhooks' making.
-    const [, limited] = persons;
+    const [, limited] = users;
     if (limited) await visitor.signIn(limited, "/audit");
     await page.getByText("Your account is limited to some sites.").waitFor();
     await page.goto(`${base}/sites`);

@@ -163,8 +163,8 @@ inChromium("signing in through an identity provider", (visit) => {
           expect(await page.evaluate("document.cookie")).toBe("");
           await signOut(visitor);
         }
-        const people = await admin.api.call("GET", `/users?search=ada@${domain}`);
-        expect(people.body.data).toHaveLength(1);
+        const users = await admin.api.call("GET", `/users?search=ada@${domain}`);
+        expect(users.body.data).toHaveLength(1);
 
         // A code that another browser received is refused in this one.
         const { last, visitor: other } = await upToAnswer(cluster, orgId);

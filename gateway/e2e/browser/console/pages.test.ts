@@ -13,8 +13,8 @@ import { inChromium } from "./visitor.ts";
 inChromium("the console's pages", (visit) => {
   visit("lead from nothing to the first device online; the second factor is made on the way", async (visitor) => {
     const { cluster, page } = visitor;
-    const person = await signedInAs(cluster, "platform-admin");
-    await visitor.signIn(person, "/welcome");
+    const user = await signedInAs(cluster, "platform-admin");
+    await visitor.signIn(user, "/welcome");
     // By keyboard alone.
     const press = async (name: string) => {
       await page.getByRole("button", { name }).focus();
@@ -31,7 +31,7 @@ inChromium("the console's pages", (visit) => {
     await press("Create enrollment key");
     const dialog = page.getByRole("dialog", { name: "A second factor is needed" });
     await dialog.getByLabel("Your password").focus();
-    await page.keyboard.type(person.password);
+    await page.keyboard.type(user.password);
     await page.keyboard.press("Enter");
     const secret = ((await dialog.locator("pre").textContent()) ?? "").replaceAll(" ", "");
     await visitor.expectAccessible();
@@ -191,8 +191,8 @@ inChromium("the console's pages", (visit) => {
     await visitor.expectAccessible();
     await dialog.getByRole("button", { name: "Close", exact: true }).click();
     await dialog.waitFor({ state: "detached" });
-    const placed = await admin.api.call("GET", `/devices?siteId=${siteId}&sort=hostname`);
-    const names = (placed.body.data as { hostname: string }[]).map(({ hostname }) => hostname);
+    const listed = await admin.api.call("GET", `/devices?siteId=${siteId}&sort=hostname`);
+    const names = (listed.body.data as { hostname: string }[]).map(({ hostname }) => hostname);
     expect(names).toEqual(["db-01", "web-02"]);
   });
 

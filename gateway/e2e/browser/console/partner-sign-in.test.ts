@@ -94,10 +94,10 @@ inChromium(
         expect(await resetMailsTo(cluster, technician.email)).toBe(0);
 
         // Platform users, and customers outside the partner's provider, sign in as before.
-        for (const person of [root, customer]) {
+        for (const user of [root, customer]) {
           await visitor.open("/login", "Sign in");
           await page.getByRole("button", { name: "Use a password instead" }).click();
-          await signInAs(person);
+          await signInAs(user);
           await isSignedIn(visitor);
           await signOut(visitor);
         }

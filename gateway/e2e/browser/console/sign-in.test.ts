@@ -8,9 +8,9 @@ import { inChromium, type Visitor } from "./visitor.ts";
 
 const password = "a new password for the browser";
 
-async function signIn({ page }: Visitor, person: Pick<TestUser, "email" | "password">) {
-  await page.getByLabel("E-mail").fill(person.email);
-  await page.getByLabel("Password").fill(person.password);
+async function signIn({ page }: Visitor, user: Pick<TestUser, "email" | "password">) {
+  await page.getByLabel("E-mail").fill(user.email);
+  await page.getByLabel("Password").fill(user.password);
   await page.getByRole("button", { name: "Sign in", exact: true }).click();
 }
 
@@ -19,14 +19,14 @@ const isSignedIn = ({ page }: Visitor) => page.getByRole("button", { name: "Sign
 inChromium("signing in to the console", (visit) => {
   visit("a person signs in by keyboard alone, stays signed in over a reload, and signs out", async (visitor) => {
     const { cluster, page, context } = visitor;
-    const person = await signedInAs(cluster, "platform-admin");
+    const user = await signedInAs(cluster, "platform-admin");
     await visitor.open("/devices?status=offline", "Sign in");
     expect(new URL(page.url()).searchParams.get("next")).toBe("/devices?status=offline");
     await visitor.expectAccessible();
     await page.getByLabel("E-mail").focus();
-    await page.keyboard.type(person.email);
+    await page.keyboard.type(user.email);
     await page.keyboard.press("Tab");
-    await page.keyboard.type(person.password);
+    await page.keyboard.type(user.password);
     await page.keyboard.press("Enter");
     await isSignedIn(visitor);
     expect(page.url()).toBe(`${visitor.base}/devices?status=offline`);
@@ -47,13 +47,13 @@ inChromium("signing in to the console", (visit) => {
 
   visit("a wrong password is said in one sentence, and too many attempts count down", async (visitor) => {
     const { cluster, page } = visitor;
-    const person = await signedInAs(cluster, "platform-admin");
+    const user = await signedInAs(cluster, "platform-admin");
     await visitor.open("/login", "Sign in");
-    await signIn(visitor, { email: person.email, password: "wrong" });
+    await signIn(visitor, { email: user.email, password: "wrong" });
     await page.getByText("E-mail or password is wrong.").waitFor();
-    const wrong = () => api(cluster).call("POST", "/auth/login", { email: person.email, password: "wrong" });
+    const wrong = () => api(cluster).call("POST", "/auth/login", { email: user.email, password: "wrong" });
     for (let attempt = 0; attempt < 10; attempt++) await wrong();
-    await signIn(visitor, { email: person.email, password: "wrong" });
+    await signIn(visitor, { email: user.email, password: "wrong" });
     await page.getByText(/Too many attempts. Try again in \d+ (seconds|minutes)/).waitFor();
     await page.getByRole("button", { name: /^Wait \d+ s$/ }).waitFor();
     await visitor.expectAccessible();
@@ -61,10 +61,10 @@ inChromium("signing in to the console", (visit) => {
 
   visit("a second factor completes a sign-in: a wrong code is refused, a recovery code works", async (visitor) => {
     const { cluster, page } = visitor;
-    const person = await signedInAs(cluster, "platform-admin");
-    const { recoveryCodes } = await enrollTotp(person);
+    const user = await signedInAs(cluster, "platform-admin");
+    const { recoveryCodes } = await enrollTotp(user);
     await visitor.open("/login", "Sign in");
-    await signIn(visitor, person);
+    await signIn(visitor, user);
     await page.getByRole("heading", { name: "Second factor" }).waitFor();
     await visitor.expectAccessible();
     await page.getByLabel("Code from your app").fill("000000");
@@ -90,13 +90,13 @@ inChromium("signing in to the console", (visit) => {
         automaticPresenceSimulation: true,
       },
     });
-    const person = await signedInAs(cluster, "platform-admin");
+    const user = await signedInAs(cluster, "platform-admin");
     await visitor.open("/login?next=/profile", "Sign in");
-    await signIn(visitor, person);
+    await signIn(visitor, user);
     await page.getByRole("heading", { level: 1, name: "Profile" }).waitFor();
     await page.getByRole("button", { name: "Add a passkey" }).click();
     await page.getByLabel("Name").fill("Laptop");
-    await page.getByLabel("Your password").fill(person.password);
+    await page.getByLabel("Your password").fill(user.password);
     await page.getByRole("button", { name: "Continue" }).click();
     await page.getByLabel("I have stored it").check();
     await page.getByRole("button", { name: "Close" }).click();
@@ -105,7 +105,7 @@ inChromium("signing in to the console", (visit) => {
     // An authenticator app in addition brings no further recovery codes.
     await page.getByRole("button", { name: "Add an authenticator app" }).click();
     const dialog = page.getByRole("dialog");
-    await dialog.getByLabel("Your password").fill(person.password);
+    await dialog.getByLabel("Your password").fill(user.password);
     await dialog.getByRole("button", { name: "Continue" }).click();
     const secret = ((await dialog.locator("pre").textContent()) ?? "").replaceAll(" ", "");
     await dialog.getByLabel("The six digits that the app shows").fill(totpCode(secret));
@@ -123,7 +123,7 @@ inChromium("signing in to the console", (visit) => {
     await page.getByRole("definition").filter({ hasText: "Ada King" }).waitFor();
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByText("You are signed out.").waitFor();
-    await signIn(visitor, person);
+    await signIn(visitor, user);
     await page.getByRole("button", { name: "Use a passkey" }).click();
     await isSignedIn(visitor);
   });
@@ -162,19 +162,19 @@ inChromium("links of mails", (visit) => {
 
   visit("a forgotten password is replaced by the mail's link", async (visitor) => {
     const { cluster, page } = visitor;
-    const person = await signedInAs(cluster, "platform-admin");
+    const user = await signedInAs(cluster, "platform-admin");
     await visitor.open("/login", "Sign in");
     await page.getByRole("link", { name: "Forgot your password?" }).click();
-    await page.getByLabel("E-mail").fill(person.email);
+    await page.getByLabel("E-mail").fill(user.email);
     await visitor.expectAccessible();
     await page.getByRole("button", { name: "Send me a link" }).click();
     await page.getByText("a link is on its way").waitFor();
-    const token = await resetTokenOf(cluster, person.email);
+    const token = await resetTokenOf(cluster, user.email);
     await visitor.open(`/reset-password#token=${token}`, "Set a new password");
     await page.getByLabel("New password").fill(password);
     await page.getByRole("button", { name: "Set password" }).click();
     await page.getByText("Your password is set.").waitFor();
-    await signIn(visitor, { email: person.email, password });
+    await signIn(visitor, { email: user.email, password });
     await isSignedIn(visitor);
   });
 });

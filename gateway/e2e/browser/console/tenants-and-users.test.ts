@@ -26,9 +26,9 @@ async function inDialog(
 inChromium("the console's pages of tenants and users", (visit) => {
   visit("make, change and delete a partner, an organization and a site", async (visitor) => {
     const { cluster, page } = visitor;
-    const person = await signedInAs(cluster, "platform-admin");
+    const user = await signedInAs(cluster, "platform-admin");
     const name = `Partner ${randomUUID()}`;
-    await visitor.signIn(person, "/partners");
+    await visitor.signIn(user, "/partners");
     await inDialog(visitor, { open: "New partner", send: "Create" }, (dialog) => dialog.getByLabel("Name").fill(name));
     await visitor.open("/partners", "Partners");
     await page.getByRole("button", { name: "New partner" }).first().click();

@@ -33,7 +33,7 @@ export type Visitor = {
   context: BrowserContext;
   page: Page;
   /** Signs a person in and goes to a page; a recovery code where they have a second factor. */
-  signIn(person: { email: string; password: string }, next?: string, recoveryCode?: string): Promise<void>;
+  signIn(user: { email: string; password: string }, next?: string, recoveryCode?: string): Promise<void>;
   /** Opens a path and waits for its heading. */
   open(path: string, heading: string | RegExp): Promise<void>;
   /** Follows a link inside the console, until the page that it leads to is settled; answers its path. */

@@ -31,7 +31,7 @@ export function useFollowedEvents({ id, log, level, after, isOn, onSkipped }: Fo
   const [events, setEvents] = useState<readonly LiveEvent[]>([]);
   const [failure, setFailure] = useState<Failure | null>(null);
   const isVisible = useVisible();
-  const isKnown = after !== undefined;
+  const hasStart = after !== undefined;
   const newest = useRef(0);
   newest.current = Math.max(after ?? 0, events[0]?.recordId ?? 0);
   const kept = useRef(0);
@@ -39,7 +39,7 @@ export function useFollowedEvents({ id, log, level, after, isOn, onSkipped }: Fo
   const skipped = useRef(onSkipped);
   skipped.current = onSkipped;
   useEffect(() => {
-    if (!isOn || !isVisible || !isKnown) return;
+    if (!isOn || !isVisible || !hasStart) return;
     const leaving = new AbortController();
     const { signal } = leaving;
     const receive = (line: Line) => {
@@ -69,6 +69,6 @@ export function useFollowedEvents({ id, log, level, after, isOn, onSkipped }: Fo
       }
     })();
     return () => leaving.abort();
-  }, [id, log, level, isOn, isVisible, isKnown]);
+  }, [id, log, level, isOn, isVisible, hasStart]);
   return { events, failure: isOn ? failure : null };
 }

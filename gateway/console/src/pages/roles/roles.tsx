@@ -16,7 +16,7 @@ export function Roles() {
     <>
       <ListPage
         title="Roles"
-        section="people"
+        section="users"
         path="/api/v1/roles"
         filters={["scope"]}
         choices={[{ name: "scope", label: "Scope", options: asOptions(["organization", "partner", "system"]) }]}

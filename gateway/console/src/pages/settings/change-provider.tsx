@@ -33,8 +33,8 @@ export function ChangeProvider({ of: provider, onClose, onDone }: ChangeProvider
         };
         const secrets = isOidc ? { clientSecret: text("clientSecret") } : { samlMetadataXml: text("samlMetadataXml") };
         const changed = Object.entries(wanted).filter(([name, value]) => provider[name as keyof Provider] !== value);
-        const given = Object.entries(secrets).filter(([, value]) => value !== "");
-        const body = Object.fromEntries<unknown>([...changed, ...given]);
+        const filled = Object.entries(secrets).filter(([, value]) => value !== "");
+        const body = Object.fromEntries<unknown>([...changed, ...filled]);
         await dataOf(api.PATCH("/api/v1/sso/providers/{id}", { params: { path: { id: provider.id } }, body }));
         await onDone("Saved. Sign-ins in progress must be started again.");
       }}

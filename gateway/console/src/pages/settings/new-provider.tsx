@@ -24,7 +24,7 @@ export function NewProvider({ orgId, onClose }: { orgId: string | undefined; onC
       onClose={onClose}
       send={async (form) => {
         const text = (name: string) => String(form.get(name) ?? "").trim();
-        const given = Object.fromEntries(
+        const filled = Object.fromEntries(
           ["issuer", "clientId", "clientSecret", "samlMetadataUrl", "samlMetadataXml", "allowedDomains"]
             .map((name) => [name, text(name)] as const)
             .filter(([, value]) => value !== ""),
@@ -35,7 +35,7 @@ export function NewProvider({ orgId, onClose }: { orgId: string | undefined; onC
           name: text("name"),
           ...(orgId ? { orgId } : { ownerScope: "partner" as const }),
           ...(presetId ? { preset: presetId } : {}),
-          ...given,
+          ...filled,
           ...(roleId ? { autoProvision: true, defaultRoleId: roleId } : {}),
         };
         await dataOf(api.POST("/api/v1/sso/providers", { body }));

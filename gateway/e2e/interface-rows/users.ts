@@ -1,7 +1,7 @@
 import { type AreaRows, open, partner, read, rows, writeMfa } from "./row.ts";
 
 /** Signing in, single sign-on, people and roles. */
-export const peopleRows: AreaRows = {
+export const userRows: AreaRows = {
   interface: [
     ...rows(
       15,

@@ -17,18 +17,18 @@ import { Membership } from "./membership.tsx";
 type Asking = "sessions" | "factors" | "change" | "disable" | "enable" | "invite" | "remove" | null;
 
 /** One user: account, access scope and operations. */
-export function PersonPage() {
+export function UserPage() {
   const { id } = useParams({ strict: false }) as { id: string };
   const me = useMe();
   const params = { path: { id } };
-  const person = useGet("/api/v1/users/{id}", { params });
+  const user = useGet("/api/v1/users/{id}", { params });
   const [asking, ask] = useState<Asking>(null);
   const [invited, setInvited] = useState<Invited | null>(null);
   const [said, say] = useState<string | null>(null);
   const forget = useForget();
   const navigate = useNavigate();
-  if (!person.data) return <RecordState title="Person" of={person} />;
-  const { data } = person;
+  if (!user.data) return <RecordState title="Person" of={user} />;
+  const { data } = user;
   const close = () => ask(null);
   const done = async (sentence: string) => {
     say(sentence);

@@ -219,8 +219,8 @@ describe("roles and permissions", () => {
     const technician = await signedInAs(cluster, "partner-technician", { partnerId });
     const roles = (await technician.api.call("GET", "/roles")).body.data as { key: string; permissions: string[] }[];
     expect(roles.map((role) => role.key)).toEqual(["org-admin", "org-viewer", "partner-admin", "partner-technician"]);
-    const known = catalogue.map(({ permission }) => permission);
-    for (const role of roles) for (const permission of role.permissions) expect(known).toContain(permission);
+    const permissions = catalogue.map(({ permission }) => permission);
+    for (const role of roles) for (const permission of role.permissions) expect(permissions).toContain(permission);
   });
 });
 

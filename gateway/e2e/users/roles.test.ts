@@ -126,7 +126,7 @@ describe("a role of one's own", () => {
   });
 });
 
-describe("a person over HTTP", () => {
+describe("a user over HTTP", () => {
   it("is invited again, disabled, enabled and removed", async () => {
     const { admin } = tenant;
     const address = email();

@@ -83,10 +83,10 @@ describe("the next request on every gateway knows", () => {
   it("an edited custom role, for every user who has it", async () => {
     const body = { name: `C ${randomUUID()}`, permissions: ["users:read"], orgId: orgs[0] };
     const { id } = (await root.call("POST", "/roles", body)).body;
-    const people = await Promise.all(
+    const users = await Promise.all(
       Array.from({ length: 5 }, () => signedInAs(cluster, "org-viewer", { orgId: orgs[0] ?? "" })),
     );
-    for (const user of people) {
+    for (const user of users) {
       expect((await root.call("PATCH", `/users/${user.id}`, { roleId: id })).status).toBe(200);
       expect(await everywhere(user, "/users?limit=1")).toEqual(both("served"));
     }
@@ -98,8 +98,8 @@ describe("the next request on every gateway knows", () => {
         // A new name each time, too: cached users of the role are found by the previous name.
         const change = { permissions: held, name: `C ${randomUUID()}` };
         expect((await root.call("PATCH", `/roles/${id}`, change)).status).toBe(200);
-        const answers = await Promise.all(people.map((user) => everywhere(user, "/users?limit=1")));
-        expect(answers).toEqual(people.map(() => both(code)));
+        const answers = await Promise.all(users.map((user) => everywhere(user, "/users?limit=1")));
+        expect(answers).toEqual(users.map(() => both(code)));
       }
     }
   }, 120_000);

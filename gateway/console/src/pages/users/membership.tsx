@@ -11,10 +11,10 @@ import { Field } from "../../parts/field.tsx";
 import { type ErrorsOf, FormDialog } from "../../parts/form-dialog.tsx";
 import { NamedOptions } from "../../parts/options.tsx";
 
-type Person = ItemOf<"/api/v1/users">;
+type User = ItemOf<"/api/v1/users">;
 
 type MembershipProps = {
-  of: Person;
+  of: User;
   isChanging: boolean;
   onClose(): void;
   onDone(sentence: string): Promise<void>;
@@ -27,13 +27,13 @@ const orgAccesses = {
 };
 
 /** Scope, organizations and sites of a user; and the form that changes it. */
-export function Membership({ of: person, isChanging, onClose, onDone }: MembershipProps) {
+export function Membership({ of: user, isChanging, onClose, onDone }: MembershipProps) {
   const me = useMe();
-  const organizations = useOrganizationNames(person.scope !== "organization" || person.orgId !== me.orgId);
+  const organizations = useOrganizationNames(user.scope !== "organization" || user.orgId !== me.orgId);
   const mayReadSites = whyNot(me, "GET /api/v1/orgs/sites") === null;
   const sites = useGet(
     "/api/v1/orgs/sites",
-    { params: { query: { ...(person.orgId ? { orgId: person.orgId } : {}), limit: "100" } } },
+    { params: { query: { ...(user.orgId ? { orgId: user.orgId } : {}), limit: "100" } } },
     { enabled: mayReadSites },
   );
   const siteNames = new Map(sites.data?.data.map(({ id, name }) => [id, name]));
@@ -46,40 +46,40 @@ export function Membership({ of: person, isChanging, onClose, onDone }: Membersh
           of={[
             [
               "Member of",
-              person.scope === "organization"
-                ? (organizations.get(person.orgId ?? "") ?? "one organization")
-                : person.scope === "partner"
+              user.scope === "organization"
+                ? (organizations.get(user.orgId ?? "") ?? "one organization")
+                : user.scope === "partner"
                   ? "a partner"
                   : "the platform",
             ],
-            ...(person.orgAccess
+            ...(user.orgAccess
               ? [
-                  ["Organization access", orgAccesses[person.orgAccess]] as const,
-                  ["Organizations", named(person.orgIds, organizations) || null] as const,
+                  ["Organization access", orgAccesses[user.orgAccess]] as const,
+                  ["Organizations", named(user.orgIds, organizations) || null] as const,
                 ]
               : []),
-            ["Limited to sites", person.siteIds === null ? "no" : named(person.siteIds, siteNames)],
+            ["Limited to sites", user.siteIds === null ? "no" : named(user.siteIds, siteNames)],
           ]}
         />
       </Section>
       {isChanging ? (
-        <Change person={person} organizations={organizations} sites={siteNames} onClose={onClose} onDone={onDone} />
+        <Change user={user} organizations={organizations} sites={siteNames} onClose={onClose} onDone={onDone} />
       ) : null}
     </>
   );
 }
 
 type Names = ReadonlyMap<string, string>;
-type ChangeProps = Omit<MembershipProps, "of" | "isChanging"> & { person: Person; organizations: Names; sites: Names };
+type ChangeProps = Omit<MembershipProps, "of" | "isChanging"> & { user: User; organizations: Names; sites: Names };
 
-function Change({ person, organizations, sites, onClose, onDone }: ChangeProps) {
-  const { scope } = person;
-  const roles = useAssignableRoles(scope, person.orgId);
-  const [access, setAccess] = useState(person.orgAccess ?? "all");
-  const [isLimited, limit] = useState(person.siteIds !== null);
+function Change({ user, organizations, sites, onClose, onDone }: ChangeProps) {
+  const { scope } = user;
+  const roles = useAssignableRoles(scope, user.orgId);
+  const [access, setAccess] = useState(user.orgAccess ?? "all");
+  const [isLimited, limit] = useState(user.siteIds !== null);
   return (
     <FormDialog
-      title={`Change ${person.name}`}
+      title={`Change ${user.name}`}
       verb="Save"
       running="Saving …"
       isDisabled={!roles}
@@ -93,18 +93,18 @@ function Change({ person, organizations, sites, onClose, onDone }: ChangeProps) 
           ...(scope === "partner" && access === "selected" ? { orgIds: form.getAll("orgIds").map(String) } : {}),
           ...(scope === "system" ? {} : { siteIds: isLimited ? siteIds : null }),
         };
-        await dataOf(api.PATCH("/api/v1/users/{id}", { params: { path: { id: person.id } }, body }));
+        await dataOf(api.PATCH("/api/v1/users/{id}", { params: { path: { id: user.id } }, body }));
         await onDone("Saved; in force at once, everywhere.");
       }}
     >
       {(errorsOf) => (
         <>
           <Field label="Name" errors={errorsOf("name")}>
-            <input name="name" required maxLength={255} defaultValue={person.name} autoComplete="off" />
+            <input name="name" required maxLength={255} defaultValue={user.name} autoComplete="off" />
           </Field>
           {roles ? (
             <Field label="Role" errors={errorsOf("roleId")}>
-              <select name="roleId" required defaultValue={person.roleId}>
+              <select name="roleId" required defaultValue={user.roleId}>
                 <NamedOptions of={roles} />
               </select>
             </Field>
@@ -125,7 +125,7 @@ function Change({ person, organizations, sites, onClose, onDone }: ChangeProps) 
                   legend="Organizations"
                   name="orgIds"
                   of={organizations}
-                  chosen={person.orgIds}
+                  chosen={user.orgIds}
                   errorsOf={errorsOf}
                 />
               ) : null}
@@ -138,7 +138,7 @@ function Change({ person, organizations, sites, onClose, onDone }: ChangeProps) 
                 to some sites
               </label>
               {isLimited ? (
-                <Boxes legend="Sites" name="siteIds" of={sites} chosen={person.siteIds ?? []} errorsOf={errorsOf} />
+                <Boxes legend="Sites" name="siteIds" of={sites} chosen={user.siteIds ?? []} errorsOf={errorsOf} />
               ) : null}
             </>
           ) : null}

@@ -21,21 +21,21 @@ import { useFilters } from "../../parts/use-filters.ts";
 import { useWrite } from "../../parts/use-write.ts";
 import { type Invited, InviteLink } from "./invite-link.tsx";
 
-type Person = { id: string; name: string; email: string; status: "invited" | "active" | "disabled" };
+type User = { id: string; name: string; email: string; status: "invited" | "active" | "disabled" };
 
 /** Accounts that are visible to the user. */
-export function People() {
+export function Users() {
   const [{ orgId }] = useFilters();
   const why = useWhyNot("POST /api/v1/users");
   const me = useMe();
   const [isInviting, invite] = useState(false);
-  const [chosen, choose] = useState<Person | null>(null);
+  const [chosen, choose] = useState<User | null>(null);
   const forget = useForget();
   return (
     <>
       <ListPage
         title="People"
-        section="people"
+        section="users"
         path="/api/v1/users"
         filters={["orgId", "status", "search", "role"]}
         labels={{ role: "Role" }}
@@ -83,10 +83,10 @@ export function People() {
             id: "actions",
             title: "Actions",
             width: "7rem",
-            cell: (person) =>
-              why === null && person.id !== me.id && person.status !== "invited" ? (
-                <RowAction of={person.name} onClick={() => choose(person)}>
-                  {person.status === "disabled" ? "Enable" : "Disable"}
+            cell: (user) =>
+              why === null && user.id !== me.id && user.status !== "invited" ? (
+                <RowAction of={user.name} onClick={() => choose(user)}>
+                  {user.status === "disabled" ? "Enable" : "Disable"}
                 </RowAction>
               ) : null,
           },
