@@ -67,9 +67,9 @@ async function verify() {
 }
 
 /** @param {string} given */
-function keysIn(given) {
-  if (!existsSync(given)) return [given];
-  return readFileSync(given, "utf8")
+function keysIn(fileOrKey) {
+  if (!existsSync(fileOrKey)) return [fileOrKey];
+  return readFileSync(fileOrKey, "utf8")
     .split("\n")
     .map((line) => line.trim())
     .filter((line) => line !== "" && !line.startsWith("#"));

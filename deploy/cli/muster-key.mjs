@@ -10,15 +10,15 @@ Checks form and checksum of an API key, offline. Without KEY the keys are read f
 they stay out of the shell's history. Ends with 0 when all are well-formed, 1 when one is not, 2 on wrong usage.
 `;
 
-const [command, ...given] = process.argv.slice(2);
+const [command, ...parameters] = process.argv.slice(2);
 
 if (command === "--help" || command === "-h") {
   process.stdout.write(usage);
-} else if (command !== "check" || given.length > 1) {
+} else if (command !== "check" || parameters.length > 1) {
   process.stderr.write(usage);
   process.exitCode = 2;
 } else {
-  const keys = given.length > 0 ? given : linesOf(await text(process.stdin));
+  const keys = parameters.length > 0 ? parameters : linesOf(await text(process.stdin));
   for (const key of keys) {
     const problem = problemOf(key);
     process.stdout.write(`${key.startsWith("svc_") ? key.slice(0, 12) : "(no key)"}: ${problem ?? "well-formed"}\n`);

@@ -55,13 +55,13 @@ async function makeManifest(args) {
   if (!values.component || !values.version || positionals.length === 0) return wrongUsage();
   const lineOf = signer();
   const artifacts = [];
-  for (const given of positionals) {
-    const [, path, os, arch] = /^(.+)=(windows|linux|darwin)\/(amd64|arm64|386)$/.exec(given) ?? [];
-    if (!path) throw new Error(`"${given}" is not FILE=OS/ARCH`);
+  for (const positional of positionals) {
+    const [, path, os, arch] = /^(.+)=(windows|linux|darwin)\/(amd64|arm64|386)$/.exec(positional) ?? [];
+    if (!path) throw new Error(`"${positional}" is not FILE=OS/ARCH`);
     artifacts.push({ os, arch, size: (await stat(path)).size, sha256: await digestOf(path), name: basename(path) });
   }
-  const faults = [...faultsOf(values), ...faultsOfFiles(artifacts)];
-  if (faults.length > 0) throw new Error(faults.join("; "));
+  const problems = [...problemsOf(values), ...problemsOfFiles(artifacts)];
+  if (problems.length > 0) throw new Error(problems.join("; "));
   const manifest = {
     version: values.version.replace(/^v/, ""),
     component: values.component,
@@ -77,28 +77,28 @@ async function makeManifest(args) {
 }
 
 /** What the platform would refuse: better before it is signed than when it is published. */
-function faultsOf({ component, version, counter = "0", expires, minimum }) {
-  const faults = [];
-  if (!["agent", "watchdog", "helper"].includes(component)) faults.push("--component is agent, watchdog or helper");
-  if (!semver.test(version)) faults.push(`--version ${version} is not a semantic version`);
-  if (!/^\d{1,15}$/.test(counter)) faults.push(`--counter ${counter} is not a whole number`);
-  if (minimum && !semver.test(minimum)) faults.push(`--minimum ${minimum} is not a semantic version`);
+function problemsOf({ component, version, counter = "0", expires, minimum }) {
+  const problems = [];
+  if (!["agent", "watchdog", "helper"].includes(component)) problems.push("--component is agent, watchdog or helper");
+  if (!semver.test(version)) problems.push(`--version ${version} is not a semantic version`);
+  if (!/^\d{1,15}$/.test(counter)) problems.push(`--counter ${counter} is not a whole number`);
+  if (minimum && !semver.test(minimum)) problems.push(`--minimum ${minimum} is not a semantic version`);
   if (expires && !(time.test(expires) && new Date(expires) > new Date()))
-    faults.push(`--expires ${expires} is not a time in the future, such as 2027-01-01T00:00:00Z`);
-  return faults;
+    problems.push(`--expires ${expires} is not a time in the future, such as 2027-01-01T00:00:00Z`);
+  return problems;
 }
 
-function faultsOfFiles(artifacts) {
-  const faults = [];
+function problemsOfFiles(artifacts) {
+  const problems = [];
   const seen = new Set();
   for (const { os, arch, name, size } of artifacts) {
-    if (size === 0) faults.push(`${name} is empty`);
+    if (size === 0) problems.push(`${name} is empty`);
     if (!/^[A-Za-z0-9][A-Za-z0-9._+-]{0,199}$/.test(name))
-      faults.push(`"${name}" is not a valid name of a published file`);
+      problems.push(`"${name}" is not a valid name of a published file`);
     for (const each of [`called ${name}`, `for ${os}/${arch}`])
-      if (seen.size === seen.add(each).size) faults.push(`two files are ${each}`);
+      if (seen.size === seen.add(each).size) problems.push(`two files are ${each}`);
   }
-  return faults;
+  return problems;
 }
 
 /** What makes signature lines with RELEASE_SIGNING_KEY. */
@@ -159,9 +159,9 @@ async function check(args) {
   if (!signed) throw new Error(`${file} is not signed by ${name}`);
   const { artifacts = [], component, version, root } = JSON.parse(text);
   for (const path of binaries) {
-    const known = artifacts.find((artifact) => artifact.name === basename(path));
-    if (!known) throw new Error(`${path} is not named by the manifest`);
-    if (known.size !== (await stat(path)).size || known.sha256 !== (await digestOf(path)))
+    const artifact = artifacts.find((each) => each.name === basename(path));
+    if (!artifact) throw new Error(`${path} is not named by the manifest`);
+    if (artifact.size !== (await stat(path)).size || artifact.sha256 !== (await digestOf(path)))
       throw new Error(`${path} is another file`);
   }
   const what = root === undefined ? `${component} ${version}` : `root ${root}`;

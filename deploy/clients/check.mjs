@@ -152,9 +152,9 @@ function check({ inputs, version, compile }, document) {
 const document = JSON.stringify(openApiDocument(routes, { version: "0" }));
 for (const [name, language] of Object.entries(languages)) {
   try {
-    const fault = check(language, document);
-    if (fault === null) continue;
-    console.error(`a generated ${name} client does not compile:\n${fault.slice(-8_000)}`);
+    const failure = check(language, document);
+    if (failure === null) continue;
+    console.error(`a generated ${name} client does not compile:\n${failure.slice(-8_000)}`);
     process.exitCode = 1;
   } catch (error) {
     if (!(error instanceof NotRun)) throw error;

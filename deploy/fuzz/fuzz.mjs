@@ -149,8 +149,8 @@ async function makeCallers() {
   const { data: roles } = await call("GET", "/roles", undefined, admin);
   const roleId = roles.find(({ key }) => key === "org-admin").id;
   const email = "org-admin@example.com";
-  const person = { email, name: "Fuzz", orgId: organization.id, roleId };
-  const { inviteUrl } = await call("POST", "/users", person, admin);
+  const user = { email, name: "Fuzz", orgId: organization.id, roleId };
+  const { inviteUrl } = await call("POST", "/users", user, admin);
   const token = new URLSearchParams(new URL(inviteUrl).hash.slice(1)).get("token");
   await call("POST", "/auth/accept-invite", { token, password });
   const orgAdmin = await signedIn({ email, password });
@@ -224,16 +224,17 @@ function fuzz(headers) {
     output += chunk;
     process.stdout.write(chunk);
   });
-  return new Promise((resolve) => child.once("close", (code) => resolve(isToolFault(output) ? 0 : (code ?? 1))));
+  return new Promise((resolve) => child.once("close", (code) => resolve(isToolFailure(output) ? 0 : (code ?? 1))));
 }
 
 /**
  * Hypothesis fails at some schemas by itself (on CPython before 3.12 at deep ones): that operation was not fuzzed, and
  * nothing is wrong with its replies.
  */
-function isToolFault(output) {
+function isToolFailure(output) {
   const isOnly = !/= FAILURES =/.test(output) && !/Network Error/.test(output);
-  const isKnown = isOnly && /Runtime Error/.test(output) && /site-packages\/(hypothesis|schemathesis)\//.test(output);
-  if (isKnown) console.log("fuzz: an operation was left out, since hypothesis failed at its schema");
-  return isKnown;
+  const isToolError =
+    isOnly && /Runtime Error/.test(output) && /site-packages\/(hypothesis|schemathesis)\//.test(output);
+  if (isToolError) console.log("fuzz: an operation was left out, since hypothesis failed at its schema");
+  return isToolError;
 }

@@ -33,7 +33,7 @@ function closure(name, folders) {
 }
 
 /** What runs; sources, tests, and what only compilers and people read stay behind. */
-const leftBehind =
+const leftOut =
   /(^|\/)(src|e2e|node_modules|package\.json|README\.md|tsconfig[^/]*\.json)$|(^|\/)gateway\/console\/[^/]+\.(html|ts|mjs)$|\.test\.[a-z.]+$|\.d\.ts(\.map)?$|\.tsbuildinfo$/;
 const notNeeded = /\.d\.[cm]?ts$|\.map$|\.md$|\.tsbuildinfo$/i;
 
@@ -82,7 +82,7 @@ export function stage(service, out) {
     if (!existsSync(join(from, "dist"))) throw new Error(`${folder} is not compiled: npm run build`);
     cpSync(from, join(out, folder), {
       recursive: true,
-      filter: (path) => path === from || !leftBehind.test(path.slice(root.length)),
+      filter: (path) => path === from || !leftOut.test(path.slice(root.length)),
     });
   }
   for (const folder of ["node_modules", ...needed.map((each) => `${each}/node_modules`)]) prune(join(out, folder));

@@ -43,7 +43,7 @@ function* brokenLinks(line, path) {
   }
 }
 
-function* faultsOf(line) {
+function* problemsOf(line) {
   for (const phrase of outside) {
     const found = phrase.exec(line);
     if (found) yield `cites a text outside the repository: "${found[0].trim()}"`;
@@ -66,14 +66,14 @@ const texts = tracked.filter(
     !frozen.test(path) &&
     !path.startsWith("charts/"),
 );
-let faults = 0;
+let problems = 0;
 for (const path of texts.filter((each) => existsSync(`${root}${each}`))) {
   for (const [index, line] of readFileSync(`${root}${path}`, "utf8").split("\n").entries()) {
     const links = path.endsWith(".md") ? [...brokenLinks(line, path)] : [];
-    for (const fault of [...faultsOf(line), ...links]) {
-      console.error(`${path}:${index + 1}: ${fault}`);
-      faults += 1;
+    for (const problem of [...problemsOf(line), ...links]) {
+      console.error(`${path}:${index + 1}: ${problem}`);
+      problems += 1;
     }
   }
 }
-if (faults > 0) process.exitCode = 1;
+if (problems > 0) process.exitCode = 1;

@@ -24,7 +24,7 @@ const sources = tracked
   .filter((path) => /\/src\/.*\.ts$/.test(path) && !/\.test\.ts$|\/testing\/|\/generated\//.test(path))
   .filter((path) => path !== builder && !others.some((folder) => path.startsWith(folder)));
 
-let faults = 0;
+let problems = 0;
 for (const path of sources) {
   const text = readFileSync(`${root}${path}`, "utf8");
   for (const { 0: found, index } of text.matchAll(written)) {
@@ -33,7 +33,7 @@ for (const path of sources) {
     console.error(
       `${path}:${line}: ${found.trim()} is made of text here; libs/kit/src/header-values.ts makes it safely`,
     );
-    faults += 1;
+    problems += 1;
   }
 }
-if (faults > 0) process.exitCode = 1;
+if (problems > 0) process.exitCode = 1;

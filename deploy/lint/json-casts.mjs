@@ -14,10 +14,10 @@ const sources = execFileSync("git", ["ls-files", "-z", "libs/*/src", "services/*
   .split("\0")
   .filter((path) => /\.ts$/.test(path) && !/\.test\.ts$|\/testing\//.test(path) && !exceptions.has(path));
 
-let faults = 0;
+let problems = 0;
 const report = (path, line, text) => {
   console.error(`${path}:${line}: ${text}`);
-  faults += 1;
+  problems += 1;
 };
 for (const path of sources) {
   const source = readFileSync(`${root}${path}`, "utf8");
@@ -29,4 +29,4 @@ for (const path of sources) {
     report(path, lineOf(index), "JSON without a cast");
   }
 }
-if (faults > 0) process.exit(1);
+if (problems > 0) process.exit(1);

@@ -62,7 +62,7 @@ function cycleIn(files, imports) {
   return null;
 }
 
-function faultsOf(service) {
+function problemsOf(service) {
   const src = join(root, "services", service, "src");
   const files = filesOf(src);
   const imports = importsOf(src, files).filter(([from]) => !isTest(from));
@@ -73,17 +73,17 @@ function faultsOf(service) {
     to.delete(room);
     if (to.size > 0) console.log(`  ${room} → ${[...to].sort((a, b) => rowOf(a) - rowOf(b)).join(", ")}`);
   }
-  const faults = rooms.filter((room) => rowOf(room) < 0).map((room) => `${room} is no room that a service has`);
+  const problems = rooms.filter((room) => rowOf(room) < 0).map((room) => `${room} is no room that a service has`);
   const folders = rooms.filter((room) => files.some((file) => file.startsWith(`${room}/`)));
-  if (folders.length > roomsMax) faults.push(`${folders.length} folders, at most ${roomsMax}`);
+  if (folders.length > roomsMax) problems.push(`${folders.length} folders, at most ${roomsMax}`);
   for (const [from, to] of imports) {
     if (roomOf(from) === roomOf(to) || rowOf(roomOf(from)) < rowOf(roomOf(to))) continue;
     if (rowOf(roomOf(from)) >= 0 && rowOf(roomOf(to)) >= 0)
-      faults.push(`${from} imports ${to}, which is not below it (docs/reading-the-code.md, "Layers")`);
+      problems.push(`${from} imports ${to}, which is not below it (docs/reading-the-code.md, "Layers")`);
   }
   const cycle = cycleIn(files, imports);
-  if (cycle) faults.push(`a cycle: ${cycle.join(" → ")}`);
-  return faults.map((fault) => `services/${service}/src: ${fault}`);
+  if (cycle) problems.push(`a cycle: ${cycle.join(" → ")}`);
+  return problems.map((problem) => `services/${service}/src: ${problem}`);
 }
 
 /** A cycle of imports in a folder without layers. */
@@ -96,6 +96,6 @@ function cyclesOf(folder) {
 
 const services = readdirSync(join(root, "services"));
 const folders = ["gateway/src", "gateway/e2e", ...readdirSync(join(root, "libs")).map((lib) => `libs/${lib}/src`)];
-const faults = [...services.flatMap(faultsOf), ...folders.flatMap(cyclesOf)];
-for (const fault of faults) console.error(fault);
-if (faults.length > 0) process.exitCode = 1;
+const problems = [...services.flatMap(problemsOf), ...folders.flatMap(cyclesOf)];
+for (const problem of problems) console.error(problem);
+if (problems.length > 0) process.exitCode = 1;

@@ -21,6 +21,6 @@ try {
   process.exit(process.env.CI === "true" ? 1 : 0);
 }
 
-const given = process.argv.slice(2);
+const files = process.argv.slice(2);
 const env = { ...process.env, MUSTER_TLS: "true", MUSTER_PGBOUNCER: "true", PGBOUNCER_BIN: binary };
-runJest(given.length > 0 ? given : ["gateway/e2e"], env);
+runJest(files.length > 0 ? files : ["gateway/e2e"], env);

@@ -8,12 +8,12 @@ import { fileURLToPath } from "node:url";
 import { decisionsPage } from "./decisions.mjs";
 import { errorsPage } from "./errors.mjs";
 import { eventsPage } from "./events.mjs";
-import { metricFaults } from "./metric-faults.mjs";
+import { metricProblems } from "./metric-problems.mjs";
 import { metricsOf, metricsPage } from "./metrics.mjs";
 import { filesIn, sourceName } from "./repository.mjs";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
-const fault = (text) => {
+const report = (text) => {
   process.stderr.write(`${text}\n`);
   process.exitCode = 1;
 };
@@ -51,9 +51,9 @@ const read = (path) => {
 };
 for (const [path, text] of Object.entries(pages)) {
   if (!process.argv.includes("--check")) writeFileSync(join(root, path), text);
-  else if (read(path) !== text) fault(`${path} is not as the code is: node deploy/reference/generate.mjs`);
+  else if (read(path) !== text) report(`${path} is not as the code is: node deploy/reference/generate.mjs`);
 }
-for (const code of await unusedCodes()) fault(`no code throws ${code}: remove it`);
-for (const text of await metricFaults(root, metrics)) fault(text);
+for (const code of await unusedCodes()) report(`no code throws ${code}: remove it`);
+for (const text of await metricProblems(root, metrics)) report(text);
 // Imported modules may hold timers of their own.
 process.exit();

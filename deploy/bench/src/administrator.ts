@@ -78,7 +78,7 @@ export async function newOrganization(call: Call): Promise<{ partnerId: string; 
 }
 
 /** A new administrator of the organization, who accepted the invitation with the bench's password. */
-export async function newPerson(url: string, call: Call, orgId: string): Promise<{ email: string }> {
+export async function newUser(url: string, call: Call, orgId: string): Promise<{ email: string }> {
   const { body } = await call("GET", "/roles");
   const roleId = (body.data as { id: string; key: string }[]).find(({ key }) => key === "org-admin")?.id;
   const email = `bench-${randomUUID()}@example.com`;

@@ -18,7 +18,7 @@ export type Heartbeat = {
   knownVersion: bigint;
 };
 /** The result of a heartbeat: facts of the device when its row has changed, and the decision of agent-release. */
-export type Heard = { status: string; facts: DeviceFacts | null; answer: DeviceAnswer | null };
+export type HeartbeatReply = { status: string; facts: DeviceFacts | null; answer: DeviceAnswer | null };
 
 const timeoutMs = 30_000;
 
@@ -48,22 +48,22 @@ export function asGateway({ stack, dataDir }: RunningStack) {
     /**
      * Sends a batch of heartbeats: tenancy records them, and agent-release decides about devices that may have changed.
      */
-    async heartbeats(batch: readonly Heartbeat[]): Promise<Heard[]> {
+    async heartbeats(batch: readonly Heartbeat[]): Promise<HeartbeatReply[]> {
       const sent = batch.map(({ report, ...heartbeat }) => ({
         ...heartbeat,
         updateEnded: report !== null && ["locked", "failed", "rolled_back"].includes(report.state),
       }));
       const { results } = await presence.recordHeartbeats({ heartbeats: sent }, await call());
-      const asked = results.flatMap(({ facts }, at) => {
+      const questions = results.flatMap(({ facts }, at) => {
         const report = batch[at]?.report;
         return facts ? [{ at, device: facts, ...(report ? { report } : {}) }] : [];
       });
-      const answers = asked.length > 0 ? await decide(asked.map(({ at: _, ...question }) => question)) : [];
-      const byPlace = new Map(asked.map(({ at }, n) => [at, answers[n] ?? null]));
+      const answers = questions.length > 0 ? await decide(questions.map(({ at: _, ...question }) => question)) : [];
+      const byIndex = new Map(questions.map(({ at }, n) => [at, answers[n] ?? null]));
       return results.map(({ status, facts }, at) => ({
         status,
         facts: facts ?? null,
-        answer: byPlace.get(at) ?? null,
+        answer: byIndex.get(at) ?? null,
       }));
     },
     async close() {

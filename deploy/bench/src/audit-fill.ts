@@ -21,7 +21,7 @@ export async function fillLists(database: TestDatabase, hotRows: number, coldRow
   });
   const [partnerId, otherPartnerId] = [uuidv7(), uuidv7()];
   const orgIds = Array.from({ length: 100 }, () => uuidv7().replace(/.$/, () => hexDigit()));
-  const strangers = Array.from({ length: 100 }, () => uuidv7().replace(/.$/, () => hexDigit()));
+  const outsiders = Array.from({ length: 100 }, () => uuidv7().replace(/.$/, () => hexDigit()));
   const hotOrgId = orgIds[0] as string;
   const endMs = performance.now() + fillMs;
   const run = (statement: Query) =>
@@ -35,8 +35,8 @@ export async function fillLists(database: TestDatabase, hotRows: number, coldRow
         run(rowsOf([hotOrgId], [partnerId], from, Math.min(chunkRows, hotRows - from), hotRows)),
         run(
           rowsOf(
-            [...orgIds.slice(1), ...strangers],
-            [...orgIds.slice(1).map(() => partnerId), ...strangers.map(() => otherPartnerId)],
+            [...orgIds.slice(1), ...outsiders],
+            [...orgIds.slice(1).map(() => partnerId), ...outsiders.map(() => otherPartnerId)],
             chunk * coldEach,
             coldEach,
             coldEach * chunks,

@@ -1,6 +1,6 @@
 import { startStack } from "@muster/local";
 import { type Browser, type CDPSession, chromium, type Page } from "playwright-core";
-import { newAdministrator, newOrganization, newPerson, password } from "./administrator.ts";
+import { newAdministrator, newOrganization, newUser, password } from "./administrator.ts";
 import { fillTenant } from "./console-rows.ts";
 import type { Report } from "./report.ts";
 
@@ -47,24 +47,24 @@ export async function run([rows = "1000000", ...named]: string[], report: Report
     if (!gateway) throw new Error("the cluster has no gateway");
     const base = `http://localhost:${new URL(gateway.url).port}`;
     const url = `http://${receiver.host}:${receiver.port}/`;
-    const person = await filled(gateway.url, running.stack.databaseUrl, Number(rows), url);
+    const user = await filled(gateway.url, running.stack.databaseUrl, Number(rows), url);
     note(`${Number(rows).toLocaleString("en")} devices and audit rows are there`);
     const lines: Line[] = [];
     if (isWanted("cold")) {
-      lines.push(...(await coldStarts(browser, base, person, false)));
+      lines.push(...(await coldStarts(browser, base, user, false)));
       note("cold starts on loopback");
     }
-    if (isWanted("lists")) lines.push(...(await lists(browser, base, person)));
+    if (isWanted("lists")) lines.push(...(await lists(browser, base, user)));
     if (isWanted("slow")) {
       const [slowLines, atRest] = await Promise.all([
-        coldStarts(browser, base, person, true),
-        requestsAtRest(browser, base, person),
+        coldStarts(browser, base, user, true),
+        requestsAtRest(browser, base, user),
       ]);
       note("cold starts on a slow network, and a minute at rest");
       lines.push(...slowLines, atRest);
     }
     if (isWanted("use")) {
-      lines.push(...(await inUse(browser, base, person)));
+      lines.push(...(await inUse(browser, base, user)));
       note("a hundred pages and a long scroll");
     }
     for (const { what, value, unit, limit } of lines) report.atMost(what, value, unit, limit);
@@ -81,9 +81,9 @@ function reporter(): (what: string) => void {
   return (what) => console.log(`${Math.round((performance.now() - startedMs) / 1_000)} s: ${what}`);
 }
 
-type Person = { email: string; password: string; webhookId: string };
+type User = { email: string; password: string; webhookId: string };
 
-async function filled(url: string, databaseUrl: string, rows: number, receiver: string): Promise<Person> {
+async function filled(url: string, databaseUrl: string, rows: number, receiver: string): Promise<User> {
   const { call } = await newAdministrator(url);
   const { partnerId, orgId } = await newOrganization(call);
   const made = await call("POST", "/webhooks", { orgId, name: "Tickets", url: receiver, events: ["device.offline"] });
@@ -91,17 +91,17 @@ async function filled(url: string, databaseUrl: string, rows: number, receiver: 
   const webhookId = String(made.body.id);
   await call("PATCH", `/webhooks/${webhookId}`, { status: "paused" });
   await fillTenant(databaseUrl, rows, { partnerId, orgId, webhookId });
-  const { email } = await newPerson(url, call, orgId);
+  const { email } = await newUser(url, call, orgId);
   return { email, password, webhookId };
 }
 
-async function signedIn(browser: Browser, base: string, person: Person): Promise<{ page: Page; devtools: CDPSession }> {
+async function signedIn(browser: Browser, base: string, user: User): Promise<{ page: Page; devtools: CDPSession }> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
   context.setDefaultTimeout(120_000);
   const page = await context.newPage();
   await page.goto(`${base}/login?next=/profile`);
-  await page.getByLabel("E-mail").fill(person.email);
-  await page.getByLabel("Password").fill(person.password);
+  await page.getByLabel("E-mail").fill(user.email);
+  await page.getByLabel("Password").fill(user.password);
   await page.getByRole("button", { name: "Sign in", exact: true }).click();
   await page.getByRole("button", { name: "Sign out" }).waitFor();
   return { page, devtools: await context.newCDPSession(page) };
@@ -140,12 +140,12 @@ const partsOfStart = `
     .join(", ") + ", now " + Math.round(performance.now())`;
 
 /** First paint and first 100 devices of a page that nothing is cached for, the median of five. */
-async function coldStarts(browser: Browser, base: string, person: Person, isSlow: boolean): Promise<Line[]> {
+async function coldStarts(browser: Browser, base: string, user: User, isSlow: boolean): Promise<Line[]> {
   const paints: number[] = [];
   const listed: number[] = [];
   const shifts: number[] = [];
   for (let n = 0; n < coldRuns; n++) {
-    const { page, devtools } = await signedIn(browser, base, person);
+    const { page, devtools } = await signedIn(browser, base, user);
     await devtools.send("Network.enable");
     await devtools.send("Network.setCacheDisabled", { cacheDisabled: true });
     if (isSlow) {
@@ -175,14 +175,14 @@ async function coldStarts(browser: Browser, base: string, person: Person, isSlow
 }
 
 /** Time to the first rows of the other long lists, each opened afresh: the median of five. */
-async function lists(browser: Browser, base: string, person: Person): Promise<Line[]> {
-  const { page } = await signedIn(browser, base, person);
+async function lists(browser: Browser, base: string, user: User): Promise<Line[]> {
+  const { page } = await signedIn(browser, base, user);
   await page.addInitScript(noteFirstRows);
   const wanted = [
     ["audit trail", "/audit", firstRow],
     ["audit rows of an action", "/audit?action=device.update", firstRow],
     ["offline devices", "/devices?status=offline", firstRow],
-    ["deliveries", `/webhooks/${person.webhookId}`, firstLink],
+    ["deliveries", `/webhooks/${user.webhookId}`, firstLink],
   ] as const;
   const lines: Line[] = [];
   for (const [what, path, row] of wanted) {
@@ -199,8 +199,8 @@ async function lists(browser: Browser, base: string, person: Person): Promise<Li
 }
 
 /** The requests of an idle tab in one minute. */
-async function requestsAtRest(browser: Browser, base: string, person: Person): Promise<Line> {
-  const { page } = await signedIn(browser, base, person);
+async function requestsAtRest(browser: Browser, base: string, user: User): Promise<Line> {
+  const { page } = await signedIn(browser, base, user);
   await page.goto(`${base}/devices`);
   await page.locator(firstRow).first().waitFor();
   let requests = 0;
@@ -230,8 +230,8 @@ const openedIn = (link: string, heading: string) => `
   })`;
 
 /** The next page, a long scroll, and memory after many pages. */
-async function inUse(browser: Browser, base: string, person: Person): Promise<Line[]> {
-  const { page, devtools } = await signedIn(browser, base, person);
+async function inUse(browser: Browser, base: string, user: User): Promise<Line[]> {
+  const { page, devtools } = await signedIn(browser, base, user);
   const open = (name: string, heading: string) => number(page, openedIn(name, heading));
   const pages = [
     ["Devices", "Devices"],

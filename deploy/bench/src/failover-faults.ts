@@ -15,7 +15,7 @@ export type Struck = { pair: Pair | null; running: RunningStack; natsDisk: Small
  * Where the fault happens: a pair of PostgreSQL servers; such a pair, where each server and a NATS server has its own
  * small disk; one PostgreSQL behind PgBouncer in transaction mode.
  */
-export type Place = "pair" | "small disks" | "pooled";
+export type Setup = "pair" | "small disks" | "pooled";
 
 export type Fault = {
   /**
@@ -26,7 +26,7 @@ export type Fault = {
   /** The pair has one server less afterwards. */
   rebuilds?: boolean;
   /** Where the fault happens; a pair by default. */
-  place?: Place;
+  setup?: Setup;
 };
 
 function pairOf({ pair }: Struck): Pair {
@@ -116,7 +116,7 @@ export const faults: Record<string, Fault> = {
     },
   },
   "disk of the primary full": {
-    place: "small disks",
+    setup: "small disks",
     async strike(at) {
       const pair = pairOf(at);
       pair.fillDisk();
@@ -126,7 +126,7 @@ export const faults: Record<string, Fault> = {
     },
   },
   "disk of a NATS server full": {
-    place: "small disks",
+    setup: "small disks",
     async strike({ running, natsDisk }) {
       const fromMs = performance.now();
       natsDisk?.fill();
@@ -138,7 +138,7 @@ export const faults: Record<string, Fault> = {
     },
   },
   "PgBouncer killed": {
-    place: "pooled",
+    setup: "pooled",
     async strike({ running }) {
       process.kill(running.refresh().pgbouncer?.pid ?? 0, "SIGKILL");
       return { fromMs: performance.now(), withinMs: writeWithinMs.promotion };

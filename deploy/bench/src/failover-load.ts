@@ -55,13 +55,13 @@ export async function startLoad(gatewayUrl: string, token: string, receiver: Rec
   };
   const call = (method: string, path: string, body?: object, headers?: Record<string, string>) =>
     once(method, path, body, { authorization: `Bearer ${token}`, ...headers });
-  const places = await webhookOwners(call, receiver.ports.slice(0, organizations));
-  const place = () => places[randomInt(places.length)] as WebhookOwner;
+  const owners = await webhookOwners(call, receiver.ports.slice(0, organizations));
+  const owner = () => owners[randomInt(owners.length)] as WebhookOwner;
   const newKey = (orgId: string) => ({ orgId, name: `Failover ${randomUUID()}`, scopes: ["sites:read"] });
   // Answered by the gateway itself, from what it knows of the key.
   const keyed = (key: string) => once("GET", "/auth/me", undefined, { "x-api-key": key });
 
-  const [agent] = await enrollFleet(call, gatewayUrl, place().orgId, 1);
+  const [agent] = await enrollFleet(call, gatewayUrl, owner().orgId, 1);
   if (!agent) throw new Error("no agent was enrolled");
   /** When the last heartbeat that was acknowledged was sent, milliseconds since 1970. */
   let beatSentMs = 0;
@@ -91,7 +91,7 @@ export async function startLoad(gatewayUrl: string, token: string, receiver: Rec
   };
   const creating = async () => {
     while (going) {
-      const { orgId } = place();
+      const { orgId } = owner();
       // The same Idempotency-Key on each try: what was carried out without an answer is answered then.
       const headers = { "idempotency-key": randomUUID() };
       const site = { orgId, name: `Site ${randomUUID()}` };
@@ -109,7 +109,7 @@ export async function startLoad(gatewayUrl: string, token: string, receiver: Rec
   };
   const emitting = async () => {
     while (going) {
-      const { orgId, port } = place();
+      const { orgId, port } = owner();
       const id = randomUUID();
       const event = { type: "alert.triggered", orgId, id, data: { severity: "high", text: "x".repeat(300) } };
       const taken = await untilTaken(async () => (await call("POST", "/events", event)).status === 202);
@@ -127,7 +127,7 @@ export async function startLoad(gatewayUrl: string, token: string, receiver: Rec
   const revoking = async () => {
     const revoked: string[] = [];
     while (going) {
-      const { orgId } = place();
+      const { orgId } = owner();
       const reply = await call("POST", "/api-keys", newKey(orgId)).catch(() => null);
       if (reply?.status === 201) {
         const { id, key } = reply.body as { id: string; key: string };
@@ -160,7 +160,7 @@ export async function startLoad(gatewayUrl: string, token: string, receiver: Rec
       await delay(100);
     }
   };
-  const { orgId } = place();
+  const { orgId } = owner();
   const { key } = await untilMade(call, "/api-keys", { ...newKey(orgId), rateLimit: 100_000 });
   const all = Promise.all([creating(), emitting(), reading(String(key)), revoking(), beating()]);
   load.stop = async () => {

@@ -22,7 +22,7 @@ export const countedColumns = ({ missing, doubled, broken, undelivered, silent }
 });
 
 /** How much is wrong in all. */
-export const faultsIn = (counted: Counted) => Object.values(counted).reduce((sum, count) => sum + count, 0);
+export const failuresIn = (counted: Counted) => Object.values(counted).reduce((sum, count) => sum + count, 0);
 
 /** The faults that remain after the time to settle; returns earlier when there are none. */
 export async function settled(load: Written, { databaseUrl, receiver }: { databaseUrl: string; receiver: Receiver }) {

@@ -4,11 +4,11 @@ import { setTimeout as delay } from "node:timers/promises";
 import { type RunningStack, startStack } from "@muster/local";
 import { testCaFile } from "@muster/testing";
 import { newAdministrator, password } from "./administrator.ts";
-import { type Fault, faults, natsStore, type Place, type Struck } from "./failover-faults.ts";
+import { type Fault, faults, natsStore, type Setup, type Struck } from "./failover-faults.ts";
 import { type Load, startLoad } from "./failover-load.ts";
 import { pairBinaries, startPair } from "./failover-postgres.ts";
 import { haproxy } from "./failover-proxy.ts";
-import { countedColumns, faultsIn, settled, settleMs } from "./failover-settled.ts";
+import { countedColumns, failuresIn, settled, settleMs } from "./failover-settled.ts";
 import { loadAverage } from "./process-usage.ts";
 import type { Report } from "./report.ts";
 import { canMount, mountSmallDisk } from "./small-disk.ts";
@@ -43,7 +43,7 @@ export async function run([rounds = "1", only = "", via = ""]: string[], report:
   const chosen = Object.entries(faults).filter(([name]) => name.includes(only));
   const rows: Strike[] = [];
   for (const where of ["pair", "small disks", "pooled"] as const) {
-    const some = chosen.filter(([, { place = "pair" }]) => place === where);
+    const some = chosen.filter(([, { setup = "pair" }]) => setup === where);
     if (some.length === 0) continue;
     if (where === "small disks" && !canMount()) {
       console.log(`not run: ${some.map(([name]) => name).join(", ")}. This process may not mount a file system.`);
@@ -84,7 +84,7 @@ function reportTo(report: Report, rows: readonly Strike[], via: string): void {
 }
 
 async function onCluster(
-  { bin, proxy, where }: { bin: string; proxy: string | null; where: Place },
+  { bin, proxy, where }: { bin: string; proxy: string | null; where: Setup },
   some: [string, Fault][],
   rounds: number,
 ) {
@@ -146,7 +146,7 @@ async function strike(fault: Fault, at: Struck & { receiver: Receiver; token: st
   const counted = await settled(load, { databaseUrl: at.running.refresh().databaseUrl, receiver: at.receiver });
   const first = Math.round(firstMs - fromMs);
   const readsMeanwhile = (times: number[]) => times.filter((ms) => ms > struckMs && ms < firstMs).length;
-  const wrong = faultsIn(counted) + load.admitted + Number(late);
+  const wrong = failuresIn(counted) + load.admitted + Number(late);
   if (wrong > 0 || first > withinMs) process.exitCode = 1;
   return {
     sites: load.sites.length,
@@ -163,7 +163,7 @@ async function strike(fault: Fault, at: Struck & { receiver: Receiver; token: st
     ...countedColumns(counted),
     ms: first,
     withinMs,
-    wrong: faultsIn(counted) + Number(late),
+    wrong: failuresIn(counted) + Number(late),
     "settled s": Math.round((performance.now() - began) / 100) / 10,
   };
 }

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { newApiKeyText } from "@muster/kit";
 import type pg from "pg";
 
-type Place = { orgId: string; partnerId: string };
+type Tenant = { orgId: string; partnerId: string };
 
 /** The tables that grow, by what touches them. */
 const tables = [
@@ -21,12 +21,12 @@ const tables = [
  */
 export async function growRows(
   owner: pg.Client,
-  place: Place,
+  tenant: Tenant,
   from: number,
   to: number,
   keysUsed: number,
 ): Promise<string[]> {
-  const { orgId, partnerId } = place;
+  const { orgId, partnerId } = tenant;
   const each = (text: string) => owner.query(text, [orgId, partnerId, from + 1, to]);
   const when = "now() - n * interval '0.1 second'";
   await each(

@@ -47,9 +47,9 @@ export async function run([sizes = "10000,100000,1000000", file]: string[], repo
     await owner.connect();
     const url = running.stack.gateways[0]?.url ?? "";
     const root = await administrator(url);
-    const place = await newOrganization(root);
+    const tenant = await newOrganization(root);
     const hook = {
-      orgId: place.orgId,
+      orgId: tenant.orgId,
       name: "Growth",
       url: `https://${host}:${receiver.ports[0]}/hook`,
       events: ["*"],
@@ -57,13 +57,13 @@ export async function run([sizes = "10000,100000,1000000", file]: string[], repo
     await untilMade(root, "/webhooks", { ...hook, secret: "growth" });
     let from = 0;
     for (const size of sizes.split(",").map(Number)) {
-      const keys = await growRows(owner, place, from, size, repeats * rounds + 1);
-      const known = keys.pop() ?? "";
+      const keys = await growRows(owner, tenant, from, size, repeats * rounds + 1);
+      const key = keys.pop() ?? "";
       from = size;
-      const agents = await insertAgents(running.stack.databaseUrl, [place], repeats);
-      const { orgId } = place;
+      const agents = await insertAgents(running.stack.databaseUrl, [tenant], repeats);
+      const { orgId } = tenant;
       const rows: [string, () => Promise<number>][] = [
-        ["read with a cached key", () => median(count(repeats), () => keyed(url, known))],
+        ["read with a cached key", () => median(count(repeats), () => keyed(url, key))],
         // Each round takes other keys, which no gateway knows.
         ["read with a cold key", () => median(keys.splice(0, repeats), (key) => keyed(url, key))],
         ["page of devices", () => median(count(repeats), () => taken(root, "GET", devicesOf(orgId)))],

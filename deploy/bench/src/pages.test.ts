@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { faultsOf, figuresBlock, reasonsIn, sections, summaryBlock, withBlock, wordsOf } from "./pages.ts";
+import { figuresBlock, problemsOf, reasonsIn, sections, summaryBlock, withBlock, wordsOf } from "./pages.ts";
 import type { Run } from "./results.ts";
 
 const run: Run = {
@@ -43,7 +43,7 @@ describe("pages of benches", () => {
   });
 
   test("are of the common form", () => {
-    expect(faultsOf({ bench: "read", page: pageOf(missed), runs })).toEqual([]);
+    expect(problemsOf({ bench: "read", page: pageOf(missed), runs })).toEqual([]);
   });
 
   test.each([
@@ -53,9 +53,9 @@ describe("pages of benches", () => {
     ["another order of sections", { page: pageOf(missed, sections.toReversed()) }, "has not the sections Measured"],
     ["too many words", { page: pageOf(`${missed}\n${"word ".repeat(60)}`) }, "words, 350 at most"],
     ["the title of another bench", { bench: "http" }, 'does not begin with "# `http`: what it measures"'],
-  ])("fail with %s", (_what, wrong, fault) => {
-    const faults = faultsOf({ bench: "read", page: pageOf(missed), runs, ...wrong });
-    expect(faults.join("\n")).toContain(fault);
+  ])("fail with %s", (_what, wrong, problem) => {
+    const problems = problemsOf({ bench: "read", page: pageOf(missed), runs, ...wrong });
+    expect(problems.join("\n")).toContain(problem);
   });
 
   test("do not count the words of runs", () => {

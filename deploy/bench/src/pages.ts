@@ -127,7 +127,7 @@ function measuredOf(figure: Figure): string {
 }
 
 /** What is wrong with the page of a bench, one sentence each. */
-export function faultsOf({ bench, page, runs }: Documented): string[] {
+export function problemsOf({ bench, page, runs }: Documented): string[] {
   const headings = [...page.matchAll(/^## (.+)$/gm)].map(([, heading]) => heading);
   const current = currentFigures(runs);
   const missed = current.filter(({ figure }) => isMissed(figure)).map(({ figure }) => figure.name);

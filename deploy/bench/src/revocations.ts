@@ -34,12 +34,12 @@ export async function run(args: string[], report: Report): Promise<void> {
     const gateways = running.stack.gateways.map(({ url }) => url);
     const root = await administrator(gateways[0] as string);
     const { orgId } = await newOrganization(root);
-    const person = await newPerson(root, gateways[0] as string, orgId);
+    const user = await newUser(root, gateways[0] as string, orgId);
     const makers: Record<string, () => Promise<Credential>> = {
       revoke: () => revocable(root, orgId),
       rotate: () => rotatable(root, orgId),
       disable: () => disableable(root, orgId),
-      logout: () => session(gateways[0] as string, person),
+      logout: () => session(gateways[0] as string, user),
     };
     const tallies = new Map<string, Tally>();
     for (let i = 0; i < trials; i++) {
@@ -95,20 +95,20 @@ async function trial(running: RunningStack, gateways: readonly string[], credent
       }
     }),
   );
-  const reach = async (count: number) => {
+  const untilAnswered = async (count: number) => {
     while (requests < count) await delay(1);
   };
-  await reach(8);
+  await untilAnswered(8);
   const stopped = fault === "gateway stopped" ? running.stack.gateways[1]?.pid : null;
   if (stopped) process.kill(stopped, "SIGSTOP");
   if (fault === "NATS away") process.kill(running.refresh().nats?.pid ?? 0, "SIGKILL");
-  const askedMs = performance.now();
+  const revokedMs = performance.now();
   await credential.end().finally(() => stopped && process.kill(stopped, "SIGCONT"));
   const answeredMs = performance.now();
-  await reach(requests + requestsAfter);
+  await untilAnswered(requests + requestsAfter);
   going = false;
   await Promise.all(clients);
-  return { requests, late: starts.filter((ms) => ms > answeredMs).length, tookMs: answeredMs - askedMs };
+  return { requests, late: starts.filter((ms) => ms > answeredMs).length, tookMs: answeredMs - revokedMs };
 }
 
 const done = async (call: Promise<{ status: number; body: unknown }>) => {
@@ -135,9 +135,9 @@ async function disableable(root: Call, orgId: string): Promise<Credential> {
   return { headers: { "x-api-key": key }, end };
 }
 
-type Person = { email: string; password: string };
+type User = { email: string; password: string };
 
-async function newPerson(root: Call, url: string, orgId: string): Promise<Person> {
+async function newUser(root: Call, url: string, orgId: string): Promise<User> {
   const email = `trial-${randomUUID().slice(0, 8)}@example.com`;
   const roles = (await done(root("GET", "/roles"))).data as { id: string; key: string }[];
   const roleId = roles.find(({ key }) => key === "org-viewer")?.id;
@@ -147,8 +147,8 @@ async function newPerson(root: Call, url: string, orgId: string): Promise<Person
   return { email, password };
 }
 
-async function session(url: string, person: Person): Promise<Credential> {
-  const { accessToken } = await done(callAt(url, null, "POST", "/auth/login", person));
+async function session(url: string, user: User): Promise<Credential> {
+  const { accessToken } = await done(callAt(url, null, "POST", "/auth/login", user));
   const end = () => ended(callAt(url, String(accessToken), "POST", "/auth/logout", {}));
   return { headers: { authorization: `Bearer ${accessToken}` }, end };
 }

@@ -4,7 +4,7 @@ import type { DeviceFacts } from "@muster/proto/muster/common/v1/device_pb";
 import pg from "pg";
 import { administrator, type Call, newOrganization, password } from "./administrator.ts";
 import { type Agent, insertAgents } from "./agent-rows.ts";
-import { asGateway, type Heard, type UpdateReport } from "./as-gateway.ts";
+import { asGateway, type HeartbeatReply, type UpdateReport } from "./as-gateway.ts";
 import { loadAverage } from "./process-usage.ts";
 import type { Report } from "./report.ts";
 
@@ -90,8 +90,8 @@ export async function run(args: string[], report: Report): Promise<void> {
       `${count} agents in 5 organizations, batches of ${batchSize}, ${together} at a time; load ${loadAverage()}`,
     );
     console.table([badRun, goodRun]);
-    const reached = fleet.filter(({ version }) => version === "1.2.0").length;
-    console.log(`${reached} of ${count} run the good release; ${outside} was outside of the bad one's ring`);
+    const updated = fleet.filter(({ version }) => version === "1.2.0").length;
+    console.log(`${updated} of ${count} run the good release; ${outside} was outside of the bad one's ring`);
 
     const upToDate = await decisions(gateway, await factsOf(gateway, fleet.slice(0, 5_000)));
     await stage(root, "1.3.0", { maxInFlight: 1 });
@@ -104,7 +104,7 @@ export async function run(args: string[], report: Report): Promise<void> {
       "offered after the halt": badRun["offers after the halt"],
     });
     report.atMost("in flight at most", Math.max(badRun["most in flight"], goodRun["most in flight"]), "devices", cap);
-    report.atLeast("reached by the good release", reached, "devices", count);
+    report.atLeast("reached by the good release", updated, "devices", count);
     report.atLeast("Decide, up to date", upToDate, "devices/s", 25_000);
     report.atLeast("Decide, budget full", full, "devices/s", 8_000);
     report.also("offers before the halt", badRun.offers, "");
@@ -115,7 +115,7 @@ export async function run(args: string[], report: Report): Promise<void> {
       badRun.outside + goodRun.outside + badRun["offers after the halt"] === 0 &&
       Math.max(badRun["most in flight"], goodRun["most in flight"]) <= cap &&
       badRun.doubled + goodRun.doubled === 0 &&
-      reached === count;
+      updated === count;
     if (!isHeld) process.exitCode = 1;
   } finally {
     await gateway.close();
@@ -140,12 +140,12 @@ async function drive(of: {
   const waiting = [...fleet];
   const busy: Sim[] = [];
   const offers = new Map<string, number>();
-  let [outside, afterHalt, mostInFlight, heard] = [0, 0, 0, 0];
+  let [outside, afterHalt, mostInFlight, received] = [0, 0, 0, 0];
   let state = { state: "running", in_flight: 0, succeeded: 0, failed: 0 };
   const startedMs = performance.now();
   let sayMs = startedMs + sayEveryMs;
 
-  const act = (agent: Sim, { answer }: Heard) => {
+  const act = (agent: Sim, { answer }: HeartbeatReply) => {
     agent.report = null;
     const offer = answer?.offers[0];
     if (!offer) return waiting.push(agent);
@@ -163,7 +163,7 @@ async function drive(of: {
   const one = async () => {
     const batch = [...busy.splice(0, batchSize)];
     batch.push(...waiting.splice(0, batchSize - batch.length));
-    heard += batch.length;
+    received += batch.length;
     const sent = batch.map(({ id: deviceId, orgId, version: agentVersion, report }) => {
       return { deviceId, orgId, agentVersion, report, knownVersion: 0n };
     });
@@ -172,13 +172,13 @@ async function drive(of: {
   };
   const isOver = () =>
     (busy.length === 0 && state.in_flight === 0 && (state.succeeded >= fleet.length || state.state === "halted")) ||
-    heard > sweeps * fleet.length;
-  let haltedAtHeard = Number.POSITIVE_INFINITY;
-  while (!isOver() || heard < haltedAtHeard + (state.state === "halted" ? fleet.length : 0)) {
-    if (heard > (sweeps + 1) * fleet.length || performance.now() > endMs) break;
+    received > sweeps * fleet.length;
+  let haltedAtReceived = Number.POSITIVE_INFINITY;
+  while (!isOver() || received < haltedAtReceived + (state.state === "halted" ? fleet.length : 0)) {
+    if (received > (sweeps + 1) * fleet.length || performance.now() > endMs) break;
     if (performance.now() > sayMs) {
       sayMs += sayEveryMs;
-      console.error(`${rollout.version}: ${heard} heartbeats, ${JSON.stringify(state)}`);
+      console.error(`${rollout.version}: ${received} heartbeats, ${JSON.stringify(state)}`);
     }
     await Promise.all(Array.from({ length: together }, one));
     const { rows } = await database.query(
@@ -188,7 +188,7 @@ async function drive(of: {
     state = rows[0] ?? state;
     mostInFlight = Math.max(mostInFlight, state.in_flight);
     // Sends heartbeats of all devices once more: none may be offered the release.
-    if (state.state === "halted" && haltedAtHeard === Number.POSITIVE_INFINITY) haltedAtHeard = heard;
+    if (state.state === "halted" && haltedAtReceived === Number.POSITIVE_INFINITY) haltedAtReceived = received;
     if (state.state !== "halted" && isOver()) break;
   }
   return {
@@ -203,7 +203,7 @@ async function drive(of: {
     "offers after the halt": afterHalt,
     "most in flight": mostInFlight,
     cap: rollout.cap,
-    heartbeats: heard,
+    heartbeats: received,
     seconds: Number(((performance.now() - startedMs) / 1000).toFixed(1)),
   };
 }
@@ -230,7 +230,7 @@ async function factsOf(gateway: Gateway, agents: readonly Sim[]): Promise<Device
     const batch = agents.slice(at, at + batchSize).map(({ id: deviceId, orgId, version: agentVersion }) => {
       return { deviceId, orgId, agentVersion, report: null, knownVersion: 0n };
     });
-    facts.push(...(await gateway.heartbeats(batch)).flatMap((heard) => (heard.facts ? [heard.facts] : [])));
+    facts.push(...(await gateway.heartbeats(batch)).flatMap((received) => (received.facts ? [received.facts] : [])));
   }
   return facts;
 }

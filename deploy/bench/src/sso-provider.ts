@@ -23,19 +23,19 @@ const head = encode({ alg: "ES256", kid: "bench", typ: "JWT" });
 
 /** A code is `<person>.<nonce>`: nothing has to be remembered. */
 function tokensOf(code: string): string {
-  const [person = "", nonce = ""] = code.split(".");
+  const [user = "", nonce = ""] = code.split(".");
   const now = Math.floor(Date.now() / 1_000);
-  const email = `${person}@bench.example`;
+  const email = `${user}@bench.example`;
   const claims = {
     iss: issuer,
     aud: "muster",
-    sub: person,
+    sub: user,
     nonce,
     iat: now,
     exp: now + 300,
     email,
     email_verified: true,
-    name: person,
+    name: user,
   };
   const text = `${head}.${encode(claims)}`;
   const signature = createSign("sha256")

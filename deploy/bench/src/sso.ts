@@ -16,7 +16,7 @@ const name = "idp.example.test";
 const signIns = 600;
 const assertions = 400;
 const abreast = 8;
-const people = 50;
+const users = 50;
 const samlIssuer = "https://saml.example.test/metadata";
 
 /**
@@ -143,7 +143,7 @@ async function signInMany(pool: Pool, orgId: string, count: number, identity: nu
   await many(count, async (n) => {
     const login = await ask(pool, "GET", `/sso/login/${orgId}`);
     const { searchParams } = new URL(String(login.headers.location));
-    const code = `person${n % people}.${searchParams.get("nonce")}`;
+    const code = `person${n % users}.${searchParams.get("nonce")}`;
     const query = new URLSearchParams({ state: searchParams.get("state") ?? "", code });
     const back = await ask(pool, "GET", `/sso/callback?${query}`, { cookie: cookieOf(login) });
     const ssoCode = /#ssoCode=(.+)$/.exec(String(back.headers.location))?.[1];
@@ -168,7 +168,7 @@ async function answerMany(pool: Pool, orgId: string, privateKey: string, count: 
   const times: number[] = [];
   for (let n = 0; n < count; n++) {
     const request = await samlLogin(pool, orgId);
-    const email = `person${n % people}@bench.example`;
+    const email = `person${n % users}@bench.example`;
     const { headers, ms } = await post(
       pool,
       responseTo(request, { issuer: samlIssuer, privateKey, email, bytes: 6_000 }),

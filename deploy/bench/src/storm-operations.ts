@@ -105,8 +105,8 @@ export function operationsOf(document: Document, left: RegExp) {
 type Resolve = ReturnType<typeof operationsOf>["resolve"];
 
 /** A value that fits the schema, mostly; undefined where only a pattern says what would. */
-export function anyValue(records: Records, resolve: Resolve, name: string, given: Schema, depth = 0): unknown {
-  const schema = resolve(given);
+export function anyValue(records: Records, resolve: Resolve, name: string, reference: Schema, depth = 0): unknown {
+  const schema = resolve(reference);
   if (schema.anyOf) return anyValue(records, resolve, name, oneOf(schema.anyOf) ?? {}, depth);
   if ("const" in schema) return schema.const;
   if (schema.enum) return oneOf(schema.enum);

@@ -30,7 +30,7 @@ export type UpgradeLoad = {
  */
 export function startUpgradeLoad(
   url: string,
-  { token, key, places, agents }: { token: string; key: string; places: readonly WebhookOwner[]; agents: BenchAgent[] },
+  { token, key, owners, agents }: { token: string; key: string; owners: readonly WebhookOwner[]; agents: BenchAgent[] },
 ): UpgradeLoad {
   let current = "";
   let going = true;
@@ -47,7 +47,7 @@ export function startUpgradeLoad(
     stop: async () => undefined,
   };
   const session = { authorization: `Bearer ${token}` };
-  const place = () => places[randomInt(places.length)] as WebhookOwner;
+  const owner = () => owners[randomInt(owners.length)] as WebhookOwner;
 
   type Ask = { method: "GET" | "POST" | "PUT" | "DELETE"; path: string; body?: object; headers?: object };
   const client = (what: string, once: (send: (ask: Ask, wanted: number) => Promise<Reply | null>) => Promise<void>) => {
@@ -86,19 +86,19 @@ export function startUpgradeLoad(
   };
 
   const sites = client("sites", async (send) => {
-    const { orgId } = place();
+    const { orgId } = owner();
     const made = await send({ method: "POST", path: "/orgs/sites", body: { orgId, name: `S ${randomUUID()}` } }, 201);
     if (made) load.sites.push({ id: String(made.body.id) });
     await send({ method: "GET", path: `/orgs/sites?orgId=${orgId}&limit=10` }, 200);
   });
   const events = client("events", async (send) => {
-    const { orgId, port } = place();
+    const { orgId, port } = owner();
     const id = randomUUID();
     const body = { type: "alert.triggered", orgId, id, data: { severity: "high" } };
     if (await send({ method: "POST", path: "/events", body }, 202)) load.events.push({ id, port });
   });
   const lists = client("lists", async (send) => {
-    const { orgId } = place();
+    const { orgId } = owner();
     await send({ method: "GET", path: `/audit-logs/logs?orgId=${orgId}&limit=10` }, 200);
     await send({ method: "GET", path: "/users?limit=10" }, 200);
     await send({ method: "GET", path: `/devices?orgId=${orgId}&limit=10` }, 200);
@@ -108,7 +108,7 @@ export function startUpgradeLoad(
     await send({ method: "GET", path: "/auth/me", headers: { "x-api-key": key } }, 200);
   });
   const keys = client("keys", async (send) => {
-    const body = { orgId: place().orgId, name: `K ${randomUUID()}`, scopes: ["sites:read"] };
+    const body = { orgId: owner().orgId, name: `K ${randomUUID()}`, scopes: ["sites:read"] };
     const made = await send({ method: "POST", path: "/api-keys", body }, 201);
     if (!made) return;
     const headers = { "x-api-key": String(made.body.key) };

@@ -5,7 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { testCaFile } from "@muster/testing";
 import { newAdministrator, password } from "./administrator.ts";
-import { type Counted, countedColumns, faultsIn, settled } from "./failover-settled.ts";
+import { type Counted, countedColumns, failuresIn, settled } from "./failover-settled.ts";
 import { enrollFleet } from "./fleet.ts";
 import { loadAverage } from "./process-usage.ts";
 import type { Report } from "./report.ts";
@@ -23,8 +23,8 @@ const shownFailures = 20;
  * from this repository's history, is upgraded to this checkout under load and taken back again. Both run side by side
  * in between, on the newer schema. Status 1 when a request fails, or something acknowledged is missing or doubled.
  */
-export async function run([given]: string[], report: Report): Promise<void> {
-  const commit = given ?? releasedCommit();
+export async function run([argument]: string[], report: Report): Promise<void> {
+  const commit = argument ?? releasedCommit();
   const old: Version = { name: "old", checkout: await built(commit) };
   const current: Version = { name: "new", checkout: root };
   const receiver = await startReceiver(4, "https", true);
@@ -52,15 +52,15 @@ export async function run([given]: string[], report: Report): Promise<void> {
 
 async function startLoad({ url }: RollingStack, receiver: Receiver): Promise<UpgradeLoad> {
   const { call, token } = await newAdministrator(url);
-  const places = await webhookOwners(call, receiver.ports);
-  const [{ orgId } = { orgId: "" }] = places;
+  const owners = await webhookOwners(call, receiver.ports);
+  const [{ orgId } = { orgId: "" }] = owners;
   const agents = await enrollFleet(call, url, orgId, 3);
   const { key } = await untilMade(call, "/api-keys", {
     ...{ orgId, name: "Upgrade", scopes: ["sites:read"] },
     // More than these rounds use.
     rateLimit: 100_000,
   });
-  return startUpgradeLoad(url, { token, key: String(key), places, agents });
+  return startUpgradeLoad(url, { token, key: String(key), owners, agents });
 }
 
 /** Forward and back, as `helm upgrade` and `helm rollback` do: new processes start before old ones stop. */
@@ -112,7 +112,7 @@ function print(commit: string, load: UpgradeLoad, counted: Counted, report: Repo
     kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
   }
   for (const [kind, count] of [...kinds].slice(0, shownFailures)) console.log(`failed ${count} times: ${kind}`);
-  if (faultsIn(counted) + load.failures.length + load.admitted > 0) process.exitCode = 1;
+  if (failuresIn(counted) + load.failures.length + load.admitted > 0) process.exitCode = 1;
 }
 
 /** The commit that CHANGELOG.md names. */

@@ -17,9 +17,9 @@ export async function run([rows = "1000000", folder]: string[], report: Report):
     const { partnerId, orgId } = await newOrganization(root);
     const { partnerId: otherPartner, orgId: otherOrg } = await newOrganization(root);
     await fill(async (owner) => {
-      await insertPeople(owner, Number(rows), partnerId, orgId, "org-viewer");
+      await insertUsers(owner, Number(rows), partnerId, orgId, "org-viewer");
       // A role that few users have here and all users there.
-      await insertPeople(owner, Number(rows) / 10, otherPartner, otherOrg, "org-admin");
+      await insertUsers(owner, Number(rows) / 10, otherPartner, otherOrg, "org-admin");
     });
     return orgId;
   };
@@ -53,7 +53,7 @@ export async function run([rows = "1000000", folder]: string[], report: Report):
   await withLists(filled, measured, folder);
 }
 
-async function insertPeople(
+async function insertUsers(
   owner: pg.Client,
   rows: number,
   partnerId: string,

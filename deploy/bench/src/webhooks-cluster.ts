@@ -196,7 +196,7 @@ export async function startReceiver(origins: number, scheme: string, remember: b
         ask({ type: "ids" });
       }),
     reset: () => ask({ type: "reset" }),
-    hang: (given) => ask({ type: "hang", ports: given }),
+    hang: (ports) => ask({ type: "hang", ports }),
     stop: () => void child.kill(),
   };
 }

@@ -41,10 +41,10 @@ const server = createServer(
       counts.arrivals += 1;
       if (found?.[1] !== run || tenant === undefined || endpoint === undefined) counts.others += 1;
       else {
-        const place = Number(found[2]) * endpointsOfTenant + endpoint;
-        const isRepeat = at[place] !== 0;
+        const index = Number(found[2]) * endpointsOfTenant + endpoint;
+        const isRepeat = at[index] !== 0;
         if (isRepeat) counts.repeats += 1;
-        else at[place] = now;
+        else at[index] = now;
         const isFlagged = request.headers["x-service-possible-duplicate"] === "true";
         if (isRepeat && !isFlagged && request.headers["x-service-attempt"] === "1") counts.silentRepeats += 1;
         if (hanging.has(tenant * endpointsOfTenant + endpoint)) {

@@ -109,10 +109,10 @@ type Emitter = { ask(ask: EmitterAsk): Promise<number>; stop(): Promise<unknown>
 async function startEmitter({ nats }: BenchWebhooks, emitting: TestDatabase): Promise<Emitter> {
   const child: ChildProcess = fork(emitterProgram, [emitting.appUrl, nats.url, nats.seeds["webhook-dispatcher"]]);
   await once(child, "message");
-  let asked = 0;
+  let requests = 0;
   return {
     ask(ask) {
-      const id = ++asked;
+      const id = ++requests;
       child.send({ ...ask, id });
       return new Promise((resolve) => {
         const onAnswer = (answer: { id: number; ms: number }) => {

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type RunningStack, startStack } from "@muster/local";
 import pg from "pg";
-import { administrator, callAt, newOrganization, newPerson, password } from "./administrator.ts";
+import { administrator, callAt, newOrganization, newUser, password } from "./administrator.ts";
 import { loadAverage, usageOf } from "./process-usage.ts";
 import type { Report } from "./report.ts";
 import { percentiles } from "./webhooks-cluster.ts";
@@ -61,7 +61,7 @@ export async function run([seconds = "20", warm = "5"]: string[], report: Report
       root("POST", "/enrollment-keys", { orgId, name: "Bench", maxUsage: total, expiresAt }),
     );
     const loadBefore = loadAverage();
-    const { email } = await newPerson(url, root, orgId);
+    const { email } = await newUser(url, root, orgId);
     const measured = { devices: new Set<string>(), sessions: new Set<string>() };
     const act = async (number: number) => {
       const machine = {

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { benches } from "./benches.ts";
-import { type Documented, faultsOf, figuresBlock, summaryBlock, withBlock, wordsMax, wordsOf } from "./pages.ts";
+import { type Documented, figuresBlock, problemsOf, summaryBlock, withBlock, wordsMax, wordsOf } from "./pages.ts";
 import { readRuns } from "./results.ts";
 
 const docs = fileURLToPath(new URL("../../../docs/", import.meta.url));
@@ -13,7 +13,7 @@ const summary = join(docs, "performance.md");
 /** `deploy/kubernetes/check cluster` records, too. */
 const names = [...Object.keys(benches), "cluster"].sort();
 const isCheck = process.argv.includes("--check");
-const faults: string[] = [];
+const problems: string[] = [];
 
 const fileOf = (bench: string) => join(folder, `${bench}.md`);
 const documented: Documented[] = [];
@@ -23,23 +23,23 @@ for (const bench of names) {
   const each = { bench, page: withBlock(page, "figures", figuresBlock(runs)), runs };
   documented.push(each);
   put(fileOf(bench), page, each.page);
-  faults.push(...faultsOf(each).map((fault) => `docs/performance/${bench}.md ${fault}`));
+  problems.push(...problemsOf(each).map((problem) => `docs/performance/${bench}.md ${problem}`));
 }
 const before = readFileSync(summary, "utf8");
 const after = withBlock(before, "results", summaryBlock(documented));
 put(summary, before, after);
 
 const words = [after, ...documented.map(({ page }) => page)].reduce((sum, text) => sum + wordsOf(text), 0);
-if (words > wordsMax.all) faults.push(`the pages have ${words} words, ${wordsMax.all} at most`);
+if (words > wordsMax.all) problems.push(`the pages have ${words} words, ${wordsMax.all} at most`);
 for (const name of readdirSync(folder, { recursive: true }).map(String)) {
   const bench = /^(?:results\/)?([^/]+)\.(?:md|jsonl)$/.exec(name)?.[1];
-  if (bench && !names.includes(bench)) faults.push(`docs/performance/${name} is of no bench`);
+  if (bench && !names.includes(bench)) problems.push(`docs/performance/${name} is of no bench`);
 }
-for (const fault of faults) console.error(fault);
-if (faults.length > 0) process.exitCode = 1;
+for (const problem of problems) console.error(problem);
+if (problems.length > 0) process.exitCode = 1;
 
 function put(file: string, old: string, text: string): void {
   if (old === text) return;
-  if (isCheck) faults.push(`${file.slice(docs.length)} is not as the results are: npm run bench:pages`);
+  if (isCheck) problems.push(`${file.slice(docs.length)} is not as the results are: npm run bench:pages`);
   else writeFileSync(file, text);
 }

@@ -13,11 +13,11 @@ export type Target = { url: string; credentials: Credentials };
 /** Which deployment is meant: `--url`, `MUSTER_URL`, the newest sign-in, or the one of `npm start`. */
 export function targetOf(io: Io, { url }: Globals): Target {
   const credentials = credentialsOf(io.env);
-  const given = url ?? (io.env.MUSTER_URL || null) ?? credentials.current() ?? defaultUrl;
-  if (!URL.canParse(given) || !/^https?:$/.test(new URL(given).protocol)) {
-    throw wrongUsage(`"${given}" is not an address such as https://muster.example.com`);
+  const address = url ?? (io.env.MUSTER_URL || null) ?? credentials.current() ?? defaultUrl;
+  if (!URL.canParse(address) || !/^https?:$/.test(new URL(address).protocol)) {
+    throw wrongUsage(`"${address}" is not an address such as https://muster.example.com`);
   }
-  return { url: given.replace(/\/+$/, "").replace(/\/api\/v1$/, ""), credentials };
+  return { url: address.replace(/\/+$/, "").replace(/\/api\/v1$/, ""), credentials };
 }
 
 /** An unauthenticated client, for signing in. */

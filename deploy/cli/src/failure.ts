@@ -66,14 +66,14 @@ const hints: Record<string, string> = {
   organization_context_required: "Name an organization with --org.",
 };
 
-/** Message, code and request id, then faults by field and what to do. */
+/** Message, code and request id, then errors by field and what to do. */
 export function textOf({ message, body }: Failure): string {
   if (!body) return `muster: ${message}\n`;
   const facts = [body.code, ...(body.requestId ? [`request ${body.requestId}`] : [])].join(", ");
   const fields = Object.entries(body.details?.fieldErrors ?? {}) as [string, string[]][];
   const lines = [
     `muster: ${message} (${facts})`,
-    ...fields.map(([field, faults]) => `  ${field}: ${faults.join("; ")}`),
+    ...fields.map(([field, messages]) => `  ${field}: ${messages.join("; ")}`),
   ];
   const hint = hints[body.code] ?? (body.details?.fieldErrors?.orgId ? hints.organization_context_required : undefined);
   return `${[...lines, ...(hint ? [hint] : [])].join("\n")}\n`;

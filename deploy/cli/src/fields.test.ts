@@ -52,14 +52,14 @@ describe("arguments of get", () => {
 });
 
 describe("fields that an operation has", () => {
-  const known = { name: null, contact: null, headers: { key: null, value: null } };
+  const fields = { name: null, contact: null, headers: { key: null, value: null } };
   it.each<JsonObject>([
     {},
     { name: "a", contact: { anything: { at: "all" } } },
     { headers: [{ key: "a", value: "b" }] },
     { headers: "checked by the API" },
   ])("%j is within them", (body) => {
-    expect(() => checkFields(body, known)).not.toThrow();
+    expect(() => checkFields(body, fields)).not.toThrow();
   });
 
   it.each<[JsonObject, string]>([
@@ -67,6 +67,6 @@ describe("fields that an operation has", () => {
     [{ constructor: "a" }, 'no field "constructor"'],
     [{ headers: [{ key: "a" }, { val: "b" }] }, 'no field "headers.val"; did you mean "value"?'],
   ])("%j is not", (body, message) => {
-    expect(() => checkFields(body, known)).toThrow(message);
+    expect(() => checkFields(body, fields)).toThrow(message);
   });
 });

@@ -17,10 +17,10 @@ export function bodyOf(args: readonly string[], start: JsonObject = {}): JsonObj
     if (!sign) throw wrongUsage(`"${arg}" is not name=text, name:=json or name[]=text`);
     const names = path.split(".");
     const last = names.pop() as string;
-    const place = names.reduce((object, name) => nested(object, name, arg), body);
-    if (sign === "=") place[last] = text;
-    else if (sign === ":=") place[last] = jsonOf(text, arg);
-    else place[last] = [...listOf(place, last), text];
+    const target = names.reduce((object, name) => nested(object, name, arg), body);
+    if (sign === "=") target[last] = text;
+    else if (sign === ":=") target[last] = jsonOf(text, arg);
+    else target[last] = [...listOf(target, last), text];
   }
   return body;
 }
@@ -34,8 +34,8 @@ function nested(object: JsonObject, name: string, arg: string): JsonObject {
   return inner as JsonObject;
 }
 
-function listOf(place: JsonObject, name: string): unknown[] {
-  const list = Object.hasOwn(place, name) ? place[name] : [];
+function listOf(target: JsonObject, name: string): unknown[] {
+  const list = Object.hasOwn(target, name) ? target[name] : [];
   return Array.isArray(list) ? list : [];
 }
 
@@ -43,21 +43,21 @@ function listOf(place: JsonObject, name: string): unknown[] {
  * Throws a Failure that names the first field of a body which its operation does not have: the API ignores it, and a
  * record without what was meant would be made.
  */
-export function checkFields(body: unknown, known: Fields | null, path: readonly string[] = []): void {
-  if (known === null || typeof body !== "object" || body === null) return;
+export function checkFields(body: unknown, fields: Fields | null, path: readonly string[] = []): void {
+  if (fields === null || typeof body !== "object" || body === null) return;
   if (Array.isArray(body)) {
-    for (const item of body) checkFields(item, known, path);
+    for (const item of body) checkFields(item, fields, path);
     return;
   }
   for (const [name, value] of Object.entries(body)) {
-    if (!Object.hasOwn(known, name)) throw unknownField([...path, name].join("."), name, Object.keys(known));
-    checkFields(value, known[name] ?? null, [...path, name]);
+    if (!Object.hasOwn(fields, name)) throw unknownField([...path, name].join("."), name, Object.keys(fields));
+    checkFields(value, fields[name] ?? null, [...path, name]);
   }
 }
 
-function unknownField(path: string, name: string, known: readonly string[]) {
-  const near = nearest(name, known);
-  const offer = known.length > 0 ? `Known: ${known.join(", ")}` : "It takes none";
+function unknownField(path: string, name: string, fields: readonly string[]) {
+  const near = nearest(name, fields);
+  const offer = fields.length > 0 ? `Known: ${fields.join(", ")}` : "It takes none";
   return wrongUsage(`no field "${path}"${near ? `; did you mean "${near}"?` : ""}\n${offer}`);
 }
 
@@ -70,7 +70,7 @@ export function jsonOf(text: string, where: string): unknown {
 }
 
 /** Arguments of `get`: at most one id, and filters `name=value` that the resource knows. */
-export function idAndFilters(args: readonly string[], known: readonly string[]) {
+export function idAndFilters(args: readonly string[], fields: readonly string[]) {
   const filters: Record<string, string> = {};
   let id: string | null = null;
   for (const arg of args) {
@@ -81,8 +81,8 @@ export function idAndFilters(args: readonly string[], known: readonly string[]) 
       continue;
     }
     const name = arg.slice(0, at);
-    if (!known.includes(name)) {
-      const offer = known.length > 0 ? `known are ${known.join(", ")}` : "it has none";
+    if (!fields.includes(name)) {
+      const offer = fields.length > 0 ? `known are ${fields.join(", ")}` : "it has none";
       throw wrongUsage(`no filter "${name}": ${offer}`);
     }
     filters[name] = arg.slice(at + 1);

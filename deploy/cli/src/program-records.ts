@@ -16,9 +16,9 @@ import { namesFor } from "./resources.ts";
 
 /** `get`, `create`, `update` and `delete`. */
 export function addRecords(parent: Command, io: Io) {
-  const known = (names: readonly string[]) => `one of: ${names.join(", ")}`;
+  const oneOf = (names: readonly string[]) => `one of: ${names.join(", ")}`;
   add(parent, "get", "rows of a list, or one record", "muster get devices status=offline --limit 20")
-    .argument("<resource>", known(namesFor("list")))
+    .argument("<resource>", oneOf(namesFor("list")))
     .argument("[id-or-filters...]", "an id, or filters such as status=offline")
     .addOption(organization())
     .option("--of <id>", "the record that the rows belong to, such as the webhook of deliveries")
@@ -34,7 +34,7 @@ export function addRecords(parent: Command, io: Io) {
     "make a record",
     "muster create sites --org ID name=Berlin timezone=Europe/Berlin contact.email=it@example.com",
   )
-    .argument("<resource>", known(namesFor("create")))
+    .argument("<resource>", oneOf(namesFor("create")))
     .argument("[fields...]", "name=text, count:=5 (JSON), scopes[]=devices:read (an item each), contact.email=text")
     .addOption(organization())
     .option("--file <file>", "a JSON object to start from; - for standard input")
@@ -42,7 +42,7 @@ export function addRecords(parent: Command, io: Io) {
       create(io, resource, fields, all<BodyOptions>(command)),
     );
   add(parent, "update", "change fields of a record", "muster update devices ID autoUpdateEnabled:=false")
-    .argument("<resource>", known(namesFor("update")))
+    .argument("<resource>", oneOf(namesFor("update")))
     .argument("<id>")
     .argument("[fields...]", "as for create")
     .option("--file <file>", "a JSON object to start from; - for standard input")
@@ -50,7 +50,7 @@ export function addRecords(parent: Command, io: Io) {
       update(io, resource, id, fields, all<BodyOptions>(command)),
     );
   add(parent, "delete", "delete a record; an API key is revoked, a device decommissioned", "muster delete webhooks ID")
-    .argument("<resource>", known(namesFor("delete")))
+    .argument("<resource>", oneOf(namesFor("delete")))
     .argument("<id>")
     .action((resource: string, id: string, _options, command: Command) => remove(io, resource, id, all(command)));
 }

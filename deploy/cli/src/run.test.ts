@@ -210,7 +210,7 @@ describe("an error of the API", () => {
   const json = { "content-type": "application/json" };
   const refusing = () => answering((_request, response) => response.writeHead(400, json).end(JSON.stringify(body)));
 
-  it("is shown with its code, request id and faults by field", async () => {
+  it("is shown with its code, request id and errors by field", async () => {
     const { code, stdout, stderr } = await muster(["create", "sites", "timezone=Mars"], await refusing());
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr).toBe("muster: Invalid request (validation_failed, request r-1)\n  timezone: An IANA time zone\n");
@@ -222,16 +222,16 @@ describe("an error of the API", () => {
   });
 
   it("keeps a sign-in waiting while the deployment is starting", async () => {
-    let asked = 0;
+    let requests = 0;
     const env = await answering((_request, response) => {
-      asked += 1;
-      const isServed = asked === 3;
+      requests += 1;
+      const isServed = requests === 3;
       const code = isServed ? "invalid_credentials" : "unavailable";
       response.writeHead(isServed ? 401 : 503, { ...json, "retry-after": "0" });
       response.end(JSON.stringify({ error: code, code, requestId: "r-1" }));
     });
     const { code, stderr } = await muster(["login", "--email", "ada@example.com"], env, "a password");
-    expect([code, asked]).toEqual([3, 3]);
+    expect([code, requests]).toEqual([3, 3]);
     expect(stderr.match(/trying again/g)).toHaveLength(1);
     expect(stderr).toContain("invalid_credentials");
   });

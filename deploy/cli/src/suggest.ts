@@ -1,6 +1,6 @@
 /** The known name that is nearest to what was typed, when it is near enough to be meant. */
-export function nearest(typed: string, known: readonly string[]): string | null {
-  const ranked = known.map((name) => ({ name, distance: editDistance(typed, name) }));
+export function nearest(typed: string, names: readonly string[]): string | null {
+  const ranked = names.map((name) => ({ name, distance: editDistance(typed, name) }));
   const [best] = ranked.sort((a, b) => a.distance - b.distance);
   return best && best.distance <= Math.max(2, Math.floor(typed.length / 3)) ? best.name : null;
 }

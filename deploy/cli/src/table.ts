@@ -28,13 +28,13 @@ export function tableWriter(columns: readonly string[]): (rows: readonly object[
     const cells = rows.map((row) => columns.map((name) => cut(cell((row as Record<string, unknown>)[name]))));
     const isFirst = widths === null;
     widths ??= columns.map((name, index) => Math.max(name.length, ...cells.map((line) => line[index]?.length ?? 0)));
-    const known = widths;
+    const fixed = widths;
     const lines = isFirst ? [columns.map((name) => name.toUpperCase()), ...cells] : cells;
     return lines
       .map(
         (line) =>
           `${line
-            .map((text, index) => text.padEnd(known[index] ?? 0))
+            .map((text, index) => text.padEnd(fixed[index] ?? 0))
             .join("  ")
             .trimEnd()}\n`,
       )

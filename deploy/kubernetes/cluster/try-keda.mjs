@@ -5,12 +5,12 @@ import { emit, receiver, webhook } from "./try-dispatcher.mjs";
 
 const chart = join(root, "charts/muster");
 const values = join(chart, "ci/cluster-values.yaml");
-/** Events a second; one sender has places for eight requests of 400 ms, which is 20 a second. */
+/** Events a second; one sender has slots for eight requests of 400 ms, which is 20 a second. */
 const perSecond = 45;
 const delayMs = 400;
 
 /**
- * Few places, so that a backlog builds at a load that two cores carry; events are accepted for as long as it is below a
+ * Few slots, so that a backlog builds at a load that two cores carry; events are accepted for as long as it is below a
  * minute.
  */
 const config = { SENDER_CONCURRENCY: 8, ORGANIZATION_SHARE_PERCENT: 100, INTAKE_OVERDUE_MAX_MS: 60_000 };

@@ -22,7 +22,7 @@ Promise.all(JSON.parse(process.argv[1]).map(([host, port]) => new Promise((done)
   socket.on("connect", () => end(true)).on("error", () => end(false)).on("timeout", () => end(false));
 }))).then((all) => console.log(JSON.stringify(all)));`;
 
-async function reached(pod, namespace, targets) {
+async function reachable(pod, namespace, targets) {
   const args = ["exec", "-n", namespace, pod, "--", "node", "-e", probe, JSON.stringify(targets.map(({ at }) => at))];
   return JSON.parse(await kubectl(...args));
 }
@@ -62,7 +62,7 @@ export async function policy() {
       if (name === "nats") return source !== "audit-retention";
       return name === "the internet" && internet.includes(source);
     });
-    const got = await reached(podOf(source).metadata.name, "muster", targets);
+    const got = await reachable(podOf(source).metadata.name, "muster", targets);
     for (const [index, { name }] of targets.entries()) {
       // A pod reaches itself through its own Service or not: kube-proxy's hairpin, not a policy.
       const itself = [podOf(source).metadata.labels["muster.dev/service"], `ops of ${source}`].includes(name);
@@ -105,7 +105,7 @@ export async function policy() {
     await until(
       `${namespace} sees what it may`,
       async () => {
-        const got = await reached("probe", namespace, outside);
+        const got = await reachable("probe", namespace, outside);
         must(
           JSON.stringify(got) === JSON.stringify(expected),
           `${namespace}: ${JSON.stringify(got)} is ${JSON.stringify(expected)}`,

@@ -111,9 +111,9 @@ export async function restore(session) {
     const { data: rows } = await ask("GET", "/audit-logs/logs?action=site.create&limit=1", undefined, session.token);
     return JSON.stringify(rows).includes("After the restore");
   });
-  const asked = await ask("POST", "/audit-logs/verify", { orgId: session.org.id }, session.token);
+  const requested = await ask("POST", "/audit-logs/verify", { orgId: session.org.id }, session.token);
   const report = await until("verified", async () => {
-    const found = await ask("GET", `/audit-logs/verify/${asked.id}`, undefined, session.token);
+    const found = await ask("GET", `/audit-logs/verify/${requested.id}`, undefined, session.token);
     return found.status === "done" && found;
   });
   const verdicts = report.verdicts.map(({ verdict }) => verdict);

@@ -59,8 +59,8 @@ const { AsyncLocalStorage } = asyncHooks;
 const storages = new Set();
 
 asyncHooks.AsyncLocalStorage = class extends AsyncLocalStorage {
-  constructor(...given) {
-    super(...given);
+  constructor(...parameters) {
+    super(...parameters);
     storages.add(this);
   }
 };

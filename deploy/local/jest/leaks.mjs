@@ -30,8 +30,8 @@ export async function leaksOf(directory, { secretScanner }) {
     }
   }
   const leaks = [];
-  const tell = (place, found) => {
-    for (const { name, form } of found.slice(0, 3)) leaks.push(`${place} holds the secret "${name}" (${form})`);
+  const tell = (location, found) => {
+    for (const { name, form } of found.slice(0, 3)) leaks.push(`${location} holds the secret "${name}" (${form})`);
   };
   for (const file of logFiles(directory)) tell(file, whole.find(readFileSync(file)));
   const client = new pg.Client({ connectionString: JSON.parse(readFileSync(stackFile, "utf8")).databaseUrl });

@@ -28,8 +28,8 @@ const isLast = ({ path }) => Number(lastTurn.test(readFileSync(path, "utf8")));
 /** The items of each group at even distances among all: [a1, b1, a2, b2, a3]. */
 function spread(groups) {
   return groups
-    .flatMap((group) => group.map((item, at) => ({ item, place: (at + 0.5) / group.length })))
-    .sort((a, b) => a.place - b.place)
+    .flatMap((group) => group.map((item, at) => ({ item, position: (at + 0.5) / group.length })))
+    .sort((a, b) => a.position - b.position)
     .map(({ item }) => item);
 }
 

@@ -37,8 +37,8 @@ const sources = new Map();
 
 async function sourceOf(filename) {
   const { mtimeMs } = await stat(filename);
-  const known = sources.get(filename);
-  if (known?.mtimeMs === mtimeMs) return known.code;
+  const cached = sources.get(filename);
+  if (cached?.mtimeMs === mtimeMs) return cached.code;
   const { code } = await transform(await readFile(filename, "utf8"), { ...options, filename });
   sources.set(filename, { mtimeMs, code });
   return code;

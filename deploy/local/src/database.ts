@@ -53,22 +53,22 @@ export async function runPostgres(options: {
       "PostgreSQL refuses to run as root and this system has no other user: add one, or give MUSTER_DATABASE_URL.",
     );
   }
-  const place = clusterFolder(dataDir, user);
-  requireSpace(place.elsewhere ? join(place.folder, "..") : dataDir);
+  const location = clusterFolder(dataDir, user);
+  requireSpace(location.elsewhere ? join(location.folder, "..") : dataDir);
   const copies = user ? ["/var/lib/muster", "/var/tmp/muster"] : [join(dataDir, "bin")];
   const binaries = postgresBinaries(user, copies, options.ownBin);
   const cluster: Cluster = {
     binaries,
     user,
-    dataDir: join(place.folder, "data"),
+    dataDir: join(location.folder, "data"),
     logFile: join(dataDir, "logs", "postgres.log"),
     settings: { log_line_prefix: "%m [%p] %q%u@%d " },
   };
-  if (options.tls) Object.assign(cluster.settings, tlsSettings(place.folder, user, options.tls));
+  if (options.tls) Object.assign(cluster.settings, tlsSettings(location.folder, user, options.tls));
   const notes: string[] = [];
   if (user) notes.push(`PostgreSQL runs as user ${user.name}, not as root`);
-  if (place.elsewhere)
-    notes.push(`PostgreSQL's data is in ${place.folder}: user ${user?.name} may not enter ${dataDir}`);
+  if (location.elsewhere)
+    notes.push(`PostgreSQL's data is in ${location.folder}: user ${user?.name} may not enter ${dataDir}`);
   const orphan = runningPostmaster(cluster.dataDir);
   if (orphan) {
     notes.push(`stopped the PostgreSQL that a killed supervisor left running (process ${orphan.pid})`);
@@ -90,15 +90,15 @@ export async function runPostgres(options: {
     version: binaries.version,
     notes,
     user,
-    folder: place.folder,
+    folder: location.folder,
   };
 }
 
 const verifiedBy = (ca: string) => `?sslmode=verify-full&sslrootcert=${encodeURIComponent(ca)}`;
 
 /** Settings under which the server accepts only TLS; it accepts keys that its own user owns. */
-function tlsSettings(folder: string, user: RunAs, { cert: given, key: givenKey }: { cert: string; key: string }) {
-  const { cert, key } = ownCopies(join(folder, "tls"), user, { cert: given, key: givenKey });
+function tlsSettings(folder: string, user: RunAs, { cert: sourceCert, key: sourceKey }: { cert: string; key: string }) {
+  const { cert, key } = ownCopies(join(folder, "tls"), user, { cert: sourceCert, key: sourceKey });
   const hba = join(folder, "tls_hba.conf");
   writeFileSync(hba, "hostssl all all 127.0.0.1/32 scram-sha-256\n", { mode: 0o644 });
   return { ssl: "on", ssl_cert_file: cert, ssl_key_file: key, hba_file: hba };

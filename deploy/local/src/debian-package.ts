@@ -12,8 +12,8 @@ const downloadMs = 120_000;
 export function unpackDebian(work: string, packages: readonly string[]): string {
   if (onPath("apt-get", process.env.PATH ?? "").length === 0) throw new Error("no apt-get on this system");
   const unboxed = process.getuid?.() === 0 ? ["-o", "APT::Sandbox::User=root"] : [];
-  const known = spawnSync("apt-get", [...unboxed, "download", ...packages], { cwd: work, timeout: downloadMs });
-  if (known.status !== 0) {
+  const download = spawnSync("apt-get", [...unboxed, "download", ...packages], { cwd: work, timeout: downloadMs });
+  if (download.status !== 0) {
     // Separate package lists: a plain user cannot refresh the system's.
     const lists = join(work, "lists");
     mkdirSync(join(lists, "partial"), { recursive: true });

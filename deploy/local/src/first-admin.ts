@@ -14,14 +14,14 @@ export type FirstAdmin = {
   done(): void;
 };
 
-export function firstAdmin(dataDir: string, given: string | undefined): FirstAdmin {
+export function firstAdmin(dataDir: string, chosen: string | undefined): FirstAdmin {
   const marker = join(dataDir, "keys", "first-admin.done");
   const pending = join(dataDir, "keys", "first-admin.pending");
   if (existsSync(marker)) return { password: undefined, generated: false, done: () => undefined };
-  if (!given && !existsSync(pending)) writeFileSync(pending, readablePassword(), { mode: 0o600 });
+  if (!chosen && !existsSync(pending)) writeFileSync(pending, readablePassword(), { mode: 0o600 });
   const admin: FirstAdmin = {
-    password: given ?? readFileSync(pending, "utf8"),
-    generated: !given,
+    password: chosen ?? readFileSync(pending, "utf8"),
+    generated: !chosen,
     done() {
       admin.password = undefined;
       writeFileSync(marker, `${new Date().toISOString()}\n`);

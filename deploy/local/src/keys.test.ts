@@ -15,11 +15,11 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 describe("the encryption keys of a data folder", () => {
   it("are each service's own: none opens what another sealed", () => {
     const { secretEncryptionKeys } = completeKeys({});
-    const place = "a column";
+    const location = "a column";
     for (const sealer of sealerNames) {
-      const sealed = secretBox(secretEncryptionKeys[sealer], "test").seal(Buffer.from("secret"), place);
+      const sealed = secretBox(secretEncryptionKeys[sealer], "test").seal(Buffer.from("secret"), location);
       for (const other of sealerNames.filter((name) => name !== sealer)) {
-        expect(() => secretBox(secretEncryptionKeys[other], "test").open(sealed, place)).toThrow();
+        expect(() => secretBox(secretEncryptionKeys[other], "test").open(sealed, location)).toThrow();
       }
     }
   });
@@ -29,13 +29,13 @@ describe("the encryption keys of a data folder", () => {
     const older = `k1:${Buffer.alloc(32, 5).toString("base64")}`;
     await mkdir(join(folder, "keys"));
     await writeFile(join(folder, "keys", "secrets.json"), JSON.stringify({ ...kept, secretEncryptionKey: older }));
-    const place = "a column";
-    const sealed = secretBox(older, "test").seal(Buffer.from("secret"), place);
+    const location = "a column";
+    const sealed = secretBox(older, "test").seal(Buffer.from("secret"), location);
     const { secretEncryptionKeys } = loadKeys(folder);
     for (const sealer of sealerNames) {
       const box = secretBox(secretEncryptionKeys[sealer], "test");
-      expect(box.open(sealed, place).toString()).toBe("secret");
-      expect(() => secretBox(older, "test").open(box.seal(Buffer.from("new"), place), place)).toThrow();
+      expect(box.open(sealed, location).toString()).toBe("secret");
+      expect(() => secretBox(older, "test").open(box.seal(Buffer.from("new"), location), location)).toThrow();
     }
     expect(loadKeys(folder).secretEncryptionKeys).toEqual(secretEncryptionKeys);
     expect(readFileSync(join(folder, "keys", "secrets.json"), "utf8")).not.toContain('"secretEncryptionKey"');

@@ -54,8 +54,8 @@ describe("our PostgreSQL", () => {
     expect(await query("select lower('ÄÖ') as lower, current_setting('unix_socket_directories') as sockets")).toEqual([
       { lower: "äö", sockets: "" },
     ]);
-    const stranger = new pg.Client(postgresUrl(port, "postgres", superuser, "a guess"));
-    await expect(stranger.connect()).rejects.toThrow("password authentication failed");
+    const outsider = new pg.Client(postgresUrl(port, "postgres", superuser, "a guess"));
+    await expect(outsider.connect()).rejects.toThrow("password authentication failed");
   });
 
   it("is not created again over its data", async () => {

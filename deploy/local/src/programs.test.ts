@@ -15,8 +15,8 @@ describe("the settings of a local cluster's services", () => {
     } as unknown as Surroundings;
     const keyOf = (program: (typeof serviceNames)[number]) =>
       environmentOf({ program, name: program, port: 1, opsPort: 2 } as never, around).SECRET_ENCRYPTION_KEY;
-    const given = Object.fromEntries(serviceNames.map((name) => [name, keyOf(name)] as const));
-    expect(given).toEqual({
+    const found = Object.fromEntries(serviceNames.map((name) => [name, keyOf(name)] as const));
+    expect(found).toEqual({
       ...Object.fromEntries(serviceNames.map((name) => [name, undefined])),
       ...Object.fromEntries(sealerNames.map((name) => [name, keys.secretEncryptionKeys[name]])),
     });

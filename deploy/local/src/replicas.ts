@@ -26,7 +26,7 @@ export function parseReplicas(text: string): Replicas {
   for (const item of text.split(",").map((part) => part.trim())) {
     if (item === "") continue;
     const [, name, count] = /^([a-z-]+)\s*=\s*(\d+)$/.exec(item) ?? [];
-    const program = programNames.find((known) => known === name);
+    const program = programNames.find((each) => each === name);
     if (!program || Number(count) < 1 || Number(count) > most) {
       throw new Problem(
         `MUSTER_REPLICAS: "${item}" is not understood. Write name=count, count from 1 to ${most}, name one of ${programNames.join(", ")}.`,

@@ -68,8 +68,8 @@ export function describeStack(input: {
 
 /** Where this machine reaches a gateway that listens on `host`. */
 export function gatewayUrl(host: string, port: number): string {
-  const reach = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "[::1]" : host.includes(":") ? `[${host}]` : host;
-  return `http://${reach}:${port}`;
+  const address = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "[::1]" : host.includes(":") ? `[${host}]` : host;
+  return `http://${address}:${port}`;
 }
 
 /** Address shown to users: by name where it is this machine, since browsers create passkeys for names only. */

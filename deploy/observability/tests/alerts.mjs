@@ -28,7 +28,7 @@ const seriesOf = (where, all) =>
   all.map(({ name, labels, values }) => ({ series: labelled(name, { ...where, ...labels }), values }));
 
 /** A test of promtool: with `given`, `[release, series]`, the alert fires for exactly `firing` releases at its time. */
-function test(alert, { severity, at, labels = {} }, title, given, firing) {
+function test(alert, { severity, at, labels = {} }, title, inputs, firing) {
   const service = labels.service ? `,service="${labels.service}"` : "";
   const exp_samples = firing.map((where) => ({
     labels: labelled("ALERTS", { alertname: alert, alertstate: "firing", severity, ...where, ...labels }),
@@ -37,7 +37,7 @@ function test(alert, { severity, at, labels = {} }, title, given, firing) {
   return {
     name: `${alert} ${title}`,
     interval: "1m",
-    input_series: given.flatMap(([where, series]) => seriesOf(where, series)),
+    input_series: inputs.flatMap(([where, series]) => seriesOf(where, series)),
     promql_expr_test: [
       { expr: `ALERTS{alertname="${alert}",alertstate="firing"${service}}`, eval_time: `${at}m`, exp_samples },
     ],

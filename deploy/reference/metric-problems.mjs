@@ -55,7 +55,7 @@ async function impossible(root) {
 /**
  * What rules, dashboards, scalers, runbooks and benches query although no code has it, and alerts without a runbook.
  */
-export async function metricFaults(root, metrics) {
+export async function metricProblems(root, metrics) {
   const declared = new Set(metrics.flatMap(({ name, type }) => series(name, type)));
   const queries = [
     ...filesIn(join(root, "charts/muster/files"), /\.(ya?ml|json)$/),
