@@ -3,6 +3,7 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { identifiersOf, identifierTerm, parts } from "./identifiers.mjs";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -52,12 +53,6 @@ const phrases = [
   [/\bframed wastefully\b/i, "what is wrong", "Request body is framed wastefully"],
 ];
 
-const parts = (name) =>
-  name
-    .replaceAll(/([a-z0-9])([A-Z])/g, "$1 $2")
-    .toLowerCase()
-    .split(/[^a-z]+/);
-
 /** The term to use instead of a part of this name, or null. */
 function termFor(name) {
   const rest = name.replaceAll(namedWell, "");
@@ -65,7 +60,7 @@ function termFor(name) {
   return found ? `${name}: "${found}" is ${names[found]} here` : null;
 }
 
-function* phraseFaults(text) {
+function* phraseProblems(text) {
   for (const [phrase, term] of phrases) {
     const found = phrase.exec(text);
     if (found) yield `"${found[0]}": say ${term}`;
@@ -74,7 +69,7 @@ function* phraseFaults(text) {
 
 // A pattern that finds nothing any more would pass everything.
 for (const [, , sentence] of phrases)
-  if ([...phraseFaults(sentence)].length === 0) throw new Error(`words.mjs does not find: ${sentence}`);
+  if ([...phraseProblems(sentence)].length === 0) throw new Error(`words.mjs does not find: ${sentence}`);
 for (const name of ["inOneFlight", "LANES_MAX", "muster_outbox_bell_total", "round-trip-keeper"])
   if (termFor(name) === null) throw new Error(`words.mjs does not find the word in ${name}`);
 
@@ -105,20 +100,26 @@ if (!clause.test('  ])("that is %s is refused"')) throw new Error("words.mjs doe
 const tracked = execFileSync("git", ["ls-files", "-z"], { cwd: root, encoding: "utf8" }).split("\0");
 const texts = (ending) =>
   tracked.filter((path) => ending.test(path) && !left.test(path) && existsSync(`${root}${path}`));
-let faults = 0;
-const report = (where, fault) => {
-  console.error(`${where}: ${fault}`);
-  faults += 1;
+let problems = 0;
+const report = (where, problem) => {
+  console.error(`${where}: ${problem}`);
+  problems += 1;
 };
 
 for (const path of texts(/\.(ts|tsx|mjs)$/)) {
-  const term = termFor(path.split("/").at(-1));
+  const file = path.split("/").at(-1);
+  const term = termFor(file) ?? identifierTerm(path, file);
   if (term) report(path, term);
+  const source = readFileSync(`${root}${path}`, "utf8");
+  for (const [name, line] of identifiersOf(path, source)) {
+    const instead = identifierTerm(path, name);
+    if (instead) report(`${path}:${line}`, instead);
+  }
   const seen = new Set();
-  for (const [index, line] of readFileSync(`${root}${path}`, "utf8").split("\n").entries()) {
+  for (const [index, line] of source.split("\n").entries()) {
     const isProse = /^\s*(\/\/|\*|\/\*)/.test(line);
     const isSentence = /gateway\/src\/routes|\/config\.ts$/.test(path) && /["`]/.test(line);
-    if (isProse || isSentence) for (const fault of phraseFaults(line)) report(`${path}:${index + 1}`, fault);
+    if (isProse || isSentence) for (const problem of phraseProblems(line)) report(`${path}:${index + 1}`, problem);
     if (path.endsWith(".test.ts") && clause.test(line)) report(`${path}:${index + 1}`, "a test's name is a clause");
     if (isProse) continue;
     for (const [name] of withoutKept(path, line).matchAll(/[A-Za-z_$][\w$]*/g)) {
@@ -131,10 +132,10 @@ for (const path of texts(/\.(ts|tsx|mjs)$/)) {
 }
 for (const path of texts(/\.(md|ya?ml|proto|tpl)$/))
   for (const [index, line] of readFileSync(`${root}${path}`, "utf8").split("\n").entries())
-    for (const fault of phraseFaults(line)) report(`${path}:${index + 1}`, fault);
+    for (const problem of phraseProblems(line)) report(`${path}:${index + 1}`, problem);
 for (const path of ["charts/muster/files/settings.json", "docs/operations/metrics.md"])
   for (const [name] of readFileSync(`${root}${path}`, "utf8").matchAll(/\b([A-Z]+_[A-Z_]+|muster_[a-z_]+)\b/g)) {
     const term = termFor(name);
     if (term) report(path, term);
   }
-if (faults > 0) process.exitCode = 1;
+if (problems > 0) process.exitCode = 1;
