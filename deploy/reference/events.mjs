@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 export async function eventsPage(root) {
   const compiled = (file) => import(pathToFileURL(join(root, file)).href);
   const { eventTypes } = await compiled("libs/kit/dist/index.js");
-  const { eventTypeOf } = await compiled("gateway/dist/routes/event-type-examples.js");
+  const { eventTypeOf } = await compiled("gateway/dist/routes/webhooks/event-type-examples.js");
   const events = eventTypes.map(eventTypeOf);
   const groups = [...new Set(events.map(({ group }) => group))].map((group) => {
     const rows = events

@@ -13,7 +13,7 @@ import { type ChannelHub, createChannelHub } from "../channel/hub.ts";
 import { recheckedAgents } from "../channel/rechecked-agents.ts";
 import type { Config } from "../config.ts";
 import { type ClientAddressRule, clientAddressRule } from "../inbound/client-address.ts";
-import { agentChannel } from "../routes/agent-logs.ts";
+import { agentChannel } from "../routes/devices/agent-logs.ts";
 import { type Caches, createCaches } from "./caches.ts";
 import { ownCall, rethrow } from "./own-calls.ts";
 

@@ -16,7 +16,7 @@ import { parseTarget } from "../http/target.ts";
 import { validate } from "../http/validate.ts";
 import type { ClientAddressRule } from "../inbound/client-address.ts";
 import type { HeaderReader, Inbound } from "../inbound/headers.ts";
-import { agentChannel } from "../routes/agent-logs.ts";
+import { agentChannel } from "../routes/devices/agent-logs.ts";
 import type { ChannelHub } from "./hub.ts";
 
 export type UpgradeOptions = {

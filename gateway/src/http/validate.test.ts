@@ -2,8 +2,8 @@ import { describe, expect, it } from "@jest/globals";
 import { AppError } from "@muster/kit";
 import { z } from "zod";
 import type { Route } from "../route.ts";
+import { nameIn } from "../routes/fields/schemas.ts";
 import { routes } from "../routes/index.ts";
-import { nameIn } from "../routes/schemas.ts";
 import { validate, validateQuery, withField } from "./validate.ts";
 import { hasField, validateBody } from "./validate-body.ts";
 

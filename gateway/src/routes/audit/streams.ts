@@ -1,0 +1,187 @@
+import type { Stream } from "@muster/proto/muster/audit/v1/stream_pb";
+import { z } from "zod";
+import { type Route, route } from "../../route.ts";
+import {
+  exampleId,
+  id,
+  idOut,
+  idParams,
+  listQuery,
+  nameIn,
+  pageOf,
+  pagination,
+  success,
+  timeOf,
+  timeOrNull,
+  timeOut,
+} from "../fields/schemas.ts";
+import { secretIn, secretStrength, strengthOf } from "../fields/signing-secret.ts";
+import { listErrors, tag } from "./audit-logs.ts";
+
+const type = z.enum(["webhook", "archive"]);
+const status = z.enum(["active", "paused", "failed"]);
+
+const stream = z
+  .object({
+    id: idOut,
+    orgId: idOut,
+    name: z.string(),
+    type,
+    url: z.string().nullable().meta({ description: "Userinfo and tokens in the query are omitted." }),
+    status,
+    secretStrength,
+    cursorSeq: z.int().meta({ description: "The last row that the webhook or the storage accepted." }),
+    headSeq: z.int().meta({ description: "The last row of the chain." }),
+    lagRows: z.int(),
+    lagSeconds: z
+      .number()
+      .meta({ description: "Age of the oldest row that the webhook or the storage has not accepted yet, in seconds." }),
+    rowsSent: z.int(),
+    consecutiveFailures: z.int(),
+    lastError: z.string().nullable(),
+    lastErrorAt: timeOut.nullable(),
+    lastSuccessAt: timeOut.nullable(),
+    nextAttemptAt: timeOut.nullable().meta({ description: "Time of the next attempt; null unless the stream fails." }),
+    createdBy: idOut,
+    createdAt: timeOut,
+  })
+  .meta({ id: "AuditStream" });
+
+const orgId = id.optional().meta({ description: "Required unless the caller belongs to one organization." });
+const errors = [...listErrors, "organization_context_required"] as const;
+const read = { auth: "session", permission: "audit:write" } as const;
+const write = { ...read, mfa: true } as const;
+
+const list = route({
+  method: "GET",
+  path: "/audit-logs/streams",
+  access: read,
+  tag,
+  summary: "Streams of an organization's audit rows, newest first",
+  query: listQuery.extend({ orgId }),
+  reply: z.object({ data: z.array(stream), pagination }),
+  errors,
+  async handle({ query, rpc }, { services }) {
+    const { streams } = await services.auditStreams.listStreams({ orgId: query.orgId ?? "" }, await rpc());
+    // An organization has a handful: the service answers with all of them.
+    const { page, limit, skipCount } = pageOf(query);
+    const data = streams.slice((page - 1) * limit, page * limit).map(streamOf);
+    return { data, pagination: { page, limit, total: skipCount ? null : streams.length, nextCursor: null } };
+  },
+});
+
+const create = route({
+  method: "POST",
+  path: "/audit-logs/streams",
+  audit: "audit.stream.create",
+  auditResource: "audit_stream",
+  access: write,
+  tag,
+  summary: "Stream an organization's audit rows",
+  description:
+    "To a webhook, signed as deliveries are, or to the operator's storage. In the chain's order and at least once; a receiver detects a repeat by `seq`. A failing stream backs off and continues with the row that failed.",
+  body: z.object({
+    orgId,
+    name: nameIn,
+    type,
+    url: z.string().min(1).max(4_096).optional().meta({ description: "URL of a webhook: HTTPS, to a public host." }),
+    secret: secretIn
+      .min(1)
+      .optional()
+      .meta({ description: "Signing secret of a webhook; without it, one is generated." }),
+    from: z
+      .enum(["now", "start"])
+      .optional()
+      .meta({ description: "Row to begin with; `start` is the first retained one.", default: "now" }),
+  }),
+  example: { orgId: exampleId, name: "Archive", type: "archive" },
+  status: 201,
+  idempotent: true,
+  noStore: true,
+  reply: stream.extend({ secret: z.string().optional().meta({ description: "For a webhook. Shown only once." }) }),
+  errors: [...errors, "invalid_webhook_url", "limit_reached"],
+  async handle({ body, rpc }, { services }) {
+    const { name, type: wanted, url = "", secret = "", from } = body;
+    const request = { orgId: body.orgId ?? "", name, type: wanted, url, secret, fromStart: from === "start" };
+    const reply = await services.auditStreams.createStream(request, await rpc());
+    return { ...streamOf(reply.stream), ...(reply.secret === "" ? {} : { secret: reply.secret }) };
+  },
+});
+
+const get = route({
+  method: "GET",
+  path: "/audit-logs/streams/:id",
+  access: read,
+  tag,
+  summary: "One stream of audit rows",
+  params: idParams,
+  reply: stream,
+  errors: ["audit_stream_not_found", "site_restricted"],
+  async handle({ params, rpc }, { services }) {
+    return streamOf((await services.auditStreams.getStream({ id: params.id }, await rpc())).stream);
+  },
+});
+
+const update = route({
+  method: "PATCH",
+  path: "/audit-logs/streams/:id",
+  audit: "audit.stream.update",
+  auditResource: "audit_stream",
+  access: write,
+  tag,
+  summary: "Pause or resume a stream of audit rows",
+  params: idParams,
+  body: z.object({ status: z.enum(["active", "paused"]).optional() }),
+  example: { status: "paused" },
+  reply: stream,
+  errors: ["audit_stream_not_found", "no_updates", "site_restricted"],
+  async handle({ params, body, rpc }, { services }) {
+    const wanted = { id: params.id, status: body.status ?? "" };
+    return streamOf((await services.auditStreams.updateStream(wanted, await rpc())).stream);
+  },
+});
+
+const remove = route({
+  method: "DELETE",
+  path: "/audit-logs/streams/:id",
+  audit: "audit.stream.delete",
+  auditResource: "audit_stream",
+  access: write,
+  tag,
+  summary: "End a stream of audit rows",
+  params: idParams,
+  reply: success,
+  errors: ["audit_stream_not_found", "site_restricted"],
+  async handle({ params, rpc }, { services }) {
+    await services.auditStreams.deleteStream({ id: params.id }, await rpc());
+    return { success: true as const };
+  },
+});
+
+function streamOf(message: Stream | undefined): z.input<typeof stream> {
+  if (!message) throw new Error("audit answered without a stream");
+  const [cursorSeq, headSeq] = [Number(message.cursorSeq), Number(message.headSeq)];
+  return {
+    id: message.id,
+    orgId: message.orgId,
+    name: message.name,
+    type: type.parse(message.type),
+    url: message.url || null,
+    status: status.parse(message.status),
+    secretStrength: strengthOf(message.secretStrength),
+    cursorSeq,
+    headSeq,
+    lagRows: Math.max(0, headSeq - cursorSeq),
+    lagSeconds: message.lagSeconds,
+    rowsSent: Number(message.rowsSent),
+    consecutiveFailures: message.failures,
+    lastError: message.lastError || null,
+    lastErrorAt: timeOrNull(message.lastErrorAt),
+    lastSuccessAt: timeOrNull(message.lastSuccessAt),
+    nextAttemptAt: timeOrNull(message.nextAttemptAt),
+    createdBy: message.createdBy,
+    createdAt: timeOf(message.createdAt),
+  };
+}
+
+export const auditStreamRoutes: readonly Route[] = [list, create, get, update, remove];

@@ -1,0 +1,111 @@
+import { z } from "zod";
+import { EdgeError } from "../../errors.ts";
+import { type Route, route } from "../../route.ts";
+import { exampleTime, idParams, objectIn, success } from "../fields/schemas.ts";
+
+const tag = "Agents";
+const access = { auth: "agent" } as const;
+
+/** Below the maximum size of a service's message, whatever the entries contain. */
+const bodyLimitBytes = 4 * 1024 * 1024 - 64 * 1024;
+
+/** By the device's own clock, which may be wrong by any measure. */
+const deviceTime = z.iso
+  .datetime({ offset: true, message: "Must be an ISO 8601 time" })
+  .meta({ description: "ISO 8601 time with offset." });
+
+const message = z.string().max(65_536);
+
+const logEntry = z
+  .object({
+    timestamp: deviceTime,
+    level: z.enum(["debug", "info", "warn", "error"]),
+    component: z.string().min(1).max(100),
+    message,
+    fields: objectIn.nullish(),
+    agentVersion: z.string().max(50).nullish(),
+  })
+  .meta({ id: "AgentLogInput" });
+
+const eventEntry = z
+  .object({
+    timestamp: deviceTime,
+    level: z.enum(["info", "warning", "error", "critical"]).default("info"),
+    category: z.enum(["security", "hardware", "application", "system"]).default("system"),
+    source: z.string().min(1).max(255),
+    eventId: z
+      .string()
+      .max(100)
+      .nullish()
+      .meta({ description: "Id of the event in its log; an empty one counts as absent." }),
+    message,
+    details: objectIn.nullish(),
+  })
+  .meta({ id: "DeviceEventInput" });
+
+const appendLogs = route({
+  method: "POST",
+  path: "/agents/:id/logs",
+  access,
+  tag,
+  summary: "Store diagnostic logs of the agent",
+  description:
+    "All entries are stored, or none. A repeat is stored once and answered as the first: under the same Idempotency-Key, or without one the same body from the same device within 10 minutes. Takes gzip.",
+  params: idParams,
+  body: z.object({ logs: z.array(logEntry).max(500) }),
+  example: { logs: [{ timestamp: exampleTime, level: "info", component: "ws", message: "Connected" }] },
+  bodyLimitBytes,
+  load: "ingest",
+  idempotent: true,
+  status: 201,
+  reply: z.object({ received: z.int() }),
+  async handle({ params, bodyBytes: bodyJson, rpc }, { services }) {
+    const { received } = await services.deviceLogs.appendAgentLogs({ deviceId: params.id, bodyJson }, await rpc());
+    return { received };
+  },
+});
+
+const submitEvents = route({
+  method: "PUT",
+  path: "/agents/:id/eventlogs",
+  audit: "agent.eventlogs.submit",
+  auditResource: "device",
+  access,
+  tag,
+  summary: "Store events of the device's own logs",
+  description:
+    "An event whose `source` and `eventId` are already stored is skipped; `count` is the number of new events. Takes gzip. Audited as `agent.eventlogs.submit`.",
+  params: idParams,
+  body: z.object({ events: z.array(eventEntry).max(1_000) }),
+  example: { events: [{ timestamp: exampleTime, source: "System", message: "Started" }] },
+  bodyLimitBytes,
+  load: "ingest",
+  reply: success.extend({ count: z.int() }),
+  async handle({ params, bodyBytes: bodyJson, rpc }, { services }) {
+    const { inserted } = await services.deviceLogs.appendEvents({ deviceId: params.id, bodyJson }, await rpc());
+    return { success: true as const, count: inserted };
+  },
+});
+
+/**
+ * Upgrade requests to a WebSocket are served by `channel/`; this route holds their access rule, and answers every other
+ * request.
+ */
+export const agentChannel = route({
+  method: "GET",
+  path: "/agents/:id/channel",
+  access,
+  tag,
+  summary: "The agent's channel, a WebSocket",
+  description: "Carries live queries (docs/agent-channel.md).",
+  params: idParams,
+  load: "ingest",
+  status: 101,
+  reply: z.object({}),
+  errors: ["upgrade_required"],
+  handle() {
+    throw new EdgeError("upgrade_required", "The agent channel is a WebSocket", ["Upgrade", "websocket"]);
+  },
+});
+
+export const agentLogRoutes: readonly Route[] = [appendLogs, submitEvents, agentChannel];

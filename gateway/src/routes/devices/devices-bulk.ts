@@ -1,0 +1,102 @@
+import { AppError } from "@muster/kit";
+import { z } from "zod";
+import { errorFields } from "../../errors.ts";
+import { publicError } from "../../http/public-error.ts";
+import { type Route, route } from "../../route.ts";
+import { maskOf } from "../fields/field-mask.ts";
+import { exampleId, id, idOut } from "../fields/schemas.ts";
+
+const tag = "Devices";
+
+/** Maximum number of devices of one call, and of concurrent calls for them: one caller does not fill tenancy's pool. */
+const devicesMax = 100;
+const concurrency = 4;
+
+const deviceIds = z
+  .array(id)
+  .min(1)
+  .max(devicesMax)
+  .meta({ description: `At most ${devicesMax}; a duplicate counts once.` });
+
+const reply = z.object({
+  results: z
+    .array(
+      z.object({
+        id: idOut,
+        code: z
+          .string()
+          .nullable()
+          .meta({ description: "Null on success; else the error's code, as of a call for this device alone." }),
+        error: z.string().nullable(),
+      }),
+    )
+    .meta({ description: "One for each device, in the order of the call." }),
+});
+
+const change = z.object({
+  siteId: id.nullish().meta({ description: "A site of their organization; null removes them from their sites." }),
+  autoUpdateEnabled: z.boolean().optional(),
+});
+const paths = { siteId: "site_id", autoUpdateEnabled: "auto_update_enabled" };
+
+const update = route({
+  method: "POST",
+  path: "/devices/bulk-update",
+  audit: "device.update",
+  access: { auth: "session", permission: "devices:write", keyScopes: ["devices:write"] },
+  tag,
+  summary: "Change several devices, each on its own",
+  description:
+    "Not atomic: `results` holds the outcome per device. Each changed device has its event and its audit row.",
+  body: z.object({ deviceIds, change }),
+  example: { deviceIds: [exampleId], change: { autoUpdateEnabled: false } },
+  reply,
+  errors: ["no_updates"],
+  async handle({ body, rpc }, { services }) {
+    const updateMask = maskOf(body.change, paths);
+    const device = { ...body.change, siteId: body.change.siteId ?? "" };
+    if (updateMask.paths.length === 0) throw new AppError("no_updates", "No updates provided");
+    return ofEach(body.deviceIds, async (each) =>
+      services.devices.updateDevice({ id: each, updateMask, device }, await rpc()),
+    );
+  },
+});
+
+const decommission = route({
+  method: "POST",
+  path: "/devices/bulk-decommission",
+  audit: "device.delete",
+  access: { auth: "session", permission: "devices:delete", keyScopes: ["devices:write"] },
+  tag,
+  summary: "Decommission several devices, each on its own",
+  description: "As `DELETE /devices/:id` for each; `results` holds the outcome per device.",
+  body: z.object({ deviceIds }),
+  example: { deviceIds: [exampleId] },
+  reply,
+  async handle({ body, rpc }, { services }) {
+    return ofEach(body.deviceIds, async (each) => {
+      await services.devices.decommissionDevice({ id: each }, await rpc());
+      await services.agents.endAgent({ deviceId: each }, await rpc());
+    });
+  },
+});
+
+/** Applies a change to each device, a few concurrently; a refusal concerns only its device. */
+async function ofEach(ids: readonly string[], work: (id: string) => Promise<unknown>): Promise<z.input<typeof reply>> {
+  const wanted = [...new Set(ids)];
+  const errors = new Map<string, { code: string; error: string }>();
+  const waiting = wanted.values();
+  const worker = async () => {
+    for (const each of waiting) {
+      try {
+        await work(each);
+      } catch (thrown) {
+        errors.set(each, errorFields(publicError(thrown)));
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: concurrency }, worker));
+  return { results: wanted.map((each) => ({ id: each, code: null, error: null, ...errors.get(each) })) };
+}
+
+export const deviceBulkRoutes: readonly Route[] = [update, decommission];

@@ -1,0 +1,279 @@
+import type { Device } from "@muster/proto/muster/tenancy/v1/device_pb";
+import { z } from "zod";
+import { type Route, route } from "../../route.ts";
+import { arch, os } from "../fields/agent-builds.ts";
+import { maskOf } from "../fields/field-mask.ts";
+import {
+  id,
+  idOut,
+  idParams,
+  listQuery,
+  nameIn,
+  only,
+  pageOf,
+  pagination,
+  paginationOf,
+  success,
+  timeIn,
+  timeOf,
+  timeOrNull,
+  timeOut,
+  timestampOf,
+  valuesIn,
+} from "../fields/schemas.ts";
+
+const tag = "Devices";
+const read = { auth: "session", permission: "devices:read", keyScopes: ["devices:read"] } as const;
+const write = { auth: "session", permission: "devices:write", keyScopes: ["devices:write"] } as const;
+
+const status = z.enum(["online", "offline", "updating", "decommissioned", "quarantined"]);
+
+const device = z
+  .object({
+    id: idOut,
+    orgId: idOut,
+    siteId: idOut.nullable(),
+    groupIds: z.array(idOut),
+    hostname: z.string(),
+    os,
+    arch,
+    agentVersion: z.string(),
+    watchdogVersion: z.string().nullable(),
+    status: status.meta({ description: "Quarantined: enrolled with the hardware id of another active device." }),
+    lastSeenAt: timeOut.nullable(),
+    lastIpAddress: z.string().nullable(),
+    autoUpdateEnabled: z.boolean(),
+    hardwareId: z.string().nullable(),
+    serialNumber: z.string().nullable(),
+    labels: z.record(z.string(), z.string()),
+    quarantineReason: z.string().nullable(),
+    reported: z
+      .object({
+        status: z.string().optional(),
+        metrics: z.record(z.string(), z.number()).optional(),
+        ipAddresses: z.array(z.string()).optional(),
+      })
+      .nullable()
+      .meta({ description: "Facts that its agent last reported." }),
+    createdAt: timeOut,
+    updatedAt: timeOut,
+  })
+  .meta({ id: "Device" });
+
+const filters = listQuery.extend({
+  orgId: id.optional().meta({ description: only.organization }),
+  siteId: id.optional().meta({ description: only.site }),
+  groupId: id.optional().meta({ description: only.group }),
+  status: valuesIn(status, 20)
+    .optional()
+    .meta({ description: only.oneOf, example: ["offline"] }),
+  os: os.optional().meta({ description: only.equal }),
+  agentVersion: z.string().max(64).optional().meta({ description: only.equal, example: "1.4.2" }),
+  label: z.string().max(319).optional().meta({
+    description: "Only records with this label: `name=value`, or `name` for any value.",
+    example: "region=eu",
+  }),
+  seenAfter: timeIn.optional().meta({ description: "Only records last seen at this time or later." }),
+  seenBefore: timeIn.optional().meta({ description: "Only records last seen before this time." }),
+  search: z
+    .string()
+    .max(255)
+    .optional()
+    .meta({ description: "Only records with a host name that contains this text, ignoring case." }),
+  sort: z.enum(["hostname", "-hostname", "lastSeenAt", "-lastSeenAt"]).optional().meta({
+    description:
+      "Field to sort by, descending with `-`; without it, the newest come first. Reads all visible devices and is refused after 3 s.",
+    example: "hostname",
+  }),
+});
+
+const sorts = { hostname: "hostname", "-hostname": "-hostname", lastSeenAt: "last_seen", "-lastSeenAt": "-last_seen" };
+
+const patch = z.object({
+  siteId: id.nullish().meta({ description: "A site of the same organization; null removes the device from its site." }),
+  hostname: nameIn.optional(),
+  autoUpdateEnabled: z.boolean().optional(),
+});
+
+const paths = { siteId: "site_id", hostname: "hostname", autoUpdateEnabled: "auto_update_enabled" };
+
+const list = route({
+  method: "GET",
+  path: "/devices",
+  access: read,
+  tag,
+  summary: "List devices, newest first unless sorted",
+  query: filters,
+  reply: z.object({ data: z.array(device), pagination }),
+  errors: ["organization_not_found", "site_not_found", "device_group_not_found"],
+  async handle({ query, rpc }, { services }) {
+    const wanted = {
+      page: pageOf(query),
+      orgId: query.orgId ?? "",
+      siteId: query.siteId ?? "",
+      groupId: query.groupId ?? "",
+      statuses: query.status ?? [],
+      os: query.os ?? "",
+      agentVersion: query.agentVersion ?? "",
+      label: query.label ?? "",
+      seenAfter: timestampOf(query.seenAfter),
+      seenBefore: timestampOf(query.seenBefore),
+      search: query.search ?? "",
+      sort: query.sort ? sorts[query.sort] : "",
+    };
+    const reply = await services.devices.listDevices(wanted, await rpc());
+    return { data: reply.devices.map(deviceOf), pagination: paginationOf(reply.page) };
+  },
+});
+
+const statusCount = z.object({
+  status,
+  count: z.int(),
+  isEstimate: z.boolean().meta({ description: "Counts above 50,000 devices are estimates." }),
+});
+
+const summary = route({
+  method: "GET",
+  path: "/devices/summary",
+  access: read,
+  tag,
+  summary: "Number of devices by status",
+  query: z.object({ orgId: filters.shape.orgId, siteId: filters.shape.siteId, groupId: filters.shape.groupId }),
+  reply: z.object({ byStatus: z.array(statusCount) }),
+  errors: ["organization_not_found", "site_not_found", "device_group_not_found"],
+  async handle({ query: { orgId = "", siteId = "", groupId = "" }, rpc }, { services }) {
+    const { counts } = await services.devices.countDevices({ orgId, siteId, groupId }, await rpc());
+    return {
+      byStatus: counts.map((each) => ({
+        status: status.parse(each.status),
+        count: Number(each.count),
+        isEstimate: each.isEstimate,
+      })),
+    };
+  },
+});
+
+const get = route({
+  method: "GET",
+  path: "/devices/:id",
+  access: read,
+  tag,
+  summary: "One device",
+  params: idParams,
+  reply: device,
+  errors: ["device_not_found"],
+  async handle({ params, rpc }, { services }) {
+    const reply = await services.devices.getDevice({ id: params.id }, await rpc());
+    return deviceOf(reply.device);
+  },
+});
+
+const update = route({
+  method: "PATCH",
+  path: "/devices/:id",
+  audit: "device.update",
+  access: write,
+  tag,
+  summary: "Change a device",
+  params: idParams,
+  body: patch,
+  example: { hostname: "web-01" },
+  reply: device,
+  errors: ["no_updates", "device_not_found", "site_not_found", "site_restricted", "device_decommissioned"],
+  async handle({ params, body, rpc }, { services }) {
+    const wanted = { ...body, siteId: body.siteId ?? "" };
+    const request = { id: params.id, updateMask: maskOf(body, paths), device: wanted };
+    const reply = await services.devices.updateDevice(request, await rpc());
+    return deviceOf(reply.device);
+  },
+});
+
+const decommission = route({
+  method: "DELETE",
+  path: "/devices/:id",
+  audit: "device.delete",
+  access: { auth: "session", permission: "devices:delete", keyScopes: ["devices:write"] },
+  tag,
+  summary: "Decommission a device",
+  description:
+    "The record stays and no longer counts against any limit. The token of its agent is refused from then on.",
+  params: idParams,
+  reply: success,
+  errors: ["device_not_found"],
+  async handle({ params, rpc }, { services }) {
+    await services.devices.decommissionDevice({ id: params.id }, await rpc());
+    // The device's event also ends the token; the reply waits until no gateway admits it any more.
+    await services.agents.endAgent({ deviceId: params.id }, await rpc());
+    return { success: true as const };
+  },
+});
+
+const approve = route({
+  method: "POST",
+  path: "/devices/:id/approve",
+  audit: "device.update",
+  access: write,
+  tag,
+  summary: "Trust a quarantined device",
+  description: "A device that is not quarantined stays unchanged. `replace` needs permission `devices:delete`, too.",
+  params: idParams,
+  body: z.object({
+    replace: z.boolean().optional().meta({
+      description: "Decommission the device that has the same hardware id; without it both stay.",
+    }),
+  }),
+  reply: device,
+  errors: ["device_not_found", "device_decommissioned", "permission_denied"],
+  async handle({ params, body, rpc }, { services }) {
+    const reply = await services.devices.approveDevice({ id: params.id, replace: body.replace ?? false }, await rpc());
+    return deviceOf(reply.device);
+  },
+});
+
+const autoUpdate = route({
+  method: "POST",
+  path: "/devices/:id/auto-update",
+  audit: "device.update",
+  access: write,
+  tag,
+  summary: "Turn a device's agent updates on or off",
+  params: idParams,
+  body: z.object({ enabled: z.boolean() }),
+  example: { enabled: false },
+  reply: z.object({ id: idOut, autoUpdateEnabled: z.boolean() }),
+  errors: ["device_not_found", "device_decommissioned"],
+  async handle({ params, body, rpc }, { services }) {
+    const updateMask = { paths: [paths.autoUpdateEnabled] };
+    const request = { id: params.id, updateMask, device: { autoUpdateEnabled: body.enabled } };
+    const { id, autoUpdateEnabled } = deviceOf((await services.devices.updateDevice(request, await rpc())).device);
+    return { id, autoUpdateEnabled };
+  },
+});
+
+function deviceOf(message: Device | undefined): z.input<typeof device> {
+  if (!message) throw new Error("tenancy answered without a device");
+  return {
+    id: message.id,
+    orgId: message.orgId,
+    siteId: message.siteId || null,
+    groupIds: message.groupIds,
+    hostname: message.hostname,
+    os: os.parse(message.os),
+    arch: arch.parse(message.arch),
+    agentVersion: message.agentVersion,
+    watchdogVersion: message.watchdogVersion || null,
+    status: status.parse(message.status),
+    lastSeenAt: timeOrNull(message.lastSeenAt),
+    lastIpAddress: message.lastIpAddress || null,
+    autoUpdateEnabled: message.autoUpdateEnabled,
+    hardwareId: message.hardwareId || null,
+    serialNumber: message.serialNumber || null,
+    labels: message.labels,
+    quarantineReason: message.quarantineReason || null,
+    reported: message.reportedJson === "" ? null : JSON.parse(message.reportedJson),
+    createdAt: timeOf(message.createdAt),
+    updatedAt: timeOf(message.updatedAt),
+  };
+}
+
+export const deviceRoutes: readonly Route[] = [list, summary, get, update, decommission, approve, autoUpdate];

@@ -1,0 +1,117 @@
+import { AppError, attachmentLine, entityTag } from "@muster/kit";
+import { z } from "zod";
+import { byteRange } from "../../http/byte-range.ts";
+import { Answered, redirect, Streamed } from "../../http/reply.ts";
+import { apiPrefix, type Route, route } from "../../route.ts";
+import { arch, os } from "../fields/agent-builds.ts";
+import { component, versionIn } from "./agent-versions.ts";
+
+const fileType = "application/octet-stream";
+
+const download = route({
+  method: "GET",
+  path: "/agents/download/:os/:arch",
+  access: { auth: "none" },
+  tag: "Agents",
+  summary: "Download a binary of an agent release",
+  description:
+    "Needs no credential: an installer has none. Without a version the promoted one is returned. The reply is the bytes, one range of them, or " +
+    "a redirect to the release host or the storage.",
+  params: z.object({ os, arch }),
+  query: z.object({
+    component: component.optional().meta({ description: "Component to download.", default: "agent" }),
+    version: versionIn.optional(),
+  }),
+  deadline: "export",
+  load: "download",
+  file: {
+    contentTypes: [fileType],
+    headers: { ETag: "SHA-256 of the file.", "Accept-Ranges": "Unit of ranges: always `bytes`." },
+  },
+  answers: {
+    206: {
+      description: "One range of the bytes",
+      headers: { "Content-Range": "Range of the reply and size of the file, in bytes." },
+    },
+    302: { description: "The file is elsewhere", headers: { Location: "URL of the file." } },
+    304: { description: "The client's copy is current" },
+    416: { description: "The range is beyond the file", headers: { "Content-Range": "Size of the file, in bytes." } },
+  },
+  reply: z.string(),
+  errors: ["agent_version_not_found", "release_untrusted"],
+  async handle({ params, query, conditions, rpc }, { services }) {
+    const wanted = { ...params, component: query.component ?? "agent", version: query.version ?? "" };
+    const call = await rpc();
+    const { sha256, size: bytes, name, location } = await services.downloads.locate(wanted, call);
+    if (location !== "") return redirect(302, location, ["Cache-Control", "no-store"]);
+    const size = Number(bytes);
+    const etag = entityTag(sha256);
+    const { range, ifRange, ifNoneMatch } = conditions();
+    // The file of a version never changes; the promoted version may.
+    const caching = query.version === undefined ? "no-cache" : "public, max-age=31536000, immutable";
+    const about = ["ETag", etag, "Accept-Ranges", "bytes", "Cache-Control", caching];
+    if (matches(ifNoneMatch, etag)) return new Answered(304, about);
+    const part = ifRange !== null && ifRange !== etag ? "all" : byteRange(range, size);
+    if (part === "beyond") return new Answered(416, [...about, "Content-Range", `bytes */${size}`]);
+    const { start, end } = part === "all" ? { start: 0, end: size } : part;
+    const read = () => services.downloads.read({ sha256, start: BigInt(start), end: BigInt(end) }, call);
+    const body = piecesOf(read, end - start);
+    const length = ["Content-Length", String(end - start), ...attachmentLine(name)];
+    if (part === "all") return new Streamed(fileType, [...about, ...length], body);
+    const lines = [...about, ...length, "Content-Range", `bytes ${start}-${end - 1}/${size}`];
+    return new Answered(206, lines, new Streamed(fileType, [], body));
+  },
+});
+
+const available = route({
+  method: "GET",
+  path: "/agents/downloads",
+  access: { auth: "session" },
+  tag: "Agents",
+  summary: "Systems for which the promoted agent can be downloaded",
+  description: "Includes the values that verify each file. Empty while no release is promoted.",
+  reply: z.object({
+    data: z.array(
+      z.object({
+        os,
+        arch,
+        version: z.string(),
+        name: z.string(),
+        url: z.string().meta({ description: "URL of the file, readable without a credential." }),
+        sizeBytes: z.int(),
+        sha256: z.string(),
+      }),
+    ),
+  }),
+  async handle({ rpc }, { services, publicUrl }) {
+    const { downloads } = await services.downloads.listDownloads({ component: "agent" }, await rpc());
+    return {
+      data: downloads.map((file) => {
+        const [system, arched] = [os.parse(file.os), arch.parse(file.arch)];
+        const path = `${apiPrefix}/agents/download/${system}/${arched}?version=${encodeURIComponent(file.version)}`;
+        const { version, name, size, sha256 } = file;
+        return { os: system, arch: arched, version, name, url: `${publicUrl}${path}`, sizeBytes: Number(size), sha256 };
+      }),
+    };
+  },
+});
+
+function matches(ifNoneMatch: string | null, etag: string): boolean {
+  if (ifNoneMatch === null) return false;
+  return ifNoneMatch === "*" || ifNoneMatch.split(",").some((each) => each.trim().replace(/^W\//, "") === etag);
+}
+
+/**
+ * Reads with the first piece that is wanted, so that HEAD reads nothing. Fails when it ends before the length that was
+ * promised: what arrived must not look whole.
+ */
+async function* piecesOf(read: () => AsyncIterable<{ bytes: Uint8Array }>, length: number): AsyncGenerator<Uint8Array> {
+  let sent = 0;
+  for await (const { bytes } of read()) {
+    sent += bytes.length;
+    yield bytes;
+  }
+  if (sent !== length) throw new AppError("unavailable", "The file ended early");
+}
+
+export const agentDownloadRoutes: readonly Route[] = [download, available];

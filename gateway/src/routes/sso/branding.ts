@@ -1,0 +1,70 @@
+import type { LoginBranding } from "@muster/proto/muster/identity/v1/sso_login_pb";
+import { z } from "zod";
+import { type Route, route } from "../../route.ts";
+
+const tag = "Single sign-on";
+
+/** A partner's sign-in page. */
+export const branding = z
+  .object({
+    logo_url: z.string().nullable().meta({
+      description:
+        "HTTPS URL of a host of letters, digits, hyphens and dots, or a base64 data: URL of PNG, JPEG or WebP.",
+    }),
+    accent_color: z.string().nullable().meta({ description: "Color as `#rrggbb`." }),
+    headline: z.string().nullable(),
+  })
+  .meta({ id: "LoginBranding" });
+
+const text = (most: number) => z.string().max(most).nullish();
+/** Of an image of 256 KiB as base64. */
+const logoMax = 400_000;
+
+const get = route({
+  method: "GET",
+  path: "/partners/me/login-branding",
+  access: { auth: "session", scopes: ["partner"] },
+  tag,
+  summary: "Branding of the own partner's sign-in page",
+  reply: branding,
+  async handle({ rpc }, { services }) {
+    return brandingOf((await services.branding.getLoginBranding({}, await rpc())).branding);
+  },
+});
+
+const put = route({
+  method: "PUT",
+  path: "/partners/me/login-branding",
+  access: { auth: "session", permission: "partner:policy", scopes: ["partner"] },
+  audit: "sso.branding.update",
+  auditResource: "login_branding",
+  tag,
+  summary: "Replace the branding; omitted fields are cleared",
+  description: "Also reads `logoUrl` and `accentColor`.",
+  aliases: { logoUrl: "logo_url", accentColor: "accent_color" },
+  body: z.object({
+    logo_url: text(logoMax),
+    accent_color: text(7),
+    headline: text(120),
+  }),
+  example: { logo_url: "https://acme.example/logo.png", accent_color: "#0a7c66", headline: "Welcome to Acme" },
+  bodyLimitBytes: 512 * 1024,
+  reply: branding,
+  errors: ["scope_not_allowed"],
+  async handle({ body, rpc }, { services }) {
+    const wanted = {
+      logoUrl: body.logo_url ?? "",
+      accentColor: body.accent_color ?? "",
+      headline: body.headline ?? "",
+    };
+    return brandingOf((await services.branding.putLoginBranding({ branding: wanted }, await rpc())).branding);
+  },
+});
+
+export function brandingOf(message: LoginBranding | undefined): z.input<typeof branding> {
+  if (!message) throw new Error("identity answered without a branding");
+  const { logoUrl, accentColor, headline } = message;
+  return { logo_url: logoUrl || null, accent_color: accentColor || null, headline: headline || null };
+}
+
+export const brandingRoutes: readonly Route[] = [get, put];

@@ -1,0 +1,163 @@
+import { eventTypes, isEventType } from "@muster/kit";
+import { z } from "zod";
+import type { CodedError } from "../../http/input-errors.ts";
+import { id, idOut, listedIn, nameIn, objectOut, timeOut } from "../fields/schemas.ts";
+import { secretIn, secretStrength } from "../fields/signing-secret.ts";
+
+export const status = z.enum(["active", "paused", "failed"]);
+
+const headerOut = z.object({ key: z.string(), value: z.string().meta({ description: 'Hidden: always `"***"`.' }) });
+export const retryPolicy = z.object({
+  maxRetries: z.int().optional(),
+  initialDelayMs: z.int().optional(),
+  backoffMultiplier: z.number().optional(),
+  maxDelayMs: z.int().optional(),
+});
+
+export const webhook = z
+  .object({
+    id: idOut,
+    orgId: idOut,
+    name: z.string(),
+    url: z.string().meta({ description: "Userinfo and tokens in the query are omitted." }),
+    hasSecret: z.boolean(),
+    secretStrength,
+    events: z.array(z.string()),
+    headers: z.array(headerOut),
+    status,
+    ordered: z.boolean().meta({
+      description: "One request at a time in the order of the events; a failing delivery holds back the later ones.",
+    }),
+    retryPolicy: retryPolicy
+      .nullable()
+      .meta({ description: "Null stands for 5 retries after 1, 2, 4, 8 and 16 seconds." }),
+    successCount: z.int().meta({ description: "Number of successful deliveries." }),
+    failureCount: z.int().meta({ description: "Number of deliveries with exhausted retries." }),
+    lastDeliveryAt: timeOut.nullable(),
+    lastSuccessAt: timeOut.nullable(),
+    createdBy: idOut,
+    createdAt: timeOut,
+    updatedAt: timeOut,
+  })
+  .meta({ id: "Webhook" });
+
+export const deliveryStats = z.object({
+  total: z.int(),
+  pending: z.int(),
+  delivered: z.int(),
+  failed: z.int(),
+  retrying: z.int(),
+  lastDeliveredAt: timeOut.nullable(),
+});
+
+export const health = z
+  .object({
+    breaker: z.enum(["closed", "open", "recovering"]).meta({
+      description: "`open`: nothing is sent until `openUntil`. `recovering`: fewer concurrent requests than usual.",
+    }),
+    openUntil: timeOut.nullable(),
+    consecutiveFailures: z.int().meta({ description: "Number of failed attempts since the last success." }),
+    consecutiveFailedDeliveries: z
+      .int()
+      .meta({ description: "Number of deliveries with exhausted retries since the last success." }),
+    failingSince: timeOut.nullable().meta({ description: "Time of the first such delivery." }),
+    lastSuccessAt: timeOut.nullable(),
+    lastFailureAt: timeOut.nullable(),
+    oldestDueSeconds: z.number().meta({ description: "How long the oldest delivery has been due; 0 when none is." }),
+    nextAttemptAt: timeOut.nullable(),
+    inFlight: z.int(),
+    failedReason: z
+      .enum(["gone", "exhausted"])
+      .nullable()
+      .meta({ description: "Why it was marked `failed`: it answered 410, or no delivery succeeded for days." }),
+  })
+  .meta({ id: "WebhookHealth" });
+
+export const eventType = z
+  .object({
+    type: z.enum(eventTypes),
+    group: z.string(),
+    description: z.string().meta({ description: "The event's meaning in one sentence." }),
+    source: z.enum(["platform", "posted"]).meta({
+      description: "`posted`: only `POST /events` emits it, and its `data` is that of the request.",
+    }),
+    example: z
+      .object({ id: idOut, type: z.enum(eventTypes), timestamp: timeOut, orgId: idOut, data: objectOut })
+      .meta({ description: "Body of a request as the webhook receives it." }),
+  })
+  .meta({ id: "EventType" });
+
+// The dispatcher checks the resolved address of a host name; errors of the URL's text are reported with the body's
+// other errors.
+const urlError = (text: string): string | null => {
+  if (!URL.canParse(text)) return "not_a_url";
+  return /^https?:$/.test(new URL(text).protocol) ? null : "not_https";
+};
+export const url = z
+  .string()
+  .min(1)
+  .max(4_096)
+  .superRefine((text, { addIssue }) => {
+    const reason = urlError(text);
+    if (reason === null) return;
+    const params: CodedError = { code: "invalid_webhook_url", text: "Invalid webhook URL", facts: { reason } };
+    addIssue({ code: "custom", message: `Invalid webhook URL: ${reason}`, params });
+  })
+  .meta({
+    description: "HTTPS, to a host that is public by name and by address.",
+    example: "https://example.com/hook",
+  });
+/** Characters that a header's value may hold (RFC 9110, section 5.5). */
+const headerText = /^[\t\x20-\x7e]*$/;
+export const events = z
+  .array(listedIn(["*", ...eventTypes]))
+  .min(1)
+  .max(100)
+  .superRefine((types, { addIssue }) => {
+    if (types.includes("*") && types.some((type) => type !== "*")) {
+      addIssue({ code: "custom", message: '"*" stands alone' });
+    }
+    const unknown = [...new Set(types)].filter((type) => type !== "*" && !isEventType(type)).slice(0, 20);
+    if (unknown.length === 0) return;
+    const params: CodedError = { code: "unknown_event_type", text: "Unknown event type", facts: { types: unknown } };
+    addIssue({ code: "custom", message: `Unknown: ${unknown.join(", ")}`, params });
+  })
+  .meta({ description: '`["*"]` stands for all.' });
+export const headers = z
+  .array(
+    z.object({
+      key: z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/, "Not a header name"),
+      value: z.string().max(2_000).regex(headerText, "At most 2,000 ASCII characters"),
+    }),
+  )
+  .max(20)
+  .meta({ description: 'Sent with each delivery. The value `"***"` keeps the stored one.' });
+
+export const newWebhook = z.object({
+  orgId: id.optional().meta({ description: "Required unless the caller belongs to one organization." }),
+  name: nameIn,
+  url,
+  secret: secretIn.nullish(),
+  events,
+  headers: headers.nullish(),
+  ordered: z.boolean().optional(),
+});
+
+export const patch = z.object({
+  name: nameIn.optional(),
+  url: url.optional(),
+  secret: secretIn.nullish().meta({ description: "Null removes it: requests are no longer signed." }),
+  events: events.optional(),
+  headers: headers.nullish(),
+  status: status.optional(),
+  ordered: z.boolean().optional(),
+});
+export const paths = {
+  name: "name",
+  url: "url",
+  secret: "secret",
+  events: "events",
+  headers: "headers",
+  status: "status",
+  ordered: "ordered",
+};

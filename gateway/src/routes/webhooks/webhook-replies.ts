@@ -1,0 +1,52 @@
+import type { RetryPolicy, Webhook, WebhookHealth } from "@muster/proto/muster/webhook/v1/webhook_pb";
+import type { z } from "zod";
+import { timeOf, timeOrNull } from "../fields/schemas.ts";
+import { strengthOf } from "../fields/signing-secret.ts";
+import { health, type retryPolicy, status, type webhook } from "./webhook-fields.ts";
+
+export function webhookOf(message: Webhook | undefined): z.input<typeof webhook> {
+  if (!message) throw new Error("the dispatcher answered without a webhook");
+  return {
+    id: message.id,
+    orgId: message.orgId,
+    name: message.name,
+    url: message.url,
+    hasSecret: message.hasSecret,
+    secretStrength: strengthOf(message.secretStrength),
+    events: message.events,
+    headers: message.headers.map(({ key, value }) => ({ key, value })),
+    status: status.parse(message.status),
+    ordered: message.ordered,
+    retryPolicy: policyOf(message.retryPolicy),
+    successCount: Number(message.successCount),
+    failureCount: Number(message.failureCount),
+    lastDeliveryAt: timeOrNull(message.lastDeliveryAt),
+    lastSuccessAt: timeOrNull(message.lastSuccessAt),
+    createdBy: message.createdBy,
+    createdAt: timeOf(message.createdAt),
+    updatedAt: timeOf(message.updatedAt),
+  };
+}
+
+export function healthOf(message: WebhookHealth | undefined): z.input<typeof health> {
+  if (!message) throw new Error("the dispatcher answered without the endpoint's health");
+  return {
+    breaker: health.shape.breaker.parse(message.breaker),
+    openUntil: timeOrNull(message.openUntil),
+    consecutiveFailures: Number(message.failedAttempts),
+    consecutiveFailedDeliveries: Number(message.failedDeliveries),
+    failingSince: timeOrNull(message.failingSince),
+    lastSuccessAt: timeOrNull(message.lastSuccessAt),
+    lastFailureAt: timeOrNull(message.lastFailureAt),
+    oldestDueSeconds: message.oldestDueSeconds,
+    nextAttemptAt: timeOrNull(message.nextAttemptAt),
+    inFlight: message.inFlight,
+    failedReason: health.shape.failedReason.parse(message.failedReason || null),
+  };
+}
+
+function policyOf(policy: RetryPolicy | undefined): z.input<typeof retryPolicy> | null {
+  if (!policy) return null;
+  const { maxRetries, initialDelayMs, backoffMultiplier, maxDelayMs } = policy;
+  return { maxRetries, initialDelayMs, backoffMultiplier, maxDelayMs };
+}

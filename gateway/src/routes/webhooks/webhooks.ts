@@ -1,0 +1,229 @@
+import { eventTypes } from "@muster/kit";
+import { z } from "zod";
+import { type Route, route } from "../../route.ts";
+import { maskOf } from "../fields/field-mask.ts";
+import {
+  exampleId,
+  id,
+  idParams,
+  listQuery,
+  only,
+  pageOf,
+  pagination,
+  paginationOf,
+  searchIn,
+  success,
+  timeOrNull,
+  timeOut,
+} from "../fields/schemas.ts";
+import { secretIn } from "../fields/signing-secret.ts";
+import { eventTypeOf } from "./event-type-examples.ts";
+
+import { deliveryStats, eventType, health, newWebhook, patch, paths, status, webhook } from "./webhook-fields.ts";
+import { healthOf, webhookOf } from "./webhook-replies.ts";
+
+const tag = "Webhooks";
+
+const read = { auth: "session", permission: "webhooks:read", keyScopes: ["webhooks:read"] } as const;
+const write = { auth: "session", permission: "webhooks:write", keyScopes: ["webhooks:write"] } as const;
+
+const textIn = searchIn.meta({
+  description: "Only records with a name or address that contains this text, ignoring case.",
+});
+
+const list = route({
+  method: "GET",
+  path: "/webhooks",
+  access: read,
+  tag,
+  summary: "Webhooks of one organization, newest first",
+  query: listQuery.extend({
+    orgId: id.optional().meta({ description: "Required unless the caller belongs to one organization." }),
+    status: status.optional().meta({ description: only.equal }),
+    search: textIn,
+  }),
+  reply: z.object({ data: z.array(webhook), pagination }),
+  errors: ["organization_context_required", "organization_not_found"],
+  async handle({ query, rpc }, { services }) {
+    const { orgId = "", status = "", search = "" } = query;
+    const wanted = { page: pageOf(query), orgId, status, search };
+    const reply = await services.webhooks.listWebhooks(wanted, await rpc());
+    return { data: reply.webhooks.map(webhookOf), pagination: paginationOf(reply.page) };
+  },
+});
+
+const listAll = route({
+  method: "GET",
+  path: "/webhooks/all",
+  access: read,
+  tag,
+  summary: "Webhooks of every accessible organization, newest first",
+  query: listQuery.extend({ status: status.optional().meta({ description: only.equal }), search: textIn }),
+  reply: z.object({ data: z.array(webhook), pagination }),
+  async handle({ query, rpc }, { services }) {
+    const { status = "", search = "" } = query;
+    const wanted = { page: pageOf(query), status, search, everywhere: true };
+    const reply = await services.webhooks.listWebhooks(wanted, await rpc());
+    return { data: reply.webhooks.map(webhookOf), pagination: paginationOf(reply.page) };
+  },
+});
+
+const create = route({
+  method: "POST",
+  path: "/webhooks",
+  audit: "webhook.create",
+  access: write,
+  tag,
+  summary: "Create a webhook",
+  description:
+    "The URL is checked now and before each delivery: HTTPS only, no local names, every address of the host public.",
+  body: newWebhook,
+  example: { orgId: exampleId, name: "Tickets", url: "https://example.com/hook", events: ["*"] },
+  status: 201,
+  idempotent: true,
+  reply: webhook,
+  errors: [
+    "organization_context_required",
+    "organization_not_found",
+    "invalid_webhook_url",
+    "unknown_event_type",
+    "limit_reached",
+    "site_restricted",
+  ],
+  async handle({ body, rpc }, { services }) {
+    const wanted = {
+      orgId: body.orgId ?? "",
+      name: body.name,
+      url: body.url,
+      secret: body.secret ?? "",
+      events: body.events,
+      headers: body.headers ?? [],
+      ordered: body.ordered ?? false,
+    };
+    const reply = await services.webhooks.createWebhook(wanted, await rpc());
+    return webhookOf(reply.webhook);
+  },
+});
+
+const types = route({
+  method: "GET",
+  path: "/webhooks/event-types",
+  access: read,
+  tag,
+  summary: "Event types that a webhook can subscribe to, each with a description and an example",
+  reply: z.object({ data: z.array(eventType) }),
+  handle: () => ({ data: eventTypes.map(eventTypeOf) }),
+});
+
+const get = route({
+  method: "GET",
+  path: "/webhooks/:id",
+  access: read,
+  tag,
+  summary: "One webhook with its statistics and its health",
+  params: idParams,
+  reply: webhook.extend({ deliveryStats, health }),
+  errors: ["webhook_not_found"],
+  async handle({ params, rpc }, { services }) {
+    const {
+      webhook: found,
+      stats,
+      health: endpoint,
+    } = await services.webhooks.getWebhook({ id: params.id }, await rpc());
+    const counts = {
+      total: Number(stats?.total ?? 0),
+      pending: Number(stats?.pending ?? 0),
+      delivered: Number(stats?.delivered ?? 0),
+      failed: Number(stats?.failed ?? 0),
+      retrying: Number(stats?.retrying ?? 0),
+      lastDeliveredAt: timeOrNull(stats?.lastDeliveredAt),
+    };
+    return { ...webhookOf(found), deliveryStats: counts, health: healthOf(endpoint) };
+  },
+});
+
+const update = route({
+  method: "PATCH",
+  path: "/webhooks/:id",
+  audit: "webhook.update",
+  access: write,
+  tag,
+  summary: "Change a webhook",
+  description:
+    "Takes effect with the next attempt, for queued deliveries too. A paused webhook keeps its queue; `active` resumes it. " +
+    "With a URL of another scheme, host or port the request must include the secret and all header values, else 400 names them.",
+  params: idParams,
+  body: patch,
+  example: { name: "Tickets" },
+  reply: webhook,
+  errors: ["no_updates", "webhook_not_found", "invalid_webhook_url", "unknown_event_type", "site_restricted"],
+  async handle({ params, body, rpc }, { services }) {
+    const change = {
+      name: body.name ?? "",
+      url: body.url ?? "",
+      secret: body.secret ?? "",
+      events: body.events ?? [],
+      headers: body.headers ?? [],
+      status: body.status ?? "",
+      ordered: body.ordered ?? false,
+    };
+    const wanted = { id: params.id, updateMask: maskOf(body, paths), change };
+    const reply = await services.webhooks.updateWebhook(wanted, await rpc());
+    return webhookOf(reply.webhook);
+  },
+});
+
+const remove = route({
+  method: "DELETE",
+  path: "/webhooks/:id",
+  audit: "webhook.delete",
+  access: write,
+  tag,
+  summary: "Delete a webhook and all its deliveries",
+  description: "Nothing more is sent or shown after the reply; its deliveries are removed in the background.",
+  params: idParams,
+  reply: success,
+  errors: ["webhook_not_found", "site_restricted"],
+  async handle({ params, rpc }, { services }) {
+    await services.webhooks.deleteWebhook({ id: params.id }, await rpc());
+    return { success: true as const };
+  },
+});
+
+const rotate = route({
+  method: "POST",
+  path: "/webhooks/:id/rotate-secret",
+  audit: "webhook.rotate_secret",
+  access: write,
+  tag,
+  summary: "Rotate a webhook's signing secret",
+  description:
+    "The previous secret signs beside the new one until `previousSecretUntil`: in `webhook-signature`, and as `X-Service-Signature-Previous`. A second rotation ends the first one's grace period.",
+  params: idParams,
+  body: z.object({
+    secret: secretIn.min(1).optional().meta({ description: "The new secret; without it, one is generated." }),
+    graceSeconds: z
+      .int()
+      .min(0)
+      .max(30 * 86_400)
+      .optional()
+      .meta({
+        description:
+          "Seconds for which the previous secret also signs; 0 ends it at once. Without it, SECRET_GRACE_HOURS.",
+      }),
+  }),
+  idempotent: true,
+  noStore: true,
+  reply: z.object({ webhook, secret: z.string(), previousSecretUntil: timeOut.nullable() }),
+  errors: ["webhook_not_found", "site_restricted"],
+  async handle({ params, body, rpc }, { services }) {
+    const reply = await services.webhooks.rotateWebhookSecret(
+      { id: params.id, secret: body.secret ?? "", graceSeconds: body.graceSeconds },
+      await rpc(),
+    );
+    const previousSecretUntil = timeOrNull(reply.previousSecretUntil);
+    return { webhook: webhookOf(reply.webhook), secret: reply.secret, previousSecretUntil };
+  },
+});
+
+export const webhookRoutes: readonly Route[] = [list, listAll, create, types, get, update, remove, rotate];
