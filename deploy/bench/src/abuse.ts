@@ -17,9 +17,9 @@ const roundMs = 10_000;
 const buildUpMs = 3_000;
 
 /**
- * `npm run bench -- abuse`: latency of a signed-in person (GET /devices), alone and while strangers send 10 hostile
- * Content-Type headers a second and 1,200 bodies of a byte a second, and another tenant asks for 1,000 verifications,
- * alternately.
+ * `npm run bench -- abuse`: latency of a signed-in user (GET /devices), alone and while unauthenticated callers
+ * send 10 hostile Content-Type headers a second and 1,200 bodies of a byte a second, and another tenant requests 1,000
+ * verifications, alternately.
  */
 export async function run(_args: string[], report: Report): Promise<void> {
   const cluster = await startStack({ env: { LOG_LEVEL: "warn" }, adminPassword: password });

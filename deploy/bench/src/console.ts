@@ -121,14 +121,14 @@ const noteFirstRows = `
     }
   }).observe(document, { subtree: true, childList: true });`;
 
-/** When it was painted, in milliseconds since the page was asked for. */
+/** When it was painted, in milliseconds since the page was requested. */
 async function firstAt(page: Page, row: string): Promise<number> {
   await page.locator(row).first().waitFor();
   const noted = await page.waitForFunction(`window.firstAt[${JSON.stringify(row)}]`);
   return Number(await noted.jsonValue());
 }
 
-/** When scripts and the API's answers were asked for and there, in milliseconds since the page was. */
+/** When scripts and the API's answers were requested and there, in milliseconds since the page was. */
 const partsOfStart = `
   performance.getEntriesByType("resource")
     .filter(({ name }) => name.includes("/api/") || name.endsWith(".js"))

@@ -17,7 +17,7 @@ type Trial = { agentId: string; token: string };
  * `npm run bench -- enrollments [kills]`: agents enroll while identity, tenancy or the gateway is killed −9, within a
  * second after the next enrollment came through (20 kills when not said, 500 at most), at whatever step they are. Then:
  * no living device without a token, no use taken that is not confirmed, `usageCount` of each key = its living devices,
- * one `device.create` audit row of each, and every token that was handed out and not asked for again works. Ends with
+ * one `device.create` audit row of each, and every token that was handed out and not requested again works. Ends with
  * status 1 otherwise.
  */
 export async function run(args: string[], report: Report): Promise<void> {

@@ -63,7 +63,7 @@ export async function run(args: string[], report: Report): Promise<void> {
       const [said] = await Promise.race([once(client, "message"), ended]);
       return said as Round;
     };
-    // Every agent is asked for at identity once, and comes online.
+    // Every agent is requested from identity once, and comes online.
     const cold: Round[] = [];
     while (cold.reduce((sum, r) => sum + r.heartbeats, 0) < count) cold.push(await round(roundMs));
     const before = cpuMicros(running);

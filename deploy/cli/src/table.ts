@@ -1,7 +1,8 @@
 const cellMax = 80;
 
 /**
- * A value as one line of text. What devices and strangers named may hold escape sequences: none reaches the terminal.
+ * A value as one line of text. What devices and other tenants named may hold escape sequences: none
+ * reaches the terminal.
  */
 export function cell(value: unknown): string {
   if (value === null || value === undefined || value === "") return "-";

@@ -28,8 +28,8 @@ async function reachable(pod, namespace, targets) {
 }
 
 /**
- * The table of allowed connections, tried from a pod of each workload, from a stranger and from the monitoring
- * namespace.
+ * The table of allowed connections, tried from a pod of each workload, from a pod outside of the release and from
+ * the monitoring namespace.
  */
 export async function policy() {
   const net = await import("node:net");

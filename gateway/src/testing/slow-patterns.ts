@@ -6,7 +6,7 @@ import { parseSync } from "@swc/core";
 
 export type FoundPattern = { where: string; source: string; flags: string };
 
-/** Longest run a stranger can send in one header. */
+/** Longest run an unauthenticated caller can send in one header. */
 const runLength = 16 * 1024;
 /** A linear match of 16 KiB takes well below one millisecond, a quadratic one about 200. */
 const slowMs = 25;

@@ -1,5 +1,5 @@
 /**
- * A text without the characters `end` behind it. A pattern such as `/\/+$/` is quadratic in what strangers repeat
+ * A text without the characters `end` behind it. A pattern such as `/\/+$/` is quadratic in what callers repeat
  * before something else.
  */
 export function withoutTrailing(text: string, end: string): string {

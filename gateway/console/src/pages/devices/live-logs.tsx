@@ -16,7 +16,7 @@ import { useFollowedEvents } from "./use-followed-events.ts";
 const levels = ["critical", "error", "warning", "information", "verbose"] as const;
 const limit = 50;
 
-/** Event logs as they are on the device this moment: asked of its agent, nothing is stored. */
+/** Event logs as they are on the device this moment: queried from its agent, nothing is stored. */
 export function LiveLogs() {
   const { id } = useParams({ strict: false }) as { id: string };
   const [{ log, level }, change] = useFilters();
