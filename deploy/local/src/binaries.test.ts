@@ -1,10 +1,21 @@
-import { chmodSync, lstatSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { afterAll, describe, expect, it } from "@jest/globals";
 import { natsServer, releaseFor } from "./nats-binary.ts";
 import { onPath } from "./path.ts";
-import { completeLinks, platformPackage } from "./postgres-binaries.ts";
+import { completeLinks, copyPostgres, platformPackage } from "./postgres-binaries.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "muster-binaries-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -31,6 +42,15 @@ describe("PostgreSQL's programs", () => {
     expect(completeLinks(native)).toBe(true);
     expect(lstatSync(join(native, "lib", "libx.so.1")).isSymbolicLink()).toBe(true);
     expect(completeLinks(native)).toBe(true);
+  });
+
+  it("run from a copy, whose libraries have all their links", () => {
+    const bin = copyPostgres(join(folder, "copied"));
+    const links = JSON.parse(readFileSync(join(bin, "..", "pg-symlinks.json"), "utf8")) as { target: string }[];
+    expect(links.filter(({ target }) => !existsSync(join(folder, "copied", target)))).toEqual([]);
+    expect(spawnSync(join(bin, "initdb"), ["--version"], { encoding: "utf8" }).stdout).toMatch(
+      /^initdb \(PostgreSQL\)/,
+    );
   });
 });
 

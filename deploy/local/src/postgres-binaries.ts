@@ -44,6 +44,16 @@ export function postgresBinaries(user: RunAs, copyTo: readonly string[], ownBin?
   );
 }
 
+/**
+ * Copies PostgreSQL's programs and libraries to `folder`/native, with the links that no install script made; `folder`
+ * must not exist. Returns the folder of the programs.
+ */
+export function copyPostgres(folder: string): string {
+  const native = nativeFolder();
+  if (!copyTree(native, folder)) throw new Problem(`PostgreSQL cannot be copied from ${native} to ${folder}.`);
+  return join(folder, "native", "bin");
+}
+
 function nativeFolder(): string {
   const wanted = platformPackage(process.platform, process.arch);
   const require = createRequire(import.meta.url);
