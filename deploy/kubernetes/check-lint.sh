@@ -35,6 +35,10 @@ done
 echo "misspelt fields are refused"
 
 node "$here/names.mjs" "$chart"
+if LC_ALL=C.UTF-8 grep -nE '^.{121,}' "$chart"/templates/*.tpl "$chart"/templates/*.yaml; then
+  echo "templates have lines of more than 120 columns" >&2
+  exit 1
+fi
 node "$root/deploy/local/prepare.mjs"
 node "$here/settings.mjs" --check
 cp -r "$chart" "$work/chart"

@@ -1,6 +1,6 @@
 // node names.mjs CHART: names of the chart's objects. None is longer than Kubernetes takes, also with a long name of
 // the release, and none is taken twice. A migration's pod is immutable: Jobs of one name have one pod template,
-// whatever value changes.
+// whatever value changes. Each object has the labels that tools count on.
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -28,6 +28,8 @@ function objects(release, options = [], of = chart) {
 
 /** Bytes of a name by kind: a CronJob's Jobs get 11 more, and what becomes a label or a host name has 63. */
 const limits = { CronJob: 52, Job: 63, Service: 63, Deployment: 63, ServiceAccount: 63 };
+const standard = ["name", "instance", "version", "managed-by", "part-of"].map((each) => `app.kubernetes.io/${each}`);
+standard.push("helm.sh/chart");
 for (const release of ["muster", `r${"x".repeat(38)}y`, `r${"x".repeat(51)}y`]) {
   const seen = new Set();
   for (const { kind, metadata } of objects(release)) {
@@ -36,6 +38,10 @@ for (const release of ["muster", `r${"x".repeat(38)}y`, `r${"x".repeat(51)}y`]) 
       fail(`${kind} ${metadata.name}: ${metadata.name.length} characters, at most ${limit}`);
     if (seen.has(`${kind} ${metadata.name}`)) fail(`${kind} ${metadata.name} is there twice`);
     seen.add(`${kind} ${metadata.name}`);
+    // Of extraObjects, the labels are the operator's.
+    if (metadata.name.endsWith("-extra")) continue;
+    const missing = standard.filter((label) => !metadata.labels?.[label]);
+    if (missing.length > 0) fail(`${kind} ${metadata.name} has no label ${missing.join(", ")}`);
   }
 }
 
@@ -70,4 +76,6 @@ const about = readFileSync(join(newer, "Chart.yaml"), "utf8");
 writeFileSync(join(newer, "Chart.yaml"), about.replace(/^version: .*$/m, "version: 99.0.0"));
 compare(objects("muster", [], newer), "another version of the chart");
 rmSync(newer, { recursive: true });
-console.log(`${templates.size} migrations have names of their own; no name is too long`);
+console.log(
+  `${templates.size} migrations have names of their own; no name is too long; each object has the standard labels`,
+);

@@ -1,10 +1,16 @@
-{{/* Environment of a workload's container: what the chart knows, then the service's `config`, then `extraEnv`, which replaces others of its names. */}}
+{{/*
+Environment of a workload's container: what the chart knows, then the service's `config`, then `extraEnv`, which
+replaces others of its names.
+*/}}
 {{- define "muster.environment" -}}
 {{- $root := .root -}}{{- $w := .workload -}}{{- $f := $w.facts -}}{{- $v := $w.values -}}
 {{- $nodeOptions := printf "--max-old-space-size=%s" (include "muster.heapMiB" $w) -}}
 {{- if $f.young }}{{ $nodeOptions = printf "%s --max-semi-space-size=%d" $nodeOptions (int $f.young) }}{{ end -}}
-{{- if $root.Values.telemetry.otlpEndpoint }}{{ $nodeOptions = printf "--import @muster/kit/telemetry %s" $nodeOptions }}{{ end -}}
-{{- $env := dict "NODE_ENV" "production" "NODE_OPTIONS" $nodeOptions "LOG_LEVEL" $root.Values.logLevel "OPS_PORT" "9090" "DRAIN_GRACE_MS" "15000" -}}
+{{- if $root.Values.telemetry.otlpEndpoint -}}
+{{- $nodeOptions = printf "--import @muster/kit/telemetry %s" $nodeOptions -}}
+{{- end -}}
+{{- $env := dict "NODE_ENV" "production" "NODE_OPTIONS" $nodeOptions "LOG_LEVEL" $root.Values.logLevel "OPS_PORT"
+  "9090" "DRAIN_GRACE_MS" "15000" -}}
 {{- if $f.bus }}{{ $_ := set $env "NATS_URL" $root.Values.nats.url }}{{ end -}}
 {{- if and $f.bus (ne $w.name "gateway") -}}
 {{- $_ := set $env "NATS_STREAM_REPLICAS" $root.Values.nats.streamReplicas -}}
@@ -12,16 +18,21 @@
 {{- $_ := set $env "AUTO_MIGRATE" "false" -}}
 {{- end -}}
 {{- range $f.calls -}}
-{{- $_ := set $env (printf "%s_URL" (. | upper | replace "-" "_")) (printf "%s://%s-%s:8080" (ternary "https" "http" (ne $root.Values.tls.secret "")) (include "muster.fullname" $root) .) -}}
+{{- $_ := set $env (printf "%s_URL" (. | upper | replace "-" "_")) (printf "%s://%s-%s:8080" (ternary "https" "http"
+  (ne $root.Values.tls.secret "")) (include "muster.fullname" $root) .) -}}
 {{- end -}}
 {{- if and $f.bus $root.Values.tls.secret -}}
 {{- range $part, $file := dict "CA" "ca.crt" "CERT" "tls.crt" "KEY" "tls.key" -}}
 {{- $_ := set $env (printf "RPC_TLS_%s_PATH" $part) (printf "/etc/muster/tls/%s" $file) -}}
-{{- if and $root.Values.tls.nats (ne $part "CA") }}{{ $_ := set $env (printf "NATS_TLS_%s_PATH" $part) (printf "/etc/muster/tls/%s" $file) }}{{ end -}}
+{{- if and $root.Values.tls.nats (ne $part "CA") -}}
+{{- $_ := set $env (printf "NATS_TLS_%s_PATH" $part) (printf "/etc/muster/tls/%s" $file) -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- if has $w.name (list "gateway" "identity") }}{{ $_ := set $env "PUBLIC_URL" $root.Values.publicUrl }}{{ end -}}
-{{- if and $root.Values.dashboardUrl (has $w.name (list "gateway" "identity")) }}{{ $_ := set $env "DASHBOARD_URL" $root.Values.dashboardUrl }}{{ end -}}
+{{- if and $root.Values.dashboardUrl (has $w.name (list "gateway" "identity")) -}}
+{{- $_ := set $env "DASHBOARD_URL" $root.Values.dashboardUrl -}}
+{{- end -}}
 {{- if and $root.Values.dashboardUrl (eq $w.name "gateway") -}}
 {{- $at := urlParse $root.Values.dashboardUrl -}}
 {{- $_ := set $env "CORS_ORIGINS" (printf "%s://%s" $at.scheme $at.host) -}}
@@ -42,21 +53,26 @@
 {{- $_ := set $env "OTEL_EXPORTER_OTLP_ENDPOINT" $root.Values.telemetry.otlpEndpoint -}}
 {{- $_ := set $env "OTEL_EXPORTER_OTLP_PROTOCOL" $root.Values.telemetry.protocol -}}
 {{- $headers := list -}}
-{{- range $name, $value := $root.Values.telemetry.headers }}{{ $headers = append $headers (printf "%s=%s" $name (urlquery $value | replace "+" "%20")) }}{{ end -}}
+{{- range $name, $value := $root.Values.telemetry.headers -}}
+{{- $headers = append $headers (printf "%s=%s" $name (urlquery $value | replace "+" "%20")) -}}
+{{- end -}}
 {{- with $headers }}{{ $_ := set $env "OTEL_EXPORTER_OTLP_HEADERS" (join "," .) }}{{ end -}}
 {{- $_ := set $env "OTEL_TRACES_SAMPLER_ARG" $root.Values.telemetry.sampleRatio -}}
 {{- $_ := set $env "OTEL_SERVICE_NAME" (printf "muster-%s" $w.name) -}}
-{{- $_ := set $env "OTEL_RESOURCE_ATTRIBUTES" (printf "service.namespace=%s,service.version=%s" $root.Release.Namespace ($root.Values.image.tag | default $root.Chart.AppVersion)) -}}
+{{- $_ := set $env "OTEL_RESOURCE_ATTRIBUTES" (printf "service.namespace=%s,service.version=%s"
+  $root.Release.Namespace ($root.Values.image.tag | default $root.Chart.AppVersion)) -}}
 {{- end -}}
 {{- range $name, $value := $f.env }}{{ $_ := set $env $name $value }}{{ end -}}
 {{- range $name, $value := $v.config }}{{ $_ := set $env $name $value }}{{ end -}}
 {{- if $f.role -}}
-{{- $_ := set $env (ternary "DATABASE_URL_PRUNER" "DATABASE_URL_APP" (eq $w.name "audit-retention")) (include "muster.databaseUrl" (dict "role" $f.role "db" $root.Values.database)) -}}
+{{- $_ := set $env (ternary "DATABASE_URL_PRUNER" "DATABASE_URL_APP" (eq $w.name "audit-retention")) (include
+  "muster.databaseUrl" (dict "role" $f.role "db" $root.Values.database)) -}}
 {{- /* Of the Secret's variables; not a part of the URL, in which / # ? % would mean something. */ -}}
 {{- $_ := set $env "PGPASSWORD" "$(DATABASE_PASSWORD)" -}}
 {{- end -}}
 {{- if and (eq $w.name "audit") $root.Values.database.readHost -}}
-{{- $_ := set $env "DATABASE_URL_READ" (include "muster.databaseUrl" (dict "role" $f.role "db" (merge (dict "host" $root.Values.database.readHost) $root.Values.database))) -}}
+{{- $_ := set $env "DATABASE_URL_READ" (include "muster.databaseUrl" (dict "role" $f.role "db" (merge (dict "host"
+  $root.Values.database.readHost) $root.Values.database))) -}}
 {{- end -}}
 {{- range $v.extraEnv }}{{ $_ := unset $env .name }}{{ end -}}
 {{- $headersSecret := and $root.Values.telemetry.otlpEndpoint $root.Values.telemetry.headersSecret -}}

@@ -2,19 +2,47 @@
 {{- default .Release.Name .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
 {{- end -}}
 
-{{/* The name of an object in at most `limit` characters: fullname and `suffix`; of a longer fullname its beginning and a hash of all of it. */}}
+{{/*
+The name of an object in at most `limit` characters: fullname and `suffix`; of a longer fullname its beginning and a
+hash of all of it.
+*/}}
 {{- define "muster.shortName" -}}
 {{- $full := include "muster.fullname" .root -}}
 {{- $room := sub .limit (len .suffix) | int -}}
-{{- if gt (len $full) $room }}{{ $full = printf "%s-%s" ($full | trunc (sub $room 9 | int) | trimSuffix "-") (sha256sum $full | trunc 8) }}{{ end -}}
+{{- if gt (len $full) $room -}}
+{{- $start := $full | trunc (sub $room 9 | int) | trimSuffix "-" -}}
+{{- $full = printf "%s-%s" $start (sha256sum $full | trunc 8) -}}
+{{- end -}}
 {{- $full }}{{ .suffix }}
 {{- end -}}
 
+{{/*
+Labels of an object or pod: the standard ones over commonLabels. `workload` is the one that it belongs to, if any;
+`component` another name than the workload's, for what no Service or policy of the workload selects.
+*/}}
 {{- define "muster.labels" -}}
-{{ include "muster.selector" . }}
-app.kubernetes.io/version: {{ .root.Values.image.tag | default .root.Chart.AppVersion | quote }}
-app.kubernetes.io/managed-by: {{ .root.Release.Service }}
-helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
+{{- $w := .workload | default dict -}}
+{{- $own := dict "app.kubernetes.io/name" "muster" "app.kubernetes.io/instance" .root.Release.Name -}}
+{{- $_ := set $own "app.kubernetes.io/part-of" "muster" -}}
+{{- with .component | default $w.name }}{{ $_ := set $own "app.kubernetes.io/component" . }}{{ end -}}
+{{- $_ := set $own "app.kubernetes.io/version" (include "muster.tag" . | trunc 63 | trimAll "-._") -}}
+{{- $_ := set $own "app.kubernetes.io/managed-by" .root.Release.Service -}}
+{{- $_ := set $own "helm.sh/chart" (printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" | trunc
+  63) -}}
+{{- mergeOverwrite (deepCopy .root.Values.commonLabels) $own | toYaml -}}
+{{- end -}}
+
+{{/*
+`metadata` of an object called `name`: its labels as above and further `labels`; its `annotations` over
+commonAnnotations.
+*/}}
+{{- define "muster.metadata" -}}
+name: {{ .name }}
+labels:
+  {{- mergeOverwrite (include "muster.labels" . | fromYaml) (.labels | default dict) | toYaml | nindent 2 }}
+{{- with mergeOverwrite (deepCopy .root.Values.commonAnnotations) (.annotations | default dict) }}
+annotations: {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- end -}}
 
 {{- define "muster.selector" -}}
@@ -30,14 +58,21 @@ app.kubernetes.io/instance: {{ .root.Release.Name }}
 muster.dev/service: {{ .service }}
 {{- end -}}
 
+{{/* The tag of a workload's image: its own, the chart-wide one, else the version that this chart was made for. */}}
+{{- define "muster.tag" -}}
+{{- dig "values" "image" "tag" "" (.workload | default dict) | default .root.Values.image.tag
+  | default .root.Chart.AppVersion -}}
+{{- end -}}
+
 {{- define "muster.image" -}}
-{{- $digest := .workload.values.image.digest -}}
-{{ .root.Values.image.registry }}/{{ .workload.facts.service }}
-{{- if $digest }}@{{ $digest }}{{ else }}:{{ .root.Values.image.tag | default .root.Chart.AppVersion }}{{ end -}}
+{{- $own := .workload.values.image -}}
+{{ $own.repository | default (printf "%s/%s" .root.Values.image.registry .workload.facts.service) }}
+{{- if $own.digest }}@{{ $own.digest }}{{ else }}:{{ include "muster.tag" . }}{{ end -}}
 {{- end -}}
 
 {{- define "muster.secret" -}}
-{{ .workload.values.existingSecret | default (printf "%s-%s" .root.Values.secrets.prefix (include "muster.secretOwner" .workload)) }}
+{{- $usual := printf "%s-%s" .root.Values.secrets.prefix (include "muster.secretOwner" .workload) -}}
+{{ .workload.values.existingSecret | default $usual }}
 {{- end -}}
 
 {{/* Matcher and sender are one service and share one Secret; the retention worker has its own role and Secret. */}}
@@ -46,7 +81,8 @@ muster.dev/service: {{ .service }}
 {{- end -}}
 
 {{- define "muster.databaseUrl" -}}
-postgres://{{ .role }}@{{ .db.host }}:{{ .db.port }}/{{ .db.name }}{{ if ne .db.sslMode "disable" }}?sslmode={{ .db.sslMode }}{{ end }}
+postgres://{{ .role }}@{{ .db.host }}:{{ .db.port }}/{{ .db.name }}
+{{- if ne .db.sslMode "disable" }}?sslmode={{ .db.sslMode }}{{ end }}
 {{- end -}}
 
 {{/* Peers of a NetworkPolicy: all addresses outside but those that nothing of ours may reach. */}}
@@ -55,22 +91,39 @@ postgres://{{ .role }}@{{ .db.host }}:{{ .db.port }}/{{ .db.name }}{{ if ne .db.
 - ipBlock: { cidr: "2000::/3", except: {{ .egressExceptIPv6 | toJson }} }
 {{- end -}}
 
+{{/* The rule of a NetworkPolicy that lets its pods resolve names. */}}
+{{- define "muster.dns" -}}
+- to: {{- toYaml .dnsPeers | nindent 4 }}
+  ports:
+    {{- range .dnsPorts }}
+    - { port: {{ . }}, protocol: UDP }
+    - { port: {{ . }}, protocol: TCP }
+    {{- end }}
+{{- end -}}
+
 {{/* Heap in MiB: three quarters of the memory limit without the memory outside of the heap. */}}
 {{- define "muster.heapMiB" -}}
 {{- $limit := .values.resources.limits.memory | toString -}}
 {{- $mib := 0 -}}
 {{- if hasSuffix "Gi" $limit }}{{ $mib = mulf (trimSuffix "Gi" $limit | float64) 1024 | int -}}
 {{- else if hasSuffix "Mi" $limit }}{{ $mib = trimSuffix "Mi" $limit | float64 | int -}}
-{{- else }}{{ fail (printf "services.%s.resources.limits.memory is %q: give it in Mi or Gi, the heap's size follows from it" .name $limit) -}}
+{{- else -}}
+{{- fail (printf "services.%s.resources.limits.memory is %q: give it in Mi or Gi, the heap's size follows from it"
+  .name $limit) -}}
 {{- end -}}
 {{- $native := include "muster.nativeMiB" . | int -}}
 {{- $heap := mulf (sub $mib $native) 0.75 | int -}}
-{{- if lt $heap 96 }}{{ fail (printf "services.%s.resources.limits.memory is %s: %d MiB of it are needed outside of the heap, which leaves %d MiB for the heap; give it %d Mi or more" .name $limit $native $heap (add $native 128)) }}{{ end -}}
+{{- if lt $heap 96 -}}
+{{- fail (printf (cat "services.%s.resources.limits.memory is %s: %d MiB of it are needed outside of the heap, which"
+  "leaves %d MiB for the heap; give it %d Mi or more") .name $limit $native $heap (add $native 128)) -}}
+{{- end -}}
 {{- $heap -}}
 {{- end -}}
 
-{{/* MiB outside of the heap's old generation: V8's young one, identity's password hashes (scrypt takes 1 KiB × 2^PASSWORD_SCRYPT_LOG_N each),
-and the workload's own `native`. */}}
+{{/*
+MiB outside of the heap's old generation: V8's young one, identity's password hashes (scrypt takes 1 KiB ×
+2^PASSWORD_SCRYPT_LOG_N each), and the workload's own `native`.
+*/}}
 {{- define "muster.nativeMiB" -}}
 {{- $mib := 0 -}}
 {{- if eq .name "identity" -}}
@@ -94,14 +147,18 @@ imagePullSecrets:
   {{- end }}
 {{- end }}
 securityContext: {{- toYaml $v.podSecurityContext | nindent 2 }}
-{{- range $name := list "priorityClassName" "runtimeClassName" "nodeSelector" "tolerations" "affinity" "dnsPolicy" "dnsConfig" "hostAliases" }}
+{{- range $name := list "priorityClassName" "runtimeClassName" "nodeSelector" "tolerations" "affinity" "dnsPolicy"
+  "dnsConfig" "hostAliases" }}
 {{- with get $v $name }}
 {{ $name }}: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}
 {{- end -}}
 
-{{/* A container that does one thing as the schema's owner, `migrate` or `reencrypt`, and ends: such alone have the owner's password. */}}
+{{/*
+A container that does one thing as the schema's owner, `migrate` or `reencrypt`, and ends: such alone have the owner's
+password.
+*/}}
 {{- define "muster.ownerContainer" -}}
 name: {{ .command }}
 image: {{ include "muster.image" . }}
@@ -112,9 +169,12 @@ env:
     value: production
   - name: PGPASSWORD
     valueFrom:
-      secretKeyRef: { name: {{ .root.Values.secrets.prefix }}-{{ .workload.facts.service }}-owner, key: DATABASE_PASSWORD }
+      secretKeyRef:
+        name: {{ .root.Values.secrets.prefix }}-{{ .workload.facts.service }}-owner
+        key: DATABASE_PASSWORD
   - name: DATABASE_URL
-    value: {{ include "muster.databaseUrl" (dict "role" (printf "muster_%s_owner" (.workload.facts.service | replace "-" "_")) "db" .root.Values.database) | quote }}
+    {{- $owner := printf "muster_%s_owner" (.workload.facts.service | replace "-" "_") }}
+    value: {{ include "muster.databaseUrl" (dict "role" $owner "db" .root.Values.database) | quote }}
   {{- if eq .command "reencrypt" }}
   {{- range list "SECRET_ENCRYPTION_KEY" "APP_ENCRYPTION_KEY" }}
   - name: {{ . }}
@@ -138,13 +198,16 @@ volumeMounts:
 {{/* The pod template of a Job with such a container. */}}
 {{- define "muster.ownerTemplate" -}}
 metadata:
-  labels: {{- include "muster.labels" (dict "root" .root "workload" (dict "name" .command "facts" .workload.facts "values" .workload.values)) | nindent 4 }}
+  labels: {{- include "muster.labels" (merge (dict "component" .command) .) | nindent 4 }}
 spec: {{- include "muster.ownerPod" . | nindent 2 }}
 {{- end -}}
 
 {{- define "muster.ownerPod" -}}
 restartPolicy: OnFailure
 {{ include "muster.podOptions" . }}
+{{- with .workload.values.initContainers }}
+initContainers: {{- toYaml . | nindent 2 }}
+{{- end }}
 containers:
   - {{- include "muster.ownerContainer" . | nindent 4 }}
 volumes:
@@ -152,4 +215,37 @@ volumes:
   {{- with .root.Values.caSecret }}
   - { name: ca, secret: { secretName: {{ . }} } }
   {{- end }}
+  {{- with .workload.values.extraVolumes }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- end -}}
+
+{{/* Annotation for Reloader: the Secrets that pods read at their start, after whose change it restarts them. */}}
+{{- define "muster.reloader" -}}
+{{- if .root.Values.reloader.enabled -}}
+{{- $telemetry := .root.Values.telemetry -}}
+{{- $headers := ternary $telemetry.headersSecret "" (ne $telemetry.otlpEndpoint "") -}}
+{{- $secrets := compact (list (include "muster.secret" .) .root.Values.caSecret $headers) -}}
+secret.reloader.stakater.com/reload: {{ join "," $secrets }}
+{{- end -}}
+{{- end -}}
+
+{{/* A trigger of a ScaledObject: `query` over series of this release, `threshold` per pod. */}}
+{{- define "muster.kedaTrigger" -}}
+{{- $keda := .root.Values.keda -}}
+{{- $here := printf "namespace=%q,release=%q" .root.Release.Namespace .root.Release.Name -}}
+- type: prometheus
+  {{- with $keda.authenticationRef }}
+  authenticationRef: {{- toYaml . | nindent 4 }}
+  {{- end }}
+  metadata:
+    serverAddress: {{ $keda.prometheusUrl }}
+    {{- with $keda.authModes }}
+    authModes: {{ . }}
+    {{- end }}
+    query: {{ printf .query $here }}
+    threshold: {{ .threshold | quote }}
+    {{- if .isOffBelow }}
+    activationThreshold: {{ .threshold | quote }}
+    {{- end }}
 {{- end -}}

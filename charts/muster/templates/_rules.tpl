@@ -2,13 +2,16 @@
 {{- define "muster.rules" -}}
 {{- $root := . -}}
 {{- $workloads := include "muster.resolved" . | fromJson -}}
-{{- $text := .Files.Get "files/rules.yaml" | replace "NAMESPACE" .Release.Namespace | replace "RELEASE" .Release.Name -}}
+{{- $text := .Files.Get "files/rules.yaml" | replace "NAMESPACE" .Release.Namespace | replace "RELEASE"
+  .Release.Name -}}
 {{- $groups := list -}}
-{{- range $group := ($text | replace "runbook_url: " (printf "runbook_url: %s" .Values.prometheusRule.runbookBaseUrl) | fromYaml).groups -}}
+{{- range $group := ($text | replace "runbook_url: " (printf "runbook_url: %s"
+  .Values.prometheusRule.runbookBaseUrl) | fromYaml).groups -}}
 {{- $rules := list -}}
 {{- range $rule := $group.rules -}}
 {{- $workload := get ($rule.labels | default dict) "service" -}}
-{{- $isOff := and $workload (eq (include "muster.mostReplicas" (dict "root" $root "workload" (get $workloads $workload)) | int) 0) -}}
+{{- $isOff := and $workload (eq (include "muster.mostReplicas" (dict "root" $root "workload" (get $workloads
+  $workload)) | int) 0) -}}
 {{- if not $isOff }}{{ $rules = append $rules $rule }}{{ end -}}
 {{- end -}}
 {{- $groups = append $groups (dict "name" $group.name "rules" $rules) -}}

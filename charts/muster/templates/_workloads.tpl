@@ -5,8 +5,8 @@ What the chart knows of each workload, as data: a further service is a further e
   role      database role whose password is DATABASE_PASSWORD of its Secret; pool: connections of a pod
   calls     services that it calls; internet: whether it reaches addresses outside of the cluster
   secrets   keys that its Secret must have
-  young     MiB of each half of V8's young generation (--max-semi-space-size), three of which it may take; without it V8's own choice,
-            1 in a container of up to 512 MiB, which suits what is asked for seldom
+  young     MiB of each half of V8's young generation (--max-semi-space-size), three of which it may take; without it
+            V8's own choice, 1 in a container of up to 512 MiB, which suits what is asked for seldom
   native    further MiB that it needs outside of the heap's old generation (buffers)
 */}}
 {{- define "muster.workloads" -}}
@@ -26,7 +26,13 @@ identity:
   calls: [tenancy]
   bus: true
   internet: true
-  secrets: [CALLER_PRIVATE_KEYS, NATS_NKEY_SEED, DATABASE_PASSWORD, JWT_PRIVATE_KEYS, SECRET_ENCRYPTION_KEY, ENROLLMENT_KEY_PEPPER]
+  secrets:
+    - CALLER_PRIVATE_KEYS
+    - NATS_NKEY_SEED
+    - DATABASE_PASSWORD
+    - JWT_PRIVATE_KEYS
+    - SECRET_ENCRYPTION_KEY
+    - ENROLLMENT_KEY_PEPPER
   young: 16
   # Each hash takes 128 MiB; without this setting there would be one hash per core of the node at a time.
   env: { PASSWORD_CONCURRENCY: "2" }
@@ -85,8 +91,10 @@ agent-release:
   secrets: [CALLER_PRIVATE_KEYS, NATS_NKEY_SEED, DATABASE_PASSWORD]
 {{- end -}}
 
-{{/* All workloads with their values: {<name>: {name, facts, values}}; `defaults` lie under each service's own values, of their settings those that
-it has. */}}
+{{/*
+All workloads with their values: {<name>: {name, facts, values}}; `defaults` lie under each service's own values, of
+their settings those that it has.
+*/}}
 {{- define "muster.resolved" -}}
 {{- $all := dict -}}
 {{- $root := . -}}
@@ -96,7 +104,9 @@ it has. */}}
 {{- $defaults := deepCopy $root.Values.defaults -}}
 {{- range $setting, $_ := $root.Values.defaults.config -}}
 {{- $settings := index $known $name -}}
-{{- if not (hasKey $settings (include "muster.settingName" (dict "known" $settings "name" $setting))) }}{{ $_ := unset $defaults.config $setting }}{{ end -}}
+{{- if not (hasKey $settings (include "muster.settingName" (dict "known" $settings "name" $setting))) -}}
+{{- $_ := unset $defaults.config $setting -}}
+{{- end -}}
 {{- end -}}
 {{- $values := mergeOverwrite $defaults (deepCopy $own) -}}
 {{- /* Null means what it says, where merging would take the default. */ -}}
@@ -110,7 +120,8 @@ it has. */}}
 {{- define "muster.mostReplicas" -}}
 {{- $v := .workload.values -}}
 {{- if and .root.Values.keda.enabled (eq .workload.name "webhook-sender") -}}{{ .root.Values.keda.sender.maxReplicas }}
-{{- else if and .root.Values.keda.enabled (eq .workload.name "webhook-matcher") -}}{{ .root.Values.keda.matcher.maxReplicas }}
+{{- else if and .root.Values.keda.enabled (eq .workload.name "webhook-matcher") -}}
+{{- .root.Values.keda.matcher.maxReplicas }}
 {{- else if $v.autoscaling.enabled -}}{{ $v.autoscaling.maxReplicas }}
 {{- else if kindIs "invalid" $v.replicas -}}
 {{- /* Known to the cluster alone. */ -}}
@@ -121,22 +132,26 @@ it has. */}}
 
 {{/* The workload's Deployment as it is in the cluster, as JSON; empty where there is none, and without a cluster. */}}
 {{- define "muster.liveDeployment" -}}
-{{- lookup "apps/v1" "Deployment" .root.Release.Namespace (printf "%s-%s" (include "muster.fullname" .root) .workload.name) | default dict | toJson -}}
+{{- lookup "apps/v1" "Deployment" .root.Release.Namespace (printf "%s-%s" (include "muster.fullname" .root)
+  .workload.name) | default dict | toJson -}}
 {{- end -}}
 
 {{/*
-`replicas` of a Deployment, or nothing. A number that an autoscaler or `kubectl scale` decides (`replicas: null`) is not the chart's: with it each upgrade would
-conflict with them, or undo what they did. But a field that Helm alone owns becomes 1 when it is left out, which ends pods: the live number is kept
-until another owner has written it.
+`replicas` of a Deployment, or nothing. A number that an autoscaler or `kubectl scale` decides (`replicas: null`) is not
+the chart's: with it each upgrade would conflict with them, or undo what they did. But a field that Helm alone owns
+becomes 1 when it is left out, which ends pods: the live number is kept until another owner has written it.
 */}}
 {{- define "muster.replicas" -}}
 {{- $v := .workload.values -}}
-{{- if not (or $v.autoscaling.enabled (include "muster.scaledByKeda" .) (kindIs "invalid" $v.replicas)) }}{{ $v.replicas }}
+{{- if not (or $v.autoscaling.enabled (include "muster.scaledByKeda" .) (kindIs "invalid" $v.replicas)) -}}
+{{- $v.replicas }}
 {{- else -}}
 {{- $live := include "muster.liveDeployment" . | fromJson -}}
 {{- $isShared := false -}}
 {{- range $owner := dig "metadata" "managedFields" (list) $live -}}
-{{- if and (ne $owner.manager "helm") (hasKey (dig "fieldsV1" "f:spec" (dict) $owner) "f:replicas") }}{{ $isShared = true }}{{ end -}}
+{{- if and (ne $owner.manager "helm") (hasKey (dig "fieldsV1" "f:spec" (dict) $owner) "f:replicas") -}}
+{{- $isShared = true -}}
+{{- end -}}
 {{- end -}}
 {{- if and $live (not $isShared) }}{{ dig "spec" "replicas" 1 $live }}{{ end -}}
 {{- end -}}
@@ -144,7 +159,8 @@ until another owner has written it.
 
 {{/* Connections of one pod of a workload. */}}
 {{- define "muster.pool" -}}
-{{- if .facts.role -}}{{ .facts.pool | default (index .values.config "DATABASE_POOL_MAX" | default 5) }}{{- else -}}0{{- end -}}
+{{- if not .facts.role }}0{{ else }}{{ .facts.pool | default (index .values.config "DATABASE_POOL_MAX") | default 5 }}
+{{- end -}}
 {{- end -}}
 
 {{- define "muster.scaledByKeda" -}}
