@@ -11,7 +11,7 @@ replaces others of its names.
 {{- end -}}
 {{- $env := dict "NODE_ENV" "production" "NODE_OPTIONS" $nodeOptions "LOG_LEVEL" $root.Values.logLevel "OPS_PORT"
   "9090" "DRAIN_GRACE_MS" "15000" -}}
-{{- if $f.bus }}{{ $_ := set $env "NATS_URL" $root.Values.nats.url }}{{ end -}}
+{{- if $f.bus }}{{ $_ := set $env "NATS_URL" (include "muster.natsUrl" $root) }}{{ end -}}
 {{- if and $f.bus (ne $w.name "gateway") -}}
 {{- $_ := set $env "NATS_STREAM_REPLICAS" $root.Values.nats.streamReplicas -}}
 {{- $_ := set $env "CALLER_PUBLIC_KEYS_DIR" "/etc/muster/callers" -}}
@@ -65,14 +65,14 @@ replaces others of its names.
 {{- range $name, $value := $f.env }}{{ $_ := set $env $name $value }}{{ end -}}
 {{- range $name, $value := $v.config }}{{ $_ := set $env $name $value }}{{ end -}}
 {{- if $f.role -}}
-{{- $_ := set $env (ternary "DATABASE_URL_PRUNER" "DATABASE_URL_APP" (eq $w.name "audit-retention")) (include
-  "muster.databaseUrl" (dict "role" $f.role "db" $root.Values.database)) -}}
+{{- $setting := ternary "DATABASE_URL_PRUNER" "DATABASE_URL_APP" (eq $w.name "audit-retention") -}}
+{{- $_ := set $env $setting (include "muster.databaseUrl" (dict "root" $root "role" $f.role)) -}}
 {{- /* Of the Secret's variables; not a part of the URL, in which / # ? % would mean something. */ -}}
 {{- $_ := set $env "PGPASSWORD" "$(DATABASE_PASSWORD)" -}}
 {{- end -}}
 {{- if and (eq $w.name "audit") $root.Values.database.readHost -}}
-{{- $_ := set $env "DATABASE_URL_READ" (include "muster.databaseUrl" (dict "role" $f.role "db" (merge (dict "host"
-  $root.Values.database.readHost) $root.Values.database))) -}}
+{{- $standby := dict "root" $root "role" $f.role "host" $root.Values.database.readHost -}}
+{{- $_ := set $env "DATABASE_URL_READ" (include "muster.databaseUrl" $standby) -}}
 {{- end -}}
 {{- range $v.extraEnv }}{{ $_ := unset $env .name }}{{ end -}}
 {{- $headersSecret := and $root.Values.telemetry.otlpEndpoint $root.Values.telemetry.headersSecret -}}

@@ -80,25 +80,12 @@ muster.dev/service: {{ .service }}
 {{- if hasPrefix "webhook-" .name -}}webhook-dispatcher{{- else -}}{{ .name }}{{- end -}}
 {{- end -}}
 
+{{/* Of the primary, or of another `host` and `port`. */}}
 {{- define "muster.databaseUrl" -}}
-postgres://{{ .role }}@{{ .db.host }}:{{ .db.port }}/{{ .db.name }}
-{{- if ne .db.sslMode "disable" }}?sslmode={{ .db.sslMode }}{{ end }}
-{{- end -}}
-
-{{/* Peers of a NetworkPolicy: all addresses outside but those that nothing of ours may reach. */}}
-{{- define "muster.internet" -}}
-- ipBlock: { cidr: 0.0.0.0/0, except: {{ .egressExcept | toJson }} }
-- ipBlock: { cidr: "2000::/3", except: {{ .egressExceptIPv6 | toJson }} }
-{{- end -}}
-
-{{/* The rule of a NetworkPolicy that lets its pods resolve names. */}}
-{{- define "muster.dns" -}}
-- to: {{- toYaml .dnsPeers | nindent 4 }}
-  ports:
-    {{- range .dnsPorts }}
-    - { port: {{ . }}, protocol: UDP }
-    - { port: {{ . }}, protocol: TCP }
-    {{- end }}
+{{- $db := .root.Values.database -}}
+{{- $host := .host | default (ternary (include "muster.demoHost" .root) $db.host .root.Values.demo.enabled) -}}
+postgres://{{ .role }}@{{ $host }}:{{ .port | default $db.port }}/{{ $db.name }}
+{{- if ne $db.sslMode "disable" }}?sslmode={{ $db.sslMode }}{{ end }}
 {{- end -}}
 
 {{/* Heap in MiB: three quarters of the memory limit without the memory outside of the heap. */}}
@@ -133,91 +120,6 @@ MiB outside of the heap's old generation: V8's young one, identity's password ha
 {{- $mib = mul $mib (index .values.config "PASSWORD_CONCURRENCY" | default .facts.env.PASSWORD_CONCURRENCY | int) -}}
 {{- end -}}
 {{- add $mib (mul 3 (.facts.young | default 0 | int)) (.facts.native | default 0 | int) -}}
-{{- end -}}
-
-{{/* What a pod is besides its containers, of a Deployment and of a Job alike. */}}
-{{- define "muster.podOptions" -}}
-{{- $v := .workload.values -}}
-automountServiceAccountToken: false
-enableServiceLinks: false
-{{- with .root.Values.image.pullSecrets }}
-imagePullSecrets:
-  {{- range . }}
-  - name: {{ . }}
-  {{- end }}
-{{- end }}
-securityContext: {{- toYaml $v.podSecurityContext | nindent 2 }}
-{{- range $name := list "priorityClassName" "runtimeClassName" "nodeSelector" "tolerations" "affinity" "dnsPolicy"
-  "dnsConfig" "hostAliases" }}
-{{- with get $v $name }}
-{{ $name }}: {{- toYaml . | nindent 2 }}
-{{- end }}
-{{- end }}
-{{- end -}}
-
-{{/*
-A container that does one thing as the schema's owner, `migrate` or `reencrypt`, and ends: such alone have the owner's
-password.
-*/}}
-{{- define "muster.ownerContainer" -}}
-name: {{ .command }}
-image: {{ include "muster.image" . }}
-imagePullPolicy: {{ .root.Values.image.pullPolicy }}
-args: [dist/main.js, {{ .command }}]
-env:
-  - name: NODE_ENV
-    value: production
-  - name: PGPASSWORD
-    valueFrom:
-      secretKeyRef:
-        name: {{ .root.Values.secrets.prefix }}-{{ .workload.facts.service }}-owner
-        key: DATABASE_PASSWORD
-  - name: DATABASE_URL
-    {{- $owner := printf "muster_%s_owner" (.workload.facts.service | replace "-" "_") }}
-    value: {{ include "muster.databaseUrl" (dict "role" $owner "db" .root.Values.database) | quote }}
-  {{- if eq .command "reencrypt" }}
-  {{- range list "SECRET_ENCRYPTION_KEY" "APP_ENCRYPTION_KEY" }}
-  - name: {{ . }}
-    valueFrom:
-      secretKeyRef: { name: {{ include "muster.secret" $ }}, key: {{ . }}, optional: true }
-  {{- end }}
-  {{- end }}
-  {{- if .root.Values.caSecret }}
-  - name: NODE_EXTRA_CA_CERTS
-    value: /etc/muster/ca/ca.crt
-  {{- end }}
-securityContext: {{- toYaml .workload.values.containerSecurityContext | nindent 2 }}
-resources: {{- toYaml .workload.values.resources | nindent 2 }}
-volumeMounts:
-  - { name: tmp, mountPath: /tmp }
-  {{- if .root.Values.caSecret }}
-  - { name: ca, mountPath: /etc/muster/ca, readOnly: true }
-  {{- end }}
-{{- end -}}
-
-{{/* The pod template of a Job with such a container. */}}
-{{- define "muster.ownerTemplate" -}}
-metadata:
-  labels: {{- include "muster.labels" (merge (dict "component" .command) .) | nindent 4 }}
-spec: {{- include "muster.ownerPod" . | nindent 2 }}
-{{- end -}}
-
-{{- define "muster.ownerPod" -}}
-restartPolicy: OnFailure
-{{ include "muster.podOptions" . }}
-{{- with .workload.values.initContainers }}
-initContainers: {{- toYaml . | nindent 2 }}
-{{- end }}
-containers:
-  - {{- include "muster.ownerContainer" . | nindent 4 }}
-volumes:
-  - { name: tmp, emptyDir: { sizeLimit: 64Mi } }
-  {{- with .root.Values.caSecret }}
-  - { name: ca, secret: { secretName: {{ . }} } }
-  {{- end }}
-  {{- with .workload.values.extraVolumes }}
-  {{- toYaml . | nindent 2 }}
-  {{- end }}
 {{- end -}}
 
 {{/* Annotation for Reloader: the Secrets that pods read at their start, after whose change it restarts them. */}}

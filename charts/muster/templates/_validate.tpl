@@ -5,11 +5,12 @@
 {{- fail (cat "publicUrl is empty: set it to the address at which people and agents reach the platform, such as"
   "https://muster.example.com") -}}
 {{- end -}}
-{{- if not .Values.database.host -}}
+{{- include "muster.validateDemo" . -}}
+{{- if not (or .Values.database.host .Values.demo.enabled) -}}
 {{- fail (cat "database.host is empty: set it to the host of a PostgreSQL 15 or newer in which deploy/sql/roles.sql"
   "was run") -}}
 {{- end -}}
-{{- if not .Values.nats.url -}}
+{{- if not (or .Values.nats.url .Values.demo.enabled) -}}
 {{- fail (cat "nats.url is empty: set it to the URL of a NATS with JetStream and deploy/nats/permissions.conf, such as"
   "nats://nats:4222") -}}
 {{- end -}}
@@ -96,6 +97,13 @@
   $w.facts.service) "keys" (list "DATABASE_PASSWORD")) -}}
 {{- end -}}
 {{- end -}}
+{{- if .Values.demo.enabled -}}
+{{- range $name, $keys := dict "demo-postgres" (list "roles.sql" "POSTGRES_PASSWORD") "demo-nats" (list
+  "NKEY_GATEWAY") -}}
+{{- $secret := printf "%s-%s" $root.Values.secrets.prefix $name -}}
+{{- include "muster.requireSecret" (dict "root" $root "name" $secret "keys" $keys) -}}
+{{- end -}}
+{{- end -}}
 {{- include "muster.requireOwnKeys" $root -}}
 {{- include "muster.requireTls" (dict "root" $root "workloads" $workloads) -}}
 {{- with .Values.releases.store.claim -}}
@@ -116,6 +124,21 @@
 {{- end -}}
 {{- end -}}
 
+{{- define "muster.validateDemo" -}}
+{{- if .Values.demo.enabled -}}
+{{- range $value, $given := dict "database.host" .Values.database.host "nats.url" .Values.nats.url -}}
+{{- if $given -}}
+{{- fail (printf (cat "demo.enabled brings PostgreSQL and NATS, and %s names others (%s): remove it for a first try,"
+  "else demo.enabled") $value $given) -}}
+{{- end -}}
+{{- end -}}
+{{- if or (ne .Values.database.sslMode "disable") (ne (int .Values.nats.streamReplicas) 1) -}}
+{{- fail (cat "demo.enabled wants database.sslMode=disable and nats.streamReplicas=1: its servers are single and have"
+  "no certificates; install with -f values-demo.yaml") -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
 {{- define "muster.validateTls" -}}
 {{- $root := .root -}}
 {{- if and $root.Values.tls.nats (not $root.Values.tls.secret) -}}
@@ -123,7 +146,7 @@
   "tls.nats=false") -}}
 {{- end -}}
 {{- $ports := list -}}
-{{- range $url := splitList "," $root.Values.nats.url -}}
+{{- range $url := splitList "," (include "muster.natsUrl" $root) -}}
 {{- $ports = append $ports (regexFind ":[0-9]+$" (trim $url | trimSuffix "/") | trimPrefix ":" | default "4222") -}}
 {{- end -}}
 {{- $open := list }}{{ range $root.Values.nats.ports }}{{ $open = append $open (int . | toString) }}{{ end -}}

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { ask, bash, call, dir, gateway, keys, must, program, root, say, until } from "./client.mjs";
+import { ask, bash, call, dir, gateway, helm, keys, must, program, root, say, until } from "./client.mjs";
 
 const otp = createRequire(join(root, "gateway/package.json"))("otpauth");
 const codeOf = (secret) => new otp.TOTP({ secret: otp.Secret.fromBase32(secret) }).generate();
@@ -45,6 +45,8 @@ export async function smoke(session) {
     return answer.status === "ok" && answer;
   });
   must(Object.keys(health.services).length === 6, "the gateway's health names six services");
+  await helm("test", "muster", "--timeout", "3m");
+  say("helm test: PostgreSQL, a message through NATS, health and the sign-in page");
   // A cluster that was kept has the factor of the trial before.
   const first = !existsSync(secretFile);
   if (first) await readme();

@@ -39,8 +39,23 @@ test("every Secret that the chart asks for is made, with every key", () => {
 
 test("keys that were made stay, and only their owner reads them", () => {
   expect(make()).toEqual(make());
-  for (const name of ["keys.json", "secrets.json", "roles.sql"])
+  for (const name of ["keys.json", "secrets.json", "demo.json", "roles.sql"])
     expect(statSync(join(folder, name)).mode & 0o77).toBe(0);
+});
+
+test("the demo's Secrets have what its PostgreSQL and NATS read at their start", () => {
+  make();
+  const { items } = JSON.parse(readFileSync(join(folder, "demo.json"), "utf8"));
+  const [postgres, nats] = items;
+  expect(postgres.metadata.name).toBe("muster-demo-postgres");
+  expect(postgres.stringData["roles.sql"]).toBe(readFileSync(join(folder, "roles.sql"), "utf8"));
+  expect(
+    Object.entries(nats.stringData)
+      .map(([name, key]) => `${name}=${key}\n`)
+      .join(""),
+  ).toBe(readFileSync(join(folder, "nats.env"), "utf8"));
+  const wanted = readFileSync(join(root, "deploy/nats/permissions.conf"), "utf8").matchAll(/\$(NKEY_[A-Z_]+)/g);
+  for (const [, name] of wanted) expect(nats.stringData).toHaveProperty(name ?? "");
 });
 
 test("no service's Secret holds another's password or key", () => {

@@ -24,6 +24,7 @@ const usage = `Usage: npm run muster -- keys DIR [--prefix muster]
 Makes every key and password of a Kubernetes cluster and keeps them in DIR/keys.json; those that are there stay. Beside it:
   secrets.json   Secrets and a ConfigMap for the namespace of the chart: kubectl apply -f DIR/secrets.json
   roles.sql      roles, schemas and privileges with their passwords: psql -v ON_ERROR_STOP=1 -1 -d muster -f DIR/roles.sql
+  demo.json      Secrets of the PostgreSQL and NATS that the chart brings for a first try (values-demo.yaml)
   nats.env       public keys of the users in deploy/nats/permissions.conf, for the environment of nats-server
 `;
 
@@ -48,10 +49,18 @@ export function clusterKeys(args: string[]): void {
   writeJson(file, keys);
   const write = (name: string, text: string) => writeFileSync(join(folder, name), text, { mode: 0o600 });
   const items = manifests(keys, values.prefix);
-  write("secrets.json", `${JSON.stringify({ apiVersion: "v1", kind: "List", items }, null, 2)}\n`);
+  write("secrets.json", list(items));
   write("roles.sql", rolesSql(keys.rolePasswords));
-  const users = speakerNames.map((name) => `NKEY_${variableName(name)}=${keys.nkeys[name].publicKey}\n`);
-  write("nats.env", users.join(""));
+  const users = speakerNames.map((name) => [`NKEY_${variableName(name)}`, keys.nkeys[name].publicKey] as const);
+  write("nats.env", users.map(([name, key]) => `${name}=${key}\n`).join(""));
+  const demo = [
+    secret(`${values.prefix}-demo-postgres`, {
+      POSTGRES_PASSWORD: keys.superuserPassword,
+      "roles.sql": rolesSql(keys.rolePasswords),
+    }),
+    secret(`${values.prefix}-demo-nats`, Object.fromEntries(users)),
+  ];
+  write("demo.json", list(demo));
   process.stdout.write(
     `Made ${items.length} manifests in ${folder}.\nProtect ${file}: its holder can act as every service. Next:\n` +
       `  psql -v ON_ERROR_STOP=1 -1 -d muster -f ${join(folder, "roles.sql")}      (as an administrator of PostgreSQL)\n` +
@@ -75,18 +84,19 @@ function withOlderFirst(kept: Kept): Keys {
   return { ...keys, secretEncryptionKeys: Object.fromEntries(lists) };
 }
 
+const list = (items: Manifest[]) => `${JSON.stringify({ apiVersion: "v1", kind: "List", items }, null, 2)}\n`;
+const secret = (name: string, stringData: Record<string, string>): Manifest => ({
+  apiVersion: "v1",
+  kind: "Secret",
+  metadata: { name },
+  type: "Opaque",
+  stringData,
+});
 const variableName = (service: string) => service.toUpperCase().replaceAll("-", "_");
 
 /** `<prefix>-<service>` for each process, `<prefix>-<service>-owner` for its migrations, `<prefix>-callers` for all. */
 export function manifests(keys: Keys & { adminPassword: string }, prefix: string): Manifest[] {
   const password = (role: string) => ({ DATABASE_PASSWORD: keys.rolePasswords[role] ?? "" });
-  const secret = (name: string, stringData: Record<string, string>): Manifest => ({
-    apiVersion: "v1",
-    kind: "Secret",
-    metadata: { name: `${prefix}-${name}` },
-    type: "Opaque",
-    stringData,
-  });
   const sealing = (name: SealerName) => ({ SECRET_ENCRYPTION_KEY: keys.secretEncryptionKeys[name] });
   const signing = { CHECKPOINT_PRIVATE_KEY: keys.checkpointPrivateKey };
   const further: Record<string, Record<string, string>> = {
@@ -100,15 +110,15 @@ export function manifests(keys: Keys & { adminPassword: string }, prefix: string
     "webhook-dispatcher": sealing("webhook-dispatcher"),
   };
   const speakers = speakerNames.map((name) =>
-    secret(name, {
+    secret(`${prefix}-${name}`, {
       CALLER_PRIVATE_KEYS: keys.callers[name].privateKey,
       NATS_NKEY_SEED: keys.nkeys[name].seed,
       ...(name === "gateway" ? {} : password(roleNames(name).app)),
       ...further[name],
     }),
   );
-  const owners = serviceNames.map((name) => secret(`${name}-owner`, password(roleNames(name).owner)));
-  const workers = workerNames.map((name) => secret(name, { ...password(workerRole(name)), ...signing }));
+  const owners = serviceNames.map((name) => secret(`${prefix}-${name}-owner`, password(roleNames(name).owner)));
+  const workers = workerNames.map((name) => secret(`${prefix}-${name}`, { ...password(workerRole(name)), ...signing }));
   const callers: Manifest = {
     apiVersion: "v1",
     kind: "ConfigMap",

@@ -58,6 +58,7 @@ async function connectForEver(options: BusOptions): Promise<NatsConnection> {
         ...tlsOf(servers, options.tls),
       });
     } catch (err) {
+      if (options.signal?.aborted) throw new AppError("unavailable", `NATS: ${describe(err)}`);
       const delayMs = Math.round(backoffMs(attempt, 250, 5_000));
       options.log.warn({ servers, reason: describe(err), delayMs }, "NATS is not reachable, trying again");
       await sleep(delayMs);

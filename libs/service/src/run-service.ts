@@ -23,6 +23,7 @@ import {
 import { StatusService } from "@muster/proto/muster/common/v1/status_pb";
 import { createVerifier, type Registration, register, servePort, useRpcTls } from "@muster/rpc";
 import { z } from "zod";
+import { checkOnly } from "./check-only.ts";
 import { startCleanup } from "./idempotent.ts";
 import { type LearnTenants, learningFrom } from "./learn-tenants.ts";
 import { migrateOnly } from "./migrate-only.ts";
@@ -88,14 +89,17 @@ type CopySettings = z.infer<z.ZodObject<typeof serviceSettings>> &
 
 /**
  * The one way a service runs: settings, migrations, checks of role and schema, database, bus and relay, RPC port.
- * PostgreSQL must answer before the port opens; NATS need not: writes wait in the outbox. With the argument `migrate`
- * or `reencrypt` it does only that.
+ * PostgreSQL must answer before the port opens; NATS need not: writes wait in the outbox. With the argument `migrate`,
+ * `reencrypt` or `check` it does only that.
  */
 export async function runService<S extends z.ZodRawShape>(definition: ServiceDefinition<S>): Promise<void> {
   const { name, tenantCopy } = definition;
   const dirs = [...(tenantCopy ? [tenantMigrations] : []), { label: name, path: fileURLToPath(definition.migrations) }];
   if (process.argv[2] === "migrate") return migrateOnly(name, dirs);
   if (process.argv[2] === "reencrypt") return reencryptOnly(name, definition.sealed ?? []);
+  const { grants = {}, withheld = {} } = definition;
+  const schema = { dirs, grants, withheld };
+  if (process.argv[2] === "check") return checkOnly(name, schema, process.argv.slice(3));
   type Config = z.infer<z.ZodObject<S & typeof serviceSettings>>;
   type Settings = Config & CopySettings;
   const own = { ...(tenantCopy ? tenantCopySettings : {}), ...definition.settings };
@@ -118,14 +122,7 @@ export async function runService<S extends z.ZodRawShape>(definition: ServiceDef
       if (config.AUTO_MIGRATE && config.DATABASE_URL) {
         await migrate({ url: config.DATABASE_URL, service: name, dirs, log });
       }
-      await checkSchema({
-        url: config.DATABASE_URL_APP,
-        service: name,
-        dirs,
-        log,
-        ...(definition.grants ? { grants: definition.grants } : {}),
-        ...(definition.withheld ? { withheld: definition.withheld } : {}),
-      });
+      await checkSchema({ ...schema, url: config.DATABASE_URL_APP, service: name, log });
       const db = openDatabase({
         url: config.DATABASE_URL_APP,
         max: config.DATABASE_POOL_MAX,
