@@ -85,7 +85,21 @@ function couplingProblems(workload, shape) {
     return [...problems, ...orderErrors({ [name]: shape[name] }, standard)].map((problem) => `${workload}: ${problem}`);
   });
 }
-for (const problem of Object.entries(workloads).flatMap(([name, shape]) => couplingProblems(name, shape))) {
+/** Settings that take any text: names, passwords, folders; what reads a file of TLS names the setting itself. */
+const anyText =
+  /_(BUCKET|REGION|PREFIX|ACCESS_KEY|ACCESS_KEY_ID|DIRECTORY|DIR|PATH|TOKEN|PEPPER)$|^(JWT_SECRET|MAIL_FROM|PASSKEY_RP_ID|EGRESS_TEST_EXCEPTIONS)$/;
+/** A text that no setting can mean is refused at the start, by the setting's name. */
+function formatProblems(workload, shape) {
+  return Object.entries(shape).flatMap(([name, schema]) => {
+    if (anyText.test(name)) return [];
+    const { error } = z.object({ [name]: schema }).safeParse({ [name]: "!! no such" });
+    return error?.issues.some(({ path }) => path[0] === name)
+      ? []
+      : [`${workload}: ${name} takes what it cannot read: give it a format (libs/kit/src/setting-formats.ts)`];
+  });
+}
+const problemsOf = (name, shape) => [...couplingProblems(name, shape), ...formatProblems(name, shape)];
+for (const problem of Object.entries(workloads).flatMap(([name, shape]) => problemsOf(name, shape))) {
   process.stderr.write(`${problem}\n`);
   process.exitCode = 1;
 }

@@ -3,7 +3,11 @@ import {
   busSettings,
   coupled,
   flag,
+  listenHost,
   mfaMaxAgeMinutes,
+  networks,
+  nkeySeed,
+  privateKeys,
   processSettings,
   publicAddressSettings,
   rpcTlsSettings,
@@ -24,7 +28,7 @@ const isOrigin = (text: string) => URL.canParse(text) && new URL(text).origin ==
 export const configSchema = z.object({
   ...processSettings,
   PORT: whole(3000, 0, 65535).describe("Port of the public HTTP server; 0 takes a free one."),
-  HOST: z.string().default("0.0.0.0").describe("Address the public HTTP server listens on."),
+  HOST: listenHost().default("0.0.0.0").describe("Address the public HTTP server listens on."),
   ...publicAddressSettings,
   CONSOLE: z
     .enum(["on", "off", "true", "false", "1", "0"])
@@ -41,11 +45,12 @@ export const configSchema = z.object({
   AGENT_RELEASE_URL: baseUrls("agent-release", "used round-robin"),
   ...rpcTlsSettings,
   ...busSettings,
-  NATS_NKEY_SEED: z.string().describe("NKey seed of the gateway's NATS user."),
-  CALLER_PRIVATE_KEYS: z.string().describe("id:base64 Ed25519 PKCS#8 keys that sign caller tokens; the first signs."),
+  NATS_NKEY_SEED: nkeySeed().describe("NKey seed of the gateway's NATS user."),
+  CALLER_PRIVATE_KEYS: privateKeys("ed25519").describe(
+    "id:base64 Ed25519 PKCS#8 keys that sign caller tokens; the first signs.",
+  ),
   TRUST_PROXY_HEADERS: flag(false).describe("Take the client's address from proxy headers when the peer is trusted."),
-  TRUSTED_PROXY_CIDRS: z
-    .string()
+  TRUSTED_PROXY_CIDRS: networks()
     .default(privateCidrs.join(","))
     .transform(list)
     .describe("Networks of proxies whose headers count, comma-separated CIDR blocks; default loopback and private."),

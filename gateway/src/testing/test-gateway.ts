@@ -23,7 +23,7 @@ export async function startTestGateway(
     WEBHOOK_DISPATCHER_URL: services.url,
     AGENT_RELEASE_URL: services.url,
     NATS_URL: "nats://127.0.0.1:1",
-    NATS_NKEY_SEED: "unused",
+    NATS_NKEY_SEED: `SU${"A".repeat(56)}`,
     CALLER_PRIVATE_KEYS: services.callerKeys,
     DRAIN_GRACE_MS: "2000",
     // The machine is shared with the other suites.

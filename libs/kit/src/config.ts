@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { coupled, orderErrors } from "./couplings.ts";
+import { databaseUrl, listenHost, natsServers, nkeySeed, privateKeys } from "./setting-formats.ts";
 
 /** Settings whose values are secrets: shown as "***" wherever configuration is printed. */
 const secretName = /(PASSWORD|SECRET|PRIVATE|PEPPER|SEED|TOKEN|DATABASE_URL|NATS_URL|SMTP_URL|APP_ENCRYPTION_KEY)/;
@@ -83,7 +84,7 @@ export const processSettings = {
     .enum(["trace", "debug", "info", "warn", "error"])
     .default("info")
     .describe("Least severe level that is logged."),
-  OPS_HOST: z.string().default("0.0.0.0").describe("Address the ops port listens on."),
+  OPS_HOST: listenHost().default("0.0.0.0").describe("Address the ops port listens on."),
   OPS_PORT: whole(9090, 0, 65535).describe("Port of /metrics, /livez and /readyz; 0 takes a free one."),
   DRAIN_DELAY_MS: whole(0, 0, 60_000).describe("Milliseconds between reporting not ready and refusing new work."),
   DRAIN_GRACE_MS: whole(10_000, 0, 300_000).describe(
@@ -96,11 +97,9 @@ const path = (what: string) =>
 
 /** Settings of the message bus, for processes that use it. */
 export const busSettings = {
-  NATS_URL: z
-    .string()
-    .describe(
-      "nats://host:port of the message bus, several comma-separated; with tls:// or a file of NATS_TLS_ a server without TLS is refused.",
-    ),
+  NATS_URL: natsServers().describe(
+    "nats://host:port of the message bus, several comma-separated; with tls:// or a file of NATS_TLS_ a server without TLS is refused.",
+  ),
   NATS_TLS_CA_PATH: path("authorities that sign the certificates of NATS servers; the system's without it"),
   NATS_TLS_CERT_PATH: path("certificate that this process shows to NATS servers, with its chain"),
   NATS_TLS_KEY_PATH: path("private key of NATS_TLS_CERT_PATH"),
@@ -139,18 +138,20 @@ export const preparedStatements = z
 /** Settings of a service: its database, the message bus and its RPC port. */
 export const serviceSettings = {
   ...processSettings,
-  DATABASE_URL: z.string().optional().describe("PostgreSQL as the schema's owner; used for migrations only."),
-  DATABASE_URL_APP: z.string().describe("PostgreSQL as the unprivileged application role."),
+  DATABASE_URL: databaseUrl().optional().describe("PostgreSQL as the schema's owner; used for migrations only."),
+  DATABASE_URL_APP: databaseUrl().describe("PostgreSQL as the unprivileged application role."),
   DATABASE_POOL_MAX: whole(5, 1, 100).describe("Connections in the pool of this process."),
   DATABASE_PREPARED_STATEMENTS: preparedStatements,
   AUTO_MIGRATE: flag(true).describe("Apply migrations at start; when false the schema is only checked."),
   ...busSettings,
-  NATS_NKEY_SEED: z.string().describe("NKey seed of this service's NATS user."),
+  NATS_NKEY_SEED: nkeySeed().describe("NKey seed of this service's NATS user."),
   NATS_STREAM_REPLICAS: whole(1, 1, 5).describe("Replicas of the streams this service owns."),
-  RPC_HOST: z.string().default("0.0.0.0").describe("Address the RPC port listens on."),
+  RPC_HOST: listenHost().default("0.0.0.0").describe("Address the RPC port listens on."),
   RPC_PORT: whole(8080, 0, 65535).describe("Port of Connect, gRPC and gRPC-Web; 0 takes a free one."),
   ...rpcTlsSettings,
-  CALLER_PRIVATE_KEYS: z.string().describe("id:base64 Ed25519 PKCS#8 keys that sign caller tokens; the first signs."),
+  CALLER_PRIVATE_KEYS: privateKeys("ed25519").describe(
+    "id:base64 Ed25519 PKCS#8 keys that sign caller tokens; the first signs.",
+  ),
   CALLER_PUBLIC_KEYS_DIR: z
     .string()
     .describe("Directory of public caller keys, <issuer>/<kid>.pem, re-read every 30 s."),

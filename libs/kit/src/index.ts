@@ -92,6 +92,19 @@ export {
 export { isSealed, type SecretBox, secretBox } from "./secret-box.ts";
 export { type ServiceName, serviceNames } from "./service-names.ts";
 export {
+  addresses,
+  databaseUrl,
+  listenHost,
+  natsServers,
+  networks,
+  nkeySeed,
+  privateKeys,
+  sealingKeys,
+  signingKeys,
+  verifierKeys,
+  webUrl,
+} from "./setting-formats.ts";
+export {
   generateNoteKey,
   NoteError,
   type NoteSigner,

@@ -1,14 +1,11 @@
-import { ConfigError } from "@muster/kit";
-import { z } from "zod";
+import { ConfigError, sealingKeys } from "@muster/kit";
 
 /** Settings of a service that seals secrets at rest. */
 export const encryptionSettings = {
-  SECRET_ENCRYPTION_KEY: z
-    .string()
+  SECRET_ENCRYPTION_KEY: sealingKeys()
     .optional()
     .describe("id:base64 32-byte keys for secrets at rest, comma-separated; the first encrypts, all decrypt."),
-  APP_ENCRYPTION_KEY: z
-    .string()
+  APP_ENCRYPTION_KEY: sealingKeys()
     .optional()
     .describe("Older name of SECRET_ENCRYPTION_KEY; used when that one is not set."),
 };

@@ -1,9 +1,9 @@
 import { type MigrationDir, migrate } from "@muster/db";
-import { createLogger, loadConfig, serviceSettings } from "@muster/kit";
+import { createLogger, databaseUrl, loadConfig, serviceSettings } from "@muster/kit";
 import { z } from "zod";
 
 const settings = z.object({
-  DATABASE_URL: z.string().describe("PostgreSQL as the schema's owner."),
+  DATABASE_URL: databaseUrl().describe("PostgreSQL as the schema's owner."),
   LOG_LEVEL: serviceSettings.LOG_LEVEL,
 });
 

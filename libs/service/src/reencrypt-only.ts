@@ -1,12 +1,12 @@
 import { openDatabase } from "@muster/db";
-import { createLogger, loadConfig, serviceSettings } from "@muster/kit";
+import { createLogger, databaseUrl, loadConfig, serviceSettings } from "@muster/kit";
 import { z } from "zod";
 import { encryptionKeys, encryptionSettings } from "./encryption-keys.ts";
 import { reencrypt } from "./reencrypt.ts";
 import type { SealedColumn } from "./sealed-column.ts";
 
 const settings = z.object({
-  DATABASE_URL: z.string().describe("PostgreSQL as the schema's owner."),
+  DATABASE_URL: databaseUrl().describe("PostgreSQL as the schema's owner."),
   ...encryptionSettings,
   LOG_LEVEL: serviceSettings.LOG_LEVEL,
 });

@@ -1,4 +1,4 @@
-import { baseUrls, coupled, flag, mfaMaxAgeMinutes, packageVersion, whole } from "@muster/kit";
+import { baseUrls, coupled, flag, mfaMaxAgeMinutes, packageVersion, verifierKeys, webUrl, whole } from "@muster/kit";
 import { z } from "zod";
 
 /** As the bus, audit rows and caller tokens name it. */
@@ -17,19 +17,19 @@ export const settings = {
     .enum(["github", "local"])
     .default("github")
     .describe("Where agents download from: the release host, or this platform's store (local)."),
-  RELEASE_SOURCE: optional().describe(
-    "owner/name of the repository whose releases sync-github reads; unset: no such source.",
-  ),
-  RELEASE_API_URL: z
+  RELEASE_SOURCE: z
     .string()
+    .regex(/^[^/\s]+\/[^/\s]+$/, "must be owner/name")
+    .optional()
+    .describe("owner/name of the repository whose releases sync-github reads; unset: no such source."),
+  RELEASE_API_URL: webUrl()
     .default("https://api.github.com")
     .describe("Base URL of the GitHub-style API that sync-github queries."),
   RELEASE_TOKEN: optional().describe("Token for the GitHub-style API; sent to that API's origin only."),
   RELEASE_DIRECTORY: optional().describe(
     "Folder with one subfolder per version that sync-directory reads; unset: no such source.",
   ),
-  RELEASE_MANIFEST_KEYS: z
-    .string()
+  RELEASE_MANIFEST_KEYS: verifierKeys()
     .default("")
     .describe(
       "Verifier keys of signed manifests, name+hash+base64, comma-separated. A release without a manifest signed by one of them is not registered; when empty, ALLOW_UNSIGNED_RELEASES decides.",
@@ -42,7 +42,7 @@ export const settings = {
   ),
   RELEASE_S3_BUCKET: optional().describe("Bucket that binaries are stored in, instead of a folder."),
   RELEASE_S3_PREFIX: z.string().default("releases/").describe("Prefix of the keys in the bucket of binaries."),
-  RELEASE_S3_ENDPOINT: optional().describe("URL of the bucket's S3-compatible storage; unset: AWS."),
+  RELEASE_S3_ENDPOINT: webUrl().optional().describe("URL of the bucket's S3-compatible storage; unset: AWS."),
   RELEASE_S3_REGION: z.string().default("us-east-1").describe("Region of the bucket."),
   RELEASE_S3_PATH_STYLE: flag(false).describe("Whether the bucket is named in the path instead of the host name."),
   RELEASE_S3_ACCESS_KEY_ID: optional().describe("Access key of the bucket; unset: the environment's credentials."),

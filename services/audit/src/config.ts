@@ -3,12 +3,14 @@ import {
   baseUrls,
   busSettings,
   coupled,
+  databaseUrl,
   flag,
   mfaMaxAgeMinutes,
   packageVersion,
   preparedStatements,
   processSettings,
   serviceSettings,
+  signingKeys,
   whole,
 } from "@muster/kit";
 import { encryptionSettings } from "@muster/service";
@@ -44,12 +46,10 @@ export type ArchiveSettings = z.infer<z.ZodObject<typeof archiveSettings>>;
 
 /** Settings of every process that signs or verifies notes: the service and the retention worker. */
 export const noteSettings = {
-  CHECKPOINT_PRIVATE_KEY: z
-    .string()
-    .describe(
-      "name:base64 Ed25519 PKCS#8 keys that sign checkpoints, receipts and exports; the first signs, all verify. " +
-        "A key that only verifies may be given as name+hash+base64.",
-    ),
+  CHECKPOINT_PRIVATE_KEY: signingKeys().describe(
+    "name:base64 Ed25519 PKCS#8 keys that sign checkpoints, receipts and exports; the first signs, all verify. " +
+      "A key that only verifies may be given as name+hash+base64.",
+  ),
   DEPLOYMENT_NAME: coupled(
     z
       .string()
@@ -102,8 +102,7 @@ export const settings = {
   ),
   ...checkpointCopySettings,
   ...encryptionSettings,
-  DATABASE_URL_READ: z
-    .string()
+  DATABASE_URL_READ: databaseUrl()
     .optional()
     .describe(
       "Standby of PostgreSQL, as the application role, that exports and reports read; when empty they read the primary.",
@@ -188,7 +187,7 @@ export const retentionSettings = {
   ...processSettings,
   ...noteSettings,
   ...archiveSettings,
-  DATABASE_URL_PRUNER: z.string().describe("PostgreSQL as muster_audit_pruner, which alone may delete audit rows."),
+  DATABASE_URL_PRUNER: databaseUrl().describe("PostgreSQL as muster_audit_pruner, which alone may delete audit rows."),
   DATABASE_PREPARED_STATEMENTS: preparedStatements,
   RETENTION_DAYS_DEFAULT: whole(365, 1, 3_650).describe(
     "Days that rows are kept where no policy says otherwise: organizations without one, partners, the platform.",

@@ -1,4 +1,13 @@
-import { baseUrls, flag, mfaMaxAgeMinutes, packageVersion, publicAddressSettings, whole } from "@muster/kit";
+import {
+  addresses,
+  baseUrls,
+  flag,
+  mfaMaxAgeMinutes,
+  packageVersion,
+  privateKeys,
+  publicAddressSettings,
+  whole,
+} from "@muster/kit";
 import { encryptionSettings } from "@muster/service";
 import { z } from "zod";
 import type { LoginLimits } from "./rules/attempt-limit.ts";
@@ -7,9 +16,9 @@ export const version = packageVersion(import.meta.url);
 export const migrations = new URL("../migrations/", import.meta.url);
 
 export const settings = {
-  JWT_PRIVATE_KEYS: z
-    .string()
-    .describe("kid:base64 P-256 PKCS#8 keys of access tokens, comma-separated; the first signs, all verify."),
+  JWT_PRIVATE_KEYS: privateKeys("ec").describe(
+    "kid:base64 P-256 PKCS#8 keys of access tokens, comma-separated; the first signs, all verify.",
+  ),
   ...encryptionSettings,
   ENROLLMENT_KEY_PEPPER: z
     .string()
@@ -66,8 +75,7 @@ export const settings = {
     "Requests for a password link within an hour, from one address (IPv6: from one /64).",
   ),
   ...publicAddressSettings,
-  SSO_DNS_SERVERS: z
-    .string()
+  SSO_DNS_SERVERS: addresses()
     .default("")
     .describe(
       "Name servers queried for the TXT records of verified domains, address[:port], comma-separated; the system's by default.",
@@ -98,6 +106,7 @@ export const settings = {
     .describe("Further origins whose pages may use passkeys, comma-separated and exact."),
   SMTP_URL: z
     .string()
+    .refine((text) => /^smtps?:\/\//.test(text) && URL.canParse(text), "must be smtp:// or smtps:// and a host")
     .optional()
     .describe(
       "smtp://[user:password@]host[:port] or smtps://… of the mail server; without it mail stays queued, or see MAIL_DIR.",
