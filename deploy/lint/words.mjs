@@ -118,7 +118,9 @@ for (const path of texts(/\.(ts|tsx|mjs)$/)) {
   const seen = new Set();
   for (const [index, line] of source.split("\n").entries()) {
     const isProse = /^\s*(\/\/|\*|\/\*)/.test(line);
-    const isSentence = /gateway\/src\/routes|\/config\.ts$/.test(path) && /["`]/.test(line);
+    // Texts that users read: sentences of routes and settings, and messages wherever they arise.
+    const isDescribed = /gateway\/src\/routes|\/config\.ts$/.test(path) && /["`]/.test(line);
+    const isSentence = isDescribed || (!path.endsWith(".test.ts") && /["`][A-Z][^"`]* /.test(line));
     if (isProse || isSentence) for (const problem of phraseProblems(line)) report(`${path}:${index + 1}`, problem);
     if (path.endsWith(".test.ts") && clause.test(line)) report(`${path}:${index + 1}`, "a test's name is a clause");
     if (isProse) continue;

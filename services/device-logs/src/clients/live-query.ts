@@ -146,7 +146,7 @@ function askOnce(deps: LiveQueryDeps, question: Question, endMs: number): Promis
 const refusals = {
   event_log_not_found: "Event log not found",
   event_log_entry_not_found: "Event log entry not found",
-  device_busy: "Too many live queries of this device are under way",
+  device_busy: "Too many live queries of this device are in progress",
   device_timeout: "Device did not answer in time",
 } as const;
 

@@ -54,7 +54,7 @@ export async function startLoginFlow(
     now,
     new Date(now.getTime() + loginFlowMs),
   );
-  if (!isStored) throw new AppError("rate_limited", "Too many sign-ins are under way", { retryAfterSeconds: 60 });
+  if (!isStored) throw new AppError("rate_limited", "Too many sign-ins are in progress", { retryAfterSeconds: 60 });
   return { location: url, setCookie: deps.cookies.set(state) };
 }
 
