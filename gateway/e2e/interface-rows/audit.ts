@@ -43,6 +43,7 @@ export const auditRows: AreaRows = {
       { permission: "audit:write", mfa: true },
       `
     POST /audit-logs/streams
+    POST /audit-logs/streams/:id/test
     PATCH /audit-logs/streams/:id
     DELETE /audit-logs/streams/:id`,
     ),

@@ -77,6 +77,7 @@ export { type Permission, permissionSentences, permissions } from "./permissions
 export { type PublicAddressSettings, publicAddresses, publicAddressSettings } from "./public-addresses.ts";
 export { Readiness } from "./readiness.ts";
 export { keepWorking, type Repeating, repeatEvery } from "./repeat.ts";
+export { isReservedHeader, maxRequestHeaders, type RequestHeader, requestHeaderErrors } from "./request-headers.ts";
 export { backoffMs, sleep } from "./retry.ts";
 export { followRoots, nextRoot, rootNumberOf, type TrustedRoot } from "./root-note.ts";
 export { createRoundRobin, type RoundRobin } from "./round-robin.ts";

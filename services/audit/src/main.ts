@@ -119,7 +119,7 @@ await runService({
       box,
       replyBox,
       pushes,
-      hasArchive: storage !== null,
+      archive: storage,
       mfaMaxAgeMinutes: config.MFA_MAX_AGE_MINUTES,
       streamsPerOrganization: config.STREAMS_PER_ORGANIZATION,
     };

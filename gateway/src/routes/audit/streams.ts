@@ -16,9 +16,18 @@ import {
   timeOut,
 } from "../fields/schemas.ts";
 import { secretIn, secretStrength, strengthOf } from "../fields/signing-secret.ts";
+import { headers } from "../webhooks/webhook-fields.ts";
 import { listErrors, tag } from "./audit-logs.ts";
 
-const type = z.enum(["webhook", "archive"]);
+const type = z.enum(["webhook", "archive", "https"]);
+const format = z.enum(["muster", "ocsf"]).meta({
+  description:
+    "`muster`: rows as an export has them, which can be verified. `ocsf`: events of the Open Cybersecurity Schema Framework 1.5.0.",
+});
+const envelope = z.enum(["ndjson", "array", "splunk-hec", "elastic-bulk"]).meta({
+  description:
+    "What surrounds the rows of a request of type `https`: lines, an array, events of Splunk's HTTP Event Collector, or the bulk API of Elasticsearch, whose partial refusals are read.",
+});
 const status = z.enum(["active", "paused", "failed"]);
 
 const stream = z
@@ -27,6 +36,11 @@ const stream = z
     orgId: idOut,
     name: z.string(),
     type,
+    format,
+    envelope: envelope.nullable(),
+    headerKeys: z
+      .array(z.string())
+      .meta({ description: "Names of the headers of type `https`; values are never shown." }),
     url: z.string().nullable().meta({ description: "Userinfo and tokens in the query are omitted." }),
     status,
     secretStrength,
@@ -79,12 +93,23 @@ const create = route({
   tag,
   summary: "Stream an organization's audit rows",
   description:
-    "To a webhook, signed as deliveries are, or to the operator's storage. In the chain's order and at least once; a receiver detects a repeat by `seq`. A failing stream backs off and continues with the row that failed.",
+    "To a webhook, signed as deliveries are, to an HTTPS sink such as Splunk, Elasticsearch or Datadog, with headers of its own, or to the operator's storage. In the chain's order and at least once; a receiver detects a repeat by `seq`. A failing stream backs off and continues with the row that failed.",
   body: z.object({
     orgId,
     name: nameIn,
     type,
-    url: z.string().min(1).max(4_096).optional().meta({ description: "URL of a webhook: HTTPS, to a public host." }),
+    format: format.optional(),
+    envelope: envelope.optional(),
+    headers: headers.nullish().meta({
+      description:
+        "Of type `https`: sent with each request, for example `Authorization`. Sealed, and never shown again.",
+    }),
+    url: z
+      .string()
+      .min(1)
+      .max(4_096)
+      .optional()
+      .meta({ description: "URL of a webhook or an HTTPS sink: HTTPS, to a public host." }),
     secret: secretIn
       .min(1)
       .optional()
@@ -101,9 +126,21 @@ const create = route({
   reply: stream.extend({ secret: z.string().optional().meta({ description: "For a webhook. Shown only once." }) }),
   errors: [...errors, "invalid_webhook_url", "limit_reached"],
   async handle({ body, rpc }, { services }) {
-    const { name, type: wanted, url = "", secret = "", from } = body;
-    const request = { orgId: body.orgId ?? "", name, type: wanted, url, secret, fromStart: from === "start" };
-    const reply = await services.auditStreams.createStream(request, await rpc());
+    const { format: wantedFormat = "", envelope: wantedEnvelope = "", headers: sent } = body;
+    const reply = await services.auditStreams.createStream(
+      {
+        orgId: body.orgId ?? "",
+        name: body.name,
+        type: body.type,
+        url: body.url ?? "",
+        secret: body.secret ?? "",
+        fromStart: body.from === "start",
+        format: wantedFormat,
+        envelope: wantedEnvelope,
+        headers: sent ?? [],
+      },
+      await rpc(),
+    );
     return { ...streamOf(reply.stream), ...(reply.secret === "" ? {} : { secret: reply.secret }) };
   },
 });
@@ -141,6 +178,29 @@ const update = route({
   },
 });
 
+const test = route({
+  method: "POST",
+  path: "/audit-logs/streams/:id/test",
+  audit: "audit.stream.test",
+  auditResource: "audit_stream",
+  access: write,
+  tag,
+  summary: "Send the newest row once more and show the answer",
+  description: "The stream's position and state stay. A sink that knows the row's id stores nothing twice.",
+  params: idParams,
+  reply: z.object({
+    accepted: z.boolean(),
+    status: z.int().nullable().meta({ description: "Status of the answer; null without one, and for the archive." }),
+    error: z.string().nullable(),
+    answer: z.string().meta({ description: "The beginning of the answer's body, at most 1,000 characters." }),
+  }),
+  errors: ["audit_stream_not_found", "overloaded", "site_restricted"],
+  async handle({ params, rpc }, { services }) {
+    const { accepted, status, error, answer } = await services.auditStreams.testStream({ id: params.id }, await rpc());
+    return { accepted, status: status ?? null, error: error || null, answer };
+  },
+});
+
 const remove = route({
   method: "DELETE",
   path: "/audit-logs/streams/:id",
@@ -166,6 +226,9 @@ function streamOf(message: Stream | undefined): z.input<typeof stream> {
     orgId: message.orgId,
     name: message.name,
     type: type.parse(message.type),
+    format: format.parse(message.format),
+    envelope: message.envelope === "" ? null : envelope.parse(message.envelope),
+    headerKeys: message.headerKeys,
     url: message.url || null,
     status: status.parse(message.status),
     secretStrength: strengthOf(message.secretStrength),
@@ -184,4 +247,4 @@ function streamOf(message: Stream | undefined): z.input<typeof stream> {
   };
 }
 
-export const auditStreamRoutes: readonly Route[] = [list, create, get, update, remove];
+export const auditStreamRoutes: readonly Route[] = [list, create, get, update, test, remove];

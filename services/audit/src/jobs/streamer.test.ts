@@ -27,7 +27,10 @@ let port: TestPort;
 let folder: string;
 /** The requests that the receiver got, by URL, and its scripted replies. */
 const got: Push[] = [];
-let answer: (push: Push) => Promise<Pushed> = async () => ({ status: 200, error: null });
+let answer: (push: Push) => Promise<Omit<Pushed, "body"> & { body?: Buffer }> = async () => ({
+  status: 200,
+  error: null,
+});
 let deps: StreamerDeps;
 
 beforeAll(async () => {
@@ -40,9 +43,9 @@ beforeAll(async () => {
       }
       return "https://siem.example.test/in";
     },
-    push(push: Push) {
+    async push(push: Push) {
       got.push(push);
-      return answer(push);
+      return { body: Buffer.alloc(0), ...(await answer(push)) };
     },
   };
   const now = () => new Date();
@@ -58,7 +61,7 @@ beforeAll(async () => {
     pollMs: 10,
   };
   const replyBox = secretBox(keys, secretPurposes.replies);
-  const rpc = { ...readerOf(database), now, box, replyBox, pushes, hasArchive: true };
+  const rpc = { ...readerOf(database), now, box, replyBox, pushes, archive: deps.archive };
   port = await testPort("audit", [
     register(StreamService, streamService({ ...rpc, mfaMaxAgeMinutes: 480, streamsPerOrganization: 2 })),
   ]);

@@ -1,32 +1,10 @@
 import type { Database } from "@muster/db";
-import {
-  AppError,
-  counter,
-  createCounts,
-  gauge,
-  type Logger,
-  type SecretBox,
-  sleep,
-  systemCaller,
-  uuidv7,
-} from "@muster/kit";
+import { counter, createCounts, gauge, type Logger, sleep, systemCaller, uuidv7 } from "@muster/kit";
 import { auditEvent } from "@muster/service";
-import type { Archive } from "../clients/archive/archive.ts";
-import { type Pushes, pushTimeoutMs } from "../clients/webhook-pushes.ts";
-import type { ChainRow } from "../rules/chain-row.ts";
-import {
-  batchBody,
-  batchEventType,
-  batchId,
-  batchKey,
-  batchLines,
-  batchRows,
-  partnersAtShare,
-  streamDelayMs,
-  takeBatch,
-} from "../rules/stream.ts";
+import { pushTimeoutMs } from "../clients/webhook-pushes.ts";
+import { type SendDeps, type Sent, sendBatch } from "../commands/send-batch.ts";
+import { batchRows, partnersAtShare, streamDelayMs, takeBatch } from "../rules/stream.ts";
 import { readChain } from "../store/chain-rows.ts";
-import { sealedAt } from "../store/sealed-columns.ts";
 import {
   beginBatch,
   claimStream,
@@ -38,25 +16,16 @@ import {
   worstLag,
 } from "../store/streams.ts";
 
-export type StreamerDeps = {
+export type StreamerDeps = SendDeps & {
   db: Database;
   log: Logger;
   now: () => Date;
-  box: SecretBox;
-  pushes: Pick<Pushes, "push">;
-  /** Null: streams to the archive are refused and not served. */
-  archive: Pick<Archive, "put"> | null;
   /** Streams that this process sends concurrently. */
   concurrency: number;
   /** Hours of failing after which a stream is marked failed. */
   failedAfterHours: number;
   pollMs: number;
 };
-
-type Taken =
-  | { status: "taken" }
-  | { status: "unsent" }
-  | { status: "refused"; error: string; isDoubtful: boolean; isGone: boolean };
 
 const who = { caller: systemCaller("audit") };
 const leaseMs = pushTimeoutMs + 15_000;
@@ -162,7 +131,7 @@ async function workOn(deps: StreamerDeps, stream: StreamRow): Promise<void> {
     return;
   }
   if (!(await db.tx(who, (tx) => beginBatch(tx, stream, last.seq)))) return;
-  const result = await send(deps, stream, rows);
+  const result = await sendBatch(deps, stream, rows);
   if (result.status === "taken") {
     rowsCounter.inc(rows.length);
     await db.tx(who, (tx) => settleTaken(tx, stream, last.seq, rows.length), { retry: true });
@@ -173,44 +142,10 @@ async function workOn(deps: StreamerDeps, stream: StreamRow): Promise<void> {
   await refuse(deps, stream, result);
 }
 
-async function send({ box, pushes, archive }: StreamerDeps, stream: StreamRow, rows: ChainRow[]): Promise<Taken> {
-  const { id: streamId, org_id: orgId, url_sealed: url, secret_sealed: secret } = stream;
-  try {
-    if (stream.type === "archive" || !url || !secret) {
-      if (!archive) throw new Error("No storage is configured for streams");
-      await archive.put(batchKey(orgId, streamId, rows), batchLines(rows), { contentType: "application/x-ndjson" });
-      return { status: "taken" };
-    }
-    const id = batchId(streamId, rows);
-    const { status, error } = await pushes.push({
-      partnerId: stream.partner_id,
-      url: box.open(url, sealedAt.url(streamId)).toString(),
-      secret: box.open(secret, sealedAt.secret(streamId)).toString(),
-      id,
-      type: batchEventType,
-      body: batchBody({ id, streamId, orgId, previousSeq: stream.cursor_seq, rows }),
-      attempt: stream.failures + 1,
-      possibleDuplicate: stream.is_doubtful,
-    });
-    if (error === null) return { status: "taken" };
-    return { status: "refused", error, isDoubtful: status === null, isGone: status === 410 };
-  } catch (thrown) {
-    // The dispatcher had no slot: no failure of the receiver.
-    if (thrown instanceof AppError && thrown.code === "overloaded") return { status: "unsent" };
-    const error = thrown instanceof AppError ? publicText(thrown) : "The storage did not take it";
-    // The outcome of an interrupted call is unknown.
-    const isDoubtful = thrown instanceof AppError && ["deadline_exceeded", "unavailable"].includes(thrown.code);
-    return { status: "refused", error, isDoubtful, isGone: false };
-  }
-}
-
-const publicText = ({ code, message, facts }: AppError) =>
-  code === "invalid_webhook_url" ? `Unsafe webhook URL: ${String(facts.reason)}` : message;
-
 async function refuse(
   { db, log, now, failedAfterHours }: StreamerDeps,
   stream: StreamRow,
-  { error, isDoubtful, isGone }: Extract<Taken, { status: "refused" }>,
+  { error, isDoubtful, isGone }: Extract<Sent, { status: "refused" }>,
 ): Promise<void> {
   const at = now();
   const failingMs = stream.failing_since ? at.getTime() - stream.failing_since.getTime() : 0;

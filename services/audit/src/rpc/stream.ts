@@ -16,7 +16,9 @@ import {
   type TenantReader,
 } from "@muster/service";
 import type { Pushes } from "../clients/webhook-pushes.ts";
-import { newStream, wantedStatus } from "../rules/stream.ts";
+import { type SendDeps, sendBatch } from "../commands/send-batch.ts";
+import { newStream, type StreamFields, wantedStatus } from "../rules/stream.ts";
+import { readChain } from "../store/chain-rows.ts";
 import { readableRange } from "../store/logs.ts";
 import { isDeleted } from "../store/policies.ts";
 import { tenantOfChain } from "../store/proof.ts";
@@ -38,8 +40,9 @@ export type StreamDeps = TenantReader & {
   box: SecretBox;
   /** Of the purpose of `sealedReplies`. */
   replyBox: SecretBox;
-  pushes: Pick<Pushes, "check">;
-  hasArchive: boolean;
+  pushes: Pick<Pushes, "check" | "push">;
+  /** Null: streams to the archive are refused. */
+  archive: SendDeps["archive"];
   mfaMaxAgeMinutes: number;
   /** Streams that an organization may have. */
   streamsPerOrganization: number;
@@ -86,19 +89,20 @@ export function streamService(deps: StreamDeps): ServiceImpl<typeof StreamServic
       const context = callContext(handler);
       writer(context);
       const orgId = await organizationOf(context, request.orgId);
-      const fields = newStream(request, deps.hasArchive);
+      const fields = newStream(request, deps.archive !== null);
       const { partnerId } = await tenantOfChain(db, context, orgId);
       if (!partnerId || (await isDeleted(db, context, orgId))) {
         throw new AppError("organization_not_found", "Organization not found");
       }
       const repeated = await repeatedReply(db, context, StreamService.method.createStream, request, deps.replyBox);
       if (repeated) return repeated;
-      const shown = fields.type === "webhook" ? await deps.pushes.check(fields.url, context) : null;
+      const shown = fields.type === "archive" ? null : await deps.pushes.check(fields.url, context);
       const at = now();
       const id = uuidv7(at.getTime());
       const secret = fields.secret || `whsec_${randomBytes(32).toString("base64")}`;
       const run = async (tx: Tx) => {
         const isWebhook = fields.type === "webhook";
+        const sealed = sealedFields(deps.box, id, fields, secret);
         const row = await insertStream(
           tx,
           {
@@ -107,9 +111,11 @@ export function streamService(deps: StreamDeps): ServiceImpl<typeof StreamServic
             partner_id: partnerId,
             name: fields.name,
             type: fields.type,
-            url_sealed: isWebhook ? deps.box.seal(Buffer.from(fields.url), sealedAt.url(id)) : null,
             url_shown: shown,
-            secret_sealed: isWebhook ? deps.box.seal(Buffer.from(secret), sealedAt.secret(id)) : null,
+            format: fields.format,
+            envelope: fields.envelope,
+            ...sealed,
+            header_keys: fields.headers.map(({ key }) => key),
             created_by: context.caller.actor.id,
             fromStart: request.fromStart,
           },
@@ -121,8 +127,7 @@ export function streamService(deps: StreamDeps): ServiceImpl<typeof StreamServic
             facts: { limit: deps.streamsPerOrganization },
           });
         }
-        const after = { name: row.name, type: row.type, url: row.url_shown, cursorSeq: row.cursor_seq };
-        record(tx, context, row, "audit.stream.create", { changes: { before: {}, after } }, at);
+        record(tx, context, row, "audit.stream.create", { changes: { before: {}, after: factsOf(row) } }, at);
         return { stream: toMessage(row), secret: isWebhook ? secret : "" };
       };
       return idempotentTx(db, context, StreamService.method.createStream, request, checkedBefore, run, deps.replyBox);
@@ -146,6 +151,21 @@ export function streamService(deps: StreamDeps): ServiceImpl<typeof StreamServic
       return { stream: toMessage(row) };
     },
 
+    async testStream({ id }, handler) {
+      const context = callContext(handler);
+      writer(context);
+      const stream = await found(context, id);
+      const { rows } = await readChain(db, context, stream.org_id, Math.max(0, stream.head_seq - 1), 1);
+      if (rows.length === 0) return { accepted: false, error: "The chain has no row yet", answer: "" };
+      const sent = await sendBatch(deps, { ...stream, failures: 0, is_doubtful: true }, rows);
+      if (sent.status === "unsent") throw new AppError("overloaded", "Too many pushes are in flight");
+      const accepted = sent.status === "taken";
+      const error = sent.status === "refused" ? sent.error : "";
+      const details = { accepted, status: sent.httpStatus, ...(accepted ? {} : { error }) };
+      await db.tx(context, async (tx) => record(tx, context, stream, "audit.stream.test", details, now()));
+      return { accepted, ...(sent.httpStatus === null ? {} : { status: sent.httpStatus }), error, answer: sent.answer };
+    },
+
     async deleteStream({ id }, handler) {
       const context = callContext(handler);
       writer(context);
@@ -155,8 +175,7 @@ export function streamService(deps: StreamDeps): ServiceImpl<typeof StreamServic
         const row = await lockStream(tx, own);
         if (!row) return false;
         await removeStream(tx, own);
-        const before = { name: row.name, type: row.type, url: row.url_shown, cursorSeq: row.cursor_seq };
-        record(tx, context, row, "audit.stream.delete", { changes: { before, after: {} } }, at);
+        record(tx, context, row, "audit.stream.delete", { changes: { before: factsOf(row), after: {} } }, at);
         return true;
       });
       if (!removed) throw notFound();
@@ -181,6 +200,22 @@ function record(
   );
 }
 
+/** What users may see of a stream in its own chain. */
+function factsOf(row: StreamRow): Record<string, unknown> {
+  const { name, type, format, envelope, url_shown: url, header_keys: headerKeys, cursor_seq: cursorSeq } = row;
+  return { name, type, url, format, ...(envelope === null ? {} : { envelope, headerKeys }), cursorSeq };
+}
+
+/** Sealed for the row's own columns; null where the type has none. */
+function sealedFields(box: SecretBox, id: string, { type, url, headers }: StreamFields, secret: string) {
+  const sealed = (text: string, location: string) => box.seal(Buffer.from(text), location);
+  return {
+    url_sealed: type === "archive" ? null : sealed(url, sealedAt.url(id)),
+    secret_sealed: type === "webhook" ? sealed(secret, sealedAt.secret(id)) : null,
+    headers_sealed: type === "https" ? sealed(JSON.stringify(headers), sealedAt.headers(id)) : null,
+  };
+}
+
 function toMessage(row: StreamRow & StreamLag) {
   return create(StreamSchema, {
     id: row.id,
@@ -200,6 +235,9 @@ function toMessage(row: StreamRow & StreamLag) {
     ...(row.status === "active" && row.failures > 0 ? { nextAttemptAt: timestampFromDate(row.next_attempt_at) } : {}),
     createdBy: row.created_by,
     createdAt: timestampFromDate(row.created_at),
+    format: row.format,
+    envelope: row.envelope ?? "",
+    headerKeys: row.header_keys,
     secretStrength: row.secret_sealed === null ? "" : strengthOfSealed(row.secret_sealed),
   });
 }

@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "@jest/globals";
-import { uuidv7, zeroUuid } from "@muster/kit";
+import { zeroUuid } from "@muster/kit";
 import { Ajv, type ValidateFunction } from "ajv";
+import { aChainRow } from "../testing/chain-row.ts";
 import { jsonSchemaOf, uidsOf, version } from "../testing/ocsf/json-schema.ts";
 import type { ChainRow } from "./chain-row.ts";
 import { mayEmit } from "./emitters.ts";
@@ -18,41 +19,11 @@ function validatorOf(name: ClassName): ValidateFunction {
   return found;
 }
 
-const entry: Entry = {
-  id: uuidv7(),
-  chainId: uuidv7(),
-  orgId: uuidv7(),
-  partnerId: uuidv7(),
-  timestamp: new Date("2026-03-01T10:00:00.123Z"),
-  actorType: "user",
-  actorId: uuidv7(),
-  actorEmail: "ada@example.com",
-  actorName: "Ada",
-  actorRole: "org-admin",
-  actorDepartment: null,
-  sessionId: uuidv7(),
-  action: "user.login",
-  resourceType: "user",
-  resourceId: uuidv7(),
-  resourceName: "Grace",
-  details: { changedFields: ["name"] },
-  ipAddress: "203.0.113.7",
-  userAgent: "curl/8",
-  result: "success",
-  errorMessage: null,
-};
-const rowOf = (changes: Partial<Entry>): ChainRow => ({
-  entry: { ...entry, ...changes },
-  seq: 7,
-  format: 1,
-  personalSalt: Buffer.alloc(16),
-  personalDigest: null,
-  checksum: "c",
-  prevChecksum: "p",
-});
+const { entry } = aChainRow({ action: "user.login", resourceType: "user", resourceName: "Grace" });
+const rowOf = (changes: Partial<Entry>): ChainRow => aChainRow({ ...entry, ...changes });
 
 /** What is wrong with the event of a row by the definitions of its class; null when nothing is. */
-function faultsOf(changes: Partial<Entry>): unknown {
+function problemsOf(changes: Partial<Entry>): unknown {
   const event = ocsfEvent(rowOf(changes));
   const validate = validatorOf(activityOf(changes.action ?? entry.action).class);
   return validate(event) ? null : { action: changes.action, errors: validate.errors };
@@ -90,11 +61,11 @@ describe("an audit row as an event of OCSF", () => {
   it.each(actions)("follows the definitions for %s, of every kind of caller and result", (action) => {
     for (const actorType of ["user", "api_key", "agent", "system"] as const)
       for (const result of ["success", "failure", "denied"] as const)
-        expect(faultsOf({ action, actorType, result })).toBeNull();
+        expect(problemsOf({ action, actorType, result })).toBeNull();
   });
 
   it.each(["custom.door.opened", "__proto__", "constructor", "something.new"])("keeps %s as API Activity", (action) => {
-    expect(faultsOf({ action })).toBeNull();
+    expect(problemsOf({ action })).toBeNull();
     expect(ocsfEvent(rowOf({ action }))).toMatchObject({ class_uid: 6003, type_uid: 600_399, activity_name: action });
   });
 
@@ -112,14 +83,14 @@ describe("an audit row as an event of OCSF", () => {
       orgId: null,
       partnerId: null,
     };
-    for (const action of actions) expect(faultsOf({ ...bare, action })).toBeNull();
+    for (const action of actions) expect(problemsOf({ ...bare, action })).toBeNull();
   });
 
   it("follows the definitions with addresses and names that its patterns do not take", () => {
     for (const actorEmail of ["ada@localhost", "ü@example.com", "no address", "a@b.c, d@e.f"])
-      expect(faultsOf({ actorEmail })).toBeNull();
-    for (const ipAddress of ["::1", "2001:db8::7", "::ffff:1.2.3.4"]) expect(faultsOf({ ipAddress })).toBeNull();
-    expect(faultsOf({ timestamp: new Date(Number.NaN) })).toBeNull();
+      expect(problemsOf({ actorEmail })).toBeNull();
+    for (const ipAddress of ["::1", "2001:db8::7", "::ffff:1.2.3.4"]) expect(problemsOf({ ipAddress })).toBeNull();
+    expect(problemsOf({ timestamp: new Date(Number.NaN) })).toBeNull();
   });
 
   it("says who did what to whom, and keeps the rest under `unmapped`", () => {

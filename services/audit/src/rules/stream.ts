@@ -4,19 +4,39 @@ import {
   type Counts,
   type FieldErrors,
   nameError,
+  type RequestHeader,
+  requestHeaderErrors,
   shareIn,
   signingSecretError,
   validationError,
 } from "@muster/kit";
 import type { ChainRow } from "./chain-row.ts";
 import { renderRow } from "./export-line.ts";
+import { type Envelope, envelopes, formats, rowText, type StreamFormat } from "./stream-sink.ts";
 
-export const streamTypes = ["webhook", "archive"] as const;
+export const streamTypes = ["webhook", "archive", "https"] as const;
 export type StreamType = (typeof streamTypes)[number];
 export type StreamStatus = "active" | "paused" | "failed";
 
-export type StreamInput = { name: string; type: string; url: string; secret: string };
-export type StreamFields = { name: string; type: StreamType; url: string; secret: string };
+export type StreamInput = {
+  name: string;
+  type: string;
+  url: string;
+  secret: string;
+  format: string;
+  envelope: string;
+  headers: readonly RequestHeader[];
+};
+export type StreamFields = {
+  name: string;
+  type: StreamType;
+  url: string;
+  secret: string;
+  format: StreamFormat;
+  /** Of type https alone. */
+  envelope: Envelope | null;
+  headers: RequestHeader[];
+};
 
 /** What a batch holds at most. */
 export const batchRows = 100;
@@ -24,20 +44,35 @@ const batchBytes = 262_144;
 
 /** The fields of a new stream. Throws `validation_failed` naming each bad field; the URL is validated elsewhere. */
 export function newStream(input: StreamInput, hasArchive: boolean): StreamFields {
-  const errors: FieldErrors = {};
+  const errors: FieldErrors = { ...requestHeaderErrors(input.headers) };
   const name = input.name.trim();
   const nameProblem = nameError(name);
   if (nameProblem) errors.name = [nameProblem];
-  const type = streamTypes.find((each) => each === input.type);
+  const type = streamTypes.find((allowed) => allowed === input.type);
   if (!type) errors.type = [`One of ${streamTypes.join(", ")}`];
   if (type === "archive" && !hasArchive) errors.type = ["No storage is configured for streams"];
-  if (type === "archive" && input.url !== "") errors.url = ["Only for a webhook"];
-  if (type === "archive" && input.secret !== "") errors.secret = ["Only for a webhook"];
-  if (type === "webhook" && input.url === "") errors.url = ["Required"];
+  if (type === "archive" && input.url !== "") errors.url = ["Only for a webhook or https"];
+  if (type !== "archive" && input.url === "") errors.url = ["Required"];
+  if (type !== "webhook" && input.secret !== "") errors.secret = ["Only for a webhook"];
   const secretError = signingSecretError(input.secret);
   if (secretError) errors.secret = [secretError];
-  if (Object.keys(errors).length > 0 || !type) throw validationError(errors);
-  return { name, type, url: input.url, secret: input.secret };
+  const format = formats.find((allowed) => allowed === (input.format || "muster"));
+  if (!format) errors.format = [`One of ${formats.join(", ")}`];
+  const envelope = envelopes.find((allowed) => allowed === (input.envelope || "ndjson"));
+  if (!envelope) errors.envelope = [`One of ${envelopes.join(", ")}`];
+  if (type !== "https" && input.envelope !== "") errors.envelope = ["Only for https"];
+  if (type !== "https" && input.headers.length > 0) errors.headers = ["Only for https"];
+  if (Object.keys(errors).length > 0 || !type || !format || !envelope) throw validationError(errors);
+  const headers = input.headers.map(({ key, value }) => ({ key, value: value.trim() }));
+  return {
+    name,
+    type,
+    url: input.url,
+    secret: input.secret,
+    format,
+    envelope: type === "https" ? envelope : null,
+    headers,
+  };
 }
 
 /** The state in a request. Throws `no_updates`, `validation_failed`. */
@@ -70,16 +105,23 @@ export function batchId(streamId: string, rows: readonly ChainRow[]): string {
 
 export const batchEventType = "audit.rows";
 
-type Batch = { id: string; streamId: string; orgId: string; previousSeq: number; rows: readonly ChainRow[] };
+type Batch = {
+  id: string;
+  streamId: string;
+  orgId: string;
+  previousSeq: number;
+  rows: readonly ChainRow[];
+  format: StreamFormat;
+};
 
 /**
- * The body of a batch: the envelope of deliveries, with rows as an export has them, so that receivers can verify the
- * chain.
+ * The body of a webhook's batch: the envelope of deliveries, with rows as an export has them, so that receivers can
+ * verify the chain, or as events of OCSF.
  */
-export function batchBody({ id, streamId, orgId, previousSeq, rows }: Batch): Buffer {
+export function batchBody({ id, streamId, orgId, previousSeq, rows, format }: Batch): Buffer {
   const head = JSON.stringify({ id, type: batchEventType, timestamp: rows.at(-1)?.entry.timestamp, orgId });
   const facts = JSON.stringify({ streamId, previousSeq, firstSeq: rows[0]?.seq, lastSeq: rows.at(-1)?.seq });
-  const lines = rows.map((row) => renderRow(row).trimEnd()).join(",");
+  const lines = rows.map((row) => rowText(row, format)).join(",");
   return Buffer.from(`${head.slice(0, -1)},"data":${facts.slice(0, -1)},"rows":[${lines}]}}`);
 }
 
@@ -88,8 +130,6 @@ export function batchKey(orgId: string, streamId: string, rows: readonly ChainRo
   const padded = (seq: number | undefined) => String(seq ?? 0).padStart(16, "0");
   return `streams/${orgId}/${streamId}/${padded(rows[0]?.seq)}-${padded(rows.at(-1)?.seq)}.jsonl`;
 }
-
-export const batchLines = (rows: readonly ChainRow[]): Buffer => Buffer.from(rows.map(renderRow).join(""));
 
 /**
  * Partners that hold their fair share of the slots (docs/concepts.md#fair-share) and get no further one, so that the

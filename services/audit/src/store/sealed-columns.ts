@@ -7,6 +7,7 @@ export const secretPurposes = { streams: "audit-stream", replies: sealedReplies.
 export const sealedAt = {
   url: (id: string) => `audit_streams.url/${id}`,
   secret: (id: string) => `audit_streams.secret/${id}`,
+  headers: (id: string) => `audit_streams.headers/${id}`,
 };
 
 const ofStream = (column: string, location: (id: string) => string): SealedColumn => ({
@@ -21,5 +22,6 @@ const ofStream = (column: string, location: (id: string) => string): SealedColum
 export const sealedColumns: readonly SealedColumn[] = [
   ofStream("url_sealed", sealedAt.url),
   ofStream("secret_sealed", sealedAt.secret),
+  ofStream("headers_sealed", sealedAt.headers),
   sealedReplies,
 ];

@@ -1,5 +1,6 @@
 import { byIndexAlone, type Database, type Query, sql, type Tx, type Who } from "@muster/db";
 import type { StreamStatus, StreamType } from "../rules/stream.ts";
+import type { Envelope, StreamFormat } from "../rules/stream-sink.ts";
 
 export type StreamRow = {
   id: string;
@@ -10,6 +11,11 @@ export type StreamRow = {
   url_sealed: Buffer | null;
   url_shown: string | null;
   secret_sealed: Buffer | null;
+  format: StreamFormat;
+  /** Of type https alone. */
+  envelope: Envelope | null;
+  headers_sealed: Buffer | null;
+  header_keys: string[];
   status: StreamStatus;
   cursor_seq: number;
   batch_to: number | null;
@@ -29,7 +35,8 @@ export type StreamRow = {
 /** Position of a stream in its chain. */
 export type StreamLag = { head_seq: number; lag_seconds: number };
 
-const columns = sql`t.id, t.org_id, t.partner_id, t.name, t.type, t.url_sealed, t.url_shown, t.secret_sealed, t.status,
+const columns = sql`t.id, t.org_id, t.partner_id, t.name, t.type, t.url_sealed, t.url_shown, t.secret_sealed, t.format,
+  t.envelope, t.headers_sealed, t.header_keys, t.status,
   t.cursor_seq, t.batch_to, t.is_doubtful, t.rows_sent, t.failures, t.failing_since, t.last_error, t.last_error_at,
   t.last_success_at, t.next_attempt_at, t.fence, t.created_by, t.created_at`;
 
@@ -40,7 +47,19 @@ const lag = sql`coalesce((SELECT h.seq FROM chain_head h WHERE h.chain_id = t.or
 
 export type NewStream = Pick<
   StreamRow,
-  "id" | "org_id" | "partner_id" | "name" | "type" | "url_sealed" | "url_shown" | "secret_sealed" | "created_by"
+  | "id"
+  | "org_id"
+  | "partner_id"
+  | "name"
+  | "type"
+  | "url_sealed"
+  | "url_shown"
+  | "secret_sealed"
+  | "format"
+  | "envelope"
+  | "headers_sealed"
+  | "header_keys"
+  | "created_by"
 > & { fromStart: boolean };
 
 /** Inserts a stream that begins at the first kept row or after the last one; null when the organization has enough. */
@@ -53,10 +72,11 @@ export async function insertStream(
   await tx.query(sql`SELECT pg_advisory_xact_lock(hashtextextended(${`audit streams ${stream.org_id}`}, 0))`);
   const start = stream.fromStart ? sql`base_seq` : sql`seq`;
   const made = await tx.execute(sql`
-    INSERT INTO audit_streams (id, org_id, partner_id, name, type, url_sealed, url_shown, secret_sealed, cursor_seq,
-                               created_by, created_at, updated_at)
+    INSERT INTO audit_streams (id, org_id, partner_id, name, type, url_sealed, url_shown, secret_sealed, format, envelope,
+                               headers_sealed, header_keys, cursor_seq, created_by, created_at, updated_at)
     SELECT ${stream.id}, ${stream.org_id}, ${stream.partner_id}, ${stream.name}, ${stream.type}, ${stream.url_sealed},
-           ${stream.url_shown}, ${stream.secret_sealed},
+           ${stream.url_shown}, ${stream.secret_sealed}, ${stream.format}, ${stream.envelope}, ${stream.headers_sealed},
+           ${stream.header_keys}::text[],
            coalesce((SELECT ${start} FROM chain_head WHERE chain_id = ${stream.org_id}), 0), ${stream.created_by}, ${now}, ${now}
     WHERE (SELECT count(*) FROM audit_streams s WHERE s.org_id = ${stream.org_id}) < ${most}`);
   return made === 0 ? null : one(tx, sql`t.id = ${stream.id}`);

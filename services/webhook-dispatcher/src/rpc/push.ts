@@ -4,7 +4,7 @@ import { AppError, createCounts, shareIn } from "@muster/kit";
 import type { PushService } from "@muster/proto/muster/webhook/v1/push_pb";
 import { callContext } from "@muster/rpc";
 import { unsafeMessage } from "../rules/answer.ts";
-import { requestHeaders } from "../rules/request.ts";
+import { plainHeaders, requestHeaders } from "../rules/request.ts";
 import { splitUserinfo } from "../rules/target.ts";
 
 export type PushDeps = {
@@ -14,6 +14,9 @@ export type PushDeps = {
   /** Most pushes of this process in flight, of which a partner gets its fair share; deliveries do not count. */
   concurrency: number;
 };
+
+/** Of an answer's body. */
+const maxKeptBytes = 65_536;
 
 /** Only services call this (libs/rpc/src/issuers.ts). */
 export function pushService({ egress, now, timeoutMs, concurrency }: PushDeps): ServiceImpl<typeof PushService> {
@@ -54,14 +57,21 @@ export function pushService({ egress, now, timeoutMs, concurrency }: PushDeps): 
           secrets,
           userinfo,
         };
-        const headers = requestHeaders({ ...facts, customHeaders: [] }, now());
+        const { contentType, headers: own } = request;
+        const headers =
+          contentType === ""
+            ? requestHeaders({ ...facts, customHeaders: own }, now())
+            : plainHeaders({ contentType, deliveryId, attempt, userinfo, own });
         const { signal } = handler;
-        const limits = { timeoutMs, keepBytes: 0, drainBytes: 65_536, signal };
-        const { status, error, totalMs } = await egress.send(target, { method: "POST", headers, body, ...limits });
-        if (status !== null && status >= 200 && status < 300) return { status, totalMs };
+        const keepBytes = Math.min(request.keepBytes, maxKeptBytes);
+        const limits = { timeoutMs, keepBytes, drainBytes: maxKeptBytes, signal };
+        const answer = await egress.send(target, { method: "POST", headers, body, ...limits });
+        const { status, error, totalMs, body: answered } = answer;
+        if (status !== null && status >= 200 && status < 300) return { status, totalMs, body: answered };
         const unsafe = error?.code === "unsafe_url";
         const errorMessage = unsafe ? unsafeMessage : (error?.message ?? `The receiver answered ${status}`);
-        return { ...(status === null ? {} : { status }), errorCode: error?.code ?? "status", errorMessage, totalMs };
+        const errorCode = error?.code ?? "status";
+        return { ...(status === null ? {} : { status }), errorCode, errorMessage, totalMs, body: answered };
       } finally {
         inFlight.add(partnerId, -1);
       }

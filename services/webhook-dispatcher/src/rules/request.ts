@@ -1,7 +1,8 @@
 import { createHash, createHmac } from "node:crypto";
+import { isReservedHeader } from "@muster/kit";
 import type { Source } from "./poster.ts";
 import type { Header } from "./webhook.ts";
-import { isReservedHeader, maskedValue } from "./webhook.ts";
+import { maskedValue } from "./webhook.ts";
 
 export type SignedRequest = {
   /** `webhook-id`: the same whenever this event is sent to this receiver. */
@@ -77,11 +78,31 @@ export function requestHeaders(request: SignedRequest, now: Date): string[] {
     headers.push("webhook-signature", standard.join(" "));
   }
   if (request.userinfo !== null && !has("authorization")) {
-    headers.push("Authorization", `Basic ${Buffer.from(request.userinfo).toString("base64")}`);
+    headers.push("Authorization", basic(request.userinfo));
   }
   for (const { key, value } of own) headers.push(key, value);
   return headers;
 }
+
+/** Headers of a request that is no webhook: ids for whoever looks for a repeat, and the sink's own. */
+export function plainHeaders(request: {
+  contentType: string;
+  deliveryId: string;
+  attempt: number;
+  userinfo: string | null;
+  own: readonly Header[];
+}): string[] {
+  const own = request.own.filter(({ key }) => !isReservedHeader(key));
+  const has = (name: string) => own.some(({ key }) => key.toLowerCase() === name);
+  const headers = ["Content-Type", request.contentType];
+  if (!has("user-agent")) headers.push("User-Agent", userAgent);
+  headers.push("X-Service-Delivery-Id", request.deliveryId, "X-Service-Attempt", String(request.attempt));
+  if (request.userinfo !== null && !has("authorization")) headers.push("Authorization", basic(request.userinfo));
+  for (const { key, value } of own) headers.push(key, value);
+  return headers;
+}
+
+const basic = (userinfo: string) => `Basic ${Buffer.from(userinfo).toString("base64")}`;
 
 /** Headers of an attempt as they were sent, and the custom ones of the webhook. */
 export type SentHeaders = { sent: readonly string[]; custom: readonly Header[] };

@@ -1,6 +1,16 @@
-import { AppError, type FieldErrors, isEventType, nameError, signingSecretError, validationError } from "@muster/kit";
+import {
+  AppError,
+  type FieldErrors,
+  isEventType,
+  maxRequestHeaders,
+  nameError,
+  type RequestHeader,
+  requestHeaderErrors,
+  signingSecretError,
+  validationError,
+} from "@muster/kit";
 
-export type Header = { key: string; value: string };
+export type Header = RequestHeader;
 
 /** The API's names of a webhook's states, and the stored ones. */
 export const statuses = { active: "active", paused: "disabled", failed: "error" } as const;
@@ -36,19 +46,6 @@ export const webhookPaths = ["name", "url", "secret", "events", "headers", "stat
 /** Replaces header values in replies; when a client sends it back, the stored value is kept. */
 export const maskedValue = "***";
 export const anyEvent = "*";
-
-const maxHeaders = 20;
-const maxHeaderValue = 2_000;
-// RFC 9110, 5.6.2.
-const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/;
-const headerText = /^[\t\x20-\x7e]*$/;
-/** Headers of the product, of signatures, of the body and of the connection. */
-const reserved =
-  /^(x-service-.*|webhook-.*|content-.*|host|connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|expect|http2-settings)$/i;
-
-export function isReservedHeader(key: string): boolean {
-  return reserved.test(key);
-}
 
 /**
  * The fields of a new webhook. Throws `validation_failed` naming each bad field, `unknown_event_type`. The URL is
@@ -165,23 +162,13 @@ function eventsOf(requested: readonly string[], errors: FieldErrors): string[] {
 }
 
 function headersOf(requested: readonly Header[], stored: readonly Header[], errors: FieldErrors): Header[] {
-  if (requested.length > maxHeaders) errors.headers = [`At most ${maxHeaders} headers`];
-  const seen = new Set<string>();
-  return requested.slice(0, maxHeaders).map(({ key, value }, index) => {
-    const name = key.toLowerCase();
-    if (!token.test(key)) errors[`headers.${index}.key`] = ["Not a header name"];
-    else if (isReservedHeader(key)) errors[`headers.${index}.key`] = ["Reserved"];
-    else if (seen.has(name)) errors[`headers.${index}.key`] = ["Given twice"];
-    seen.add(name);
-    if (value === maskedValue) {
-      const kept = stored.find((header) => header.key.toLowerCase() === name);
-      if (!kept) errors[`headers.${index}.value`] = ["Nothing is stored for this header"];
-      return { key, value: kept?.value ?? "" };
-    }
-    if (value.length > maxHeaderValue || !headerText.test(value)) {
-      errors[`headers.${index}.value`] = [`At most ${maxHeaderValue} ASCII characters`];
-    }
-    return { key, value: value.trim() };
+  const kept = ({ key }: Header) => stored.find((header) => header.key.toLowerCase() === key.toLowerCase());
+  Object.assign(errors, requestHeaderErrors(requested));
+  return requested.slice(0, maxRequestHeaders).map((header, index) => {
+    if (header.value !== maskedValue) return { key: header.key, value: header.value.trim() };
+    const value = kept(header)?.value;
+    if (value === undefined) errors[`headers.${index}.value`] = ["Nothing is stored for this header"];
+    return { key: header.key, value: value ?? "" };
   });
 }
 

@@ -113,9 +113,9 @@ function attributeSchema(name: string, own: Attribute): Schema | null {
 
 /** Null for an object that no event of ours may have. */
 function typeSchema(type: string, values: Record<string, unknown>): Schema | null {
-  const known = definitions.types[type];
-  if (!known) return definitions.objects[type] ? { $ref: `#/$defs/${type}` } : null;
-  const { type: base = type, regex, max_len: maxLength, range } = known;
+  const scalar = definitions.types[type];
+  if (!scalar) return definitions.objects[type] ? { $ref: `#/$defs/${type}` } : null;
+  const { type: base = type, regex, max_len: maxLength, range } = scalar;
   if (base === "json_t") return {};
   const isNumber = base === "integer_t" || base === "long_t";
   const named = Object.keys(values);
