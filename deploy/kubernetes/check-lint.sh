@@ -58,4 +58,5 @@ node -e 'const { parseAllDocuments } = require("yaml");
   console.log(JSON.stringify(rules.spec));' <"$work/full.yaml" >"$work/rules.yaml"
 promtool check rules "$work/rules.yaml"
 node "$root/deploy/observability/tests/alerts.mjs" --mutations
+node "$root/deploy/observability/tests/dashboards.mjs"
 node "$root/deploy/reference/generate.mjs" --check
