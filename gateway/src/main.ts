@@ -13,6 +13,7 @@ const config: Config = loaded;
 await runProcess(
   {
     name: "gateway",
+    version,
     level: config.LOG_LEVEL,
     opsHost: config.OPS_HOST,
     opsPort: config.OPS_PORT,

@@ -58,6 +58,7 @@ replaces others of its names.
 {{- end -}}
 {{- with $headers }}{{ $_ := set $env "OTEL_EXPORTER_OTLP_HEADERS" (join "," .) }}{{ end -}}
 {{- $_ := set $env "OTEL_TRACES_SAMPLER_ARG" $root.Values.telemetry.sampleRatio -}}
+{{- if $root.Values.telemetry.metrics }}{{ $_ := set $env "OTEL_METRICS_EXPORTER" "otlp" }}{{ end -}}
 {{- $_ := set $env "OTEL_SERVICE_NAME" (printf "muster-%s" $w.name) -}}
 {{- $_ := set $env "OTEL_RESOURCE_ATTRIBUTES" (printf "service.namespace=%s,service.version=%s"
   $root.Release.Namespace ($root.Values.image.tag | default $root.Chart.AppVersion)) -}}

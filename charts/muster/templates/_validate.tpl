@@ -53,6 +53,10 @@
 {{- $_ := set $names $variable.name true -}}
 {{- end -}}
 {{- end -}}
+{{- if and .Values.telemetry.metrics (not .Values.telemetry.otlpEndpoint) -}}
+{{- fail (cat "telemetry.metrics is true and telemetry.otlpEndpoint is empty: set it to the collector that takes them,"
+  "such as http://collector.observability:4317, or let Prometheus scrape the pods") -}}
+{{- end -}}
 {{- if and .Values.telemetry.headers .Values.telemetry.headersSecret -}}
 {{- fail "telemetry.headers and telemetry.headersSecret are both set: give all headers in one of them" -}}
 {{- end -}}

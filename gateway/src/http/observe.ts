@@ -1,4 +1,4 @@
-import { AppError, counter, gauge, histogram, type Logger } from "@muster/kit";
+import { AppError, counter, gauge, histogram, type Logger, noteExemplar } from "@muster/kit";
 
 export type Observer = {
   started(): void;
@@ -42,6 +42,7 @@ export function createObserver(log: Logger): Observer {
       }
       count.inc();
       child.duration.observe(tookMs / 1000);
+      noteExemplar("muster_gateway_http_request_duration_seconds", { route }, tookMs / 1000);
       // Counted as shed: a line for each would add to the load.
       const quiet = status < 500 || isOverload(error);
       if (quiet && tookMs < slowMs && !debugging) return;

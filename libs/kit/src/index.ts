@@ -51,6 +51,7 @@ export { type Counts, createCounts, shareIn, shareOf } from "./counts.ts";
 export { type Coupling, coupled, orderErrors, sharedValues } from "./couplings.ts";
 export { decodeCursor, encodeCursor, foreignCursor } from "./cursor.ts";
 export { type EventType, eventTypes, isEventType, testEventType } from "./event-types.ts";
+export { noteExemplar } from "./exemplars.ts";
 export { type FairSlots, fairSlots, type Wanted } from "./fair-slots.ts";
 export {
   attachment,
@@ -124,13 +125,14 @@ export { busTls, type TlsFiles, type TlsMaterial, type TlsPaths, tlsFiles } from
 export {
   activeTracer,
   endSpan,
-  flushSpans,
+  flushTelemetry,
   SpanKind,
   startClientSpan,
   startFollowing,
   startSampledChild,
   startServerSpan,
   traceparentOf,
+  unsampledTraceparent,
   withSpan,
 } from "./tracing.ts";
 export { withoutTrailing } from "./trailing.ts";

@@ -5,7 +5,7 @@ import { createLogger } from "./logger.ts";
 import { startDefaultMetrics } from "./metrics.ts";
 import { type OpsServer, startOps } from "./ops.ts";
 import { Readiness } from "./readiness.ts";
-import { flushSpans } from "./tracing.ts";
+import { flushTelemetry } from "./tracing.ts";
 
 export type Stop = () => Promise<void> | void;
 
@@ -22,6 +22,8 @@ export type Process = {
 
 type Options = {
   name: string;
+  /** Of the program; in its log and metrics. */
+  version: string;
   level?: string;
   opsHost: string;
   opsPort: number;
@@ -56,7 +58,7 @@ export async function runProcess(options: Options, start: (process: Process) => 
         }
       }
       await ops?.close();
-      await flushSpans();
+      await flushTelemetry();
       clearTimeout(hardStop);
       log.info("stopped");
       process.exit(status);
@@ -78,7 +80,7 @@ export async function runProcess(options: Options, start: (process: Process) => 
   process.on("unhandledRejection", fatal);
 
   try {
-    startDefaultMetrics();
+    startDefaultMetrics(options.version);
     const opsServer = await startOps({ host: options.opsHost, port: options.opsPort, readiness });
     ops = opsServer;
     await start({

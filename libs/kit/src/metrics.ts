@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, register } from "prom-client";
+import { openMetrics } from "./exemplars.ts";
 
 export { Counter, Gauge, Histogram };
 
@@ -8,10 +9,12 @@ export { Counter, Gauge, Histogram };
  */
 const loopSampleMs = 250;
 
+const build = gauge("muster_build_info", "1; which version of the program and of Node runs.", ["version", "node"]);
 let started = false;
 
-/** Node's own metrics (heap, event loop, GC); called once by each process. */
-export function startDefaultMetrics(): void {
+/** Node's own metrics (heap, event loop, GC), and which version runs; called once by each process. */
+export function startDefaultMetrics(version: string): void {
+  build.set({ version, node: process.version }, 1);
   if (!started) collectDefaultMetrics({ eventLoopMonitoringPrecision: loopSampleMs });
   started = true;
 }
@@ -58,7 +61,11 @@ export function histogram<L extends string>(
   );
 }
 
-/** Prometheus text and its content type. */
-export async function renderMetrics(): Promise<{ contentType: string; body: string }> {
-  return { contentType: register.contentType, body: await register.metrics() };
+const openMetricsType = "application/openmetrics-text";
+
+/** Prometheus' text, or OpenMetrics with exemplars for a scrape that accepts it; and its content type. */
+export async function renderMetrics(accept = ""): Promise<{ contentType: string; body: string }> {
+  const body = await register.metrics();
+  if (!accept.includes(openMetricsType)) return { contentType: register.contentType, body };
+  return { contentType: `${openMetricsType}; version=1.0.0; charset=utf-8`, body: openMetrics(body) };
 }

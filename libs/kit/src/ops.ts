@@ -15,7 +15,7 @@ export async function startOps(options: { host: string; port: number; readiness:
     };
     const answer = async () => {
       if (url.pathname === "/metrics") {
-        const { contentType, body } = await renderMetrics();
+        const { contentType, body } = await renderMetrics(request.headers.accept);
         send(200, contentType, body);
       } else if (url.pathname === "/livez") send(200, "text/plain", "ok\n");
       else if (url.pathname === "/readyz") {

@@ -1,7 +1,9 @@
+import { randomBytes } from "node:crypto";
 import {
   type Attributes,
   context,
   isSpanContextValid,
+  metrics,
   ROOT_CONTEXT,
   type Span,
   SpanKind,
@@ -21,6 +23,9 @@ type ProxyProvider = TracerProvider & {
   getDelegate?(): TracerProvider;
   getDelegateTracer?(name: string): Tracer | undefined;
 };
+
+/** What an SDK adds to the interface of a provider. */
+type Flushing = { getMeter?: unknown; forceFlush?(): Promise<void> };
 
 let lastDelegate: TracerProvider | undefined;
 let lastTracer: Tracer | undefined;
@@ -76,13 +81,20 @@ export function traceparentOf(span: Span): string {
   return `00-${traceId}-${spanId}-${(traceFlags & 1) === 1 ? "01" : "00"}`;
 }
 
-/** Exports the remaining spans, for at most two seconds: spans of a process that ends are not lost. */
-export async function flushSpans(): Promise<void> {
+/** W3C traceparent of a trace that nobody samples, for calls that would begin one each time; failures are kept. */
+export function unsampledTraceparent(): string {
+  return `00-${randomBytes(16).toString("hex")}-${randomBytes(8).toString("hex")}-00`;
+}
+
+/** Exports the remaining spans and last metrics, for at most two seconds: those of a process that ends are not lost. */
+export async function flushTelemetry(): Promise<void> {
   const provider = trace.getTracerProvider() as ProxyProvider;
   const delegate = (provider.getDelegate?.() ?? provider) as ProxyProvider;
-  if (!delegate.forceFlush) return;
+  const meters: Flushing = metrics.getMeterProvider();
+  const flushing = [delegate, meters].flatMap((each) => each.forceFlush?.().catch(() => undefined) ?? []);
+  if (flushing.length === 0) return;
   // A collector that is away is no reason to end with an error.
-  await Promise.race([delegate.forceFlush().catch(() => undefined), sleep(2_000)]);
+  await Promise.race([Promise.all(flushing), sleep(2_000)]);
 }
 
 export function withSpan<T>(span: Span, run: () => T): T {

@@ -113,7 +113,7 @@ export function createGuard(deps: GuardDeps, method: DescMethod): Guard {
         throw toConnectError(error);
       } finally {
         if (span) endSpan(span, code);
-        recordServer(rpc, code, startedMs);
+        recordServer(rpc, code, startedMs, span);
       }
     },
     async *stream(incoming, handler) {
@@ -142,7 +142,7 @@ export function createGuard(deps: GuardDeps, method: DescMethod): Guard {
         throw toConnectError(error);
       } finally {
         if (span) endSpan(span, code);
-        recordServer(rpc, code, startedMs);
+        recordServer(rpc, code, startedMs, span);
       }
     },
   };

@@ -1,4 +1,5 @@
-import { counter, histogram } from "@muster/kit";
+import { counter, histogram, noteExemplar } from "@muster/kit";
+import type { Span } from "@opentelemetry/api";
 
 export type Side = "server" | "client";
 
@@ -25,12 +26,18 @@ const metrics = {
 
 function recorder(side: Side) {
   const { requests, duration } = metrics[side];
-  return (rpc: string, code: string, startedMs: number): void => {
+  const name = `muster_rpc_${side}_request_duration_seconds`;
+  return (rpc: string, code: string, startedMs: number, span?: Span): void => {
     requests.inc({ method: rpc, code });
-    duration.observe({ method: rpc }, (performance.now() - startedMs) / 1000);
+    const seconds = (performance.now() - startedMs) / 1000;
+    duration.observe({ method: rpc }, seconds);
+    if (span) noteExemplar(name, { method: rpc }, seconds, span);
   };
 }
 
-/** Counts one finished RPC ("ok" or its error code) and the time since `startedMs` (performance.now() clock). */
+/**
+ * Counts one finished RPC ("ok" or its error code) and the time since `startedMs` (performance.now() clock); its span
+ * is the time's exemplar.
+ */
 export const recordServer = recorder("server");
 export const recordClient = recorder("client");

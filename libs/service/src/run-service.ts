@@ -109,6 +109,7 @@ export async function runService<S extends z.ZodRawShape>(definition: ServiceDef
   await runProcess(
     {
       name,
+      version: definition.version,
       level: config.LOG_LEVEL,
       opsHost: config.OPS_HOST,
       opsPort: config.OPS_PORT,

@@ -20,6 +20,7 @@ async function main(): Promise<void> {
   await runProcess(
     {
       name: "audit-retention",
+      version,
       level: config.LOG_LEVEL,
       opsHost: config.OPS_HOST,
       opsPort: config.OPS_PORT,
