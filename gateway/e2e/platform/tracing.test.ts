@@ -53,3 +53,23 @@ it("one trace leads from a sign-in over RPC, SQL, outbox and JetStream to the at
   const statements = inTrace().filter(({ service, kind }) => service === "muster-identity" && kind === 3);
   expect(statements.map(({ name }) => name)).toEqual(expect.arrayContaining(["INSERT", "COMMIT"]));
 }, 120_000);
+
+it("a test delivery's attempt is in the trace of the request that asked for it, and no lease begins traces", async () => {
+  const partnerId = await newPartner(cluster);
+  const orgId = await newOrganization(cluster, partnerId);
+  const { api } = await signedInAs(cluster, "org-admin", { partnerId, orgId });
+  const hook = await api.call("POST", "/webhooks", { name: "Tested", url: receiver.url, events: ["user.login"] });
+  expect((await api.call("POST", `/webhooks/${hook.body.id}/test`, {})).status).toBeLessThan(300);
+  const request = await until(
+    "the span of the request",
+    () => collector.spans.find(({ name }) => name === "POST /api/v1/webhooks/:id/test"),
+    60_000,
+  );
+  await until(
+    "the span of its attempt",
+    () => collector.spans.find(({ name, trace }) => name === "webhook attempt" && trace === request.trace),
+    60_000,
+  );
+  const roots = new Set(collector.spans.filter(({ parent }) => parent === "").map(({ name }) => name));
+  expect([...roots].filter((name) => /EdgeService\/Heartbeat$/.test(name))).toEqual([]);
+}, 120_000);

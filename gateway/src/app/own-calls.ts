@@ -1,5 +1,5 @@
 import type { CallOptions } from "@connectrpc/connect";
-import { systemCaller, uuidv7 } from "@muster/kit";
+import { activeTracer, systemCaller, unsampledTraceparent, uuidv7 } from "@muster/kit";
 import { callOptions, toAppError } from "@muster/rpc";
 import { unavailable } from "../errors.ts";
 
@@ -7,9 +7,11 @@ const gatewayCaller = systemCaller("gateway");
 
 /**
  * Options of a call that the gateway makes in its own name, with the client's address when the call concerns a client.
+ * Outside of a request (a heartbeat of a lease each second) it begins no sampled trace; failed ones are kept.
  */
 export async function ownCall(timeoutMs: number, clientAddress: string | null = null): Promise<CallOptions> {
-  const meta = { requestId: uuidv7(), clientAddress, userAgent: null, traceparent: null };
+  const traceparent = activeTracer() ? unsampledTraceparent() : null;
+  const meta = { requestId: uuidv7(), clientAddress, userAgent: null, traceparent };
   return callOptions({ caller: gatewayCaller, meta, deadlineMs: performance.now() + timeoutMs });
 }
 

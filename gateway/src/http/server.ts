@@ -71,10 +71,11 @@ export function createGateway(options: GatewayOptions): Gateway {
   const readHeaders = createHeaderReader(options.edgeAddressHeader);
   const cors = createCors(options.corsOrigins);
   const observer = createObserver(log);
+  const publicUrl = new URL(options.deps.publicUrl);
 
   /** The first span of a trace, named once the route is known; a 5xx makes it an error, which is always kept. */
   const traced = (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const span = startRequestSpan(request.method ?? "");
+    const span = startRequestSpan(request.method ?? "", request.url ?? "", publicUrl);
     return span ? withSpan(span, () => handle(request, response, span)) : handle(request, response, undefined);
   };
 

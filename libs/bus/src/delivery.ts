@@ -151,6 +151,9 @@ export function createDelivery(
 function consumerSpan(durable: string, message: Held) {
   const attributes = {
     "messaging.system": "nats",
+    "messaging.operation.type": "process",
+    "messaging.operation.name": "process",
+    "messaging.destination.name": message.subject.split(".")[0] ?? "",
     "messaging.consumer.group.name": durable,
     "messaging.message.id": message.msgId,
   };

@@ -97,6 +97,8 @@ export function createTransport(connection: Connection): Transport {
 function messaging({ subject, msgId }: OutgoingMessage) {
   return {
     "messaging.system": "nats",
+    "messaging.operation.type": "send",
+    "messaging.operation.name": "publish",
     "messaging.destination.name": subject.split(".")[0] ?? "",
     "messaging.message.id": msgId,
   };

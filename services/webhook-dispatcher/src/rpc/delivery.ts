@@ -57,7 +57,7 @@ export function deliveryService(deps: DeliveryDeps): ServiceImpl<typeof Delivery
   const { db, now } = deps;
 
   /** Queues a failed delivery again, in the caller's transaction. */
-  const repeat = async (tx: Tx, delivery: DeliveryRow | null, at: Date): Promise<DeliveryRow> => {
+  const repeat = async (tx: Tx, context: CallContext, delivery: DeliveryRow | null, at: Date): Promise<DeliveryRow> => {
     if (!delivery) throw deliveryNotFound();
     if (delivery.status !== "failed" || delivery.body === null) {
       throw new AppError("delivery_not_failed", "Only failed deliveries can be retried");
@@ -75,6 +75,7 @@ export function deliveryService(deps: DeliveryDeps): ServiceImpl<typeof Delivery
         poster: delivery.poster,
         origin: "retry",
         retryOf: delivery.id,
+        traceparent: context.meta.traceparent,
       },
       at,
     );
@@ -170,7 +171,17 @@ export function deliveryService(deps: DeliveryDeps): ServiceImpl<typeof Delivery
         const dataJson = payload || JSON.stringify(fallback);
         const body = envelopeBody({ id: eventId, type, timestamp: at, orgId, dataJson });
         const poster = posterOf(context.caller.actor);
-        const made = { id: randomUUID(), webhookId: webhook.id, orgId, partnerId, eventId, event: type, body, poster };
+        const made = {
+          id: randomUUID(),
+          webhookId: webhook.id,
+          orgId,
+          partnerId,
+          eventId,
+          event: type,
+          body,
+          poster,
+          traceparent: context.meta.traceparent,
+        };
         const row = await insertDelivery(tx, { ...made, origin: "test", retryOf: null }, at);
         record(tx, context, webhook, "webhook.test", { deliveryId: row.id, event: type }, at);
         return { delivery: deliveryMessage(row) };
@@ -187,7 +198,7 @@ export function deliveryService(deps: DeliveryDeps): ServiceImpl<typeof Delivery
       const lock = (tx: Tx) => locked(tx, context, request.webhookId);
       const run = async (tx: Tx, webhook: WebhookRow) => {
         const failed = isUuid(request.id) ? await lockDelivery(tx, context, webhook.id, request.id) : null;
-        const row = await repeat(tx, failed, at);
+        const row = await repeat(tx, context, failed, at);
         record(tx, context, webhook, "webhook.retry", { deliveryId: row.id, retryOf: request.id }, at);
         return { delivery: deliveryMessage(row) };
       };
@@ -222,7 +233,7 @@ export function deliveryService(deps: DeliveryDeps): ServiceImpl<typeof Delivery
       const run = async (tx: Tx, webhook: WebhookRow) => {
         const letter = await takeDeadLetter(tx, context, request.id, at);
         if (!letter) throw notFound();
-        const row = await repeat(tx, await lockDelivery(tx, context, webhook.id, letter.delivery_id), at);
+        const row = await repeat(tx, context, await lockDelivery(tx, context, webhook.id, letter.delivery_id), at);
         const details = { webhookId: webhook.id, deliveryId: row.id, retryOf: letter.delivery_id };
         record(tx, context, { ...webhook, id: letter.id }, "webhook.requeue", details, at);
         return { delivery: deliveryMessage(row) };

@@ -165,14 +165,17 @@ export type NewDelivery = {
   poster: Poster;
   origin: "test" | "retry" | "replay";
   retryOf: string | null;
+  /** Of the request that asks for it: the attempt belongs to its trace. */
+  traceparent: string | null;
 };
 
 /** Queues a single delivery, with a payload of its own in the partition of `now`. */
 export async function insertDelivery(tx: Tx, delivery: NewDelivery, now: Date): Promise<DeliveryRow> {
   const { id, webhookId, orgId, partnerId, eventId, event, origin, retryOf } = delivery;
   await tx.execute(sql`
-    INSERT INTO webhook_events (org_id, id, occurred_at, partner_id, type, body, posted_by)
-    VALUES (${orgId}, ${eventId}, ${now}, ${partnerId}, ${event}, ${delivery.body}, ${delivery.poster}) ON CONFLICT DO NOTHING`);
+    INSERT INTO webhook_events (org_id, id, occurred_at, partner_id, type, body, posted_by, traceparent)
+    VALUES (${orgId}, ${eventId}, ${now}, ${partnerId}, ${event}, ${delivery.body}, ${delivery.poster}, ${delivery.traceparent})
+    ON CONFLICT DO NOTHING`);
   const [row] = await tx.query<DeliveryRow>(sql`
     INSERT INTO webhook_deliveries AS t (id, created_at, webhook_id, org_id, partner_id, event_id, event, origin, retry_of,
                                          next_attempt_at)
