@@ -80,10 +80,14 @@ muster.dev/service: {{ .service }}
 {{- if hasPrefix "webhook-" .name -}}webhook-dispatcher{{- else -}}{{ .name }}{{- end -}}
 {{- end -}}
 
+{{- define "muster.databaseHost" -}}
+{{ ternary (include "muster.demoHost" .) .Values.database.host .Values.demo.enabled }}
+{{- end -}}
+
 {{/* Of the primary, or of another `host` and `port`. */}}
 {{- define "muster.databaseUrl" -}}
 {{- $db := .root.Values.database -}}
-{{- $host := .host | default (ternary (include "muster.demoHost" .root) $db.host .root.Values.demo.enabled) -}}
+{{- $host := .host | default (include "muster.databaseHost" .root) -}}
 postgres://{{ .role }}@{{ $host }}:{{ .port | default $db.port }}/{{ $db.name }}
 {{- if ne $db.sslMode "disable" }}?sslmode={{ $db.sslMode }}{{ end }}
 {{- end -}}

@@ -53,6 +53,10 @@
 {{- $_ := set $names $variable.name true -}}
 {{- end -}}
 {{- end -}}
+{{- if and .Values.backup.enabled (not .Values.backup.claim) -}}
+{{- fail (cat "backup.enabled is true and backup.claim is empty: set it to the PersistentVolumeClaim that backups are"
+  "written to") -}}
+{{- end -}}
 {{- if and .Values.telemetry.metrics (not .Values.telemetry.otlpEndpoint) -}}
 {{- fail (cat "telemetry.metrics is true and telemetry.otlpEndpoint is empty: set it to the collector that takes them,"
   "such as http://collector.observability:4317, or let Prometheus scrape the pods") -}}
@@ -107,6 +111,10 @@
 {{- $secret := printf "%s-%s" $root.Values.secrets.prefix $name -}}
 {{- include "muster.requireSecret" (dict "root" $root "name" $secret "keys" $keys) -}}
 {{- end -}}
+{{- end -}}
+{{- if .Values.backup.enabled -}}
+{{- $secret := printf "%s-backup" $root.Values.secrets.prefix -}}
+{{- include "muster.requireSecret" (dict "root" $root "name" $secret "keys" (list "DATABASE_PASSWORD")) -}}
 {{- end -}}
 {{- include "muster.requireOwnKeys" $root -}}
 {{- include "muster.requireTls" (dict "root" $root "workloads" $workloads) -}}

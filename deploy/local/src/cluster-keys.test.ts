@@ -39,7 +39,7 @@ test("every Secret that the chart asks for is made, with every key", () => {
 
 test("keys that were made stay, and only their owner reads them", () => {
   expect(make()).toEqual(make());
-  for (const name of ["keys.json", "secrets.json", "demo.json", "roles.sql"])
+  for (const name of ["keys.json", "secrets.json", "demo.json", "backup.json", "roles.sql"])
     expect(statSync(join(folder, name)).mode & 0o77).toBe(0);
 });
 

@@ -6,7 +6,7 @@ import { root } from "./config.ts";
 import { readJson, writeJson } from "./data-folder.ts";
 import { variableOf } from "./database.ts";
 import { readablePassword } from "./first-admin.ts";
-import { completeKeys, type Keys, loginRoles, type SealerName, workerRole } from "./keys.ts";
+import { completeKeys, type Keys, loginRoles, type SealerName, umbrellaRole, workerRole } from "./keys.ts";
 import { Problem } from "./problem.ts";
 import { serviceNames, speakerNames, workerNames } from "./replicas.ts";
 
@@ -25,6 +25,7 @@ Makes every key and password of a Kubernetes cluster and keeps them in DIR/keys.
   secrets.json   Secrets and a ConfigMap for the namespace of the chart: kubectl apply -f DIR/secrets.json
   roles.sql      roles, schemas and privileges with their passwords: psql -v ON_ERROR_STOP=1 -1 -d muster -f DIR/roles.sql
   demo.json      Secrets of the PostgreSQL and NATS that the chart brings for a first try (values-demo.yaml)
+  backup.json    Secret of the chart's backups (backup.enabled)
   nats.env       public keys of the users in deploy/nats/permissions.conf, for the environment of nats-server
 `;
 
@@ -61,6 +62,8 @@ export function clusterKeys(args: string[]): void {
     secret(`${values.prefix}-demo-nats`, Object.fromEntries(users)),
   ];
   write("demo.json", list(demo));
+  const backups = { DATABASE_PASSWORD: keys.rolePasswords[umbrellaRole] ?? "" };
+  write("backup.json", list([secret(`${values.prefix}-backup`, backups)]));
   process.stdout.write(
     `Made ${items.length} manifests in ${folder}.\nProtect ${file}: its holder can act as every service. Next:\n` +
       `  psql -v ON_ERROR_STOP=1 -1 -d muster -f ${join(folder, "roles.sql")}      (as an administrator of PostgreSQL)\n` +
