@@ -29,7 +29,7 @@ $k wait --for=condition=Established crd --all --timeout=30s >/dev/null
 $k create namespace muster >/dev/null
 for values in "$chart"/ci/*-values.yaml "$chart"/examples/*.yaml; do
   # Without External Secrets: its Go module is not served, and with it no CustomResourceDefinition.
-  helm template muster "$chart" --namespace muster -f "$values" |
+  helm template muster "$chart" --namespace muster --no-hooks -f "$values" |
     awk 'BEGIN { RS = "\n---\n"; ORS = "\n---\n" } !/apiVersion: external-secrets/' >"$dir/rendered.yaml"
   echo "$(basename "$values"): $($k apply -n muster -f "$dir/rendered.yaml" | wc -l) objects taken"
 done
