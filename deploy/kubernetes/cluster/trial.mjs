@@ -19,13 +19,13 @@ import {
 import { keepLogs } from "./kept-logs.mjs";
 import { dispatcher } from "./try-dispatcher.mjs";
 import { keda } from "./try-keda.mjs";
-import { autoscaler, forced, rollout, upgrade } from "./try-operations.mjs";
+import { autoscaler, certificates, forced, rollout, stores, upgrade } from "./try-operations.mjs";
 import { policy } from "./try-policy.mjs";
 import { restore, rotate } from "./try-runbooks.mjs";
 import { smoke } from "./try-smoke.mjs";
 
 const scaled = process.env.KEDA === "1" ? { autoscaler, keda } : { autoscaler };
-const parts = { smoke, policy, rollout, dispatcher, upgrade, forced, ...scaled, rotate, restore };
+const parts = { smoke, policy, rollout, dispatcher, upgrade, forced, stores, certificates, ...scaled, rotate, restore };
 const wanted = process.argv.slice(3);
 
 async function install() {

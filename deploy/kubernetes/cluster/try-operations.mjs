@@ -1,8 +1,10 @@
 import { execFileSync } from "node:child_process";
-import { cpSync, rmSync, writeFileSync } from "node:fs";
+import { X509Certificate } from "node:crypto";
+import { cpSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
   ask,
+  bash,
   call,
   dir,
   figures,
@@ -19,7 +21,7 @@ import {
   workloads,
 } from "./client.mjs";
 import { kinds } from "./kept-logs.mjs";
-import { looks } from "./try-runbooks.mjs";
+import { begin, end, looks } from "./try-runbooks.mjs";
 
 const mixture = (session) => {
   const get = (path) => call("GET", path, undefined, session.token);
@@ -144,15 +146,15 @@ export async function upgrade(session) {
   must(failed.length === 0, `no request fails in upgrade and rollback: ${kinds(failed)}`);
 }
 
-/** Each pod is deleted by force, one after the other: what was acknowledged is there, and everything recovers. */
-export async function forced(session) {
+/** Creates sites one after the other while `run` goes on; returns the ids of those that were acknowledged. */
+async function writing(session, run) {
   const acknowledged = [];
   let going = true;
   let n = 0;
-  const writing = (async () => {
+  const loop = (async () => {
     while (going) {
       n += 1;
-      const name = `Forced ${Date.now()}-${n}`;
+      const name = `Acknowledged ${Date.now()}-${n}`;
       const answer = await call("POST", "/orgs/sites", { orgId: session.org.id, name }, session.token).catch(
         () => null,
       );
@@ -160,17 +162,22 @@ export async function forced(session) {
       await sleep(20);
     }
   })();
-  for (const name of workloads) {
-    await kubectl("delete", "pod", "-l", `app.kubernetes.io/component=${name}`, "--force", "--grace-period=0");
-    await kubectl("rollout", "status", `deployment/muster-${name}`, "--timeout=180s");
+  try {
+    await run(acknowledged);
+  } finally {
+    going = false;
+    await loop;
   }
-  going = false;
-  await writing;
+  return acknowledged;
+}
+
+/** Each acknowledged site is there, and each site has its audit row; returns the number of sites. */
+async function allStored(session, acknowledged, figure) {
   await until(
     "everything answers again",
     async () => (await call("GET", "/auth/me", undefined, session.token)).status === 200,
   );
-  must(acknowledged.length > 100, `enough sites were acknowledged (${acknowledged.length})`);
+  must(acknowledged.length > 50, `enough sites were acknowledged (${acknowledged.length})`);
   const sites = new Set();
   for (let page = 1; ; page += 1) {
     const { data } = await ask(
@@ -183,24 +190,73 @@ export async function forced(session) {
     if (data.length < 100) break;
   }
   const lost = acknowledged.filter((id) => !sites.has(id)).length;
-  figures({ "acknowledged sites lost to pods deleted by force": lost }, [
-    "sites acknowledged before pods were deleted",
-    acknowledged.length,
-    "",
-  ]);
-  must(
-    acknowledged.every((id) => sites.has(id)),
-    "each acknowledged site is there",
-  );
+  figures({ [`acknowledged sites lost to ${figure}`]: lost });
+  must(lost === 0, "each acknowledged site is there");
   const rows = async () =>
     (await ask("GET", `/audit-logs/logs?action=site.create&orgId=${session.org.id}&limit=1`, undefined, session.token))
       .pagination.total;
   await until("each of them has its audit row", async () => (await rows()) >= sites.size, 90_000);
   await until("agents online again", async () => (await online(session)) === 5, 90_000);
+  return sites.size;
+}
+
+/** Each pod is deleted by force, one after the other: what was acknowledged is there, and everything recovers. */
+export async function forced(session) {
+  const acknowledged = await writing(session, async () => {
+    for (const name of workloads) {
+      await kubectl("delete", "pod", "-l", `app.kubernetes.io/component=${name}`, "--force", "--grace-period=0");
+      await kubectl("rollout", "status", `deployment/muster-${name}`, "--timeout=180s");
+    }
+  });
+  const sites = await allStored(session, acknowledged, "pods deleted by force");
+  figures({}, ["sites acknowledged before pods were deleted", acknowledged.length, ""]);
   say(
-    `every pod deleted by force: ${acknowledged.length} acknowledged sites are there, each of ${sites.size} has its audit row`,
+    `every pod deleted by force: ${acknowledged.length} acknowledged sites are there, each of ${sites} has its audit row`,
   );
   await looks();
+}
+
+/** NATS, then PostgreSQL, end and start again under load: what was acknowledged is there, and no pod starts again. */
+export async function stores(session) {
+  const took = [];
+  const acknowledged = await writing(session, async (sites) => {
+    for (const [name, stop, start] of [
+      ["NATS", () => end(join(dir, "nats.pid")), () => begin("nats.sh", 4222)],
+      ["PostgreSQL", () => end(join(dir, "postgres/data/postmaster.pid")), () => begin("postgres.sh", 5432)],
+    ]) {
+      await sleep(2_000);
+      await stop();
+      await sleep(2_000);
+      await start();
+      const [startedMs, before] = [performance.now(), sites.length];
+      await until(`sites after ${name} is back`, () => sites.length > before);
+      took.push(`${name} ${((performance.now() - startedMs) / 1000).toFixed(1)} s`);
+    }
+    await sleep(2_000);
+  });
+  const sites = await allStored(session, acknowledged, "NATS and PostgreSQL that start again");
+  say(
+    `NATS and PostgreSQL started again under load: writes go on after ${took.join(", ")}; ${acknowledged.length} acknowledged sites are there, each of ${sites} has its audit row`,
+  );
+}
+
+/** A renewed certificate of the same authority reaches the pods, which show it without a restart; no request fails. */
+export async function certificates(session) {
+  const running = load(rate / 4, mixture(session));
+  await bash(`${join(root, "deploy/kubernetes/cluster/certificates.sh")} ${join(dir, "tls")}`);
+  const { serialNumber } = new X509Certificate(readFileSync(join(dir, "tls/tls.crt")));
+  await kubectl("apply", "-f", join(dir, "tls/secrets.yaml"));
+  const script = `const read = (name) => require("node:fs").readFileSync("/etc/muster/tls/" + name);
+    const socket = require("node:tls").connect(
+      { host: "muster-tenancy", port: 8080, ca: read("ca.crt"), cert: read("tls.crt"), key: read("tls.key") },
+      () => { console.log(socket.getPeerCertificate().serialNumber); socket.end(); });`;
+  const shown = () => kubectl("exec", "deployment/muster-gateway", "-c", "gateway", "--", "node", "-e", script);
+  await until("the new certificate is shown", async () => (await shown()) === serialNumber, 180_000);
+  await sleep(5_000);
+  const { sent, failed } = await running.stop();
+  figures({ "requests failed while certificates are renewed": failed.length });
+  must(failed.length === 0, `no request fails while certificates are renewed: ${kinds(failed)}`);
+  say(`certificates renewed without a restart: 0 of ${sent} failed`);
 }
 
 /** The gateway's autoscaler adds pods under load, and takes them away after it. */

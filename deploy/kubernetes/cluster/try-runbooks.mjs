@@ -21,12 +21,12 @@ async function baseBackup() {
 }
 
 /** Ends the program whose id is in `pidFile` and waits until it has ended. */
-async function end(pidFile) {
+export async function end(pidFile) {
   const pid = Number(readFileSync(pidFile, "utf8").split("\n")[0]);
   process.kill(pid, "SIGINT");
   await until(`process ${pid} gone`, () => bash(`! kill -0 ${pid} 2>/dev/null && echo gone`));
 }
-const begin = (script, port) =>
+export const begin = (script, port) =>
   bash(`setsid ${join(root, "deploy/kubernetes/cluster", script)} ${dir} >>${dir}/log/restored.log 2>&1 </dev/null &
     for i in $(seq 100); do (exec 3<>/dev/tcp/10.199.0.1/${port}) 2>/dev/null && exit 0; sleep 0.2; done; exit 1`);
 
