@@ -267,6 +267,19 @@ export function watchMemory() {
   };
 }
 
+/** Seconds from the start of a pod's container until it was ready, and warnings of probes that failed, as a sentence. */
+export async function starts() {
+  const pods = JSON.parse(await kubectl("get", "pods", "-o", "json")).items;
+  const seconds = pods.flatMap(({ status }) => {
+    const ready = status.conditions?.find(({ type, status: is }) => type === "Ready" && is === "True");
+    const started = status.containerStatuses?.[0]?.state?.running?.startedAt;
+    return ready && started ? [(Date.parse(ready.lastTransitionTime) - Date.parse(started)) / 1000] : [];
+  });
+  const events = JSON.parse(await kubectl("get", "events", "--field-selector", "reason=Unhealthy", "-o", "json")).items;
+  const warnings = events.reduce((sum, { count }) => sum + (count ?? 1), 0);
+  return `pods were ready ${Math.min(...seconds)} to ${Math.max(...seconds)} s after they began, ${warnings} warnings of probes`;
+}
+
 /** Throws when the kubelet restarted a container: it ended by itself or ran out of memory. */
 export async function noRestarts() {
   const pods = JSON.parse(await kubectl("get", "pods", "-o", "json")).items;

@@ -13,6 +13,7 @@ import {
   root,
   say,
   settled,
+  starts,
   watchMemory,
   workloads,
 } from "./client.mjs";
@@ -49,7 +50,7 @@ async function install() {
   const pods = JSON.parse(await kubectl("get", "pods", "-o", "json")).items;
   const running = new Set(pods.map(({ metadata }) => metadata.labels["app.kubernetes.io/component"]));
   for (const name of workloads) if (!running.has(name)) throw new Error(`no pod of ${name}`);
-  say(`helm install --wait: ${pods.length} pods ready under Pod Security "restricted"`);
+  say(`helm install --wait: ${pods.length} pods ready under Pod Security "restricted"; ${await starts()}`);
 }
 
 const time = new Date().toISOString();

@@ -16,6 +16,7 @@ import {
   root,
   say,
   sleep,
+  starts,
   until,
   watchGateways,
   workloads,
@@ -70,6 +71,7 @@ export async function rollout(session) {
     ["requests in rollout", sent, ""],
   );
   must(failures.length === 0, `no request fails while deployments are rolled: ${failures.join("; ")}`);
+  say(await starts());
   await until("all agents online", async () => (await online(session)) === 5, 30_000);
 }
 
