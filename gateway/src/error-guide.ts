@@ -216,6 +216,7 @@ export const errorGuide: Record<PublicCode, Guide> = {
   },
   sso_provider_not_found: { cause: "No provider has this id in your scope.", remedy: listFirst },
   sso_domain_not_found: { cause: "No domain has this id in your scope.", remedy: listFirst },
+  directory_not_found: { cause: "No directory has this id in your scope.", remedy: listFirst },
   sso_attempt_not_found: {
     cause: "No sign-in has this id in your scope, or fifty newer ones through its provider have replaced it.",
     remedy: "List the sign-ins first, or have the user sign in again.",

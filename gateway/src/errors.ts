@@ -134,6 +134,7 @@ const table: Record<PublicCode, HttpError> = {
   sso_not_configured: { status: 404, text: "No active SSO provider for this organization" },
   sso_provider_not_found: { status: 404 },
   sso_domain_not_found: { status: 404 },
+  directory_not_found: { status: 404 },
   sso_attempt_not_found: { status: 404 },
   sso_incomplete_provider: { status: 409 },
   sso_discovery_failed: { status: 502 },

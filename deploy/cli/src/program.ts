@@ -6,6 +6,7 @@ import { runProgram } from "./external.ts";
 import { wrongUsage } from "./failure.ts";
 import type { Io } from "./io.ts";
 import { addAudit } from "./program-audit.ts";
+import { addDirectory } from "./program-directory.ts";
 import { add, all, ended, organization } from "./program-parts.ts";
 import { addKeys, addRecords } from "./program-records.ts";
 
@@ -56,6 +57,7 @@ export function programOf(io: Io): Command {
   addRecords(program, io);
   addKeys(program, io);
   addAudit(program, io);
+  addDirectory(program, io);
 
   const webhooks = program.command("webhooks").description("receive webhooks on this machine");
   add(

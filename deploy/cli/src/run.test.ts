@@ -136,6 +136,9 @@ describe("without a terminal", () => {
     ["POST /api/v1/api-keys/{id}/rotate", ["keys", "rotate", "some-id"]],
     ["POST /api/v1/service-principals/{id}/rotate", ["keys", "rotate", "some-id", "--kind", "principal"]],
     ["POST /api/v1/enrollment-keys/{id}/rotate", ["keys", "rotate", "some-id", "--kind", "enrollment"]],
+    ["POST /api/v1/directories/{id}/tokens", ["directory", "rotate-token", "some-id"]],
+    ["DELETE /api/v1/directories/{id}/tokens", ["directory", "revoke-tokens", "some-id"]],
+    ["POST /api/v1/directories/{id}/status", ["directory", "pause", "some-id"]],
   ];
   const isGuarded = (operation: string) => (access[operation]?.effects ?? []).length > 0;
 

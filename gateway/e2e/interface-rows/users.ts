@@ -54,6 +54,25 @@ export const userRows: AreaRows = {
     POST /sso/domains/:id/verify
     DELETE /sso/domains/:id`,
     ),
+    ...rows(
+      49,
+      { permission: "directory:read" },
+      `
+    GET /directories/presets
+    GET /directories
+    GET /directories/:id`,
+    ),
+    ...rows(
+      49,
+      { permission: "directory:write", mfa: true },
+      `
+    POST /directories
+    PATCH /directories/:id
+    POST /directories/:id/status
+    POST /directories/:id/tokens
+    DELETE /directories/:id/tokens
+    DELETE /directories/:id`,
+    ),
     ...rows(15, open, "POST /sso/find"),
     ...rows(
       15,

@@ -52,6 +52,8 @@ const bodies: Record<string, (from: Ingredients) => Record<string, unknown>> = {
   "PATCH /sso/providers/:id": ({ name }) => ({ name }),
   "POST /sso/providers/:id/status": () => ({ status: "testing" }),
   "POST /sso/domains": ({ name, home }) => ({ domain: `${name}.example`, orgId: home.orgId }),
+  "POST /directories": ({ name, home }) => ({ name, orgId: home.orgId }),
+  "POST /directories/:id/status": () => ({ status: "paused" }),
   "POST /roles": ({ name, home, varied }) => ({
     name,
     permissions: ["devices:read"],

@@ -220,7 +220,7 @@ function naming(world: World, cell: Cell, reference: Reference, target: Target, 
   }
   if (reference.kind === "role") return giving(world, cell, target, otherwise);
   // Only system callers' providers and domains of partners name one.
-  if (/^POST \/sso\/(providers|domains)$/.test(key) && reference.field === "partnerId") {
+  if (/^POST \/(sso\/(providers|domains)|directories)$/.test(key) && reference.field === "partnerId") {
     const { orgId } = homeOf(world, actor);
     return hasOrganization(actor, orgId) ? otherwise : refused(404, "organization_not_found");
   }

@@ -95,6 +95,8 @@ export async function makersFor(cluster: Cluster, owner: Owner): Promise<Makers>
         return ["/sso/providers", { orgId, name, type: "oidc" }];
       case "sso_domain":
         return ["/sso/domains", { orgId, domain: `${name}.example` }];
+      case "directory":
+        return ["/directories", { orgId, name }];
       case "agent_version":
         return ["/agent-versions", releaseBody(name)];
       case "rollout":

@@ -28,6 +28,7 @@ export type Kind =
   | "sso_provider"
   | "sso_domain"
   | "sso_attempt"
+  | "directory"
   | "agent_version"
   | "rollout";
 
@@ -85,7 +86,8 @@ export const invalid = refused(400, "validation_failed");
 const withheld: Partial<Record<RoleKey, (permission: Permission) => boolean>> = {
   "partner-admin": (permission) => permission === "platform:admin",
   "org-admin": (permission) => ["platform:admin", "partner:policy", "agent-releases:read"].includes(permission),
-  "org-viewer": (permission) => !/:read$/.test(permission) || permission === "agent-releases:read",
+  "org-viewer": (permission) =>
+    !/:read$/.test(permission) || ["agent-releases:read", "directory:read"].includes(permission),
 };
 
 /** Served also to users of a partner or organization that is not active. */
@@ -178,5 +180,5 @@ export function closedToSiteRestricted({ method, path }: InterfaceRow): boolean 
   if (/^\/webhooks\/(dead-letters|:id\/(deliveries|stats))/.test(path)) return true;
   if (method === "GET") return false;
   if (path.startsWith("/orgs/sites")) return method !== "PATCH";
-  return /^\/(users|roles|api-keys|orgs|webhooks|events|sso\/(providers|domains))/.test(path);
+  return /^\/(users|roles|api-keys|orgs|webhooks|events|directories|sso\/(providers|domains))/.test(path);
 }

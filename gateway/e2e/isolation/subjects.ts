@@ -41,6 +41,7 @@ const collections: Record<string, Kind> = {
   "/sso/providers": "sso_provider",
   "/sso/domains": "sso_domain",
   "/sso/attempts": "sso_attempt",
+  "/directories": "directory",
   "/agent-versions": "agent_version",
   "/agent-versions/rollouts": "rollout",
 };
@@ -90,6 +91,7 @@ const openRows = [
   "GET /agents/downloads",
   "GET /platform/status",
   "GET /sso/presets",
+  "GET /directories/presets",
   "GET /permissions",
   "GET /api-keys/scopes",
   "GET /webhooks/event-types",

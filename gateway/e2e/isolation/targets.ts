@@ -93,7 +93,7 @@ export async function makeWorld(owner: Owner, makers: Makers, kinds: ReadonlySet
     for (const relation of ["own", "sibling", "other"] as const)
       add(active, kind, { ...spots[relation], siteId: null });
   }
-  for (const kind of ["sso_provider", "sso_domain", "sso_attempt"] as const) {
+  for (const kind of ["sso_provider", "sso_domain", "sso_attempt", "directory"] as const) {
     if (!kinds.has(kind)) continue;
     for (const relation of ["own", "sibling", "other"] as const)
       add(active, kind, { ...spots[relation], siteId: null });

@@ -18,6 +18,7 @@ const tables: Partial<Record<Kind, { table: string; without: string }>> = {
   dead_letter: { table: "webhook_dispatcher.webhook_dead_letters", without: "" },
   audit_stream: { table: "audit.audit_streams", without: "" },
   sso_provider: { table: "identity.sso_providers", without: "" },
+  directory: { table: "identity.directories", without: "" },
   sso_domain: { table: "identity.sso_domains", without: "" },
   sso_attempt: { table: "identity.sso_attempts", without: "" },
   enrollment_key: { table: "identity.enrollment_keys", without: "" },

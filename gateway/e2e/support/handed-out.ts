@@ -22,7 +22,7 @@ const secretFields =
   /^(accessToken|refreshToken|mfaToken|agentToken|token|secret|clientSecret|recoveryCodes|[a-z]*Password)$/i;
 /** `key` is also the name of a role: the form of the value decides. */
 const secretLooks = [
-  /^(svc|agt|mfa|pwr|inv)_[\w-]{32,}$/,
+  /^(svc|agt|mfa|pwr|inv|scim)_[\w-]{32,}$/,
   /^[0-9a-f]{64}$/,
   /^eyJ[\w-]+\.[\w-]+\.[\w-]+$/,
   /^[A-Z2-7]{4}(-[A-Z2-7]{4}){3}$/,

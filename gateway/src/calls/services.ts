@@ -15,6 +15,7 @@ import { AccountService } from "@muster/proto/muster/identity/v1/account_pb";
 import { AgentService } from "@muster/proto/muster/identity/v1/agent_pb";
 import { ApiKeyService } from "@muster/proto/muster/identity/v1/api_key_pb";
 import { BrandingService } from "@muster/proto/muster/identity/v1/branding_pb";
+import { DirectoryService } from "@muster/proto/muster/identity/v1/directory_pb";
 import { EdgeService } from "@muster/proto/muster/identity/v1/edge_pb";
 import { EnrollmentKeyService } from "@muster/proto/muster/identity/v1/enrollment_key_pb";
 import { MfaService } from "@muster/proto/muster/identity/v1/mfa_pb";
@@ -61,6 +62,7 @@ const clients = {
   ssoLinks: [SsoLinkService, "identity"],
   ssoDomains: [SsoDomainService, "identity"],
   branding: [BrandingService, "identity"],
+  directories: [DirectoryService, "identity"],
   /** The gateway's own calls for admission, over separate connections: slow calls of clients never delay them. */
   admission: [SessionService, "edge"],
   edge: [EdgeService, "edge"],

@@ -13,6 +13,7 @@ import { deviceLogRoutes } from "./devices/device-logs.ts";
 import { deviceRoutes } from "./devices/devices.ts";
 import { deviceBulkRoutes } from "./devices/devices-bulk.ts";
 import { liveLogRoutes } from "./devices/live-logs.ts";
+import { directoryRoutes } from "./directory/directories.ts";
 import { apiKeyRoutes } from "./keys/api-keys.ts";
 import { enrollmentKeyRoutes } from "./keys/enrollment-keys.ts";
 import { servicePrincipalRoutes } from "./keys/service-principals.ts";
@@ -58,6 +59,7 @@ export const routes: readonly Route[] = [
   ...ssoLoginRoutes,
   ...ssoLinkRoutes,
   ...ssoDomainRoutes,
+  ...directoryRoutes,
   ...brandingRoutes,
   ...apiKeyRoutes,
   ...servicePrincipalRoutes,

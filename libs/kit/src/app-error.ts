@@ -101,6 +101,7 @@ export const errorCodes = [
   "domain_not_allowed",
   "saml_metadata_invalid",
   "last_sign_in_method",
+  "directory_not_found",
   "agent_version_not_found",
   "rollout_not_found",
   "release_source_not_found",

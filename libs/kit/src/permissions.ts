@@ -3,6 +3,8 @@ export const permissions = [
   "organizations:read",
   "organizations:write",
   "partner:policy",
+  "directory:read",
+  "directory:write",
   "users:read",
   "users:write",
   "roles:read",
@@ -29,6 +31,8 @@ export const permissionSentences: Readonly<Record<Permission, string>> = {
   "organizations:write":
     "Make, change and delete organizations and sites; manage API keys, service principals, enrollment keys and sign-in providers.",
   "partner:policy": "Change the partner's own settings, policies and branding.",
+  "directory:read": "See directories, their groups and role mappings, and their requests.",
+  "directory:write": "Make, change, pause and delete directories, their tokens and role mappings.",
   "users:read": "See people and what they may do.",
   "users:write": "Invite, change, disable and delete people, up to one's own permissions.",
   "roles:read": "See roles and the permissions that they can hold.",

@@ -100,6 +100,7 @@ const connectCodes: Record<ErrorCode, Code> = {
   sso_not_configured: Code.NotFound,
   sso_provider_not_found: Code.NotFound,
   sso_domain_not_found: Code.NotFound,
+  directory_not_found: Code.NotFound,
   sso_attempt_not_found: Code.NotFound,
   sso_incomplete_provider: Code.FailedPrecondition,
   sso_discovery_failed: Code.Unavailable,

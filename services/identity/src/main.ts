@@ -2,6 +2,7 @@ import { AccountService } from "@muster/proto/muster/identity/v1/account_pb";
 import { AgentService } from "@muster/proto/muster/identity/v1/agent_pb";
 import { ApiKeyService } from "@muster/proto/muster/identity/v1/api_key_pb";
 import { BrandingService } from "@muster/proto/muster/identity/v1/branding_pb";
+import { DirectoryService } from "@muster/proto/muster/identity/v1/directory_pb";
 import { EdgeService } from "@muster/proto/muster/identity/v1/edge_pb";
 import { EnrollmentKeyService } from "@muster/proto/muster/identity/v1/enrollment_key_pb";
 import { MfaService } from "@muster/proto/muster/identity/v1/mfa_pb";
@@ -32,6 +33,7 @@ import { accountService } from "./rpc/account.ts";
 import { agentService } from "./rpc/agent.ts";
 import { apiKeyService } from "./rpc/api-key.ts";
 import { brandingService } from "./rpc/branding.ts";
+import { directoryService } from "./rpc/directory.ts";
 import { edgeService } from "./rpc/edge.ts";
 import { enrollmentKeyService } from "./rpc/enrollment-key.ts";
 import { mfaService } from "./rpc/mfa.ts";
@@ -101,6 +103,7 @@ await runService({
       register(SsoLinkService, ssoLinkService(deps.sso)),
       register(SsoDomainService, ssoDomainService(deps.sso)),
       register(BrandingService, brandingService(deps.sso)),
+      register(DirectoryService, directoryService(deps.keys)),
       register(EdgeService, edgeService(deps.edge)),
     ];
   },

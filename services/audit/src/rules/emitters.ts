@@ -9,6 +9,7 @@ const emitters = new Map<string, readonly string[]>(
       "enrollment_key.",
       "service_principal.",
       "sso.",
+      "directory.",
       "agent.token.",
       "organization.credentials.revoke",
       "partner.credentials.revoke",

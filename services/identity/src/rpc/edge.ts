@@ -137,8 +137,8 @@ function useOf({ kind, id, slot, unspent, used, lastUsedAt, generation }: Settle
 }
 
 function refOf(kind: string, id: string): CredentialRef {
-  if (kind !== "key" && kind !== "session" && kind !== "agent") {
-    throw validationError({ kind: ["Must be key, session or agent"] });
+  if (kind !== "key" && kind !== "session" && kind !== "agent" && kind !== "directory") {
+    throw validationError({ kind: ["Must be key, session, agent or directory"] });
   }
   return { kind, id: idOf(id) };
 }

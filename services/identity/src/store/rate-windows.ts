@@ -12,7 +12,7 @@ import {
   type Want,
 } from "../rules/rate-window.ts";
 
-export type CredentialRef = { kind: "key" | "session" | "agent"; id: string };
+export type CredentialRef = { kind: "key" | "session" | "agent" | "directory"; id: string };
 export type GrantedTo = Omit<Grant, "window"> & CredentialRef;
 
 export type Use = CredentialRef & {

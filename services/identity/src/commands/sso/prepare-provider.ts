@@ -64,7 +64,7 @@ export async function prepareProvider(
   if (fields.defaultRoleId !== undefined) {
     values.default_role_id = fields.defaultRoleId;
     values.default_role_by = fields.defaultRoleId === null ? null : context.caller.actor.id;
-    if (fields.defaultRoleId !== null) await checkRole(deps, context, subject.owner, fields.defaultRoleId);
+    if (fields.defaultRoleId !== null) await requireDefaultRole(deps, context, subject.owner, fields.defaultRoleId);
   }
   validateUrls(deps, fields);
   await putIssuer(deps, subject, fields, values);
@@ -149,8 +149,16 @@ export async function seenRole(
   return role;
 }
 
-/** A role of the owner's own scope, of which the caller holds every permission now. */
-async function checkRole(deps: SsoDeps, context: CallContext, owner: Owner, id: string): Promise<void> {
+/**
+ * A role of the owner's own scope, of which the caller holds every permission now. Throws as seenRole, and
+ * `delegation_denied`.
+ */
+export async function requireDefaultRole(
+  deps: Pick<SsoDeps, "db">,
+  context: CallContext,
+  owner: Owner,
+  id: string,
+): Promise<void> {
   const role = await seenRole(deps, context, id, owner.orgId === null ? "partner" : "organization");
   if (!isRoleOf({ partnerId: role.partner_id, orgId: role.org_id }, owner)) throw roleNotFound();
   const user = await findPrincipal(deps.db, context.caller.actor.id);

@@ -1,0 +1,27 @@
+import { create } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { type Directory, DirectorySchema } from "@muster/proto/muster/identity/v1/directory_pb";
+import type { DirectoryRow } from "../rules/directory/directory.ts";
+
+/** A directory as callers see it: never its tokens' secrets. */
+export function directoryMessage(row: DirectoryRow): Directory {
+  return create(DirectorySchema, {
+    id: row.id,
+    orgId: row.org_id ?? "",
+    partnerId: row.org_id === null ? row.partner_id : "",
+    name: row.name,
+    preset: row.preset ?? "",
+    status: row.status,
+    providerId: row.provider_id ?? "",
+    defaultRoleId: row.default_role_id ?? "",
+    tokens: row.tokens.map(({ id, prefix, createdAt, expiresAt }) => ({
+      id,
+      prefix,
+      createdAt: timestampFromDate(new Date(createdAt)),
+      ...(expiresAt === null ? {} : { expiresAt: timestampFromDate(new Date(expiresAt)) }),
+    })),
+    createdBy: row.created_by,
+    createdAt: timestampFromDate(row.created_at),
+    updatedAt: timestampFromDate(row.updated_at),
+  });
+}

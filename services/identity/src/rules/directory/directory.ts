@@ -1,0 +1,19 @@
+/** A directory as stored. */
+export type DirectoryRow = {
+  id: string;
+  partner_id: string;
+  org_id: string | null;
+  name: string;
+  preset: string | null;
+  status: "active" | "paused";
+  provider_id: string | null;
+  default_role_id: string | null;
+  default_role_by: string | null;
+  created_by: string;
+  created_at: Date;
+  updated_at: Date;
+  tokens: readonly StoredToken[];
+};
+
+/** A token without its secret, as JSON of the database. */
+export type StoredToken = { id: string; prefix: string; createdAt: string; expiresAt: string | null };
