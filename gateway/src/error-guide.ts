@@ -217,6 +217,28 @@ export const errorGuide: Record<PublicCode, Guide> = {
   sso_provider_not_found: { cause: "No provider has this id in your scope.", remedy: listFirst },
   sso_domain_not_found: { cause: "No domain has this id in your scope.", remedy: listFirst },
   directory_not_found: { cause: "No directory has this id in your scope.", remedy: listFirst },
+  directory_token_invalid: {
+    cause: "The bearer token is none of a directory, or was revoked.",
+    remedy: "Rotate the directory's token, and enter the new one at the directory.",
+  },
+  directory_paused: { cause: "An administrator has paused the directory.", remedy: "Set its status to active." },
+  managed_by_directory: {
+    cause: "The user is managed by a directory, which would undo the change.",
+    remedy: "Change the user in the directory that the record names.",
+  },
+  scim_invalid: {
+    cause: "A filter, a path or a value of a SCIM request is wrong.",
+    remedy: "`scimType` and `detail` say what; [directories](directory.md#when-a-request-is-refused).",
+  },
+  scim_uniqueness: {
+    cause: "Another resource of the directory, or a user of the tenant, has this name, id or address.",
+    remedy: "Read the other one by a filter, and change it instead.",
+  },
+  scim_resource_not_found: {
+    cause: "The directory has no resource of this id.",
+    remedy: "Read the list by a filter: the id may be of another directory, or deleted.",
+  },
+  scim_version_mismatch: { cause: "The resource has changed since it was read.", remedy: "Read it again." },
   sso_attempt_not_found: {
     cause: "No sign-in has this id in your scope, or fifty newer ones through its provider have replaced it.",
     remedy: "List the sign-ins first, or have the user sign in again.",

@@ -1,7 +1,7 @@
 import type { CallOptions } from "@connectrpc/connect";
 import type { KeyScope, Permission, RequestMeta, Scope } from "@muster/kit";
 import { z } from "zod";
-import type { Agent, KeyHolder, Session } from "./auth/credential.ts";
+import type { Agent, DirectoryClient, KeyHolder, Session } from "./auth/credential.ts";
 import type { Deps } from "./deps.ts";
 import type { PublicCode } from "./errors.ts";
 import type { AddressLimit } from "./http/address-rates.ts";
@@ -23,6 +23,8 @@ export type Access =
       /** Served also while its device is quarantined. */
       whileQuarantined?: true;
     }
+  /** A directory, by its token, and no other caller. */
+  | { auth: "directory" }
   /** Any signed-in user, and any API key whatever its scopes. */
   | { auth: "any"; whileInactive?: true }
   | {
@@ -62,9 +64,11 @@ type CredentialOf<A extends Access> = A extends { auth: "none" }
     ? Session | null
     : A extends { auth: "agent" }
       ? Agent
-      : A extends { auth: "any" } | { keyScopes: readonly KeyScope[] }
-        ? Session | KeyHolder
-        : Session;
+      : A extends { auth: "directory" }
+        ? DirectoryClient
+        : A extends { auth: "any" } | { keyScopes: readonly KeyScope[] }
+          ? Session | KeyHolder
+          : Session;
 
 /**
  * What a handler gets. `rpc()` makes the options of each call made for this request: caller, metadata, deadline,
@@ -82,7 +86,7 @@ export type RouteRequest<A extends Access = Access, P = unknown, Q = unknown, B 
   /** The value of the cookie that the route names; null when it is absent or sent twice. */
   cookie: string | null;
   /** Conditions and range of a download (RFC 9110 sections 13 and 14). */
-  conditions(): Pick<Inbound, "range" | "ifRange" | "ifNoneMatch">;
+  conditions(): Pick<Inbound, "range" | "ifRange" | "ifNoneMatch" | "ifMatch">;
   rpc(): Promise<CallOptions>;
   /** Whether a browser states that a page of this origin sent the request. */
   sameOrigin(): boolean;
@@ -172,8 +176,13 @@ export type RouteDefinition<
   audit?: string;
   /** Type of the record in that row; the first part of the action when absent. */
   auditResource?: string;
+  /**
+   * Another convention than the API's own (docs/directory.md#protocol): unknown parameters are ignored, a body may have
+   * any fields, errors have SCIM's body, deletes answer 204.
+   */
+  dialect?: "scim";
   /** 200 when absent; 101 for an upgrade; 302 and 303 have no body, so that `reply` is `noBody`. */
-  status?: 101 | 200 | 201 | 202 | 302 | 303;
+  status?: 101 | 200 | 201 | 202 | 204 | 302 | 303;
   /** What each further status means with which the handler may answer, and what its header lines are. */
   answers?: Readonly<Partial<Record<AnsweredStatus, AnswerDescription>>>;
   /** Content type of a JSON reply other than application/json. */

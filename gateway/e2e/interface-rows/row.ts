@@ -1,6 +1,6 @@
 import type { KeyScope, Permission, Scope } from "@muster/kit";
 
-export type Auth = "session" | "any" | "optional" | "none" | "agent";
+export type Auth = "session" | "any" | "optional" | "none" | "agent" | "directory";
 
 export type InterfaceRow = {
   method: string;

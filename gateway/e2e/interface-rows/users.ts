@@ -60,7 +60,11 @@ export const userRows: AreaRows = {
       `
     GET /directories/presets
     GET /directories
-    GET /directories/:id`,
+    GET /directories/:id
+    GET /directories/:id/groups
+    GET /directories/:id/mappings
+    GET /directories/:id/mappings/try
+    GET /directories/:id/requests`,
     ),
     ...rows(
       49,
@@ -71,7 +75,30 @@ export const userRows: AreaRows = {
     POST /directories/:id/status
     POST /directories/:id/tokens
     DELETE /directories/:id/tokens
-    DELETE /directories/:id`,
+    DELETE /directories/:id
+    PUT /directories/:id/mappings`,
+    ),
+    ...rows(
+      49,
+      { auth: "directory" },
+      `
+    GET /scim/v2/ServiceProviderConfig
+    GET /scim/v2/ResourceTypes
+    GET /scim/v2/ResourceTypes/:id
+    GET /scim/v2/Schemas
+    GET /scim/v2/Schemas/:id
+    GET /scim/v2/Users
+    POST /scim/v2/Users
+    GET /scim/v2/Users/:id
+    PUT /scim/v2/Users/:id
+    PATCH /scim/v2/Users/:id
+    DELETE /scim/v2/Users/:id
+    GET /scim/v2/Groups
+    POST /scim/v2/Groups
+    GET /scim/v2/Groups/:id
+    PUT /scim/v2/Groups/:id
+    PATCH /scim/v2/Groups/:id
+    DELETE /scim/v2/Groups/:id`,
     ),
     ...rows(15, open, "POST /sso/find"),
     ...rows(

@@ -71,6 +71,7 @@ export async function makeActors(
   if (status !== 200) throw new Error(`suspending a partner answered ${status}`);
   made.push({ ...nobody, name: "anonymous", as: "anonymous", scope: "organization", role: null });
   made.push(await agentActor(cluster, world));
+  if (kinds.has("scim_user")) made.push(await directoryActor(makers, world));
   if (kinds.has("api_key")) made.push(...(await keyActors(makers, world)));
   return made;
 }
@@ -116,6 +117,23 @@ export async function agentActor(cluster: Cluster, world: World): Promise<Actor>
     partnerId: own.partnerId,
     orgId: own.orgId,
     device,
+    headers: { authorization: `Bearer ${token}` },
+  };
+}
+
+/** The directory of the organization `own` in which the matrix has users and groups. */
+async function directoryActor(makers: Makers, world: World): Promise<Actor> {
+  const { own } = world.spots;
+  const { id, token } = await makers.directoryOf({ ...own, siteId: null });
+  return {
+    ...nobody,
+    name: "directory",
+    as: "directory",
+    scope: "organization",
+    role: null,
+    partnerId: own.partnerId,
+    orgId: own.orgId,
+    directoryId: id,
     headers: { authorization: `Bearer ${token}` },
   };
 }

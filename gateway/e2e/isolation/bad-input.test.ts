@@ -15,7 +15,10 @@ import { pathOf, type Subject, subjectOf, subjectsOfRoutes } from "./subjects.ts
 import { makeWorld, type World } from "./targets.ts";
 import { namesOf, rowCounts } from "./traces.ts";
 
-const table = routes.map((row) => [`${row.method} ${row.path}`, row] as const);
+/** e2e/directory sends directories' rows what is wrong with them. */
+const table = routes
+  .filter(({ dialect }) => dialect === undefined)
+  .map((row) => [`${row.method} ${row.path}`, row] as const);
 const credential = { id: "x", rawId: "x", type: "public-key", response: { clientDataJSON: "e30" } };
 const sessionBodies: Record<string, Record<string, unknown>> = {
   "POST /auth/login": { email: "nobody@example.com", password: "not a password of anybody" },

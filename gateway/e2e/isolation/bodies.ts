@@ -53,6 +53,13 @@ const bodies: Record<string, (from: Ingredients) => Record<string, unknown>> = {
   "POST /sso/providers/:id/status": () => ({ status: "testing" }),
   "POST /sso/domains": ({ name, home }) => ({ domain: `${name}.example`, orgId: home.orgId }),
   "POST /directories": ({ name, home }) => ({ name, orgId: home.orgId }),
+  "PUT /directories/:id/mappings": () => ({ mappings: [] }),
+  "POST /scim/v2/Users": ({ name }) => ({ userName: name }),
+  "PUT /scim/v2/Users/:id": ({ name }) => ({ userName: name }),
+  "PATCH /scim/v2/Users/:id": ({ name }) => ({ Operations: [{ op: "replace", path: "title", value: name }] }),
+  "POST /scim/v2/Groups": ({ name }) => ({ displayName: name }),
+  "PUT /scim/v2/Groups/:id": ({ name }) => ({ displayName: name }),
+  "PATCH /scim/v2/Groups/:id": ({ name }) => ({ Operations: [{ op: "replace", path: "displayName", value: name }] }),
   "POST /directories/:id/status": () => ({ status: "paused" }),
   "POST /roles": ({ name, home, varied }) => ({
     name,

@@ -7,6 +7,7 @@ import {
   isSeeded,
   type Kind,
   type Outcome,
+  ofDirectories,
   refused,
   type Spot,
   type Target,
@@ -56,6 +57,7 @@ export function successOf({ route, key }: Subject): Outcome {
   if (route.path.startsWith("/sso/link/") && key !== "GET /sso/link/options") {
     return refused(404, "sso_provider_not_found");
   }
+  if (key === "PATCH /scim/v2/Groups/:id") return { status: 204, code: null };
   if (key === "GET /agents/:id/channel") return refused(426, "upgrade_required");
   return { status: route.status ?? 200, code: null };
 }
@@ -173,6 +175,9 @@ const closedTo = (actor: Actor, { needs }: Subject) =>
 
 /** The refusal of reading or changing a record; null when the call is allowed. */
 function onRecord(actor: Actor, subject: Subject, target: Target): Outcome | null {
+  if (ofDirectories.includes(target.kind)) {
+    return exists(target) && hasAccess(actor, target) ? null : refused(404, "scim_resource_not_found");
+  }
   if (target.state === "malformed") return invalid;
   const away = closedTo(actor, subject) ?? withoutAccess(actor, target);
   if (away) return away;

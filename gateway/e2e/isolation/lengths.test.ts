@@ -16,7 +16,7 @@ import { makeWorld, type World } from "./targets.ts";
 /** Two UTF-16 units, one character. */
 const astral = "😀";
 const table = routes
-  .filter(({ path, form }) => !path.startsWith("/auth/") && !form)
+  .filter(({ path, form, dialect }) => !path.startsWith("/auth/") && !form && dialect === undefined)
   .map((row) => [`${row.method} ${row.path}`, row] as const)
   .filter(([, row]) => boundsOf(row.body).length + boundsOf(row.query).length > 0);
 

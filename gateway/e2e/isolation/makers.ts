@@ -3,6 +3,7 @@ import { until } from "@muster/testing";
 import type { Api } from "../support/client.ts";
 import type { Cluster } from "../support/cluster.ts";
 import { enroller } from "../support/enroller.ts";
+import { newDirectory, type TestDirectory } from "../support/scim.ts";
 import { operator, roleId } from "../support/users.ts";
 import type { Owner } from "./database.ts";
 import type { Kind, Spot, Target } from "./model.ts";
@@ -18,8 +19,13 @@ export type Makers = {
   make(kind: Kind, spot: Spot): Promise<Target>;
   /** A device that is quarantined because another one, made for that, has its hardware id. */
   makeClone(spot: Spot): Promise<Target>;
-  /** Keys that came with service principals, webhooks with dead letters, and providers with sign-ins. */
+  /**
+   * Keys that came with service principals, webhooks with dead letters, providers with sign-ins, and what came with
+   * users and groups of directories.
+   */
   principalKeys: Target[];
+  /** The directory of a spot, made when it is first asked for. */
+  directoryOf(spot: Spot): Promise<TestDirectory>;
   webhookUrl: string;
   /** The failed delivery that each webhook was made with. */
   deliveryOf(webhookId: string): string;
@@ -59,6 +65,29 @@ export async function makersFor(cluster: Cluster, owner: Owner): Promise<Makers>
     if (reply.status !== 201 && reply.status !== 202)
       throw new Error(`POST ${path} answered ${reply.status}: ${JSON.stringify(reply.body)}`);
     return reply.body;
+  }
+
+  const directories = new Map<string, Promise<TestDirectory>>();
+  const directoryOf = (spot: Spot): Promise<TestDirectory> => {
+    const key = `${spot.relation} ${spot.orgId}`;
+    const made = directories.get(key) ?? addDirectory(spot);
+    directories.set(key, made);
+    return made;
+  };
+  async function addDirectory(spot: Spot): Promise<TestDirectory> {
+    const made = await newDirectory(cluster, root, { orgId: spot.orgId });
+    principalKeys.push(targetAt("directory", spot, made.id, null));
+    return made;
+  }
+  /** A user or a group of the directory of its spot. */
+  async function makeScim(kind: "scim_user" | "scim_group", name: string, spot: Spot): Promise<Target> {
+    const { id: directoryId, scim } = await directoryOf(spot);
+    const [path, body] = kind === "scim_user" ? ["/Users", { userName: name }] : ["/Groups", { displayName: name }];
+    const made = await scim("POST", String(path), body);
+    if (made.status !== 201) throw new Error(`SCIM answered ${made.status}: ${JSON.stringify(made.body)}`);
+    const target = { ...targetAt(kind, spot, String(made.body.id), name), directoryId };
+    if (kind === "scim_user") principalKeys.push({ ...target, kind: "user" });
+    return target;
   }
 
   const targetAt = (kind: Kind, spot: Spot, id: string, marker: string | null): Target => {
@@ -129,6 +158,7 @@ export async function makersFor(cluster: Cluster, owner: Owner): Promise<Makers>
       const wanted = { hostname: name, ...(spot.siteId ? { siteId: spot.siteId } : {}) };
       return targetAt(kind, spot, await enroll(spot.orgId ?? "", wanted), name);
     }
+    if (kind === "scim_user" || kind === "scim_group") return makeScim(kind, name, spot);
     if (kind === "webhook") return targetAt(kind, spot, await hooks.webhook(spot, name), name);
     if (kind === "delivery") return targetAt(kind, spot, hooks.deliveryOf(await hooks.webhook(spot, name)), name);
     if (kind === "replay") return targetAt(kind, spot, hooks.replayOf(await hooks.webhook(spot, name)), null);
@@ -159,6 +189,7 @@ export async function makersFor(cluster: Cluster, owner: Owner): Promise<Makers>
     run,
     roleIds,
     principalKeys,
+    directoryOf,
     webhookUrl: hooks.url,
     deliveryOf: hooks.deliveryOf,
     replayOf: hooks.replayOf,

@@ -29,6 +29,8 @@ export type Kind =
   | "sso_domain"
   | "sso_attempt"
   | "directory"
+  | "scim_user"
+  | "scim_group"
   | "agent_version"
   | "rollout";
 
@@ -55,13 +57,15 @@ export type Target = {
   /** A text of the record that only callers with access to it may see. */
   marker: string | null;
   state: State;
+  /** Of what a directory has provisioned. */
+  directoryId?: string;
 };
 
 export type Actor = {
   name: string;
   /** Of a user. */
   id: string | null;
-  as: "user" | "key" | "agent" | "anonymous";
+  as: "user" | "key" | "agent" | "directory" | "anonymous";
   scope: Scope;
   role: RoleKey | null;
   partnerId: string | null;
@@ -74,6 +78,7 @@ export type Actor = {
   keyScopes: readonly string[];
   /** The device of an agent. */
   device?: Target;
+  directoryId?: string;
   headers: Readonly<Record<string, string>>;
 };
 
@@ -112,6 +117,9 @@ export function keyScopeOf({ method, path, permission, mfa }: InterfaceRow): str
  */
 export function turnedAway(actor: Actor, row: InterfaceRow): Outcome | null {
   const key = `${row.method} ${row.path}`;
+  if (row.auth === "directory") return actor.as === "directory" ? null : refused(401, "directory_token_invalid");
+  // Its token is no session token, wherever one is read.
+  if (row.auth !== "none" && actor.as === "directory") return refused(401, "unauthenticated");
   if (row.auth === "agent" && actor.as !== "anonymous") {
     return actor.as === "agent" ? null : refused(403, "agent_token_required");
   }
@@ -143,11 +151,14 @@ const seededScopes: Record<Scope, readonly Scope[]> = {
 const staying: readonly Kind[] = ["audit_log", "user", "role"];
 /** Kinds of the platform: visible to every caller of their routes. */
 export const ofPlatform: readonly Kind[] = ["agent_version", "rollout"];
+/** Kinds that a directory reads and changes, of its own alone. */
+export const ofDirectories: readonly Kind[] = ["scim_user", "scim_group"];
 const bySite: readonly Kind[] = ["site", "device", "device_group"];
 
 /** Whether a record is within the caller's tenant, organizations and sites. */
 export function hasAccess(actor: Actor, target: Target): boolean {
-  if (actor.as === "anonymous" || actor.as === "agent") return false;
+  if (actor.as === "directory") return target.directoryId === actor.directoryId;
+  if (actor.as === "anonymous" || actor.as === "agent" || ofDirectories.includes(target.kind)) return false;
   if (actor.scope === "system" || ofPlatform.includes(target.kind)) return true;
   if (isSeeded(target)) return seededScopes[actor.scope].some((scope) => target.relation === `seeded ${scope}`);
   if (target.partnerId !== actor.partnerId) return false;

@@ -15,6 +15,7 @@ const short: Record<string, string> = {
   "foreign org": "o.fgn",
   anonymous: "anon",
   agent: "agent",
+  directory: "dir",
 };
 
 /** The matrix as text: a row per route, a column per actor, the statuses met over all targets in each cell. */

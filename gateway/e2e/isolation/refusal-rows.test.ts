@@ -16,7 +16,9 @@ import { makeWorld, type World } from "./targets.ts";
 
 type Row = { action: string; resource_type: string; org_id: string | null; partner_id: string | null; minute: string };
 
-const subjects = subjectsOfRoutes(routes.filter(({ method, audit }) => method !== "GET" && audit !== undefined));
+const subjects = subjectsOfRoutes(
+  routes.filter(({ method, audit, dialect }) => method !== "GET" && audit !== undefined && dialect === undefined),
+);
 /** What nobody is refused on the ground of a role: requests about the own session. */
 const isOwn = ({ route }: Subject) => route.access.auth !== "session" || route.access.permission === undefined;
 

@@ -193,17 +193,20 @@ async function companion(
   return cell.expected.status < 300 ? (await renew(runner, cell, standIn)).id : standIn.id;
 }
 
-const lists = ["data", "entries", "organizationOrder"];
+const lists = ["data", "entries", "organizationOrder", "Resources"];
 
 /** What is wrong with an answer, as sentences; none when it is as the model expects. */
 export function complaints(world: World, { cell, several, answer }: Performed): string[] {
   const found: string[] = [];
   const { expected, actor, subject } = cell;
   const { status, code } = expected;
-  const got = status < 400 ? answer.status : `${answer.status} ${answer.body.code}`;
-  const want = status < 400 ? status : `${status} ${code}`;
+  // Errors of SCIM have no code.
+  const isScim = subject.needs.auth === "directory";
+  const got = status < 400 || isScim ? answer.status : `${answer.status} ${answer.body.code}`;
+  const want = status < 400 || isScim ? status : `${status} ${code}`;
   if (got !== want) found.push(`answered ${got} instead of ${want}`);
-  if (answer.status >= 400 && (!answer.body.error || !answer.body.requestId)) found.push("has no error body");
+  const hasError = isScim ? answer.body.detail : answer.body.error && answer.body.requestId;
+  if (answer.status >= 400 && !hasError) found.push("has no error body");
   if (answer.deviation !== null) found.push(`is not as documented: ${answer.deviation}`);
   const hidden = hiddenFrom(world, actor, subject.kind).filter((marker) => answer.text.includes(marker));
   if (hidden.length > 0) found.push(`shows ${hidden.join(", ")}`);

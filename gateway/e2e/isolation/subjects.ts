@@ -42,6 +42,8 @@ const collections: Record<string, Kind> = {
   "/sso/domains": "sso_domain",
   "/sso/attempts": "sso_attempt",
   "/directories": "directory",
+  "/scim/v2/Users": "scim_user",
+  "/scim/v2/Groups": "scim_group",
   "/agent-versions": "agent_version",
   "/agent-versions/rollouts": "rollout",
 };
@@ -114,7 +116,13 @@ const notOurs = [
   "providerId",
   "clientId",
   "samlEntityId",
+  "groupIds",
+  "externalId",
+  "mappingId",
 ];
+
+/** What SCIM says of itself. */
+const describesScim = /^\/scim\/v2\/(ServiceProviderConfig|ResourceTypes|Schemas)/;
 
 /** These routes name the device by another parameter than `id`. */
 const liveFamily = /^\/system-tools\/devices\/:deviceId\//;
@@ -157,7 +165,8 @@ export function subjectOf(route: Route): Subject {
   if (auth === "agent") return { ...base, shape: "agent", kind: "device" };
   if (ofSeveralDevices.includes(key)) return { ...base, shape: "several", kind: "device" };
   if (liveFamily.test(route.path)) return { ...base, references: [], shape: "record", kind: "device" };
-  if (auth === "none" || auth === "optional" || openRows.includes(key)) return { ...base, shape: "open", kind: null };
+  const isOpen = auth === "none" || auth === "optional" || describesScim.test(route.path);
+  if (isOpen || openRows.includes(key)) return { ...base, shape: "open", kind: null };
   if (selfRows.includes(key) || route.path.startsWith("/auth/")) return { ...base, shape: "self", kind: null };
   const named = ofOrganization[key];
   if (named) return { ...base, shape: "create", kind: named };

@@ -98,6 +98,13 @@ export async function makeWorld(owner: Owner, makers: Makers, kinds: ReadonlySet
     for (const relation of ["own", "sibling", "other"] as const)
       add(active, kind, { ...spots[relation], siteId: null });
   }
+  for (const kind of ["scim_user", "scim_group"] as const) {
+    if (!kinds.has(kind)) continue;
+    for (const relation of ["own", "sibling", "other"] as const)
+      add(active, kind, { ...spots[relation], siteId: null });
+    // Another directory of the same organization.
+    add(active, kind, { ...spots.own, relation: "second", siteId: null });
+  }
   if (kinds.has("audit_stream")) {
     for (const relation of ["own", "sibling", "other"] as const) {
       add(active, "audit_stream", { ...spots[relation], siteId: null });

@@ -19,6 +19,7 @@ const tables: Partial<Record<Kind, { table: string; without: string }>> = {
   audit_stream: { table: "audit.audit_streams", without: "" },
   sso_provider: { table: "identity.sso_providers", without: "" },
   directory: { table: "identity.directories", without: "" },
+  scim_group: { table: "identity.scim_groups", without: "" },
   sso_domain: { table: "identity.sso_domains", without: "" },
   sso_attempt: { table: "identity.sso_attempts", without: "" },
   enrollment_key: { table: "identity.enrollment_keys", without: "" },

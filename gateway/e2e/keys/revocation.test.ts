@@ -156,7 +156,10 @@ describe("from the answer on, nothing is admitted at any gateway", () => {
     await until("both to be in use", () => loads.every(({ trials }) => trials > 20));
     const { status, body } = await root.call("POST", `/orgs/organizations/${mine}/revoke-credentials`);
     const answeredMs = performance.now();
-    expect([status, body]).toEqual([200, { apiKeys: 1, servicePrincipals: 0, enrollmentKeys: 0, sessions: 1 }]);
+    expect([status, body]).toEqual([
+      200,
+      { apiKeys: 1, servicePrincipals: 0, enrollmentKeys: 0, sessions: 1, directoryTokens: 0 },
+    ]);
     const before = loads.map(({ trials }) => trials);
     await until("requests after the answer", () => loads.every(({ trials }, i) => trials > Number(before[i]) + 40));
     await Promise.all(loads.map((each) => each.stop()));

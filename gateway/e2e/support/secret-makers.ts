@@ -59,7 +59,12 @@ export const secretMakers: Record<string, (stage: Stage) => Promise<void>> = {
     await answered(root, `/service-principals/${id}/rotate`, {});
   },
   "token of a directory, and one rotated": async ({ root, orgId }) => {
-    const { id } = await answered(root, "/directories", { orgId, name: "Directory" }, { "idempotency-key": randomUUID() });
+    const { id } = await answered(
+      root,
+      "/directories",
+      { orgId, name: "Directory" },
+      { "idempotency-key": randomUUID() },
+    );
     await answered(root, `/directories/${id}/tokens`, {}, { "idempotency-key": randomUUID() });
   },
   "a webhook's URL with credentials, headers and secrets, and one rotated": async ({ cluster, root, orgId }) => {

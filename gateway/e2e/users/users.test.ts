@@ -67,6 +67,7 @@ describe("inviting a user", () => {
       siteIds: null,
       status: "invited",
       emailProven: false,
+      managedBy: null,
       mfaEnabled: false,
       lastLoginAt: null,
       createdAt: expect.any(String),

@@ -1,6 +1,7 @@
 import type { Logger } from "@muster/kit";
 import type { Signer } from "@muster/rpc";
 import { type AgentCache, createAgentCache } from "../auth/agent-cache.ts";
+import { createDirectories, type Directories } from "../auth/directory.ts";
 import type { EdgeClient } from "../auth/edge-client.ts";
 import { createKeyCache, type KeyCache } from "../auth/key-cache.ts";
 import type { Lease } from "../auth/lease.ts";
@@ -13,11 +14,11 @@ import { ownCall, rethrow } from "./own-calls.ts";
 /** Milliseconds for a session's principal. */
 const resolveTimeoutMs = 2_000;
 
-export type Caches = { sessions: SessionCache; apiKeys: KeyCache; agents: AgentCache };
+export type Caches = { sessions: SessionCache; apiKeys: KeyCache; agents: AgentCache; directories: Directories };
 
 export type CacheOptions = {
   config: Config;
-  services: Pick<Services, "admission">;
+  services: Pick<Services, "admission" | "scim">;
   edge: Pick<EdgeClient, "resolveKey" | "resolveAgent">;
   lease: Pick<Lease, "covers" | "awake">;
   /** Its caller tokens of a credential are dropped together with the cached credential. */
@@ -64,5 +65,11 @@ export function createCaches({ config, services, edge, lease, signer, watches, l
     },
     log,
   });
-  return { sessions, apiKeys, agents };
+  const directories = createDirectories({
+    resolve: async (digest) =>
+      services.scim.resolveDirectory({ digest }, await ownCall(resolveTimeoutMs)).catch(rethrow),
+    lease,
+    log,
+  });
+  return { sessions, apiKeys, agents, directories };
 }

@@ -55,7 +55,7 @@ export async function startGateway(options: AppOptions): Promise<App> {
   const own = sharedValues(configSchema.shape, config);
   const shared = compareSharedSettings({ own, probes: services.probes, call: ownCall, log });
   const feed = createChangeFeed(log);
-  const { channels, authenticate, accessRules, clientAddress } = admission;
+  const { channels, authenticate, directories, accessRules, clientAddress } = admission;
   const draining = () => readiness.state === "draining";
   const edgeAddressHeader = config.EDGE_CLIENT_ADDRESS_HEADER ?? null;
   const checks = { authenticate, accessRules, clientAddress, ...limits, now: Date.now, draining, log };
@@ -66,7 +66,9 @@ export async function startGateway(options: AppOptions): Promise<App> {
     noteRefusal: createRefusals({ refusals: services.refusals, log }),
     watches: admission.watches,
     rates: admission.rates,
+    directories,
     sessionRateLimit: config.SESSION_RATE_LIMIT,
+    directoryRateLimit: config.DIRECTORY_RATE_LIMIT,
     pages: createPages({ config, services, log }),
     corsOrigins: config.CORS_ORIGINS,
     edgeAddressHeader,

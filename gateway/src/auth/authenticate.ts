@@ -8,7 +8,7 @@ import type { AccessTokens } from "./access-token.ts";
 import type { AgentCache } from "./agent-cache.ts";
 import { agentDigestOf, isAgentToken } from "./agent-token.ts";
 import { keyDigestOf } from "./api-key.ts";
-import type { Agent, Credential, KeyHolder } from "./credential.ts";
+import type { Agent, Credential, DirectoryClient, KeyHolder } from "./credential.ts";
 import type { KeyCache } from "./key-cache.ts";
 import type { SessionCache } from "./session-cache.ts";
 
@@ -75,7 +75,7 @@ const closedToAgents = ["churned", "deleted"];
  * agents until the tenant is churned. Throws AppError `partner_inactive` or `organization_inactive` with the `status`,
  * `unavailable` while identity does not know it.
  */
-export function checkTenant(credential: Credential): void {
+export function checkTenant(credential: Exclude<Credential, DirectoryClient>): void {
   const { caller } = credential;
   if (caller.scope === "system") return;
   const { partnerStatus, orgStatus } = credential.kind === "session" ? credential.principal : credential.record;
@@ -99,7 +99,9 @@ export function checkTenant(credential: Credential): void {
  * `misconfigured_account`.
  */
 export function checkAccess(access: Access, credential: Credential, rules: AccessRules, now: () => number): void {
-  if (access.auth === "none") return;
+  if (access.auth === "none" || access.auth === "directory") return;
+  // Its tokens are read on its own routes alone.
+  if (credential.kind === "directory") throw new AppError("unauthenticated", "Authentication is required");
   if (access.auth === "agent") {
     if (credential.kind !== "agent") throw new AppError("agent_token_required", "An agent token is required");
     checkTenant(credential);
@@ -156,7 +158,7 @@ export function checkOwnId({ id }: Agent, params: { id?: unknown }): void {
  * Routes without a scope are for signed-in users only; on other routes one of the named scopes is enough
  * (docs/behaviour.md#who-may-call-what).
  */
-function checkKey(access: Exclude<Access, { auth: "none" | "agent" }>, { record }: KeyHolder): void {
+function checkKey(access: Exclude<Access, { auth: "none" | "agent" | "directory" }>, { record }: KeyHolder): void {
   if (access.auth === "any") return;
   if (access.auth === "optional" || access.keyScopes === undefined) {
     throw new AppError("user_session_required", "A user session is required");

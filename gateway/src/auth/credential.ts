@@ -28,5 +28,15 @@ export type Agent = {
   caller: Caller;
 };
 
+/** A directory by one of its tokens, as far as limits need it; identity checks the token again in each call. */
+export type DirectoryClient = {
+  kind: "directory";
+  id: string;
+  tokenId: string;
+  /** SHA-256 of the token. */
+  digest: Uint8Array;
+  caller: Caller;
+};
+
 /** The authenticated caller. */
-export type Credential = Session | KeyHolder | Agent;
+export type Credential = Session | KeyHolder | Agent | DirectoryClient;

@@ -1,5 +1,10 @@
 /** A counted credential, and its hourly limit. */
-export type Counted = { kind: "key" | "session" | "agent"; id: string; limit: number; generation: number };
+export type Counted = {
+  kind: "key" | "session" | "agent" | "directory";
+  id: string;
+  limit: number;
+  generation: number;
+};
 
 /**
  * The state of a credential's hour after one request; times in seconds, `resetSeconds` since 1970 and `afterSeconds`

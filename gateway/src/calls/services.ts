@@ -22,6 +22,7 @@ import { MfaService } from "@muster/proto/muster/identity/v1/mfa_pb";
 import { PasskeyService } from "@muster/proto/muster/identity/v1/passkey_pb";
 import { RefusalService } from "@muster/proto/muster/identity/v1/refusal_pb";
 import { RoleService } from "@muster/proto/muster/identity/v1/role_pb";
+import { ScimService } from "@muster/proto/muster/identity/v1/scim_pb";
 import { ServicePrincipalService } from "@muster/proto/muster/identity/v1/service_principal_pb";
 import { SessionService } from "@muster/proto/muster/identity/v1/session_pb";
 import { SsoDomainService } from "@muster/proto/muster/identity/v1/sso_domain_pb";
@@ -63,6 +64,7 @@ const clients = {
   ssoDomains: [SsoDomainService, "identity"],
   branding: [BrandingService, "identity"],
   directories: [DirectoryService, "identity"],
+  scim: [ScimService, "identity"],
   /** The gateway's own calls for admission, over separate connections: slow calls of clients never delay them. */
   admission: [SessionService, "edge"],
   edge: [EdgeService, "edge"],

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AgentRates } from "../auth/agent-rates.ts";
 import type { AccessRules, Authenticate } from "../auth/authenticate.ts";
 import type { Credential } from "../auth/credential.ts";
+import type { Directories } from "../auth/directory.ts";
 import type { Rate } from "../auth/rate-bucket.ts";
 import type { RateLimiter } from "../auth/rate-limit.ts";
 import type { NoteRefusal } from "../auth/refusals.ts";
@@ -19,12 +20,15 @@ import type { SignInQueue } from "./sign-in-queue.ts";
 export type ExchangeOptions = {
   deps: Deps;
   authenticate: Authenticate;
+  directories: Directories;
   rates: Pick<RateLimiter, "count">;
   shedder: Pick<Shedder, "enter" | "enterShare" | "enterAgent" | "leave" | "leaveAgent">;
   bodies: Pick<Bodies, "receive" | "inflate">;
   signIns: SignInQueue;
   /** Requests per hour of one session. */
   sessionRateLimit: number;
+  /** Requests per hour of one token of a directory. */
+  directoryRateLimit: number;
   agentRates: AgentRates;
   addressRates: AddressRates;
   accessRules: AccessRules;

@@ -37,7 +37,7 @@ export class Streamed {
 }
 
 /** Statuses that a handler may choose besides its row's own; the row names them under `answers`. */
-export type AnsweredStatus = 200 | 206 | 302 | 303 | 304 | 416;
+export type AnsweredStatus = 200 | 201 | 204 | 206 | 302 | 303 | 304 | 416;
 
 /**
  * A reply whose status and header lines the handler chose: a redirect, what has not changed, a part of a file, a cookie
@@ -145,7 +145,10 @@ export function sendText(
   response.end(body);
 }
 
-/** A reply without a body; a 304 omits the length of the unchanged content (RFC 9110 section 15.4.5). */
+/**
+ * A reply without a body; a 304 omits the length of the unchanged content, a 204 has none (RFC 9110 sections 15.4.5 and
+ * 8.6).
+ */
 export function sendBare(
   response: ServerResponse,
   status: number,
@@ -154,7 +157,7 @@ export function sendBare(
 ): void {
   if (response.headersSent || response.destroyed) return;
   const lines = ["X-Request-Id", requestId, "X-Content-Type-Options", "nosniff"];
-  if (status !== 304) lines.push("Content-Length", "0");
+  if (status !== 304 && status !== 204) lines.push("Content-Length", "0");
   if (more !== null) for (const line of more) lines.push(line);
   response.writeHead(status, lines);
   response.end();

@@ -22,6 +22,7 @@ import { cachingOf, joined, privacyOf } from "./reply-lines.ts";
 import { endRequestSpan, type RequestSpan, startRequestSpan } from "./request-span.ts";
 import { buildRouteTable, type Served } from "./route-table.ts";
 import { runRow } from "./run-row.ts";
+import { isScimTarget, scimErrorReply, scimType } from "./scim-errors.ts";
 import { networkOf, releaseSlots } from "./slots.ts";
 import { parseTarget } from "./target.ts";
 
@@ -222,11 +223,12 @@ export function createGateway(options: GatewayOptions): Gateway {
     moreLines: readonly string[] | null,
   ): number => {
     const requestId = existingId ?? requestIdOf(request.rawHeaders) ?? uuidv7();
-    const reply = errorReply(whileStopping(thrown, options.draining()), requestId);
+    const isScim = isScimTarget(request.url ?? "");
+    const reply = (isScim ? scimErrorReply : errorReply)(whileStopping(thrown, options.draining()), requestId);
     const privacy = served === null ? null : privacyOf(served.row, null);
     if (privacy !== null) reply.headers.push(...privacy);
     const lines = joined(reply.headers, moreLines, connectionLines(request, reply.code));
-    sendText(response, reply.status, requestId, reply.body, jsonType, lines);
+    sendText(response, reply.status, requestId, reply.body, isScim ? scimType : jsonType, lines);
     return reply.status;
   };
 

@@ -46,7 +46,8 @@ export const countAddress: Step = ({ clientAddress, addressRates }, { request, i
 export const identify: Step = (options, exchange) => {
   const { request, inbound, served } = exchange;
   if (!isAuthenticated(served.row.access, inbound)) return undefined;
-  const found = options.authenticate(inbound, request);
+  const isDirectory = served.row.access.auth === "directory";
+  const found = isDirectory ? options.directories.get(inbound) : options.authenticate(inbound, request);
   if (found instanceof Promise)
     return whileUnresolved(options, exchange, found).then((one) => count(options, exchange, one));
   return count(options, exchange, found);
@@ -153,7 +154,7 @@ function isAuthenticated({ auth }: Access, { authorization, apiKey }: Inbound): 
 
 /** Counts before any other check: a request that is refused later counts, too. */
 function countRequest(options: ExchangeOptions, credential: Credential): Rate | Promise<Rate> {
-  const { rates, sessionRateLimit, agentRates } = options;
+  const { rates, sessionRateLimit, directoryRateLimit, agentRates } = options;
   switch (credential.kind) {
     case "key": {
       const { id, rateLimit, generation } = credential.record;
@@ -163,6 +164,8 @@ function countRequest(options: ExchangeOptions, credential: Credential): Rate | 
       return agentRates.count(credential.id);
     case "session":
       return rates.count({ kind: "session", id: credential.id, limit: sessionRateLimit, generation: 0 });
+    case "directory":
+      return rates.count({ kind: "directory", id: credential.tokenId, limit: directoryRateLimit, generation: 0 });
     default:
       return credential satisfies never;
   }

@@ -2,7 +2,7 @@ import { AppError, type ErrorCode, type Scope } from "@muster/kit";
 import type { Route } from "../route.ts";
 import { type InputError, parse, refusalOf } from "./input-errors.ts";
 
-type Bodied = Pick<Route, "method" | "body" | "query" | "errors" | "aliases">;
+type Bodied = Pick<Route, "method" | "body" | "query" | "errors" | "aliases" | "dialect">;
 
 /** Whether a row's body has a field of that name. */
 export function hasField({ body }: Pick<Route, "body">, name: string): boolean {
@@ -25,7 +25,8 @@ export function validateBody(
 ): unknown {
   if (!row.body) return undefined;
   const value = withAliases(row, sent);
-  if (row.method === "PATCH" && isRecord(value) && !Object.entries(value).some((entry) => isUpdate(row, entry))) {
+  const mustChange = row.method === "PATCH" && row.dialect === undefined;
+  if (mustChange && isRecord(value) && !Object.entries(value).some((entry) => isUpdate(row, entry))) {
     throw new AppError("no_updates", "No updates provided");
   }
   const { body, orgErrors } = withOrganization(row, value, query);

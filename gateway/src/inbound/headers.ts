@@ -17,6 +17,7 @@ export type Inbound = {
   range: string | null;
   ifRange: string | null;
   ifNoneMatch: string | null;
+  ifMatch: string | null;
   acceptEncoding: string | null;
   /** Each of these joined with commas when it came on several lines. */
   forwardedFor: string | null;
@@ -46,6 +47,7 @@ const fields: Record<string, Field> = {
   range: "range",
   "if-range": "ifRange",
   "if-none-match": "ifNoneMatch",
+  "if-match": "ifMatch",
   "accept-encoding": "acceptEncoding",
   "x-forwarded-for": "forwardedFor",
   "x-real-ip": "realIp",
@@ -118,6 +120,7 @@ export function createHeaderReader(edgeAddressHeader: string | null): HeaderRead
       range: null,
       ifRange: null,
       ifNoneMatch: null,
+      ifMatch: null,
       acceptEncoding: null,
       forwardedFor: null,
       realIp: null,

@@ -64,4 +64,9 @@ export const securitySchemes = {
     scheme: "bearer",
     description: "Token of an agent, from `POST /api/v1/agents/enroll`.",
   },
+  directory: {
+    type: "http",
+    scheme: "bearer",
+    description: "Token of a directory: `scim_` and 43 characters, from `POST /api/v1/directories`.",
+  },
 };

@@ -5,7 +5,7 @@ import { takesOrgInQuery } from "../http/validate-body.ts";
 import { fullPath, noBody, type Route } from "../route.ts";
 import { description, license, securitySchemes } from "./about.ts";
 import { effectsOf } from "./effects.ts";
-import { errorBody, errorReplies } from "./errors.ts";
+import { errorBody, errorReplies, scimErrorBody } from "./errors.ts";
 import { exampleOf, exampleOfParameter } from "./examples.ts";
 import { type JsonSchema, jsonSchemaOf } from "./json-schema.ts";
 import { type Tag, tagSentences } from "./tags.ts";
@@ -33,7 +33,8 @@ const orgIdParameter = {
 /** The OpenAPI 3.1 document of the rows. */
 export function openApiDocument(rows: readonly Route[], about: { version: string }): JsonSchema {
   const components = new Map<string, JsonSchema>();
-  const errors = { base: jsonSchemaOf(errorBody, "output", components), components };
+  const scim = jsonSchemaOf(scimErrorBody, "output", components);
+  const errors = { base: jsonSchemaOf(errorBody, "output", components), scim, components };
   const paths: Record<string, JsonSchema> = {};
   for (const row of rows) {
     const path = fullPath(row).replace(/:([A-Za-z]+)/g, "{$1}");
@@ -155,6 +156,7 @@ function accessOf({ access, path, errors = [] }: Route) {
 function securityOf({ access }: Route): Record<string, string[]>[] {
   if (access.auth === "none") return [];
   if (access.auth === "agent") return [{ agent: [] }];
+  if (access.auth === "directory") return [{ directory: [] }];
   if (access.auth === "optional") return [{}, { session: [] }];
   return takesKeys(access) ? [{ session: [] }, { apiKey: [] }] : [{ session: [] }];
 }

@@ -43,6 +43,16 @@ export const errorBody = z
   })
   .meta({ id: "Error" });
 
+/** The body of every error of SCIM (RFC 7644, section 3.12). */
+export const scimErrorBody = z
+  .object({
+    schemas: z.array(z.string()),
+    status: z.string().meta({ description: "The status code." }),
+    scimType: z.string().optional().meta({ description: "Detail of a 400 or 409 (RFC 7644, table 9)." }),
+    detail: z.string().meta({ description: "One sentence for administrators." }),
+  })
+  .meta({ id: "ScimError" });
+
 /** A key decides wherever it is sent, also when it is invalid. */
 const keyCodes: readonly PublicCode[] = [
   "api_key_missing",
@@ -68,6 +78,9 @@ export function errorCodesOf(row: Route): PublicCode[] {
     codes.push("token_expired", "session_revoked", ...keyCodes);
     codes.push("partner_inactive", "organization_inactive", "rate_limited");
     if (!row.access.whileQuarantined) codes.push("agent_quarantined");
+  } else if (row.access.auth === "directory") {
+    codes.push("directory_token_invalid", "directory_paused", "partner_inactive", "organization_inactive");
+    codes.push("rate_limited");
   } else if (row.access.auth !== "none") {
     codes.push("token_expired", "session_revoked", ...keyCodes, "rate_limited", "unauthenticated");
     codes.push("agent_token_invalid", "agent_token_revoked", "user_session_required");
@@ -81,10 +94,10 @@ export function errorCodesOf(row: Route): PublicCode[] {
     if (row.access.mfa) codes.push("mfa_required");
     if (row.access.scopes) codes.push("scope_not_allowed", "misconfigured_account");
   }
-  if (row.method === "PATCH") codes.push("no_updates");
+  if (row.method === "PATCH" && row.dialect === undefined) codes.push("no_updates");
   if (row.idempotent) codes.push("idempotency_conflict");
   if (row.perAddressPerMinute !== undefined) codes.push("rate_limited");
-  if (row.access.auth !== "none") codes.push("unknown_parameter");
+  if (row.access.auth !== "none" && row.dialect === undefined) codes.push("unknown_parameter");
   if (hasCursor(row)) codes.push("cursor_mismatch");
   if (row.params || row.query || row.method !== "GET") codes.push("validation_failed");
   if (row.method !== "GET")
@@ -97,15 +110,18 @@ export function errorCodesOf(row: Route): PublicCode[] {
 /** The error responses of a row by status, each with its codes as an enum; `base` is the schema of every error. */
 export function errorReplies(
   row: Route,
-  { base, components }: { base: JsonSchema; components: Map<string, JsonSchema> },
+  { base, scim, components }: { base: JsonSchema; scim: JsonSchema; components: Map<string, JsonSchema> },
   headers: JsonSchema,
 ): Record<string, JsonSchema> {
   const byStatus = new Map<number, PublicCode[]>();
   for (const code of errorCodesOf(row)) byStatus.set(statusOf(code), [...(byStatus.get(statusOf(code)) ?? []), code]);
   return Object.fromEntries(
     [...byStatus].map(([status, codes]) => {
-      const schema = { $ref: `#/components/schemas/${addError(components, base, status, codes)}` };
       const text = `${STATUS_CODES[status] ?? "Error"}: ${codes.map((code) => `\`${code}\``).join(", ")}`;
+      if (row.dialect === "scim") {
+        return [String(status), { description: text, headers, content: { "application/scim+json": { schema: scim } } }];
+      }
+      const schema = { $ref: `#/components/schemas/${addError(components, base, status, codes)}` };
       return [String(status), { description: text, headers, content: { "application/json": { schema } } }];
     }),
   );

@@ -5,6 +5,7 @@ export const tagSentences = {
   Sessions: "Sign in, second factors, passkeys, passwords, and the caller's own sessions.",
   "Single sign-on": "Identity providers of organizations and partners, sign-in through them, and linked identities.",
   Directories: "Directories that provision users and groups by SCIM 2.0, their tokens, and groups that are roles.",
+  SCIM: "Calls of a directory: users and groups (RFC 7643, 7644).",
   Partners: "Tenants that manage organizations. Only platform administrators create and delete them.",
   Organizations: "Customers of a partner. Every device, key and webhook belongs to one organization.",
   Sites: "Locations of an organization.",

@@ -14,6 +14,8 @@ import { deviceRoutes } from "./devices/devices.ts";
 import { deviceBulkRoutes } from "./devices/devices-bulk.ts";
 import { liveLogRoutes } from "./devices/live-logs.ts";
 import { directoryRoutes } from "./directory/directories.ts";
+import { roleMappingRoutes } from "./directory/role-mappings.ts";
+import { scimRoutes } from "./directory/scim.ts";
 import { apiKeyRoutes } from "./keys/api-keys.ts";
 import { enrollmentKeyRoutes } from "./keys/enrollment-keys.ts";
 import { servicePrincipalRoutes } from "./keys/service-principals.ts";
@@ -60,6 +62,8 @@ export const routes: readonly Route[] = [
   ...ssoLinkRoutes,
   ...ssoDomainRoutes,
   ...directoryRoutes,
+  ...roleMappingRoutes,
+  ...scimRoutes,
   ...brandingRoutes,
   ...apiKeyRoutes,
   ...servicePrincipalRoutes,

@@ -68,6 +68,9 @@ export function entityTag(hex: string): string {
   return `"${hex}"`;
 }
 
+/** The weak entity tag of a version (RFC 9110 section 8.8.3). */
+export const weakEntityTag = (version: bigint | number): string => `W/"${version}"`;
+
 /** A cookie's name and value, before its attributes (RFC 6265 section 4.1.1). Throws HeaderError on another text. */
 export function cookiePair(name: string, value: string): string {
   if (!/^[A-Za-z0-9_-]+$/.test(name) || !/^[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]*$/.test(value)) {

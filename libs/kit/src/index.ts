@@ -64,6 +64,7 @@ export {
   HeaderError,
   isLocation,
   locationLine,
+  weakEntityTag,
 } from "./header-values.ts";
 export { shrinkWhenIdle } from "./idle-memory.ts";
 export { changedNumbers, parseKeepingNumbers } from "./json-numbers.ts";

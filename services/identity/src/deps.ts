@@ -12,6 +12,7 @@ import { type Passwords, passwords } from "./crypto/passwords.ts";
 import { ResponseVerifier } from "./crypto/saml/response-verifier.ts";
 import { type StateCookies, stateCookies } from "./crypto/sso-state.ts";
 import { type MailQueue, mailQueue } from "./emits/mail-queue.ts";
+import { type RequestLog, requestLog } from "./emits/request-log.ts";
 import type { AttemptLimit, LoginLimits } from "./rules/attempt-limit.ts";
 import { enrollmentPeppers, type Pepper } from "./rules/enrollment-key.ts";
 import { type RelyingParty, relyingPartyOf } from "./rules/relying-party.ts";
@@ -95,6 +96,14 @@ export type SsoDeps = KeyDeps & {
   /** Where people are sent back to, without a trailing slash. */
   appUrl: string;
   isHosted: boolean;
+};
+
+export type DirectoryDeps = {
+  db: Database;
+  now: () => Date;
+  /** Base address of SCIM, without a trailing slash. */
+  scimUrl: string;
+  requests: RequestLog;
 };
 
 export type EdgeDeps = { db: Database; log: Logger; now: () => Date; unknownKeys: UnknownKeys };
@@ -193,6 +202,9 @@ export function identityDeps({ db, config, process, learnTenants }: Context) {
     ...ssoAddresses(publicUrl, encryptionKeys(config), config.NODE_ENV),
   };
   const edge: EdgeDeps = { db, log, now, unknownKeys: limited("api-key", config.UNKNOWN_KEYS_PER_MINUTE) };
+  const requests = requestLog({ db, now, log });
+  process.onStop("log of directories", () => requests.stop());
+  const directories: DirectoryDeps = { db, now, scimUrl: `${publicUrl}/api/v1/scim/v2`, requests };
   return {
     sessions,
     factors,
@@ -203,6 +215,7 @@ export function identityDeps({ db, config, process, learnTenants }: Context) {
     enrollmentKeys,
     agents,
     sso,
+    directories,
     edge,
     mailBox,
     publicUrl,

@@ -9,6 +9,7 @@ import { MfaService } from "@muster/proto/muster/identity/v1/mfa_pb";
 import { PasskeyService } from "@muster/proto/muster/identity/v1/passkey_pb";
 import { RefusalService } from "@muster/proto/muster/identity/v1/refusal_pb";
 import { RoleService } from "@muster/proto/muster/identity/v1/role_pb";
+import { ScimService } from "@muster/proto/muster/identity/v1/scim_pb";
 import { ServicePrincipalService } from "@muster/proto/muster/identity/v1/service_principal_pb";
 import { SessionService } from "@muster/proto/muster/identity/v1/session_pb";
 import { SsoDomainService } from "@muster/proto/muster/identity/v1/sso_domain_pb";
@@ -40,6 +41,7 @@ import { mfaService } from "./rpc/mfa.ts";
 import { passkeyService } from "./rpc/passkey.ts";
 import { refusalService } from "./rpc/refusal.ts";
 import { roleService } from "./rpc/role.ts";
+import { scimService } from "./rpc/scim.ts";
 import { servicePrincipalService } from "./rpc/service-principal.ts";
 import { sessionService } from "./rpc/session.ts";
 import { ssoDomainService } from "./rpc/sso-domain.ts";
@@ -104,6 +106,7 @@ await runService({
       register(SsoDomainService, ssoDomainService(deps.sso)),
       register(BrandingService, brandingService(deps.sso)),
       register(DirectoryService, directoryService(deps.keys)),
+      register(ScimService, scimService(deps.directories)),
       register(EdgeService, edgeService(deps.edge)),
     ];
   },

@@ -1,4 +1,4 @@
-import type { Directory, DirectoryPreset } from "@muster/proto/muster/identity/v1/directory_pb";
+import type { Directory, DirectoryCycle, DirectoryPreset } from "@muster/proto/muster/identity/v1/directory_pb";
 import { z } from "zod";
 import { idOut, timeOf, timeOrNull, timeOut } from "../fields/schemas.ts";
 
@@ -27,6 +27,18 @@ export const directory = z
           .meta({ description: "End of the grace period after a rotation; null: until revoked." }),
       }),
     ),
+    lastCycle: z
+      .object({
+        startedAt: timeOut,
+        lastAt: timeOut,
+        requests: z.int(),
+        refused: z.int(),
+        created: z.int(),
+        changed: z.int(),
+        deleted: z.int(),
+      })
+      .nullable()
+      .meta({ description: "Requests since the last pause of ten minutes; null before the first one." }),
     createdBy: idOut,
     createdAt: timeOut,
     updatedAt: timeOut,
@@ -43,7 +55,8 @@ export const directoryPreset = z.object({
   id: z.string(),
   name: z.string(),
   scim: z.boolean().meta({
-    description: "Whether the product sends users and groups by SCIM; otherwise its groups come as claims of a sign-in.",
+    description:
+      "Whether the product sends users and groups by SCIM; otherwise its groups come as claims of a sign-in.",
   }),
   guide: z.string().meta({ description: "Page below the documentation." }),
 });
@@ -69,9 +82,23 @@ export function directoryOf(message: Directory | undefined, publicUrl: string): 
       createdAt: timeOf(createdAt),
       expiresAt: timeOrNull(expiresAt),
     })),
+    lastCycle: cycleOf(message.lastCycle),
     createdBy: message.createdBy,
     createdAt: timeOf(message.createdAt),
     updatedAt: timeOf(message.updatedAt),
+  };
+}
+
+function cycleOf(message: DirectoryCycle | undefined) {
+  if (!message) return null;
+  return {
+    startedAt: timeOf(message.startedAt),
+    lastAt: timeOf(message.lastAt),
+    requests: Number(message.requests),
+    refused: Number(message.refused),
+    created: Number(message.created),
+    changed: Number(message.changed),
+    deleted: Number(message.deleted),
   };
 }
 

@@ -11,12 +11,13 @@ const revoked = z
     servicePrincipals: count("service principals"),
     enrollmentKeys: count("enrollment keys"),
     sessions: count("sessions of its users"),
+    directoryTokens: count("tokens of its directories"),
   })
   .meta({ id: "RevokedCredentials" });
 
 const description =
-  "For an emergency: revokes every API key, disables every service principal, ends every enrollment key and the sessions of " +
-  "its users. When it answers, none of them is admitted anywhere. Agents keep reporting.";
+  "For an emergency: revokes every API key, disables every service principal, ends every enrollment key, every token of a directory " +
+  "and the sessions of its users. When it answers, none of them is admitted anywhere. Agents keep reporting.";
 
 const ofOrganization = route({
   method: "POST",
@@ -55,8 +56,8 @@ const ofPartner = route({
 });
 
 function countsOf(ended: RevokeTenantCredentialsResponse): z.input<typeof revoked> {
-  const { apiKeys, servicePrincipals, enrollmentKeys, sessions } = ended;
-  return { apiKeys, servicePrincipals, enrollmentKeys, sessions };
+  const { apiKeys, servicePrincipals, enrollmentKeys, sessions, directoryTokens } = ended;
+  return { apiKeys, servicePrincipals, enrollmentKeys, sessions, directoryTokens };
 }
 
 export const tenantCredentialRoutes: readonly Route[] = [ofOrganization, ofPartner];

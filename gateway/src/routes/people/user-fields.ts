@@ -28,6 +28,10 @@ export const user = z
       .nullable()
       .meta({ description: "Sites that the user is limited to; null when not limited." }),
     status,
+    managedBy: z
+      .object({ id: idOut, name: z.string() })
+      .nullable()
+      .meta({ description: "Directory that manages the user, who is not changed by hand then." }),
     mfaEnabled: z.boolean(),
     lastLoginAt: timeOut.nullable(),
     createdAt: timeOut,

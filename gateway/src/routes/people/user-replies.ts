@@ -24,6 +24,7 @@ export function userOf(message: User | undefined): z.input<typeof user> {
     orgIds: message.orgIds,
     siteIds: message.siteRestricted ? message.siteIds : null,
     status: status.parse(message.status),
+    managedBy: message.managedBy ? { id: message.managedBy.id, name: message.managedBy.name } : null,
     mfaEnabled: message.mfaEnabled,
     lastLoginAt: timeOrNull(message.lastLoginAt),
     createdAt: timeOf(message.createdAt),

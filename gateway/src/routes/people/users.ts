@@ -138,7 +138,15 @@ const update = route({
     siteIds: siteIdsIn,
   }),
   reply: user,
-  errors: [...beyond, "no_updates", "role_not_found", "organization_not_found", "site_not_found", "last_administrator"],
+  errors: [
+    ...beyond,
+    "no_updates",
+    "role_not_found",
+    "organization_not_found",
+    "site_not_found",
+    "last_administrator",
+    "managed_by_directory",
+  ],
   async handle({ params, body, rpc }, { services }) {
     const { name = "", roleId = "", orgIds = [], siteIds } = body;
     const wanted = {
@@ -168,7 +176,7 @@ const disable = route({
   description: "Each of their sessions is refused everywhere before the reply is sent.",
   params: idParams,
   reply: user,
-  errors: [...beyond, "last_administrator"],
+  errors: [...beyond, "last_administrator", "managed_by_directory"],
   async handle({ params, rpc }, { services }) {
     return userOf((await services.users.disableUser({ id: params.id }, await rpc())).user);
   },
@@ -226,7 +234,7 @@ const enable = route({
   description: "The user signs in again; a user who never accepted the invitation is invited again.",
   params: idParams,
   reply: user,
-  errors: beyond,
+  errors: [...beyond, "managed_by_directory"],
   async handle({ params, rpc }, { services }) {
     return userOf((await services.users.enableUser({ id: params.id }, await rpc())).user);
   },
@@ -263,7 +271,7 @@ const remove = route({
     "Removes sessions and second factors, too, everywhere before the reply is sent; the user's audit rows stay.",
   params: idParams,
   reply: success,
-  errors: [...beyond, "last_administrator"],
+  errors: [...beyond, "last_administrator", "managed_by_directory"],
   async handle({ params, rpc }, { services }) {
     await services.users.deleteUser({ id: params.id }, await rpc());
     return { success: true as const };

@@ -15,6 +15,7 @@ import { addressNotAllowed } from "../rules/address-owner.ts";
 import { grantable } from "../rules/catalogue.ts";
 import { changedUser, type Standing, type UserChange } from "../rules/changed-user.ts";
 import { type Administration, requireAbove, requireAdministrator } from "../rules/delegation.ts";
+import { managedBy } from "../rules/directory/managed-by.ts";
 import { roleNotFound } from "../rules/new-user.ts";
 import { ownerOf } from "../rules/owner.ts";
 import type { PrincipalRow } from "../rules/principal.ts";
@@ -90,6 +91,9 @@ export function userManagement(deps: Deps) {
         context,
         id,
         async (tx, by, { row: before, user }) => {
+          // Directories know no organizations of a partner's users: these are given by hand.
+          const { orgAccess: _, orgIds: __, ...managed } = wanted;
+          if (Object.keys(managed).length > 0) requireUnmanaged(before);
           const role = wanted.roleId === undefined ? null : await readRole(tx, by, wanted.roleId);
           if (wanted.roleId !== undefined && !role) throw roleNotFound();
           const after = changedUser(by, standingOf(before, user), wanted, role && roleOf(role));
@@ -117,7 +121,10 @@ export function userManagement(deps: Deps) {
       const { row, messageId } = await change(
         context,
         id,
-        (tx, _by, { row: before, user }) => keepAdministrator(tx, before, user, null),
+        (tx, _by, { row: before, user }) => {
+          requireUnmanaged(before);
+          return keepAdministrator(tx, before, user, null);
+        },
         async (tx, _checked, { row: before, user }) => {
           // Announced again when nothing changes: the first call may still be waiting, and this one guarantees the
           // same.
@@ -181,7 +188,7 @@ export function userManagement(deps: Deps) {
       const { row, messageId } = await change(
         context,
         id,
-        async () => null,
+        async (_tx, _by, { row: before }) => requireUnmanaged(before),
         async (tx, _checked, { row: before }) => {
           if (before.status !== "disabled") return { row: before, messageId: null };
           const enabled = await enableUser(tx, id, at);
@@ -232,7 +239,10 @@ export function userManagement(deps: Deps) {
       const messageId = await change(
         context,
         id,
-        (tx, _by, { row: before, user }) => keepAdministrator(tx, before, user, null),
+        (tx, _by, { row: before, user }) => {
+          requireUnmanaged(before);
+          return keepAdministrator(tx, before, user, null);
+        },
         async (tx, _checked, { row, user }) => {
           await deleteUser(tx, id);
           const changes = { before: { ...visibleUserFields(row), status: row.status }, after: {} };
@@ -246,6 +256,12 @@ export function userManagement(deps: Deps) {
 }
 
 type Found = { row: UserRow; user: PrincipalRow };
+
+/** Throws `managed_by_directory`. */
+function requireUnmanaged({ managed_by: directory }: Pick<UserRow, "managed_by">): null {
+  if (directory === null) return null;
+  throw managedBy(directory);
+}
 
 function standingOf(row: UserRow, user: PrincipalRow): Standing {
   return {

@@ -12,6 +12,7 @@ import { recordDomain } from "../emits/sso-facts.ts";
 import { ownerOf } from "../rules/owner.ts";
 import { forgetDomainProofs } from "../store/addresses.ts";
 import { revokeTenantApiKeys, type Tenant } from "../store/api-keys.ts";
+import { deleteTenantDirectoryTokens } from "../store/directory/tokens.ts";
 import { endTenantEnrollmentKeys } from "../store/enrollment-keys.ts";
 import { disableTenantPrincipals } from "../store/service-principals.ts";
 import { revokeTenantSessions } from "../store/sessions.ts";
@@ -21,7 +22,7 @@ import { organizationInScope, partnerInScope } from "./tenant-in-scope.ts";
 type Revoked = Omit<RevokeTenantCredentialsResponse, "$typeName" | "$unknown">;
 
 /**
- * Revokes all keys of a tenant, disables its principals, ends its enrollment keys and its users' sessions in the given
+ * Revokes all keys of a tenant, disables its principals, ends its enrollment keys, its directories' tokens and its users' sessions in the given
  * transaction: an audit row per key and principal, and one message to the gateways in total. Verified domains end only
  * with the tenant's deletion. So do agents' tokens, since an agent without a token cannot return without manual work at
  * its device; they are not touched here, however many there are: `resolveAgent` refuses those of a deleted tenant, and
@@ -37,6 +38,7 @@ export async function revokeTenant(
   const principals = await disableTenantPrincipals(tx, tenant, now);
   const keys = await revokeTenantApiKeys(tx, tenant, now);
   const enrollmentKeys = await endTenantEnrollmentKeys(tx, tenant, now);
+  const directoryTokens = await deleteTenantDirectoryTokens(tx, tenant);
   if (reason === "tenant_deleted") {
     for (const row of await deleteTenantDomains(tx, tenant)) {
       const before = { domain: row.domain, verified: row.verified_at !== null };
@@ -53,7 +55,13 @@ export async function revokeTenant(
   }
   const sessions = await revokeTenantSessions(tx, tenant, reason, now);
   const change = announce(tx, { kind: "tenant", tenant: tenant.kind, id: tenant.id, revokedAt: now });
-  const revoked = { apiKeys: keys.length, servicePrincipals: principals.length, enrollmentKeys, sessions };
+  const revoked = {
+    apiKeys: keys.length,
+    servicePrincipals: principals.length,
+    enrollmentKeys,
+    sessions,
+    directoryTokens,
+  };
   return { revoked, change };
 }
 

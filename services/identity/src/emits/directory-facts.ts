@@ -5,7 +5,8 @@ import type { DirectoryRow } from "../rules/directory/directory.ts";
 
 type Who = { caller: Caller; meta: RequestMeta };
 
-export type DirectoryAction = `directory.${"create" | "update" | "status.update" | "delete" | `token.${"rotate" | "revoke"}`}`;
+export type DirectoryAction =
+  `directory.${"create" | "update" | "mapping.update" | "status.update" | "delete" | `token.${"rotate" | "revoke"}`}`;
 
 /** Writes the audit row of something that was done to a directory, in the chain of its owner. */
 export function recordDirectory(

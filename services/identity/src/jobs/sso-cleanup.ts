@@ -3,11 +3,14 @@ import { domainError } from "../commands/sso/check-domain.ts";
 import { refreshMetadata, warnOfExpiry } from "../commands/sso/refresh-metadata.ts";
 import { endKeyGracePeriods } from "../commands/sso/renew-key.ts";
 import type { SsoDeps } from "../deps.ts";
+import { removeOldRequests } from "../store/directory/requests.ts";
 import { type DomainRow, noteCheck, staleDomains } from "../store/sso/domains.ts";
 import { removeEnded } from "../store/sso/logins.ts";
 
 const everyMs = 60_000;
 const dayMs = 86_400_000;
+/** Logged requests of directories removed in one round. */
+const requestsRemoved = 20_000;
 /** Domains looked up again in one round. */
 const batch = 50;
 
@@ -30,12 +33,13 @@ export async function recheckDomains({ db, txt, log, now }: Deps): Promise<numbe
 }
 
 /**
- * Each minute removes expired login flows, codes and assertions, looks up the domains and metadata that are due, warns
+ * Each minute removes expired login flows, codes, assertions and old requests of directories, looks up the domains and metadata that are due, warns
  * of expiring certificates, and lets our next keys take over.
  */
 export function startSsoCleanup(deps: Deps & Pick<SsoDeps, "sealing">): Repeating {
   const clean = async () => {
     await removeEnded(deps.db, deps.now());
+    await removeOldRequests(deps.db, requestsRemoved);
     await recheckDomains(deps);
     await refreshMetadata(deps);
     await warnOfExpiry(deps);

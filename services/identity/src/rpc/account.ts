@@ -26,12 +26,14 @@ import { sessionRevoked, userChanged } from "../emits/auth.ts";
 import { originOf } from "../emits/mail-queue.ts";
 import { tooManyFailures } from "../rules/attempt-limit.ts";
 import { deviceName } from "../rules/device-name.ts";
+import { managedBy } from "../rules/directory/managed-by.ts";
 import { tokenHash } from "../rules/opaque-token.ts";
 import { checkNewPassword } from "../rules/password-policy.ts";
 import { hasLeft, mayUsePassword } from "../rules/password-sign-in.ts";
 import { principalCaller } from "../rules/principal.ts";
 import { ssoRequired } from "../rules/sso/sso-required.ts";
 import { lockAddress } from "../store/addresses.ts";
+import { managingDirectory } from "../store/directory/scim-users.ts";
 import { addFailures, type Counted, limitedUntil, lockToCount } from "../store/failures.ts";
 import { findPasswordReset, setPassword, usePasswordReset } from "../store/password-resets.ts";
 import { findOwnPassword, findPrincipal, renameUser } from "../store/principals.ts";
@@ -163,6 +165,8 @@ async function updateOwnName(deps: AccountDeps, context: CallContext, wanted: st
   const { principal } = await signedInUser(deps, context);
   const changed = await deps.db.tx(context, async (tx) => {
     const now = deps.now();
+    const directory = await managingDirectory(tx, principal.user_id);
+    if (directory) throw managedBy(directory);
     const renamed = await renameUser(tx, principal.user_id, name, now);
     if (!renamed) throw sessionEnded();
     const message = userChanged(principal.user_id, renamed.version);

@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { type Directory, DirectorySchema } from "@muster/proto/muster/identity/v1/directory_pb";
-import type { DirectoryRow } from "../rules/directory/directory.ts";
+import type { DirectoryRow, StoredCycle } from "../rules/directory/directory.ts";
 
 /** A directory as callers see it: never its tokens' secrets. */
 export function directoryMessage(row: DirectoryRow): Directory {
@@ -20,8 +20,19 @@ export function directoryMessage(row: DirectoryRow): Directory {
       createdAt: timestampFromDate(new Date(createdAt)),
       ...(expiresAt === null ? {} : { expiresAt: timestampFromDate(new Date(expiresAt)) }),
     })),
+    ...(row.last_cycle === null ? {} : { lastCycle: cycleOf(row.last_cycle) }),
     createdBy: row.created_by,
     createdAt: timestampFromDate(row.created_at),
     updatedAt: timestampFromDate(row.updated_at),
   });
 }
+
+const cycleOf = ({ startedAt, lastAt, requests, refused, created, changed, deleted }: StoredCycle) => ({
+  startedAt: timestampFromDate(new Date(startedAt)),
+  lastAt: timestampFromDate(new Date(lastAt)),
+  requests: BigInt(requests),
+  refused: BigInt(refused),
+  created: BigInt(created),
+  changed: BigInt(changed),
+  deleted: BigInt(deleted),
+});

@@ -1,19 +1,15 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { Tx } from "@muster/db";
-import { AppError, type CallContext, clampPage, isUuid, uuidv7, validationError } from "@muster/kit";
+import { AppError, type CallContext, clampPage, systemCaller, uuidv7, validationError } from "@muster/kit";
 import { DirectoryService } from "@muster/proto/muster/identity/v1/directory_pb";
 import { callContext } from "@muster/rpc";
-import {
-  checkedBefore,
-  idempotentTx,
-  requireMfa,
-  requirePermission,
-  requireUser,
-  requireWholeOrganization,
-} from "@muster/service";
+import { checkedBefore, idempotentTx } from "@muster/service";
+import { serializedByPartner } from "../commands/administer.ts";
+import { applyRoles } from "../commands/directory/apply-roles.ts";
+import { newOwner } from "../commands/sso/owner.ts";
 import { requireDefaultRole } from "../commands/sso/prepare-provider.ts";
-import { newOwner, requireOwner } from "../commands/sso/owner.ts";
 import type { KeyDeps } from "../deps.ts";
+import { appliedEverywhere } from "../emits/applied-everywhere.ts";
 import { recordDirectory, visibleDirectoryFields } from "../emits/directory-facts.ts";
 import { changesBetween } from "../emits/key-facts.ts";
 import type { DirectoryRow } from "../rules/directory/directory.ts";
@@ -22,11 +18,9 @@ import { directoryPresets } from "../rules/directory/presets.ts";
 import { newToken } from "../rules/opaque-token.ts";
 import { ownerOf } from "../rules/owner.ts";
 import type { Owner } from "../rules/sso/provider.ts";
-import { lockAdministration } from "../store/administration.ts";
 import {
   countDirectories,
   deleteDirectory,
-  findDirectory,
   insertDirectory,
   isProviderTaken,
   listDirectories,
@@ -34,10 +28,13 @@ import {
   setDirectoryStatus,
   writeDirectory,
 } from "../store/directory/directories.ts";
+import { managedUserIds } from "../store/directory/role-mappings.ts";
 import { deleteDirectoryTokens, endDirectoryTokens, insertDirectoryToken } from "../store/directory/tokens.ts";
 import { findProvider } from "../store/sso/providers.ts";
+import { directoryGuards } from "./directory-guards.ts";
 import { directoryMessage } from "./directory-message.ts";
 import { ownerFilter } from "./list-filters.ts";
+import { roleMappingHandlers } from "./role-mapping.ts";
 import { providerNotFound } from "./sso-provider.ts";
 
 /** Directories of one organization, or of one partner's own. */
@@ -52,42 +49,10 @@ const prefixLength = 10;
 export function directoryService(deps: KeyDeps): ServiceImpl<typeof DirectoryService> {
   const { db, now } = deps;
 
-  const requireReader = (context: CallContext) => {
-    requireUser(context);
-    requirePermission(context, "directory:read");
-  };
-  const requireWriter = (context: CallContext) => {
-    requireUser(context);
-    requirePermission(context, "directory:write");
-    requireMfa(context, deps.mfaMaxAgeMinutes, now());
-    requireWholeOrganization(context);
-  };
-  const requireOwn = async (context: CallContext, id: string): Promise<DirectoryRow> => {
-    const row = isUuid(id) ? await findDirectory(db, context, id) : null;
-    if (!row) throw directoryNotFound();
-    return row;
-  };
-  const requireChangeable = async (context: CallContext, id: string): Promise<DirectoryRow> => {
-    requireWriter(context);
-    const row = await requireOwn(context, id);
-    requireOwner(context, row);
-    return row;
-  };
-  /** Locked behind changes of the owner's users in flight: what a token has begun is done when it ends. */
-  const lock = async (tx: Tx, context: CallContext, seen: DirectoryRow): Promise<DirectoryRow> => {
-    await lockAdministration(tx, context.caller.scope, seen.partner_id);
-    const row = await lockDirectory(tx, context.caller, seen.id);
-    if (!row) throw directoryNotFound();
-    return row;
-  };
+  const { requireReader, requireWriter, requireOwn, requireChangeable, lock } = directoryGuards(deps);
   const addToken = async (tx: Tx, row: DirectoryRow, at: Date): Promise<string> => {
     const { token, hash: digest } = newToken("scim_");
-    await insertDirectoryToken(
-      tx,
-      row,
-      { id: uuidv7(at.getTime()), digest, prefix: token.slice(0, prefixLength) },
-      at,
-    );
+    await insertDirectoryToken(tx, row, { id: uuidv7(at.getTime()), digest, prefix: token.slice(0, prefixLength) }, at);
     return token;
   };
   /** The caller may grant the role now, and the provider is of the same owner. */
@@ -100,6 +65,8 @@ export function directoryService(deps: KeyDeps): ServiceImpl<typeof DirectorySer
   };
 
   return {
+    ...roleMappingHandlers(deps),
+
     async listDirectoryPresets(_request, handler) {
       requireReader(callContext(handler));
       return { presets: [...directoryPresets] };
@@ -153,17 +120,25 @@ export function directoryService(deps: KeyDeps): ServiceImpl<typeof DirectorySer
       const fields = directoryChange(updateMask?.paths ?? [], input);
       const seen = await requireChangeable(context, id);
       await requireNamed(context, ownerOf(seen), fields);
-      const changed = db.tx(context, async (tx) => {
-        const at = now();
-        const before = await lock(tx, context, seen);
-        const isSaved = fields.defaultRoleId !== undefined;
-        const defaultRoleBy = isSaved ? (fields.defaultRoleId && context.caller.actor.id) : before.default_role_by;
-        const row = await writeDirectory(tx, id, { ...fieldsOf(before), ...fields, defaultRoleBy }, at);
-        const details = changesBetween(visibleDirectoryFields(before), visibleDirectoryFields(row));
-        recordDirectory(tx, context, row, "directory.update", details, at);
-        return row;
-      });
-      return { directory: directoryMessage(await changed.catch(providerTaken)) };
+      // As the service, behind the guards above: sessions of users may end.
+      const who = { ...context, caller: systemCaller("identity"), actsFor: seen.org_id ?? seen.partner_id };
+      const changed = serializedByPartner(db, seen.partner_id, () =>
+        db.tx(who, async (tx) => {
+          const at = now();
+          const before = await lock(tx, context, seen);
+          const { defaultRoleId, providerId } = fields;
+          const savedBy = defaultRoleId === null ? null : context.caller.actor.id;
+          const defaultRoleBy = defaultRoleId === undefined ? before.default_role_by : savedBy;
+          const row = await writeDirectory(tx, id, { ...fieldsOf(before), ...fields, defaultRoleBy }, at);
+          const details = changesBetween(visibleDirectoryFields(before), visibleDirectoryFields(row));
+          recordDirectory(tx, context, row, "directory.update", details, at);
+          const users = defaultRoleId === undefined && providerId === undefined ? [] : await managedUserIds(tx, id);
+          return { row, messages: await applyRoles(tx, context, row, users, { cause: "mapping" }, at) };
+        }),
+      );
+      const { row, messages } = await changed.catch(providerTaken);
+      await appliedEverywhere(db, messages);
+      return { directory: directoryMessage(row) };
     },
 
     async setDirectoryStatus({ id, status }, handler) {
@@ -240,5 +215,3 @@ function providerTaken(error: unknown): never {
   if (isProviderTaken(error)) throw new AppError("name_taken", "Another directory has this provider");
   throw error;
 }
-
-export const directoryNotFound = () => new AppError("directory_not_found", "Directory not found");

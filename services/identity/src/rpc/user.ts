@@ -163,6 +163,7 @@ function toMessage(row: UserRow): User {
     siteRestricted: row.site_restricted,
     siteIds: row.site_ids,
     status: row.status,
+    ...(row.managed_by ? { managedBy: row.managed_by } : {}),
     mfaEnabled: row.mfa_enabled,
     lastLoginAt: row.last_login_at ? timestampFromDate(row.last_login_at) : undefined,
     createdAt: timestampFromDate(row.created_at),

@@ -194,6 +194,16 @@ export function revokeTenantApiKeys(tx: Tx, tenant: Tenant, now: Date): Promise<
     WHERE ${ofTenant(tenant)} AND status <> 'revoked' RETURNING ${columns}`);
 }
 
+/** Keys of a tenant that a user has created and that are not revoked, the first of them. */
+export const keysCreatedBy = (
+  tx: Tx,
+  userId: string,
+  limit: number,
+): Promise<{ id: string; name: string; keyPrefix: string }[]> =>
+  tx.query(sql`
+    SELECT id, name, key_prefix AS "keyPrefix" FROM api_keys
+    WHERE created_by = ${userId} AND status = 'active' ORDER BY created_at LIMIT ${limit}`);
+
 /** Rows of a partner or an organization. */
 export function ofTenant({ kind, id }: Tenant) {
   return kind === "partner" ? sql`partner_id = ${id}` : sql`org_id = ${id}`;

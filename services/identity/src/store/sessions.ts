@@ -74,6 +74,7 @@ export type EndReason =
   | "password_change"
   | "password_reset"
   | "refresh_token_reuse"
+  | "user_disabled"
   | "sso_required";
 
 /** The fields of a family that has just ended, as they are announced. */

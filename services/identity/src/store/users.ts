@@ -28,6 +28,8 @@ export type UserRow = {
   last_login_at: Date | null;
   created_at: Date;
   updated_at: Date;
+  /** The directory that manages the user. */
+  managed_by: { id: string; name: string } | null;
 };
 
 const columns = sql`
@@ -35,7 +37,9 @@ const columns = sql`
   (SELECT coalesce(r.key, r.name) FROM roles r WHERE r.id = t.role_id) AS role,
   t.org_access, t.site_restricted, t.status, t.mfa_enabled, t.last_login_at, t.created_at, t.updated_at,
   (SELECT coalesce(array_agg(g.org_id ORDER BY g.org_id), '{}') FROM user_organizations g WHERE g.user_id = t.id) AS org_ids,
-  (SELECT coalesce(array_agg(s.site_id ORDER BY s.site_id), '{}') FROM user_sites s WHERE s.user_id = t.id) AS site_ids`;
+  (SELECT coalesce(array_agg(s.site_id ORDER BY s.site_id), '{}') FROM user_sites s WHERE s.user_id = t.id) AS site_ids,
+  (SELECT jsonb_build_object('id', d.id, 'name', d.name) FROM scim_users m JOIN directories d ON d.id = m.directory_id
+   WHERE m.user_id = t.id) AS managed_by`;
 
 /** Inserts an invited user with their grants. Throws `email_taken` when the address is in use in the same tenant. */
 export async function insertUser(

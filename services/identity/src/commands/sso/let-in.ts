@@ -2,10 +2,12 @@ import { randomBytes } from "node:crypto";
 import type { Tx } from "@muster/db";
 import { type CallContext, type Caller, systemCaller, uuidv7 } from "@muster/kit";
 import type { SsoDeps } from "../../deps.ts";
+import { appliedEverywhere } from "../../emits/applied-everywhere.ts";
 import { userEvent } from "../../emits/audit.ts";
 import { userChanged } from "../../emits/auth.ts";
 import { recordLoginFlowOutcome } from "../../emits/sso-facts.ts";
 import { addressRefusal, ownsFor } from "../../rules/address-owner.ts";
+import { mappedRole } from "../../rules/directory/role-mapping.ts";
 import { tokenHash } from "../../rules/opaque-token.ts";
 import { ownerOf } from "../../rules/owner.ts";
 import { hasLeft } from "../../rules/password-sign-in.ts";
@@ -17,6 +19,8 @@ import { LoginFlowEnded } from "../../rules/sso/reasons.ts";
 import { type Verdict, whoIsLetIn } from "../../rules/sso/who-is-let-in.ts";
 import { lockAddress, ownerOfAddress, storeProof } from "../../store/addresses.ts";
 import { lockAdministration } from "../../store/administration.ts";
+import { type DirectoryOfProvider, directoryOfProvider, storeClaimGroups } from "../../store/directory/of-provider.ts";
+import { lockStandings } from "../../store/directory/role-mappings.ts";
 import { withdrawInvites } from "../../store/invites.ts";
 import { readPrincipal } from "../../store/principals.ts";
 import { linkTokensLocation } from "../../store/sealed-columns.ts";
@@ -32,6 +36,8 @@ import { insertCode, type LoginRow } from "../../store/sso/logins.ts";
 import { holdProvider } from "../../store/sso/providers.ts";
 import { serializedByPartner } from "../administer.ts";
 import { claimAddress } from "../claim-address.ts";
+import { applyRoles, endAccess, keepsAdministrator, readRules } from "../directory/apply-roles.ts";
+import { asDirectory } from "../directory/client.ts";
 import { provision } from "./provision.ts";
 
 /** The asserted identity and its provider. */
@@ -58,13 +64,18 @@ const maxProfileBytes = 16 * 1024;
  */
 export async function letIn(deps: LetInDeps, context: CallContext, arrived: Arrived): Promise<string> {
   const who = { ...context, caller: systemCaller("identity"), actsFor: tenantOf(arrived.provider) };
-  const run = (mayProvision: boolean) => deps.db.tx(who, (tx) => admitIn(deps, context, tx, arrived, mayProvision));
+  const run = (isLocked: boolean) => deps.db.tx(who, (tx) => admitIn(deps, context, tx, arrived, isLocked));
   // New users are created one at a time per partner, and waiting for that holds no connection.
   const runProvisioning = () => serializedByPartner(deps.db, arrived.provider.partner_id, () => run(true));
   let outcome = await run(false).catch(onceMore(() => run(false)));
-  if (outcome.kind === "wants_account") outcome = await runProvisioning().catch(onceMore(runProvisioning));
-  if (outcome.kind === "refused") throw outcome.ended;
-  if (outcome.kind === "wants_account") throw new Error("an account was wanted twice");
+  if (outcome.kind === "wants_lock") outcome = await runProvisioning().catch(onceMore(runProvisioning));
+  if (outcome.kind === "refused") {
+    await appliedEverywhere(deps.db, outcome.messages ?? []);
+    throw outcome.ended;
+  }
+  if (outcome.kind === "wants_lock") throw new Error("a lock was wanted twice");
+  // A role that the sign-in takes away is lost everywhere before it answers.
+  await appliedEverywhere(deps.db, outcome.messages);
   return outcome.code;
 }
 
@@ -77,10 +88,11 @@ const onceMore =
   };
 
 type Outcome =
-  | { kind: "in"; code: string }
-  | { kind: "wants_account" }
+  | { kind: "in"; code: string; messages: readonly string[] }
+  // An account is to be made, or a role to be given: under the lock of the partner's administration.
+  | { kind: "wants_lock" }
   // Returned, not thrown: nothing was written, and the connection stays whole.
-  | { kind: "refused"; ended: LoginFlowEnded };
+  | { kind: "refused"; ended: LoginFlowEnded; messages?: readonly string[] };
 
 const refused = (reason: LoginFlowEnded["reason"], detail: string): Outcome => ({
   kind: "refused",
@@ -92,17 +104,19 @@ async function admitIn(
   context: CallContext,
   tx: Tx,
   { login, provider, arrival }: Arrived,
-  mayProvision: boolean,
+  isLocked: boolean,
 ): Promise<Outcome> {
   const now = deps.now();
   const owner = ownerOf(provider);
   // Locked before the provider: changes of users and roles take the locks in this order.
-  if (mayProvision) await lockAdministration(tx, "system", owner.partnerId);
+  if (isLocked) await lockAdministration(tx, "system", owner.partnerId);
   const held = await holdProvider(tx, provider, ["active"]);
   if (!held) return refused("provider_changed", "the provider was changed during the sign-in");
+  const directory = await directoryOfProvider(tx, held.id);
+  if (directory && !isLocked) return { kind: "wants_lock" };
   const verdict = await decide(tx, held, arrival);
   if (verdict.kind === "refused") return refused(verdict.reason, detailOf(verdict.reason));
-  if (verdict.kind === "provision" && !mayProvision) return { kind: "wants_account" };
+  if (verdict.kind === "provision" && !isLocked) return { kind: "wants_lock" };
   const entered = await enter(deps, context, tx, held, arrival, verdict);
   if ("kind" in entered) return entered;
   const user = await readPrincipal(tx, entered.userId);
@@ -110,6 +124,14 @@ async function admitIn(
   if (user?.status !== "active") throw new LoginFlowEnded("person", "user_disabled", detailOf("user_disabled"));
   if (hasLeft(user)) throw new LoginFlowEnded("person", "tenant_inactive", detailOf("tenant_inactive"));
   await keepLink(deps, tx, held, arrival, entered.userId, now);
+  const applied = directory ? await applyClaims(tx, context, directory, held, arrival, entered.userId, now) : noRoles;
+  const { messages } = applied;
+  if (!applied.hasAccess) {
+    const ended = new LoginFlowEnded("person", "no_org_access", applied.detail);
+    // Thrown: the account that was created is rolled back with the transaction.
+    if (verdict.kind === "provision") throw ended;
+    return { kind: "refused", ended, messages };
+  }
   const code = randomBytes(32).toString("base64url");
   const expiresAt = new Date(now.getTime() + codeMs);
   const { id: provider_id, generation } = held;
@@ -128,7 +150,43 @@ async function admitIn(
     { kind: login.kind, step: "code", reason: null, detail: null, email },
     now,
   );
-  return { kind: "in", code };
+  return { kind: "in", code, messages };
+}
+
+const unmapped = "no role mapping of the directory matches the user's groups";
+const elsewhere =
+  "the provider sent an address in place of the groups, since there are too many: let it send only those that are assigned to the application";
+
+type Applied = { messages: string[]; hasAccess: true } | { messages: string[]; hasAccess: false; detail: string };
+const noRoles: Applied = { messages: [], hasAccess: true };
+
+/**
+ * Gives the roles that the groups of this sign-in say. A user to whom the mapping gives none has no access, and loses
+ * earlier sessions, unless that would leave the tenant without an administrator.
+ */
+async function applyClaims(
+  tx: Tx,
+  context: CallContext,
+  directory: DirectoryOfProvider,
+  { id: providerId }: ProviderRow,
+  { claimed }: Arrival,
+  userId: string,
+  now: Date,
+): Promise<Applied> {
+  const { groups: claims, groupsElsewhere } = claimed;
+  if (!groupsElsewhere) await storeClaimGroups(tx, { providerId, userId }, claims);
+  const who = asDirectory(context, directory);
+  const rules = await readRules(tx, who, directory);
+  const [standing] = await lockStandings(tx, directory, [userId]);
+  const isByClaims = rules.rules.some(({ claim }) => claim !== null);
+  if (!standing || !(standing.is_managed || isByClaims)) return noRoles;
+  // Roles by groups that nobody has seen would be a guess: the ones from before stay, and nobody signs in with them.
+  if (groupsElsewhere && isByClaims) return { messages: [], hasAccess: false, detail: elsewhere };
+  const messages = await applyRoles(tx, who, directory, [userId], { cause: "sign_in", rules }, now);
+  const groups = { groupIds: standing.group_ids, claims: standing.claims };
+  const isMappedTo = mappedRole(rules.rules, groups, rules.defaultRoleId) !== null;
+  if (isMappedTo || !(await keepsAdministrator(tx, standing, null))) return { messages, hasAccess: true };
+  return { messages: [...messages, ...(await endAccess(tx, who, userId, now))], hasAccess: false, detail: unmapped };
 }
 
 async function decide(tx: Tx, provider: ProviderRow, { claimed }: Arrival): Promise<Verdict> {

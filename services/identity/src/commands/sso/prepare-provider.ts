@@ -142,10 +142,11 @@ export async function seenRole(
   context: CallContext,
   id: string,
   scope: "partner" | "organization",
+  field = "defaultRoleId",
 ): Promise<RoleRow> {
   const role = await findRole(db, context, id);
   if (!role) throw roleNotFound();
-  if (role.scope !== scope) throw validationError({ defaultRoleId: [`Must be a role of scope ${scope}`] });
+  if (role.scope !== scope) throw validationError({ [field]: [`Must be a role of scope ${scope}`] });
   return role;
 }
 
@@ -158,8 +159,9 @@ export async function requireDefaultRole(
   context: CallContext,
   owner: Owner,
   id: string,
+  field = "defaultRoleId",
 ): Promise<void> {
-  const role = await seenRole(deps, context, id, owner.orgId === null ? "partner" : "organization");
+  const role = await seenRole(deps, context, id, owner.orgId === null ? "partner" : "organization", field);
   if (!isRoleOf({ partnerId: role.partner_id, orgId: role.org_id }, owner)) throw roleNotFound();
   const user = await findPrincipal(deps.db, context.caller.actor.id);
   requireHeldPermissions({ permissions: user?.status === "active" ? user.permissions : [] }, role.permissions);

@@ -37,6 +37,6 @@ function checked(input: DirectoryInput, fields: readonly (keyof DirectoryFields)
     if (fields.includes(field) && input[field] !== "" && !isUuid(input[field])) errors[field] = ["Must be a UUID"];
   }
   if (Object.keys(errors).length > 0) throw validationError(errors);
-  const valueOf = (field: keyof DirectoryFields) => (field === "name" ? input.name : input[field].toLowerCase() || null);
-  return Object.fromEntries(fields.map((field) => [field, valueOf(field)]));
+  const read = (field: keyof DirectoryFields) => (field === "name" ? input.name : input[field].toLowerCase() || null);
+  return Object.fromEntries(fields.map((field) => [field, read(field)]));
 }

@@ -13,6 +13,19 @@ export type DirectoryRow = {
   created_at: Date;
   updated_at: Date;
   tokens: readonly StoredToken[];
+  /** Null before its first request. */
+  last_cycle: StoredCycle | null;
+};
+
+/** What a directory did since its last longer pause, as JSON of the database. */
+export type StoredCycle = {
+  startedAt: string;
+  lastAt: string;
+  requests: number;
+  refused: number;
+  created: number;
+  changed: number;
+  deleted: number;
 };
 
 /** A token without its secret, as JSON of the database. */

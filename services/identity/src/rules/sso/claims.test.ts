@@ -64,9 +64,18 @@ describe("the user behind claims", () => {
     expect(userOf({ email }).email !== null).toBe(has);
   });
 
-  it("has at most 200 groups that are texts", () => {
+  it("has at most 2,000 groups that are texts", () => {
     expect(userOf({ groups: ["a", 1, "b", null] }).groups).toEqual(["a", "b"]);
     expect(userOf({ groups: "a" }).groups).toEqual([]);
-    expect(userOf({ groups: Array(300).fill("g") }).groups).toHaveLength(200);
+    expect(userOf({ groups: Array(3_000).fill("g") }).groups).toHaveLength(2_000);
   });
+});
+
+it("knows groups that a provider sends an address of from groups that there are none of", () => {
+  const mapping = { email: "email", name: "name", groups: "groups" };
+  const of = (claims: Record<string, unknown>) => oidcUser("sub", [claims], mapping).groupsElsewhere;
+  expect(of({ _claim_names: { groups: "src1" }, _claim_sources: {} })).toBe(true);
+  expect(of({ _claim_names: { groups: "src1" }, groups: ["a"] })).toBeUndefined();
+  expect(of({ _claim_names: { roles: "src1" } })).toBeUndefined();
+  expect(of({ _claim_names: null })).toBeUndefined();
 });

@@ -10,11 +10,13 @@ export type Claimed = {
   emailVerified: boolean | null;
   name: string | null;
   groups: string[];
+  /** The provider sent an address of the groups in their place: there are too many for its answer. */
+  groupsElsewhere?: true;
 };
 
 export type ClaimSource = Readonly<Record<string, unknown>>;
 
-const maxGroups = 200;
+const maxGroups = 2_000;
 const emailForm = /^[^\s@<>"]{1,64}@[^\s@<>"]{1,190}$/;
 
 /**
@@ -31,6 +33,7 @@ export function oidcUser(sub: string, sources: readonly ClaimSource[], mapping: 
     emailVerified: sources.some(deniesVerification) ? false : verifiedOf(source, mapping),
     name: displayName(merged, mapping),
     groups: groupsOf(mapping.groups === undefined ? undefined : merged[mapping.groups]),
+    ...(hasGroupsElsewhere(merged, mapping) ? { groupsElsewhere: true as const } : {}),
   };
 }
 
@@ -42,7 +45,13 @@ export function displayName(claims: ClaimSource, mapping: AttributeMapping): str
   return candidates.map((text) => text.slice(0, nameMax)).find((text) => nameError(text) === null) ?? null;
 }
 
-/** Strings alone, the first 200 of them. */
+/** Distributed claims (OpenID Connect Core, section 5.6.2), by which Entra answers beyond 200 groups. */
+function hasGroupsElsewhere({ _claim_names: names, ...claims }: ClaimSource, { groups }: AttributeMapping): boolean {
+  if (groups === undefined || claims[groups] !== undefined || typeof names !== "object" || names === null) return false;
+  return Object.hasOwn(names, groups);
+}
+
+/** Strings alone, the first 2,000 of them. */
 export function groupsOf(value: unknown): string[] {
   if (!Array.isArray(value)) return [];
   return value.filter((item): item is string => typeof item === "string" && !longerThan(item, 255)).slice(0, maxGroups);

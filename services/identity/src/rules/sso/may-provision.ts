@@ -6,8 +6,8 @@ type DefaultRole = { scope: string; permissions: readonly string[]; partner_id: 
 
 /**
  * Whether the user who saved a default role may still grant it: active, unrestricted, with access to the owner,
- * entitled to create users, and holding every permission that the role has now. The role is of scope organization and
- * of this owner.
+ * entitled to create users, and holding every permission that the role has now. The role is of the owner's scope and of
+ * this owner.
  */
 export function mayProvision(
   by: {
@@ -18,8 +18,8 @@ export function mayProvision(
   owner: Owner,
 ): boolean {
   const { caller } = by;
-  const isOwnRole =
-    role.scope === "organization" && isRoleOf({ partnerId: role.partner_id, orgId: role.org_id }, owner);
+  const scope = owner.orgId === null ? "partner" : "organization";
+  const isOwnRole = role.scope === scope && isRoleOf({ partnerId: role.partner_id, orgId: role.org_id }, owner);
   if (!isOwnRole || by.status !== "active" || caller.siteIds !== null) return false;
   if (!hasAccess(caller, owner)) return false;
   return ["users:write", ...role.permissions].every((permission) =>

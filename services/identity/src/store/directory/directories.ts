@@ -12,7 +12,10 @@ export const directoryColumns = sql`
   t.created_by, t.created_at, t.updated_at,
   (SELECT coalesce(jsonb_agg(jsonb_build_object('id', k.id, 'prefix', k.prefix, 'createdAt', k.created_at,
                                                 'expiresAt', k.expires_at) ORDER BY k.created_at DESC, k.id DESC), '[]')
-   FROM directory_tokens k WHERE k.directory_id = t.id AND (k.expires_at IS NULL OR k.expires_at > now())) AS tokens`;
+   FROM directory_tokens k WHERE k.directory_id = t.id AND (k.expires_at IS NULL OR k.expires_at > now())) AS tokens,
+  (SELECT jsonb_build_object('startedAt', c.started_at, 'lastAt', c.last_at, 'requests', c.requests, 'refused', c.refused,
+                             'created', c.created, 'changed', c.changed, 'deleted', c.deleted)
+   FROM directory_cycles c WHERE c.directory_id = t.id) AS last_cycle`;
 
 export type DirectoryValues = DirectoryFields & { defaultRoleBy: string | null };
 

@@ -1,5 +1,6 @@
 import { sql, type Tx } from "@muster/db";
 import type { DirectoryRow } from "../../rules/directory/directory.ts";
+import { ofTenant, type Tenant } from "../api-keys.ts";
 
 /** Stores a new token of a directory by its digest. */
 export async function insertDirectoryToken(
@@ -20,6 +21,10 @@ export async function endDirectoryTokens(tx: Tx, directoryId: string, expiresAt:
   await tx.execute(sql`
     UPDATE directory_tokens SET expires_at = least(expires_at, ${expiresAt}) WHERE directory_id = ${directoryId}`);
 }
+
+/** Ends the tokens of all directories of a tenant; returns their number. */
+export const deleteTenantDirectoryTokens = (tx: Tx, tenant: Tenant): Promise<number> =>
+  tx.execute(sql`DELETE FROM directory_tokens WHERE ${ofTenant(tenant)}`);
 
 /** Ends all tokens of a directory at once; returns their number. */
 export const deleteDirectoryTokens = (tx: Tx, directoryId: string): Promise<number> =>

@@ -16,6 +16,9 @@ const manyFactors: ReadonlySet<string> = new Set([
 export const contextSaysMfa = ({ statements }: AssertionFacts) =>
   statements.some(({ context }) => context !== null && manyFactors.has(context));
 
+/** In place of more than 150 groups. */
+const groupsLink = "http://schemas.microsoft.com/claims/groups.link";
+
 /** How a provider's attributes are read: null is the default. */
 export type Reading = { mapping: AttributeMapping | null; subjectAttribute: string | null };
 
@@ -44,6 +47,7 @@ export function samlUser({ nameId, attributes }: AssertionFacts, { mapping, subj
     emailVerified: null,
     name: displayName(plain, { email: "", name: "name", firstName: "firstName", lastName: "lastName" }),
     groups: groupsOf([...valuesOf("groups")]),
+    ...(attributes.has(groupsLink) ? { groupsElsewhere: true as const } : {}),
   };
 }
 
