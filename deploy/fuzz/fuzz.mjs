@@ -4,20 +4,15 @@
 import { spawn, spawnSync } from "node:child_process";
 import { randomInt, randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
-import { chmod, mkdtemp, open, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { freePort } from "@muster/local";
-import { Secret, TOTP } from "otpauth";
+import { call, password, signedIn, startCluster } from "./cluster.mjs";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 const root = join(here, "..", "..");
 const venv = join(root, ".muster", "fuzz-venv");
 const st = join(venv, "bin", "st");
-const password = "correct horse battery staple";
 /** They end the session that the run itself uses, answer with another protocol, or go on for minutes. */
 const excluded = [
   "/auth/logout$",
@@ -60,8 +55,6 @@ if (missing) {
   console.log(`fuzz: skipped, ${missing}`);
   process.exit(0);
 }
-const directory = await mkdtemp(join(tmpdir(), "muster-fuzz-"));
-await chmod(directory, 0o711);
 let failed = 0;
 const cluster = await startCluster();
 try {
@@ -73,7 +66,6 @@ try {
   }
 } finally {
   await cluster.stop();
-  await rm(directory, { recursive: true, force: true });
 }
 console.log(failed === 0 ? "fuzz: clean" : `fuzz: ${failed} of 3 callers found deviations`);
 process.exit(failed === 0 ? 0 : 1);
@@ -100,91 +92,33 @@ function prepareSchemathesis() {
   return null;
 }
 
-async function startCluster() {
-  const port = await freePort();
-  const log = await open(join(directory, "supervisor.log"), "a");
-  const supervisor = spawn(process.execPath, [join(root, "deploy", "local", "dist", "main.js")], {
-    stdio: ["ignore", log.fd, log.fd],
-    env: {
-      ...process.env,
-      NODE_ENV: "development",
-      PORT: String(port),
-      MUSTER_DATA_DIR: join(directory, "data"),
-      BOOTSTRAP_ADMIN_PASSWORD: password,
-      PASSWORD_SCRYPT_LOG_N: "12",
-      LOGIN_FAILURES_PER_ADDRESS: "100000",
-      FORGOT_PASSWORD_PER_ADDRESS: "100000",
-      UNKNOWN_KEYS_PER_MINUTE: "100000",
-      UNKNOWN_TOKENS_PER_MINUTE: "100000",
-      EVENT_LOOP_LAG_MAX_MS: "10000",
-      IN_FLIGHT_MAX_EXPORT: "1000",
-    },
-  });
-  await log.close();
-  const ended = new Promise((resolve) => supervisor.once("exit", resolve));
-  const url = `http://127.0.0.1:${port}`;
-  const stop = async () => {
-    supervisor.kill("SIGTERM");
-    await ended;
-  };
-  for (let left = 120; left > 0; left--) {
-    const health = await fetch(`${url}/health`).then(
-      (reply) => reply.json(),
-      () => null,
-    );
-    if (health?.status === "ok") return { url, stop };
-    if (supervisor.exitCode !== null) break;
-    await pause(1_000);
-  }
-  await stop();
-  throw new Error(`the cluster did not start: see ${directory}/supervisor.log`);
-}
-
 /** The headers of each caller: two people with a second factor, and a key with every scope. */
 async function makeCallers() {
-  const admin = await signedIn({ email: "admin@muster.local", password });
+  const admin = await signedIn(cluster.url, { email: "admin@muster.local", password });
   const slug = `fuzz-${randomUUID()}`;
-  const partner = await call("POST", "/orgs/partners", { name: "Fuzz", slug }, admin);
-  const organization = await call("POST", "/orgs/organizations", { partnerId: partner.id, name: "Fuzz", slug }, admin);
-  const { data: roles } = await call("GET", "/roles", undefined, admin);
+  const partner = await call(cluster.url, "POST", "/orgs/partners", { name: "Fuzz", slug }, admin);
+  const organization = await call(
+    cluster.url,
+    "POST",
+    "/orgs/organizations",
+    { partnerId: partner.id, name: "Fuzz", slug },
+    admin,
+  );
+  const { data: roles } = await call(cluster.url, "GET", "/roles", undefined, admin);
   const roleId = roles.find(({ key }) => key === "org-admin").id;
   const email = "org-admin@example.com";
   const user = { email, name: "Fuzz", orgId: organization.id, roleId };
-  const { inviteUrl } = await call("POST", "/users", user, admin);
+  const { inviteUrl } = await call(cluster.url, "POST", "/users", user, admin);
   const token = new URLSearchParams(new URL(inviteUrl).hash.slice(1)).get("token");
-  await call("POST", "/auth/accept-invite", { token, password });
-  const orgAdmin = await signedIn({ email, password });
+  await call(cluster.url, "POST", "/auth/accept-invite", { token, password });
+  const orgAdmin = await signedIn(cluster.url, { email, password });
   const wanted = { orgId: organization.id, name: "Fuzz", scopes: ["*"], rateLimit: 100_000 };
-  const { key } = await call("POST", "/api-keys", wanted, admin);
+  const { key } = await call(cluster.url, "POST", "/api-keys", wanted, admin);
   return {
     "platform administrator": admin,
     "organization administrator": orgAdmin,
     "API key": { "X-API-Key": key },
   };
-}
-
-async function signedIn(credentials) {
-  const { accessToken } = await call("POST", "/auth/login", credentials);
-  const headers = { Authorization: `Bearer ${accessToken}` };
-  const { secret } = await call("POST", "/auth/mfa/totp/setup", { password }, headers);
-  await call(
-    "POST",
-    "/auth/mfa/totp/enable",
-    { code: new TOTP({ secret: Secret.fromBase32(secret) }).generate() },
-    headers,
-  );
-  return headers;
-}
-
-async function call(method, path, body, headers = {}) {
-  const reply = await fetch(`${cluster.url}/api/v1${path}`, {
-    method,
-    headers: { ...headers, ...(body ? { "content-type": "application/json" } : {}) },
-    ...(body ? { body: JSON.stringify(body) } : {}),
-  });
-  const answer = await reply.json();
-  if (!reply.ok) throw new Error(`${method} ${path} answered ${reply.status}: ${JSON.stringify(answer)}`);
-  return answer;
 }
 
 function fuzz(headers) {
