@@ -29,6 +29,7 @@ export const benches: Record<string, () => Promise<Bench>> = {
   download: () => import("./download.ts"),
   logins: () => import("./logins.ts"),
   sso: () => import("./sso.ts"),
+  scim: () => import("./scim.ts"),
   abuse: () => import("./abuse.ts"),
   ingest: () => import("./ingest.ts"),
   live: () => import("./live.ts"),

@@ -15,7 +15,7 @@ type Tally = { trials: number; requests: number; "admitted after the answer": nu
 
 /**
  * `npm run bench -- revocations [trials]`: two gateways under load; a key is revoked or rotated, a principal disabled,
- * a session logged out (2,000 trials when not said, 10,000 at most). A request that starts after the answer and is
+ * a session logged out, a user deactivated by a directory (2,000 trials when not said, 10,000 at most). A request that starts after the answer and is
  * admitted is a failure. In one of 50 a gateway is stopped (SIGSTOP) during the call and resumed, in one of 100 NATS is
  * killed before it.
  */
@@ -35,11 +35,13 @@ export async function run(args: string[], report: Report): Promise<void> {
     const root = await administrator(gateways[0] as string);
     const { orgId } = await newOrganization(root);
     const user = await newUser(root, gateways[0] as string, orgId);
+    const scim = await directoryIn(root, gateways[0] as string, orgId);
     const makers: Record<string, () => Promise<Credential>> = {
       revoke: () => revocable(root, orgId),
       rotate: () => rotatable(root, orgId),
       disable: () => disableable(root, orgId),
       logout: () => session(gateways[0] as string, user),
+      directory: () => deactivatable(root, gateways[0] as string, orgId, scim),
     };
     const tallies = new Map<string, Tally>();
     for (let i = 0; i < trials; i++) {
@@ -151,6 +153,25 @@ async function session(url: string, user: User): Promise<Credential> {
   const { accessToken } = await done(callAt(url, null, "POST", "/auth/login", user));
   const end = () => ended(callAt(url, String(accessToken), "POST", "/auth/logout", {}));
   return { headers: { authorization: `Bearer ${accessToken}` }, end };
+}
+
+type Scim = (method: string, path: string, body: object) => Promise<Record<string, unknown>>;
+
+/** A directory whose users are viewers. */
+async function directoryIn(root: Call, url: string, orgId: string): Promise<Scim> {
+  const roles = (await done(root("GET", "/roles"))).data as { id: string; key: string }[];
+  const defaultRoleId = roles.find(({ key }) => key === "org-viewer")?.id;
+  const { token } = await done(root("POST", "/directories", { orgId, name: "Trials", defaultRoleId }));
+  return (method, path, body) => done(callAt(url, String(token), method, `/scim/v2${path}`, body));
+}
+
+/** A signed-in user of a directory, whom it deactivates. */
+async function deactivatable(root: Call, url: string, orgId: string, scim: Scim): Promise<Credential> {
+  const user = await newUser(root, url, orgId);
+  const { id } = await scim("POST", "/Users", { userName: user.email });
+  const { headers } = await session(url, user);
+  const Operations = [{ op: "Replace", path: "active", value: "False" }];
+  return { headers, end: async () => void (await scim("PATCH", `/Users/${id}`, { Operations })) };
 }
 
 function print(tallies: Map<string, Tally>): void {
