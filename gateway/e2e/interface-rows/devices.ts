@@ -56,7 +56,13 @@ export const deviceRows: AreaRows = {
     DELETE /device-groups/:id`,
     ),
     ...rows(7, open, "POST /agents/enroll"),
-    ...rows(16, open, "GET /agents/download/:os/:arch"),
+    ...rows(
+      16,
+      open,
+      `
+    GET /agents/download/:os/:arch
+    GET /agents/download/:os/:arch/manifest`,
+    ),
     ...rows(
       7,
       { auth: "agent" },

@@ -217,6 +217,27 @@ describe("a download", () => {
     await promoted.arrayBuffer();
   });
 
+  it("has a manifest, the same for everyone, which names the file of the same address", async () => {
+    const at = "/api/v1/agents/download/linux/amd64/manifest";
+    const reply = await get({}, "GET", at);
+    const note = await reply.text();
+    expect([reply.status, reply.headers.get("cache-control")]).toEqual([200, "no-cache"]);
+    expect(note).toBe(await (await get({}, "GET", `${at}?component=agent&version=1.1.0`)).text());
+    const sha256 = createHash("sha256").update(bytes()).digest("hex");
+    const { artifacts } = JSON.parse(note.split("\n")[0] ?? "") as { artifacts: { sha256: string }[] };
+    expect(artifacts.map((each) => each.sha256)).toContain(sha256);
+    const etag = String(reply.headers.get("etag"));
+    expect((await get({ "if-none-match": etag }, "GET", at)).status).toBe(304);
+    for (const [missing, status] of [
+      ["darwin/arm64", 404],
+      ["plan9/amd64", 400],
+    ] as const) {
+      const other = await get({}, "GET", `/api/v1/agents/download/${missing}/manifest`);
+      expect([missing, other.status]).toEqual([missing, status]);
+      await other.arrayBuffer();
+    }
+  });
+
   it.each([
     ["/api/v1/agents/download/linux/..%2f..%2fetc", 400],
     ["/api/v1/agents/download/plan9/amd64", 400],

@@ -1,12 +1,14 @@
+import { createHash } from "node:crypto";
 import { AppError, attachmentLine, entityTag } from "@muster/kit";
 import { z } from "zod";
 import { byteRange } from "../../http/byte-range.ts";
-import { Answered, redirect, Streamed } from "../../http/reply.ts";
+import { Answered, Rendered, redirect, Streamed } from "../../http/reply.ts";
 import { apiPrefix, type Route, route } from "../../route.ts";
 import { arch, os } from "../fields/agent-builds.ts";
 import { component, versionIn } from "./agent-versions.ts";
 
 const fileType = "application/octet-stream";
+const noteType = "text/plain; charset=utf-8";
 
 const download = route({
   method: "GET",
@@ -63,6 +65,41 @@ const download = route({
   },
 });
 
+const manifest = route({
+  method: "GET",
+  path: "/agents/download/:os/:arch/manifest",
+  access: { auth: "none" },
+  tag: "Agents",
+  summary: "Get the manifest of an agent release",
+  description:
+    "A C2SP signed note over one line of JSON, which names size and digest of the file that the download returns. Needs no credential. " +
+    "Without a version the promoted one is returned.",
+  params: z.object({ os, arch }),
+  query: z.object({
+    component: component.optional().meta({ description: "Component of the manifest.", default: "agent" }),
+    version: versionIn.optional(),
+  }),
+  load: "download",
+  file: { contentTypes: [noteType], headers: { ETag: "SHA-256 of the manifest." } },
+  answers: { 304: { description: "The client's copy is current" } },
+  reply: z.string(),
+  errors: ["agent_version_not_found", "release_untrusted"],
+  async handle({ params, query, conditions, rpc }, { services }) {
+    const wanted = {
+      ...params,
+      component: query.component ?? "agent",
+      version: query.version ?? "",
+      withManifest: true,
+    };
+    const { manifest: note } = await services.downloads.locate(wanted, await rpc());
+    if (note === "") throw new AppError("agent_version_not_found", "The release has no manifest");
+    const etag = entityTag(createHash("sha256").update(note).digest("hex"));
+    const lines = ["ETag", etag, "Cache-Control", "no-cache"];
+    if (matches(conditions().ifNoneMatch, etag)) return new Answered(304, lines);
+    return new Answered(200, lines, new Rendered(note, noteType));
+  },
+});
+
 const available = route({
   method: "GET",
   path: "/agents/downloads",
@@ -114,4 +151,4 @@ async function* piecesOf(read: () => AsyncIterable<{ bytes: Uint8Array }>, lengt
   if (sent !== length) throw new AppError("unavailable", "The file ended early");
 }
 
-export const agentDownloadRoutes: readonly Route[] = [download, available];
+export const agentDownloadRoutes: readonly Route[] = [download, manifest, available];

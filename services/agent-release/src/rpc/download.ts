@@ -30,10 +30,11 @@ type FileRow = {
   source_url: string | null;
   stored: boolean;
   signed: boolean;
+  manifest: string | null;
 };
 
 const filesOf = (component: Component) =>
-  sql`SELECT a.os, a.arch, r.version, a.name, a.size, a.sha256, a.source_url, a.stored, r.signed
+  sql`SELECT a.os, a.arch, r.version, a.name, a.size, a.sha256, a.source_url, a.stored, r.signed, r.manifest
       FROM release r JOIN artifact a ON a.release_id = r.id
       WHERE r.component = ${component} AND r.yanked_at IS NULL`;
 const isPromoted = (component: Component) =>
@@ -53,7 +54,7 @@ export function downloadService({
     stored && storage !== null && (preferStore || url === null);
   const isElsewhere = ({ source_url: url }: FileRow) => url !== null && isLocation(url);
   return {
-    async locate({ os, arch, component, version }, handler) {
+    async locate({ os, arch, component, version, withManifest }, handler) {
       requireGateway(callContext(handler));
       if (!isComponent(component)) throw noComponent();
       const wanted = version === "" ? null : parseVersion(version);
@@ -71,7 +72,9 @@ export function downloadService({
       const location = isServed ? await storage?.urlOf(row.sha256, row.name) : row.source_url;
       if (!isServed && !isElsewhere(row)) throw versionNotFound();
       const { name, sha256 } = row;
-      return { component, version: row.version, name, sha256, size: BigInt(row.size), location: location ?? "" };
+      const manifest = withManifest ? (row.manifest ?? "") : "";
+      const found = { component, version: row.version, name, sha256, size: BigInt(row.size) };
+      return { ...found, location: location ?? "", manifest };
     },
 
     async listDownloads({ component }, handler) {
