@@ -53,6 +53,13 @@ export const settings = {
   UPDATE_TIMEOUT_SECONDS: whole(300, 10, 86_400).describe(
     "Seconds within which a device must run an offered version; later it counts as failed.",
   ),
+  UPDATE_BACK_OFF_SECONDS: z
+    .string()
+    .regex(/^\d{1,8}(,\d{1,8}){0,9}$/, "Seconds, separated by commas")
+    .default("3600,14400,86400")
+    .describe(
+      "Seconds for which a release is not offered again to a device on which it failed: after the first failure, the second, and so on; the last one counts from then on.",
+    ),
   HEARTBEAT_INTERVAL_SECONDS: coupled(
     whole(60, 1, 3_600).describe("Seconds between the heartbeats of an agent; a device that soaks may miss three."),
     { shared: true },

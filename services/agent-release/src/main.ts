@@ -69,6 +69,7 @@ await runService({
       plan: createPlanMemory({ unsigned }),
       begin: tenancy.begin,
       timeoutSeconds: config.UPDATE_TIMEOUT_SECONDS,
+      backOffMs: config.UPDATE_BACK_OFF_SECONDS.split(",").map((seconds) => Number(seconds) * 1_000),
       heartbeatIntervalSeconds: config.HEARTBEAT_INTERVAL_SECONDS,
     };
     return [

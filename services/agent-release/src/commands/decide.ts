@@ -41,6 +41,8 @@ export type DecideDeps = {
   plan: PlanMemory;
   begin: BeginUpdates;
   timeoutSeconds: number;
+  /** Waits after failures of a release on a device. */
+  backOffMs: readonly number[];
   heartbeatIntervalSeconds: number;
 };
 
@@ -109,7 +111,15 @@ async function decideIn(tx: Tx, deps: DecideDeps, questions: readonly Question[]
     const merged = plan.mergedOf(device.partnerId, device.orgId);
     const requested = requests.has(device.id);
     const past = attempts.map(pastOf);
-    const decided = gate({ device, merged, catalogue: plan.catalogue, attempts: past, requested, now });
+    const decided = gate({
+      device,
+      merged,
+      catalogue: plan.catalogue,
+      attempts: past,
+      requested,
+      backOffMs: deps.backOffMs,
+      now,
+    });
     for (const { component, rule } of decided) {
       const key = `${component} ${rule}`;
       const counted = said.get(key);

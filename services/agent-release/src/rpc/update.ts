@@ -120,6 +120,7 @@ export function updateService(deps: UpdateDeps): ServiceImpl<typeof UpdateServic
           catalogue,
           attempts: past,
           requested: requestedUntil !== null,
+          backOffMs: deps.backOffMs,
           now: at,
         });
         const rows = await settingsFor(tx, device.partnerId, device.orgId);

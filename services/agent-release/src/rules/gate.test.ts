@@ -53,6 +53,7 @@ const base: GateInput = {
   },
   attempts: [],
   requested: false,
+  backOffMs: [hourMs, 4 * hourMs, 24 * hourMs],
   now,
 };
 const agents = (releases: PlannedRelease[], promotedId: string | null) => ({
@@ -148,6 +149,11 @@ const rows: [RuleName, string, Partial<GateInput>][] = [
   ],
   ["back_off", "a failure half an hour ago", { attempts: [failed(0.5)] }],
   ["back_off", "a second failure three hours ago", { attempts: [failed(30), failed(3)] }],
+  [
+    "offered",
+    "a second failure, where the second waits for nothing",
+    { attempts: [failed(30), failed(3)], backOffMs: [hourMs, 0] },
+  ],
   ["offered", "a failure two hours ago", { attempts: [failed(2)] }],
   ["in_progress", "an open attempt", { attempts: [{ ...failed(0), state: "offered", endedAt: null }] }],
   ["in_flight_cap", "a full budget", agents([release("1.2.0", { guard: guard("1.2.0", { budget: 0 }) })], "1.2.0")],
@@ -228,6 +234,7 @@ describe("the gate", () => {
       catalogue: fc.record({ agent: own, watchdog: own, helper: own }),
       attempts: fc.constantFrom([], [failed(0.5)], [{ ...failed(0), state: "offered", endedAt: null }]),
       requested: fc.boolean(),
+      backOffMs: fc.constant(base.backOffMs),
       now: fc.constant(now),
     });
     const offered = (gateInput: GateInput) =>

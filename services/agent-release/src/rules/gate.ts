@@ -76,12 +76,13 @@ export type GateInput = {
   attempts: readonly PastAttempt[];
   /** An update of this device was requested: policy and window do not apply. */
   requested: boolean;
+  /** Waits after the first, second … failure of a release on a device; the last one from then on. */
+  backOffMs: readonly number[];
   now: Date;
 };
 
 export const recheckMaxMs = 15 * 60_000;
 const fullBudgetMs = 30_000;
-const backOffMs = [3_600_000, 4 * 3_600_000, 24 * 3_600_000];
 
 /** What each component of a device is to do, and the rule that decided it. Unknowns are never an offer. */
 export function decide(input: GateInput): Decision[] {
@@ -152,7 +153,7 @@ function decideComponent(input: GateInput, component: Component, taken: boolean)
   if (step.rollout.state === "paused" || step.rollout.state === "halted") {
     return said("halted", `The rollout of ${step.release.version} is ${step.rollout.state}`, step);
   }
-  const until = backOffUntil(attempts, component, step.release.id);
+  const until = backOffUntil(attempts, component, step.release.id, input.backOffMs);
   if (until !== null && until > now) {
     return said(
       "back_off",
@@ -239,8 +240,13 @@ function stepBefore(
   return step ? { release: step, rollout: step.guard, source: "minimum" } : null;
 }
 
-/** 1 h after the first failure of this release on this device, 4 h after the second, 24 h from then on. */
-export function backOffUntil(attempts: readonly PastAttempt[], component: Component, releaseId: string): Date | null {
+/** Until when this release is not offered to the device again, by its failures there; null without one. */
+export function backOffUntil(
+  attempts: readonly PastAttempt[],
+  component: Component,
+  releaseId: string,
+  backOffMs: readonly number[],
+): Date | null {
   const failed = attempts.filter(
     (attempt) => attempt.component === component && attempt.releaseId === releaseId && attempt.state === "failed",
   );

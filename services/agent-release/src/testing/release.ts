@@ -40,6 +40,7 @@ export async function startRelease(change: Partial<DecideDeps> = {}) {
     plan: createPlanMemory({ unsigned: false }),
     begin: async (updates) => new Set(updates.map(({ deviceId }) => deviceId)),
     timeoutSeconds: 300,
+    backOffMs: [3_600_000, 4 * 3_600_000, 24 * 3_600_000],
     heartbeatIntervalSeconds: 60,
     ...change,
   };
