@@ -1,43 +1,10 @@
-/** Descriptor of an event log, as agents answer it (docs/agent-channel.md). */
-export type EventLog = {
-  name: string;
-  displayName: string;
-  recordCount: number;
-  maxSize: number;
-  retentionDays: number;
-  lastWriteTime: string;
-};
+import type { EventFilter, EventLog, EventPage, LiveEvent } from "@muster/agent";
 
-export type LiveEvent = {
-  recordId: number;
-  timeCreated: string;
-  level: "information" | "warning" | "error" | "critical" | "verbose";
-  source: string;
-  eventId: number;
-  message: string;
-  category: string;
-  user: string | null;
-  computer: string;
-  rawXml?: string;
-};
-
-export type EventFilter = {
-  page: number;
-  limit: number;
-  level?: string;
-  source?: string;
-  startTime?: string;
-  endTime?: string;
-  eventId?: number;
-};
-
+/** An event store whose answers are there at once (`EventStore` of `@muster/agent`). */
 export type EventStore = {
   logs(): EventLog[];
-  /** A log by its name, ignoring case; null when there is no such log. */
   log(name: string): EventLog | null;
-  /** A page, newest first, and how many match; null when there is no such log. */
-  events(name: string, filter: EventFilter): { events: LiveEvent[]; total: number } | null;
-  /** Null when there is no such log, undefined when it has no such record. */
+  events(name: string, filter: EventFilter): EventPage | null;
   event(name: string, recordId: number): LiveEvent | null | undefined;
 };
 

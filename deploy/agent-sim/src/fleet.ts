@@ -1,11 +1,10 @@
-import { type AgentState, type SimAgent, simAgent } from "./agent.ts";
-import { createApi } from "./api.ts";
+import { type AgentState, createApi, createStopping } from "@muster/agent";
+import { type SimAgent, simAgent } from "./agent.ts";
 import { type Channel, openChannel } from "./channel.ts";
 import { syntheticEventStore } from "./event-store.ts";
 import { createFigures, type Figures } from "./figures.ts";
 import { type Identity, openIdentities } from "./identities.ts";
 import type { SimOptions } from "./options.ts";
-import { createStopping } from "./stopping.ts";
 
 export type Fleet = {
   agents: readonly SimAgent[];
@@ -26,7 +25,11 @@ export function startFleet(options: SimOptions): Fleet {
   const versions = { agent, ...(watchdog === null ? {} : { watchdog }), ...(helper === null ? {} : { helper }) };
   const figures = createFigures();
   const identities = openIdentities(stateFile, count, { hostname, os, versions });
-  const api = createApi(options.url, options.connections, `muster-agent/${options.agentVersion}`);
+  const api = createApi({
+    url: options.url,
+    connections: options.connections,
+    userAgent: `muster-agent/${options.agentVersion}`,
+  });
   const stopping = createStopping();
   const channels = new Map<number, Channel>();
 

@@ -1,27 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { appendFileSync, chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
+import type { AgentIdentity } from "@muster/agent";
 
-/** An agent's identity, and what it received when it enrolled. */
-export type Identity = {
-  n: number;
-  hostname: string;
-  os: "windows" | "linux" | "darwin";
-  arch: "amd64" | "arm64";
-  hardwareId: string;
-  serialNumber: string;
-  agentId: string | null;
-  orgId: string | null;
-  token: string | null;
-  /** Seconds between heartbeats, as the server said when it enrolled. */
-  intervalSeconds: number | null;
-  /** What it runs. */
-  versions: { agent: string; watchdog?: string; helper?: string };
-  /** The highest counter of the manifests that it installed, by component. */
-  counters?: Record<string, number>;
-  /** Keys of releases that it learned of since it was built. */
-  root?: { number: number; keys: string[] };
-};
+/** Identity of one of the simulated agents. */
+export type Identity = AgentIdentity & { n: number };
 
 /** The input of new identities. */
 export type Make = { hostname: string; os: Identity["os"] | "mixed"; versions: Identity["versions"] };

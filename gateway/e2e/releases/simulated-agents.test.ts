@@ -1,7 +1,10 @@
+import { spawn, spawnSync } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
 import { defaultOptions, type Fleet, type SimOptions, startFleet } from "@muster/agent-sim";
 import { generateNoteKey, noteKeys, signNote } from "@muster/kit";
@@ -442,5 +445,43 @@ describe("a process that is killed between the grant and the reply", () => {
       expect(await miscounted()).toEqual([]);
     },
     180_000,
+  );
+});
+
+const python = spawnSync("python3", ["--version"]).status === 0 ? it : it.skip;
+
+describe("an agent in another language, written from the documents", () => {
+  python(
+    "enrolls, rotates, posts, answers a live query, verifies and downloads an update",
+    async () => {
+      const program = fileURLToPath(new URL("../../../deploy/clients/agent/agent.py", import.meta.url));
+      const key = await keyOf(await newTenant(root));
+      const child = spawn("python3", [program, cluster.url, key, signer.text], {
+        stdio: ["ignore", "pipe", "inherit"],
+      });
+      const ended = new Promise<number | null>((resolve) => child.on("exit", resolve));
+      const steps: Record<string, string>[] = [];
+      for await (const line of createInterface({ input: child.stdout })) {
+        const step = JSON.parse(line) as Record<string, string>;
+        steps.push(step);
+        if (step.step !== "connected") continue;
+        const id = steps.find(({ deviceId }) => deviceId)?.deviceId;
+        const { status, body } = await root.call("GET", `/system-tools/devices/${id}/eventlogs`);
+        expect([status, body.data]).toEqual([200, [expect.objectContaining({ name: "python", recordCount: 1 })]]);
+        await release("9.0.0", "agent");
+      }
+      expect(await ended).toBe(0);
+      expect(steps.map(({ step }) => step)).toEqual([
+        "online",
+        "posted",
+        "connected",
+        "answered",
+        "offered",
+        "updated",
+      ]);
+      const id = String(steps[0]?.deviceId);
+      await becomes(id, { agentVersion: "9.0.0" });
+    },
+    120_000,
   );
 });

@@ -1,0 +1,134 @@
+import { lookup } from "node:dns/promises";
+import fs from "node:fs";
+import type { AgentIdentity } from "@muster/agent";
+import { Agent, EnvHttpProxyAgent, request } from "undici";
+import { type Config, readConfig } from "../config.ts";
+import { readStored } from "../durable.ts";
+import { exitCodes } from "../exit-codes.ts";
+import { holderOf } from "../folder-lock.ts";
+import { pathsOf } from "../paths.ts";
+import { certificates } from "../trust.ts";
+
+/** `cure` null: all is well. */
+export type Finding = { name: string; text: string; cure: string | null };
+
+const timeoutMs = 10_000;
+const freeBytesMin = 500 * 1024 * 1024;
+const offsetMaxMs = 5 * 60_000;
+
+/** Looks for what keeps this machine offline. Returns 0 when it found nothing. */
+export async function doctor(file: string): Promise<number> {
+  const findings = await examine(file);
+  for (const { name, text, cure } of findings) {
+    process.stdout.write(
+      `${cure === null ? "ok  " : "FAIL"} ${name.padEnd(10)}${text}${cure ? `\n     cure: ${cure}` : ""}\n`,
+    );
+  }
+  return findings.every(({ cure }) => cure === null) ? exitCodes.ok : exitCodes.failed;
+}
+
+export async function examine(file: string): Promise<Finding[]> {
+  let config: Config;
+  try {
+    config = readConfig(file);
+  } catch (error) {
+    return [{ name: "config", text: (error as Error).message, cure: `correct ${file}` }];
+  }
+  const { hostname } = new URL(config.url);
+  const proxy = process.env.HTTPS_PROXY ?? process.env.https_proxy ?? "";
+  return [
+    { name: "config", text: file, cure: null },
+    await nameFinding(hostname, proxy),
+    { name: "proxy", text: proxy === "" ? "none" : withoutCredential(proxy), cure: null },
+    ...(await platformFindings(config)),
+    ...stateFindings(config),
+  ];
+}
+
+async function nameFinding(hostname: string, proxy: string): Promise<Finding> {
+  try {
+    const { address } = await lookup(hostname);
+    return { name: "dns", text: `${hostname} is ${address}`, cure: null };
+  } catch (error) {
+    const cure = proxy === "" ? `correct the "url", or the name server of this machine` : null;
+    return { name: "dns", text: `${hostname}: ${(error as NodeJS.ErrnoException).code}`, cure };
+  }
+}
+
+async function platformFindings(config: Config): Promise<Finding[]> {
+  const connect = { ca: certificates(config), timeout: timeoutMs };
+  const dispatcher = process.env.HTTPS_PROXY
+    ? new EnvHttpProxyAgent({ connect, requestTls: connect })
+    : new Agent({ connect });
+  try {
+    const { statusCode, headers, body } = await request(`${config.url}/install.sh`, {
+      dispatcher,
+      method: "HEAD",
+      headersTimeout: timeoutMs,
+    });
+    await body.dump();
+    const offsetMs = Date.now() - Date.parse(String(headers.date));
+    const seconds = Math.round(offsetMs / 1000);
+    const isOff = Math.abs(offsetMs) > offsetMaxMs;
+    return [
+      {
+        name: "tls",
+        text: `${config.url} answers ${statusCode}`,
+        cure: statusCode < 400 ? null : `"url" is no platform: correct it`,
+      },
+      { name: "clock", text: `${seconds} s off the platform's`, cure: isOff ? "set the clock, such as by NTP" : null },
+    ];
+  } catch (error) {
+    const { code = "", message } = error as NodeJS.ErrnoException;
+    return [{ name: "tls", text: `${config.url}: ${code || message}`, cure: cureOf(code) }];
+  } finally {
+    await dispatcher.close();
+  }
+}
+
+function cureOf(code: string): string {
+  if (/CERT|SIGNED|ISSUER/.test(code)) return `name the certificate of the platform's authority in "caFile"`;
+  if (code === "CERT_HAS_EXPIRED") return "renew the certificate of the platform, or set the clock";
+  if (code === "ECONNREFUSED") return "start the platform, or correct the port of the url";
+  return "look at firewall and proxy: HTTPS_PROXY names one";
+}
+
+function stateFindings(config: Config): Finding[] {
+  const paths = pathsOf(config);
+  const identity = readStored<AgentIdentity>(paths.identity);
+  const agent = holderOf(paths.agentLock);
+  const watchdog = holderOf(paths.watchdogLock);
+  const start = config.service
+    ? "systemctl start muster-agent"
+    : `${paths.links.watchdog.current}/muster-agent supervise`;
+  return [
+    diskFinding(config.stateFolder),
+    diskFinding(config.programFolder),
+    {
+      name: "enrolled",
+      text: identity?.token ? `device ${identity.agentId}` : "no",
+      cure: identity?.token || agent ? null : "muster-agent enroll, as the user of the service or root",
+    },
+    {
+      name: "service",
+      text: `watchdog ${watchdog ? "runs" : "does not run"}, agent ${agent ? "runs" : "does not run"}`,
+      cure: agent && watchdog ? null : start,
+    },
+  ];
+}
+
+function diskFinding(folder: string): Finding {
+  try {
+    fs.accessSync(folder, fs.constants.R_OK);
+    const { bavail, bsize } = fs.statfsSync(folder);
+    const free = bavail * bsize;
+    const text = `${folder} has ${Math.round(free / 1024 / 1024)} MiB left`;
+    return { name: "disk", text, cure: free < freeBytesMin ? "make room: an update needs 500 MiB" : null };
+  } catch (error) {
+    return { name: "disk", text: `${folder}: ${(error as Error).message}`, cure: "run as root, or install again" };
+  }
+}
+
+export function withoutCredential(url: string): string {
+  return url.replace(/\/\/[^@/]*@/, "//***@");
+}

@@ -1,0 +1,48 @@
+import fs from "node:fs";
+import type { AgentIdentity } from "@muster/agent";
+import { version } from "./build-info.ts";
+import { readStored, writeDurably } from "./durable.ts";
+import { AgentError, exitCodes } from "./exit-codes.ts";
+import { machineFacts } from "./hosts/machine-facts.ts";
+import type { Paths } from "./paths.ts";
+
+export type IdentityFile = { identity: AgentIdentity; save(): void };
+
+/**
+ * The identity of this machine's agent, with the facts and versions of now. Throws an AgentError when the folder cannot
+ * be used, or the file is damaged: a token must not be lost silently.
+ */
+export function openIdentity(paths: Paths): IdentityFile {
+  prepareFolder(paths.stateFolder);
+  const exists = fs.existsSync(paths.identity);
+  const stored = readStored<AgentIdentity>(paths.identity);
+  if (exists && stored === null) {
+    throw new AgentError(exitCodes.disk, `${paths.identity} is damaged: enroll again with "muster-agent enroll"`);
+  }
+  const watchdog = readStored<{ version: string }>(paths.alive.watchdog)?.version;
+  const identity: AgentIdentity = {
+    agentId: null,
+    orgId: null,
+    token: null,
+    intervalSeconds: null,
+    ...stored,
+    ...machineFacts(paths.machine),
+    versions: { agent: version, ...(watchdog === undefined ? {} : { watchdog }) },
+  };
+  return { identity, save: () => writeDurably(paths.identity, JSON.stringify(identity)) };
+}
+
+/** The state folder is this user's own: nobody else reads or replaces what is in it. */
+export function prepareFolder(folder: string): void {
+  try {
+    fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const found = fs.lstatSync(folder);
+    if (!found.isDirectory()) throw new Error("is no folder");
+    const uid = process.getuid?.();
+    if (uid !== undefined && uid !== 0 && found.uid !== uid) throw new Error("belongs to another user");
+    if ((found.mode & 0o077) !== 0 && process.platform !== "win32") fs.chmodSync(folder, 0o700);
+    fs.accessSync(folder, fs.constants.W_OK);
+  } catch (error) {
+    throw new AgentError(exitCodes.disk, `state folder ${folder}: ${(error as Error).message}`);
+  }
+}

@@ -1,0 +1,187 @@
+import { rmSync } from "node:fs";
+import {
+  type Agent,
+  answerOf,
+  type Channel,
+  createAgent,
+  createApi,
+  createStopping,
+  openChannel,
+  openSpool,
+  type Spool,
+  type Stopping,
+  ship,
+} from "@muster/agent";
+import { version } from "./build-info.ts";
+import type { Config } from "./config.ts";
+import { readStored, writeDurably } from "./durable.ts";
+import { exitCodes } from "./exit-codes.ts";
+import { takeLock } from "./folder-lock.ts";
+import type { EventSource } from "./hosts/event-source.ts";
+import { journalSource } from "./hosts/journal.ts";
+import { type RealHost, realHost } from "./hosts/real-host.ts";
+import { syslogFileSource } from "./hosts/syslog-file.ts";
+import { openIdentity, prepareFolder } from "./identity-file.ts";
+import { replaceWatchdog } from "./install/replace-watchdog.ts";
+import { createLogger, type Logger } from "./logger.ts";
+import { type Paths, pathsOf } from "./paths.ts";
+import { certificates, pinnedRoot } from "./trust.ts";
+
+const spoolBytes = 64 * 1024 * 1024;
+const sourceRetryMs = 10_000;
+const keyErrors = ["enrollment_key_invalid", "enrollment_key_expired", "enrollment_key_exhausted", "no_enrollment_key"];
+
+/** What an administrator does about a permanent refusal. */
+const cures: Record<string, string> = {
+  enrollment_key_invalid: "the enrollment key is wrong: run `muster-agent enroll` with a new one",
+  enrollment_key_expired: "the enrollment key has expired: run `muster-agent enroll` with a new one",
+  enrollment_key_exhausted: "the enrollment key was used up: run `muster-agent enroll` with a new one",
+  no_enrollment_key: "this machine is not enrolled: run `muster-agent enroll`",
+  agent_token_invalid: "the platform no longer knows this device: run `muster-agent enroll`",
+  agent_token_revoked: "the token of this device was revoked: run `muster-agent enroll`",
+  agent_not_found: "the platform no longer knows this device: run `muster-agent enroll`",
+};
+
+/** The agent: online until the process is stopped, or another version takes its place. Returns the exit code. */
+export async function run(config: Config, stopping: Stopping = createStopping()): Promise<number> {
+  const paths = pathsOf(config);
+  prepareFolder(paths.stateFolder);
+  takeLock(paths.agentLock, "An agent");
+  const logs = openSpool(paths.logSpool, spoolBytes / 8);
+  const log = createLogger({ file: paths.log, level: config.logLevel, spool: logs });
+  log("info", "agent", `agent ${version} started`, { url: config.url });
+  const ca = certificates(config);
+  const file = openIdentity(paths);
+  const host = realHost({
+    config,
+    paths,
+    file,
+    log,
+    steadyMs: secondsOf("MUSTER_AGENT_STEADY_SECONDS"),
+    replaceWatchdog: (wanted) => replaceWatchdog({ paths, log, service: config.service, version: wanted }),
+  });
+  await host.finishWatchdog();
+  const api = createApi({ url: config.url, connections: 4, userAgent: `muster-agent/${version}`, ca, proxies: true });
+  const agent = createAgent({
+    api,
+    host,
+    stopping,
+    firstReport: host.firstReport,
+    count: (name) => countOf(host, log, name),
+    settings: {
+      intervalSeconds: config.heartbeatSeconds,
+      startSpreadMs: 0,
+      rotateSeconds: 0,
+      updates: "reported",
+      liftable: "waits",
+      pinned: pinnedRoot(config),
+    },
+  });
+  let channel: Channel | null = null;
+  const work: Promise<void>[] = [];
+  const ready = () => {
+    rmSync(paths.enrollmentKey, { force: true });
+    log("info", "agent", "online", { deviceId: file.identity.agentId });
+    channel = startWork({ config, paths, log, stopping, agent, host, logs, ca }, work);
+  };
+  try {
+    await agent.run(ready);
+  } finally {
+    stopping.stop();
+    (channel as Channel | null)?.stop();
+    await api.close();
+    await Promise.allSettled(work);
+  }
+  if (agent.state === "silent") return exitCodes.restart;
+  if (agent.state !== "ended") return exitCodes.ok;
+  const code = keyErrors.includes(agent.reason) ? exitCodes.keyRefused : exitCodes.credentialLost;
+  log("error", "agent", cures[agent.reason] ?? `the platform refused this device: ${agent.reason}`);
+  return code;
+}
+
+/** Times that tests shorten. */
+function secondsOf(name: string): number | undefined {
+  const seconds = Number(process.env[name]);
+  return seconds > 0 ? seconds * 1000 : undefined;
+}
+
+/** Errors of requests are logged once per cause, until the next success. */
+function countOf(host: RealHost, log: Logger, name: string): void {
+  const failure = /^(heartbeat|enrollment|rotation) (.+)$/.exec(name);
+  if (failure === null) return;
+  const [, request, cause] = failure;
+  if (host.status.lastError === name) return;
+  host.status.lastError = name;
+  log("warn", "agent", `${request} failed`, { cause });
+  host.storeStatus();
+}
+
+type WorkDeps = {
+  config: Config;
+  paths: Paths;
+  log: Logger;
+  stopping: Stopping;
+  agent: Agent;
+  host: RealHost;
+  logs: Spool;
+  ca: readonly string[];
+};
+
+/** What an online agent does besides heartbeats: it sends its logs, and answers live queries. */
+function startWork(deps: WorkDeps, work: Promise<void>[]): Channel {
+  const { config, paths, log, stopping, agent, host, logs, ca } = deps;
+  const events = openSpool(paths.eventSpool, spoolBytes);
+  const source = sourceOf(config, host.identity.hostname);
+  const refused = (count: number, reason: string) =>
+    log("warn", "logs", "the platform refused entries", { count, reason });
+  const shipper = { call: agent.call, stopping, refused };
+  work.push(ship(shipper, { spool: events, method: "PUT", path: "/eventlogs", member: "events" }));
+  work.push(ship(shipper, { spool: logs, method: "POST", path: "/logs", member: "logs" }));
+  if (source) work.push(followSource({ source, events, paths, log, stopping }));
+  return openChannel({
+    baseUrl: () => config.url,
+    agentId: host.identity.agentId ?? "",
+    token: () => host.identity.token ?? "",
+    ca,
+    answer: async (operation, params, signal) =>
+      source ? answerOf(source.store, operation, params, signal) : { code: "not supported on this system yet" },
+    onState: (state, code) => log("debug", "channel", state, { code }),
+  });
+}
+
+/** Where this system's events come from; null when nothing reads them. */
+function sourceOf({ eventLogs }: Config, hostname: string): EventSource | null {
+  if (eventLogs === "none" || (eventLogs === "journal" && process.platform !== "linux")) return null;
+  return eventLogs === "journal" ? journalSource(hostname) : syslogFileSource(eventLogs.file, hostname);
+}
+
+type Following = { source: EventSource; events: Spool; paths: Paths; log: Logger; stopping: Stopping };
+
+/**
+ * Moves a source's events into the spool, and stores the cursor after them. While the spool is full the source waits:
+ * its events stay where they are.
+ */
+async function followSource({ source, events, paths, log, stopping }: Following): Promise<void> {
+  const ending = new AbortController();
+  const ends = stopping.pause(2 ** 31 - 1).then(() => ending.abort());
+  while (!stopping.stopped) {
+    const { cursor = null } = readStored<{ cursor?: string }>(paths.cursor) ?? {};
+    try {
+      await source.follow(
+        cursor,
+        async (reading) => {
+          while (events.isFull && !stopping.stopped) await stopping.pause(200);
+          if (stopping.stopped) return;
+          events.append(reading.events.map((event) => JSON.stringify(event)));
+          writeDurably(paths.cursor, JSON.stringify({ cursor: reading.cursor }));
+        },
+        ending.signal,
+      );
+    } catch (error) {
+      if (!stopping.stopped)
+        log("warn", "logs", "the system's log cannot be read", { error: (error as Error).message });
+    }
+    await stopping.pause(sourceRetryMs);
+  }
+  await ends;
+}

@@ -1,0 +1,6 @@
+/** A semantic version without a leading `v` and build metadata: texts of the same release are equal. */
+export function canonicalVersion(text: string): string {
+  return text.trim().replace(/^v/, "").replace(/\+.*$/, "");
+}
+
+export const isSameVersion = (a: string, b: string): boolean => canonicalVersion(a) === canonicalVersion(b);
