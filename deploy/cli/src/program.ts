@@ -1,4 +1,5 @@
 import { Command } from "commander";
+import { type AddOptions, addDevices } from "./commands/add-devices.ts";
 import { type ListenOptions, listen } from "./commands/listen.ts";
 import { enrollTotp, login, logout, whoami } from "./commands/session.ts";
 import { candidates, scripts } from "./completion.ts";
@@ -58,6 +59,19 @@ export function programOf(io: Io): Command {
   addKeys(program, io);
   addAudit(program, io);
   addDirectory(program, io);
+
+  const devices = program.command("devices").description("bring machines online");
+  add(
+    devices,
+    "add",
+    "show the line that installs the agent, with a new key, and name the machines that join",
+    "muster devices add --org ID",
+  )
+    .addOption(organization())
+    .option("--site <id>", "the site of the machines")
+    .option("--count <n>", "machines that the key is for", "1")
+    .option("--wait <seconds>", "how long to wait for them", "600")
+    .action((_options, command: Command) => addDevices(io, all<AddOptions>(command)));
 
   const webhooks = program.command("webhooks").description("receive webhooks on this machine");
   add(

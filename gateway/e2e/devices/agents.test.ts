@@ -39,6 +39,7 @@ describe("enrolling an agent", () => {
       status: "offline",
       lastSeenAt: null,
       quarantineReason: null,
+      enrollmentKeyId: expect.any(String),
       reported: null,
     });
     const agent = agentWith(cluster, String(agentId), String(token));

@@ -82,6 +82,7 @@ export const issuers: Readonly<Record<string, IssuerRules>> = {
     ...copyRpcs,
     "muster.tenancy.v1.DeviceService/CreateDevice",
     "muster.tenancy.v1.DeviceService/DiscardDevice",
+    "muster.tenancy.v1.DeviceService/ForgetEnrollmentKey",
   ),
   tenancy: onlyItself(),
   // Streams of audit rows go out where deliveries do.

@@ -64,6 +64,8 @@ export type EnrollmentKeyDeps = KeyDeps & {
   /** Of new keys. */
   pepper: Pepper;
   defaultTtlMinutes: number;
+  /** Devices no longer name a deleted key. */
+  forgetKey: TenancyDevices["forgetKey"];
 };
 
 export type AgentDeps = {
@@ -167,6 +169,7 @@ export function identityDeps({ db, config, process, learnTenants }: Context) {
     ...keys,
     pepper: peppers[0],
     defaultTtlMinutes: config.ENROLLMENT_KEY_DEFAULT_TTL_MINUTES,
+    forgetKey: tenancy.forgetKey,
   };
   const agents: AgentDeps = {
     db,

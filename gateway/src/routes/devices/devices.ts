@@ -47,6 +47,9 @@ const device = z
     serialNumber: z.string().nullable(),
     labels: z.record(z.string(), z.string()),
     quarantineReason: z.string().nullable(),
+    enrollmentKeyId: idOut
+      .nullable()
+      .meta({ description: "Key that it enrolled with; null when that was deleted, and for older enrollments." }),
     reported: z
       .object({
         status: z.string().optional(),
@@ -75,6 +78,7 @@ const filters = listQuery.extend({
   }),
   seenAfter: timeIn.optional().meta({ description: "Only records last seen at this time or later." }),
   seenBefore: timeIn.optional().meta({ description: "Only records last seen before this time." }),
+  enrollmentKeyId: id.optional().meta({ description: "Only devices that enrolled with this key." }),
   search: z
     .string()
     .max(255)
@@ -119,6 +123,7 @@ const list = route({
       seenAfter: timestampOf(query.seenAfter),
       seenBefore: timestampOf(query.seenBefore),
       search: query.search ?? "",
+      enrollmentKeyId: query.enrollmentKeyId ?? "",
       sort: query.sort ? sorts[query.sort] : "",
     };
     const reply = await services.devices.listDevices(wanted, await rpc());
@@ -270,6 +275,7 @@ function deviceOf(message: Device | undefined): z.input<typeof device> {
     serialNumber: message.serialNumber || null,
     labels: message.labels,
     quarantineReason: message.quarantineReason || null,
+    enrollmentKeyId: message.enrollmentKeyId || null,
     reported: message.reportedJson === "" ? null : JSON.parse(message.reportedJson),
     createdAt: timeOf(message.createdAt),
     updatedAt: timeOf(message.updatedAt),

@@ -4,7 +4,7 @@ import { type Device, DeviceService } from "@muster/proto/muster/tenancy/v1/devi
 import { callOptions, createSigner, createTransport, toAppError } from "@muster/rpc";
 import type { AgentFields } from "../rules/enrollment.ts";
 
-export type NewDevice = AgentFields & { id: string; orgId: string; siteId: string };
+export type NewDevice = AgentFields & { id: string; orgId: string; siteId: string; enrollmentKeyId: string };
 export type CreatedDevice = { device: Device; heartbeatIntervalSeconds: number };
 
 /** Tenancy's devices as enrollment needs them. Calls throw AppError. */
@@ -13,6 +13,8 @@ export type TenancyDevices = {
   create(device: NewDevice, call: { meta: RequestMeta; deadlineMs: number | null }): Promise<CreatedDevice>;
   /** Deletes a device, or prevents its creation. */
   discard(id: string): Promise<void>;
+  /** Devices no longer name a deleted enrollment key. */
+  forgetKey(id: string): Promise<void>;
 };
 
 const discardTimeoutMs = 5_000;
@@ -43,6 +45,11 @@ export function tenancyDevices(options: {
       const deadlineMs = performance.now() + discardTimeoutMs;
       const call = callOptions({ caller, meta, deadlineMs });
       await client.discardDevice({ id }, call).catch(fail);
+    },
+    async forgetKey(id) {
+      const meta = { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null };
+      const call = callOptions({ caller, meta, deadlineMs: performance.now() + createTimeoutMs });
+      await client.forgetEnrollmentKey({ id }, call).catch(fail);
     },
     close: () => transport.close(),
   };

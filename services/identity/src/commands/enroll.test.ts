@@ -46,6 +46,7 @@ function fakeTenancy() {
       gone.add(id);
       made.delete(id);
     },
+    async forgetKey() {},
   };
   return {
     devices,

@@ -86,7 +86,8 @@ async function makeDevice(
   use: ReservedUse,
   wanted: AgentFields & { id: string },
 ): Promise<CreatedDevice | null> {
-  const create = (siteId: string) => devices.create({ ...wanted, orgId: use.orgId, siteId }, { meta, deadlineMs });
+  const create = (siteId: string) =>
+    devices.create({ ...wanted, orgId: use.orgId, siteId, enrollmentKeyId: use.keyId }, { meta, deadlineMs });
   try {
     return await create(use.siteId ?? "").catch((error: unknown) => {
       // The site was deleted a moment ago: its keys enroll into the organization from now on.

@@ -114,6 +114,9 @@ export function enrollmentKeyService(deps: EnrollmentKeyDeps): ServiceImpl<typeo
       const context = callContext(handler);
       requireManager(context, deps);
       const at = now();
+      const { id: found } = await db.tx(context, (tx) => lock(tx, context, id));
+      // First: when it fails the key is still there, and so is the request to delete it.
+      await deps.forgetKey(found);
       await db.tx(context, async (tx) => {
         const stored = await lock(tx, context, id);
         await deleteEnrollmentKey(tx, stored.id);

@@ -40,7 +40,10 @@ export async function startTestKeys() {
   const [pepper] = enrollmentPeppers({ ENROLLMENT_KEY_PEPPER: "a pepper of the test" });
   const port = await testPort("identity", [
     register(ApiKeyService, apiKeyService(keys)),
-    register(EnrollmentKeyService, enrollmentKeyService({ ...keys, pepper, defaultTtlMinutes: 60 })),
+    register(
+      EnrollmentKeyService,
+      enrollmentKeyService({ ...keys, pepper, defaultTtlMinutes: 60, forgetKey: async () => {} }),
+    ),
     register(ServicePrincipalService, servicePrincipalService(keys)),
   ]);
 

@@ -17,6 +17,7 @@ export function deviceFilter(request: ListDevicesRequest): DeviceFilter {
     seenAfter: instantOf("seenAfter", request.seenAfter, check),
     seenBefore: instantOf("seenBefore", request.seenBefore, check),
     search: check.text("search", request.search, 255),
+    enrollmentKeyId: request.enrollmentKeyId === "" ? "" : idField("enrollmentKeyId", request.enrollmentKeyId, check),
     sort: request.sort === "" ? null : check.oneOf("sort", request.sort, deviceSorts),
   };
   check.done();

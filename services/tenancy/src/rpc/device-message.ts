@@ -32,6 +32,7 @@ export function deviceMessage(row: DeviceRow): Device {
     serialNumber: row.serial_number ?? "",
     labels: row.labels,
     quarantineReason: row.quarantine_reason ?? "",
+    enrollmentKeyId: row.enrollment_key_id ?? "",
     reportedJson: row.reported ? JSON.stringify(row.reported) : "",
   });
 }

@@ -224,6 +224,23 @@ describe("listing devices", () => {
     expect(await outcome(client.listDevices({ os: "beos" }))).toBe("validation_failed os");
   });
 
+  it("filters by the enrollment key, which devices no longer name once it was forgotten", async () => {
+    const tenant = await fleet.tenant();
+    const client = as(admin(tenant));
+    const enrollmentKeyId = uuidv7();
+    const id = uuidv7();
+    await fleet.createDevice(tenant.orgId, { id, enrollmentKeyId });
+    await fleet.device(tenant.orgId);
+    const { devices } = await client.listDevices({ enrollmentKeyId });
+    expect(devices.map((device) => [device.id, device.enrollmentKeyId])).toEqual([[id, enrollmentKeyId]]);
+    const identity = as(callers.service("identity"));
+    await identity.forgetEnrollmentKey({ id: enrollmentKeyId });
+    expect((await client.listDevices({ enrollmentKeyId })).devices).toEqual([]);
+    expect((await client.getDevice({ id })).device?.enrollmentKeyId).toBe("");
+    expect(await outcome(client.forgetEnrollmentKey({ id: enrollmentKeyId }))).toBe("permission_denied");
+    expect(await outcome(client.listDevices({ enrollmentKeyId: "x" }))).toBe("validation_failed enrollmentKeyId");
+  });
+
   it("counts by status the devices that a list of the same owners shows", async () => {
     const tenant = await fleet.tenant();
     const client = as(admin(tenant));

@@ -19,6 +19,7 @@ import {
   type DeviceRow,
   deviceFields,
   findDevice,
+  forgetEnrollmentKey,
   lockDevice,
   markDecommissioned,
   updateDevice,
@@ -28,6 +29,9 @@ import { deviceFilter, deviceOwners } from "./device-filter.ts";
 import { deviceMessage } from "./device-message.ts";
 import { requireFilterTargets } from "./filter-targets.ts";
 import { requireAllSites } from "./guards.ts";
+
+/** Devices of a deleted key per transaction. */
+const forgottenAtOnce = 1_000;
 
 type Deps = { db: Database; now: () => Date; heartbeatIntervalSeconds: number };
 
@@ -49,6 +53,16 @@ export function deviceService(deps: Deps): ServiceImpl<typeof DeviceService> {
       const id = idField("id", request.id, check);
       check.done();
       await discardDevice(deps, context, id);
+      return {};
+    },
+
+    async forgetEnrollmentKey(request, handler) {
+      const context = callContext(handler);
+      requireService(context);
+      const check = checks();
+      const id = idField("id", request.id, check);
+      check.done();
+      while ((await db.tx(context, (tx) => forgetEnrollmentKey(tx, id, forgottenAtOnce))) === forgottenAtOnce);
       return {};
     },
 

@@ -14,6 +14,7 @@ const valid = {
   hardwareId: "",
   serialNumber: "",
   labels: {},
+  enrollmentKeyId: "",
 };
 
 /** Code of what `act` throws and the fields it names; "ok" when it throws nothing. */
@@ -31,7 +32,14 @@ function outcome(act: () => unknown): string {
 describe("a new device", () => {
   it("has null for omitted fields, and ids in lower case", () => {
     const device = newDevice({ ...valid, id: valid.id.toUpperCase() });
-    expect(device).toEqual({ ...valid, siteId: null, watchdogVersion: null, hardwareId: null, serialNumber: null });
+    expect(device).toEqual({
+      ...valid,
+      siteId: null,
+      watchdogVersion: null,
+      hardwareId: null,
+      serialNumber: null,
+      enrollmentKeyId: null,
+    });
   });
 
   it.each([

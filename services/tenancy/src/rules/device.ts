@@ -17,6 +17,7 @@ export type NewDevice = {
   hardwareId: string | null;
   serialNumber: string | null;
   labels: Record<string, string>;
+  enrollmentKeyId: string | null;
 };
 
 export type DeviceInput = {
@@ -31,6 +32,7 @@ export type DeviceInput = {
   hardwareId: string;
   serialNumber: string;
   labels: Record<string, string>;
+  enrollmentKeyId: string;
 };
 
 /** What people may change of a device. */
@@ -55,6 +57,7 @@ export function newDevice(input: DeviceInput): NewDevice {
     hardwareId: optionalText("hardwareId", input.hardwareId, 255, check),
     serialNumber: optionalText("serialNumber", input.serialNumber, 255, check),
     labels: check.labels("labels", input.labels),
+    enrollmentKeyId: input.enrollmentKeyId === "" ? null : idField("enrollmentKeyId", input.enrollmentKeyId, check),
   };
   if (input.agentVersion === "") check.fail("agentVersion", "1 to 50 characters");
   check.done();

@@ -15,6 +15,7 @@ const everything: DeviceFilter = {
   seenAfter: null,
   seenBefore: null,
   search: "",
+  enrollmentKeyId: "",
   sort: null,
 };
 const organization = callers.orgAdmin(partnerId, orgId);
@@ -39,6 +40,7 @@ describe("whether a list of devices is read in the order of an index", () => {
     ["of a group", organization, { groupId: uuidv7() }, false],
     ["of a version", organization, { agentVersion: "1.4.2" }, false],
     ["not seen since", organization, { seenBefore: new Date() }, false],
+    ["of an enrollment key", organization, { enrollmentKeyId: uuidv7() }, false],
     ["by host name", organization, { sort: "hostname" }, false],
   ])("is right for devices %s", (_what, caller, filter, isWalked) => {
     expect(isInOrder(caller, { ...everything, ...filter })).toBe(isWalked);

@@ -17,6 +17,7 @@ export type DeviceFilter = DeviceOwners & {
   seenAfter: Date | null;
   seenBefore: Date | null;
   search: string;
+  enrollmentKeyId: string;
   /** Newest first when null. */
   sort: DeviceSort | null;
 };
@@ -34,7 +35,7 @@ const searched = ["search", "label", "agentVersion", "seenAfter", "seenBefore", 
 
 /**
  * A page of the devices in the caller's scope, newest first unless sorted (indexes devices_by_org, _by_partner,
- * _newest, _by_site, _by_status). Null when the organization of the filter is out of scope. Throws `validation_failed`
+ * _newest, _by_site, _by_status, _by_enrollment_key). Null when the organization of the filter is out of scope. Throws `validation_failed`
  * when a search takes longer than 3 s.
  */
 export async function listDevices(
@@ -74,10 +75,16 @@ export async function listDevices(
  * of all, and those of one status of an organization. Other filters look at each device on the way.
  */
 export function isInOrder(caller: Caller, filter: DeviceFilter): boolean {
-  const { statuses, sort, groupId, agentVersion, label, seenAfter, seenBefore } = filter;
+  const { statuses, sort, groupId, agentVersion, label, seenAfter, seenBefore, enrollmentKeyId } = filter;
   const isOfOne = caller.scope === "organization" || filter.orgId !== "";
   const isOfAll = caller.scope === "system" || caller.orgAccess.mode === "all";
-  const isRare = groupId !== "" || agentVersion !== "" || label !== null || seenAfter !== null || seenBefore !== null;
+  const isRare =
+    groupId !== "" ||
+    enrollmentKeyId !== "" ||
+    agentVersion !== "" ||
+    label !== null ||
+    seenAfter !== null ||
+    seenBefore !== null;
   const isWhole = caller.siteIds === null && (isOfOne || isOfAll || filter.siteId !== "");
   return isWhole && sort === null && !isRare && statuses.length <= (isOfOne ? 1 : 0);
 }
@@ -128,7 +135,7 @@ function orderOf(sort: DeviceSort): Order {
 const and = (all: Query, part: Query): Query => sql`${all} AND ${part}`;
 
 function conditions(
-  { statuses, os, agentVersion, label, seenAfter, seenBefore, search, ...owners }: DeviceFilter,
+  { statuses, os, agentVersion, label, seenAfter, seenBefore, search, enrollmentKeyId, ...owners }: DeviceFilter,
   members: GroupMembers | null,
 ) {
   const parts = ownerConditions(owners, members);
@@ -143,6 +150,7 @@ function conditions(
   if (seenAfter) parts.push(sql`last_seen_at >= ${seenAfter}::timestamptz`);
   // A device that was never seen was not seen since, either.
   if (seenBefore) parts.push(sql`coalesce(last_seen_at, created_at) < ${seenBefore}::timestamptz`);
+  if (enrollmentKeyId !== "") parts.push(sql`enrollment_key_id = ${enrollmentKeyId}::uuid`);
   if (search !== "") parts.push(sql`position(lower(${search}) IN lower(hostname)) > 0`);
   return parts.reduce(and, sql`true`);
 }

@@ -29,6 +29,7 @@ export type DeviceRow = {
   labels: Record<string, string>;
   quarantine_reason: string | null;
   reported: Record<string, unknown> | null;
+  enrollment_key_id: string | null;
   /** All groups of the device. */
   group_ids: string[];
   /** Those of them that the caller sees. */
@@ -43,7 +44,7 @@ export function deviceColumns({ siteIds }: Caller): Query {
   const seen = siteIds === null ? all : groups(sql`m.group_id IN (SELECT g.id FROM device_groups g)`);
   return sql`id, org_id, partner_id, ${shownSite} AS site_id, hostname, os, arch, agent_version, watchdog_version, helper_version,
     updating_component, updating_version, status, hardware_id, serial_number, last_seen_at, host(last_ip_address) AS last_ip_address, auto_update_enabled, version, created_at,
-    updated_at, labels, quarantine_reason, reported, ${all} AS group_ids, ${seen} AS seen_group_ids`;
+    updated_at, labels, quarantine_reason, reported, enrollment_key_id, ${all} AS group_ids, ${seen} AS seen_group_ids`;
 }
 
 /** One device in the caller's scope, or null. */
@@ -96,11 +97,23 @@ export async function insertDevice(
     tx,
     sql`
       INSERT INTO devices (id, org_id, partner_id, site_id, hostname, os, arch, agent_version, watchdog_version, status,
-                           hardware_id, serial_number, labels, quarantine_reason, created_at, updated_at)
+                           hardware_id, serial_number, labels, quarantine_reason, enrollment_key_id, created_at, updated_at)
       VALUES (${device.id}, ${device.orgId}, ${device.partnerId}, ${device.siteId}, ${device.hostname}, ${device.os},
               ${device.arch}, ${device.agentVersion}, ${device.watchdogVersion}, ${device.status}, ${device.hardwareId},
-              ${device.serialNumber}, ${JSON.stringify(device.labels)}::jsonb, ${device.quarantineReason}, ${now}, ${now})
+              ${device.serialNumber}, ${JSON.stringify(device.labels)}::jsonb, ${device.quarantineReason}, ${device.enrollmentKeyId},
+              ${now}, ${now})
       RETURNING ${deviceColumns(caller)}`,
+  );
+}
+
+/**
+ * Lets at most `max` devices no longer name a deleted key (index devices_by_enrollment_key). Returns how many it were.
+ * It is no change of the device: who reads it sees the key no more, nobody is notified.
+ */
+export async function forgetEnrollmentKey(tx: Tx, keyId: string, max: number): Promise<number> {
+  return tx.execute(
+    sql`UPDATE devices SET enrollment_key_id = NULL
+        WHERE id IN (SELECT id FROM devices WHERE enrollment_key_id = ${keyId}::uuid LIMIT ${max} FOR NO KEY UPDATE)`,
   );
 }
 

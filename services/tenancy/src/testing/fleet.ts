@@ -37,6 +37,7 @@ type DeviceOptions = {
   os?: string;
   agentVersion?: string;
   labels?: Record<string, string>;
+  enrollmentKeyId?: string;
 };
 
 /** Tenancy on two ports with a pool each, over one database. */
