@@ -10,6 +10,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { gzipSync } from "node:zlib";
 import { rolldown } from "rolldown";
+import { makeDeb } from "./deb.mjs";
 import { nodeProgram } from "./node-program.mjs";
 import { ownPlatform, platforms } from "./platforms.mjs";
 import { signMac, withoutAuthenticode } from "./sign.mjs";
@@ -20,6 +21,7 @@ const usage = `Usage: npm run agent:build -- --version V [options]
   --platform NAME    one of ${Object.keys(platforms).join(", ")}; repeatable (this machine's)
   --root-key KEY     verifier key of release manifests that is built in; repeatable. Without one the program says
                      "development key", and trusts the keys of its config alone
+  --deb              a Debian package for each Linux program, too (needs dpkg-deb)
   --entry FILE       another main file, to make a version that fails
   --counter N        counter of the manifests (seconds since 1970)
   --expires TIME     until when the manifests count
@@ -42,6 +44,7 @@ const { values } = parseArgs({
     "root-key": { type: "string", multiple: true },
     counter: { type: "string" },
     expires: { type: "string" },
+    deb: { type: "boolean" },
     entry: { type: "string" },
     out: { type: "string" },
     help: { type: "boolean" },
@@ -54,6 +57,7 @@ if (values.help || !versionForm.test(version) || unknown !== undefined) {
   process.stderr.write(`${unknown === undefined ? "" : `${unknown} is no platform\n\n`}${usage}`);
   process.exit(values.help ? 0 : 2);
 }
+const counter = Number(values.counter ?? Math.floor(Date.now() / 1000));
 const folder = join(resolve(values.out ?? join(root, ".muster", "agent-releases")), version);
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder, { recursive: true });
@@ -127,16 +131,18 @@ async function makeProgram(name, blob, work) {
   const file = join(folder, `muster-agent-${suffix}`);
   writeFileSync(file, packed);
   linkSync(file, join(folder, `muster-watchdog-${suffix}`));
+  if (values.deb && os === "linux") {
+    makeDeb({ version, arch, program: path, release: { ...measured(program), counter }, folder, work });
+  }
   const mebibytes = (bytes) => `${(bytes.length / 1e6).toFixed(1)} MB`;
   process.stdout.write(`${name}: ${mebibytes(program)}, ${mebibytes(packed)} packed\n`);
   return {
     os,
     arch,
-    size: packed.length,
-    sha256: digest(packed),
+    ...measured(packed),
     suffix,
     encoding: "gzip",
-    program: { size: program.length, sha256: digest(program) },
+    program: measured(program),
   };
 }
 
@@ -144,7 +150,7 @@ function writeManifest(component, artifacts) {
   const manifest = {
     version,
     component,
-    counter: Number(values.counter ?? Math.floor(Date.now() / 1000)),
+    counter,
     ...(values.expires ? { expires: values.expires } : {}),
     artifacts: artifacts.map(({ suffix, ...artifact }) => ({ ...artifact, name: `muster-${component}-${suffix}` })),
   };
@@ -155,6 +161,6 @@ function writeManifest(component, artifacts) {
   } else if (existsSync(file)) process.stdout.write(`${file}: unsigned\n`);
 }
 
-function digest(bytes) {
-  return createHash("sha256").update(bytes).digest("hex");
+function measured(bytes) {
+  return { size: bytes.length, sha256: createHash("sha256").update(bytes).digest("hex") };
 }

@@ -93,6 +93,7 @@ async function keepWatchdog(machine: Machine, killed: string): Promise<void> {
     KILL_NOTES: killed,
     KILL_FOLDER: machine.folder,
     MUSTER_AGENT_STEADY_SECONDS: "0.2",
+    MUSTER_AGENT_WAIT_SECONDS: "1",
   };
   while (!stopping.stopped) {
     const child = spawn(join(machine.paths.links.watchdog.current, programName), ["supervise"], {

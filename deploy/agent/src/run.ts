@@ -25,6 +25,7 @@ import { openIdentity, prepareFolder } from "./identity-file.ts";
 import { replaceWatchdog } from "./install/replace-watchdog.ts";
 import { createLogger, type Logger } from "./logger.ts";
 import { type Paths, pathsOf } from "./paths.ts";
+import { millisecondsOf } from "./test-times.ts";
 import { certificates, pinnedRoot } from "./trust.ts";
 
 const spoolBytes = 64 * 1024 * 1024;
@@ -57,7 +58,7 @@ export async function run(config: Config, stopping: Stopping = createStopping())
     paths,
     file,
     log,
-    steadyMs: secondsOf("MUSTER_AGENT_STEADY_SECONDS"),
+    steadyMs: millisecondsOf("MUSTER_AGENT_STEADY_SECONDS"),
     replaceWatchdog: (wanted) => replaceWatchdog({ paths, log, service: config.service, version: wanted }),
   });
   await host.finishWatchdog();
@@ -97,12 +98,6 @@ export async function run(config: Config, stopping: Stopping = createStopping())
   const code = keyErrors.includes(agent.reason) ? exitCodes.keyRefused : exitCodes.credentialLost;
   log("error", "agent", cures[agent.reason] ?? `the platform refused this device: ${agent.reason}`);
   return code;
-}
-
-/** Times that tests shorten. */
-function secondsOf(name: string): number | undefined {
-  const seconds = Number(process.env[name]);
-  return seconds > 0 ? seconds * 1000 : undefined;
 }
 
 /** Errors of requests are logged once per cause, until the next success. */

@@ -5,6 +5,7 @@ import { prepareFolder } from "./identity-file.ts";
 import { supervise } from "./install/supervise.ts";
 import { createLogger } from "./logger.ts";
 import { pathsOf } from "./paths.ts";
+import { millisecondsOf } from "./test-times.ts";
 
 /** The watchdog as a process. */
 export function superviseCommand(config: Config, stopping: Stopping): Promise<number> {
@@ -13,6 +14,7 @@ export function superviseCommand(config: Config, stopping: Stopping): Promise<nu
   const log = createLogger({ file: paths.log, level: config.logLevel });
   // Another version of the watchdog is in place: the agent goes on without one for a moment.
   process.once("SIGUSR2", () => process.exit(exitCodes.restart));
-  const proof = Number(process.env.MUSTER_AGENT_PROOF_SECONDS);
-  return supervise({ paths, log, stopping, ...(proof > 0 ? { proofMs: proof * 1000 } : {}) });
+  const proofMs = millisecondsOf("MUSTER_AGENT_PROOF_SECONDS");
+  const waitMaxMs = millisecondsOf("MUSTER_AGENT_WAIT_SECONDS");
+  return supervise({ paths, log, stopping, proofMs, waitMaxMs });
 }

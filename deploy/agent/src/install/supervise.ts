@@ -16,6 +16,8 @@ export type SuperviseOptions = {
   log: Logger;
   /** Milliseconds in which a new version must have a heartbeat accepted. */
   proofMs?: number;
+  /** Milliseconds that the wait before a restart grows to. */
+  waitMaxMs?: number;
   stopping?: Stopping;
 };
 
@@ -25,7 +27,7 @@ type Ended = { code: number | null; ranMs: number } | "unproved" | "stopped";
 const proofMsDefault = 60_000;
 const exitsMax = 3;
 const firstWaitMs = 1_000;
-const lastWaitMs = 300_000;
+const waitMaxMsDefault = 300_000;
 /** An agent that ran for so long begins again with the first wait. */
 const steadyMs = 60_000;
 const pollMs = 250;
@@ -36,7 +38,7 @@ const endMs = 10_000;
  * Returns an exit code when it is stopped, or replaced by another version of itself.
  */
 export async function supervise(options: SuperviseOptions): Promise<number> {
-  const { paths, log, proofMs = proofMsDefault, stopping = createStopping() } = options;
+  const { paths, log, proofMs = proofMsDefault, waitMaxMs = waitMaxMsDefault, stopping = createStopping() } = options;
   takeLock(paths.watchdogLock, "A watchdog");
   writeDurably(paths.alive.watchdog, JSON.stringify({ version, pid: process.pid }));
   log("info", "watchdog", `watchdog ${version} started`);
@@ -63,8 +65,7 @@ export async function supervise(options: SuperviseOptions): Promise<number> {
       goBack(paths, log, `ended ${exitsMax} times (${ended.code ?? "killed"})`);
       continue;
     }
-    waitMs =
-      ended.code === exitCodes.restart || ended.ranMs > steadyMs ? firstWaitMs : Math.min(lastWaitMs, waitMs * 2);
+    waitMs = ended.code === exitCodes.restart || ended.ranMs > steadyMs ? firstWaitMs : Math.min(waitMaxMs, waitMs * 2);
     if (ended.code === exitCodes.restart) continue;
     log("warn", "watchdog", "the agent ended", { code: ended.code, ranMs: Math.round(ended.ranMs) });
     await waitForRestart(paths, stopping, isProving(now) ? firstWaitMs : waitMs);
