@@ -115,6 +115,34 @@ describe("muster login", () => {
   });
 });
 
+describe("muster devices add", () => {
+  it("shows the line for each system and a key, and names the machine that joins with it", async () => {
+    const { output, ended } = start(["devices", "add", "--org", orgId, "--wait", "60"]);
+    const key = await until("the key", () => /enrollment key: ([0-9a-f]{64})/.exec(output.stdout)?.[1] ?? null);
+    expect(output.stdout).toContain(`curl -fsSL ${cluster.url}/install.sh | sudo sh`);
+    expect(output.stdout).toContain(`irm ${cluster.url}/install.ps1 | iex`);
+    const body = { enrollmentKey: key, hostname: "added", os: "linux", arch: "amd64", agentVersion: "1.0.0" };
+    const headers = { "content-type": "application/json" };
+    const init = { method: "POST", headers, body: JSON.stringify(body) };
+    const enrolled = await fetch(`${cluster.url}/api/v1/agents/enroll`, init);
+    expect(enrolled.status).toBe(201);
+    const { deviceId } = (await enrolled.json()) as { deviceId: string };
+    const { code, stdout } = await ended;
+    expect([code, stdout]).toEqual([0, expect.stringContaining(`added has joined: offline, device ${deviceId}`)]);
+    const { enrollmentKeyId } = await json<{ enrollmentKeyId: string }>(["get", "devices", deviceId]);
+    expect((await muster(["delete", "enrollment-keys", enrollmentKeyId, "--yes"])).code).toBe(0);
+    expect(await json(["get", "devices", deviceId])).toMatchObject({ enrollmentKeyId: null });
+  });
+
+  it("names the likely causes when no machine joins in time", async () => {
+    const { code, stderr } = await muster(["devices", "add", "--org", orgId, "--wait", "1"]);
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/no machine has joined within 1 s[\s\S]*1\.[\s\S]*2\.[\s\S]*3\./),
+    ]);
+  });
+});
+
 describe("records", () => {
   it("are created, listed page by page, shown, changed and deleted", async () => {
     const site = await json([
