@@ -1,7 +1,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { CallOptions, Client } from "@connectrpc/connect";
 import { sleep } from "@muster/kit";
-import type { Offer } from "@muster/proto/muster/release/v1/update_pb";
+import type { DeviceAnswer, Offer } from "@muster/proto/muster/release/v1/update_pb";
 import type { HeartbeatSchema, PresenceService } from "@muster/proto/muster/tenancy/v1/presence_pb";
 import { overloaded } from "../errors.ts";
 import { batched } from "./batched.ts";
@@ -51,8 +51,14 @@ export function createHeartbeats(options: {
     const { status, facts, ...rest } = await unlocked(() => record({ knownVersion, updateEnded, ...heartbeat }));
     if (!facts) return { status, offers: [], ...rest };
     const answer = await updates.request(facts, report);
-    return { status: answer?.updating ? "updating" : status, offers: answer?.offers ?? [], ...rest };
+    return { status: statusOf(status, answer), offers: answer?.offers ?? [], ...rest };
   };
+}
+
+/** The status after what agent-release has decided: tenancy answered before. */
+function statusOf(status: string, answer: DeviceAnswer | null): string {
+  if (answer?.updating) return "updating";
+  return answer?.ended && status === "updating" ? "online" : status;
 }
 
 /** Repeats the heartbeat of a device that a transaction holds, by itself. Throws `overloaded` when that lasts. */

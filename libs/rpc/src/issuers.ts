@@ -93,6 +93,7 @@ export const issuers: Readonly<Record<string, IssuerRules>> = {
     ...copyRpcs,
     "muster.tenancy.v1.SnapshotService/GetDevices",
     "muster.tenancy.v1.PresenceService/BeginUpdates",
+    "muster.tenancy.v1.PresenceService/EndUpdates",
   ),
 };
 

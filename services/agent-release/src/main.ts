@@ -68,6 +68,7 @@ await runService({
       now,
       plan: createPlanMemory({ unsigned }),
       begin: tenancy.begin,
+      end: tenancy.end,
       timeoutSeconds: config.UPDATE_TIMEOUT_SECONDS,
       backOffMs: config.UPDATE_BACK_OFF_SECONDS.split(",").map((seconds) => Number(seconds) * 1_000),
       heartbeatIntervalSeconds: config.HEARTBEAT_INTERVAL_SECONDS,

@@ -11,8 +11,12 @@ export type BeginUpdates = (
   updates: { deviceId: string; component: string; version: string; timeoutSeconds: number }[],
 ) => Promise<Set<string>>;
 
+/** Notifies tenancy of devices that update no more. */
+export type EndUpdates = (deviceIds: readonly string[]) => Promise<void>;
+
 export type Tenancy = {
   begin: BeginUpdates;
+  end: EndUpdates;
   /** A device as it is now, or null. */
   device(id: string): Promise<DeviceFacts | null>;
   close(): Promise<void>;
@@ -41,6 +45,9 @@ export function tenancyClient(options: { baseUrls: string[]; privateKeys: string
     async begin(updates) {
       const { deviceIds } = await presence.beginUpdates({ updates }, await call());
       return new Set(deviceIds);
+    },
+    async end(deviceIds) {
+      await presence.endUpdates({ deviceIds: [...deviceIds] }, await call());
     },
     async device(id) {
       const { facts } = await snapshot.getDevices({ ids: [id] }, await call());

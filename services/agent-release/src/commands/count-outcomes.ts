@@ -15,7 +15,7 @@ const haltedCounter = counter("muster_agent_release_rollouts_halted_total", "Rol
 /** Organizations named in a halt's audit row, those with the most failures first. */
 const namedOrganizations = 10;
 
-/** An attempt that has ended in this transaction, or a failed one that succeeded later (`late`). */
+/** An attempt that has ended in this transaction, or a failed or cancelled one that succeeded later (`late`). */
 export type Outcome = { attempt: AttemptRow; state: AttemptState; reason: string | null; late?: true };
 
 /** Moves the counters of the rollouts by what ended, and halts those with too many failures. */
@@ -36,7 +36,7 @@ export async function countOutcomes(
     const rollout = rollouts.get(attempt.rollout_id);
     // The rollout was deleted with its release meanwhile: nothing is counted.
     if (!rollout) continue;
-    if (late) rollout.failed = Math.max(0, rollout.failed - 1);
+    if (late) rollout.failed = Math.max(0, rollout.failed - (attempt.state === "failed" ? 1 : 0));
     else rollout.in_flight = Math.max(0, rollout.in_flight - 1);
     if (state === "succeeded") rollout.succeeded += 1;
     if (state === "failed") {

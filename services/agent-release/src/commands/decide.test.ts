@@ -111,7 +111,7 @@ describe("update decisions", () => {
     const second = service.question();
     expect(await offersOf(second)).toEqual(["2.4.2-rc.2"]);
     await state(dropped, "cancelled");
-    expect(await offersOf(second)).toEqual([]);
+    expect(await offersOf(second)).toEqual(["2.4.2-rc.1"]);
     const first = service.question();
     expect(await offersOf(first)).toEqual(["2.4.2-rc.1"]);
     await state(kept, "paused");
@@ -241,6 +241,82 @@ describe("a device with an offered update", () => {
     const { question } = await begin();
     const gone = { ...question, device: { ...question.device, status } };
     expect(offered(await service.decide(gone))).toBe(0);
+  });
+});
+
+describe("an offered update that the agent has not started", () => {
+  const manual = ({ device: { partnerId } }: Question) =>
+    service.change(sql`
+      INSERT INTO update_settings (partner_id, update_policy, updated_at) VALUES (${partnerId}::uuid, 'manual', now())`);
+  let last = 0;
+  const begin = async () => {
+    const version = `2.10.${++last}`;
+    await service.release(version);
+    const question = service.question();
+    expect(offered(await service.decide(question))).toBe(1);
+    return { version, question };
+  };
+  const says = (question: Question, version: string, state: string) =>
+    running(question, "1.0.0", { component: "agent", version, state, error: "" });
+
+  it("is withdrawn when the policy becomes manual: not counted, and the device updates no more", async () => {
+    const { version, question } = await begin();
+    await manual(question);
+    const { answers } = await service.decide(question);
+    expect(answers[0]).toMatchObject({ offers: [], updating: false, ended: true });
+    expect(service.ended).toContain(question.device.id);
+    expect(await counts(version)).toEqual([0, 0, 0]);
+  });
+
+  it("is replaced by a newer target with one heartbeat", async () => {
+    const { version, question } = await begin();
+    await service.release(`2.10.${++last}`);
+    const { answers } = await service.decide(question);
+    expect(answers[0]).toMatchObject({ offers: [{ version: `2.10.${last}` }], updating: true, ended: false });
+    expect(await counts(version)).toEqual([0, 0, 0]);
+    expect(await counts(`2.10.${last}`)).toEqual([1, 0, 0]);
+  });
+
+  it("counts as a success when it was withdrawn and the device installs it all the same, once", async () => {
+    const { version, question } = await begin();
+    await manual(question);
+    await service.decide(question);
+    for (const _ of [1, 2]) await service.decide(running(question, version));
+    expect(await counts(version)).toEqual([0, 1, 0]);
+  });
+
+  it("is no failure when it was withdrawn and the device is silent", async () => {
+    const { version, question } = await begin();
+    await manual(question);
+    await service.decide(question);
+    await pass(3_600);
+    expect(await counts(version)).toEqual([0, 0, 0]);
+  });
+
+  it("is repeated whatever changes once the agent reports that it has started, and then fails by silence", async () => {
+    const { version, question } = await begin();
+    await service.decide(says(question, version, "downloading"));
+    await manual(question);
+    expect(offered(await service.decide(question))).toBe(1);
+    await pass(301);
+    expect(await counts(version)).toEqual([0, 0, 1]);
+  });
+
+  it("is repeated under the policy manual when it was requested, also after a locked file, until it has ended", async () => {
+    const version = `2.10.${++last}`;
+    await service.release(version);
+    const question = service.question();
+    await manual(question);
+    const { id, orgId, partnerId } = question.device;
+    await service.execute(sql`
+      INSERT INTO update_request (device_id, org_id, partner_id, requested_by, expires_at)
+      VALUES (${id}::uuid, ${orgId}::uuid, ${partnerId}::uuid, 'test', now() + interval '1 day')`);
+    for (const state of ["", "", "locked"]) {
+      expect(offered(await service.decide(state === "" ? question : says(question, version, state)))).toBe(1);
+    }
+    await service.decide(says(question, version, "failed"));
+    const requests = await service.read(sql`SELECT FROM update_request WHERE device_id = ${id}::uuid`);
+    expect(requests).toEqual([]);
   });
 });
 

@@ -1,18 +1,22 @@
 import type { Database, Tx } from "@muster/db";
 import { counter, type Logger, systemCaller, uuidv7 } from "@muster/kit";
-import type { BeginUpdates } from "../clients/tenancy.ts";
+import type { BeginUpdates, EndUpdates } from "../clients/tenancy.ts";
 import { service } from "../config.ts";
-import { type Decision, type Device, decide as gate, type PastAttempt, recheckMaxMs } from "../rules/gate.ts";
+import { type Decision, type Device, type PastAttempt, recheckMaxMs } from "../rules/gate.ts";
+import { type OpenOffer, resolveOffer } from "../rules/open-offer.ts";
 import {
   type AttemptRow,
   attemptsOf,
-  dropRequests,
+  type DecidingAttempt,
+  endAttempts,
   type NewAttempt,
   recordGatewayContact,
   requestsOf,
 } from "../store/attempts.ts";
+import { countOutcomes, type Outcome } from "./count-outcomes.ts";
 import { type Begin, beginAll, grant } from "./grant-offers.ts";
 import { missedMax, moveAttempts, type Report } from "./move-attempts.ts";
+import { type Offer, offerOf } from "./offers.ts";
 import type { Plan, PlanMemory } from "./plan-memory.ts";
 
 export type Question = {
@@ -20,19 +24,8 @@ export type Question = {
   report: Report | null;
 };
 
-export type Offer = {
-  attemptId: string;
-  component: string;
-  version: string;
-  os: string;
-  arch: string;
-  size: number;
-  sha256: string;
-  manifest: string | null;
-  /** How the keys of manifests were exchanged, oldest first; empty for an unsigned release. */
-  rootNotes: readonly string[];
-};
-export type Answer = { offers: Offer[]; validForMs: number; updating: boolean };
+/** `ended`: the device was updating and does so no more. */
+export type Answer = { offers: Offer[]; validForMs: number; updating: boolean; ended: boolean };
 
 export type DecideDeps = {
   db: Database;
@@ -40,6 +33,7 @@ export type DecideDeps = {
   now: () => Date;
   plan: PlanMemory;
   begin: BeginUpdates;
+  end: EndUpdates;
   timeoutSeconds: number;
   /** Waits after failures of a release on a device. */
   backOffMs: readonly number[];
@@ -56,9 +50,9 @@ const recordEveryMs = 5_000;
 let recordedAtMs = Number.NEGATIVE_INFINITY;
 
 /**
- * Decides for devices with a new heartbeat: moves their open attempts by their reports, and grants offers that the gate
- * and the rollouts' budgets permit. An offer is committed and recorded by tenancy before it is returned; a repeat
- * returns it again.
+ * Decides for devices with a new heartbeat: moves their open attempts by their reports, takes back offers that the gate
+ * forbids, and grants those that the gate and the rollouts' budgets permit. An offer is committed and recorded by
+ * tenancy before it is returned; a repeat returns it again.
  */
 export async function decideForDevices(
   deps: DecideDeps,
@@ -67,7 +61,7 @@ export async function decideForDevices(
   const newest = new Map(questions.map((question) => [question.device.id, question]));
   const who = { caller: systemCaller(service) };
   const decided = await deps.db.tx(who, (tx) => decideIn(tx, deps, [...newest.values()]), { retry: true });
-  const started = await beginAll(deps, decided.begins);
+  const [started] = await Promise.all([beginAll(deps, decided.begins), endAll(deps, decided.answers)]);
   return {
     epoch: decided.epoch,
     answers: questions.map(({ device }) => {
@@ -77,9 +71,17 @@ export async function decideForDevices(
   };
 }
 
-const nothing: Answer = { offers: [], validForMs: 0, updating: false };
+const nothing: Answer = { offers: [], validForMs: 0, updating: false, ended: false };
+
+/** Notifies tenancy of devices that update no more. Until it has recorded that, each of their heartbeats repeats it. */
+async function endAll({ end, log }: DecideDeps, answers: ReadonlyMap<string, Answer>): Promise<void> {
+  const ids = [...answers].filter(([, { ended }]) => ended).map(([id]) => id);
+  if (ids.length === 0) return;
+  await end(ids).catch((err: unknown) => log.warn({ err, devices: ids.length }, "tenancy records no ends of updates"));
+}
 
 type Decided = { answers: Map<string, Answer>; begins: Begin[]; epoch: number };
+type Wanted = { question: Question; attempt: NewAttempt; ended: boolean };
 
 async function decideIn(tx: Tx, deps: DecideDeps, questions: readonly Question[]): Promise<Decided> {
   const now = deps.now();
@@ -88,94 +90,54 @@ async function decideIn(tx: Tx, deps: DecideDeps, questions: readonly Question[]
     await recordGatewayContact(tx);
   }
   const ids = questions.map(({ device }) => device.id);
+  const partners = questions.map(({ device }) => device.partnerId);
   const [plan, rows, requests] = await Promise.all([
-    deps.plan.read(
-      tx,
-      questions.map(({ device }) => device.partnerId),
-    ),
+    deps.plan.read(tx, partners),
     attemptsOf(tx, ids),
     requestsOf(tx, ids),
   ]);
-  const byDevice = new Map<string, AttemptRow[]>();
+  const byDevice = new Map<string, DecidingAttempt[]>();
   for (const row of rows) byDevice.set(row.device_id, [...(byDevice.get(row.device_id) ?? []), row]);
   await moveAttempts(tx, deps, questions, byDevice, now);
 
   const answers = new Map<string, Answer>();
   const begins: Begin[] = [];
+  const withdrawn: Outcome[] = [];
+  const wanted: Wanted[] = [];
   const said = new Map<string, { component: string; rule: string; count: number }>();
-  const wanted: { question: Question; decision: Decision; attempt: NewAttempt; validForMs: number }[] = [];
   for (const question of questions) {
     const { device } = question;
     const attempts = byDevice.get(device.id) ?? [];
-    const open = attempts.find(({ ended_at: endedAt }) => endedAt === null);
+    const open = attempts.find(isOpen);
     const merged = plan.mergedOf(device.partnerId, device.orgId);
-    const requested = requests.has(device.id);
-    const past = attempts.map(pastOf);
-    const decided = gate({
-      device,
-      merged,
-      catalogue: plan.catalogue,
-      attempts: past,
-      requested,
-      backOffMs: deps.backOffMs,
-      now,
-    });
-    for (const { component, rule } of decided) {
-      const key = `${component} ${rule}`;
-      const counted = said.get(key);
-      if (counted) counted.count++;
-      else said.set(key, { component, rule, count: 1 });
-    }
-    if (open) {
-      const isDue = open.deadline <= now;
-      const offer = open.state === "offered" && !isDue ? offerOf(plan, open, device) : null;
-      answers.set(device.id, {
-        offers: offer ? [offer] : [],
-        validForMs: open.state === "returned" ? soakLeftMs(open, now, deps.heartbeatIntervalSeconds) : 0,
-        updating: open.state === "offered" && !isDue,
-      });
+    const input = { device, merged, catalogue: plan.catalogue, requested: requests.has(device.id), backOffMs: deps.backOffMs, now };
+    const resolved = resolveOffer({ ...input, attempts: pastOf(attempts) }, open ? openOf(open, now) : null);
+    for (const decision of resolved.decisions) count(said, decision);
+    if (open && resolved.open !== "withdraw") {
+      const offer = resolved.open === "repeat" ? offerOf(plan, open, device) : null;
+      answers.set(device.id, answerOf(open, offer, now, deps.heartbeatIntervalSeconds));
       if (offer) begins.push({ ...beginOf(open), isNew: false });
       continue;
     }
-    const validForMs = Math.max(0, Math.min(...decided.map(({ recheckAt }) => recheckAt.getTime())) - now.getTime());
-    const decision = decided.find(({ rule }) => rule === "offered");
-    if (!decision?.target || !decision.rollout) {
-      answers.set(device.id, { offers: [], validForMs, updating: false });
-      continue;
-    }
-    const attempt: NewAttempt = {
-      id: uuidv7(now.getTime()),
-      device_id: device.id,
-      org_id: device.orgId,
-      partner_id: device.partnerId,
-      site_id: device.siteId,
-      component: decision.component,
-      release_id: decision.target.id,
-      version: decision.target.version,
-      rollout_id: decision.rollout.id,
-      from_version: decision.current ?? "",
-    };
-    wanted.push({ question, decision, attempt, validForMs });
+    if (open) withdrawn.push({ attempt: open, state: "cancelled", reason: reasonOf(resolved.decisions, open) });
+    const ended = open !== undefined || device.status === "updating";
+    const attempt = attemptFor(device, resolved.decisions, now);
+    if (attempt !== null) wanted.push({ question, attempt, ended });
+    else answers.set(device.id, { ...nothing, validForMs: validFor(resolved.decisions, now), ended });
   }
-  for (const { count, ...labels } of said.values()) decisions.inc(labels, count);
+  for (const { count: n, ...labels } of said.values()) decisions.inc(labels, n);
 
-  const granted = await grant(
-    tx,
-    deps,
-    wanted.map(({ attempt }) => attempt),
-    now,
-  );
-  await dropRequests(
-    tx,
-    wanted
-      .filter(({ attempt }) => granted.has(attempt.id) && requests.has(attempt.device_id))
-      .map(({ attempt }) => attempt.device_id),
-  );
-  for (const { question, attempt } of wanted) {
-    const offer = granted.has(attempt.id) ? offerOf(plan, attempt, question.device) : null;
-    if (!offer) answers.set(question.device.id, { offers: [], validForMs: fullBudgetMs, updating: false });
+  const ends = withdrawn.map(({ attempt, state, reason }) => ({ id: attempt.id, state, reason }));
+  await endAttempts(tx, ends);
+  await countOutcomes(tx, withdrawn, { now, log: deps.log });
+  const attempts = wanted.map(({ attempt }) => attempt);
+  const granted = await grant(tx, deps, attempts, now);
+  for (const { question, attempt, ended } of wanted) {
+    const { device } = question;
+    const offer = granted.has(attempt.id) ? offerOf(plan, attempt, device) : null;
+    if (!offer) answers.set(device.id, { ...nothing, validForMs: fullBudgetMs, ended });
     else {
-      answers.set(question.device.id, { offers: [offer], validForMs: 0, updating: true });
+      answers.set(device.id, { ...nothing, offers: [offer], updating: true });
       begins.push({ ...beginOf(attempt), isNew: true });
     }
   }
@@ -183,30 +145,49 @@ async function decideIn(tx: Tx, deps: DecideDeps, questions: readonly Question[]
 }
 
 const fullBudgetMs = 30_000;
-function offerOf(
-  plan: Plan,
-  attempt: { id: string; component: string; version: string; release_id: string; rollout_id: string },
-  device: Device,
-): Offer | null {
-  const release = plan.catalogue[attempt.component as "agent"].releases.find(({ id }) => id === attempt.release_id);
-  const rollout = release && [release.guard, ...release.staged].find(({ id }) => id === attempt.rollout_id);
-  // The plan holds no rollout that has ended: after a completed one its release is promoted; any other was cancelled.
-  const isOn = rollout
-    ? rollout.state === "running"
-    : plan.catalogue[attempt.component as "agent"].promotedId === release?.id;
-  const stopped = !release || release.yanked || !release.trusted || !isOn;
-  const artifact = plan.offered.get(attempt.release_id)?.artifacts.get(`${device.os}/${device.arch}`);
-  if (stopped || !artifact) return null;
-  const { component, version } = attempt;
-  const manifest = plan.offered.get(attempt.release_id)?.manifest ?? null;
+
+function answerOf(open: AttemptRow, offer: Offer | null, now: Date, intervalSeconds: number): Answer {
   return {
-    attemptId: attempt.id,
-    component,
-    version,
-    ...artifact,
-    manifest,
-    rootNotes: manifest ? plan.rootNotes : [],
+    offers: offer ? [offer] : [],
+    validForMs: open.state === "returned" ? soakLeftMs(open, now, intervalSeconds) : 0,
+    updating: open.state === "offered" && open.deadline > now,
+    ended: false,
   };
+}
+
+/** A new attempt for the component that is offered; null when none is. */
+function attemptFor(device: Device, decided: readonly Decision[], now: Date): NewAttempt | null {
+  const decision = decided.find(({ rule }) => rule === "offered");
+  if (!decision?.target || !decision.rollout) return null;
+  return {
+    id: uuidv7(now.getTime()),
+    device_id: device.id,
+    org_id: device.orgId,
+    partner_id: device.partnerId,
+    site_id: device.siteId,
+    component: decision.component,
+    release_id: decision.target.id,
+    version: decision.target.version,
+    rollout_id: decision.rollout.id,
+    from_version: decision.current ?? "",
+  };
+}
+
+/** The rule that took the offer back; another version's offer replaces it. */
+function reasonOf(decided: readonly Decision[], { component }: AttemptRow): string {
+  const rule = decided.find((each) => each.component === component)?.rule ?? "no_target";
+  return rule === "offered" || rule === "in_progress" ? "replaced" : rule;
+}
+
+function validFor(decided: readonly Decision[], now: Date): number {
+  return Math.max(0, Math.min(...decided.map(({ recheckAt }) => recheckAt.getTime())) - now.getTime());
+}
+
+function count(said: Map<string, { component: string; rule: string; count: number }>, { component, rule }: Decision) {
+  const key = `${component} ${rule}`;
+  const counted = said.get(key);
+  if (counted) counted.count++;
+  else said.set(key, { component, rule, count: 1 });
 }
 
 /** Until the soak ends nothing is to be decided: a device that goes back is detected by its version. */
@@ -219,6 +200,22 @@ function beginOf(attempt: { id: string; device_id: string; component: string; ve
   return { attemptId: attempt.id, deviceId: attempt.device_id, component: attempt.component, version: attempt.version };
 }
 
-function pastOf(row: AttemptRow): PastAttempt {
-  return { component: row.component, releaseId: row.release_id, state: row.state, endedAt: row.ended_at };
+export const isOpen = ({ ended_at: endedAt }: AttemptRow): boolean => endedAt === null;
+
+/** The ended attempts of a device in the gate's form. */
+export function pastOf(rows: readonly AttemptRow[]): PastAttempt[] {
+  return rows
+    .filter((row) => !isOpen(row))
+    .map((row) => ({ component: row.component, releaseId: row.release_id, state: row.state, endedAt: row.ended_at }));
+}
+
+export function openOf(row: AttemptRow, now: Date): OpenOffer {
+  return {
+    component: row.component,
+    releaseId: row.release_id,
+    rolloutId: row.rollout_id,
+    state: row.state as OpenOffer["state"],
+    isStarted: row.started_at !== null,
+    isDue: row.deadline <= now,
+  };
 }

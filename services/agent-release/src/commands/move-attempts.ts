@@ -1,9 +1,16 @@
 import type { Tx } from "@muster/db";
 import type { Logger } from "@muster/kit";
-import { lateReturnMs, moveAttempt } from "../rules/attempt.ts";
+import { hasStarted, lateReturnMs, moveAttempt } from "../rules/attempt.ts";
 import type { Device } from "../rules/gate.ts";
 import { parseVersion } from "../rules/version.ts";
-import { type AttemptRow, endAttempts, lockOpen, markReturned } from "../store/attempts.ts";
+import {
+  type AttemptRow,
+  type DecidingAttempt,
+  endAttempts,
+  lockOpen,
+  markReturned,
+  markStarted,
+} from "../store/attempts.ts";
 import { soaksOf } from "../store/rollouts.ts";
 import { countOutcomes, type Outcome } from "./count-outcomes.ts";
 
@@ -14,16 +21,18 @@ export type Report = { component: string; version: string; state: string; error:
 export const missedMax = 3;
 
 /**
- * Moves open attempts by their devices' reports, and turns failures into successes when their device returned later.
+ * Moves open attempts by their devices' reports, and turns failed and withdrawn ones into successes when their device
+ * returned later.
  */
 export async function moveAttempts(
   tx: Tx,
   deps: { log: Logger; heartbeatIntervalSeconds: number },
   questions: readonly { device: Device; report: Report | null }[],
-  byDevice: Map<string, AttemptRow[]>,
+  byDevice: Map<string, DecidingAttempt[]>,
   now: Date,
 ): Promise<void> {
   const outcomes: Outcome[] = [];
+  const started: string[] = [];
   const candidates = questions.flatMap(({ device }) =>
     (byDevice.get(device.id) ?? []).filter((row) => row.ended_at === null || hasReturnedLate(row, device, now)),
   );
@@ -42,11 +51,11 @@ export async function moveAttempts(
     for (const [index, row] of attempts.entries()) {
       const open = locked.get(row.id);
       if (!open) continue;
-      attempts[index] = open;
+      attempts[index] = { ...row, ...open };
       if (open.ended_at !== null) {
-        if (!hasReturnedLate(open, device, now)) continue;
+        if (!hasReturnedLate({ ...row, ...open }, device, now)) continue;
         outcomes.push({ attempt: open, state: "succeeded", reason: "late", late: true });
-        attempts[index] = { ...open, state: "succeeded" };
+        attempts[index] = { ...row, ...open, state: "succeeded" };
         continue;
       }
       const soakSeconds = soaks.get(open.rollout_id) ?? 0;
@@ -54,6 +63,10 @@ export async function moveAttempts(
         report !== null &&
         report.component === open.component &&
         (report.version === "" || parseVersion(report.version) === open.version);
+      if (about && open.state === "offered" && open.started_at === null && hasStarted(report)) {
+        started.push(open.id);
+        attempts[index] = { ...row, ...open, started_at: now };
+      }
       const deferred = attempts.filter(
         (each) => each.state === "deferred" && each.release_id === open.release_id,
       ).length;
@@ -72,6 +85,7 @@ export async function moveAttempts(
         await markReturned(tx, open.id, soakSeconds + missedMax * deps.heartbeatIntervalSeconds);
         const patienceMs = (soakSeconds + missedMax * deps.heartbeatIntervalSeconds) * 1_000;
         attempts[index] = {
+          ...row,
           ...open,
           state: "returned",
           returned_at: now,
@@ -81,10 +95,11 @@ export async function moveAttempts(
       }
       const reason = "reason" in move ? move.reason : move.to === "deferred" ? "locked" : null;
       outcomes.push({ attempt: open, state: move.to, reason });
-      attempts[index] = { ...open, state: move.to, ended_at: now };
+      attempts[index] = { ...row, ...open, state: move.to, ended_at: now };
     }
     byDevice.set(device.id, attempts);
   }
+  await markStarted(tx, started);
   await endAttempts(
     tx,
     outcomes.map(({ attempt, state, reason }) => ({ id: attempt.id, state, reason })),
@@ -97,9 +112,14 @@ function stoppedBy({ status, autoUpdateEnabled }: Device): "auto_update_off" | "
   return autoUpdateEnabled ? null : "auto_update_off";
 }
 
-function hasReturnedLate(row: AttemptRow, device: Device, now: Date): boolean {
-  if (row.state !== "failed" || row.ended_at === null || now.getTime() - row.ended_at.getTime() > lateReturnMs)
-    return false;
+/** Cancelled attempts of these reasons never become successes: the device took another way. */
+const otherWays = ["another_version", "decommissioned"];
+
+/** Whether the device runs a version that it failed to install, or whose offer was taken back, in the last day. */
+function hasReturnedLate(row: DecidingAttempt, device: Device, now: Date): boolean {
+  const isOpenToIt = row.state === "failed" || (row.state === "cancelled" && !otherWays.includes(row.reason ?? ""));
+  if (!isOpenToIt || row.is_superseded || row.ended_at === null) return false;
+  if (now.getTime() - row.ended_at.getTime() > lateReturnMs) return false;
   const current = device.versions[row.component];
   return current !== null && parseVersion(current) === row.version;
 }

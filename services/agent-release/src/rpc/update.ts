@@ -8,10 +8,11 @@ import { type Attempt, AttemptSchema, Rule, type UpdateService } from "@muster/p
 import { callContext } from "@muster/rpc";
 import { requirePermission } from "@muster/service";
 import type { Tenancy } from "../clients/tenancy.ts";
-import { type DecideDeps, decideForDevices } from "../commands/decide.ts";
+import { type DecideDeps, decideForDevices, isOpen, openOf, pastOf } from "../commands/decide.ts";
 import { service } from "../config.ts";
 import { auditTenant } from "../emits/audit.ts";
-import { decide as gate } from "../rules/gate.ts";
+import type { Catalogue } from "../rules/gate.ts";
+import { resolveOffer } from "../rules/open-offer.ts";
 import { mergeSettings, nothingSet, windowOf } from "../rules/settings.ts";
 import { windowAt } from "../rules/window.ts";
 import {
@@ -57,7 +58,7 @@ export function updateService(deps: UpdateDeps): ServiceImpl<typeof UpdateServic
       const { answers, epoch } = await decideForDevices(deps, questions);
       return {
         epoch: BigInt(epoch),
-        answers: answers.map(({ offers, validForMs, updating }) => ({
+        answers: answers.map(({ offers, validForMs, updating, ended }) => ({
           offers: offers.map((offer) => ({
             ...offer,
             size: BigInt(offer.size),
@@ -66,6 +67,7 @@ export function updateService(deps: UpdateDeps): ServiceImpl<typeof UpdateServic
           })),
           validForMs: BigInt(Math.floor(validForMs)),
           updating,
+          ended,
         })),
       };
     },
@@ -107,22 +109,13 @@ export function updateService(deps: UpdateDeps): ServiceImpl<typeof UpdateServic
         const requestedUntil = (await requestsOf(tx, [device.id])).get(device.id) ?? null;
         const budgets = await budgetsOf(tx);
         const merged = plan.mergedOf(device.partnerId, device.orgId);
-        const past = attempts.map((row) => ({
-          component: row.component,
-          releaseId: row.release_id,
-          state: row.state,
-          endedAt: row.ended_at,
-        }));
-        const catalogue = withBudgets(plan.catalogue, budgets);
-        const decided = gate({
-          device,
-          merged,
-          catalogue,
-          attempts: past,
-          requested: requestedUntil !== null,
-          backOffMs: deps.backOffMs,
-          now: at,
-        });
+        const open = attempts.find(isOpen);
+        const requested = requestedUntil !== null;
+        const input = { device, merged, catalogue: withBudgets(plan.catalogue, budgets), requested, backOffMs: deps.backOffMs, now: at };
+        const decided = resolveOffer(
+          { ...input, attempts: pastOf(attempts) },
+          open ? openOf(open, at) : null,
+        ).decisions;
         const rows = await settingsFor(tx, device.partnerId, device.orgId);
         const own = rows.find(({ org_id: orgId }) => orgId === device.orgId);
         const ofPartner = rows.find(({ org_id: orgId }) => orgId === null);
@@ -191,7 +184,7 @@ async function deviceInScope(
   return facts;
 }
 
-function withBudgets<C extends Parameters<typeof gate>[0]["catalogue"]>(catalogue: C, budgets: Map<string, number>): C {
+function withBudgets(catalogue: Catalogue, budgets: Map<string, number>): Catalogue {
   const filled = Object.entries(catalogue).map(([component, { promotedId, releases }]) => [
     component,
     {
@@ -203,7 +196,7 @@ function withBudgets<C extends Parameters<typeof gate>[0]["catalogue"]>(catalogu
       })),
     },
   ]);
-  return Object.fromEntries(filled) as C;
+  return Object.fromEntries(filled) as Catalogue;
 }
 
 export function attemptMessage(row: AttemptRow): Attempt {

@@ -15,6 +15,11 @@ export type Said = {
   stopped?: "auto_update_off" | "not_eligible" | null;
 };
 
+/** Whether a report says that the agent has started: from then on its offer is not taken back. */
+export function hasStarted(report: { state: string } | null): boolean {
+  return report?.state === "downloading" || report?.state === "installing";
+}
+
 export type Move =
   /** Runs the new version; the soak begins. */
   | { to: "returned" }
@@ -25,7 +30,7 @@ export type Move =
 
 /** Times a locked file is offered again before it counts as a failure. */
 export const deferredMax = 10;
-/** Milliseconds after a failure in which a device that runs the target turns the failure into a success. */
+/** Milliseconds after its end in which a failed or withdrawn attempt becomes a success when the device runs the target. */
 export const lateReturnMs = 24 * 3_600_000;
 
 /**

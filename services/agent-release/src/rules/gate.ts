@@ -97,7 +97,8 @@ export function decide(input: GateInput): Decision[] {
 type Found = { release: PlannedRelease; rollout: PlannedRollout; source: TargetSource };
 type Exclusion = { rule: "not_in_ring" | "not_in_bucket" | "halted"; release: PlannedRelease; rollout: PlannedRollout };
 
-function decideComponent(input: GateInput, component: Component, taken: boolean): Decision {
+/** The decision about one component; `taken` when another component updates or is offered. */
+export function decideComponent(input: GateInput, component: Component, taken: boolean): Decision {
   const { device, merged, catalogue, attempts, requested, now } = input;
   const current = device.versions[component];
   const later = (ms: number) => new Date(now.getTime() + Math.min(ms, recheckMaxMs));
@@ -148,8 +149,8 @@ function decideComponent(input: GateInput, component: Component, taken: boolean)
     const opens = nextOpening ? nextOpening.getTime() - now.getTime() : recheckMaxMs;
     return said("window_closed", `The window opens ${nextOpening?.toISOString() ?? "never"}`, step, later(opens));
   }
-  if (step.release.yanked) return said("halted", `${step.release.version} was yanked`, step);
-  if (hasExpired(step.release, now)) return said("halted", `The manifest of ${step.release.version} has expired`, step);
+  const stopped = stoppedBy(step.release, now);
+  if (stopped !== null) return said("halted", stopped, step);
   if (step.rollout.state === "paused" || step.rollout.state === "halted") {
     return said("halted", `The rollout of ${step.release.version} is ${step.rollout.state}`, step);
   }
@@ -210,6 +211,13 @@ function sentenceOf({ rule, release, rollout }: Exclusion): string {
   if (rule === "not_in_ring") return `No open ring of the rollout of ${release.version} includes the device`;
   if (rule === "not_in_bucket") return `The device is not among the ${rollout.percent} % that get ${release.version}`;
   return `The rollout of ${release.version} is ${rollout.state}`;
+}
+
+/** Why nobody is offered the release; null when it may be. */
+export function stoppedBy(release: PlannedRelease, now: Date): string | null {
+  if (release.yanked) return `${release.version} was yanked`;
+  if (!release.trusted) return `${release.version} is not signed by a known key`;
+  return hasExpired(release, now) ? `The manifest of ${release.version} has expired` : null;
 }
 
 /** Agents refuse an expired manifest: an offer of it would only fail, device by device. */

@@ -16,21 +16,34 @@ export type AttemptRow = {
   from_version: string;
   state: AttemptState;
   offered_at: Date;
+  /** When the agent reported that it had started; null before, and for agents that report nothing. */
+  started_at: Date | null;
   deadline: Date;
   returned_at: Date | null;
   ended_at: Date | null;
   reason: string | null;
 };
 
-const columns = sql`id, device_id, org_id, partner_id, site_id, component, release_id, version, rollout_id, from_version, state,
-  offered_at, deadline, returned_at, ended_at, reason`;
+/** An attempt, and whether its device was offered the release again later. */
+export type DecidingAttempt = AttemptRow & { is_superseded: boolean };
 
-/** Attempts that decide about devices: open ones, and those that failed or were deferred in the last thirty days. */
-export function attemptsOf(tx: Tx, deviceIds: readonly string[]): Promise<AttemptRow[]> {
-  return tx.query<AttemptRow>(sql`
-    SELECT ${columns} FROM update_attempt
+const columns = sql`id, device_id, org_id, partner_id, site_id, component, release_id, version, rollout_id, from_version, state,
+  offered_at, started_at, deadline, returned_at, ended_at, reason`;
+
+/**
+ * Attempts that decide about devices: open ones, those that failed or were deferred in the last thirty days, and those
+ * that were cancelled in the last day.
+ */
+export function attemptsOf(tx: Tx, deviceIds: readonly string[]): Promise<DecidingAttempt[]> {
+  return tx.query<DecidingAttempt>(sql`
+    SELECT ${columns},
+           EXISTS (SELECT FROM update_attempt later WHERE later.device_id = a.device_id AND later.release_id = a.release_id
+                   AND later.offered_at > a.offered_at) AS is_superseded
+    FROM update_attempt a
     WHERE device_id = ANY (${[...deviceIds]}::uuid[])
-      AND (ended_at IS NULL OR (state IN ('failed', 'deferred') AND offered_at > clock_timestamp() - interval '30 days'))`);
+      AND (ended_at IS NULL
+           OR (state IN ('failed', 'deferred') AND offered_at > clock_timestamp() - interval '30 days')
+           OR (state = 'cancelled' AND ended_at > clock_timestamp() - interval '1 day'))`);
 }
 
 /** Open attempts of these devices, locked in the order of their ids: other rows may have ended since they were read. */
@@ -47,7 +60,10 @@ export function lockOpenOf(tx: Tx, deviceIds: readonly string[]): Promise<Attemp
     ORDER BY id FOR NO KEY UPDATE`);
 }
 
-export type NewAttempt = Omit<AttemptRow, "state" | "deadline" | "offered_at" | "returned_at" | "ended_at" | "reason">;
+export type NewAttempt = Omit<
+  AttemptRow,
+  "state" | "deadline" | "offered_at" | "started_at" | "returned_at" | "ended_at" | "reason"
+>;
 
 /** Opens attempts; returns the ids of the opened ones. A device that has an open one already gets no other. */
 export async function insertAttempts(
@@ -76,7 +92,14 @@ export async function markReturned(tx: Tx, id: string, patienceSeconds: number):
     WHERE id = ${id}::uuid AND state = 'offered'`);
 }
 
-/** Ends attempts, each with its state and reason. */
+/** Their agents have reported that they started. */
+export async function markStarted(tx: Tx, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
+  await tx.execute(sql`
+    UPDATE update_attempt SET started_at = clock_timestamp() WHERE id = ANY (${[...ids]}::uuid[]) AND started_at IS NULL`);
+}
+
+/** Ends attempts, each with its state and reason. A request of the device ends with a success or a failure. */
 export async function endAttempts(
   tx: Tx,
   ends: readonly { id: string; state: AttemptState; reason: string | null }[],
@@ -89,6 +112,11 @@ export async function endAttempts(
     FROM unnest(${ends.map(({ id }) => id)}::uuid[], ${ends.map(({ state }) => state)}::text[],
                 ${ends.map(({ reason }) => reason)}::text[]) AS g (id, state, reason)
     WHERE a.id = g.id`);
+  const served = ends.filter(({ state }) => state === "succeeded" || state === "failed").map(({ id }) => id);
+  if (served.length === 0) return;
+  await tx.execute(sql`
+    DELETE FROM update_request
+    WHERE device_id IN (SELECT device_id FROM update_attempt WHERE id = ANY (${served}::uuid[]))`);
 }
 
 /** Deletes attempts that were granted and never sent to the device. */
@@ -177,11 +205,6 @@ export async function putRequest(
     INSERT INTO update_request (device_id, org_id, partner_id, requested_by, expires_at)
     VALUES (${request.deviceId}, ${request.orgId}, ${request.partnerId}, ${request.by}, ${request.expiresAt})
     ON CONFLICT (device_id) DO UPDATE SET requested_by = excluded.requested_by, expires_at = excluded.expires_at`);
-}
-
-export async function dropRequests(tx: Tx, deviceIds: readonly string[]): Promise<void> {
-  if (deviceIds.length === 0) return;
-  await tx.execute(sql`DELETE FROM update_request WHERE device_id = ANY (${[...deviceIds]}::uuid[])`);
 }
 
 export function forgetRequests(tx: Tx): Promise<number> {

@@ -33,12 +33,14 @@ export async function startRelease(change: Partial<DecideDeps> = {}) {
   const database = await testDatabase({ service, dirs });
   const { db } = database;
   const who = { caller: systemCaller(service) };
+  const ended: string[] = [];
   const deps: DecideDeps = {
     db,
     log: createLogger("test", "fatal"),
     now: () => new Date(),
     plan: createPlanMemory({ unsigned: false }),
     begin: async (updates) => new Set(updates.map(({ deviceId }) => deviceId)),
+    end: async (deviceIds) => void ended.push(...deviceIds),
     timeoutSeconds: 300,
     backOffMs: [3_600_000, 4 * 3_600_000, 24 * 3_600_000],
     heartbeatIntervalSeconds: 60,
@@ -47,6 +49,8 @@ export async function startRelease(change: Partial<DecideDeps> = {}) {
   return {
     database,
     deps,
+    /** Devices that tenancy was notified of, since they update no more. */
+    ended,
     /** A device that runs 1.0.0, and its agent's reports. */
     question(versions: object = {}, more: Partial<Question["device"]> = {}): Question {
       const id = uuidv7();
@@ -101,6 +105,7 @@ export async function startRelease(change: Partial<DecideDeps> = {}) {
       const events = rows.map(({ body }) => fromBinary(AuditEventSchema, body));
       return JSON.parse(events.find(({ action }) => action === "agent_update.rollout.halt")?.detailsJson ?? "");
     },
+    read: (query: ReturnType<typeof sql>) => db.read(who, query),
     async execute(statement: ReturnType<typeof sql>) {
       await db.tx(who, (tx) => tx.execute(statement));
     },

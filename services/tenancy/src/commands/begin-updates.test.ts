@@ -3,7 +3,7 @@ import { sql } from "@muster/db";
 import { systemCaller, uuidv7 } from "@muster/kit";
 import { lookOnce } from "../jobs/presence-watch.ts";
 import { type Fleet, startFleet } from "../testing/fleet.ts";
-import { beginUpdates } from "./begin-updates.ts";
+import { beginUpdates, endUpdates } from "./begin-updates.ts";
 import { type ReceivedHeartbeat, recordHeartbeats } from "./record-heartbeats.ts";
 
 const system = { caller: systemCaller("tenancy") };
@@ -93,6 +93,19 @@ describe("an updating device", () => {
   it("is online at once when it reports that its update has ended without the new version", async () => {
     const { beat } = await updating();
     expect(await beat("1.0.0", { updateEnded: true })).toBe("online");
+  });
+
+  it("is online at once when its offer is taken back, and stays so when that is repeated", async () => {
+    const { id, beat } = await updating();
+    for (const _ of [1, 2]) await endUpdates(db(), meta, [id, uuidv7()], intervalSeconds);
+    expect(await stateOf(id)).toMatchObject({ status: "online", updating_version: null });
+    const { events } = await fleet.messagesOf(id);
+    expect(events.map(([, { status }]) => status)).toEqual(["offline", "online", "updating", "online"]);
+    await pass(179);
+    expect(await stateOf(id)).toMatchObject({ status: "online" });
+    await pass(2);
+    expect(await stateOf(id)).toMatchObject({ status: "offline" });
+    expect(await beat("1.0.0")).toBe("online");
   });
 
   it("ends an update of its watchdog with the watchdog's version, not with the agent's", async () => {

@@ -1,7 +1,7 @@
 import type { Database } from "@muster/db";
 import { type RequestMeta, systemCaller } from "@muster/kit";
 import { emitDevice } from "../emits/device.ts";
-import { beginUpdates as begin, type StartedUpdate } from "../store/presence.ts";
+import { beginUpdates as begin, endUpdates as end, type StartedUpdate } from "../store/presence.ts";
 
 /**
  * Marks devices as updating from now on, emits their events, and returns the ids of those marked: quarantined and
@@ -15,6 +15,25 @@ export function beginUpdates(db: Database, meta: RequestMeta, updates: readonly 
       const { started, ids } = await begin(tx, caller, updates);
       for (const row of started) emitDevice(tx, { meta }, "updated", row);
       return ids;
+    },
+    { retry: true },
+  );
+}
+
+/** Marks devices that are updating as online, and emits their events; they sent a heartbeat just now. */
+export function endUpdates(
+  db: Database,
+  meta: RequestMeta,
+  deviceIds: readonly string[],
+  intervalSeconds: number,
+): Promise<void> {
+  const caller = systemCaller("tenancy");
+  return db.tx(
+    { caller },
+    async (tx) => {
+      for (const row of await end(tx, caller, deviceIds, intervalSeconds)) {
+        emitDevice(tx, { meta }, "updated", row, "device.online");
+      }
     },
     { retry: true },
   );

@@ -1,9 +1,9 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { Database } from "@muster/db";
-import { AppError, isUuid, longerThan, validationError } from "@muster/kit";
+import { AppError, type Caller, isUuid, longerThan, validationError } from "@muster/kit";
 import type { BeganUpdate, Heartbeat, PresenceService } from "@muster/proto/muster/tenancy/v1/presence_pb";
 import { callContext } from "@muster/rpc";
-import { beginUpdates } from "../commands/begin-updates.ts";
+import { beginUpdates, endUpdates } from "../commands/begin-updates.ts";
 import { type ReceivedHeartbeat, recordHeartbeats } from "../commands/record-heartbeats.ts";
 import { maxReportedBytes } from "../rules/presence.ts";
 
@@ -30,15 +30,29 @@ export function presenceService({ db, heartbeatIntervalSeconds }: Deps): Service
 
     async beginUpdates({ updates }, handler) {
       const { caller, meta } = callContext(handler);
-      if (caller.actor.type !== "system" || caller.actor.id !== "agent-release") {
-        throw new AppError("permission_denied", "Only agent-release may report updates");
-      }
+      requireAgentRelease(caller);
       if (updates.length > batchMax || !updates.every(isUpdate)) {
         throw validationError({ updates: [`At most ${batchMax} updates of devices`] });
       }
       return { deviceIds: await beginUpdates(db, meta, updates) };
     },
+
+    async endUpdates({ deviceIds }, handler) {
+      const { caller, meta } = callContext(handler);
+      requireAgentRelease(caller);
+      if (deviceIds.length > batchMax || !deviceIds.every(isUuid)) {
+        throw validationError({ deviceIds: [`At most ${batchMax} ids of devices`] });
+      }
+      await endUpdates(db, meta, deviceIds, heartbeatIntervalSeconds);
+      return {};
+    },
   };
+}
+
+function requireAgentRelease({ actor }: Caller): void {
+  if (actor.type !== "system" || actor.id !== "agent-release") {
+    throw new AppError("permission_denied", "Only agent-release may report updates");
+  }
 }
 
 function isUpdate({ deviceId, component, version, timeoutSeconds }: BeganUpdate): boolean {

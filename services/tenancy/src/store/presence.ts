@@ -202,3 +202,21 @@ export async function beginUpdates(
   const all = [...started.map(({ id }) => id), ...updates.filter(updatingNow).map(({ deviceId }) => deviceId)];
   return { started, ids: all };
 }
+
+/** Marks devices that are updating as online again; locked in the order of ids, those that are locked are left out. */
+export async function endUpdates(
+  tx: Tx,
+  caller: Caller,
+  ids: readonly string[],
+  intervalSeconds: number,
+): Promise<DeviceRow[]> {
+  const { seen } = await lockSeen(tx, ids);
+  const updating = seen.filter(({ status }) => status === "updating").map(({ id }) => id);
+  if (updating.length === 0) return [];
+  return tx.query<DeviceRow>(sql`
+    UPDATE devices
+    SET status = 'online', updating_component = NULL, updating_version = NULL,
+        offline_check_at = clock_timestamp() + make_interval(secs => ${missedMax * intervalSeconds}),
+        version = version + 1, updated_at = clock_timestamp()
+    WHERE id = ANY (${updating}::uuid[]) RETURNING ${deviceColumns(caller)}`);
+}

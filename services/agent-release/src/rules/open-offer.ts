@@ -1,0 +1,73 @@
+import { type Component, components } from "./component.ts";
+import { type Decision, decide, decideComponent, type GateInput, type PlannedRelease, stoppedBy } from "./gate.ts";
+
+/** A device's open attempt, as far as it decides what the next heartbeat is answered. */
+export type OpenOffer = {
+  component: Component;
+  releaseId: string;
+  rolloutId: string;
+  state: "offered" | "returned";
+  /** The agent reported that it has begun. */
+  isStarted: boolean;
+  /** Its deadline has passed. */
+  isDue: boolean;
+};
+
+/**
+ * What becomes of an open attempt: its offer is repeated, not repeated for now, or taken back, which ends the attempt.
+ * `none`: there is no open attempt.
+ */
+export type OpenMove = "repeat" | "withhold" | "withdraw" | "none";
+export type Resolved = { decisions: Decision[]; open: OpenMove };
+
+/**
+ * What the next heartbeat of a device is answered: until the agent has reported that it began, the gate decides each
+ * repeat of an offer. `input.attempts` are the ended ones.
+ */
+export function resolveOffer(input: GateInput, open: OpenOffer | null): Resolved {
+  if (open === null) return { decisions: decide(input), open: "none" };
+  const { isStarted, isDue, state, releaseId } = open;
+  const others = () => components.map((component) => decideComponent(input, component, component !== open.component));
+  if (state === "returned") {
+    return { decisions: components.map((component) => decideComponent(input, component, true)), open: "withhold" };
+  }
+  if (isDue) return { decisions: inProgress(input, open, others()), open: "withhold" };
+  if (isStarted) return started(input, open, others());
+  const decisions = others();
+  const own = decisions.find(({ component }) => component === open.component);
+  // Its own offer is part of a budget that may be full.
+  const isOffered = own?.rule === "offered" || own?.rule === "in_flight_cap";
+  if (!isOffered || own.target?.id !== releaseId) return { decisions: decide(input), open: "withdraw" };
+  return { decisions: inProgress(input, open, decisions), open: "repeat" };
+}
+
+/** An agent that has begun is only stopped by what forbids the release or its rollout to everybody. */
+function started(input: GateInput, open: OpenOffer, decisions: Decision[]): Resolved {
+  const { promotedId, releases } = input.catalogue[open.component];
+  const release = releases.find(({ id }) => id === open.releaseId);
+  const stop = release ? stoppedBy(release, input.now) ?? stoppedRollout(release, open, promotedId) : null;
+  const isStopped = release === undefined || stop !== null;
+  if (!isStopped) return { decisions: inProgress(input, open, decisions), open: "repeat" };
+  const refused = decisions.map((each) =>
+    each.component === open.component
+      ? { ...each, target: release ?? null, rule: "halted" as const, detail: stop ?? "The version was deleted" }
+      : each,
+  );
+  return { decisions: refused, open: "withhold" };
+}
+
+function stoppedRollout(release: PlannedRelease, { rolloutId }: OpenOffer, promotedId: string | null): string | null {
+  const rollout = [release.guard, ...release.staged].find(({ id }) => id === rolloutId);
+  // A rollout that has ended is not planned: its version is promoted, or it was cancelled.
+  if (!rollout) return promotedId === release.id ? null : `The rollout of ${release.version} was cancelled`;
+  return rollout.state === "running" ? null : `The rollout of ${release.version} is ${rollout.state}`;
+}
+
+function inProgress(input: GateInput, open: OpenOffer, decisions: Decision[]): Decision[] {
+  const release = input.catalogue[open.component].releases.find(({ id }) => id === open.releaseId);
+  return decisions.map((each) => {
+    if (each.component !== open.component) return each;
+    const detail = `The update to ${release?.version ?? "another version"} is in progress`;
+    return { ...each, target: release ?? each.target, rule: "in_progress" as const, detail, recheckAt: input.now };
+  });
+}
