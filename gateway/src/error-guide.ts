@@ -272,6 +272,10 @@ export const errorGuide: Record<PublicCode, Guide> = {
     remedy: "End its use first.",
   },
   rollout_not_running: { cause: "The rollout has ended, or is paused.", remedy: readState },
+  rollout_over_threshold: {
+    cause: "More updates failed than the rollout allows: `failed`, `failuresBeforeResume` and `threshold` have the numbers.",
+    remedy: "Find the cause first; then resume with `acceptFailures`, so that these failures no longer count.",
+  },
   release_untrusted: {
     cause: "The release is unsigned, or no configured key signed it.",
     remedy: "Sign its manifest with a key of `RELEASE_MANIFEST_KEYS`.",

@@ -157,6 +157,7 @@ const table: Record<PublicCode, HttpError> = {
   release_exists: { status: 409 },
   release_in_use: { status: 409 },
   rollout_not_running: { status: 409 },
+  rollout_over_threshold: { status: 409 },
   release_untrusted: { status: 400 },
   release_sync_failed: { status: 502 },
   rate_limited: { status: 429, retryAfterSeconds: 1 },

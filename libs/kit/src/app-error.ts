@@ -115,6 +115,7 @@ export const errorCodes = [
   "release_exists",
   "release_in_use",
   "rollout_not_running",
+  "rollout_over_threshold",
   "release_untrusted",
   "release_sync_failed",
   "rate_limited",

@@ -123,6 +123,7 @@ const connectCodes: Record<ErrorCode, Code> = {
   release_exists: Code.AlreadyExists,
   release_in_use: Code.FailedPrecondition,
   rollout_not_running: Code.FailedPrecondition,
+  rollout_over_threshold: Code.FailedPrecondition,
   release_untrusted: Code.InvalidArgument,
   release_sync_failed: Code.Unavailable,
   rate_limited: Code.ResourceExhausted,

@@ -173,7 +173,7 @@ const update = route({
   },
 });
 
-const change = (name: "pause" | "resume" | "complete" | "cancel", summary: string, description: string) =>
+const change = (name: "pause" | "complete" | "cancel", summary: string, description: string) =>
   route({
     method: "POST",
     path: `/agent-versions/rollouts/:id/${name}`,
@@ -192,6 +192,31 @@ const change = (name: "pause" | "resume" | "complete" | "cancel", summary: strin
       return rolloutOf(reply.rollout);
     },
   });
+
+const resume = route({
+  method: "POST",
+  path: "/agent-versions/rollouts/:id/resume",
+  access: operate,
+  tag,
+  summary: "Go on after a pause or a halt",
+  description:
+    "A rollout with more failures than its limits allow continues only with `acceptFailures`: the failures so far no longer count.",
+  params: idParams,
+  body: z.object({
+    acceptFailures: z.boolean().optional().meta({ description: "Sets `failuresBeforeResume` to the present count." }),
+  }),
+  example: { acceptFailures: true },
+  audit: "agent_update.rollout.resume",
+  auditResource: "rollout",
+  reply: rollout,
+  errors: ["rollout_not_found", "rollout_not_running", "rollout_over_threshold"],
+  async handle({ params, body, rpc }, { services, updates }) {
+    const wanted = { id: params.id, change: "resume", acceptFailures: body.acceptFailures ?? false };
+    const reply = await services.rollouts.changeState(wanted, await rpc());
+    await updates.refresh();
+    return rolloutOf(reply.rollout);
+  },
+});
 
 const progress = route({
   method: "GET",
@@ -309,9 +334,9 @@ export const agentVersionRolloutRoutes: readonly Route[] = [
   change(
     "pause",
     "Stop offering a version",
-    "Updates in flight continue; no further device is offered the version until the rollout is resumed.",
+    "No device is offered the version until the rollout is resumed; the clocks of its updates in flight stand still.",
   ),
-  change("resume", "Go on after a pause or a halt", "If it had halted, failures so far no longer count."),
+  resume,
   change(
     "complete",
     "Promote the version of a staged rollout",

@@ -86,7 +86,7 @@ describe("update decisions", () => {
       await service.decide(running(question, "1.0.0", failed(version)));
     }
     expect(await service.rollout(version)).toMatchObject({ state: "halted", failed: 3, reason });
-    const [first, ...others] = (await service.lastHalt()).organizations;
+    const [first, ...others] = (await service.lastAudit("agent_update.rollout.halt")).organizations as { id: string }[];
     expect(first).toEqual({ id: orgId, failed: 4 - organizations });
     expect(others).toHaveLength(organizations - 1);
   });
@@ -241,6 +241,30 @@ describe("a device with an offered update", () => {
     const { question } = await begin();
     const gone = { ...question, device: { ...question.device, status } };
     expect(offered(await service.decide(gone))).toBe(0);
+  });
+});
+
+describe("an update of a paused rollout", () => {
+  const inState = (version: string, to: string) =>
+    service.change(sql`
+      UPDATE rollout SET state = ${to}, paused_at = CASE WHEN ${to} = 'paused' THEN clock_timestamp() END
+      WHERE release_id = (SELECT id FROM release WHERE version = ${version})`);
+
+  it("does not fail by silence, and does not succeed by time, until the rollout is resumed", async () => {
+    const version = "2.11.0";
+    await service.release(version, { soakSeconds: 120 });
+    const [silent, soaking] = [service.question(), service.question()];
+    await service.decide(silent, soaking);
+    const report = { component: "agent", version, state: "installing", error: "" };
+    await service.decide(running(silent, "1.0.0", report), running(soaking, version));
+    await inState(version, "paused");
+    await pass(3_600);
+    await service.decide(running(soaking, version));
+    expect(await counts(version)).toEqual([2, 0, 0]);
+    await inState(version, "running");
+    await service.decide(running(soaking, version));
+    await pass(1);
+    expect(await counts(version)).toEqual([0, 1, 1]);
   });
 });
 

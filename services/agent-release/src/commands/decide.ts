@@ -15,7 +15,7 @@ import {
 } from "../store/attempts.ts";
 import { countOutcomes, type Outcome } from "./count-outcomes.ts";
 import { type Begin, beginAll, grant } from "./grant-offers.ts";
-import { missedMax, moveAttempts, type Report } from "./move-attempts.ts";
+import { moveAttempts, type Report, soakEndOf } from "./move-attempts.ts";
 import { type Offer, offerOf } from "./offers.ts";
 import type { Plan, PlanMemory } from "./plan-memory.ts";
 
@@ -192,8 +192,8 @@ function count(said: Map<string, { component: string; rule: string; count: numbe
 
 /** Until the soak ends nothing is to be decided: a device that goes back is detected by its version. */
 function soakLeftMs(attempt: AttemptRow, now: Date, intervalSeconds: number): number {
-  const soakEndMs = attempt.deadline.getTime() - missedMax * intervalSeconds * 1_000;
-  return Math.max(0, Math.min(soakEndMs - now.getTime(), recheckMaxMs));
+  const leftMs = soakEndOf(attempt, intervalSeconds).getTime() - now.getTime();
+  return Math.max(0, Math.min(leftMs, recheckMaxMs));
 }
 
 function beginOf(attempt: { id: string; device_id: string; component: string; version: string }) {

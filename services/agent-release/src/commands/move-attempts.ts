@@ -11,7 +11,7 @@ import {
   markReturned,
   markStarted,
 } from "../store/attempts.ts";
-import { soaksOf } from "../store/rollouts.ts";
+import { clocksOf } from "../store/rollouts.ts";
 import { countOutcomes, type Outcome } from "./count-outcomes.ts";
 
 /** An agent's report about its update. */
@@ -45,7 +45,7 @@ export async function moveAttempts(
       )
     ).map((row) => [row.id, row]),
   );
-  const soaks = await soaksOf(tx, [...new Set([...locked.values()].map(({ rollout_id: id }) => id))]);
+  const clocks = await clocksOf(tx, [...new Set([...locked.values()].map(({ rollout_id: id }) => id))]);
   for (const { device, report } of questions) {
     const attempts = byDevice.get(device.id) ?? [];
     for (const [index, row] of attempts.entries()) {
@@ -58,7 +58,7 @@ export async function moveAttempts(
         attempts[index] = { ...row, ...open, state: "succeeded" };
         continue;
       }
-      const soakSeconds = soaks.get(open.rollout_id) ?? 0;
+      const { soakSeconds, isPaused } = clocks.get(open.rollout_id) ?? { soakSeconds: 0, isPaused: false };
       const about =
         report !== null &&
         report.component === open.component &&
@@ -78,7 +78,7 @@ export async function moveAttempts(
           returnedAt: open.returned_at,
         },
         { current: device.versions[open.component], report: about ? report : null, stopped: stoppedBy(device) },
-        { now, soakSeconds, deferred },
+        { now, soakSeconds: isPaused && open.state === "returned" ? Number.POSITIVE_INFINITY : soakSeconds, deferred },
       );
       if (move === null) continue;
       if (move.to === "returned") {
@@ -105,6 +105,11 @@ export async function moveAttempts(
     outcomes.map(({ attempt, state, reason }) => ({ id: attempt.id, state, reason })),
   );
   await countOutcomes(tx, outcomes, { now, log: deps.log });
+}
+
+/** A returned device's deadline comes three intervals after the end of its soak. */
+export function soakEndOf({ deadline }: AttemptRow, heartbeatIntervalSeconds: number): Date {
+  return new Date(deadline.getTime() - missedMax * heartbeatIntervalSeconds * 1_000);
 }
 
 function stoppedBy({ status, autoUpdateEnabled }: Device): "auto_update_off" | "not_eligible" | null {

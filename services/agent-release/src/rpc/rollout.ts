@@ -9,9 +9,17 @@ import { checkedBefore, idempotentTx, requirePermission } from "@muster/service"
 import { promoteVersion, versionNotFound } from "../commands/promote.ts";
 import { auditRelease } from "../emits/audit.ts";
 import { isComponent } from "../rules/component.ts";
-import { budgetOf, guardLimits, type Ring, type RolloutState } from "../rules/rollout.ts";
+import {
+  budgetOf,
+  guardLimits,
+  isOverThreshold,
+  type Ring,
+  type RolloutState,
+  threshold,
+} from "../rules/rollout.ts";
 import { notSigned } from "../rules/trust.ts";
 import { parseVersion } from "../rules/version.ts";
+import { extendByPause, lockOpenOfRollout } from "../store/attempts.ts";
 import { bumpPlan } from "../store/plan.ts";
 import { bucketSecondsOf, expectedEnd, listAttempts, progressOf } from "../store/progress.ts";
 import { lockReleasesOf } from "../store/releases.ts";
@@ -64,12 +72,15 @@ export function rolloutService(deps: RolloutDeps): ServiceImpl<typeof RolloutSer
     return db.tx(
       context,
       async (tx) => {
-        const { component, version } = await existingRollout(tx, id);
+        const { component, version, state } = await existingRollout(tx, id);
+        // Attempts before their rollout, as heartbeats lock them.
+        if (state === "paused") await lockOpenOfRollout(tx, id);
         const [locked] = await lockRollouts(tx, [id]);
         if (!locked) throw new AppError("rollout_not_found", "Rollout not found");
         const row = { ...locked, component, version };
         const before = settled(row);
         const { action, details } = await change(tx, row);
+        await moveClocks(tx, row, locked, at);
         await updateRollout(tx, row, at);
         const changed = { before, after: settled(row) };
         const fact = { action: `agent_update.rollout.${action}`, id, name: `${component} ${version}` };
@@ -188,7 +199,7 @@ export function rolloutService(deps: RolloutDeps): ServiceImpl<typeof RolloutSer
       });
     },
 
-    async changeState({ id, change }, handler) {
+    async changeState({ id, change, acceptFailures }, handler) {
       const context = callContext(handler);
       requirePlatform(context, deps.mfaMaxAgeMinutes);
       const wanted = changes[change];
@@ -200,7 +211,7 @@ export function rolloutService(deps: RolloutDeps): ServiceImpl<typeof RolloutSer
         }
         // A halted rollout stays halted until an operator accepts its failures.
         if (change === "pause" && row.state === "halted") throw notRunning(row.state);
-        if (change === "resume" && row.state === "halted") row.failures_before_resume = row.failed;
+        if (change === "resume") requireFewFailures(row, acceptFailures);
         row.state = wanted.to;
         if (change !== "pause") row.reason = null;
         if (change === "complete") {
@@ -211,7 +222,7 @@ export function rolloutService(deps: RolloutDeps): ServiceImpl<typeof RolloutSer
             now(),
           );
         }
-        return { action: change };
+        return { action: change, ...(change === "resume" ? { details: { acceptFailures } } : {}) };
       });
     },
 
@@ -250,6 +261,27 @@ export function rolloutService(deps: RolloutDeps): ServiceImpl<typeof RolloutSer
       return { attempts: rows.map(attemptMessage), page: info };
     },
   };
+}
+
+/** The clocks of the attempts stop with a pause, and go on with its end. */
+async function moveClocks(tx: Tx, row: RolloutRow, before: RolloutRow, at: Date): Promise<void> {
+  if (row.state === "paused") row.paused_at = before.paused_at ?? at;
+  else if (before.paused_at !== null) {
+    await extendByPause(tx, row.id, before.paused_at);
+    row.paused_at = null;
+  }
+}
+
+/** Above its threshold a rollout continues only for a user who accepts its failures: they no longer count. */
+function requireFewFailures(row: RolloutRow, acceptFailures: boolean): void {
+  const counters = countersOf(row);
+  if (!isOverThreshold(limitsOf(row), counters)) return;
+  if (!acceptFailures) {
+    const { succeeded, failed, failuresBeforeResume } = counters;
+    const facts = { succeeded, failed, failuresBeforeResume, threshold: threshold(limitsOf(row), counters) };
+    throw new AppError("rollout_over_threshold", "More updates failed than the rollout allows", { facts });
+  }
+  row.failures_before_resume = row.failed;
 }
 
 type Fact = { action: string; details?: Record<string, unknown> };

@@ -18,6 +18,7 @@ describe("an open attempt", () => {
     ["has succeeded at once without a soak", offered, runs("1.2.0"), { soakSeconds: 0 }, { to: "succeeded" }],
     ["soaks", soaking(119), runs("1.2.0"), {}, null],
     ["has succeeded after its soak", soaking(120), runs("1.2.0"), {}, { to: "succeeded" }],
+    ["soaks for ever while its rollout is paused", soaking(500), runs("1.2.0"), { soakSeconds: Infinity }, null],
     ["fails when the device goes back", soaking(5), runs("1.1.0"), {}, { to: "failed", reason: "rolled_back" }],
     [
       "fails with the reason that the agent reports",

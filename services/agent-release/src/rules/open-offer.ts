@@ -31,7 +31,7 @@ export function resolveOffer(input: GateInput, open: OpenOffer | null): Resolved
   if (state === "returned") {
     return { decisions: components.map((component) => decideComponent(input, component, true)), open: "withhold" };
   }
-  if (isDue) return { decisions: inProgress(input, open, others()), open: "withhold" };
+  if (isDue && !isPaused(input, open)) return { decisions: inProgress(input, open, others()), open: "withhold" };
   if (isStarted) return started(input, open, others());
   const decisions = others();
   const own = decisions.find(({ component }) => component === open.component);
@@ -39,6 +39,13 @@ export function resolveOffer(input: GateInput, open: OpenOffer | null): Resolved
   const isOffered = own?.rule === "offered" || own?.rule === "in_flight_cap";
   if (!isOffered || own.target?.id !== releaseId) return { decisions: decide(input), open: "withdraw" };
   return { decisions: inProgress(input, open, decisions), open: "repeat" };
+}
+
+/** While its rollout is paused the clock of an attempt stands still. */
+function isPaused(input: GateInput, { component, releaseId, rolloutId }: OpenOffer): boolean {
+  const release = input.catalogue[component].releases.find(({ id }) => id === releaseId);
+  const rollouts = release ? [release.guard, ...release.staged] : [];
+  return rollouts.some(({ id, state }) => id === rolloutId && state === "paused");
 }
 
 /** An agent that has begun is only stopped by what forbids the release or its rollout to everybody. */

@@ -136,11 +136,30 @@ export async function openAttempts(db: Database, who: Parameters<Database["read"
   return row ?? { any: false, due: false };
 }
 
-/** Open attempts whose time is over, locked; those that another replica works on are passed over. */
+/**
+ * Open attempts whose time is over, locked; those of paused rollouts and those that another replica works on are passed
+ * over.
+ */
 export function lockDue(tx: Tx, limit: number): Promise<AttemptRow[]> {
   return tx.query<AttemptRow>(sql`
     SELECT ${columns} FROM update_attempt WHERE ended_at IS NULL AND deadline <= clock_timestamp()
+      AND rollout_id NOT IN (SELECT id FROM rollout WHERE state = 'paused')
     ORDER BY deadline LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED`);
+}
+
+/** Locks the open attempts of a rollout, in the order of their ids. */
+export async function lockOpenOfRollout(tx: Tx, rolloutId: string): Promise<void> {
+  await tx.query(sql`
+    SELECT FROM update_attempt WHERE rollout_id = ${rolloutId}::uuid AND ended_at IS NULL ORDER BY id FOR NO KEY UPDATE`);
+}
+
+/** Moves the clocks of open attempts by the pause of their rollout, or by what of it came after they returned. */
+export async function extendByPause(tx: Tx, rolloutId: string, pausedAt: Date): Promise<void> {
+  await tx.execute(sql`
+    UPDATE update_attempt
+    SET deadline = deadline + (clock_timestamp() - greatest(${pausedAt}::timestamptz, coalesce(returned_at, offered_at))),
+        returned_at = returned_at + (clock_timestamp() - greatest(${pausedAt}::timestamptz, returned_at))
+    WHERE rollout_id = ${rolloutId}::uuid AND ended_at IS NULL`);
 }
 
 /** Failures of a rollout by organization, most first. */

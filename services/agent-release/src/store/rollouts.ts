@@ -22,6 +22,8 @@ export type RolloutRow = {
   /** Failures before the rollout was last resumed. */
   failures_before_resume: number;
   reason: string | null;
+  /** Since when the clocks of its attempts stand still; null unless it is paused. */
+  paused_at: Date | null;
   created_by: string;
   created_at: Date;
   updated_at: Date;
@@ -31,13 +33,13 @@ export type RolloutRow = {
 export type ShownRollout = RolloutRow & { component: Component; version: string };
 
 const columns = sql`id, release_id, kind, state, rings, open_rings, percent, max_in_flight, halt_failures, halt_percent, soak_seconds,
-  in_flight, succeeded, failed, forgiven AS failures_before_resume, reason, created_by, created_at, updated_at`;
+  in_flight, succeeded, failed, forgiven AS failures_before_resume, reason, paused_at, created_by, created_at, updated_at`;
 const shown = sql`t.*, t.forgiven AS failures_before_resume, (SELECT r.component FROM release r WHERE r.id = t.release_id) AS component,
   (SELECT r.version FROM release r WHERE r.id = t.release_id) AS version`;
 
 export type NewRollout = Omit<
   RolloutRow,
-  "in_flight" | "succeeded" | "failed" | "failures_before_resume" | "reason" | "updated_at"
+  "in_flight" | "succeeded" | "failed" | "failures_before_resume" | "reason" | "paused_at" | "updated_at"
 >;
 
 export async function insertRollout(tx: Tx, r: NewRollout): Promise<void> {
@@ -62,13 +64,15 @@ export function lockRollouts(tx: Tx, ids: readonly string[]): Promise<RolloutRow
   );
 }
 
-/** Seconds that a device must run the new version, by rollout. */
-export async function soaksOf(tx: Tx, ids: readonly string[]): Promise<Map<string, number>> {
-  const rows = await tx.query<{ id: string; soak_seconds: number }>(
-    sql`SELECT id, soak_seconds FROM rollout WHERE id = ANY (${[...ids]}::uuid[])`,
+/** By rollout: the seconds for which a device must run the new version, and whether the clocks stand still. */
+export async function clocksOf(tx: Tx, ids: readonly string[]): Promise<Map<string, RolloutClock>> {
+  const rows = await tx.query<{ id: string; soak_seconds: number; is_paused: boolean }>(
+    sql`SELECT id, soak_seconds, state = 'paused' AS is_paused FROM rollout WHERE id = ANY (${[...ids]}::uuid[])`,
   );
-  return new Map(rows.map((row) => [row.id, row.soak_seconds]));
+  return new Map(rows.map((row) => [row.id, { soakSeconds: row.soak_seconds, isPaused: row.is_paused }]));
 }
+
+export type RolloutClock = { soakSeconds: number; isPaused: boolean };
 
 /** Writes counters, state and what users change of a locked rollout. */
 export async function updateRollout(tx: Tx, r: RolloutRow, at: Date): Promise<void> {
@@ -77,7 +81,7 @@ export async function updateRollout(tx: Tx, r: RolloutRow, at: Date): Promise<vo
     SET state = ${r.state}, open_rings = ${r.open_rings}, percent = ${r.percent}, max_in_flight = ${r.max_in_flight},
         halt_failures = ${r.halt_failures}, halt_percent = ${r.halt_percent}, soak_seconds = ${r.soak_seconds},
         in_flight = ${r.in_flight}, succeeded = ${r.succeeded}, failed = ${r.failed}, forgiven = ${r.failures_before_resume},
-        reason = ${r.reason}, updated_at = ${at}
+        reason = ${r.reason}, paused_at = ${r.paused_at}, updated_at = ${at}
     WHERE id = ${r.id}::uuid`);
 }
 

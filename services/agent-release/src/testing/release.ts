@@ -99,13 +99,16 @@ export async function startRelease(change: Partial<DecideDeps> = {}) {
       );
       return row;
     },
-    /** Details of the audit row of the newest halt. */
-    async lastHalt(): Promise<{ organizations: { id: string; failed: number }[] }> {
-      const rows = await db.read<{ body: Buffer }>(who, sql`SELECT body FROM outbox ORDER BY id DESC`);
+    /** Details of the newest audit row of an action. */
+    async lastAudit(action: string): Promise<Record<string, unknown>> {
+      const rows = await db.read<{ body: Buffer; subject: string }>(
+        who,
+        sql`SELECT body FROM outbox WHERE subject LIKE 'audit.%' ORDER BY id DESC`,
+      );
       const events = rows.map(({ body }) => fromBinary(AuditEventSchema, body));
-      return JSON.parse(events.find(({ action }) => action === "agent_update.rollout.halt")?.detailsJson ?? "");
+      return JSON.parse(events.find((event) => event.action === action)?.detailsJson ?? "{}");
     },
-    read: (query: ReturnType<typeof sql>) => db.read(who, query),
+    read: <T extends object>(query: ReturnType<typeof sql>) => db.read<T>(who, query),
     async execute(statement: ReturnType<typeof sql>) {
       await db.tx(who, (tx) => tx.execute(statement));
     },

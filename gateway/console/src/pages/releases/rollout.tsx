@@ -115,7 +115,10 @@ export function RolloutPage() {
           verb={changes[asking].verb}
           onClose={() => ask(null)}
           action={async () => {
-            await dataOf(api.POST(`/api/v1/agent-versions/rollouts/{id}/${asking}`, { params }));
+            if (asking === "resume") {
+              const body = { acceptFailures: rollout.state === "halted" };
+              await dataOf(api.POST("/api/v1/agent-versions/rollouts/{id}/resume", { params, body }));
+            } else await dataOf(api.POST(`/api/v1/agent-versions/rollouts/{id}/${asking}`, { params }));
             say(changes[asking].done);
             await forget("/api/v1/agent-versions");
           }}
