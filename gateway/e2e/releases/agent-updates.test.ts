@@ -45,7 +45,7 @@ describe("a release", () => {
     const synced = await sync();
     expect([synced.status, synced.body]).toEqual([
       200,
-      { version: "1.1.0", synced: ["agent:linux/amd64", "agent:windows/amd64"] },
+      { version: "1.1.0", synced: ["agent:linux/amd64", "agent:windows/amd64"], skipped: [] },
     ]);
     const offered = await agent.heartbeat();
     expect(offered.body).toMatchObject({ status: "updating", upgradeTo: "1.1.0", watchdogUpgradeTo: null });
@@ -69,7 +69,7 @@ describe("a release", () => {
   it("synced again answers the same and changes nothing", async () => {
     const before = await root.call("GET", "/agent-versions");
     const { status, body } = await sync("1.1.0");
-    expect([status, body]).toEqual([200, { version: "1.1.0", synced: ["agent:linux/amd64", "agent:windows/amd64"] }]);
+    expect([status, body]).toEqual([200, { version: "1.1.0", synced: ["agent:linux/amd64", "agent:windows/amd64"], skipped: [] }]);
     expect((await root.call("GET", "/agent-versions")).body).toEqual(before.body);
   });
 

@@ -113,6 +113,7 @@ const open: Readonly<Record<string, string>> = {
   "Error.status": "a list for each code",
   "Error.scopes": "what was refused",
   "WebhookDeadLetter.reason": "a sentence",
+  "/sync-{source} 200.skipped.reason": "a sentence",
   "200.events": "of the dispatcher, which may know more",
   "200.event": "of the dispatcher, which may know more",
   "delivery.event": "of the dispatcher, which may know more",

@@ -142,6 +142,9 @@ const sync = route({
     synced: z
       .array(z.string())
       .meta({ description: "Registered builds, each as `<component>:<os>/<arch>`.", example: ["agent:linux/amd64"] }),
+    skipped: z
+      .array(z.object({ asset: z.string(), reason: z.string() }))
+      .meta({ description: "Files of the release that are not registered, such as those for other systems." }),
   }),
   errors: [
     "release_source_not_found",
@@ -153,9 +156,9 @@ const sync = route({
   ],
   async handle({ params, query, rpc }, { services, updates }) {
     const wanted = { source: params.source, version: query.version ?? "" };
-    const { version, synced } = await services.releases.syncReleases(wanted, await rpc());
+    const { version, synced, skipped } = await services.releases.syncReleases(wanted, await rpc());
     await updates.refresh();
-    return { version, synced };
+    return { version, synced, skipped: skipped.map(({ asset, reason }) => ({ asset, reason })) };
   },
 });
 

@@ -32,7 +32,7 @@ export function directorySource(root: string): ReleaseSource {
           return { name, size, sha256: null, url: null, open: async () => createReadStream(path) };
         }),
       );
-      return { version: found.version, notesUrl: null, files };
+      return { version: found.version, prerelease: false, notesUrl: null, files };
     },
   };
 }

@@ -2,7 +2,7 @@ import { type Egress, guardedRequest } from "@muster/egress";
 import { isLocation, withoutTrailing } from "@muster/kit";
 import { z } from "zod";
 import { compareVersions, isPrerelease, parseVersion } from "../rules/version.ts";
-import { type ReleaseSource, SourceBusy, type SourceFile, type SourceRelease } from "./release-source.ts";
+import { type ReleaseSource, SourceBusy, SourceFailed, type SourceFile, type SourceRelease } from "./release-source.ts";
 
 const asset = z.object({
   name: z.string(),
@@ -21,7 +21,10 @@ const release = z.object({
 });
 type GithubRelease = z.output<typeof release>;
 
-const listBytes = 8 * 1024 * 1024;
+const pageBytes = 8 * 1024 * 1024;
+const wordsBytes = 8 * 1024;
+/** GitHub lists at most 10,000 releases, a hundred on a page. */
+const pagesMax = 100;
 const apiTimeoutMs = 15_000;
 const defaultPatienceSeconds = 60;
 
@@ -42,21 +45,35 @@ export function githubSource({ egress, apiUrl, repository, token }: GithubOption
     ...(token === null ? {} : { authorization: `Bearer ${token}` }),
   };
 
-  async function request(path: string): Promise<unknown | null> {
-    const reply = await guardedRequest(egress, base + path, {
+  /** A page of the API and the URL of the next one; null when there is nothing there. */
+  async function request(url: string): Promise<{ body: unknown; next: string | null } | null> {
+    const reply = await guardedRequest(egress, url, {
       headers: { ...headers, accept: "application/vnd.github+json" },
-      maxBytes: listBytes,
+      maxBytes: pageBytes,
       timeoutMs: apiTimeoutMs,
       totalMs: 2 * apiTimeoutMs,
     });
-    if (reply.status !== 200) {
+    if (reply.status === 404) {
       reply.body.destroy();
-      if (reply.status === 404) return null;
-      refuse(reply.status, reply.headers);
+      return null;
     }
-    const chunks: Buffer[] = [];
-    for await (const chunk of reply.body) chunks.push(chunk as Buffer);
-    return JSON.parse(Buffer.concat(chunks).toString("utf8"));
+    if (reply.status !== 200) await refuse(reply);
+    return { body: JSON.parse(await textOf(reply.body, pageBytes)), next: nextOf(reply.headers.link) };
+  }
+
+  /** All releases that are published, page by page. */
+  async function published(): Promise<GithubRelease[]> {
+    const all: GithubRelease[] = [];
+    let next: string | null = `${base}/releases?per_page=100`;
+    for (let page = 0; next !== null && page < pagesMax; page++) {
+      // The token is sent to the API alone, wherever a page points.
+      if (new URL(next).origin !== new URL(base).origin) throw new SourceFailed("its next page is on another host");
+      const reply: Awaited<ReturnType<typeof request>> = await request(next);
+      if (reply === null) throw new SourceFailed("answered 404: there is no such repository");
+      all.push(...z.array(release).parse(reply.body));
+      next = reply.next;
+    }
+    return all.filter(({ draft }) => !draft);
   }
 
   const fileOf = (each: z.output<typeof asset>): SourceFile => ({
@@ -69,16 +86,14 @@ export function githubSource({ egress, apiUrl, repository, token }: GithubOption
       const reply = await guardedRequest(egress, token === null ? each.browser_download_url : each.url, {
         headers: { ...headers, accept: "application/octet-stream" },
       });
-      if (reply.status !== 200) {
-        reply.body.destroy();
-        refuse(reply.status, reply.headers);
-      }
+      if (reply.status !== 200) await refuse(reply);
       return reply.body;
     },
   });
 
   const shown = (version: string, each: GithubRelease): SourceRelease => ({
     version,
+    prerelease: each.prerelease,
     notesUrl: each.html_url ?? null,
     files: each.assets.map(fileOf),
   });
@@ -88,35 +103,75 @@ export function githubSource({ egress, apiUrl, repository, token }: GithubOption
     async find(wanted) {
       if (wanted !== null) {
         for (const tag of [`v${wanted}`, wanted]) {
-          const found = await request(`/releases/tags/${encodeURIComponent(tag)}`);
-          if (found === null) continue;
-          const parsed = release.parse(found);
-          return parsed.draft ? null : shown(wanted, parsed);
+          const found = await request(`${base}/releases/tags/${encodeURIComponent(tag)}`);
+          const parsed = found && release.parse(found.body);
+          if (parsed && !parsed.draft) return shown(wanted, parsed);
         }
-        return null;
       }
-      const listed = await request("/releases?per_page=100");
-      const stable = z
-        .array(release)
-        .parse(listed ?? [])
+      const [newest] = (await published())
         .flatMap((each) => {
           const version = parseVersion(each.tag_name);
-          return version === null || each.draft || each.prerelease || isPrerelease(version) ? [] : [{ version, each }];
+          const isWanted = wanted === null ? version !== null && isStable(each, version) : version === wanted;
+          return version !== null && isWanted ? [{ version, each }] : [];
         })
         .sort((a, b) => compareVersions(b.version, a.version));
-      const [latest] = stable;
-      return latest ? shown(latest.version, latest.each) : null;
+      return newest ? shown(newest.version, newest.each) : null;
     },
   };
 }
 
-function refuse(status: number, headers: Record<string, string | string[] | undefined>): never {
-  if (status === 403 || status === 429) throw new SourceBusy(patienceOf(headers));
-  throw new Error(`answered ${status}`);
+function isStable({ prerelease }: GithubRelease, version: string): boolean {
+  return !prerelease && !isPrerelease(version);
+}
+
+/** The URL of the next page (RFC 8288); null on the last one. */
+function nextOf(link: string | string[] | undefined): string | null {
+  const [, url] = /<([^<>]+)>\s*;[^,]*\brel="?next"?/.exec([link ?? ""].flat().join(",")) ?? [];
+  return url !== undefined && URL.canParse(url) ? url : null;
+}
+
+type Reply = Awaited<ReturnType<typeof guardedRequest>>;
+
+/** Throws SourceBusy for a rate limit, else SourceFailed with the words of the host. */
+async function refuse({ status, headers, body }: Reply): Promise<never> {
+  const isLimited = status === 429 || (status === 403 && isRateLimit(headers));
+  if (isLimited) {
+    body.destroy();
+    throw new SourceBusy(patienceOf(headers));
+  }
+  const words = await textOf(body, wordsBytes).then(wordsOf, () => "");
+  throw new SourceFailed(words === "" ? `answered ${status}` : `answered ${status}: ${words}`);
+}
+
+/** Every reply has the rate headers: only spent ones are a limit. */
+function isRateLimit(headers: Reply["headers"]): boolean {
+  const { "x-ratelimit-remaining": remaining, "x-ratelimit-reset": reset } = headers;
+  return headers["retry-after"] !== undefined || remaining === "0" || (remaining === undefined && reset !== undefined);
+}
+
+const words = z.object({ message: z.string().max(500) });
+
+function wordsOf(text: string): string {
+  try {
+    return words.safeParse(JSON.parse(text)).data?.message ?? "";
+  } catch {
+    return "";
+  }
+}
+
+async function textOf(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.length;
+    if (size > maxBytes) throw new SourceFailed(`answered with more than ${maxBytes} bytes`);
+    chunks.push(Buffer.from(chunk));
+  }
+  return Buffer.concat(chunks).toString("utf8");
 }
 
 /** `Retry-After`, else the end of GitHub's rate window, else a minute; an hour at most. */
-function patienceOf(headers: Record<string, string | string[] | undefined>): number {
+function patienceOf(headers: Reply["headers"]): number {
   const after = Number(headers["retry-after"]);
   const reset = Number(headers["x-ratelimit-reset"]) - Date.now() / 1_000;
   const wanted = after > 0 ? after : reset > 0 ? reset : defaultPatienceSeconds;

@@ -10,17 +10,28 @@ export type SourceFile = {
   open(): Promise<AsyncIterable<Uint8Array>>;
 };
 
-export type SourceRelease = { version: string; notesUrl: string | null; files: readonly SourceFile[] };
+export type SourceRelease = {
+  version: string;
+  /** Its publisher says so, whatever its version is. */
+  prerelease: boolean;
+  notesUrl: string | null;
+  files: readonly SourceFile[];
+};
 
 /** Where releases are published. */
 export type ReleaseSource = {
   name: string;
-  /**
-   * A version, or the latest stable one without; null when there is none. Throws SourceBusy, or what the source failed
-   * with.
-   */
+  /** A version, or the latest stable one without; null when there is none. Throws SourceBusy, SourceFailed. */
   find(version: string | null): Promise<SourceRelease | null>;
 };
+
+/** The source failed, in words that its user may read. */
+export class SourceFailed extends Error {
+  constructor(reason: string) {
+    super(reason);
+    this.name = "SourceFailed";
+  }
+}
 
 /** The source requested a pause (Retry-After). */
 export class SourceBusy extends Error {

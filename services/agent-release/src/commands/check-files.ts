@@ -9,15 +9,26 @@ import { EgressRefused, failureOf } from "@muster/egress";
 import type { TrustedRoot } from "@muster/kit";
 import { SourceBusy, type SourceFile, type SourceRelease } from "../clients/release-source.ts";
 import type { Storage } from "../clients/storage.ts";
-import { checksumsName, manifestName, parseChecksums } from "../rules/checksums.ts";
-import { components } from "../rules/component.ts";
+import {
+  binaryNames,
+  buildOf,
+  checksumsName,
+  checksumsNames,
+  isChecksums,
+  manifestName,
+  parseChecksums,
+} from "../rules/checksums.ts";
+import { components, isSupported } from "../rules/component.ts";
 import {
   artifactBytesMax,
   type Manifest,
   ManifestError,
   manifestMax,
+  namedTwice,
   noKeys,
   openManifest,
+  type Skipped,
+  unsupported,
 } from "../rules/manifest.ts";
 import { type NewRoot, newRoot, rootNoteName } from "../rules/manifest-root.ts";
 import type { Prepared } from "./register-release.ts";
@@ -50,12 +61,12 @@ export type CheckDeps = {
   onProgress?: () => Promise<void>;
 };
 
-type Planned = { manifest: Manifest; signed: boolean; note: string | null };
-export type Checked = { prepared: Prepared[]; root: NewRoot | null };
+type Planned = { manifest: Manifest; signed: boolean; note: string | null; skipped: Skipped[] };
+export type Checked = { prepared: Prepared[]; root: NewRoot | null; skipped: Skipped[] };
 
 /**
- * Reads the root note and the manifests of a release, then every file that they name, to its last byte. Throws
- * SyncFailed, SourceBusy.
+ * Reads the root note and the manifests of a release, then every file that they name, to its last byte; `skipped` are
+ * the other files. Throws SyncFailed, SourceBusy.
  */
 export async function checkRelease(deps: CheckDeps, source: string, release: SourceRelease): Promise<Checked> {
   const root = await rootOf(deps, release);
@@ -90,13 +101,30 @@ export async function checkRelease(deps: CheckDeps, source: string, release: Sou
         if (path !== null) await rm(path, { force: true });
         await deps.onProgress?.();
       }
-      prepared.push({ manifest, signed, note, source, notesUrl: release.notesUrl, files });
+      const { notesUrl, prerelease } = release;
+      prepared.push({ manifest, signed, prerelease, note, source, notesUrl, files });
     }
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
   if (failed.length > 0) throw new SyncFailed(failed);
-  return { prepared, root };
+  return { prepared, root, skipped: skippedOf(release, planned) };
+}
+
+/** Files that no agent gets: of other platforms, and those that neither manifest nor checksums name. */
+function skippedOf({ files }: SourceRelease, planned: readonly Planned[]): Skipped[] {
+  const listed = planned.flatMap(({ skipped }) => skipped);
+  const known = new Set([...planned.flatMap(({ manifest }) => manifest.artifacts.map(({ name }) => name)), rootNoteName]);
+  for (const component of components) known.add(manifestName(component));
+  for (const { asset } of listed) known.add(asset);
+  const others = files.filter(({ name }) => !known.has(name) && !isChecksums(name));
+  const source = planned.some(({ note }) => note !== null) ? "manifest" : "file of checksums";
+  const reasonFor = (name: string) => {
+    const build = buildOf(name);
+    if (build === null) return `its name is not ${binaryNames}`;
+    return isSupported(build) ? `no ${source} names it` : unsupported(build);
+  };
+  return [...listed, ...others.map(({ name }) => ({ asset: name, reason: reasonFor(name) }))];
 }
 
 /** The root that a release's root note exchanges the keys for; null without one, or when it is stored already. */
@@ -125,27 +153,41 @@ async function plansOf(deps: CheckDeps, release: SourceRelease): Promise<Planned
     const file = byName.get(name);
     if (!file) continue;
     const text = await textOf(file, manifestMax);
-    const { manifest, signed } = trusting(name, () => {
+    const { manifest, signed, skipped } = trusting(name, () => {
       const opened = openManifest(text, deps.root.keys, deps.now(), deps.unsigned);
       const { component: of, version } = opened.manifest;
       if (of !== component || version !== release.version) throw new ManifestError(`is for ${of} ${version}`, true);
       return opened;
     });
-    planned.push({ manifest, signed, note: text });
+    planned.push({ manifest, signed, note: text, skipped });
   }
   if (planned.length > 0) return planned;
   if (deps.root.keys.length > 0) throw new SyncFailed([{ asset: manifestName("agent"), reason: "missing" }], true);
   if (!deps.unsigned) throw new SyncFailed([{ asset: checksumsName, reason: noKeys }], true);
-  const checksums = byName.get(checksumsName);
-  if (!checksums) throw new SyncFailed([{ asset: checksumsName, reason: "missing" }]);
+  return plansByChecksums(release);
+}
+
+/** A release without manifests: its file of checksums names the binaries. */
+async function plansByChecksums(release: SourceRelease): Promise<Planned[]> {
+  const byName = new Map(release.files.map((file) => [file.name, file]));
+  const checksums = release.files.find(({ name }) => isChecksums(name));
+  const expected = `expected ${manifestName("agent")}, or ${checksumsNames}`;
+  if (!checksums) throw new SyncFailed([{ asset: checksumsName, reason: `missing: ${expected}` }]);
   const found = parseChecksums(await textOf(checksums, 1024 * 1024));
-  for (const [component, artifacts] of found) {
+  const twice = [...found.values()].flatMap((artifacts) => namedTwice(artifacts));
+  if (twice.length > 0) {
+    const failed = twice.flatMap(({ platform, names }) =>
+      names.map((asset) => ({ asset, reason: `one of two files for ${platform}` })),
+    );
+    throw new SyncFailed(failed);
+  }
+  if (found.size === 0)
+    throw new SyncFailed([{ asset: checksums.name, reason: `names no binary: expected ${binaryNames}` }]);
+  return [...found].map(([component, artifacts]) => {
     const sized = artifacts.map((artifact) => ({ ...artifact, size: byName.get(artifact.name)?.size ?? 0 }));
     const manifest: Manifest = { version: release.version, component, counter: 0, artifacts: sized };
-    planned.push({ manifest, signed: false, note: null });
-  }
-  if (planned.length === 0) throw new SyncFailed([{ asset: checksumsName, reason: "names no binary" }]);
-  return planned;
+    return { manifest, signed: false, note: null, skipped: [] };
+  });
 }
 
 function problemOf(wanted: { size: number; sha256: string }, file: SourceFile): string | null {
@@ -193,7 +235,8 @@ async function readWhole(
   return hash.digest("hex") === wanted.sha256 ? null : "wrong digest";
 }
 
-function reasonOf(error: unknown): string {
+/** What went wrong outside of the platform, in words for the user. */
+export function reasonOf(error: unknown): string {
   if (error instanceof EgressRefused) return "its address is not allowed";
   if (!(error instanceof Error)) return "failed";
   // Messages of Node's own errors name addresses.

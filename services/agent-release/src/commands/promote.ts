@@ -2,7 +2,7 @@ import type { Tx } from "@muster/db";
 import { AppError, type CallContext } from "@muster/kit";
 import { auditRelease } from "../emits/audit.ts";
 import { notSigned } from "../rules/trust.ts";
-import { compareVersions, isPrerelease } from "../rules/version.ts";
+import { compareVersions } from "../rules/version.ts";
 import { bumpPlan } from "../store/plan.ts";
 import { lockPromotion, setPromotion } from "../store/promotions.ts";
 import { lockReleasesOf, type ReleaseRow } from "../store/releases.ts";
@@ -35,7 +35,7 @@ export async function promoteVersion(
 
 /** Promotes a release that was just registered, unless the fleet's target is as new or it is a pre-release. */
 export async function promoteForward(tx: Tx, who: Who, release: ReleaseRow, at: Date): Promise<boolean> {
-  if (isPrerelease(release.version)) return false;
+  if (release.prerelease) return false;
   const { version } = await lockPromotion(tx, release.component);
   if (version !== null && compareVersions(release.version, version) <= 0) return false;
   await promote(tx, who, release, version, at);

@@ -15,6 +15,8 @@ type Who = Pick<CallContext, "caller" | "meta">;
 export type Prepared = {
   manifest: Manifest;
   signed: boolean;
+  /** Its publisher says so; a version such as 1.2.0-rc.1 says so by itself. */
+  prerelease: boolean;
   /** The signed note; null when there was none. */
   note: string | null;
   source: string;
@@ -37,13 +39,13 @@ export async function registerRelease(
   { autoPromote, action }: { autoPromote: boolean; action: "agent_version.register" | "agent_version.sync" },
   at: Date,
 ): Promise<ReleaseRow | null> {
-  const { manifest, signed, note, source, notesUrl, files } = prepared;
+  const { manifest, signed, prerelease, note, source, notesUrl, files } = prepared;
   const { component, version } = manifest;
   const row: ReleaseRow = {
     id: uuidv7(at.getTime()),
     component,
     version,
-    prerelease: isPrerelease(version),
+    prerelease: prerelease || isPrerelease(version),
     source,
     manifest: note,
     signed,

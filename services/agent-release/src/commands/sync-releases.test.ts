@@ -75,7 +75,7 @@ describe("a sync from a GitHub-style host", () => {
     publish("v1.12.0", { prerelease: true });
     publish("v1.13.0-rc.1");
     publish("nightly");
-    expect(await sync()).toEqual({ version: "1.10.0", synced: ["agent:linux/amd64"] });
+    expect(await sync()).toEqual({ version: "1.10.0", synced: ["agent:linux/amd64"], skipped: [] });
     const [row] = await rows("1.10.0");
     expect(row).toMatchObject({ stored: false, signed: true, notes_url: "https://api.example.test/notes/v1.10.0" });
     expect(row?.source_url).toMatch(/\/o\/r\/releases\/download\/v1\.10\.0\/muster-agent-linux-amd64$/);
@@ -122,7 +122,7 @@ describe("a sync from a GitHub-style host", () => {
   it.each([
     [429, { "retry-after": "7" }, 7],
     [403, { "x-ratelimit-reset": String(Math.ceil(Date.now() / 1_000) + 100_000) }, 3_600],
-    [403, {}, 60],
+    [403, { "x-ratelimit-remaining": "0" }, 60],
   ])(
     "is refused with a Retry-After when the host limits requests: %d %j",
     async (status, headers, retryAfterSeconds) => {
@@ -139,14 +139,65 @@ describe("a sync from a GitHub-style host", () => {
     expect(await rows("3.3.0")).toEqual([]);
   });
 
-  it("fails with the reason when the host is broken", async () => {
-    host.answer(500);
-    await expect(sync()).rejects.toMatchObject({ code: "release_sync_failed" });
+  it.each([
+    [500, {}],
+    [403, {}],
+    [403, { "x-ratelimit-remaining": "4999", "x-ratelimit-reset": "1900000000" }],
+    [401, {}],
+  ])("fails with the host's words when it answers %d with the headers %j", async (status, headers) => {
+    host.answer(status, headers);
+    await expect(sync()).rejects.toMatchObject({
+      code: "release_sync_failed",
+      facts: { failed: [{ asset: "", reason: `answered ${status}: no` }] },
+    });
+  });
+
+  it("reads all pages, and takes the newest by version from whichever page it is on", async () => {
+    publish("v3.5.9");
+    for (let patch = 0; patch < 120; patch++) publish(`v3.4.${patch}`);
+    publish("v3.5.10");
+    expect(await sync()).toMatchObject({ version: "3.5.10" });
+    expect(await sync("3.4.119")).toMatchObject({ version: "3.4.119" });
+  });
+
+  it("finds a tag with build metadata by its version", async () => {
+    publish("v3.6.0+build.7", { files: releaseFiles("3.6.0", signer) });
+    expect(await sync("3.6.0")).toMatchObject({ version: "3.6.0" });
+    expect(await sync()).toMatchObject({ version: "3.6.0" });
+  });
+
+  it("registers a pre-release by name, and does not promote it", async () => {
+    publish("v3.7.0", { prerelease: true });
+    expect(await sync("3.7.0")).toMatchObject({ version: "3.7.0" });
+    const [row] = await service.read<{ version: string }>(
+      sql`SELECT r.version FROM promotion p JOIN release r ON r.id = p.release_id WHERE p.component = 'agent'`,
+    );
+    expect(row?.version).toBe("3.6.0");
+  });
+
+  it("reports the files that it does not register, and why", async () => {
+    const files = releaseFiles("3.8.0", signer);
+    const [manifest] = String(files["agent.manifest"]).split("\n");
+    const { artifacts, ...rest } = JSON.parse(manifest ?? "");
+    const armv7 = { ...artifacts[0], arch: "armv7", name: "muster-agent-linux-armv7" };
+    const note = signNote(`${JSON.stringify({ ...rest, artifacts: [...artifacts, armv7] })}\n`, signer);
+    const others = ["muster-agent-linux-armv7", "muster-agent-freebsd-amd64", "README.md", "checksums.txt"];
+    const more = Object.fromEntries(others.map((name) => [name, Buffer.from(name)]));
+    publish("v3.8.0", { files: { ...files, ...more, "agent.manifest": Buffer.from(note) } });
+    expect(await sync()).toEqual({
+      version: "3.8.0",
+      synced: ["agent:linux/amd64"],
+      skipped: [
+        { asset: "muster-agent-linux-armv7", reason: "there are no agents for linux/armv7" },
+        { asset: "muster-agent-freebsd-amd64", reason: "there are no agents for freebsd/amd64" },
+        { asset: "README.md", reason: expect.stringContaining("its name is not …-<agent|watchdog|helper>-<") },
+      ],
+    });
   });
 
   it("runs once, and is answered three times, when it is requested three times concurrently", async () => {
     publish("v4.0.0");
-    const wanted = { version: "4.0.0", synced: ["agent:linux/amd64"] };
+    const wanted = { version: "4.0.0", synced: ["agent:linux/amd64"], skipped: [] };
     let requested = 0;
     // Work begins when all three requests have arrived: a request after its end starts another.
     const wake = () => {
@@ -218,7 +269,7 @@ describe("stored files", () => {
       await storage.remove(digestOf(files));
       removed.push(await storage.has(digestOf(files)));
     });
-    expect(await store.sync()).toEqual({ version: "4.5.0", synced: ["agent:linux/amd64"] });
+    expect(await store.sync()).toMatchObject({ version: "4.5.0", synced: ["agent:linux/amd64"] });
     expect([removed, await store.storage.has(digestOf(files))]).toEqual([[false], true]);
     expect(host.requests.filter(({ path }) => path.endsWith(`/files/v4.5.0/${binary}`))).toHaveLength(2);
     await store.end();
@@ -271,6 +322,55 @@ describe("without keys of manifests", () => {
       expect(await sync(version, () => void syncOnce(without(true)))).toMatchObject({ version });
       expect(await rows(version)).toMatchObject([{ signed: false }]);
     }
+  });
+});
+
+describe("a release without manifests, where releases may be unsigned", () => {
+  const unsigned = () => void syncOnce({ ...deps, keys: [], unsigned: true });
+  const bytes = Buffer.from("agent");
+  const digest = sha256Of(bytes);
+  let last = 0;
+  const publishWith = (sums: Record<string, string>, ...names: string[]) => {
+    const version = `4.10.${++last}`;
+    const texts = Object.entries(sums).map(([name, text]) => [name, Buffer.from(text)]);
+    publish(`v${version}`, { files: { ...Object.fromEntries([...texts, ...names.map((name) => [name, bytes])]) } });
+    return version;
+  };
+
+  it.each([
+    ["checksums.txt", `${digest}  ./${binary}\n`],
+    ["checksums.txt", `${digest} *dist/${binary}\r\n`],
+    ["checksums.txt", `SHA256 (${binary}) = ${digest.toUpperCase()}\n`],
+    ["SHA256SUMS", `${digest}  ${binary}\n`],
+    ["sha256sums.txt", `${digest}  ${binary}\n`],
+    ["muster_4.10.0_checksums.txt", `${digest}  ${binary}\n`],
+  ])("is registered by %s with %j", async (name, text) => {
+    const version = publishWith({ [name]: text }, binary);
+    expect(await sync(version, unsigned)).toEqual({ version, synced: ["agent:linux/amd64"], skipped: [] });
+  });
+
+  it.each<[string, Record<string, string>, object[]]>([
+    [
+      "without checksums",
+      {},
+      [{ asset: "checksums.txt", reason: expect.stringMatching(/^missing: expected agent.manifest, or checksums.txt, SHA256SUMS/) }],
+    ],
+    [
+      "with checksums of other files",
+      { SHA256SUMS: `${digest}  README.md\n` },
+      [{ asset: "SHA256SUMS", reason: expect.stringMatching(/^names no binary: expected …-<agent/) }],
+    ],
+    [
+      "with two files for one platform",
+      { SHA256SUMS: `${digest}  a-agent-linux-amd64\n${digest}  b-agent-linux-amd64\n` },
+      [
+        { asset: "a-agent-linux-amd64", reason: "one of two files for linux/amd64" },
+        { asset: "b-agent-linux-amd64", reason: "one of two files for linux/amd64" },
+      ],
+    ],
+  ])("is not registered %s, and the error says what was expected", async (_, sums, failed) => {
+    const version = publishWith(sums, "a-agent-linux-amd64", "b-agent-linux-amd64");
+    await expect(sync(version, unsigned)).rejects.toMatchObject({ code: "release_sync_failed", facts: { failed } });
   });
 });
 

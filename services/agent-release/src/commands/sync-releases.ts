@@ -13,7 +13,8 @@ import {
 } from "@muster/kit";
 import { type ReleaseSource, SourceBusy, type SourceRelease } from "../clients/release-source.ts";
 import { service } from "../config.ts";
-import { type CheckDeps, checkRelease, SyncFailed } from "./check-files.ts";
+import type { Skipped } from "../rules/manifest.ts";
+import { type CheckDeps, checkRelease, reasonOf, SyncFailed } from "./check-files.ts";
 import { exchangeKeys, readRoot } from "./exchange-keys.ts";
 import { type Prepared, registerRelease } from "./register-release.ts";
 import { goneFiles, removeUnused } from "./remove-files.ts";
@@ -26,7 +27,7 @@ const farewellMs = 1_000;
 /** A file is stored again when its release is deleted while another with the same bytes is being synced. */
 const triesMax = 3;
 
-export type SyncResult = { version: string; synced: string[] };
+export type SyncResult = { version: string; synced: string[]; skipped: Skipped[] };
 type Failure = {
   code: "release_sync_failed" | "release_untrusted" | "agent_version_not_found" | "release_exists" | "unavailable";
   message: string;
@@ -113,13 +114,15 @@ export async function syncOnce(deps: SyncDeps, signal?: AbortSignal): Promise<nu
 async function sync(deps: SyncDeps, input: Input): Promise<SyncResult> {
   const source = deps.sources.find(({ name }) => name === input.source);
   if (!source) throw new AppError("release_source_not_found", "Release source not found");
-  const found = await source.find(input.version);
+  const found = await source.find(input.version).catch((error: unknown) => {
+    throw error instanceof SourceBusy ? error : new SyncFailed([{ asset: "", reason: reasonOf(error) }]);
+  });
   if (!found) throw new AppError("agent_version_not_found", "Agent version not found");
   const stored = new Set<string>();
   try {
     for (let tries = 1; ; tries++) {
-      const { prepared, gone } = await checkAndRegister(deps, input, source.name, found, stored);
-      if (gone.length === 0) return { version: found.version, synced: prepared.flatMap(syncedOf) };
+      const { prepared, gone, skipped } = await checkAndRegister(deps, input, source.name, found, stored);
+      if (gone.length === 0) return { version: found.version, synced: prepared.flatMap(syncedOf), skipped };
       if (tries === triesMax)
         throw new SyncFailed(gone.map((asset) => ({ asset, reason: "removed from the store meanwhile" })));
     }
@@ -136,11 +139,11 @@ async function checkAndRegister(
   source: string,
   found: SourceRelease,
   stored: Set<string>,
-): Promise<{ prepared: Prepared[]; gone: string[] }> {
+): Promise<{ prepared: Prepared[]; gone: string[]; skipped: Skipped[] }> {
   const itself = { caller: systemCaller(service) };
   const before = await deps.db.tx(itself, (tx) => readRoot(tx, deps.keys), { readOnly: true });
   const onStored = (sha256: string) => void stored.add(sha256);
-  const { prepared, root } = await checkRelease({ ...deps, root: before, onStored }, source, found);
+  const { prepared, root, skipped } = await checkRelease({ ...deps, root: before, onStored }, source, found);
   const at = deps.now();
   const who = { caller, meta };
   const gone = await deps.db.tx(itself, async (tx) => {
@@ -152,7 +155,7 @@ async function checkAndRegister(
     }
     return missing;
   });
-  return { prepared, gone };
+  return { prepared, gone, skipped };
 }
 
 function syncedOf({ manifest: { component, artifacts } }: Prepared): string[] {
@@ -189,8 +192,9 @@ function asFailure(error: unknown): Failure {
   if (error instanceof AppError) {
     return { code: error.code as Failure["code"], message: error.message };
   }
-  const reason = (error as Error).message;
-  return { code: "release_sync_failed", message: "The release could not be synced", failed: [{ asset: "", reason }] };
+  // Errors of the platform itself, such as the database's, are for the log alone.
+  const failed = [{ asset: "", reason: "failed on the platform: its log has the cause" }];
+  return { code: "release_sync_failed", message: "The release could not be synced", failed };
 }
 
 function failureOf(job: Job): AppError {

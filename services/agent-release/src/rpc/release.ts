@@ -91,6 +91,7 @@ export function releaseService(deps: ReleaseDeps): ServiceImpl<typeof ReleaseSer
         const prepared = {
           manifest,
           signed,
+          prerelease: false,
           note: signed || request.manifest.includes("\n\n") ? request.manifest : null,
           source: "api",
           notesUrl: request.notesUrl || null,

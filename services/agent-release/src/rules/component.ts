@@ -7,6 +7,10 @@ export const architectures = ["amd64", "arm64", "386"] as const;
 export type Os = (typeof systems)[number];
 export type Arch = (typeof architectures)[number];
 
+/** Whether there are agents of this platform. */
+export const isSupported = ({ os, arch }: { os: string; arch: string }): boolean =>
+  systems.some((each) => each === os) && architectures.some((each) => each === arch);
+
 export function isComponent(text: string): text is Component {
   return components.some((each) => each === text);
 }

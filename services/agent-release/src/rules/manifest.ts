@@ -1,6 +1,6 @@
 import { NoteError, type NoteVerifier, openNote, parseVerifier } from "@muster/kit";
 import { z } from "zod";
-import { architectures, components, systems } from "./component.ts";
+import { architectures, components, isSupported, systems } from "./component.ts";
 import { parseVersion } from "./version.ts";
 
 /** Largest binary, in bytes. */
@@ -15,13 +15,16 @@ const version = z.string().transform((text, { addIssue }) => {
   return parsed ?? "";
 });
 
-const artifact = z.object({
-  os: z.enum(systems),
-  arch: z.enum(architectures),
+const file = z.object({
   size: z.int().min(1).max(artifactBytesMax),
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
   name: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._+-]{0,199}$/),
 });
+
+const artifact = file.extend({ os: z.enum(systems), arch: z.enum(architectures) });
+/** A manifest may have files for systems that no agent of the platform runs on. */
+const platform = z.string().regex(/^[A-Za-z0-9_-]{1,50}$/);
+const listed = file.extend({ os: platform, arch: platform });
 
 const shape = z.object({
   version,
@@ -32,11 +35,14 @@ const shape = z.object({
   counter: z.int().min(0).default(0),
   expires: z.iso.datetime({ offset: true }).optional(),
   minimumVersion: version.optional(),
-  artifacts: z.array(artifact).min(1).max(artifactsMax),
+  artifacts: z.array(listed).min(1).max(artifactsMax),
 });
 
-export type Manifest = z.output<typeof shape>;
-export type ManifestArtifact = Manifest["artifacts"][number];
+export type ManifestArtifact = z.output<typeof artifact>;
+export type Manifest = Omit<z.output<typeof shape>, "artifacts"> & { artifacts: ManifestArtifact[] };
+/** A file that is not registered, and why. */
+export type Skipped = { asset: string; reason: string };
+export const unsupported = ({ os, arch }: { os: string; arch: string }) => `there are no agents for ${os}/${arch}`;
 
 /** Why nothing is registered in production without keys. */
 export const noKeys = "cannot be verified: RELEASE_MANIFEST_KEYS is empty";
@@ -71,7 +77,7 @@ export function openManifest(
   keys: readonly NoteVerifier[],
   now: Date,
   unsigned: boolean,
-): { manifest: Manifest; signed: boolean } {
+): { manifest: Manifest; signed: boolean; skipped: Skipped[] } {
   if (text.length > manifestMax) throw new ManifestError(`longer than ${manifestMax} characters`);
   if (keys.length === 0 && !unsigned) throw new ManifestError(noKeys, true);
   const line = keys.length > 0 ? verifiedText(text, keys) : (text.split("\n\n")[0] ?? "");
@@ -86,11 +92,24 @@ export function openManifest(
     const [issue] = parsed.error.issues;
     throw new ManifestError(`${issue?.path.join(".") || "the manifest"}: ${issue?.message ?? "is malformed"}`);
   }
-  const manifest = parsed.data;
-  const platforms = manifest.artifacts.map(({ os, arch }) => `${os}/${arch}`);
-  if (new Set(platforms).size !== platforms.length) throw new ManifestError("names a platform twice");
+  const [artifacts, others] = [parsed.data.artifacts.filter(isSupported), parsed.data.artifacts.filter((each) => !isSupported(each))];
+  const manifest: Manifest = { ...parsed.data, artifacts: z.array(artifact).parse(artifacts) };
+  if (artifacts.length === 0) throw new ManifestError(`names no file of a known platform: ${unsupported(others[0] ?? { os: "", arch: "" })}`);
+  const [twice] = namedTwice(manifest.artifacts);
+  if (twice) throw new ManifestError(`names two files for ${twice.platform}: ${twice.names.join(" and ")}`);
   if (manifest.expires !== undefined && new Date(manifest.expires) <= now) throw new ManifestError("has expired", true);
-  return { manifest, signed: keys.length > 0 };
+  const skipped = others.map((each) => ({ asset: each.name, reason: unsupported(each) }));
+  return { manifest, signed: keys.length > 0, skipped };
+}
+
+/** Platforms with more than one file, each with the names of its files. */
+export function namedTwice(artifacts: readonly ManifestArtifact[] | readonly Omit<ManifestArtifact, "size">[]) {
+  const names = new Map<string, string[]>();
+  for (const { os, arch, name } of artifacts) {
+    const key = `${os}/${arch}`;
+    names.set(key, [...(names.get(key) ?? []), name]);
+  }
+  return [...names].filter(([, each]) => each.length > 1).map(([of, each]) => ({ platform: of, names: each }));
 }
 
 function verifiedText(text: string, keys: readonly NoteVerifier[]): string {

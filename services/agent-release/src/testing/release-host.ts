@@ -52,7 +52,7 @@ export async function startReleaseHost() {
   });
 
   const server = createServer(testCertificate(), (request, response) => {
-    const { pathname } = new URL(request.url ?? "", "https://any");
+    const { pathname, searchParams } = new URL(request.url ?? "", "https://any");
     const host = String(request.headers.host).split(":")[0] ?? "";
     requests.push({ host, path: pathname, authorization: request.headers.authorization });
     const json = (status: number, body: unknown, headers: Record<string, string> = {}) =>
@@ -60,7 +60,13 @@ export async function startReleaseHost() {
     if (pathname.startsWith("/repos/o/r/releases")) {
       if (apiAnswer) return json(apiAnswer.status, { message: "no" }, apiAnswer.headers);
       const tag = /\/releases\/tags\/(.+)$/.exec(pathname)?.[1];
-      if (tag === undefined) return json(200, releases.map(shown));
+      if (tag === undefined) {
+        const page = Number(searchParams.get("page") ?? 1);
+        const next = `<https://api.example.test:${port}${pathname}?per_page=100&page=${page + 1}>; rel="next"`;
+        const isLast = releases.length <= page * 100;
+        const link = `<https://api.example.test:${port}${pathname}?page=1>; rel="first"${isLast ? "" : `, ${next}`}`;
+        return json(200, releases.slice((page - 1) * 100, page * 100).map(shown), { link });
+      }
       const found = releases.find(({ tag_name: name }) => name === decodeURIComponent(tag));
       return found ? json(200, shown(found)) : json(404, { message: "Not Found" });
     }

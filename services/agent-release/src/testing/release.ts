@@ -20,7 +20,7 @@ export type TestRelease = Awaited<ReturnType<typeof startRelease>>;
 function registered(tx: Tx, version: string, autoPromote: boolean) {
   const artifacts = [{ os: "linux" as const, arch: "amd64" as const, size: 1, sha256: "a".repeat(64), name: "agent" }];
   const manifest = { version, component: "agent" as const, counter: 0, artifacts };
-  const prepared = { manifest, signed: true, note: null, source: "api", notesUrl: null, files: new Map() };
+  const prepared = { manifest, signed: true, prerelease: false, note: null, source: "api", notesUrl: null, files: new Map() };
   const options = { autoPromote, action: "agent_version.register" as const };
   return registerRelease(tx, asItself(), prepared, options, new Date());
 }
