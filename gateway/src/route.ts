@@ -85,8 +85,8 @@ export type RouteRequest<A extends Access = Access, P = unknown, Q = unknown, B 
   opaqueJson: string;
   /** The value of the cookie that the route names; null when it is absent or sent twice. */
   cookie: string | null;
-  /** Conditions and range of a download (RFC 9110 sections 13 and 14). */
-  conditions(): Pick<Inbound, "range" | "ifRange" | "ifNoneMatch" | "ifMatch">;
+  /** Conditions and range of a download (RFC 9110 sections 13 and 14); HEAD has no range. */
+  conditions(): Pick<Inbound, "range" | "ifRange" | "ifMatch" | "ifNoneMatch">;
   rpc(): Promise<CallOptions>;
   /** Whether a browser states that a page of this origin sent the request. */
   sameOrigin(): boolean;

@@ -197,7 +197,17 @@ describe("a download", () => {
     expect((await get({ range: "bytes=5-14", "if-range": '"other"' })).status).toBe(200);
     expect((await get({ range: "bytes=999999-" })).status).toBe(416);
     expect((await get({ "if-none-match": etag })).status).toBe(304);
-    const head = await get({}, "HEAD");
+    for (const [condition, status] of [
+      ['"other"', 412],
+      [etag, 200],
+      ["*", 200],
+    ] as const) {
+      const reply = await get({ "if-match": condition });
+      await reply.arrayBuffer();
+      expect([condition, reply.status]).toEqual([condition, status]);
+    }
+    expect((await get({ "if-match": '"other"', "if-none-match": etag }, "HEAD")).status).toBe(412);
+    const head = await get({ range: "bytes=5-14" }, "HEAD");
     expect([head.status, head.headers.get("content-length"), await head.text()]).toEqual([
       200,
       String(bytes().length),

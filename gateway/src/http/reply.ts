@@ -37,7 +37,7 @@ export class Streamed {
 }
 
 /** Statuses that a handler may choose besides its row's own; the row names them under `answers`. */
-export type AnsweredStatus = 200 | 201 | 204 | 206 | 302 | 303 | 304 | 416;
+export type AnsweredStatus = 200 | 201 | 204 | 206 | 302 | 303 | 304 | 412 | 416;
 
 /**
  * A reply whose status and header lines the handler chose: a redirect, what has not changed, a part of a file, a cookie

@@ -76,7 +76,7 @@ function requestOf(options: ExchangeOptions, exchange: Exchange): RouteRequest {
     bodyBytes,
     opaqueJson,
     cookie: cookieFor(options, exchange),
-    conditions: () => inbound,
+    conditions: () => (exchange.request.method === "HEAD" ? { ...inbound, range: null } : inbound),
     sameOrigin: () => isSameOrigin(inbound),
     rpc: rpcOf(options, exchange),
     meta: () => metaOf(options, exchange),

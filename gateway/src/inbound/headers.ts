@@ -16,6 +16,7 @@ export type Inbound = {
   cookie: string | null;
   range: string | null;
   ifRange: string | null;
+  ifMatch: string | null;
   ifNoneMatch: string | null;
   ifMatch: string | null;
   acceptEncoding: string | null;
@@ -46,6 +47,7 @@ const fields: Record<string, Field> = {
   cookie: "cookie",
   range: "range",
   "if-range": "ifRange",
+  "if-match": "ifMatch",
   "if-none-match": "ifNoneMatch",
   "if-match": "ifMatch",
   "accept-encoding": "acceptEncoding",
@@ -119,6 +121,7 @@ export function createHeaderReader(edgeAddressHeader: string | null): HeaderRead
       cookie: null,
       range: null,
       ifRange: null,
+      ifMatch: null,
       ifNoneMatch: null,
       ifMatch: null,
       acceptEncoding: null,

@@ -37,6 +37,7 @@ const download = route({
     },
     302: { description: "The file is elsewhere", headers: { Location: "URL of the file." } },
     304: { description: "The client's copy is current" },
+    412: { description: "The file is another one than `If-Match` names" },
     416: { description: "The range is beyond the file", headers: { "Content-Range": "Size of the file, in bytes." } },
   },
   reply: z.string(),
@@ -48,10 +49,11 @@ const download = route({
     if (location !== "") return redirect(302, location, ["Cache-Control", "no-store"]);
     const size = Number(bytes);
     const etag = entityTag(sha256);
-    const { range, ifRange, ifNoneMatch } = conditions();
+    const { range, ifRange, ifMatch, ifNoneMatch } = conditions();
     // The file of a version never changes; the promoted version may.
     const caching = query.version === undefined ? "no-cache" : "public, max-age=31536000, immutable";
     const about = ["ETag", etag, "Accept-Ranges", "bytes", "Cache-Control", caching];
+    if (ifMatch !== null && !matchesStrongly(ifMatch, etag)) return new Answered(412, about);
     if (matches(ifNoneMatch, etag)) return new Answered(304, about);
     const part = ifRange !== null && ifRange !== etag ? "all" : byteRange(range, size);
     if (part === "beyond") return new Answered(416, [...about, "Content-Range", `bytes */${size}`]);
@@ -133,9 +135,14 @@ const available = route({
   },
 });
 
+/** Whether If-None-Match names this tag, or any. */
 function matches(ifNoneMatch: string | null, etag: string): boolean {
-  if (ifNoneMatch === null) return false;
-  return ifNoneMatch === "*" || ifNoneMatch.split(",").some((each) => each.trim().replace(/^W\//, "") === etag);
+  return ifNoneMatch !== null && matchesStrongly(ifNoneMatch.replaceAll(/\bW\//g, ""), etag);
+}
+
+/** Whether If-Match names this tag, or any; weak tags never match (RFC 9110 section 13.1.1). */
+function matchesStrongly(ifMatch: string, etag: string): boolean {
+  return ifMatch === "*" || ifMatch.split(",").some((each) => each.trim() === etag);
 }
 
 /**
