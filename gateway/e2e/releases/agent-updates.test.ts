@@ -187,7 +187,11 @@ describe("a download", () => {
     const whole = await get();
     expect([whole.status, Buffer.from(await whole.arrayBuffer())]).toEqual([200, bytes()]);
     const etag = String(whole.headers.get("etag"));
-    expect(whole.headers.get("cache-control")).toMatch(/immutable/);
+    expect(whole.headers.get("cache-control")).toBe("no-cache");
+    const digest = createHash("sha256").update(bytes()).digest("hex");
+    const byDigest = await get({}, "HEAD", `${path}&sha256=${digest}`);
+    expect([byDigest.status, byDigest.headers.get("cache-control")]).toEqual([200, expect.stringMatching(/immutable/)]);
+    expect((await get({}, "HEAD", `${path}&sha256=${"0".repeat(64)}`)).status).toBe(404);
     const part = await get({ range: "bytes=5-14" });
     expect([part.status, await part.text(), part.headers.get("content-range")]).toEqual([
       206,

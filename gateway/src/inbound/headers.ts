@@ -18,7 +18,6 @@ export type Inbound = {
   ifRange: string | null;
   ifMatch: string | null;
   ifNoneMatch: string | null;
-  ifMatch: string | null;
   acceptEncoding: string | null;
   /** Each of these joined with commas when it came on several lines. */
   forwardedFor: string | null;
@@ -49,7 +48,6 @@ const fields: Record<string, Field> = {
   "if-range": "ifRange",
   "if-match": "ifMatch",
   "if-none-match": "ifNoneMatch",
-  "if-match": "ifMatch",
   "accept-encoding": "acceptEncoding",
   "x-forwarded-for": "forwardedFor",
   "x-real-ip": "realIp",
@@ -123,7 +121,6 @@ export function createHeaderReader(edgeAddressHeader: string | null): HeaderRead
       ifRange: null,
       ifMatch: null,
       ifNoneMatch: null,
-      ifMatch: null,
       acceptEncoding: null,
       forwardedFor: null,
       realIp: null,

@@ -62,11 +62,12 @@ await runService({
     const purges = startPurges({ db, service: "agent-release", log, plan: purgePlan });
     proc.onStop("purges", () => purges.stop());
 
+    const plan = createPlanMemory({ unsigned, keys });
     const deciding = {
       db,
       log,
       now,
-      plan: createPlanMemory({ unsigned }),
+      plan,
       begin: tenancy.begin,
       end: tenancy.end,
       timeoutSeconds: config.UPDATE_TIMEOUT_SECONDS,
@@ -82,6 +83,7 @@ await runService({
           now,
           keys,
           unsigned,
+          plan,
           sources,
           storage,
           autoPromote,
@@ -90,11 +92,11 @@ await runService({
         }),
       ),
       register(UpdateService, updateService({ ...deciding, tenancy })),
-      register(DownloadService, downloadService({ db, storage, unsigned, preferStore: storeAll })),
+      register(DownloadService, downloadService({ db, storage, plan, preferStore: storeAll })),
       register(SettingsService, settingsService({ db, learnTenants, now, mfaMaxAgeMinutes })),
       register(
         RolloutService,
-        rolloutService({ db, now, unsigned, stagedMax: config.STAGED_ROLLOUTS_MAX, mfaMaxAgeMinutes }),
+        rolloutService({ db, now, plan, stagedMax: config.STAGED_ROLLOUTS_MAX, mfaMaxAgeMinutes }),
       ),
     ];
   },

@@ -116,7 +116,7 @@ const offered = z
 
 function offerOf(offer: Offer, publicUrl: string): z.input<typeof offered> {
   const { attemptId, version, size, sha256, manifest, rootNotes } = offer;
-  const query = new URLSearchParams({ component: offer.component, version });
+  const query = new URLSearchParams({ component: offer.component, version, sha256 });
   return {
     attemptId,
     component: component.parse(offer.component),

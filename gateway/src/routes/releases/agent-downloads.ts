@@ -23,6 +23,11 @@ const download = route({
   query: z.object({
     component: component.optional().meta({ description: "Component to download.", default: "agent" }),
     version: versionIn.optional(),
+    sha256: z
+      .string()
+      .regex(/^[0-9a-f]{64}$/, "Must be 64 hexadecimal digits")
+      .optional()
+      .meta({ description: "Digest of the file, as an offer names it: another file is 404, and the reply is cacheable for good." }),
   }),
   deadline: "export",
   load: "download",
@@ -43,15 +48,16 @@ const download = route({
   reply: z.string(),
   errors: ["agent_version_not_found", "release_untrusted"],
   async handle({ params, query, conditions, rpc }, { services }) {
-    const wanted = { ...params, component: query.component ?? "agent", version: query.version ?? "" };
+    const { component: of = "agent", version = "", sha256: digest = "" } = query;
+    const wanted = { ...params, component: of, version, sha256: digest };
     const call = await rpc();
     const { sha256, size: bytes, name, location } = await services.downloads.locate(wanted, call);
     if (location !== "") return redirect(302, location, ["Cache-Control", "no-store"]);
     const size = Number(bytes);
     const etag = entityTag(sha256);
     const { range, ifRange, ifMatch, ifNoneMatch } = conditions();
-    // The file of a version never changes; the promoted version may.
-    const caching = query.version === undefined ? "no-cache" : "public, max-age=31536000, immutable";
+    // A version may be deleted and registered with other bytes: only its digest names one file for ever.
+    const caching = digest === "" ? "no-cache" : "public, max-age=31536000, immutable";
     const about = ["ETag", etag, "Accept-Ranges", "bytes", "Cache-Control", caching];
     if (ifMatch !== null && !matchesStrongly(ifMatch, etag)) return new Answered(412, about);
     if (matches(ifNoneMatch, etag)) return new Answered(304, about);
@@ -127,8 +133,8 @@ const available = route({
     return {
       data: downloads.map((file) => {
         const [system, arched] = [os.parse(file.os), arch.parse(file.arch)];
-        const path = `${apiPrefix}/agents/download/${system}/${arched}?version=${encodeURIComponent(file.version)}`;
         const { version, name, size, sha256 } = file;
+        const path = `${apiPrefix}/agents/download/${system}/${arched}?${new URLSearchParams({ version, sha256 })}`;
         return { os: system, arch: arched, version, name, url: `${publicUrl}${path}`, sizeBytes: Number(size), sha256 };
       }),
     };

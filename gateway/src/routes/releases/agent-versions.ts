@@ -1,4 +1,5 @@
 import type { Release } from "@muster/proto/muster/release/v1/release_pb";
+import { type FieldErrors, validationError } from "@muster/kit";
 import { z } from "zod";
 import { type Route, route } from "../../route.ts";
 import { arch, os } from "../fields/agent-builds.ts";
@@ -40,6 +41,10 @@ const agentVersion = z
     version: z.string(),
     source: origins.meta({ description: "`api`: registered by `POST /agent-versions`." }),
     signed: z.boolean().meta({ description: "Whether a trusted key signed its manifest." }),
+    untrusted: z.string().nullable().meta({
+      description:
+        "Why agents would refuse it: it is offered to none (rule `release_untrusted`). Null when they accept it.",
+    }),
     counter: z.int().meta({
       description: "Counter of the manifest: agents refuse a manifest with a lower counter than one they have seen.",
     }),
@@ -106,7 +111,8 @@ const register = route({
   status: 201,
   reply: agentVersion,
   errors: ["release_untrusted", "release_exists", "limit_reached"],
-  async handle({ body, rpc }, { services, updates }) {
+  async handle({ body, rpc }, { services, updates, publicUrl }) {
+    requireElsewhere(body.urls, publicUrl);
     const wanted = {
       manifest: body.manifest,
       urls: body.urls,
@@ -231,6 +237,15 @@ const remove = route({
   },
 });
 
+/** An agent that is redirected to this platform would be redirected again, for ever. */
+function requireElsewhere(urls: Readonly<Record<string, string>>, publicUrl: string): void {
+  const own = new URL(publicUrl).origin;
+  const named = Object.entries(urls).filter(([, url]) => URL.canParse(url) && new URL(url).origin === own);
+  const errors: FieldErrors = {};
+  for (const [name] of named) errors[`urls.${name}`] = ["Must be a URL outside of this platform"];
+  if (named.length > 0) throw validationError(errors);
+}
+
 function versionOf(message: Release | undefined): z.input<typeof agentVersion> {
   if (!message) throw new Error("agent-release answered without a version");
   return {
@@ -239,6 +254,7 @@ function versionOf(message: Release | undefined): z.input<typeof agentVersion> {
     version: message.version,
     source: origins.parse(message.source),
     signed: message.signed,
+    untrusted: message.untrusted || null,
     counter: Number(message.counter),
     expiresAt: timeOrNull(message.expiresAt),
     minimumVersion: message.minimumVersion || null,

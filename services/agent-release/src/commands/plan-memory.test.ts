@@ -5,7 +5,7 @@ import { service as name } from "../config.ts";
 import { nothingSet } from "../rules/settings.ts";
 import { bumpPlan } from "../store/plan.ts";
 import { putSettings } from "../store/settings.ts";
-import { startRelease, type TestRelease } from "../testing/release.ts";
+import { releaseSigner, startRelease, type TestRelease } from "../testing/release.ts";
 import { createPlanMemory } from "./plan-memory.ts";
 
 const who = { caller: systemCaller(name) };
@@ -48,7 +48,7 @@ const pin = (partnerId: string, agentTarget: string) =>
 
 describe("a plan", () => {
   it("never has the settings that a slower transaction read before they were changed", async () => {
-    const memory = createPlanMemory({ unsigned: false });
+    const memory = createPlanMemory({ unsigned: false, keys: [releaseSigner] });
     const [partnerId, orgId] = [uuidv7(), uuidv7()];
     await pin(partnerId, "1.0.0");
     const target = async (tx: Tx) =>
@@ -65,7 +65,7 @@ describe("a plan", () => {
   });
 
   it("is not replaced by an older one of a slower transaction", async () => {
-    const memory = createPlanMemory({ unsigned: false });
+    const memory = createPlanMemory({ unsigned: false, keys: [releaseSigner] });
     const versions = async (tx: Tx) => (await memory.read(tx, [])).catalogue.agent.releases.map((each) => each.version);
     const read = () => service.deps.db.tx(who, versions);
     const { held, arrived, go } = holdingBack("FROM release r");
@@ -79,7 +79,7 @@ describe("a plan", () => {
   });
 
   it("keeps the settings of other partners when an organization requests updates, however many", async () => {
-    const memory = createPlanMemory({ unsigned: false });
+    const memory = createPlanMemory({ unsigned: false, keys: [releaseSigner] });
     const [partnerId, orgId, neighbour] = [uuidv7(), uuidv7(), uuidv7()];
     await service.execute(sql`
       INSERT INTO tenant (kind, id, partner_id, org_id, version, status, deleted, updated_at)
@@ -108,7 +108,7 @@ describe("a plan", () => {
   });
 
   it("contains only the settings of the partners that it was read for", async () => {
-    const plan = await service.deps.db.tx(who, (tx) => createPlanMemory({ unsigned: false }).read(tx, [uuidv7()]));
+    const plan = await service.deps.db.tx(who, (tx) => createPlanMemory({ unsigned: false, keys: [releaseSigner] }).read(tx, [uuidv7()]));
     expect(() => plan.mergedOf(uuidv7(), uuidv7())).toThrow("without this partner's settings");
   });
 });

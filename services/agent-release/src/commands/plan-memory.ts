@@ -1,6 +1,9 @@
 import { sql, type Tx } from "@muster/db";
+import type { NoteVerifier } from "@muster/kit";
 import type { Component } from "../rules/component.ts";
 import type { Catalogue, PlannedRelease, PlannedRollout } from "../rules/gate.ts";
+import { manifestRoot } from "../rules/manifest-root.ts";
+import { createVerify, distrusted, type Verify } from "../rules/release-trust.ts";
 import { type Merged, mergeSettings, nothingSet, type Settings } from "../rules/settings.ts";
 import { compareVersions } from "../rules/version.ts";
 import { changesSince, type PlanScope, readEpoch } from "../store/plan.ts";
@@ -18,6 +21,8 @@ export type Plan = {
   epoch: number;
   catalogue: Catalogue;
   offered: ReadonlyMap<string, OfferedRelease>;
+  /** Why agents would refuse a release, by its id; those that they accept are absent. */
+  untrusted: ReadonlyMap<string, string>;
   /** How the keys of manifests were exchanged, oldest first. */
   rootNotes: readonly string[];
   mergedOf(partnerId: string, orgId: string): Merged;
@@ -29,25 +34,26 @@ export type PlanMemory = {
 };
 
 type PartnerSettings = { own: Settings; organizations: Map<string, Settings>; merged: Map<string, Merged> };
-type CatalogueAt = Pick<Plan, "catalogue" | "offered" | "rootNotes">;
+type CatalogueAt = Pick<Plan, "catalogue" | "offered" | "untrusted" | "rootNotes">;
 /** The plan as of one epoch; what a slower transaction read for an older epoch is never stored here. */
 type Held = { epoch: number; catalogue: CatalogueAt; partners: Map<string, PartnerSettings> };
 
 const partnersMax = 5_000;
 const changesMax = 1_000;
 
-/**
- * Keeps catalogue and settings in memory by the plan's epoch: a decision reads what has changed since the one before.
- * Releases without a signature are trusted only where `unsigned`.
- */
-export function createPlanMemory({ unsigned }: { unsigned: boolean }): PlanMemory {
+/** `keys` are those of the setting, which root notes exchange; without a signature of the present ones a release counts only where `unsigned`. */
+type Trust = { unsigned: boolean; keys: readonly NoteVerifier[]; verifyWith(keys: readonly NoteVerifier[]): Verify };
+
+/** Keeps catalogue and settings in memory by the plan's epoch: a decision reads what has changed since the one before. */
+export function createPlanMemory({ unsigned, keys }: Omit<Trust, "verifyWith">): PlanMemory {
   let newest: Held | null = null;
+  const trust = { unsigned, keys, verifyWith: createVerify() };
 
   return {
     async read(tx, partnerIds) {
       const epoch = await readEpoch(tx);
       const before = newest;
-      const held = before?.epoch === epoch ? before : await heldAt(tx, epoch, before, unsigned);
+      const held = before?.epoch === epoch ? before : await heldAt(tx, epoch, before, trust);
       // Else another transaction was faster: what it stored may be newer, and is never replaced by older data.
       if (newest === before) newest = held;
       const partners = await partnersOf(tx, held, partnerIds);
@@ -60,16 +66,16 @@ export function createPlanMemory({ unsigned }: { unsigned: boolean }): PlanMemor
  * The plan at an epoch: the cached one without the entries that have changed since; fully read again when the cached
  * one is too old.
  */
-async function heldAt(tx: Tx, epoch: number, before: Held | null, unsigned: boolean): Promise<Held> {
+async function heldAt(tx: Tx, epoch: number, before: Held | null, trust: Trust): Promise<Held> {
   const changes = before && before.epoch < epoch ? await changesSince(tx, before.epoch, epoch, changesMax) : null;
   if (before === null || changes === null)
-    return { epoch, catalogue: await readCatalogue(tx, unsigned), partners: new Map() };
+    return { epoch, catalogue: await readCatalogue(tx, trust), partners: new Map() };
   const partners = new Map(before.partners);
   const ids = (of: PlanScope["scope"]) => changes.flatMap(({ scope, id }) => (scope === of && id !== null ? [id] : []));
   for (const id of ids("partner")) partners.delete(id);
   await forgetOrganizations(tx, partners, ids("organization"));
   const isAnother = changes.some(({ scope }) => scope === "all");
-  return { epoch, catalogue: isAnother ? await readCatalogue(tx, unsigned) : before.catalogue, partners };
+  return { epoch, catalogue: isAnother ? await readCatalogue(tx, trust) : before.catalogue, partners };
 }
 
 /** The settings of these partners: those that are not cached yet are read. */
@@ -139,21 +145,25 @@ type CatalogueRow = {
   version: string;
   minimum_version: string | null;
   manifest: string | null;
+  counter: number;
+  createdAt: Date;
   expires_at: Date | null;
   yanked: boolean;
-  trusted: boolean;
   promoted: boolean;
   artifacts: PlannedArtifact[];
 };
 
-async function readCatalogue(tx: Tx, unsigned: boolean): Promise<CatalogueAt> {
+async function readCatalogue(tx: Tx, trust: Trust): Promise<CatalogueAt> {
   const rows = await tx.query<CatalogueRow>(sql`
-    SELECT r.id, r.component, r.version, r.minimum_version, r.manifest, r.expires_at, r.yanked_at IS NOT NULL AS yanked,
-           r.signed OR ${unsigned} AS trusted,
+    SELECT r.id, r.component, r.version, r.minimum_version, r.manifest, r.counter, r.created_at AS "createdAt", r.expires_at,
+           r.yanked_at IS NOT NULL AS yanked,
            EXISTS (SELECT FROM promotion p WHERE p.release_id = r.id) AS promoted,
            coalesce((SELECT jsonb_agg(jsonb_build_object('os', a.os, 'arch', a.arch, 'size', a.size, 'sha256', a.sha256))
                      FROM artifact a WHERE a.release_id = r.id), '[]') AS artifacts
     FROM release r`);
+  const notes = await rootNotes(tx);
+  const verify = trust.verifyWith(manifestRoot(trust.keys, notes).keys);
+  const untrusted = distrusted(rows, { verify, unsigned: trust.unsigned });
   const rollouts = await liveRollouts(tx);
   const byRelease = new Map<string, RolloutRow[]>();
   for (const rollout of rollouts) {
@@ -163,7 +173,7 @@ async function readCatalogue(tx: Tx, unsigned: boolean): Promise<CatalogueAt> {
   }
   const of = (component: Component) => {
     const own = rows.filter((row) => row.component === component);
-    const releases = own.flatMap((row) => plannedOf(row, byRelease.get(row.id) ?? []));
+    const releases = own.flatMap((row) => plannedOf(row, byRelease.get(row.id) ?? [], untrusted));
     releases.sort((a, b) => compareVersions(b.version, a.version));
     return { promotedId: own.find(({ promoted }) => promoted)?.id ?? null, releases };
   };
@@ -172,10 +182,14 @@ async function readCatalogue(tx: Tx, unsigned: boolean): Promise<CatalogueAt> {
     const files = new Map(artifacts.map((each) => [`${each.os}/${each.arch}`, each]));
     return [id, { manifest, artifacts: files }] as const;
   });
-  return { catalogue, offered: new Map(offered), rootNotes: await rootNotes(tx) };
+  return { catalogue, offered: new Map(offered), untrusted, rootNotes: notes };
 }
 
-function plannedOf(row: CatalogueRow, rollouts: readonly RolloutRow[]): PlannedRelease[] {
+function plannedOf(
+  row: CatalogueRow,
+  rollouts: readonly RolloutRow[],
+  reasons: ReadonlyMap<string, string>,
+): PlannedRelease[] {
   const guard = rollouts.find(({ kind }) => kind === "guard");
   // Without its guard a release is not offered.
   if (!guard) return [];
@@ -185,7 +199,8 @@ function plannedOf(row: CatalogueRow, rollouts: readonly RolloutRow[]): PlannedR
       version: row.version,
       minimumVersion: row.minimum_version,
       yanked: row.yanked,
-      trusted: row.trusted,
+      untrusted: reasons.get(row.id) ?? null,
+      counter: Number(row.counter),
       expiresAt: row.expires_at,
       platforms: new Set(row.artifacts.map(({ os, arch }) => `${os}/${arch}`)),
       guard: plannedRollout(guard),

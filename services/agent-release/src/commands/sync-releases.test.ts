@@ -9,12 +9,12 @@ import { until } from "@muster/testing";
 import { githubSource } from "../clients/github-source.ts";
 import { directoryStorage, type Storage } from "../clients/storage.ts";
 import { asItself } from "../emits/audit.ts";
-import { startRelease, type TestRelease } from "../testing/release.ts";
+import { releaseSigner, startRelease, type TestRelease } from "../testing/release.ts";
 import { type Failure, type ReleaseHost, releaseFiles, startReleaseHost } from "../testing/release-host.ts";
 import { removeUnused } from "./remove-files.ts";
 import { type SyncDeps, syncOnce, syncReleases } from "./sync-releases.ts";
 
-const { signer } = noteKeys(generateNoteKey("releases"));
+const signer = releaseSigner;
 const token = "secret-token";
 const sha256Of = (bytes: Buffer) => createHash("sha256").update(bytes).digest("hex");
 const binary = "muster-agent-linux-amd64";

@@ -1,10 +1,11 @@
 import type { ServiceImpl } from "@connectrpc/connect";
-import { type Database, sql } from "@muster/db";
+import { type Database, type Query, sql } from "@muster/db";
 import { AppError, isLocation, systemCaller, validationError } from "@muster/kit";
 import type { DownloadService } from "@muster/proto/muster/release/v1/download_pb";
 import { callContext } from "@muster/rpc";
 import { requireUser } from "@muster/service";
 import { pieceBytes, type Storage } from "../clients/storage.ts";
+import type { PlanMemory } from "../commands/plan-memory.ts";
 import { versionNotFound } from "../commands/promote.ts";
 import { service } from "../config.ts";
 import { type Component, isComponent } from "../rules/component.ts";
@@ -16,11 +17,11 @@ export type DownloadDeps = {
   db: Database;
   storage: Storage | null;
   preferStore: boolean;
-  /** Whether files of unsigned releases may be downloaded. */
-  unsigned: boolean;
+  plan: PlanMemory;
 };
 
 type FileRow = {
+  id: string;
   os: string;
   arch: string;
   version: string;
@@ -29,12 +30,11 @@ type FileRow = {
   sha256: string;
   source_url: string | null;
   stored: boolean;
-  signed: boolean;
   manifest: string | null;
 };
 
 const filesOf = (component: Component) =>
-  sql`SELECT a.os, a.arch, r.version, a.name, a.size, a.sha256, a.source_url, a.stored, r.signed, r.manifest
+  sql`SELECT r.id, a.os, a.arch, r.version, a.name, a.size, a.sha256, a.source_url, a.stored, r.manifest
       FROM release r JOIN artifact a ON a.release_id = r.id
       WHERE r.component = ${component} AND r.yanked_at IS NULL`;
 const isPromoted = (component: Component) =>
@@ -46,28 +46,35 @@ export function downloadService({
   db,
   storage,
   preferStore,
-  unsigned,
+  plan,
 }: DownloadDeps): ServiceImpl<typeof DownloadService> {
   const who = { caller: systemCaller(service) };
+  const read = (query: Query) =>
+    db.tx(
+      who,
+      async (tx) => ({ rows: await tx.query<FileRow>(query), untrusted: (await plan.read(tx, [])).untrusted }),
+      { readOnly: true },
+    );
   /** Whether the bytes come from this platform's store; otherwise they are at another URL, or unavailable. */
   const isServedHere = ({ stored, source_url: url }: FileRow) =>
     stored && storage !== null && (preferStore || url === null);
   const isElsewhere = ({ source_url: url }: FileRow) => url !== null && isLocation(url);
   return {
-    async locate({ os, arch, component, version, withManifest }, handler) {
+    async locate({ os, arch, component, version, withManifest, sha256: digest }, handler) {
       requireGateway(callContext(handler));
       if (!isComponent(component)) throw noComponent();
       const wanted = version === "" ? null : parseVersion(version);
       if (wanted === null && version !== "") throw validationError({ version: ["Must be a semantic version"] });
-      const [row] = await db.read<FileRow>(
-        who,
-        sql`${filesOf(component)} AND a.os = ${os} AND a.arch = ${arch}
-              AND CASE WHEN ${wanted}::text IS NULL
-                    THEN ${isPromoted(component)}
-                    ELSE r.version = ${wanted}::text END`,
-      );
+      const query = sql`${filesOf(component)} AND a.os = ${os} AND a.arch = ${arch}
+        AND (${digest}::text = '' OR a.sha256 = ${digest}::text)
+        AND CASE WHEN ${wanted}::text IS NULL
+              THEN ${isPromoted(component)}
+              ELSE r.version = ${wanted}::text END`;
+      const { rows, untrusted } = await read(query);
+      const [row] = rows;
       if (!row) throw versionNotFound();
-      if (!row.signed && !unsigned) throw notSigned(`${row.version} was registered unsigned`);
+      const reason = untrusted.get(row.id);
+      if (reason !== undefined) throw notSigned(`${row.version} ${reason}`);
       const isServed = isServedHere(row);
       const location = isServed ? await storage?.urlOf(row.sha256, row.name) : row.source_url;
       if (!isServed && !isElsewhere(row)) throw versionNotFound();
@@ -80,13 +87,10 @@ export function downloadService({
     async listDownloads({ component }, handler) {
       requireUser(callContext(handler));
       if (!isComponent(component)) throw noComponent();
-      const rows = await db.read<FileRow>(
-        who,
-        sql`${filesOf(component)} AND ${isPromoted(component)} ORDER BY a.os, a.arch`,
-      );
+      const { rows, untrusted } = await read(sql`${filesOf(component)} AND ${isPromoted(component)} ORDER BY a.os, a.arch`);
       return {
         downloads: rows
-          .filter((row) => (row.signed || unsigned) && (isServedHere(row) || isElsewhere(row)))
+          .filter((row) => !untrusted.has(row.id) && (isServedHere(row) || isElsewhere(row)))
           .map(({ os, arch, version, name, size, sha256 }) => ({
             os,
             arch,

@@ -3,7 +3,8 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { type Release, ReleaseSchema } from "@muster/proto/muster/release/v1/release_pb";
 import type { ListedRelease } from "../store/releases.ts";
 
-export function releaseMessage(row: ListedRelease): Release {
+/** `untrusted`: why agents would refuse it; null when they accept it. */
+export function releaseMessage(row: ListedRelease, untrusted: string | null): Release {
   return create(ReleaseSchema, {
     id: row.id,
     component: row.component,
@@ -29,5 +30,6 @@ export function releaseMessage(row: ListedRelease): Release {
     inFlight: row.in_flight,
     succeeded: row.succeeded,
     failed: row.failed,
+    untrusted: untrusted ?? "",
   });
 }

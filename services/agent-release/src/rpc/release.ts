@@ -8,7 +8,8 @@ import { checkedBefore, idempotentTx, requireMfa, requirePermission } from "@mus
 import type { ReleaseSource } from "../clients/release-source.ts";
 import type { Storage } from "../clients/storage.ts";
 import { exchangeKeys, readRoot } from "../commands/exchange-keys.ts";
-import { promoteVersion, versionNotFound } from "../commands/promote.ts";
+import type { PlanMemory } from "../commands/plan-memory.ts";
+import { lowerCounterOf, promoteVersion, versionNotFound } from "../commands/promote.ts";
 import { registerRelease } from "../commands/register-release.ts";
 import { removeUnused } from "../commands/remove-files.ts";
 import { syncReleases } from "../commands/sync-releases.ts";
@@ -40,6 +41,7 @@ export type ReleaseDeps = {
   keys: readonly NoteVerifier[];
   /** Whether releases may be unsigned. */
   unsigned: boolean;
+  plan: PlanMemory;
   sources: readonly ReleaseSource[];
   storage: Storage | null;
   autoPromote: boolean;
@@ -57,10 +59,10 @@ export function releaseService(deps: ReleaseDeps): ServiceImpl<typeof ReleaseSer
     if (!row) throw versionNotFound();
     return row;
   };
-  const shown = async (tx: Tx, id: string) => {
+  const shown = async (tx: Tx, id: string, untrusted: string | null) => {
     const row = await findListed(tx, id);
     if (!row) throw new Error("a release that was locked has gone");
-    return { release: releaseMessage(row) };
+    return { release: releaseMessage(row, untrusted) };
   };
 
   return {
@@ -71,8 +73,10 @@ export function releaseService(deps: ReleaseDeps): ServiceImpl<typeof ReleaseSer
         throw validationError({ component: ["Must be agent, watchdog or helper"] });
       const who = asService(context);
       const { rows, info } = await listReleases(db, who, component, clampPage(page ?? {}));
-      const targets = await db.tx(who, promotedVersions, { readOnly: true });
-      return { releases: rows.map(releaseMessage), page: info, targets };
+      const read = async (tx: Tx) => [await promotedVersions(tx), (await deps.plan.read(tx, [])).untrusted] as const;
+      const [targets, untrusted] = await db.tx(who, read, { readOnly: true });
+      const releases = rows.map((row) => releaseMessage(row, untrusted.get(row.id) ?? null));
+      return { releases, page: info, targets };
     },
 
     async registerRelease(request, handler) {
@@ -101,7 +105,7 @@ export function releaseService(deps: ReleaseDeps): ServiceImpl<typeof ReleaseSer
         await exchangeKeys(tx, context, root, at);
         const row = await registerRelease(tx, context, prepared, options, at);
         if (!row) throw new AppError("release_exists", "This version is registered already");
-        return shown(tx, row.id);
+        return shown(tx, row.id, await lowerCounterOf(tx, row));
       });
     },
 
@@ -126,7 +130,7 @@ export function releaseService(deps: ReleaseDeps): ServiceImpl<typeof ReleaseSer
       const at = now();
       const promoted = await db.tx(
         asService(context),
-        (tx) => promoteVersion(tx, context, { ...wanted, unsigned: deps.unsigned }, at),
+        (tx) => promoteVersion(tx, context, { ...wanted, plan: deps.plan }, at),
         {
           retry: true,
         },
@@ -145,12 +149,13 @@ export function releaseService(deps: ReleaseDeps): ServiceImpl<typeof ReleaseSer
       return db.tx(context, async (tx) => {
         const row = await lockExisting(tx, id);
         if ((await useOf(tx, row)).promoted) throw inUse("promoted");
+        const untrusted = (await deps.plan.read(tx, [])).untrusted.get(row.id) ?? null;
         if (row.yanked_at === null) {
           await markYanked(tx, row.id, at);
           auditRelease(tx, context, { action: "agent_version.yank", ...named(row) }, at);
           await bumpPlan(tx, { scope: "all" });
         }
-        return shown(tx, row.id);
+        return shown(tx, row.id, untrusted);
       });
     },
 

@@ -10,8 +10,8 @@ let service: TestRelease;
 let port: TestPort;
 beforeAll(async () => {
   service = await startRelease();
-  const { db, now } = service.deps;
-  const deps = { db, now, unsigned: false, stagedMax: 10, mfaMaxAgeMinutes: 15 };
+  const { db, now, plan } = service.deps;
+  const deps = { db, now, plan, stagedMax: 10, mfaMaxAgeMinutes: 15 };
   port = await testPort("agent-release", [register(RolloutService, rolloutService(deps))]);
 });
 afterAll(async () => {
@@ -74,5 +74,27 @@ describe("a paused rollout", () => {
     await change(id, "resume");
     expect(await left()).toBeGreaterThan(290);
     expect(await left()).toBeLessThan(301);
+  });
+});
+
+describe("a new rollout", () => {
+  const create = (version: string) => outcome(root().createRollout({ component: "agent", version, percent: 1 }));
+
+  it("is refused for the promoted version, an older one, and one that agents would refuse", async () => {
+    await service.release("2.0.0", { counter: 5 });
+    await service.release("2.1.0", { counter: 7 });
+    await service.stage("2.2.0", {}, 6);
+    expect({
+      promoted: await create("2.1.0"),
+      older: await create("2.0.0"),
+      unknown: await create("9.9.9"),
+      "with a lower counter": await create("2.2.0"),
+    }).toEqual({
+      promoted: "validation_failed version",
+      older: "validation_failed version",
+      unknown: "agent_version_not_found",
+      "with a lower counter":
+        "release_untrusted 2.2.0 has the counter 6, lower than 7 of 2.1.0: agents refuse it",
+    });
   });
 });

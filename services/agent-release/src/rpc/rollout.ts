@@ -6,7 +6,8 @@ import { AppError, type CallContext, clampPage, type FieldErrors, isUuid, uuidv7
 import { type Rollout, RolloutSchema, RolloutService } from "@muster/proto/muster/release/v1/rollout_pb";
 import { callContext } from "@muster/rpc";
 import { checkedBefore, idempotentTx, requirePermission } from "@muster/service";
-import { promoteVersion, versionNotFound } from "../commands/promote.ts";
+import type { PlanMemory } from "../commands/plan-memory.ts";
+import { promoteVersion, requireTrusted, versionNotFound } from "../commands/promote.ts";
 import { auditRelease } from "../emits/audit.ts";
 import { isComponent } from "../rules/component.ts";
 import {
@@ -17,12 +18,12 @@ import {
   type RolloutState,
   threshold,
 } from "../rules/rollout.ts";
-import { notSigned } from "../rules/trust.ts";
-import { parseVersion } from "../rules/version.ts";
+import { compareVersions, parseVersion } from "../rules/version.ts";
 import { extendByPause, lockOpenOfRollout } from "../store/attempts.ts";
 import { bumpPlan } from "../store/plan.ts";
 import { bucketSecondsOf, expectedEnd, listAttempts, progressOf } from "../store/progress.ts";
-import { lockReleasesOf } from "../store/releases.ts";
+import { promotedVersions } from "../store/promotions.ts";
+import { lockReleasesOf, type ReleaseRow } from "../store/releases.ts";
 import {
   countersOf,
   countStaged,
@@ -43,8 +44,7 @@ export type RolloutDeps = {
   now: () => Date;
   stagedMax: number;
   mfaMaxAgeMinutes: number;
-  /** Whether releases may be unsigned. */
-  unsigned: boolean;
+  plan: PlanMemory;
 };
 
 const ringsMax = 20;
@@ -139,7 +139,8 @@ export function rolloutService(deps: RolloutDeps): ServiceImpl<typeof RolloutSer
       return idempotentTx(db, context, RolloutService.method.createRollout, request, checkedBefore, async (tx) => {
         const [release] = await lockReleasesOf(tx, version, request.component);
         if (!release || release.yanked_at !== null) throw versionNotFound();
-        if (!deps.unsigned && !release.signed) throw notSigned(`${version} was registered unsigned`);
+        await requireNewer(tx, release);
+        await requireTrusted(tx, deps.plan, [release]);
         if ((await countStaged(tx)) >= deps.stagedMax) {
           const text = `At most ${deps.stagedMax} staged rollouts at a time`;
           throw new AppError("limit_reached", text, { facts: { limit: deps.stagedMax } });
@@ -218,7 +219,7 @@ export function rolloutService(deps: RolloutDeps): ServiceImpl<typeof RolloutSer
           await promoteVersion(
             tx,
             context,
-            { version: row.version, component: row.component, unsigned: deps.unsigned },
+            { version: row.version, component: row.component, plan: deps.plan },
             now(),
           );
         }
@@ -282,6 +283,14 @@ function requireFewFailures(row: RolloutRow, acceptFailures: boolean): void {
     throw new AppError("rollout_over_threshold", "More updates failed than the rollout allows", { facts });
   }
   row.failures_before_resume = row.failed;
+}
+
+/** Devices take a rolled out version before the promoted one: it must be newer. */
+async function requireNewer(tx: Tx, { component, version }: ReleaseRow): Promise<void> {
+  const promoted = (await promotedVersions(tx))[component];
+  if (promoted === undefined || compareVersions(version, promoted) > 0) return;
+  const reason = version === promoted ? "Is promoted already" : `Must be newer than the promoted version ${promoted}`;
+  throw validationError({ version: [reason] });
 }
 
 type Fact = { action: string; details?: Record<string, unknown> };

@@ -161,8 +161,9 @@ async function checked(tx: Tx, update: UpdateSettings | undefined): Promise<Sett
     const [registered] =
       version === null
         ? []
-        : await tx.query(sql`SELECT FROM release WHERE component = ${component} AND version = ${version}`);
-    if (!registered) errors[`${component}Target`] = ["Must be `latest` or a registered version"];
+        : await tx.query(sql`
+            SELECT FROM release WHERE component = ${component} AND version = ${version} AND yanked_at IS NULL`);
+    if (!registered) errors[`${component}Target`] = ["Must be `latest`, or a version that is registered and not yanked"];
     return version;
   };
   const agentTarget = await pin("agent", update?.agentTarget);

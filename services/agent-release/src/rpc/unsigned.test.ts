@@ -24,7 +24,7 @@ const ports: TestPort[] = [];
 beforeAll(async () => {
   release = await startRelease();
   await release.release("1.1.0");
-  await release.change(sql`UPDATE release SET signed = false`);
+  await release.change(sql`UPDATE release SET signed = false, manifest = NULL`);
   await release.change(sql`UPDATE artifact SET source_url = 'https://files.example.test/agent'`);
 });
 afterAll(async () => {
@@ -35,12 +35,13 @@ afterAll(async () => {
 /** The service without keys. */
 async function serviceWhere(unsigned: boolean) {
   const { db, log, now } = release.deps;
-  const common = { db, log, now, unsigned, mfaMaxAgeMinutes: 10 };
+  const plan = createPlanMemory({ unsigned, keys: [] });
+  const common = { db, log, now, unsigned, plan, mfaMaxAgeMinutes: 10 };
   const more = { keys: [], sources: [], storage: null, autoPromote: false, wakeSync: () => undefined };
   const port = await testPort("agent-release", [
     register(ReleaseService, releaseService({ ...common, ...more })),
     register(RolloutService, rolloutService({ ...common, stagedMax: 10 })),
-    register(DownloadService, downloadService({ db, storage: null, preferStore: false, unsigned })),
+    register(DownloadService, downloadService({ db, storage: null, preferStore: false, plan })),
   ]);
   ports.push(port);
   const root = callers.platformAdmin({ permissions, mfaAt: new Date() });
@@ -64,7 +65,7 @@ const listed = async () => {
 };
 
 async function offered(unsigned: boolean): Promise<string[]> {
-  release.deps.plan = createPlanMemory({ unsigned });
+  release.deps.plan = createPlanMemory({ unsigned, keys: [] });
   const { answers } = await release.decide(release.question());
   return answers.flatMap(({ offers }) => offers.map(({ version }) => version));
 }
@@ -88,9 +89,9 @@ describe("without keys", () => {
 
   it("an offer that was made while they were allowed is not repeated", async () => {
     const question = release.question();
-    release.deps.plan = createPlanMemory({ unsigned: true });
+    release.deps.plan = createPlanMemory({ unsigned: true, keys: [] });
     expect((await release.decide(question)).answers[0]?.offers).toHaveLength(1);
-    release.deps.plan = createPlanMemory({ unsigned: false });
+    release.deps.plan = createPlanMemory({ unsigned: false, keys: [] });
     expect((await release.decide(question)).answers[0]?.offers).toEqual([]);
   });
 });

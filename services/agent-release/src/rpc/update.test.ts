@@ -102,8 +102,8 @@ const cases: Record<string, Case> = {
   },
   offered: {},
   release_untrusted: {
-    before: () => service.change(sql`UPDATE release SET signed = false WHERE version = '1.1.0'`),
-    after: () => service.change(sql`UPDATE release SET signed = true WHERE version = '1.1.0'`),
+    before: () => service.change(sql`UPDATE release SET manifest = 'x' || manifest WHERE version = '1.1.0'`),
+    after: () => service.change(sql`UPDATE release SET manifest = substr(manifest, 2) WHERE version = '1.1.0'`),
   },
 };
 

@@ -21,7 +21,8 @@ const release = (version: string, change: Partial<PlannedRelease> = {}): Planned
   version,
   minimumVersion: null,
   yanked: false,
-  trusted: true,
+  untrusted: null,
+  counter: 0,
   expiresAt: null,
   platforms: new Set(["linux/amd64"]),
   guard: guard(version),
@@ -117,12 +118,12 @@ const rows: [RuleName, string, Partial<GateInput>][] = [
     { ...agents([release("1.2.0", { yanked: true })], null), ...set({ agentTarget: "1.2.0" }) },
   ],
   ["halted", "a manifest that has expired", agents([release("1.2.0", { expiresAt: now })], "1.2.0")],
-  ["release_untrusted", "an unsigned promoted release", agents([release("1.2.0", { trusted: false })], "1.2.0")],
+  ["release_untrusted", "an unsigned promoted release", agents([release("1.2.0", { untrusted: "is not signed by a known key" })], "1.2.0")],
   [
     "release_untrusted",
     "an unsigned pin, requested in a closed window",
     {
-      ...agents([release("1.2.0", { trusted: false })], null),
+      ...agents([release("1.2.0", { untrusted: "is not signed by a known key" })], null),
       ...set({ agentTarget: "1.2.0", windowStart: 0, windowEnd: 60 }),
       requested: true,
     },
@@ -130,12 +131,12 @@ const rows: [RuleName, string, Partial<GateInput>][] = [
   [
     "offered",
     "the promoted one while a staged one is unsigned",
-    agents([release("2.0.0", { staged: [staged({})], trusted: false }), release("1.2.0")], "1.2.0"),
+    agents([release("2.0.0", { staged: [staged({})], untrusted: "is not signed by a known key" }), release("1.2.0")], "1.2.0"),
   ],
   [
     "below_minimum",
     "a step that is unsigned",
-    agents([release("1.2.0", { minimumVersion: "1.1.0" }), release("1.1.0", { trusted: false })], "1.2.0"),
+    agents([release("1.2.0", { minimumVersion: "1.1.0" }), release("1.1.0", { untrusted: "is not signed by a known key" })], "1.2.0"),
   ],
   [
     "offered",

@@ -1,5 +1,6 @@
 import type { Rule as RuleNumber } from "@muster/proto/muster/release/v1/update_pb";
 import { type Component, components } from "./component.ts";
+import { sentenceOf as lowerCounter } from "./release-trust.ts";
 import { isInBucket, isInRing, type Membership, type Ring, type RolloutState } from "./rollout.ts";
 import type { Merged } from "./settings.ts";
 import { windowOf } from "./settings.ts";
@@ -31,8 +32,10 @@ export type PlannedRelease = {
   version: string;
   minimumVersion: string | null;
   yanked: boolean;
-  /** It is signed, or need not be. */
-  trusted: boolean;
+  /** Why agents would refuse it; null when they accept it. */
+  untrusted: string | null;
+  /** Agents refuse a manifest with a lower counter than that of the version they run. */
+  counter: number;
   /** Time from which agents refuse its manifest. */
   expiresAt: Date | null;
   /** `os/arch` of its files. */
@@ -133,9 +136,9 @@ export function decideComponent(input: GateInput, component: Component, taken: b
     const isNewer = exclusion !== null && compareVersions(running, exclusion.release.version) < 0;
     return (isNewer ? excluded() : null) ?? said("up_to_date", `Runs ${running}`, found);
   }
-  if (!found.release.trusted) {
-    return said("release_untrusted", `${found.release.version} is not signed by a known key`, found);
-  }
+  const seen = releaseOf(catalogue[component].releases, running);
+  const untrusted = found.release.untrusted ?? refusedAfter(seen, found.release);
+  if (untrusted !== null) return said("release_untrusted", `${found.release.version} ${untrusted}`, found);
   const platform = `${device.os}/${device.arch}`;
   if (!found.release.platforms.has(platform)) {
     return said("no_artifact", `${found.release.version} has no file for ${platform}`, found);
@@ -189,7 +192,7 @@ function findTarget(
   let exclusion: Exclusion | null = null;
   for (const release of releases) {
     if (promoted && compareVersions(release.version, promoted.version) <= 0) break;
-    if (release.yanked || !release.trusted || hasExpired(release, now)) continue;
+    if (release.yanked || release.untrusted !== null || hasExpired(release, now)) continue;
     for (const rollout of release.staged) {
       if (rollout.state === "completed" || rollout.state === "cancelled") continue;
       const rule = refusalOf(rollout, device);
@@ -213,10 +216,19 @@ function sentenceOf({ rule, release, rollout }: Exclusion): string {
   return `The rollout of ${release.version} is ${rollout.state}`;
 }
 
+function releaseOf(releases: readonly PlannedRelease[], version: string): PlannedRelease | null {
+  return releases.find((release) => release.version === version) ?? null;
+}
+
+/** Why a device that runs `seen` refuses the release; null when it does not. */
+function refusedAfter(seen: PlannedRelease | null, { counter }: PlannedRelease): string | null {
+  return seen !== null && seen.counter > counter ? lowerCounter(counter, seen) : null;
+}
+
 /** Why nobody is offered the release; null when it may be. */
 export function stoppedBy(release: PlannedRelease, now: Date): string | null {
   if (release.yanked) return `${release.version} was yanked`;
-  if (!release.trusted) return `${release.version} is not signed by a known key`;
+  if (release.untrusted !== null) return `${release.version} ${release.untrusted}`;
   return hasExpired(release, now) ? `The manifest of ${release.version} has expired` : null;
 }
 
@@ -239,7 +251,8 @@ function stepBefore(
       compareVersions(release.version, found.release.version) < 0 &&
       compareVersions(release.version, running) > 0 &&
       !release.yanked &&
-      release.trusted &&
+      release.untrusted === null &&
+      refusedAfter(releaseOf(releases, running), release) === null &&
       !hasExpired(release, now) &&
       !isPrerelease(release.version) &&
       release.platforms.has(platform) &&

@@ -77,6 +77,17 @@ export function artifactsOf(tx: Tx, releaseIds: readonly string[]): Promise<Arti
     WHERE release_id = ANY (${releaseIds}::uuid[]) ORDER BY release_id, os, arch`);
 }
 
+/** Counters of a component's signed manifests, yanked releases left out. */
+export async function countersOfComponent(
+  tx: Tx,
+  component: Component,
+): Promise<{ version: string; counter: number }[]> {
+  const rows = await tx.query<{ version: string; counter: number }>(sql`
+    SELECT version, counter FROM release
+    WHERE component = ${component} AND manifest IS NOT NULL AND signed AND yanked_at IS NULL`);
+  return rows.map(({ version, counter }) => ({ version, counter: Number(counter) }));
+}
+
 export async function countReleases(tx: Tx, component: Component): Promise<number> {
   const [row] = await tx.query<{ n: number }>(
     sql`SELECT count(*)::int AS n FROM release WHERE component = ${component}`,

@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { fromBinary } from "@bufbuild/protobuf";
 import { sql, type Tx } from "@muster/db";
-import { createLogger, systemCaller, uuidv7 } from "@muster/kit";
+import { createLogger, generateNoteKey, noteKeys, signNote, systemCaller, uuidv7 } from "@muster/kit";
 import { AuditEventSchema } from "@muster/proto/muster/events/v1/audit_pb";
 import { tenantMigrations } from "@muster/service";
 import { testDatabase } from "@muster/testing";
@@ -16,11 +16,15 @@ import { insertRollout, type NewRollout } from "../store/rollouts.ts";
 type Counted = { state: string; in_flight: number; succeeded: number; failed: number; reason: string | null };
 export type TestRelease = Awaited<ReturnType<typeof startRelease>>;
 
+/** Signs the manifests of the releases. */
+export const releaseSigner = noteKeys(generateNoteKey("releases")).signer;
+
 /** An agent of that version, for one platform. */
-function registered(tx: Tx, version: string, autoPromote: boolean) {
+function registered(tx: Tx, version: string, autoPromote: boolean, counter = 0) {
   const artifacts = [{ os: "linux" as const, arch: "amd64" as const, size: 1, sha256: "a".repeat(64), name: "agent" }];
-  const manifest = { version, component: "agent" as const, counter: 0, artifacts };
-  const prepared = { manifest, signed: true, prerelease: false, note: null, source: "api", notesUrl: null, files: new Map() };
+  const manifest = { version, component: "agent" as const, counter, artifacts };
+  const note = signNote(`${JSON.stringify(manifest)}\n`, releaseSigner);
+  const prepared = { manifest, signed: true, prerelease: false, note, source: "api", notesUrl: null, files: new Map() };
   const options = { autoPromote, action: "agent_version.register" as const };
   return registerRelease(tx, asItself(), prepared, options, new Date());
 }
@@ -38,7 +42,7 @@ export async function startRelease(change: Partial<DecideDeps> = {}) {
     db,
     log: createLogger("test", "fatal"),
     now: () => new Date(),
-    plan: createPlanMemory({ unsigned: false }),
+    plan: createPlanMemory({ unsigned: false, keys: [releaseSigner] }),
     begin: async (updates) => new Set(updates.map(({ deviceId }) => deviceId)),
     end: async (deviceIds) => void ended.push(...deviceIds),
     timeoutSeconds: 300,
@@ -61,9 +65,12 @@ export async function startRelease(change: Partial<DecideDeps> = {}) {
     },
     decide: (...questions: Question[]) => decideForDevices(deps, questions),
     /** Registers and promotes an agent; limits of its guard as given. */
-    async release(version: string, guard: { maxInFlight?: number; haltFailures?: number; soakSeconds?: number } = {}) {
+    async release(
+      version: string,
+      guard: { maxInFlight?: number; haltFailures?: number; soakSeconds?: number; counter?: number } = {},
+    ) {
       await db.tx(who, async (tx) => {
-        const row = await registered(tx, version, true);
+        const row = await registered(tx, version, true, guard.counter);
         await tx.execute(sql`
           UPDATE rollout SET max_in_flight = ${guard.maxInFlight ?? 1_000}, halt_failures = ${guard.haltFailures ?? 50},
                              soak_seconds = ${guard.soakSeconds ?? 0}
@@ -72,10 +79,10 @@ export async function startRelease(change: Partial<DecideDeps> = {}) {
       });
     },
     /** Registers an agent and rolls it out in stages; the rollout's id. */
-    async stage(version: string, change: Partial<NewRollout> = {}): Promise<string> {
+    async stage(version: string, change: Partial<NewRollout> = {}, counter = 0): Promise<string> {
       const id = uuidv7();
       await db.tx(who, async (tx) => {
-        const row = await registered(tx, version, false);
+        const row = await registered(tx, version, false, counter);
         const limits = { max_in_flight: 1_000, halt_failures: 50, halt_percent: 3, soak_seconds: 0 };
         const audience = { rings: [], open_rings: 0, percent: 100 };
         const common = { id, release_id: String(row?.id), created_by: "test", created_at: new Date() };
