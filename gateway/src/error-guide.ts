@@ -273,7 +273,8 @@ export const errorGuide: Record<PublicCode, Guide> = {
   },
   rollout_not_running: { cause: "The rollout has ended, or is paused.", remedy: readState },
   rollout_over_threshold: {
-    cause: "More updates failed than the rollout allows: `failed`, `failuresBeforeResume` and `threshold` have the numbers.",
+    cause:
+      "More updates failed than the rollout allows: `failed`, `failuresBeforeResume` and `threshold` have the numbers.",
     remedy: "Find the cause first; then resume with `acceptFailures`, so that these failures no longer count.",
   },
   release_untrusted: {

@@ -69,7 +69,10 @@ describe("a release", () => {
   it("synced again answers the same and changes nothing", async () => {
     const before = await root.call("GET", "/agent-versions");
     const { status, body } = await sync("1.1.0");
-    expect([status, body]).toEqual([200, { version: "1.1.0", synced: ["agent:linux/amd64", "agent:windows/amd64"], skipped: [] }]);
+    expect([status, body]).toEqual([
+      200,
+      { version: "1.1.0", synced: ["agent:linux/amd64", "agent:windows/amd64"], skipped: [] },
+    ]);
     expect((await root.call("GET", "/agent-versions")).body).toEqual(before.body);
   });
 

@@ -246,8 +246,17 @@ describe("a simulated agent", () => {
     };
     const untrusted = noteKeys(generateNoteKey("releases.example.test")).signer;
     const signed = (change: object, by = signer) => signNote(`${JSON.stringify({ ...line, ...change })}\n`, by);
+    // The platform verifies the signature itself, and offers nothing.
+    await tamper(signed({}, untrusted));
+    const unoffered = simulate("refuses-bad_signature", key);
+    const unofferedId = await idOf(unoffered);
+    await beats(unoffered, 3);
+    expect([await ruleOf(unofferedId), (await deviceOf(unofferedId)).agentVersion]).toEqual([
+      "release_untrusted",
+      "1.0.0",
+    ]);
+    await unoffered.stop();
     const cases: [string, string][] = [
-      ["bad_signature", signed({}, untrusted)],
       ["expired", signed({ expires: "2020-01-01T00:00:00Z" })],
       ["wrong_component", signed({ component: "watchdog" })],
     ];
@@ -262,7 +271,7 @@ describe("a simulated agent", () => {
       expect(await deviceOf(id)).toMatchObject({ status: "online", agentVersion: "1.0.0" });
       expect(await failed()).toBe(at + 1);
     }
-    // Signed, but older than what the agent has installed.
+    // Signed, but older than what the agent has installed: neither promoted nor offered.
     await tamper(release12.manifest);
     const fleet = simulate("refuses-older", key);
     const id = await idOf(fleet);
@@ -271,11 +280,16 @@ describe("a simulated agent", () => {
     await soaked();
     await beats(fleet);
     await root.call("POST", "/agent-versions/sync-directory?version=1.3.0");
-    await until(
-      "the platform to receive the report",
-      async () => (await decisionOf(id)).attempts[0]?.reason === "older_counter",
-      patienceMs,
-    );
+    const { data, targets } = (await root.call("GET", "/agent-versions?component=agent")).body as {
+      data: { version: string; untrusted: string | null }[];
+      targets: { agent: string };
+    };
+    expect(targets.agent).toBe("1.2.0");
+    expect(data.find(({ version }) => version === "1.3.0")?.untrusted).toMatch(/^has the counter 0, lower than \d+ of/);
+    await root.call("PUT", settingsOf(tenant.orgId), { agentTarget: "1.3.0" });
+    await beats(fleet);
+    expect(await ruleOf(id)).toBe("release_untrusted");
+    await root.call("PUT", settingsOf(tenant.orgId), {});
   }, 180_000);
 });
 

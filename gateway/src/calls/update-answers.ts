@@ -5,7 +5,14 @@ import type { DeviceAnswer, ListChangesResponse, UpdateService } from "@muster/p
 import { BoundedMap } from "@muster/rpc";
 import { batched } from "./batched.ts";
 
-export type UpdateReport = { component: string; version: string; state: string; error: string };
+export type UpdateReport = {
+  component: string;
+  version: string;
+  state: string;
+  error: string;
+  bytesDone: bigint;
+  bytesTotal: bigint;
+};
 
 /**
  * The updates of devices. Rules are agent-release's: only "nothing to do" is cached here, and for how long

@@ -60,6 +60,9 @@ export const settings = {
     .describe(
       "Seconds for which a release is not offered again to a device on which it failed: after the first failure, the second, and so on; the last one counts from then on.",
     ),
+  UPDATE_PROGRESS_MAX_MINUTES: whole(60, 1, 10_080).describe(
+    "Minutes after an offer until which an agent that reports more bytes of its download has UPDATE_TIMEOUT_SECONDS anew; then it counts as failed.",
+  ),
   HEARTBEAT_INTERVAL_SECONDS: coupled(
     whole(60, 1, 3_600).describe("Seconds between the heartbeats of an agent; a device that soaks may miss three."),
     { shared: true },

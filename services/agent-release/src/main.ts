@@ -72,6 +72,7 @@ await runService({
       end: tenancy.end,
       timeoutSeconds: config.UPDATE_TIMEOUT_SECONDS,
       backOffMs: config.UPDATE_BACK_OFF_SECONDS.split(",").map((seconds) => Number(seconds) * 1_000),
+      progressMaxSeconds: config.UPDATE_PROGRESS_MAX_MINUTES * 60,
       heartbeatIntervalSeconds: config.HEARTBEAT_INTERVAL_SECONDS,
     };
     return [

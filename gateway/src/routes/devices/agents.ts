@@ -1,6 +1,7 @@
 import { AppError } from "@muster/kit";
 import type { Offer } from "@muster/proto/muster/release/v1/update_pb";
 import { z } from "zod";
+import type { UpdateReport } from "../../calls/update-answers.ts";
 import { apiPrefix, type Route, route } from "../../route.ts";
 import { arch, os } from "../fields/agent-builds.ts";
 import { addressIn, id, idOut, idParams, nameIn, timeOut } from "../fields/schemas.ts";
@@ -129,6 +130,8 @@ function offerOf(offer: Offer, publicUrl: string): z.input<typeof offered> {
   };
 }
 
+const byteCount = z.int().min(0).max(Number.MAX_SAFE_INTEGER).nullish();
+
 const heartbeat = route({
   method: "POST",
   path: "/agents/:id/heartbeat",
@@ -150,6 +153,8 @@ const heartbeat = route({
         version: versionIn,
         state: z.enum(["downloading", "installing", "locked", "failed", "rolled_back"]),
         error: z.string().max(500).nullish(),
+        bytesDone: byteCount.meta({ description: "Bytes downloaded so far: more of them give the agent more time." }),
+        bytesTotal: byteCount,
       })
       .nullish()
       .meta({
@@ -171,7 +176,7 @@ const heartbeat = route({
     const { agentVersion, watchdogVersion, helperVersion, update, ...said } = body;
     const reported = Object.entries(said).filter(([, value]) => value !== null && value !== undefined);
     const { requestId, clientAddress, userAgent } = meta();
-    const report = update ? { ...update, error: update.error ?? "" } : null;
+    const report = update ? reportOf(update) : null;
     const wanted = {
       deviceId: session.id,
       orgId: session.record.orgId,
@@ -198,6 +203,15 @@ const heartbeat = route({
     };
   },
 });
+
+type Update = { component: string; version: string; state: string } & {
+  [K in "error" | "bytesDone" | "bytesTotal"]?: (K extends "error" ? string : number) | null | undefined;
+};
+
+function reportOf({ component: of, version, state, error, bytesDone, bytesTotal }: Update): UpdateReport {
+  const bytes = { bytesDone: BigInt(bytesDone ?? 0), bytesTotal: BigInt(bytesTotal ?? 0) };
+  return { component: of, version, state, error: error ?? "", ...bytes };
+}
 
 const rotateToken = route({
   method: "POST",

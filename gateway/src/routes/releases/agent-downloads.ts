@@ -27,7 +27,10 @@ const download = route({
       .string()
       .regex(/^[0-9a-f]{64}$/, "Must be 64 hexadecimal digits")
       .optional()
-      .meta({ description: "Digest of the file, as an offer names it: another file is 404, and the reply is cacheable for good." }),
+      .meta({
+        description:
+          "Digest of the file, as an offer names it: another file is 404, and the reply is cacheable for good.",
+      }),
   }),
   deadline: "export",
   load: "download",

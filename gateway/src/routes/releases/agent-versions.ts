@@ -1,5 +1,5 @@
-import type { Release } from "@muster/proto/muster/release/v1/release_pb";
 import { type FieldErrors, validationError } from "@muster/kit";
+import type { Release } from "@muster/proto/muster/release/v1/release_pb";
 import { z } from "zod";
 import { type Route, route } from "../../route.ts";
 import { arch, os } from "../fields/agent-builds.ts";

@@ -114,10 +114,13 @@ export async function checkRelease(deps: CheckDeps, source: string, release: Sou
 /** Files that no agent gets: of other platforms, and those that neither manifest nor checksums name. */
 function skippedOf({ files }: SourceRelease, planned: readonly Planned[]): Skipped[] {
   const listed = planned.flatMap(({ skipped }) => skipped);
-  const known = new Set([...planned.flatMap(({ manifest }) => manifest.artifacts.map(({ name }) => name)), rootNoteName]);
-  for (const component of components) known.add(manifestName(component));
-  for (const { asset } of listed) known.add(asset);
-  const others = files.filter(({ name }) => !known.has(name) && !isChecksums(name));
+  const named = new Set([
+    ...planned.flatMap(({ manifest }) => manifest.artifacts.map(({ name }) => name)),
+    rootNoteName,
+  ]);
+  for (const component of components) named.add(manifestName(component));
+  for (const { asset } of listed) named.add(asset);
+  const others = files.filter(({ name }) => !named.has(name) && !isChecksums(name));
   const source = planned.some(({ note }) => note !== null) ? "manifest" : "file of checksums";
   const reasonFor = (name: string) => {
     const build = buildOf(name);

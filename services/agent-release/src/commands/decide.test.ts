@@ -114,8 +114,9 @@ describe("update decisions", () => {
     expect(await offersOf(second)).toEqual(["2.4.2-rc.1"]);
     const first = service.question();
     expect(await offersOf(first)).toEqual(["2.4.2-rc.1"]);
+    // As to any other device.
     await state(kept, "paused");
-    expect(await offersOf(first)).toEqual([]);
+    expect(await offersOf(first)).toEqual(["2.4.1"]);
     await state(kept, "running");
     expect(await offersOf(first)).toEqual(["2.4.2-rc.1"]);
     await service.change(sql`
@@ -244,6 +245,45 @@ describe("a device with an offered update", () => {
   });
 });
 
+describe("an update that downloads", () => {
+  const downloading = (question: Question, version: string, bytes: number) =>
+    running(question, "1.0.0", {
+      component: "agent",
+      version,
+      state: "downloading",
+      error: "",
+      bytesDone: BigInt(bytes),
+    });
+
+  it("has five minutes after each report with more bytes, and an hour at most", async () => {
+    const version = "2.10.0";
+    await service.release(version);
+    const question = service.question();
+    await service.decide(question);
+    for (let minutes = 4; minutes < 60; minutes += 4) {
+      await pass(240);
+      expect(offered(await service.decide(downloading(question, version, minutes)))).toBe(1);
+    }
+    await pass(200);
+    expect(await counts(version)).toEqual([1, 0, 0]);
+    await service.decide(downloading(question, version, 100));
+    await pass(41);
+    expect(await counts(version)).toEqual([0, 0, 1]);
+  });
+
+  it("has no more time when it reports the same bytes again", async () => {
+    const version = "2.10.1";
+    await service.release(version);
+    const question = service.question();
+    await service.decide(question);
+    await service.decide(downloading(question, version, 5));
+    await pass(240);
+    await service.decide(downloading(question, version, 5));
+    await pass(61);
+    expect(await counts(version)).toEqual([0, 0, 1]);
+  });
+});
+
 describe("an update of a paused rollout", () => {
   const inState = (version: string, to: string) =>
     service.change(sql`
@@ -270,11 +310,14 @@ describe("an update of a paused rollout", () => {
 
 describe("an offered update that the agent has not started", () => {
   const manual = ({ device: { partnerId } }: Question) =>
-    service.change(sql`
-      INSERT INTO update_settings (partner_id, update_policy, updated_at) VALUES (${partnerId}::uuid, 'manual', now())`);
+    service.changeSettings(
+      partnerId,
+      sql`
+      INSERT INTO update_settings (partner_id, update_policy, updated_at) VALUES (${partnerId}::uuid, 'manual', now())`,
+    );
   let last = 0;
   const begin = async () => {
-    const version = `2.10.${++last}`;
+    const version = `2.13.${++last}`;
     await service.release(version);
     const question = service.question();
     expect(offered(await service.decide(question))).toBe(1);
@@ -294,11 +337,11 @@ describe("an offered update that the agent has not started", () => {
 
   it("is replaced by a newer target with one heartbeat", async () => {
     const { version, question } = await begin();
-    await service.release(`2.10.${++last}`);
+    await service.release(`2.13.${++last}`);
     const { answers } = await service.decide(question);
-    expect(answers[0]).toMatchObject({ offers: [{ version: `2.10.${last}` }], updating: true, ended: false });
+    expect(answers[0]).toMatchObject({ offers: [{ version: `2.13.${last}` }], updating: true, ended: false });
     expect(await counts(version)).toEqual([0, 0, 0]);
-    expect(await counts(`2.10.${last}`)).toEqual([1, 0, 0]);
+    expect(await counts(`2.13.${last}`)).toEqual([1, 0, 0]);
   });
 
   it("counts as a success when it was withdrawn and the device installs it all the same, once", async () => {
@@ -327,7 +370,7 @@ describe("an offered update that the agent has not started", () => {
   });
 
   it("is repeated under the policy manual when it was requested, also after a locked file, until it has ended", async () => {
-    const version = `2.10.${++last}`;
+    const version = `2.13.${++last}`;
     await service.release(version);
     const question = service.question();
     await manual(question);

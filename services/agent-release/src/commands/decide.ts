@@ -17,7 +17,7 @@ import { countOutcomes, type Outcome } from "./count-outcomes.ts";
 import { type Begin, beginAll, grant } from "./grant-offers.ts";
 import { moveAttempts, type Report, soakEndOf } from "./move-attempts.ts";
 import { type Offer, offerOf } from "./offers.ts";
-import type { Plan, PlanMemory } from "./plan-memory.ts";
+import type { PlanMemory } from "./plan-memory.ts";
 
 export type Question = {
   device: Device;
@@ -37,6 +37,7 @@ export type DecideDeps = {
   timeoutSeconds: number;
   /** Waits after failures of a release on a device. */
   backOffMs: readonly number[];
+  progressMaxSeconds: number;
   heartbeatIntervalSeconds: number;
 };
 

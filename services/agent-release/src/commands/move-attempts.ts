@@ -10,15 +10,24 @@ import {
   lockOpen,
   markReturned,
   markStarted,
+  recordProgress,
 } from "../store/attempts.ts";
 import { clocksOf } from "../store/rollouts.ts";
 import { countOutcomes, type Outcome } from "./count-outcomes.ts";
 
 /** An agent's report about its update. */
-export type Report = { component: string; version: string; state: string; error: string };
+export type Report = { component: string; version: string; state: string; error: string; bytesDone?: bigint };
 
 /** Heartbeats that a device may miss while it soaks. */
 export const missedMax = 3;
+
+type MoveDeps = {
+  log: Logger;
+  heartbeatIntervalSeconds: number;
+  timeoutSeconds: number;
+  /** Seconds after an offer beyond which no progress extends its time. */
+  progressMaxSeconds: number;
+};
 
 /**
  * Moves open attempts by their devices' reports, and turns failed and withdrawn ones into successes when their device
@@ -26,13 +35,14 @@ export const missedMax = 3;
  */
 export async function moveAttempts(
   tx: Tx,
-  deps: { log: Logger; heartbeatIntervalSeconds: number },
+  deps: MoveDeps,
   questions: readonly { device: Device; report: Report | null }[],
   byDevice: Map<string, DecidingAttempt[]>,
   now: Date,
 ): Promise<void> {
   const outcomes: Outcome[] = [];
   const started: string[] = [];
+  const progress: { id: string; bytes: number }[] = [];
   const candidates = questions.flatMap(({ device }) =>
     (byDevice.get(device.id) ?? []).filter((row) => row.ended_at === null || hasReturnedLate(row, device, now)),
   );
@@ -67,6 +77,11 @@ export async function moveAttempts(
         started.push(open.id);
         attempts[index] = { ...row, ...open, started_at: now };
       }
+      const bytes = about ? bytesOf(report) : 0;
+      if (open.state === "offered" && bytes > Number(open.progress_bytes ?? 0)) {
+        progress.push({ id: open.id, bytes });
+        attempts[index] = { ...row, ...open, ...attempts[index], deadline: extended(open, now, deps) };
+      }
       const deferred = attempts.filter(
         (each) => each.state === "deferred" && each.release_id === open.release_id,
       ).length;
@@ -100,6 +115,7 @@ export async function moveAttempts(
     byDevice.set(device.id, attempts);
   }
   await markStarted(tx, started);
+  await recordProgress(tx, progress, { ...deps, maxSeconds: deps.progressMaxSeconds });
   await endAttempts(
     tx,
     outcomes.map(({ attempt, state, reason }) => ({ id: attempt.id, state, reason })),
@@ -110,6 +126,17 @@ export async function moveAttempts(
 /** A returned device's deadline comes three intervals after the end of its soak. */
 export function soakEndOf({ deadline }: AttemptRow, heartbeatIntervalSeconds: number): Date {
   return new Date(deadline.getTime() - missedMax * heartbeatIntervalSeconds * 1_000);
+}
+
+function bytesOf(report: Report | null): number {
+  return report?.state === "downloading" ? Number(report.bytesDone ?? 0n) : 0;
+}
+
+/** As `recordProgress` stores it. */
+function extended({ deadline, offered_at: offeredAt }: AttemptRow, now: Date, deps: MoveDeps): Date {
+  const latestMs = offeredAt.getTime() + deps.progressMaxSeconds * 1_000;
+  const wantedMs = Math.min(now.getTime() + deps.timeoutSeconds * 1_000, latestMs);
+  return new Date(Math.max(deadline.getTime(), wantedMs));
 }
 
 function stoppedBy({ status, autoUpdateEnabled }: Device): "auto_update_off" | "not_eligible" | null {

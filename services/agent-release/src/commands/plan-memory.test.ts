@@ -108,7 +108,9 @@ describe("a plan", () => {
   });
 
   it("contains only the settings of the partners that it was read for", async () => {
-    const plan = await service.deps.db.tx(who, (tx) => createPlanMemory({ unsigned: false, keys: [releaseSigner] }).read(tx, [uuidv7()]));
+    const plan = await service.deps.db.tx(who, (tx) =>
+      createPlanMemory({ unsigned: false, keys: [releaseSigner] }).read(tx, [uuidv7()]),
+    );
     expect(() => plan.mergedOf(uuidv7(), uuidv7())).toThrow("without this partner's settings");
   });
 });

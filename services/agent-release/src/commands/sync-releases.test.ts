@@ -353,7 +353,12 @@ describe("a release without manifests, where releases may be unsigned", () => {
     [
       "without checksums",
       {},
-      [{ asset: "checksums.txt", reason: expect.stringMatching(/^missing: expected agent.manifest, or checksums.txt, SHA256SUMS/) }],
+      [
+        {
+          asset: "checksums.txt",
+          reason: expect.stringMatching(/^missing: expected agent.manifest, or checksums.txt, SHA256SUMS/),
+        },
+      ],
     ],
     [
       "with checksums of other files",

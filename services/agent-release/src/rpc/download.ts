@@ -42,12 +42,7 @@ const isPromoted = (component: Component) =>
 const noComponent = () => validationError({ component: ["Must be agent, watchdog or helper"] });
 
 /** Files of releases, public: an installer has no credential yet. */
-export function downloadService({
-  db,
-  storage,
-  preferStore,
-  plan,
-}: DownloadDeps): ServiceImpl<typeof DownloadService> {
+export function downloadService({ db, storage, preferStore, plan }: DownloadDeps): ServiceImpl<typeof DownloadService> {
   const who = { caller: systemCaller(service) };
   const read = (query: Query) =>
     db.tx(
@@ -87,7 +82,9 @@ export function downloadService({
     async listDownloads({ component }, handler) {
       requireUser(callContext(handler));
       if (!isComponent(component)) throw noComponent();
-      const { rows, untrusted } = await read(sql`${filesOf(component)} AND ${isPromoted(component)} ORDER BY a.os, a.arch`);
+      const { rows, untrusted } = await read(
+        sql`${filesOf(component)} AND ${isPromoted(component)} ORDER BY a.os, a.arch`,
+      );
       return {
         downloads: rows
           .filter((row) => !untrusted.has(row.id) && (isServedHere(row) || isElsewhere(row)))

@@ -93,8 +93,7 @@ describe("a new rollout", () => {
       promoted: "validation_failed version",
       older: "validation_failed version",
       unknown: "agent_version_not_found",
-      "with a lower counter":
-        "release_untrusted 2.2.0 has the counter 6, lower than 7 of 2.1.0: agents refuse it",
+      "with a lower counter": "release_untrusted 2.2.0 has the counter 6, lower than 7 of 2.1.0: agents refuse it",
     });
   });
 });

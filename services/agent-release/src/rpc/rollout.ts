@@ -10,14 +10,7 @@ import type { PlanMemory } from "../commands/plan-memory.ts";
 import { promoteVersion, requireTrusted, versionNotFound } from "../commands/promote.ts";
 import { auditRelease } from "../emits/audit.ts";
 import { isComponent } from "../rules/component.ts";
-import {
-  budgetOf,
-  guardLimits,
-  isOverThreshold,
-  type Ring,
-  type RolloutState,
-  threshold,
-} from "../rules/rollout.ts";
+import { budgetOf, guardLimits, isOverThreshold, type Ring, type RolloutState, threshold } from "../rules/rollout.ts";
 import { compareVersions, parseVersion } from "../rules/version.ts";
 import { extendByPause, lockOpenOfRollout } from "../store/attempts.ts";
 import { bumpPlan } from "../store/plan.ts";
@@ -216,12 +209,7 @@ export function rolloutService(deps: RolloutDeps): ServiceImpl<typeof RolloutSer
         row.state = wanted.to;
         if (change !== "pause") row.reason = null;
         if (change === "complete") {
-          await promoteVersion(
-            tx,
-            context,
-            { version: row.version, component: row.component, plan: deps.plan },
-            now(),
-          );
+          await promoteVersion(tx, context, { version: row.version, component: row.component, plan: deps.plan }, now());
         }
         return { action: change, ...(change === "resume" ? { details: { acceptFailures } } : {}) };
       });

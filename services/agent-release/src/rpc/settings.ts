@@ -161,9 +161,10 @@ async function checked(tx: Tx, update: UpdateSettings | undefined): Promise<Sett
     const [registered] =
       version === null
         ? []
-        : await tx.query(sql`
-            SELECT FROM release WHERE component = ${component} AND version = ${version} AND yanked_at IS NULL`);
-    if (!registered) errors[`${component}Target`] = ["Must be `latest`, or a version that is registered and not yanked"];
+        : await tx.query<{ yanked: boolean }>(sql`
+            SELECT yanked_at IS NOT NULL AS yanked FROM release WHERE component = ${component} AND version = ${version}`);
+    if (!registered) errors[`${component}Target`] = ["Must be `latest` or a registered version"];
+    else if (registered.yanked) errors[`${component}Target`] = ["The version was yanked: it is offered to no device"];
     return version;
   };
   const agentTarget = await pin("agent", update?.agentTarget);

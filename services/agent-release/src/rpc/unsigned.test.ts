@@ -24,6 +24,7 @@ const ports: TestPort[] = [];
 beforeAll(async () => {
   release = await startRelease();
   await release.release("1.1.0");
+  await release.stage("1.4.0", { percent: 0 });
   await release.change(sql`UPDATE release SET signed = false, manifest = NULL`);
   await release.change(sql`UPDATE artifact SET source_url = 'https://files.example.test/agent'`);
 });
@@ -52,7 +53,7 @@ async function serviceWhere(unsigned: boolean) {
     "registers an unsigned one": () => releases.registerRelease({ manifest: line("1.2.0"), urls }),
     "registers one of an unknown key": () => releases.registerRelease({ manifest: signed, urls }),
     "promotes one": () => releases.promoteRelease({ version: "1.1.0", component: "agent" }),
-    "rolls one out": () => rollouts.createRollout({ component: "agent", version: "1.1.0", percent: 1 }),
+    "rolls one out": () => rollouts.createRollout({ component: "agent", version: "1.4.0", percent: 0 }),
     "serves its file": () => downloads.locate({ os: "linux", arch: "amd64", component: "agent", version: "" }),
     "serves its file by version": () =>
       downloads.locate({ os: "linux", arch: "amd64", component: "agent", version: "1.1.0" }),

@@ -31,12 +31,17 @@ const ring = (orgIds: string[]) => ({ name: "first", partnerIds: [], orgIds, sit
 const otherDay = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"][(new Date().getUTCDay() + 3) % 7] as string;
 
 /** Sets a field of the organization's settings, or of its partner's. */
-const set = (column: Query, value: string | string[] | null, ofPartner = false) => (of: DeviceFacts) =>
-  service.change(sql`
+const set =
+  (column: Query, value: string | string[] | null, ofPartner = false) =>
+  (of: DeviceFacts) =>
+    service.changeSettings(
+      of.partnerId,
+      sql`
     INSERT INTO update_settings AS u (partner_id, org_id, ${column}, updated_at)
     VALUES (${of.partnerId}::uuid, ${ofPartner ? null : of.orgId}::uuid, ${value}, now())
     ON CONFLICT (partner_id, coalesce(org_id, '00000000-0000-0000-0000-000000000000'::uuid))
-    DO UPDATE SET ${column} = excluded.${column}`);
+    DO UPDATE SET ${column} = excluded.${column}`,
+    );
 const onRelease = (version: string, change: Query) => () =>
   service.change(sql`UPDATE release SET ${change} WHERE version = ${version}`);
 const onStaged = (change: Query) => () => service.change(sql`UPDATE rollout SET ${change} WHERE id = ${staged}::uuid`);
@@ -64,7 +69,9 @@ const changes: Record<string, (of: DeviceFacts) => Promise<unknown>> = {
   "window closed": set(sql`window_days`, [otherDay]),
   "no window": set(sql`window_days`, null),
   "in the ring": (of) =>
-    service.change(sql`UPDATE rollout SET rings = ${JSON.stringify([ring([of.orgId])])}::jsonb WHERE id = ${staged}::uuid`),
+    service.change(
+      sql`UPDATE rollout SET rings = ${JSON.stringify([ring([of.orgId])])}::jsonb WHERE id = ${staged}::uuid`,
+    ),
   "not in the ring": onStaged(sql`rings = ${JSON.stringify([ring([])])}::jsonb`),
   "ring closed": onStaged(sql`open_rings = 0`),
   "ring open": onStaged(sql`open_rings = 1`),
@@ -110,7 +117,8 @@ const undone = [
   "promoted newer",
 ];
 
-const root = () => port.client(UpdateService, callers.platformAdmin({ permissions: ["devices:read", "devices:write"] }));
+const root = () =>
+  port.client(UpdateService, callers.platformAdmin({ permissions: ["devices:read", "devices:write"] }));
 function newDevice(): DeviceFacts {
   const owner = { id: uuidv7(), orgId: uuidv7(), partnerId: uuidv7(), siteId: uuidv7(), groupIds: [] };
   const machine = { os: "linux", arch: "amd64", agentVersion: "1.0.0", autoUpdateEnabled: true, status: "online" };

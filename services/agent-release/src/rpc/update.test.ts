@@ -49,8 +49,11 @@ async function heartbeat(of: DeviceFacts, error = ""): Promise<string[]> {
 }
 const guard = sql`release_id IN (SELECT id FROM release WHERE version = '1.1.0')`;
 const ofPartner = (partnerId: string, column: Query, value: string | string[]) =>
-  service.change(sql`
-    INSERT INTO update_settings (partner_id, ${column}, updated_at) VALUES (${partnerId}::uuid, ${value}, now())`);
+  service.changeSettings(
+    partnerId,
+    sql`
+    INSERT INTO update_settings (partner_id, ${column}, updated_at) VALUES (${partnerId}::uuid, ${value}, now())`,
+  );
 const cancel = sql`UPDATE rollout SET state = 'cancelled' WHERE kind = 'staged'`;
 const otherDay = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"][(new Date().getUTCDay() + 3) % 7] as string;
 const elsewhere = { name: "first", partnerIds: [], orgIds: [uuidv7()], siteIds: [], groupIds: [] };

@@ -22,6 +22,7 @@ import {
   openAttempts,
   putRequest,
   recordGatewayContact,
+  requestHours,
   requestsOf,
 } from "../store/attempts.ts";
 import { bumpPlan, changesSince, readEpoch } from "../store/plan.ts";
@@ -36,7 +37,6 @@ export type UpdateDeps = DecideDeps & { db: Database; tenancy: Pick<Tenancy, "de
 
 const batchMax = 500;
 const changesMax = 1_000;
-const requestHours = 24;
 const shownAttempts = 5;
 const recordEveryMs = 5_000;
 
@@ -109,12 +109,12 @@ export function updateService(deps: UpdateDeps): ServiceImpl<typeof UpdateServic
         const requestedUntil = (await requestsOf(tx, [device.id])).get(device.id) ?? null;
         const budgets = await budgetsOf(tx);
         const merged = plan.mergedOf(device.partnerId, device.orgId);
-        const open = attempts.find(isOpen);
+        const attempt = attempts.find(isOpen);
         const requested = requestedUntil !== null;
         const input = { device, merged, catalogue: withBudgets(plan.catalogue, budgets), requested, backOffMs: deps.backOffMs, now: at };
         const decided = resolveOffer(
           { ...input, attempts: pastOf(attempts) },
-          open ? openOf(open, at) : null,
+          attempt ? openOf(attempt, at) : null,
         ).decisions;
         const rows = await settingsFor(tx, device.partnerId, device.orgId);
         const own = rows.find(({ org_id: orgId }) => orgId === device.orgId);

@@ -5,7 +5,9 @@ import type { ManifestArtifact } from "./manifest.ts";
 const line = /^([0-9a-fA-F]{64})[ \t]+\*?(\S+)$/;
 /** As BSD's `sha256` and `sha256sum --tag` write it. */
 const tagged = /^SHA256 \((\S+)\) ?= ?([0-9a-fA-F]{64})$/;
-const platformName = new RegExp(`^(?:.*[-_.])?(${components.join("|")})[-_]([A-Za-z0-9]+)[-_]([A-Za-z0-9_]+)(?:\\.exe)?$`);
+const platformName = new RegExp(
+  `^(?:.*[-_.])?(${components.join("|")})[-_]([A-Za-z0-9]+)[-_]([A-Za-z0-9_]+)(?:\\.exe)?$`,
+);
 
 export const manifestName = (component: Component) => `${component}.manifest`;
 export const checksumsName = "checksums.txt";

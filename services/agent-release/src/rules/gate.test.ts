@@ -118,7 +118,11 @@ const rows: [RuleName, string, Partial<GateInput>][] = [
     { ...agents([release("1.2.0", { yanked: true })], null), ...set({ agentTarget: "1.2.0" }) },
   ],
   ["halted", "a manifest that has expired", agents([release("1.2.0", { expiresAt: now })], "1.2.0")],
-  ["release_untrusted", "an unsigned promoted release", agents([release("1.2.0", { untrusted: "is not signed by a known key" })], "1.2.0")],
+  [
+    "release_untrusted",
+    "an unsigned promoted release",
+    agents([release("1.2.0", { untrusted: "is not signed by a known key" })], "1.2.0"),
+  ],
   [
     "release_untrusted",
     "an unsigned pin, requested in a closed window",
@@ -131,12 +135,18 @@ const rows: [RuleName, string, Partial<GateInput>][] = [
   [
     "offered",
     "the promoted one while a staged one is unsigned",
-    agents([release("2.0.0", { staged: [staged({})], untrusted: "is not signed by a known key" }), release("1.2.0")], "1.2.0"),
+    agents(
+      [release("2.0.0", { staged: [staged({})], untrusted: "is not signed by a known key" }), release("1.2.0")],
+      "1.2.0",
+    ),
   ],
   [
     "below_minimum",
     "a step that is unsigned",
-    agents([release("1.2.0", { minimumVersion: "1.1.0" }), release("1.1.0", { untrusted: "is not signed by a known key" })], "1.2.0"),
+    agents(
+      [release("1.2.0", { minimumVersion: "1.1.0" }), release("1.1.0", { untrusted: "is not signed by a known key" })],
+      "1.2.0",
+    ),
   ],
   [
     "offered",

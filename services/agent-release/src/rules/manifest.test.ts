@@ -23,7 +23,11 @@ describe("a manifest", () => {
     ["is signed by a foreign key", signNote(line(), noteKeys(generateNoteKey("stranger")).signer), true],
     ["was changed after signing", signNote(line(), signer).replace("1.2.0", "1.2.1"), true],
     ["has expired", signNote(line({ expires: "2024-02-29T12:00:00Z" }), signer), true],
-    ["names files of unknown systems alone", signNote(line({ artifacts: [{ ...artifact, os: "plan9" }] }), signer), false],
+    [
+      "names files of unknown systems alone",
+      signNote(line({ artifacts: [{ ...artifact, os: "plan9" }] }), signer),
+      false,
+    ],
     ["names a platform twice", signNote(line({ artifacts: [artifact, artifact] }), signer), false],
     ["names no file", signNote(line({ artifacts: [] }), signer), false],
     ["is of no component", signNote(line({ component: "kernel" }), signer), false],

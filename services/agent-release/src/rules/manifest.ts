@@ -92,9 +92,13 @@ export function openManifest(
     const [issue] = parsed.error.issues;
     throw new ManifestError(`${issue?.path.join(".") || "the manifest"}: ${issue?.message ?? "is malformed"}`);
   }
-  const [artifacts, others] = [parsed.data.artifacts.filter(isSupported), parsed.data.artifacts.filter((each) => !isSupported(each))];
+  const [artifacts, others] = [
+    parsed.data.artifacts.filter(isSupported),
+    parsed.data.artifacts.filter((each) => !isSupported(each)),
+  ];
   const manifest: Manifest = { ...parsed.data, artifacts: z.array(artifact).parse(artifacts) };
-  if (artifacts.length === 0) throw new ManifestError(`names no file of a known platform: ${unsupported(others[0] ?? { os: "", arch: "" })}`);
+  if (artifacts.length === 0)
+    throw new ManifestError(`names no file of a known platform: ${unsupported(others[0] ?? { os: "", arch: "" })}`);
   const [twice] = namedTwice(manifest.artifacts);
   if (twice) throw new ManifestError(`names two files for ${twice.platform}: ${twice.names.join(" and ")}`);
   if (manifest.expires !== undefined && new Date(manifest.expires) <= now) throw new ManifestError("has expired", true);

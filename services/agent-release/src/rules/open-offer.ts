@@ -52,7 +52,7 @@ function isPaused(input: GateInput, { component, releaseId, rolloutId }: OpenOff
 function started(input: GateInput, open: OpenOffer, decisions: Decision[]): Resolved {
   const { promotedId, releases } = input.catalogue[open.component];
   const release = releases.find(({ id }) => id === open.releaseId);
-  const stop = release ? stoppedBy(release, input.now) ?? stoppedRollout(release, open, promotedId) : null;
+  const stop = release ? (stoppedBy(release, input.now) ?? stoppedRollout(release, open, promotedId)) : null;
   const isStopped = release === undefined || stop !== null;
   if (!isStopped) return { decisions: inProgress(input, open, decisions), open: "repeat" };
   const refused = decisions.map((each) =>

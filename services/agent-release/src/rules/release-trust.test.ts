@@ -29,7 +29,11 @@ describe("a release", () => {
   it("is verified anew by other keys", () => {
     const verifyWith = createVerify();
     const facts = release("1.0.0", 1, 1);
-    expect([verifyWith([old])(facts), verifyWith([next])(facts), verifyWith([old])(facts)]).toEqual([true, false, true]);
+    expect([verifyWith([old])(facts), verifyWith([next])(facts), verifyWith([old])(facts)]).toEqual([
+      true,
+      false,
+      true,
+    ]);
   });
 
   it("is refused when an older version that was registered before has a higher counter", () => {

@@ -19,6 +19,8 @@ export type AttemptRow = {
   /** When the agent reported that it had started; null before, and for agents that report nothing. */
   started_at: Date | null;
   deadline: Date;
+  /** Bytes of its download that the agent has reported. */
+  progress_bytes: number | null;
   returned_at: Date | null;
   ended_at: Date | null;
   reason: string | null;
@@ -28,7 +30,7 @@ export type AttemptRow = {
 export type DecidingAttempt = AttemptRow & { is_superseded: boolean };
 
 const columns = sql`id, device_id, org_id, partner_id, site_id, component, release_id, version, rollout_id, from_version, state,
-  offered_at, started_at, deadline, returned_at, ended_at, reason`;
+  offered_at, started_at, deadline, progress_bytes, returned_at, ended_at, reason`;
 
 /**
  * Attempts that decide about devices: open ones, those that failed or were deferred in the last thirty days, and those
@@ -62,7 +64,7 @@ export function lockOpenOf(tx: Tx, deviceIds: readonly string[]): Promise<Attemp
 
 export type NewAttempt = Omit<
   AttemptRow,
-  "state" | "deadline" | "offered_at" | "started_at" | "returned_at" | "ended_at" | "reason"
+  "state" | "deadline" | "progress_bytes" | "offered_at" | "started_at" | "returned_at" | "ended_at" | "reason"
 >;
 
 /** Opens attempts; returns the ids of the opened ones. A device that has an open one already gets no other. */
@@ -99,7 +101,23 @@ export async function markStarted(tx: Tx, ids: readonly string[]): Promise<void>
     UPDATE update_attempt SET started_at = clock_timestamp() WHERE id = ANY (${[...ids]}::uuid[]) AND started_at IS NULL`);
 }
 
-/** Ends attempts, each with its state and reason. A request of the device ends with a success or a failure. */
+/** Records progress of downloads, which extends the time of their attempts: never beyond `maxSeconds` after the offer. */
+export async function recordProgress(
+  tx: Tx,
+  progress: readonly { id: string; bytes: number }[],
+  { timeoutSeconds, maxSeconds }: { timeoutSeconds: number; maxSeconds: number },
+): Promise<void> {
+  if (progress.length === 0) return;
+  await tx.execute(sql`
+    UPDATE update_attempt a
+    SET progress_bytes = g.bytes,
+        deadline = greatest(a.deadline, least(clock_timestamp() + make_interval(secs => ${timeoutSeconds}),
+                                              a.offered_at + make_interval(secs => ${maxSeconds})))
+    FROM unnest(${progress.map(({ id }) => id)}::uuid[], ${progress.map(({ bytes }) => bytes)}::bigint[]) AS g (id, bytes)
+    WHERE a.id = g.id AND a.state = 'offered'`);
+}
+
+/** Ends attempts, each with its state and reason. A request of before the offer ends with a success or a failure. */
 export async function endAttempts(
   tx: Tx,
   ends: readonly { id: string; state: AttemptState; reason: string | null }[],
@@ -115,9 +133,13 @@ export async function endAttempts(
   const served = ends.filter(({ state }) => state === "succeeded" || state === "failed").map(({ id }) => id);
   if (served.length === 0) return;
   await tx.execute(sql`
-    DELETE FROM update_request
-    WHERE device_id IN (SELECT device_id FROM update_attempt WHERE id = ANY (${served}::uuid[]))`);
+    DELETE FROM update_request r USING update_attempt a
+    WHERE a.id = ANY (${served}::uuid[]) AND r.device_id = a.device_id
+      AND r.expires_at <= a.offered_at + make_interval(hours => ${requestHours})`);
 }
+
+/** Hours for which a requested update counts. */
+export const requestHours = 24;
 
 /** Deletes attempts that were granted and never sent to the device. */
 export async function removeAttempts(tx: Tx, ids: readonly string[]): Promise<AttemptRow[]> {

@@ -11,8 +11,8 @@ let release: TestRelease;
 let port: TestPort;
 beforeAll(async () => {
   release = await startRelease();
-  const { db, now } = release.deps;
-  const rollouts = rolloutService({ db, now, unsigned: false, stagedMax: 10, mfaMaxAgeMinutes: 10 });
+  const { db, now, plan } = release.deps;
+  const rollouts = rolloutService({ db, now, plan, stagedMax: 10, mfaMaxAgeMinutes: 10 });
   port = await testPort("agent-release", [register(RolloutService, rollouts)]);
 });
 afterAll(async () => {

@@ -47,6 +47,7 @@ export async function startRelease(change: Partial<DecideDeps> = {}) {
     end: async (deviceIds) => void ended.push(...deviceIds),
     timeoutSeconds: 300,
     backOffMs: [3_600_000, 4 * 3_600_000, 24 * 3_600_000],
+    progressMaxSeconds: 3_600,
     heartbeatIntervalSeconds: 60,
     ...change,
   };
@@ -91,11 +92,18 @@ export async function startRelease(change: Partial<DecideDeps> = {}) {
       });
       return id;
     },
-    /** Replaces settings, catalogue or rollouts from now on. */
+    /** Changes catalogue or rollouts from now on. */
     async change(statement: ReturnType<typeof sql>) {
       await db.tx(who, async (tx) => {
         await tx.execute(statement);
         await bumpPlan(tx, { scope: "all" });
+      });
+    },
+    /** Changes settings of a partner, or of an organization of its, from now on. */
+    async changeSettings(partnerId: string, statement: ReturnType<typeof sql>) {
+      await db.tx(who, async (tx) => {
+        await tx.execute(statement);
+        await bumpPlan(tx, { scope: "partner", id: partnerId });
       });
     },
     async rollout(version: string) {
