@@ -50,43 +50,19 @@ export type DeliveryDeps = TenantReader & {
   testsPerMinute: number;
 };
 
+type Handlers = ServiceImpl<typeof DeliveryService>;
+
 const deliveryStatuses: readonly DeliveryStatus[] = ["pending", "delivered", "failed", "retrying"];
 
 /** Deliveries of webhooks, tests, retries by hand and dead letters (docs/behaviour.md#webhook-deliveries). */
-export function deliveryService(deps: DeliveryDeps): ServiceImpl<typeof DeliveryService> {
+export function deliveryService(deps: DeliveryDeps): Handlers {
+  return { ...reads(deps), ...tests(deps), ...repeats(deps) };
+}
+
+function reads(
+  deps: DeliveryDeps,
+): Pick<Handlers, "listDeliveries" | "countDeliveries" | "getDelivery" | "listDeadLetters"> {
   const { db, now } = deps;
-
-  /** Queues a failed delivery again, in the caller's transaction. */
-  const repeat = async (tx: Tx, context: CallContext, delivery: DeliveryRow | null, at: Date): Promise<DeliveryRow> => {
-    if (!delivery) throw deliveryNotFound();
-    if (delivery.status !== "failed" || delivery.body === null) {
-      throw new AppError("delivery_not_failed", "Only failed deliveries can be retried");
-    }
-    return insertDelivery(
-      tx,
-      {
-        id: randomUUID(),
-        webhookId: delivery.webhook_id,
-        orgId: delivery.org_id,
-        partnerId: delivery.partner_id,
-        eventId: delivery.event_id,
-        event: delivery.event,
-        body: delivery.body,
-        poster: delivery.poster,
-        origin: "retry",
-        retryOf: delivery.id,
-        traceparent: context.meta.traceparent,
-      },
-      at,
-    );
-  };
-
-  const locked = async (tx: Tx, context: CallContext, id: string): Promise<WebhookRow> => {
-    const webhook = isUuid(id) ? await lockWebhook(tx, context, id) : null;
-    if (!webhook) throw webhookNotFound();
-    return webhook;
-  };
-
   return {
     async listDeliveries(request, handler) {
       const context = callContext(handler);
@@ -143,6 +119,23 @@ export function deliveryService(deps: DeliveryDeps): ServiceImpl<typeof Delivery
       return { delivery: deliveryMessage(row), attempts: attempts.map(attemptMessage) };
     },
 
+    async listDeadLetters(request, handler) {
+      const context = callContext(handler);
+      requireDeliveryReader(context);
+      const webhookId = request.webhookId || null;
+      if (webhookId !== null && !isUuid(webhookId)) throw validationError({ webhookId: ["Must be a UUID"] });
+      const orgId = request.orgId === "" ? null : await listedOrganization(deps, context, request.orgId);
+      const webhook = webhookId === null ? null : await findWebhook(db, context, webhookId);
+      if (webhookId !== null && (!webhook || (orgId !== null && webhook.org_id !== orgId))) throw webhookNotFound();
+      const { rows, info } = await listDeadLetters(db, context, { orgId, webhookId }, clampPage(request.page ?? {}));
+      return { deadLetters: rows.map(deadLetterMessage), page: info };
+    },
+  };
+}
+
+function tests(deps: DeliveryDeps): Pick<Handlers, "testWebhook"> {
+  const { db, now } = deps;
+  return {
     async testWebhook(request, handler) {
       const context = callContext(handler);
       requireWriter(context);
@@ -190,7 +183,12 @@ export function deliveryService(deps: DeliveryDeps): ServiceImpl<typeof Delivery
       deps.wake();
       return reply;
     },
+  };
+}
 
+function repeats(deps: DeliveryDeps): Pick<Handlers, "retryDelivery" | "requeueDeadLetter"> {
+  const { db, now } = deps;
+  return {
     async retryDelivery(request, handler) {
       const context = callContext(handler);
       requireWriter(context);
@@ -205,18 +203,6 @@ export function deliveryService(deps: DeliveryDeps): ServiceImpl<typeof Delivery
       const reply = await idempotentTx(db, context, DeliveryService.method.retryDelivery, request, lock, run);
       deps.wake();
       return reply;
-    },
-
-    async listDeadLetters(request, handler) {
-      const context = callContext(handler);
-      requireDeliveryReader(context);
-      const webhookId = request.webhookId || null;
-      if (webhookId !== null && !isUuid(webhookId)) throw validationError({ webhookId: ["Must be a UUID"] });
-      const orgId = request.orgId === "" ? null : await listedOrganization(deps, context, request.orgId);
-      const webhook = webhookId === null ? null : await findWebhook(db, context, webhookId);
-      if (webhookId !== null && (!webhook || (orgId !== null && webhook.org_id !== orgId))) throw webhookNotFound();
-      const { rows, info } = await listDeadLetters(db, context, { orgId, webhookId }, clampPage(request.page ?? {}));
-      return { deadLetters: rows.map(deadLetterMessage), page: info };
     },
 
     async requeueDeadLetter(request, handler) {
@@ -243,4 +229,35 @@ export function deliveryService(deps: DeliveryDeps): ServiceImpl<typeof Delivery
       return reply;
     },
   };
+}
+
+/** Queues a failed delivery again, in the caller's transaction. */
+async function repeat(tx: Tx, context: CallContext, delivery: DeliveryRow | null, at: Date): Promise<DeliveryRow> {
+  if (!delivery) throw deliveryNotFound();
+  if (delivery.status !== "failed" || delivery.body === null) {
+    throw new AppError("delivery_not_failed", "Only failed deliveries can be retried");
+  }
+  return insertDelivery(
+    tx,
+    {
+      id: randomUUID(),
+      webhookId: delivery.webhook_id,
+      orgId: delivery.org_id,
+      partnerId: delivery.partner_id,
+      eventId: delivery.event_id,
+      event: delivery.event,
+      body: delivery.body,
+      poster: delivery.poster,
+      origin: "retry",
+      retryOf: delivery.id,
+      traceparent: context.meta.traceparent,
+    },
+    at,
+  );
+}
+
+async function locked(tx: Tx, context: CallContext, id: string): Promise<WebhookRow> {
+  const webhook = isUuid(id) ? await lockWebhook(tx, context, id) : null;
+  if (!webhook) throw webhookNotFound();
+  return webhook;
 }

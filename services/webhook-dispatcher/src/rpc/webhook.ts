@@ -46,11 +46,17 @@ export type WebhookDeps = TenantReader & {
   perOrganization: number;
 };
 
+type Handlers = ServiceImpl<typeof WebhookService>;
+
 /** Longest grace period, in which two secrets sign. */
 const maxGraceSeconds = 30 * 86_400;
 
 /** Webhooks of organizations (docs/behaviour.md#webhook-deliveries). */
-export function webhookService(deps: WebhookDeps): ServiceImpl<typeof WebhookService> {
+export function webhookService(deps: WebhookDeps): Handlers {
+  return { ...creation(deps), ...changes(deps), ...reads(deps) };
+}
+
+function creation(deps: WebhookDeps): Pick<Handlers, "createWebhook" | "deleteWebhook"> {
   const { db, now, box } = deps;
   return {
     async createWebhook(request, handler) {
@@ -78,35 +84,27 @@ export function webhookService(deps: WebhookDeps): ServiceImpl<typeof WebhookSer
       return reply;
     },
 
-    async listWebhooks(request, handler) {
+    async deleteWebhook({ id }, handler) {
       const context = callContext(handler);
-      requireReader(context);
-      const status = statusFilter(request.status);
-      const { search } = request;
-      const orgId = request.everywhere ? null : await listedOrganization(deps, context, request.orgId);
-      const { rows, info } = await listWebhooks(db, context, { orgId, status, search }, clampPage(request.page ?? {}));
-      return { webhooks: rows.map((row) => webhookMessage(row, row)), page: info };
+      requireWriter(context);
+      const at = now();
+      const found = await db.tx(context, async (tx) => {
+        if (isUuid(id)) await holdOrganizationOf(tx, context, id);
+        const stored = isUuid(id) ? await lockWebhook(tx, context, id) : null;
+        if (!stored) return false;
+        await markDeleted(tx, stored.id, at);
+        record(tx, context, stored, "webhook.delete", { changes: { before: auditedFields(stored), after: {} } }, at);
+        return true;
+      });
+      if (!found) throw webhookNotFound();
+      return {};
     },
+  };
+}
 
-    async getWebhook({ id }, handler) {
-      const context = callContext(handler);
-      requireReader(context);
-      const row = isUuid(id) ? await findWebhook(db, context, id) : null;
-      if (!row) throw webhookNotFound();
-      const queued = await queuedCounts(db, context, row.id);
-      const { success_count: delivered, failure_count: failed } = row;
-      const stats = {
-        total: BigInt(queued.pending + queued.retrying + delivered + failed),
-        pending: BigInt(queued.pending),
-        retrying: BigInt(queued.retrying),
-        delivered: BigInt(delivered),
-        failed: BigInt(failed),
-        ...(row.last_success_at ? { lastDeliveredAt: timestampFromDate(row.last_success_at) } : {}),
-      };
-      const health = healthMessage(row.status, await webhookHealth(db, context, row.id), now());
-      return { webhook: webhookMessage(row, row), stats, health };
-    },
-
+function changes(deps: WebhookDeps): Pick<Handlers, "updateWebhook" | "rotateWebhookSecret"> {
+  const { db, now, box } = deps;
+  return {
     async updateWebhook({ id, updateMask, change }, handler) {
       const context = callContext(handler);
       requireWriter(context);
@@ -146,22 +144,6 @@ export function webhookService(deps: WebhookDeps): ServiceImpl<typeof WebhookSer
       return { webhook: webhookMessage(updated, current) };
     },
 
-    async deleteWebhook({ id }, handler) {
-      const context = callContext(handler);
-      requireWriter(context);
-      const at = now();
-      const found = await db.tx(context, async (tx) => {
-        if (isUuid(id)) await holdOrganizationOf(tx, context, id);
-        const stored = isUuid(id) ? await lockWebhook(tx, context, id) : null;
-        if (!stored) return false;
-        await markDeleted(tx, stored.id, at);
-        record(tx, context, stored, "webhook.delete", { changes: { before: auditedFields(stored), after: {} } }, at);
-        return true;
-      });
-      if (!found) throw webhookNotFound();
-      return {};
-    },
-
     async rotateWebhookSecret(request, handler) {
       const context = callContext(handler);
       requireWriter(context);
@@ -190,6 +172,40 @@ export function webhookService(deps: WebhookDeps): ServiceImpl<typeof WebhookSer
         };
       };
       return idempotentTx(db, context, WebhookService.method.rotateWebhookSecret, request, lock, run, deps.replyBox);
+    },
+  };
+}
+
+function reads(deps: WebhookDeps): Pick<Handlers, "listWebhooks" | "getWebhook"> {
+  const { db, now } = deps;
+  return {
+    async listWebhooks(request, handler) {
+      const context = callContext(handler);
+      requireReader(context);
+      const status = statusFilter(request.status);
+      const { search } = request;
+      const orgId = request.everywhere ? null : await listedOrganization(deps, context, request.orgId);
+      const { rows, info } = await listWebhooks(db, context, { orgId, status, search }, clampPage(request.page ?? {}));
+      return { webhooks: rows.map((row) => webhookMessage(row, row)), page: info };
+    },
+
+    async getWebhook({ id }, handler) {
+      const context = callContext(handler);
+      requireReader(context);
+      const row = isUuid(id) ? await findWebhook(db, context, id) : null;
+      if (!row) throw webhookNotFound();
+      const queued = await queuedCounts(db, context, row.id);
+      const { success_count: delivered, failure_count: failed } = row;
+      const stats = {
+        total: BigInt(queued.pending + queued.retrying + delivered + failed),
+        pending: BigInt(queued.pending),
+        retrying: BigInt(queued.retrying),
+        delivered: BigInt(delivered),
+        failed: BigInt(failed),
+        ...(row.last_success_at ? { lastDeliveredAt: timestampFromDate(row.last_success_at) } : {}),
+      };
+      const health = healthMessage(row.status, await webhookHealth(db, context, row.id), now());
+      return { webhook: webhookMessage(row, row), stats, health };
     },
   };
 }
