@@ -11,6 +11,8 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 const rows = [
   // What is started: the service, the audit's retention worker, its verifier of exports; and what tests start.
   ["main", "restore-main", "retention-main", "offline", "testing"],
+  // The parts of a service and what they wake in one another, for its main and its tests.
+  ["dispatcher"],
   ["rpc", "events", "jobs", "sender"],
   ["commands"],
   ["deps"],

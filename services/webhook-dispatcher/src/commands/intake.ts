@@ -26,16 +26,6 @@ export type Accepted = IntakeEvent & {
   inScope: (partnerId: string) => boolean;
 };
 
-export type Intake = {
-  /**
-   * Stores an event with its deliveries before it resolves to true. Resolves to false, and stores nothing, when its
-   * organization is missing here or out of scope. Throws as `db.tx` does.
-   */
-  accept(event: Accepted): Promise<boolean>;
-  /** Resolves when the events of the running transaction are answered. */
-  answered(): Promise<void>;
-};
-
 /** Timeout of a transaction; the post is answered with 503 then. */
 const storeMs = 5_000;
 const service = "webhook-dispatcher";
@@ -58,42 +48,63 @@ type Written = { plan: IntakePlan; accepted: Accepted[]; storedMs: number; store
  * Stores posted events with their deliveries, and starts the first requests when COMMIT returns. Events that arrive
  * during a transaction are stored together by the next one.
  */
-export function createIntake(deps: IntakeDeps): Intake {
-  const { db } = deps;
-  const pending: Waiting[] = [];
-  let isRunning = false;
-  let storing: readonly Promise<boolean>[] = [];
+export class Intake {
+  readonly #deps: IntakeDeps;
+  readonly #pending: Waiting[] = [];
+  #isRunning = false;
+  #storing: readonly Waiting[] = [];
 
-  const run = async () => {
-    isRunning = true;
-    while (pending.length > 0) {
-      const batch = pending.splice(0, deps.batchEvents);
-      storing = batch.map(({ outcome }) => outcome);
-      const sends = deps.sends();
-      await (sends ? sends.exclusively(() => handle(batch, sends)) : handle(batch, null));
+  constructor(deps: IntakeDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Stores an event with its deliveries before it resolves to true. Resolves to false, and stores nothing, when its
+   * organization is missing here or out of scope. Throws as `db.tx` does.
+   */
+  accept(event: Accepted): Promise<boolean> {
+    const waiting = waitingOf(event);
+    this.#pending.push(waiting);
+    if (!this.#isRunning) void this.#run();
+    return waiting.outcome;
+  }
+
+  /** Resolves when the events of the running transaction are answered. */
+  async answered(): Promise<void> {
+    await Promise.allSettled(this.#storing.map(({ outcome }) => outcome));
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true;
+    while (this.#pending.length > 0) {
+      const batch = this.#pending.splice(0, this.#deps.batchEvents);
+      this.#storing = batch;
+      const sends = this.#deps.sends();
+      await (sends ? sends.exclusively(() => this.#handle(batch, sends)) : this.#handle(batch, null));
     }
-    isRunning = false;
-  };
+    this.#isRunning = false;
+  }
 
   /** Never throws: each of them receives its own outcome. */
-  const handle = async (batch: readonly Waiting[], sends: InlineSends | null): Promise<void> => {
+  async #handle(batch: readonly Waiting[], sends: InlineSends | null): Promise<void> {
     let left = batch;
     try {
-      if (sends) left = await handleCached(batch, sends);
-      if (left.length > 0) answer(left, await store(eventsOf(left), sends), sends);
+      if (sends) left = await this.#handleCached(batch, sends);
+      if (left.length > 0) answer(left, await this.#store(eventsOf(left), sends), sends);
     } catch (error) {
       if (left.length === 1 || error instanceof AppError) {
         for (const { reject } of left) reject(error);
         return;
       }
-      deps.log.warn({ err: error, events: left.length }, "posted events cannot be stored together, one by one");
-      for (const each of left) await handle([each], sends);
+      const { log } = this.#deps;
+      log.warn({ err: error, events: left.length }, "posted events cannot be stored together, one by one");
+      for (const each of left) await this.#handle([each], sends);
     }
-  };
+  }
 
   /** Stores the events of organizations that are as cached; returns the others. */
-  const handleCached = async (batch: readonly Waiting[], sends: InlineSends): Promise<readonly Waiting[]> => {
-    const { left } = await storeFromCache(deps, who(), eventsOf(batch), sends, (event, partnerId) =>
+  async #handleCached(batch: readonly Waiting[], sends: InlineSends): Promise<readonly Waiting[]> {
+    const { left } = await storeFromCache(this.#deps, who(), eventsOf(batch), sends, (event, partnerId) =>
       event.inScope(partnerId),
     );
     const isLeft = new Set(left);
@@ -102,28 +113,22 @@ export function createIntake(deps: IntakeDeps): Intake {
     eventsCounter.inc({ path: "inline" }, stored.length);
     answer(stored, new Set(eventsOf(stored)), sends);
     return batch.filter(({ event }) => isLeft.has(event));
-  };
+  }
 
-  const answer = (batch: readonly Waiting[], accepted: ReadonlySet<Accepted>, sends: InlineSends | null) => {
-    const resolveAll = () => {
-      for (const { event, resolve } of batch) resolve(accepted.has(event));
-    };
-    if (sends) afterRequests(resolveAll);
-    else resolveAll();
-  };
-
-  const store = async (events: readonly Accepted[], sends: InlineSends | null): Promise<Set<Accepted>> => {
-    const { plan, accepted, storedMs, stored } = await db.tx(who(), (tx) => write(tx, events, sends));
+  async #store(events: readonly Accepted[], sends: InlineSends | null): Promise<Set<Accepted>> {
+    const { db, wake } = this.#deps;
+    const { plan, accepted, storedMs, stored } = await db.tx(who(), (tx) => this.#write(tx, events, sends));
     batchesCounter.inc();
     eventsCounter.inc({ path: "stream" }, plan.streamed.length);
     eventsCounter.inc({ path: "inline" }, accepted.length - plan.streamed.length);
-    if (startLeased(plan, { stored: await stored, storedMs }, sends)) deps.wake();
+    if (startLeased(plan, { stored: await stored, storedMs }, sends)) wake();
     return new Set(accepted);
-  };
+  }
 
-  const write = async (tx: Tx, events: readonly Accepted[], sends: InlineSends | null): Promise<Written> => {
-    const state = await readIntake(tx, [...new Set(events.map(({ orgId }) => orgId))], deps.webhookConcurrency);
-    deps.cache.update(state);
+  async #write(tx: Tx, events: readonly Accepted[], sends: InlineSends | null): Promise<Written> {
+    const { cache, webhookConcurrency } = this.#deps;
+    const state = await readIntake(tx, [...new Set(events.map(({ orgId }) => orgId))], webhookConcurrency);
+    cache.update(state);
     const accepted = events.filter(({ orgId, inScope }) => {
       const organization = state.organizations.get(orgId);
       return organization !== undefined && inScope(organization.partnerId);
@@ -139,19 +144,15 @@ export function createIntake(deps: IntakeDeps): Intake {
     // Not awaited, so that COMMIT is sent together with it; a failure is reported by COMMIT.
     stored.catch(() => undefined);
     return { plan, accepted, storedMs: performance.now(), stored };
-  };
+  }
+}
 
-  return {
-    accept(event) {
-      const waiting = waitingOf(event);
-      pending.push(waiting);
-      if (!isRunning) void run();
-      return waiting.outcome;
-    },
-    async answered() {
-      await Promise.allSettled(storing);
-    },
+function answer(batch: readonly Waiting[], accepted: ReadonlySet<Accepted>, sends: InlineSends | null): void {
+  const resolveAll = () => {
+    for (const { event, resolve } of batch) resolve(accepted.has(event));
   };
+  if (sends) afterRequests(resolveAll);
+  else resolveAll();
 }
 
 function waitingOf(event: Accepted): Waiting {

@@ -3,10 +3,7 @@ import { type Bus, openBus } from "@muster/bus";
 import { openDatabase } from "@muster/db";
 import { createLogger, sleep, uuidv7 } from "@muster/kit";
 import { type TestNats, testNats, until } from "@muster/testing";
-import type { InlineSends } from "../commands/inline.ts";
-import { createOrganizationCache } from "../commands/organization-cache.ts";
 import { eventMessage, startDispatcher, type TestDispatcher } from "../testing/dispatcher.ts";
-import { startMatcher } from "./matcher.ts";
 
 const log = createLogger("two-matchers-test", "fatal");
 const events = 400;
@@ -42,13 +39,10 @@ function slow(bus: Bus, random: () => number): Pick<Bus, "consume"> {
   };
 }
 
-async function matcher(random: (() => number) | null, inline: InlineSends | null) {
+async function matcher(random: (() => number) | null, isSending: boolean) {
   const db = openDatabase({ url: dispatcher.database.appUrl, max: 5, name: "matcher", log });
   const bus = await open("webhook-dispatcher");
-  const limits = { batchEvents: 7, retentionDays: 30, webhookConcurrency: 8 };
-  const cache = createOrganizationCache();
-  const deps = { db, log, cache, now: () => new Date(), wake: () => undefined, sends: () => inline, ...limits };
-  const running = startMatcher(random ? slow(bus, random) : bus, deps);
+  const running = dispatcher.matcher(random ? slow(bus, random) : bus, { db, batchEvents: 7, isSending });
   closing.push(() => db.close());
   closing.push(() => running.stop());
 }
@@ -74,8 +68,8 @@ describe("two matchers", () => {
     }
     await Promise.all(emitted);
     const sender = dispatcher.sender();
-    await matcher(random, null);
-    await matcher(null, sender.inline);
+    await matcher(random, false);
+    await matcher(null, true);
     const arrived = () => receiver.received.map(({ headers }) => String(headers["x-service-event-id"]));
     await until("all of them", () => arrived().length >= events, 90_000);
     const besides = await dispatcher.deliveriesOf(beside.id);

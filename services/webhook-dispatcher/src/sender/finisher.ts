@@ -1,25 +1,8 @@
-import { timestampFromDate } from "@bufbuild/protobuf/wkt";
-import type { Database, Tx } from "@muster/db";
-import { backoffMs, counter, type Logger, sleep, systemCaller, uuidv7 } from "@muster/kit";
-import { PlatformEventSchema } from "@muster/proto/muster/events/v1/platform_pb";
-import { encode } from "@muster/rpc";
-import { auditEvent, eventSubject } from "@muster/service";
-import {
-  insertAttempts,
-  insertDeadLetters,
-  type Outcome,
-  settleQueue,
-  soleHeaders,
-  updateDeliveries,
-} from "../store/outcomes.ts";
-import {
-  addTallies,
-  type FailedWebhook,
-  type HealthChange,
-  type HealthLimits,
-  markFailed,
-  tally,
-} from "../store/webhook-state.ts";
+import type { Database } from "@muster/db";
+import { backoffMs, counter, createCounts, type Logger, sleep, systemCaller } from "@muster/kit";
+import type { Outcome } from "../store/outcomes.ts";
+import type { HealthChange, HealthLimits } from "../store/webhook-state.ts";
+import { storeOutcomes } from "./store-outcomes.ts";
 
 export type FinisherDeps = {
   db: Database;
@@ -34,18 +17,6 @@ export type FinisherDeps = {
   isQuiet: () => boolean;
   /** Called with the outcomes of each stored batch, and whether any of them freed a slot that a delivery waits for. */
   onStored: (outcomes: readonly Outcome[], isFreed: boolean) => void;
-};
-
-export type Finisher = {
-  add(outcome: Outcome): void;
-  /** The results of `frees` changed: stores waiting outcomes immediately if one of them frees a slot. */
-  hurry(): void;
-  /** Outcomes that are not stored yet. */
-  waiting(): number;
-  /** The last batch could not be stored: claim nothing meanwhile. */
-  stuck(): boolean;
-  /** Resolves when everything added before is stored. */
-  drained(): Promise<void>;
 };
 
 const batchMax = 256;
@@ -63,223 +34,144 @@ const storesMax = 2;
  * one.
  */
 const besideMin = 128;
-const service = "webhook-dispatcher";
-const who = () => ({ caller: systemCaller(service) });
+const who = { caller: systemCaller("webhook-dispatcher") };
 
 const attemptsCounter = counter("muster_webhook_dispatcher_attempts_total", "Attempts, by outcome.", ["outcome"]);
-const deadCounter = counter("muster_webhook_dispatcher_dead_letters_total", "Deliveries whose retries were exhausted.");
 const breakerCounter = counter(
   "muster_webhook_dispatcher_breaker_opened_total",
   "Times that a webhook's breaker opened.",
 );
 
 /** Stores outcomes in batches, and retries until the database accepts them: an outcome is never dropped. */
-export function createFinisher(deps: FinisherDeps): Finisher {
-  const { db, log, now, limits, organizationConcurrency, frees, isQuiet, onStored } = deps;
-  const pending: Outcome[] = [];
-  let storing = 0;
-  let stores = 0;
-  let isStuck = false;
-  /** Number of waiting outcomes by webhook and by organization: each holds a slot. */
-  const waiting = new Map<string, number>();
-  let isCrowded = false;
-  /** A waiting outcome frees a slot that a delivery waits for. */
-  let isUrgent = false;
-  let timer: NodeJS.Timeout | undefined;
-  let onIdle: (() => void) | null = null;
+export class Finisher {
+  readonly #deps: FinisherDeps;
+  readonly #pending: Outcome[] = [];
+  /** Number of pending outcomes by webhook and by organization: each holds a slot. */
+  #holding = createCounts();
+  /** Pending outcomes hold half of the slots of a webhook or an organization. */
+  #isCrowded = false;
+  /** A pending outcome frees a slot that a delivery waits for. */
+  #isUrgent = false;
+  #stores = 0;
+  #storing = 0;
+  #isStuck = false;
+  #timer: NodeJS.Timeout | undefined;
+  #onDrained: (() => void) | null = null;
 
-  // Outcomes that arrive while batches are being stored wait and go together: a transaction costs as much as dozens of
-  // rows.
-  const flush = () => {
-    clearTimeout(timer);
-    timer = undefined;
-    while (pending.length > 0 && (stores === 0 || (stores < storesMax && (isStuck || pending.length >= besideMin)))) {
-      void store(pending.splice(0, batchMax));
-      waiting.clear();
-      isCrowded = false;
-      isUrgent = pending.some(frees);
+  constructor(deps: FinisherDeps) {
+    this.#deps = deps;
+  }
+
+  add(outcome: Outcome): void {
+    this.#pending.push(outcome);
+    this.#hold(outcome);
+    if (!this.#isUrgent && this.#deps.frees(outcome)) this.#becomeUrgent();
+    if (this.#pending.length >= batchMax || this.#isCrowded) this.#flush();
+    else if (this.#stores === 0) this.#flushSoon();
+  }
+
+  /** The results of `frees` changed: stores pending outcomes immediately if one of them frees a slot. */
+  hurry(): void {
+    if (this.#isUrgent || !this.#pending.some(this.#deps.frees)) return;
+    this.#becomeUrgent();
+    this.#flush();
+  }
+
+  /** Outcomes that are not stored yet. */
+  get waiting(): number {
+    return this.#pending.length + this.#storing;
+  }
+
+  /** The last batch could not be stored: claim nothing meanwhile. */
+  get isStuck(): boolean {
+    return this.#isStuck;
+  }
+
+  /** Resolves when everything added before is stored. */
+  drained(): Promise<void> {
+    const drained = new Promise<void>((resolve) => {
+      this.#onDrained = resolve;
+    });
+    this.#flush();
+    return drained;
+  }
+
+  /**
+   * Outcomes that arrive while batches are being stored wait and go together: a transaction costs as much as dozens of
+   * rows.
+   */
+  #flush(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    while (this.#pending.length > 0 && this.#mayStore()) {
+      void this.#store(this.#pending.splice(0, batchMax));
+      this.#holding = createCounts();
+      this.#isCrowded = false;
+      this.#isUrgent = this.#pending.some(this.#deps.frees);
     }
-    if (pending.length === 0 && stores === 0) onIdle?.();
-  };
+    if (this.#pending.length === 0 && this.#stores === 0) this.#onDrained?.();
+  }
 
-  /** Whether half of the slots of a webhook or an organization are held by waiting outcomes. */
-  const noteWaiting = ({ claim }: Outcome) => {
-    for (const [id, slots] of [
-      [claim.webhook_id, limits.webhookConcurrency],
-      [claim.org_id, organizationConcurrency],
-    ] as const) {
-      const count = (waiting.get(id) ?? 0) + 1;
-      waiting.set(id, count);
-      isCrowded ||= count * 2 >= slots;
-    }
-  };
+  #mayStore(): boolean {
+    if (this.#stores === 0) return true;
+    return this.#stores < storesMax && (this.#isStuck || this.#pending.length >= besideMin);
+  }
 
-  const becomeUrgent = () => {
-    isUrgent = true;
-    clearTimeout(timer);
-    timer = undefined;
-  };
+  #hold({ claim }: Outcome): void {
+    const { limits, organizationConcurrency } = this.#deps;
+    this.#holding.add(claim.webhook_id, 1);
+    this.#holding.add(claim.org_id, 1);
+    this.#isCrowded ||=
+      this.#holding.of(claim.webhook_id) * 2 >= limits.webhookConcurrency ||
+      this.#holding.of(claim.org_id) * 2 >= organizationConcurrency;
+  }
 
-  const flushSoon = () => {
-    if (isUrgent && isQuiet()) flush();
-    else timer ??= setTimeout(flush, isUrgent ? urgentBatchMs : batchMs);
-  };
+  #becomeUrgent(): void {
+    this.#isUrgent = true;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
 
-  const store = async (batch: Outcome[]) => {
-    stores += 1;
-    storing += batch.length;
+  #flushSoon(): void {
+    if (this.#isUrgent && this.#deps.isQuiet()) this.#flush();
+    else this.#timer ??= setTimeout(() => this.#flush(), this.#isUrgent ? urgentBatchMs : batchMs);
+  }
+
+  async #store(batch: readonly Outcome[]): Promise<void> {
+    const { db, log, limits, now } = this.#deps;
+    this.#stores += 1;
+    this.#storing += batch.length;
     for (let attempt = 0; ; attempt++) {
       try {
-        const { changes } = await db.tx(who(), (tx) => storeBatch(tx, batch), { retry: true });
-        noteOpened(await changes);
+        const { changes } = await db.tx(who, (tx) => storeOutcomes(tx, batch, limits, now), { retry: true });
+        this.#noteOpened(await changes);
         break;
       } catch (err) {
-        isStuck = true;
+        this.#isStuck = true;
         log.warn({ err, outcomes: batch.length }, "outcomes cannot be stored now, trying again");
         await sleep(backoffMs(attempt, 50, 2_000));
       }
     }
-    isStuck = false;
-    stores -= 1;
-    storing -= batch.length;
+    this.#isStuck = false;
+    this.#stores -= 1;
+    this.#storing -= batch.length;
+    this.#stored(batch);
+  }
+
+  #stored(batch: readonly Outcome[]): void {
+    const { frees, onStored } = this.#deps;
     for (const { next } of batch) attemptsCounter.inc({ outcome: next.status });
     onStored(batch, batch.some(frees));
-    if (pending.length === 0 && stores === 0) onIdle?.();
-    else if (pending.length >= besideMin || isCrowded || isUrgent || onIdle !== null) flush();
-    else if (pending.length > 0) flushSoon();
-  };
+    const count = this.#pending.length;
+    if (count === 0 && this.#stores === 0) this.#onDrained?.();
+    else if (count >= besideMin || this.#isCrowded || this.#isUrgent || this.#onDrained !== null) this.#flush();
+    else if (count > 0) this.#flushSoon();
+  }
 
-  const noteOpened = (changes: readonly HealthChange[]) => {
+  #noteOpened(changes: readonly HealthChange[]): void {
     const opened = changes.filter((change) => change.opened);
     breakerCounter.inc(opened.length);
-    if (opened.length > 0) log.warn({ webhooks: opened.map((change) => change.webhook_id) }, "breaker opened");
-  };
-
-  const storeBatch = async (tx: Tx, batch: readonly Outcome[]): Promise<{ changes: Promise<HealthChange[]> }> => {
-    const counted = await settleQueue(tx, batch);
-    const sole = new Map<Outcome, string>();
-    for (const outcome of batch) {
-      const headers = soleHeaders(outcome, counted.get(outcome.claim.delivery_id));
-      if (headers !== null) sole.set(outcome, headers);
-    }
-    const failed = batch
-      .filter(({ claim, next }) => next.status === "failed" && counted.has(claim.delivery_id))
-      .map((outcome) => ({ ...outcome, letterId: uuidv7(now().getTime()) }));
-    // Rows that all senders share are locked last, so that the locks are short.
-    const written = Promise.all([
-      sole.size === batch.length
-        ? null
-        : insertAttempts(
-            tx,
-            batch.filter((outcome) => !sole.has(outcome)),
-          ),
-      updateDeliveries(
-        tx,
-        batch.filter(({ claim, next }) => next.status === "delivered" || counted.has(claim.delivery_id)),
-        sole,
-      ),
-      failed.length > 0 ? insertDeadLetters(tx, failed) : null,
-      addTallies(tx, tally(batch, counted), limits),
-    ]);
-    // No later statement needs these results: COMMIT is sent together with the statements, and reports their failure.
-    const changed = written.then(([, , , all]) => all);
-    changed.catch(() => undefined);
-    if (batch.every(({ next }) => next.status === "delivered")) return { changes: changed };
-    const changes = await changed;
-    for (const outcome of failed) announce(tx, outcome);
-    deadCounter.inc(failed.length);
-    const gone = batch.filter((outcome) => outcome.gone).map(({ claim }) => claim.webhook_id);
-    const exhausted = changes.filter((change) => change.exhausted).map((change) => change.webhook_id);
-    if (gone.length + exhausted.length > 0) {
-      const reasons = new Map([
-        ...exhausted.map((id) => [id, "exhausted"] as const),
-        ...gone.map((id) => [id, "gone"] as const),
-      ]);
-      for (const webhook of await markFailed(tx, reasons)) {
-        noteFailed(tx, webhook, reasons.get(webhook.id) ?? "", now());
-      }
-    }
-    return { changes: changed };
-  };
-
-  return {
-    add(outcome) {
-      pending.push(outcome);
-      noteWaiting(outcome);
-      if (!isUrgent && frees(outcome)) becomeUrgent();
-      if (pending.length >= batchMax || isCrowded) flush();
-      else if (stores === 0) flushSoon();
-    },
-    hurry() {
-      if (isUrgent || !pending.some(frees)) return;
-      becomeUrgent();
-      flush();
-    },
-    waiting: () => pending.length + storing,
-    stuck: () => isStuck,
-    drained() {
-      const idle = new Promise<void>((resolve) => {
-        onIdle = resolve;
-      });
-      flush();
-      return idle;
-    },
-  };
-}
-
-/** A dead letter, for consumers of the stream; webhooks cannot subscribe to it. */
-function announce(tx: Tx, { claim, letterId, event, attempt }: Outcome & { letterId: string }): void {
-  const type = "webhook.dead_letter";
-  const body = encode(PlatformEventSchema, {
-    id: letterId,
-    type,
-    timestamp: timestampFromDate(attempt.startedAt),
-    orgId: claim.org_id,
-    partnerId: claim.partner_id,
-    dataJson: JSON.stringify({
-      webhookId: claim.webhook_id,
-      deliveryId: claim.delivery_id,
-      event,
-      eventId: claim.event_id,
-    }),
-  });
-  tx.emit({
-    subject: eventSubject(service, claim.org_id, type),
-    msgId: `${claim.org_id}/${letterId}`,
-    body,
-  });
-}
-
-/** The audit row and, as for dead letters, a message for consumers of the stream. */
-function noteFailed(tx: Tx, webhook: FailedWebhook, reason: string, now: Date): void {
-  const meta = { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null };
-  tx.emit(
-    auditEvent(
-      service,
-      { ...who(), meta },
-      {
-        action: "webhook.fail",
-        resource: { type: "webhook", id: webhook.id, name: webhook.name },
-        orgId: webhook.org_id,
-        partnerId: webhook.partner_id,
-        details: { reason, changes: { before: { status: "active" }, after: { status: "failed" } } },
-      },
-      now,
-    ),
-  );
-  const id = uuidv7(now.getTime());
-  const type = "webhook.failed";
-  const body = encode(PlatformEventSchema, {
-    id,
-    type,
-    timestamp: timestampFromDate(now),
-    orgId: webhook.org_id,
-    partnerId: webhook.partner_id,
-    dataJson: JSON.stringify({ webhookId: webhook.id, name: webhook.name, reason }),
-  });
-  tx.emit({
-    subject: eventSubject(service, webhook.org_id, type),
-    msgId: `${webhook.org_id}/${id}`,
-    body,
-  });
+    if (opened.length === 0) return;
+    this.#deps.log.warn({ webhooks: opened.map((change) => change.webhook_id) }, "breaker opened");
+  }
 }

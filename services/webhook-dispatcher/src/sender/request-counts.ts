@@ -1,6 +1,6 @@
 import { createCounts, shareOf } from "@muster/kit";
 import { everyRequest, type Holder, keysOf, partnerRoom } from "../rules/shares.ts";
-import type { PartnerRooms } from "../store/queue.ts";
+import type { PartnerRooms } from "../store/queued.ts";
 
 /** Requests of one process, by the keys of rules/shares.ts. */
 export type InFlight = {

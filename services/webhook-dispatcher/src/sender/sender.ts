@@ -1,15 +1,15 @@
 import type { Database } from "@muster/db";
-import { backoffMs, counter, createCounts, gauge, type Logger, type SecretBox, sleep, systemCaller } from "@muster/kit";
+import { backoffMs, counter, type Logger, type SecretBox, sleep, systemCaller } from "@muster/kit";
 import { createMutex, type InlineLease, type InlineSends } from "../commands/inline.ts";
-import { everyRequest } from "../rules/shares.ts";
 import { confirmLeases } from "../store/intake.ts";
-import { type Claimed, claimDue, nextDueMs, type Payload } from "../store/queue.ts";
+import type { Outcome } from "../store/outcomes.ts";
+import { type Claimed, claimDue, nextDueMs } from "../store/queue.ts";
 import type { HealthLimits } from "../store/webhook-state.ts";
-import { type AttemptDeps, attempt } from "./attempt.ts";
-import { traced } from "./attempt-span.ts";
-import { createFinisher } from "./finisher.ts";
-import { countInFlight } from "./request-counts.ts";
-import { type OpenedWebhook, webhookCache } from "./webhook-cache.ts";
+import type { AttemptDeps } from "./attempt.ts";
+import { Finisher } from "./finisher.ts";
+import { type Leased, Requests } from "./requests.ts";
+import { Wait } from "./wait.ts";
+import { webhookCache } from "./webhook-cache.ts";
 
 export type SenderDeps = Omit<AttemptDeps, "ending"> & {
   db: Database;
@@ -24,15 +24,6 @@ export type SenderDeps = Omit<AttemptDeps, "ending"> & {
   graceMs: number;
 };
 
-export type Sender = {
-  /** Claims immediately: a delivery may be due. */
-  wake(): void;
-  /** Deliveries sent by the process that stores them. */
-  inline: InlineSends;
-  /** Claims nothing more, waits for the requests in flight, stores their outcomes. */
-  stop(): Promise<void>;
-};
-
 const mostPerClaim = 256;
 /**
  * Pause in milliseconds between checks without a notification; a delivery that falls due shortens it, a long idle
@@ -44,25 +35,15 @@ const idleAfterMs = 10_000;
 const busyPollMs = 250;
 /** Retries that are due within this many milliseconds are claimed together. */
 const retryGridMs = 20;
-/**
- * Milliseconds after which a request without an answer frees its slot of `concurrency`: receivers that hang take none
- * from others (docs/decisions/0090-requests-without-an-answer-free-their-slot-after-two-seconds.md).
- */
-const slotMs = 2_000;
-/** Most open requests of a process, for each of its slots. */
-const openPerSlot = 4;
+/** A later retry is found by a poll, in milliseconds. */
+const farRetryMs = 60_000;
 /** Milliseconds after COMMIT beyond which a delivery is checked again before it is sent. */
 const lateMs = 100;
-const who = () => ({ caller: systemCaller("webhook-dispatcher") });
+const who = { caller: systemCaller("webhook-dispatcher") };
 
-const inFlightGauge = gauge("muster_webhook_dispatcher_requests_in_flight", "Requests of this process in flight.");
 const claimedCounter = counter(
   "muster_webhook_dispatcher_deliveries_claimed_total",
   "Deliveries taken for an attempt.",
-);
-const inlineCounter = counter(
-  "muster_webhook_dispatcher_deliveries_inline_total",
-  "Deliveries sent by the process that stored them.",
 );
 const requeuedCounter = counter(
   "muster_webhook_dispatcher_deliveries_requeued_total",
@@ -70,253 +51,213 @@ const requeuedCounter = counter(
 );
 
 /** Sends the deliveries that it claims or that are leased to it inline, and stores their outcomes, until stopped. */
-export function startSender(deps: SenderDeps): Sender {
-  const { db, log, concurrency } = deps;
-  const openRequests = openPerSlot * concurrency;
-  const stopping = new AbortController();
-  const ending = new AbortController();
-  const webhooks = webhookCache(deps.box);
-  const exclusively = createMutex();
-  const inFlight = countInFlight();
-  const countOpen = () => inFlight.of(everyRequest);
-  /** The requests that hold a slot, by their start, oldest first. */
-  const slotted = new Set<{ startedMs: number }>();
-  let confirming = 0;
-  let notify: () => void = () => undefined;
-  let isWoken = true;
-  let busyAtMs = performance.now();
-  /**
-   * Ids or names of webhooks, organizations, partners and hosts with queued deliveries but without a free slot.
-   */
-  const blocked = new Set<string>();
-  /** Requests of this process by webhook, until their outcomes are stored. */
-  const unsettled = createCounts();
-  let isIdle = false;
-  let onDrained: (() => void) | null = null;
+export class Sender {
+  readonly #deps: SenderDeps;
+  readonly #stopping = new AbortController();
+  readonly #wait = new Wait(this.#stopping.signal);
+  readonly #webhooks: ReturnType<typeof webhookCache>;
+  readonly #requests: Requests;
+  readonly #finisher: Finisher;
+  readonly #exclusively = createMutex();
+  readonly #limits: InlineSends["limits"];
+  /** Deliveries sent by the process that stores them. */
+  readonly inline: InlineSends;
+  /** Ids or names of webhooks, organizations, partners and hosts with queued deliveries but without a free slot. */
+  readonly #blocked = new Set<string>();
+  readonly #running: Promise<void>;
+  #isWoken = true;
+  #isIdle = false;
+  #busyAtMs = performance.now();
 
-  const wake = () => {
-    isWoken = true;
-    notify();
-  };
-  const finisher = createFinisher({
-    db,
-    log,
-    now: deps.now,
-    limits: deps.limits,
-    organizationConcurrency: deps.organizationConcurrency,
-    frees: ({ claim: { webhook_id: webhookId, org_id: orgId, partner_id: partnerId, host } }) =>
-      blocked.has(webhookId) || blocked.has(orgId) || blocked.has(partnerId) || blocked.has(host),
-    isQuiet: () => countOpen() === 0,
-    onStored(outcomes, isFreed) {
-      // Slots are free again; when no queued delivery waits for one of them, a claim would find nothing.
-      if (isFreed) wake();
-      else notify();
-      for (const { claim, next } of outcomes) {
-        unsettled.add(claim.webhook_id, -1);
-        if (next.status !== "retrying" || next.delayMs >= 60_000) continue;
-        const dueMs = performance.now() + next.delayMs;
-        setTimeout(wake, next.delayMs + retryGridMs - (dueMs % retryGridMs)).unref();
-      }
-    },
-  });
-  const noteBlocked = (webhookIds: Iterable<string>) => {
-    for (const id of webhookIds) {
-      // No outcome of this process will free a slot of it: a claim checks, and polls follow.
-      if (!blocked.has(id) && unsettled.of(id) === 0) wake();
-      blocked.add(id);
-    }
-    finisher.hurry();
-  };
-  const freeSlots = () => {
-    const before = performance.now() - slotMs;
-    for (const each of slotted) {
-      if (each.startedMs > before) break;
-      slotted.delete(each);
-    }
-    return Math.min(concurrency - slotted.size, openRequests - countOpen()) - confirming;
-  };
-  const room = () => {
-    if (stopping.signal.aborted || finisher.stuck()) return 0;
-    return Math.max(0, Math.min(mostPerClaim, freeSlots(), 4 * concurrency - finisher.waiting()));
-  };
-
-  const { leaseMs, organizationConcurrency, hostConcurrency, limits } = deps;
-  const wanted = {
-    leaseMs,
-    organizationConcurrency,
-    hostConcurrency,
-    openRequests,
-    webhookConcurrency: limits.webhookConcurrency,
-  };
-  const claim = async (most: number) => {
-    const found = await claimDue(db, { most, partners: inFlight.rooms(openRequests, most), ...wanted });
-    const { claims, payloads } = found;
-    blocked.clear();
-    for (const key of found.blocked) blocked.add(key);
-    finisher.hurry();
-    // Already leased: only a webhook that is not cached in its present generation is read before the request.
-    await webhooks.load((statement) => db.read(who(), statement), claims);
-    return { claims, payloads };
-  };
-
-  const count = (each: Claimed, change: 1 | -1) => {
-    inFlight.add(each, change);
-    inFlightGauge.set(countOpen());
-  };
-
-  // Made once: V8 makes a slow object of a copy with keys before it.
-  const attempting: AttemptDeps = { ...deps, ending: ending.signal };
-  const run = async (each: Claimed, webhook: OpenedWebhook | null, payload: Payload | null) => {
-    const slot = { startedMs: performance.now() };
-    slotted.add(slot);
-    count(each, 1);
-    unsettled.add(each.webhook_id, 1);
-    try {
-      const outcome = await traced(each, payload, () => attempt(attempting, each, webhook, payload));
-      count(each, -1);
-      if (outcome) finisher.add(outcome);
-      else unsettled.add(each.webhook_id, -1);
-    } catch (err) {
-      count(each, -1);
-      unsettled.add(each.webhook_id, -1);
-      // Its lease expires, and the next sender marks its request as a possible repeat.
-      log.error({ err, deliveryId: each.delivery_id }, "attempt failed unexpectedly");
-    } finally {
-      slotted.delete(slot);
-      if (countOpen() === 0) onDrained?.();
-      notify();
-    }
-  };
-
-  /** Waits until `until` returns true, at most `ms`; `until` is checked whenever `notify` is called. */
-  const pause = (ms: number, until: () => boolean) =>
-    new Promise<void>((resolve) => {
-      const isOver = () => until() || stopping.signal.aborted;
-      if (isOver()) return resolve();
-      const timer = setTimeout(resolve, ms);
-      notify = () => {
-        if (!isOver()) return;
-        clearTimeout(timer);
-        resolve();
-      };
+  constructor(deps: SenderDeps) {
+    this.#deps = deps;
+    const { limits, organizationConcurrency, leaseMs, hostConcurrency } = deps;
+    const { webhookConcurrency } = limits;
+    this.#webhooks = webhookCache(deps.box);
+    this.#finisher = new Finisher({
+      ...{ db: deps.db, log: deps.log, now: deps.now, limits, organizationConcurrency },
+      frees: (outcome) => this.#frees(outcome),
+      isQuiet: () => this.#requests.open === 0,
+      onStored: (outcomes, isFreed) => this.#onStored(outcomes, isFreed),
     });
-
-  const waitForWake = async (ms: number) => {
-    isIdle = true;
-    await pause(ms, () => isWoken);
-    isIdle = false;
-  };
-
-  /** One claim and its requests; returns their number, and whether another claim may find more. */
-  const round = async (): Promise<{ taken: number; isMore: boolean }> => {
-    const { claims, payloads, isFull } = await exclusively(async () => {
-      const most = room();
-      if (most === 0) return { claims: [], payloads: [], isFull: true };
-      const found = await claim(most);
-      return { ...found, isFull: found.claims.length === most };
+    this.#requests = new Requests({
+      ...deps,
+      onOutcome: (outcome) => this.#finisher.add(outcome),
+      onEnd: () => this.#wait.check(),
     });
-    claimedCounter.inc(claims.length);
-    const ofHook = new Map<string, number>();
-    for (const [n, each] of claims.entries()) {
-      ofHook.set(each.webhook_id, (ofHook.get(each.webhook_id) ?? 0) + 1);
-      void run(each, webhooks.get(each.webhook_id), payloads[n] ?? null);
-    }
-    // A claim takes few deliveries per webhook when many webhooks have some.
-    return { taken: claims.length, isMore: isFull || Math.max(0, ...ofHook.values()) > 1 };
+    const openRequests = this.#requests.most;
+    this.#limits = { leaseMs, organizationConcurrency, hostConcurrency, openRequests, webhookConcurrency };
+    this.inline = {
+      limits: this.#limits,
+      room: () => this.#room(),
+      isIdle: () => this.#isIdle && !this.#isWoken,
+      exclusively: this.#exclusively,
+      inFlight: this.#requests.inFlight,
+      isOpen: this.#webhooks.has,
+      open: (tx, claims) => this.#webhooks.load((statement) => tx.query(statement), claims),
+      start: (leases, committedMs) => this.#startInline(leases, committedMs),
+      noteBlocked: (webhookIds) => this.#noteBlocked(webhookIds),
+    };
+    this.#running = this.#loop();
+  }
+
+  /** Claims immediately: a delivery may be due. */
+  readonly wake = (): void => {
+    this.#isWoken = true;
+    this.#wait.check();
   };
 
-  const loop = async () => {
+  /** Claims nothing more, waits for the requests in flight, stores their outcomes. */
+  async stop(): Promise<void> {
+    const { graceMs } = this.#deps;
+    this.#stopping.abort();
+    this.#wait.check();
+    await this.#running;
+    // Waits for leasing transactions: their requests have started then, and nothing more is leased.
+    await this.#exclusively(async () => undefined);
+    await this.#requests.drain(graceMs);
+    // The timer ends together with the drain: it would keep the process.
+    const drained = new AbortController();
+    const draining = this.#finisher.drained().finally(() => drained.abort());
+    await Promise.race([draining, sleep(graceMs, drained.signal)]);
+  }
+
+  async #loop(): Promise<void> {
     let least = 1;
     let foundNothing = false;
-    for (let failures = 0; !stopping.signal.aborted; ) {
+    for (let failures = 0; !this.#stopping.signal.aborted; ) {
       try {
-        if (!isWoken && foundNothing) {
-          // Due deliveries may not be claimable yet: pause before the next check, and do not claim before it.
+        if (!this.#isWoken && !(await this.#isDue(foundNothing))) {
           foundNothing = false;
-          await waitForWake(busyPollMs);
           continue;
         }
-        if (!isWoken) {
-          // The check only reads: an idle cluster writes nothing.
-          const checkMs = performance.now() - busyAtMs > idleAfterMs ? idlePollMs : pollMs;
-          const pauseMs = await db.inOneBatch(who(), (tx) => nextDueMs(tx, checkMs), { readOnly: true });
-          await waitForWake(pauseMs);
-          if (!isWoken && pauseMs === checkMs) continue;
-        }
         // Under load a claim waits until enough slots are free to be worth its cost.
-        await pause(busyPollMs, () => room() >= least);
-        if (room() === 0) continue;
-        isWoken = false;
-        busyAtMs = performance.now();
-        const { taken, isMore } = await round();
+        await this.#wait.until(() => this.#room() >= least, busyPollMs);
+        if (this.#room() === 0) continue;
+        this.#isWoken = false;
+        this.#busyAtMs = performance.now();
+        const { taken, isMore } = await this.#round();
         failures = 0;
         foundNothing = taken === 0;
-        least = isMore ? Math.ceil(concurrency / 4) : 1;
-        isWoken ||= isMore;
+        least = isMore ? Math.ceil(this.#deps.concurrency / 4) : 1;
+        this.#isWoken ||= isMore;
       } catch (err) {
-        log.warn({ err }, "deliveries cannot be claimed now");
-        await sleep(backoffMs(failures++, 100, 2_000), stopping.signal);
+        this.#deps.log.warn({ err }, "deliveries cannot be claimed now");
+        await sleep(backoffMs(failures++, 100, 2_000), this.#stopping.signal);
       }
     }
-  };
-  const running = loop();
+  }
 
-  const start = (leases: readonly (InlineLease & { webhook: OpenedWebhook | null })[]) => {
-    inlineCounter.inc(leases.length);
-    for (const { claim: each, payload, webhook } of leases) void run(each, webhook, payload);
-  };
+  /** Waits for the next delivery; returns whether to claim. */
+  async #isDue(foundNothing: boolean): Promise<boolean> {
+    if (foundNothing) {
+      // Due deliveries may not be claimable yet: pause before the next check, and do not claim before it.
+      await this.#waitForWake(busyPollMs);
+      return false;
+    }
+    // The check only reads: an idle cluster writes nothing.
+    const checkMs = performance.now() - this.#busyAtMs > idleAfterMs ? idlePollMs : pollMs;
+    const pauseMs = await this.#deps.db.inOneBatch(who, (tx) => nextDueMs(tx, checkMs), { readOnly: true });
+    await this.#waitForWake(pauseMs);
+    return this.#isWoken || pauseMs < checkMs;
+  }
+
+  async #waitForWake(ms: number): Promise<void> {
+    this.#isIdle = true;
+    await this.#wait.until(() => this.#isWoken, ms);
+    this.#isIdle = false;
+  }
+
+  /** One claim and its requests; returns their number, and whether another claim may find more. */
+  async #round(): Promise<{ taken: number; isMore: boolean }> {
+    const { leased, isFull } = await this.#exclusively(async () => {
+      const most = this.#room();
+      if (most === 0) return { leased: [], isFull: true };
+      const found = await this.#claim(most);
+      return { leased: found, isFull: found.length === most };
+    });
+    claimedCounter.inc(leased.length);
+    const ofHook = new Map<string, number>();
+    for (const each of leased) {
+      const { webhook_id: id } = each.claim;
+      ofHook.set(id, (ofHook.get(id) ?? 0) + 1);
+      this.#requests.start(each);
+    }
+    // A claim takes few deliveries per webhook when many webhooks have some.
+    return { taken: leased.length, isMore: isFull || Math.max(0, ...ofHook.values()) > 1 };
+  }
+
+  async #claim(most: number): Promise<Leased[]> {
+    const { db } = this.#deps;
+    const partners = this.#requests.partnerRooms(most);
+    const { leases, blocked } = await claimDue(db, { most, partners, ...this.#limits });
+    this.#blocked.clear();
+    for (const key of blocked) this.#blocked.add(key);
+    this.#finisher.hurry();
+    // Already leased: only a webhook that is not cached in its present generation is read before the request.
+    const claims = leases.map(({ claim }) => claim);
+    await this.#webhooks.load((statement) => db.read(who, statement), claims);
+    return leases.map(({ claim, payload }) => this.#leased(claim, payload));
+  }
+
+  #leased(claim: Claimed, payload: Leased["payload"]): Leased {
+    return { claim, payload, webhook: this.#webhooks.get(claim.webhook_id) };
+  }
+
+  /** Number of deliveries that this process may lease now. */
+  #room(): number {
+    if (this.#stopping.signal.aborted || this.#finisher.isStuck) return 0;
+    const unstored = 4 * this.#deps.concurrency - this.#finisher.waiting;
+    return Math.max(0, Math.min(mostPerClaim, this.#requests.free, unstored));
+  }
+
+  #startInline(leases: readonly InlineLease[], committedMs: number): void {
+    const leased = leases.map(({ claim, payload }) => this.#leased(claim, payload));
+    if (performance.now() - committedMs > lateMs && leased.length > 0) void this.#confirm(leased);
+    else this.#requests.startInline(leased);
+  }
 
   /** The webhook may have been paused or changed, and that call answered, since its delivery was stored. */
-  const confirm = async (leases: readonly (InlineLease & { webhook: OpenedWebhook | null })[]) => {
-    confirming += leases.length;
+  async #confirm(leased: readonly Leased[]): Promise<void> {
+    const { db, log } = this.#deps;
+    this.#requests.reserve(leased.length);
     try {
-      const claims = leases.map((lease) => lease.claim);
-      const confirmed = await db.tx(who(), (tx) => confirmLeases(tx, claims));
-      requeuedCounter.inc(leases.length - confirmed.size);
-      start(leases.filter((lease) => confirmed.has(lease.claim.delivery_id)));
+      const claims = leased.map(({ claim }) => claim);
+      const confirmed = await db.tx(who, (tx) => confirmLeases(tx, claims));
+      requeuedCounter.inc(leased.length - confirmed.size);
+      this.#requests.startInline(leased.filter(({ claim }) => confirmed.has(claim.delivery_id)));
     } catch (err) {
-      log.warn({ err, deliveries: leases.length }, "leases cannot be confirmed now: they expire");
+      log.warn({ err, deliveries: leased.length }, "leases cannot be confirmed now: they expire");
     } finally {
-      confirming -= leases.length;
-      wake();
+      this.#requests.reserve(-leased.length);
+      this.wake();
     }
-  };
+  }
 
-  return {
-    wake,
-    inline: {
-      limits: wanted,
-      room,
-      isIdle: () => isIdle && !isWoken,
-      exclusively,
-      inFlight: inFlight.of,
-      isOpen: webhooks.has,
-      open: (tx, claims) => webhooks.load((statement) => tx.query(statement), claims),
-      start(leases, committedMs) {
-        const opened = leases.map((lease) => ({ ...lease, webhook: webhooks.get(lease.claim.webhook_id) }));
-        if (performance.now() - committedMs > lateMs && opened.length > 0) void confirm(opened);
-        else start(opened);
-      },
-      noteBlocked,
-    },
-    async stop() {
-      stopping.abort();
-      notify();
-      await running;
-      // Waits for leasing transactions: their requests have started then, and nothing more is leased.
-      await exclusively(async () => undefined);
-      if (countOpen() > 0) {
-        const done = new Promise<void>((resolve) => {
-          onDrained = resolve;
-        });
-        const grace = setTimeout(() => ending.abort(), deps.graceMs);
-        await done;
-        clearTimeout(grace);
-      }
-      // The timer ends together with the drain: it would keep the process.
-      const drained = new AbortController();
-      const draining = finisher.drained().finally(() => drained.abort());
-      await Promise.race([draining, sleep(deps.graceMs, drained.signal)]);
-    },
-  };
+  #noteBlocked(webhookIds: Iterable<string>): void {
+    for (const id of webhookIds) {
+      // No outcome of this process will free a slot of it: a claim checks, and polls follow.
+      if (!this.#blocked.has(id) && !this.#requests.isUnsettled(id)) this.wake();
+      this.#blocked.add(id);
+    }
+    this.#finisher.hurry();
+  }
+
+  #frees({ claim }: Outcome): boolean {
+    const { webhook_id: webhookId, org_id: orgId, partner_id: partnerId, host } = claim;
+    const { size } = this.#blocked;
+    return size > 0 && [webhookId, orgId, partnerId, host].some((key) => this.#blocked.has(key));
+  }
+
+  #onStored(outcomes: readonly Outcome[], isFreed: boolean): void {
+    // Slots are free again; when no queued delivery waits for one of them, a claim would find nothing.
+    if (isFreed) this.wake();
+    else this.#wait.check();
+    for (const { claim, next } of outcomes) {
+      this.#requests.settle(claim.webhook_id);
+      if (next.status !== "retrying" || next.delayMs >= farRetryMs) continue;
+      const dueMs = performance.now() + next.delayMs;
+      setTimeout(this.wake, next.delayMs + retryGridMs - (dueMs % retryGridMs)).unref();
+    }
+  }
 }

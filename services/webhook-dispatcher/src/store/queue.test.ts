@@ -56,8 +56,8 @@ describe("the queue of a partner with 10,000 webhooks", () => {
       expect(await nextDueMs(tx, 1_000)).toBe(0);
       expect((await lookups(tx)) - before).toBeLessThan(300);
     });
-    expect((await claim()).claims).toHaveLength(5);
-    expect((await claim()).claims).toEqual([]);
+    expect((await claim()).leases).toHaveLength(5);
+    expect((await claim()).leases).toEqual([]);
     // What is claimed is due again when its lease of 45 s ends.
     expect(await dispatcher.maintenance((tx) => nextDueMs(tx, 60_000))).toBeGreaterThan(30_000);
   }, 60_000);
@@ -80,8 +80,8 @@ describe("the queue of a partner with 10,000 webhooks", () => {
     await dispatcher.change(
       "UPDATE webhook_endpoint_state SET open_until = NULL WHERE webhook_id IN (SELECT id FROM webhooks ORDER BY id LIMIT 4)",
     );
-    const { claims } = await claim();
-    expect(claims).toHaveLength(8);
+    const { leases } = await claim();
+    expect(leases).toHaveLength(8);
     await dispatcher.maintenance(async (tx) => {
       const ms = await nextDueMs(tx, 60_000);
       expect(ms).toBeGreaterThan(10_000);
@@ -89,14 +89,14 @@ describe("the queue of a partner with 10,000 webhooks", () => {
       expect(await findThrottled(tx, { ...concurrency, overdueMaxMs: 0 })).toEqual([]);
     });
     await dispatcher.change("UPDATE webhook_endpoint_state SET open_until = NULL");
-    expect((await claim()).claims).toHaveLength(256);
+    expect((await claim()).leases).toHaveLength(256);
   }, 60_000);
 
   it("is claimed from, and checked, by one key lookup for each webhook", async () => {
     await dispatcher.change("DELETE FROM webhook_queue");
     await queue("-1 s", false);
     await queue("-1 s", false);
-    expect((await claim()).claims).toHaveLength(256);
+    expect((await claim()).leases).toHaveLength(256);
     // The planner compared each webhook with each here: 8 s and more, which ends the statement.
     expect(await dispatcher.maintenance((tx) => nextDueMs(tx, 1_000))).toBe(0);
     expect(await dispatcher.maintenance((tx) => findThrottled(tx, { ...concurrency, overdueMaxMs: 60_000 }))).toEqual(

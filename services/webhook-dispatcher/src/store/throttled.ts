@@ -53,8 +53,12 @@ export async function queueAge(tx: Tx, concurrency: Concurrency): Promise<{ rows
 /**
  * `sendable`: the webhooks to which a sender may start a request, with the times of their next first attempt and retry.
  */
-const sendable = (concurrency: Concurrency) => sql`
-  ${webhookCapacity(concurrency)},
+const sendable = ({ webhookConcurrency, organizationConcurrency, hostConcurrency }: Concurrency) => sql`
+  limits AS MATERIALIZED (
+    SELECT ${webhookConcurrency}::int AS webhook, ${organizationConcurrency}::int AS organization,
+           ${hostConcurrency}::int AS host
+  ),
+  ${webhookCapacity},
   sendable AS (
     SELECT k.id, k.org_id,
            (SELECT q.due_at FROM webhook_queue q WHERE q.webhook_id = k.id AND NOT q.is_retry ORDER BY q.due_at LIMIT 1)

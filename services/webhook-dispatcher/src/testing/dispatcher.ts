@@ -1,39 +1,33 @@
 import { fileURLToPath } from "node:url";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
-import type { BusMessage } from "@muster/bus";
+import type { Client } from "@connectrpc/connect";
+import type { Bus, BusMessage } from "@muster/bus";
 import { type Database, openDatabase, sql, type Tx } from "@muster/db";
 import { openEgress, parseExceptions } from "@muster/egress";
-import { type Caller, createLogger, secretBox, systemCaller, uuidv7 } from "@muster/kit";
+import { type Caller, createLogger, systemCaller, uuidv7 } from "@muster/kit";
 import { PlatformEventSchema } from "@muster/proto/muster/events/v1/platform_pb";
 import { DeliveryService } from "@muster/proto/muster/webhook/v1/delivery_pb";
 import { EventService } from "@muster/proto/muster/webhook/v1/event_pb";
 import { PushService } from "@muster/proto/muster/webhook/v1/push_pb";
 import { ReplayService } from "@muster/proto/muster/webhook/v1/replay_pb";
 import { WebhookService } from "@muster/proto/muster/webhook/v1/webhook_pb";
-import { register } from "@muster/rpc";
 import { tenantMigrations } from "@muster/service";
 import { callers, type TestDatabase, testDatabase, testPort } from "@muster/testing";
 import { z } from "zod";
 import { processBacklog } from "../commands/backlog.ts";
 import type { InlineSends } from "../commands/inline.ts";
-import { createIntake } from "../commands/intake.ts";
+import { Intake } from "../commands/intake.ts";
 import { createOrganizationCache, type OrganizationCache } from "../commands/organization-cache.ts";
-import { healthLimits, settings } from "../config.ts";
+import { settings } from "../config.ts";
+import { Dispatcher } from "../dispatcher.ts";
 import { matchMessages } from "../events/matcher.ts";
 import { startIntakeThrottle } from "../jobs/intake-throttle.ts";
-import { startReplayer } from "../jobs/replayer.ts";
-import { deliveryService } from "../rpc/delivery.ts";
-import { eventService } from "../rpc/event.ts";
-import { pushService } from "../rpc/push.ts";
-import { replayService } from "../rpc/replay.ts";
-import { webhookService } from "../rpc/webhook.ts";
 import { envelopeBody } from "../rules/envelope.ts";
 import { posterOf } from "../rules/poster.ts";
-import { type SenderDeps, startSender } from "../sender/sender.ts";
+import type { SenderDeps } from "../sender/sender.ts";
 import type { Floor } from "../store/backlog.ts";
 import type { ReplayLimits } from "../store/replays.ts";
-import { secretPurposes } from "../store/sealed-columns.ts";
 import { sealedAt } from "../store/webhooks.ts";
 import { type Receiver, startReceiver } from "./receiver.ts";
 
@@ -41,6 +35,18 @@ const log = createLogger("dispatcher-test", "fatal");
 export const testKeys = `k1:${Buffer.alloc(32, 7).toString("base64")}`;
 const who = { caller: systemCaller("webhook-dispatcher") };
 const permissions = ["webhooks:read", "webhooks:write", "events:write"];
+const names = ["hooks", "other"];
+const changed = {
+  SECRET_ENCRYPTION_KEY: testKeys,
+  SENDER_CONCURRENCY: "64",
+  ORGANIZATION_SHARE_PERCENT: "100",
+  HOST_CONCURRENCY: "64",
+  DELIVERY_TIMEOUT_MS: "2000",
+  PUSH_CONCURRENCY: "4",
+  WEBHOOKS_PER_ORGANIZATION: "20",
+  WEBHOOK_TESTS_PER_MINUTE: "5",
+  INTAKE_OVERDUE_MAX_MS: "1000",
+};
 
 export type TestDispatcher = Awaited<ReturnType<typeof startDispatcher>>;
 
@@ -52,110 +58,97 @@ export async function startDispatcher() {
   const dirs = [tenantMigrations, { label: "webhook-dispatcher", path }];
   const database: TestDatabase = await testDatabase({ service: "webhook-dispatcher", dirs });
   const receivers = await Promise.all([startReceiver(), startReceiver(), startReceiver(), startReceiver()]);
-  const urlOf = ({ port }: Receiver) => `http://hooks.example.test:${port}/hook`;
-  /** The same receiver under another host name. */
-  const otherUrlOf = ({ port }: Receiver) => `http://other.example.test:${port}/hook`;
-  const names = ["hooks", "other"];
   const exceptions = parseExceptions(
     receivers.flatMap(({ port }) => names.map((name) => `http://${name}.example.test:${port}=127.0.0.1`)).join(","),
     "test",
   );
   const egress = openEgress({ profile: "webhook", exceptions });
-  const box = secretBox(testKeys, secretPurposes.webhooks);
-  const replyBox = secretBox(testKeys, secretPurposes.replies);
-  const now = () => new Date();
-  const tenants = { db: database.db, now, learnTenants: async () => false };
-  const webhookLimits = { secretGraceHours: 24, perOrganization: 20 };
-  const wakes: (() => void)[] = [];
-  const wake = () => {
-    for (const each of wakes) each();
-  };
-  const sending: InlineSends[] = [];
-  /** The sender that was started last, if one runs. */
-  const lastSender = (change: Partial<InlineSends>) => () => {
-    const last = sending.at(-1);
-    return last ? { ...last, ...change } : null;
-  };
-  const cache = createOrganizationCache();
-  const intakeBy = (db: Database, cache: OrganizationCache, change: Partial<InlineSends> = {}) =>
-    createIntake({ db, log, cache, sends: lastSender(change), wake, webhookConcurrency: 8, batchEvents: 500 });
+  const config = { ...z.object(settings).parse(changed), DRAIN_GRACE_MS: 2_000 };
   let stall: () => Promise<unknown> = async () => undefined;
-  const intake = intakeBy(
-    lateDatabase(database.db, () => stall()),
-    cache,
-  );
-  const throttle = startIntakeThrottle({
-    db: database.db,
-    log,
-    limits: { webhookConcurrency: 8, organizationConcurrency: 64, hostConcurrency: 64, overdueMaxMs: 1_000 },
-  });
-  const port = await testPort("webhook-dispatcher", [
-    register(WebhookService, webhookService({ ...tenants, wake, intake, box, replyBox, egress, ...webhookLimits })),
-    register(DeliveryService, deliveryService({ ...tenants, wake, testsPerMinute: 5 })),
-    register(EventService, eventService({ ...tenants, intake, throttle })),
-    register(ReplayService, replayService({ ...tenants, wake })),
-    register(PushService, pushService({ egress, now, timeoutMs: 2_000, concurrency: 4 })),
-  ]);
+  const db = lateDatabase(database.db, () => stall());
+  const now = () => new Date();
+  const parts = new Dispatcher({ db, log, now, egress, config, learnTenants: async () => false });
+  const limits = { ...parts.concurrency, overdueMaxMs: config.INTAKE_OVERDUE_MAX_MS };
+  const throttle = startIntakeThrottle({ db: database.db, log, limits });
+  const port = await testPort("webhook-dispatcher", parts.registrations(throttle));
+  /** Stopped after the tests, unless a test stopped it. */
   const closing: (() => Promise<void>)[] = [];
-  const config = z.object(settings).parse({});
-
+  const stoppedOnce = <T extends { stop(): Promise<void> }>(part: T): T => {
+    let stopped: Promise<void> | null = null;
+    const stop = () => (stopped ??= part.stop());
+    closing.push(stop);
+    return { ...part, stop };
+  };
   const rows = <R>(text: string, values: unknown[] = []) => database.db.read<R>(who, { text, values });
-  const dispatcher = {
-    database,
-    receivers,
-    urlOf,
-    otherUrlOf,
-    rows,
-    egress,
-    webhooks: (caller: Caller, meta: { idempotencyKey?: string } = {}) => port.client(WebhookService, caller, meta),
+  return {
+    ...{ database, receivers, egress, throttle, rows, urlOf, otherUrlOf },
+    webhooks: (caller: Caller, meta: Meta = {}) => port.client(WebhookService, caller, meta),
     deliveries: (caller: Caller) => port.client(DeliveryService, caller),
-    events: (caller: Caller, meta: { idempotencyKey?: string } = {}) => port.client(EventService, caller, meta),
+    events: (caller: Caller, meta: Meta = {}) => port.client(EventService, caller, meta),
     replays: (caller: Caller) => port.client(ReplayService, caller),
     pushes: (caller: Caller) => port.client(PushService, caller),
-
-    throttle,
+    ...tenantsOf(database, parts.box, (caller) => port.client(WebhookService, caller)),
+    ...pathsOf(parts, database),
 
     /** The process that serves `events` is suspended after each COMMIT until `run` resolves. */
     stallIntake(run: () => Promise<unknown>): void {
       stall = run;
     },
 
-    /**
-     * Publishes an event of the caller's organization by another process: with an empty cache by default, through
-     * another pool, or to a sender that behaves otherwise.
-     */
-    publishBy: (
-      caller: Caller,
-      { type, id }: { type: string; id: string },
-      { db = database.db, organizations = createOrganizationCache(), ...change }: OtherProcess,
-    ) => {
-      const orgId = caller.orgId ?? "";
-      const occurredAt = now();
-      const body = envelopeBody({ id, type, timestamp: occurredAt, orgId, dataJson: "{}" });
-      const poster = posterOf(caller.actor);
-      const event = { id, orgId, type, occurredAt, body, poster, traceparent: null, inScope: () => true };
-      return intakeBy(db, organizations, change).accept(event);
-    },
-
     /** Works on replays until it is stopped. */
-    replayer(change: Partial<ReplayLimits> = {}) {
-      const limits = { window: 4, chunk: 1_000, everyMs: 5, ...change };
-      const replayer = startReplayer({ db: database.db, log, limits, wake });
-      wakes.push(replayer.wake);
+    replayer: (change: Partial<ReplayLimits> = {}) =>
+      stoppedOnce(parts.startReplayer({ window: 4, chunk: 1_000, everyMs: 5, ...change })),
+
+    /** Another sender with its own pool. */
+    sender({ on, ...change }: Partial<SenderDeps> & { on?: Database } = {}) {
+      const db = on ?? openDatabase({ url: database.appUrl, max: 5, name: "sender", log });
+      const sender = parts.startSender({ db, ...change });
       const stop = async () => {
-        wakes.splice(wakes.indexOf(replayer.wake), 1);
-        await replayer.stop();
+        await sender.stop();
+        if (!on) await db.close();
       };
-      let stopped: Promise<void> | null = null;
-      const once = () => (stopped ??= stop());
-      closing.push(once);
-      return { stop: once };
+      return stoppedOnce({ ...sender, stop });
     },
 
+    /** Another process that matches, with its own pool; it sends what it leases, or nothing. */
+    matcher(
+      bus: Pick<Bus, "consume">,
+      { isSending, ...change }: { db: Database; batchEvents: number; isSending: boolean },
+    ) {
+      const sends = isSending ? parts.storing.sends : () => null;
+      return parts.startMatching(bus, { sends, ...change });
+    },
+
+    async stop() {
+      for (const close of closing.reverse()) await close();
+      await throttle.stop();
+      await port.close();
+      await egress.close();
+      for (const receiver of receivers) await receiver.close();
+      await database.drop();
+    },
+  };
+}
+
+type Meta = { idempotencyKey?: string };
+
+const urlOf = ({ port }: Receiver) => `http://hooks.example.test:${port}/hook`;
+/** The same receiver under another host name. */
+const otherUrlOf = ({ port }: Receiver) => `http://other.example.test:${port}/hook`;
+
+/** Organizations, their webhooks, and what is stored of them. */
+function tenantsOf(
+  { db }: TestDatabase,
+  box: Dispatcher["box"],
+  webhooks: (caller: Caller) => Client<typeof WebhookService>,
+) {
+  const rows = <R>(text: string, values: unknown[] = []) => db.read<R>(who, { text, values });
+  const changes = "generation = generation + 1";
+  return {
     /** A new organization in the copy of the tenants, and its administrator. */
     async organization(partnerId: string = uuidv7()) {
       const orgId = uuidv7();
-      await database.db.tx(who, (tx) =>
+      await db.tx(who, (tx) =>
         tx.execute(sql`
           INSERT INTO tenant (kind, id, partner_id, org_id, version, status, deleted, updated_at)
           VALUES ('organization', ${orgId}, ${partnerId}, ${orgId}, 1, 'active', false, now())`),
@@ -166,7 +159,7 @@ export async function startDispatcher() {
     /** A webhook of an organization to a receiver, for every event. */
     async webhook(admin: Caller, receiver: Receiver, change: object = {}) {
       const wanted = { name: "Hook", url: urlOf(receiver), events: ["*"], ...change };
-      const { webhook } = await port.client(WebhookService, admin).createWebhook(wanted);
+      const { webhook } = await webhooks(admin).createWebhook(wanted);
       if (!webhook) throw new Error("no webhook came back");
       return webhook;
     },
@@ -180,44 +173,56 @@ export async function startDispatcher() {
       (await rows("SELECT FROM webhook_queue WHERE webhook_id = $1", [webhookId])).length,
 
     /** SQL that changes something, as the system. */
-    change: (text: string, values: unknown[] = []) => database.db.tx(who, (tx) => tx.execute({ text, values })),
+    change: (text: string, values: unknown[] = []) => db.tx(who, (tx) => tx.execute({ text, values })),
 
-    maintenance: <T>(run: (tx: Tx) => Promise<T>) => database.db.tx(who, run),
+    maintenance: <T>(run: (tx: Tx) => Promise<T>) => db.tx(who, run),
 
     /** Sets a webhook's retry policy, as an operator does. */
     policy: (id: string, policy: object) =>
-      database.db.tx(who, (tx) =>
-        tx.execute(
-          sql`UPDATE webhooks SET retry_policy = ${JSON.stringify(policy)}::jsonb, generation = generation + 1 WHERE id = ${id}`,
-        ),
+      db.tx(who, (tx) =>
+        tx.execute({
+          text: `UPDATE webhooks SET retry_policy = $1, ${changes} WHERE id = $2`,
+          values: [JSON.stringify(policy), id],
+        }),
       ),
 
     /** Stores another URL for a webhook without validating it. */
     async reseal(id: string, url: string) {
       const sealed = box.seal(Buffer.from(url), sealedAt.url(id));
-      await database.db.tx(who, (tx) =>
-        tx.execute(sql`UPDATE webhooks SET url_sealed = ${sealed}, generation = generation + 1 WHERE id = ${id}`),
-      );
+      const text = `UPDATE webhooks SET url_sealed = $1, ${changes} WHERE id = $2`;
+      await db.tx(who, (tx) => tx.execute({ text, values: [sealed, id] }));
+    },
+  };
+}
+
+/** Ways of events into the database, as this process or another one stores them. */
+function pathsOf(parts: Dispatcher, { db }: TestDatabase) {
+  /** Through another pool and cache, or to a sender that behaves otherwise than the one that was started last. */
+  const storing = ({ db: other = db, organizations: cache = parts.storing.cache, ...change }: OtherProcess = {}) => {
+    const sends = () => {
+      const last = parts.storing.sends();
+      return last && { ...last, ...change };
+    };
+    return { ...parts.storing, db: other, cache, sends };
+  };
+  const rows = <R>(text: string, values: unknown[]) => db.read<R>(who, { text, values });
+  const everything = { settled: Number.MAX_SAFE_INTEGER, delivered: Number.MAX_SAFE_INTEGER };
+  const paths = {
+    /** Publishes an event of the caller's organization by another process: with an empty cache by default. */
+    publishBy: ({ orgId: own, actor }: Caller, { type, id }: { type: string; id: string }, other: OtherProcess) => {
+      const [orgId, occurredAt, poster] = [own ?? "", new Date(), posterOf(actor)];
+      const body = envelopeBody({ id, type, timestamp: occurredAt, orgId, dataJson: "{}" });
+      const event = { id, orgId, type, occurredAt, body, poster, traceparent: null, inScope: () => true };
+      return new Intake(storing({ organizations: createOrganizationCache(), ...other })).accept(event);
     },
 
-    /**
-     * Puts events through the matcher as the stream would, through another pool or to a sender that behaves otherwise.
-     */
-    matchBatch: (
-      messages: readonly BusMessage[],
-      { db = database.db, organizations = cache, ...change }: OtherProcess = {},
-    ) => {
-      const limits = { batchEvents: 500, retentionDays: 30, webhookConcurrency: 8 };
-      return matchMessages(
-        { db, log, cache: organizations, now, wake, sends: lastSender(change), ...limits },
-        messages,
-      );
-    },
+    /** Puts events through the matcher as the stream would. */
+    matchBatch: (messages: readonly BusMessage[], other: OtherProcess = {}) => matchMessages(storing(other), messages),
 
     /** As matchBatch, and then processes the backlog. */
     async match(messages: readonly BusMessage[]) {
-      await dispatcher.matchBatch(messages);
-      while ((await dispatcher.processBacklog()).taken > 0);
+      await paths.matchBatch(messages);
+      while ((await paths.processBacklog()).taken > 0);
     },
 
     /** Puts the events of an organization that went into the outbox through the matcher, in their order. */
@@ -227,58 +232,14 @@ export async function startDispatcher() {
         [`events.webhook-dispatcher.${orgId}.%`],
       );
       const messages = streamed.map((row, n) => ({ ...row, streamSeq: n + 1, deliveries: 1, traceparent: null }));
-      await dispatcher.match(messages);
+      await paths.match(messages);
       return messages.length;
     },
 
     /** Processes the backlog once, as if all of the stream were stored. */
-    processBacklog: (floor: Floor = { settled: Number.MAX_SAFE_INTEGER, delivered: Number.MAX_SAFE_INTEGER }) =>
-      processBacklog({ db: database.db, log, wake, batchEvents: 500 }, floor),
-
-    /** Another sender with its own pool. */
-    sender(change: Partial<SenderDeps> & { on?: Database } = {}) {
-      const db = change.on ?? openDatabase({ url: database.appUrl, max: 5, name: "sender", log });
-      const sender = startSender({
-        db,
-        log,
-        now,
-        box,
-        egress,
-        concurrency: 64,
-        leaseMs: 45_000,
-        timeoutMs: 2_000,
-        jitterPercent: 0,
-        random: Math.random,
-        organizationConcurrency: 64,
-        hostConcurrency: 64,
-        limits: healthLimits(config),
-        graceMs: 1_000,
-        ...change,
-      });
-      wakes.push(sender.wake);
-      sending.push(sender.inline);
-      const stop = async () => {
-        wakes.splice(wakes.indexOf(sender.wake), 1);
-        sending.splice(sending.indexOf(sender.inline), 1);
-        await sender.stop();
-        if (!change.on) await db.close();
-      };
-      let stopped: Promise<void> | null = null;
-      const once = () => (stopped ??= stop());
-      closing.push(once);
-      return { ...sender, stop: once };
-    },
-
-    async stop() {
-      for (const close of closing.reverse()) await close();
-      await throttle.stop();
-      await port.close();
-      await egress.close();
-      for (const receiver of receivers) await receiver.close();
-      await database.drop();
-    },
+    processBacklog: (floor: Floor = everything) => processBacklog(storing(), floor),
   };
-  return dispatcher;
+  return paths;
 }
 
 /** A pool whose transactions end `late` after their COMMIT, as in a process that was suspended meanwhile. */
