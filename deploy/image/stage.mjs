@@ -85,6 +85,11 @@ export function stage(service, out) {
       filter: (path) => path === from || !leftOut.test(path.slice(root.length)),
     });
   }
+  // The programs of the image are the bundles, under the names of what is compiled.
+  const bundle = join(out, own, "dist", "bundle");
+  for (const name of readdirSync(bundle).filter((file) => /^(main|retention-main)\.js$/.test(file))) {
+    writeFileSync(join(out, own, "dist", name), `import "./bundle/${name}";\n`);
+  }
   for (const folder of ["node_modules", ...needed.map((each) => `${each}/node_modules`)]) prune(join(out, folder));
   rmSync(join(out, "node_modules/.cache"), { recursive: true, force: true });
   symlinkSync(own, join(out, "service"));

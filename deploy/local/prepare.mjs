@@ -5,6 +5,7 @@ import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { bundled } from "./bundle.mjs";
 
 export const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 const modules = join(root, "node_modules");
@@ -17,7 +18,28 @@ export function prepare({ client = false } = {}) {
   install();
   generate();
   step("Compiling", process.execPath, [join(modules, "typescript", "bin", "tsc"), "-b"], { quietStart: built() });
+  makeBundles();
   if (client) makeConsole();
+}
+
+/** Bundles each process of which a source, a library or a package changed. */
+function makeBundles() {
+  const libraries = readdirSync(join(root, "libs")).map((name) => join(root, "libs", name, "src"));
+  const common = hash([
+    ...[...libraries, join(root, "proto", "gen")].flatMap(sourcesOf),
+    join(root, "deploy", "local", "bundle.mjs"),
+    join(root, "package-lock.json"),
+  ]);
+  const inputs = bundled().map((folder) => ({
+    folder,
+    stamp: join(root, folder, "dist", "bundle", ".inputs"),
+    wanted: `${common} ${hash(sourcesOf(join(root, folder, "src")))}`,
+  }));
+  const changed = inputs.filter(({ stamp, wanted }) => read(stamp) !== wanted);
+  if (changed.length === 0) return;
+  const script = join(root, "deploy", "local", "bundle.mjs");
+  step("Bundling", process.execPath, [script, ...changed.map(({ folder }) => folder)], { quietStart: true });
+  for (const { stamp, wanted } of changed) remember(stamp, wanted);
 }
 
 /** Builds the console that the gateway serves, and first the client that it calls the API with. */

@@ -205,6 +205,12 @@ export function mergeEnvironment(theirs: NodeJS.ProcessEnv, ours: Record<string,
 
 export type Program = { supervised: SupervisedProcess; ready: Promise<void>; isReady(): boolean };
 
+/** The bundle of a program, or what is compiled of it where it has none (a version before there were bundles). */
+export function scriptOf(folder: string, name: string): string {
+  const bundle = join(folder, "dist", "bundle", name);
+  return existsSync(bundle) ? bundle : join(folder, "dist", name);
+}
+
 /** Starts one instance and keeps it running; `ready` settles when it first reports that it serves. */
 export function runProgram(options: {
   instance: Instance;
@@ -221,7 +227,7 @@ export function runProgram(options: {
   const worker = isWorker(program) ? workers[program] : null;
   const folder = join(checkout, program === "gateway" ? "gateway" : `services/${worker?.service ?? program}`);
   const traced = Object.keys(process.env).some((name) => /^OTEL_EXPORTER_OTLP_(TRACES_)?ENDPOINT$/.test(name));
-  const script = join(folder, "dist", worker?.script ?? "main.js");
+  const script = scriptOf(folder, worker?.script ?? "main.js");
   let serving = false;
   let settle: () => void = () => undefined;
   const ready = new Promise<void>((resolve) => {
