@@ -24,6 +24,8 @@ const letters: Letter[] = [];
 const smtp = new SMTPServer({
   authOptional: true,
   disabledCommands: ["STARTTLS"],
+  // Milliseconds that a close waits for clients which keep their connection; the default are 30 s.
+  closeTimeout: 100,
   onData(stream, session, done) {
     const chunks: Buffer[] = [];
     stream.on("data", (chunk: Buffer) => chunks.push(chunk));

@@ -12,6 +12,8 @@ export async function startSmtp() {
   const server = new SMTPServer({
     authOptional: true,
     disabledCommands: ["STARTTLS"],
+    // Milliseconds that a close waits for clients which keep their connection; the default are 30 s.
+    closeTimeout: 100,
     onRcptTo: (_address, _session, done) =>
       done(refuse === null ? null : Object.assign(new Error("refused by the test"), { responseCode: refuse })),
     onData(stream, session, done) {
