@@ -111,17 +111,29 @@ describe("an organization", () => {
     expect([admit("o5"), admit("o6"), admit("o6")]).toEqual(["admitted", "admitted", refused]);
   });
 
-  it("has its slots freed", () => {
+  it("has its slots freed with its requests, share and class alike", () => {
     for (let round = 0; round < 3; round++) {
       for (const expected of ["admitted", "admitted", refused]) {
-        if (round > 0 && expected === refused) continue;
-        shedder.enter("interactive");
-        if (enterAs("o1") === refused) shedder.leave("interactive", null);
+        expect(enter("interactive")).toBe("admitted");
+        expect(enterAs("o1")).toBe(expected);
       }
+      shedder.leave("interactive", null);
       shedder.leave("interactive", "o1");
       shedder.leave("interactive", "o1");
     }
     for (let i = 0; i < 8; i++) expect(enter("interactive")).toBe("admitted");
+    expect(enter("interactive")).toBe(refused);
+  });
+
+  it("is forgotten within a second of its last request, and not before", () => {
+    for (const orgId of ["o1", "o2", "o3"]) expect([enter("interactive"), enterAs(orgId)]).not.toContain(refused);
+    shedder.leave("interactive", "o1");
+    shedder.observeLag(0);
+    expect(shedder.owners).toBe(2);
+    shedder.leave("interactive", "o2");
+    shedder.leave("interactive", "o3");
+    shedder.observeLag(0);
+    expect(shedder.owners).toBe(0);
   });
 });
 

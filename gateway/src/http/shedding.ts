@@ -46,6 +46,8 @@ export type Shedder = {
   leave(load: LoadClass, owner: string | null): void;
   /** Takes the last second's lag: one more class is shed after each bad second, one fewer after each good one. */
   observeLag(p99Ms: number): void;
+  /** Owners that are counted in any class; those without a request are forgotten with the next lag. */
+  readonly owners: number;
 };
 
 type ClassState = {
@@ -149,6 +151,9 @@ export function createShedder(options: SheddingOptions): Shedder {
         // Here and not with each request: making and removing an entry costs more than counting in it.
         for (const [owner, { held }] of byOwner) if (held === 0) byOwner.delete(owner);
       }
+    },
+    get owners() {
+      return sheddable.reduce((sum, name) => sum + classes[name].byOwner.size, 0);
     },
   };
 }
