@@ -1,27 +1,24 @@
-// Reads reports of jest: `tally.mjs REPORT STATUS [SECOND]`. Prints "PASSED FAILED", counting a suite that ran again
-// by its second run; `tally.mjs --failed REPORT` prints the paths of the suites that failed, one a line.
-import { readFileSync } from "node:fs";
+// Reads reports of jest, each with the status of its run: `tally.mjs REPORT STATUS …`. Prints "PASSED FAILED".
+import { existsSync, readFileSync } from "node:fs";
 
-const suitesOf = (path) => {
-  const text = readFileSync(path, "utf8");
-  return text === "" ? null : JSON.parse(text).testResults;
-};
-const hasFailed = ({ status }) => status === "failed";
+function suitesOf(path) {
+  const text = existsSync(path) ? readFileSync(path, "utf8") : "";
+  return text === "" ? [] : JSON.parse(text).testResults;
+}
+
 const count = (suite, status) => suite.assertionResults.filter((test) => test.status === status).length;
 
-const [first, second, third] = process.argv.slice(2);
-if (first === "--failed") {
-  for (const suite of (suitesOf(second) ?? []).filter(hasFailed)) console.log(suite.name);
-} else {
-  const status = Number(second);
-  const again = new Map(((third && suitesOf(third)) || []).map((suite) => [suite.name, suite]));
-  const suites = (suitesOf(first) ?? []).map((suite) => again.get(suite.name) ?? suite);
-  for (const { name } of suites.filter(({ name }) => again.has(name)))
-    console.error(`${hasFailed(again.get(name)) ? "failed twice" : "passed only when it ran again"}: ${name}`);
-  const passed = suites.reduce((sum, suite) => sum + count(suite, "passed"), 0);
+let passed = 0;
+let failed = 0;
+const args = process.argv.slice(2);
+for (let at = 0; at < args.length; at += 2) {
+  const suites = suitesOf(args[at]);
+  passed += suites.reduce((sum, suite) => sum + count(suite, "passed"), 0);
   // A suite that failed without a failed test could not run at all.
-  const failed = suites.filter(hasFailed).reduce((sum, suite) => sum + Math.max(1, count(suite, "failed")), 0);
+  const found = suites
+    .filter(({ status }) => status === "failed")
+    .reduce((sum, suite) => sum + Math.max(1, count(suite, "failed")), 0);
   // A run that ends badly without a failed suite (a worker that died, a teardown that failed) is one failure.
-  const unexplained = status !== 0 && failed === 0 && again.size === 0;
-  console.log(`${passed} ${failed + (unexplained ? 1 : 0)}`);
+  failed += args[at + 1] !== "0" && found === 0 ? 1 : found;
 }
+console.log(`${passed} ${failed}`);

@@ -1,5 +1,5 @@
 // Bundles the processes of the cluster into `dist/bundle` of each: a process starts from a few files instead of a
-// thousand (docs/decisions/0119-processes-run-as-bundles.md). `node bundle.mjs FOLDER…`.
+// thousand (docs/decisions/0119-the-cluster-runs-bundles-of-its-processes.md). `node bundle.mjs FOLDER…`.
 import { mkdirSync, readdirSync, renameSync, statSync, unlinkSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";

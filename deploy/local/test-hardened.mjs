@@ -23,4 +23,4 @@ try {
 
 const files = process.argv.slice(2);
 const env = { ...process.env, MUSTER_TLS: "true", MUSTER_PGBOUNCER: "true", PGBOUNCER_BIN: binary };
-runJest(files.length > 0 ? files : ["gateway/e2e"], env);
+process.exit(await runJest(files.length > 0 ? files : ["gateway/e2e"], env));

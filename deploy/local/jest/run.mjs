@@ -1,5 +1,6 @@
 // `npm run jest -- [arguments]`: jest on what is built, with the flags that its workers inherit.
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { root } from "../prepare.mjs";
@@ -10,13 +11,22 @@ import { root } from "../prepare.mjs";
  */
 const flags = ["--experimental-vm-modules", "--no-warnings", "--max-semi-space-size=64"];
 
-/** Runs jest with these arguments and ends this process with its status. */
-export function runJest(args, env = process.env) {
+/** Runs jest with these arguments; resolves with its status. A signal ends jest and, once that is gone, this process. */
+export async function runJest(args, env = process.env) {
   const jest = join(root, "node_modules", "jest", "bin", "jest.js");
   const child = spawn(process.execPath, [...flags, jest, ...args], { cwd: root, stdio: "inherit", env });
   // jest stops its database on these; this process must outlive it to pass its status on.
-  for (const name of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(name, () => child.kill(name));
-  child.once("exit", (code, signal) => process.exit(code ?? (signal === "SIGINT" ? 130 : 1)));
+  const signals = ["SIGINT", "SIGTERM", "SIGHUP"];
+  let stopped = false;
+  const stop = (name) => {
+    stopped = true;
+    child.kill(name);
+  };
+  for (const name of signals) process.on(name, stop);
+  const [code, signal] = await once(child, "exit");
+  for (const name of signals) process.off(name, stop);
+  if (stopped) process.exit(code ?? (signal === "SIGINT" ? 130 : 1));
+  return code ?? 1;
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) runJest(process.argv.slice(2));
+if (process.argv[1] === fileURLToPath(import.meta.url)) process.exit(await runJest(process.argv.slice(2)));

@@ -30,6 +30,24 @@ export type Cell = {
   listed: ReadonlySet<string> | null;
 };
 
+/**
+ * What a sample of calls meets at least once: each route, each actor at each kind of record and each relation of a
+ * record, all of them served and refused where both occur, and each answer for each kind of record.
+ */
+export function strataOf({ actor, subject, target, varied, expected }: Cell): string[] {
+  const { key, kind, shape } = subject;
+  const isServed = expected.status < 400 || expected.code === successOf(subject).code;
+  const answer = expected.code ?? "served";
+  const named = varied?.target ?? target;
+  return [
+    `${key} ${isServed}`,
+    `${actor.name} ${shape}`,
+    `${actor.name} ${kind} ${isServed}`,
+    `${kind} ${answer}`,
+    `${named?.kind} ${named?.relation} ${isServed}`,
+  ];
+}
+
 /** Lists of all organizations in scope that are narrowed to a site, a group or a webhook: they answer as that does. */
 const byRecord: Record<string, readonly string[]> = {
   "GET /devices": ["siteId", "groupId"],

@@ -1,0 +1,50 @@
+// Which suites are in which part of all tests: `first` (`npm test`) or `rest` (`npm run test:rest`). Without a part jest
+// runs every suite, and those that sample run in full.
+
+/** End-to-end suites of the first part: a sign-in and one life per resource, on the shared cluster alone. */
+export const lives = [
+  "audit/export",
+  "audit/logs",
+  "devices/agents",
+  "devices/changes",
+  "devices/devices",
+  "devices/enrollment-keys",
+  "devices/groups",
+  "devices/logs",
+  "keys/api-keys",
+  "keys/service-principals",
+  "platform/status",
+  "platform/trust",
+  "platform/waiting-calls",
+  "platform/wire",
+  "sign-in/login",
+  "sign-in/passkeys",
+  "sign-in/second-factor",
+  "sso/id-token",
+  "support/documented",
+  "support/sample",
+  "tenants/organizations",
+  "tenants/partners",
+  "tenants/sites",
+  "users/users",
+  "webhooks/order-replay-and-streams",
+];
+
+/** In the first part a sample of each, by the run's seed (gateway/e2e/support/sample.ts); in the rest the whole. */
+export const sampled = ["isolation/audit-rows", "isolation/bad-input", "isolation/isolation"];
+
+const anyOf = (names) => `(${names.join("|")})\\.test\\.ts$`;
+
+/** Patterns of the paths that a part leaves out. Throws for a name that is no part. */
+export function leftOut(part) {
+  switch (part) {
+    case undefined:
+      return [];
+    case "first":
+      return [`/gateway/e2e/(?!${anyOf([...lives, ...sampled])})`];
+    case "rest":
+      return [`^(?!.*/gateway/e2e/)`, `/gateway/e2e/${anyOf(lives)}`];
+    default:
+      throw new Error(`TEST_PART is "${part}": it is first or rest`);
+  }
+}
