@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
 import { testCaFile } from "@muster/testing";
 import { newAdministrator, password } from "./administrator.ts";
 import { type Counted, countedColumns, failuresIn, settled } from "./failover-settled.ts";
@@ -11,20 +12,24 @@ import { loadAverage } from "./process-usage.ts";
 import type { Report } from "./report.ts";
 import { type RollingStack, startRollingStack, type Version } from "./rolling-stack.ts";
 import { startUpgradeLoad, type UpgradeLoad } from "./upgrade-load.ts";
+import { callEveryRoute } from "./upgrade-routes.ts";
 import { host, untilMade, webhookOwners } from "./webhook-owners.ts";
 import { type Receiver, startReceiver } from "./webhooks-cluster.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
-const soakMs = Number(process.env.UPGRADE_SOAK_MS ?? 8_000);
+const shortSoakMs = 2_000;
 const shownFailures = 20;
 
 /**
- * `npm run bench -- upgrade [commit]`: the version of a commit (0.1.0's of CHANGELOG.md unless one is named), built
+ * `npm run bench -- upgrade [--short] [commit]`: the version of a commit (0.1.0's of CHANGELOG.md unless one is named), built
  * from this repository's history, is upgraded to this checkout under load and taken back again. Both run side by side
- * in between, on the newer schema. Status 1 when a request fails, or something acknowledged is missing or doubled.
+ * in between, on the newer schema, and answer each route once in both directions. Status 1 when a request fails, or
+ * something acknowledged is missing or doubled.
  */
-export async function run([argument]: string[], report: Report): Promise<void> {
-  const commit = argument ?? releasedCommit();
+export async function run(args: string[], report: Report): Promise<void> {
+  const { values, positionals } = parseArgs({ args, allowPositionals: true, options: { short: { type: "boolean" } } });
+  const soakMs = values.short ? shortSoakMs : Number(process.env.UPGRADE_SOAK_MS ?? 8_000);
+  const commit = positionals[0] ?? releasedCommit();
   const old: Version = { name: "old", checkout: await built(commit) };
   const current: Version = { name: "new", checkout: root };
   const receiver = await startReceiver(4, "https", true);
@@ -39,10 +44,11 @@ export async function run([argument]: string[], report: Report): Promise<void> {
     stack = await startRollingStack(env, password);
     await stack.migrate(old);
     await stack.add(old);
-    const load = await startLoad(stack, receiver);
-    await rolled(stack, load, old, current);
+    const { load, token } = await startLoad(stack, receiver);
+    const routes = await rolled({ stack, load, token, old, current, soakMs });
     await load.stop();
     const { databaseUrl } = stack;
+    printRoutes(routes, report);
     print(commit, load, await settled(load, { databaseUrl, receiver }), report);
   } finally {
     await stack?.stop();
@@ -50,7 +56,7 @@ export async function run([argument]: string[], report: Report): Promise<void> {
   }
 }
 
-async function startLoad({ url }: RollingStack, receiver: Receiver): Promise<UpgradeLoad> {
+async function startLoad({ url }: RollingStack, receiver: Receiver): Promise<{ load: UpgradeLoad; token: string }> {
   const { call, token } = await newAdministrator(url);
   const owners = await webhookOwners(call, receiver.ports);
   const [{ orgId } = { orgId: "" }] = owners;
@@ -60,11 +66,17 @@ async function startLoad({ url }: RollingStack, receiver: Receiver): Promise<Upg
     // More than these rounds use.
     rateLimit: 100_000,
   });
-  return startUpgradeLoad(url, { token, key: String(key), owners, agents });
+  return { load: startUpgradeLoad(url, { token, key: String(key), owners, agents }), token };
 }
 
-/** Forward and back, as `helm upgrade` and `helm rollback` do: new processes start before old ones stop. */
-async function rolled(stack: RollingStack, load: UpgradeLoad, old: Version, current: Version): Promise<void> {
+type Roll = { stack: RollingStack; load: UpgradeLoad; token: string; old: Version; current: Version; soakMs: number };
+type Routes = { calls: number; failures: string[] };
+
+/**
+ * Forward and back, as `helm upgrade` and `helm rollback` do: new processes start before old ones stop. Returns what
+ * became of each route while both versions served.
+ */
+async function rolled({ stack, load, token, old, current, soakMs }: Roll): Promise<Routes[]> {
   const phase = async (name: string, step?: () => Promise<void>) => {
     load.phase(name);
     await step?.();
@@ -73,9 +85,24 @@ async function rolled(stack: RollingStack, load: UpgradeLoad, old: Version, curr
   await phase("old alone");
   await phase("schema migrated", () => stack.migrate(current));
   await phase("new beside old", () => stack.add(current));
+  const forward = await callEveryRoute(stack.url, token);
   await phase("old leaves", () => stack.remove(old));
   await phase("old comes back", () => stack.add(old));
+  const back = await callEveryRoute(stack.url, token);
   await phase("new leaves", () => stack.remove(current));
+  return [forward, back];
+}
+
+function printRoutes(routes: readonly Routes[], report: Report): void {
+  const failures = routes.flatMap((one) => one.failures);
+  for (const failure of failures.slice(0, shownFailures)) console.log(`failed: ${failure}`);
+  report.none({ "routes failed": failures.length });
+  report.also(
+    "calls of routes",
+    routes.reduce((sum, { calls }) => sum + calls, 0),
+    "",
+  );
+  if (failures.length > 0) process.exitCode = 1;
 }
 
 function print(commit: string, load: UpgradeLoad, counted: Counted, report: Report): void {
