@@ -1,4 +1,4 @@
-// jest's `testEnvironment`: that of jest-environment-node with three changes, for which jest has no settings. They are
+// jest's `testEnvironment`: that of jest-environment-node with four changes, for which jest has no settings. Three are
 // made at the modules `node:vm` and `node:async_hooks`, which jest shares with this file, in the workers alone.
 //
 // 1. The global object of a suite's context is an ordinary one. jest makes a proxy behind interceptors, which each use
@@ -7,9 +7,15 @@
 //    which the same hundreds of files of packages are loaded.
 // 3. What a suite keeps in an AsyncLocalStorage, jest-circus one of its own in each, ends with the suite. Node passes
 //    the stores of all that were ever used on to each promise that is made in the worker.
+// 4. What a suite leaves that keeps the worker alive (timers, sockets, servers, processes) is noted, for
+//    global-teardown.mjs: a worker with something left does not exit by itself.
 import asyncHooks from "node:async_hooks";
+import { appendFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import vm from "node:vm";
 import { TestEnvironment } from "jest-environment-node";
+import { leftFile } from "./left-file.mjs";
 
 const { SourceTextModule, compileFunction, createContext } = vm;
 
@@ -65,7 +71,33 @@ asyncHooks.AsyncLocalStorage = class extends AsyncLocalStorage {
   }
 };
 
+/** Milliseconds that what a suite closed at its end may take to be gone. */
+const closingMs = 300;
+
+/** Kinds of what keeps this worker alive, with their numbers; its channel to jest does. */
+function resources() {
+  const counts = {};
+  for (const kind of process.getActiveResourcesInfo()) counts[kind] = (counts[kind] ?? 0) + 1;
+  return counts;
+}
+
+/** Kinds of which there are more than before, as text; null when there are none. */
+async function leftSince(before) {
+  const end = performance.now() + closingMs;
+  for (;;) {
+    const left = Object.entries(resources())
+      .map(([kind, count]) => [kind, count - (before[kind] ?? 0)])
+      .filter(([, count]) => count > 0);
+    if (left.length === 0) return null;
+    if (performance.now() > end) return left.map(([kind, count]) => `${kind} × ${count}`).join(", ");
+    await delay(20);
+  }
+}
+
 export default class extends TestEnvironment {
+  #path;
+  #before = resources();
+
   constructor(config, context) {
     vm.createContext = () => createContext(vm.constants.DONT_CONTEXTIFY);
     try {
@@ -73,11 +105,16 @@ export default class extends TestEnvironment {
     } finally {
       vm.createContext = createContext;
     }
+    this.#path = context.testPath;
   }
 
   async teardown() {
     await super.teardown();
     for (const storage of storages) storage.disable();
     storages.clear();
+    const left = await leftSince(this.#before);
+    const folder = process.env.MUSTER_E2E_DIR;
+    if (left !== null && folder)
+      appendFileSync(join(folder, leftFile), `${this.#path} keeps its worker alive: ${left}\n`);
   }
 }

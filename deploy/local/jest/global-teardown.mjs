@@ -1,22 +1,27 @@
-import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { appendFileSync, existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { leaksOf } from "./leaks.mjs";
+import { remainingOf } from "./remaining.mjs";
+import { leftFile } from "./left-file.mjs";
 
 const scan = new URL("../../../libs/testing/dist/secret-scan.js", import.meta.url);
 
 /**
  * Ends the clusters that e2e suites shared and lent to one another, if they still run, and the PostgreSQL that
- * globalSetup started; servers named by the environment keep running. Throws, which fails the run, when a log or an
- * audit row contains one of the secrets that the suites received.
+ * globalSetup started; servers named by the environment keep running. Names what suites left. Throws, which fails the
+ * run, when a log or an audit row contains one of the secrets that the suites received.
  */
 export default async function globalTeardown() {
   const e2e = process.env.MUSTER_E2E_DIR;
   const leaks = [];
   try {
     for (const found of await Promise.all(globalThis.musterEnded ?? [])) leaks.push(...found);
+    if (e2e) await noteLeft(e2e, e2e);
     for (const directory of clustersOf(e2e)) leaks.push(...(await leaksOf(directory, await import(scan))));
   } finally {
     if (e2e) {
+      const left = existsSync(join(e2e, leftFile)) ? readFileSync(join(e2e, leftFile), "utf8") : "";
+      if (left !== "") console.error(`Suites left what they made:\n${left}`);
       await stopClusters(e2e);
       if (leaks.length === 0) rmSync(e2e, { recursive: true, force: true });
     }
@@ -34,11 +39,16 @@ export async function endCluster(name) {
   const directory = name === "shared" ? e2e : join(e2e, name);
   if (!existsSync(join(directory, "url"))) return [];
   const leaks = await leaksOf(directory, await import(scan));
+  if (name === "shared") await noteLeft(e2e, directory);
   await stopSupervisor(join(directory, "supervisor.pid"));
   // With leaks the logs stay for whoever looks.
   const gone = leaks.length > 0 ? ["url", "starting", "supervisor.pid"] : ["url", "data", "supervisor.pid", "starting"];
   for (const entry of gone) rmSync(join(directory, entry), { recursive: true, force: true });
   return leaks;
+}
+
+async function noteLeft(e2e, directory) {
+  for (const sentence of await remainingOf(directory)) appendFileSync(join(e2e, leftFile), `${sentence}\n`);
 }
 
 function clustersOf(e2e) {

@@ -1,7 +1,9 @@
+import { randomUUID } from "node:crypto";
 import { open, readFile, rm } from "node:fs/promises";
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import { dirname, join } from "node:path";
+import { expect } from "@jest/globals";
 import { listening, testCertificate, until } from "@muster/testing";
 import { type Cluster, receiverHost } from "./cluster.ts";
 
@@ -16,6 +18,12 @@ export type Receiver = {
 };
 
 export type ReceiverPort = { port: number; url: string; release(): Promise<void> };
+
+/** Path of an address that no other suite has, nor another receiver of this one: `/webhooks/webhooks/5e0c…`. */
+function ownPath(): string {
+  const [, suite = "suite"] = /\/e2e\/(.*)\.test\.ts$/.exec(expect.getState().testPath ?? "") ?? [];
+  return `/${suite}/${randomUUID().slice(0, 8)}`;
+}
 
 /** One of the ports that the cluster lets webhooks reach, for a test that listens there by itself. */
 export async function claimReceiverPort(cluster: Cluster): Promise<ReceiverPort> {
@@ -33,15 +41,24 @@ export async function claimReceiverPort(cluster: Cluster): Promise<ReceiverPort>
     }
     return null;
   });
-  return { port, url: `https://${receiverHost}:${port}/hook`, release: () => rm(join(folder, `receiver-${port}`)) };
+  const url = `https://${receiverHost}:${port}${ownPath()}`;
+  return { port, url, release: () => rm(join(folder, `receiver-${port}`)) };
 }
 
-/** An HTTPS receiver with a certificate of the test CA, on one of the ports that the cluster lets webhooks reach. */
+/**
+ * An HTTPS receiver with a certificate of the test CA, on one of the ports that the cluster lets webhooks reach. What is
+ * sent to an address of a suite before is refused and not recorded.
+ */
 export async function startReceiver(cluster: Cluster): Promise<Receiver> {
   const { port, url, release } = await claimReceiverPort(cluster);
   const received: Received[] = [];
   let answer: Parameters<Receiver["answer"]>[0] = (_received, response) => void response.end("ok");
+  const { pathname } = new URL(url);
   const server = createServer(testCertificate(), (request, response) => {
+    if (!request.url?.startsWith(pathname)) {
+      response.writeHead(410).end();
+      return;
+    }
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => {

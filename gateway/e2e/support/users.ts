@@ -1,4 +1,6 @@
 import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import { afterAll } from "@jest/globals";
 import { type Api, api } from "./client.ts";
 import { admin, type Cluster } from "./cluster.ts";
 import { operatorToken, totpCode } from "./operator.ts";
@@ -75,8 +77,23 @@ export const tokenOf = (inviteUrl: unknown) =>
 
 /** A new active partner; returns its id. */
 export async function newPartner(cluster: Cluster, change: object = {}): Promise<string> {
-  return create(cluster, "/orgs/partners", { name: "Test partner", slug: `p-${randomUUID()}`, ...change });
+  const wanted = { name: "Test partner", slug: `p-${randomUUID()}`, ...change };
+  const id = await create(cluster, "/orgs/partners", wanted);
+  partners.push({ cluster, id });
+  return id;
 }
+
+/** Those that this suite made. */
+const partners: { cluster: Cluster; id: string }[] = [];
+
+// Webhooks, streams and rollouts of a suite would go on while others run on the same cluster.
+afterAll(async () => {
+  const shared = join(process.env.MUSTER_E2E_DIR ?? "", "data");
+  for (const { cluster, id } of partners.filter((one) => one.cluster.dataDir === shared)) {
+    const { status } = await (await operator(cluster)).call("DELETE", `/orgs/partners/${id}`);
+    if (status !== 200 && status !== 404) throw new Error(`deleting a partner answered ${status}`);
+  }
+}, 120_000);
 
 /** A new active organization of a partner; returns its id. */
 export async function newOrganization(cluster: Cluster, partnerId: string, change: object = {}): Promise<string> {
