@@ -1,8 +1,8 @@
 import { appendFileSync, existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { leaksOf } from "./leaks.mjs";
-import { remainingOf } from "./remaining.mjs";
 import { leftFile } from "./left-file.mjs";
+import { remainingOf } from "./remaining.mjs";
 
 const scan = new URL("../../../libs/testing/dist/secret-scan.js", import.meta.url);
 
