@@ -14,7 +14,7 @@ import {
   whole,
 } from "@muster/kit";
 import { z } from "zod";
-import { privateCidrs } from "./inbound/client-address.ts";
+import { privateCidrs } from "./request/client-address.ts";
 
 const list = (text: string) =>
   text

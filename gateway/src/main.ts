@@ -1,8 +1,8 @@
 import { packageVersion, redactConfig, runProcess, startConfig } from "@muster/kit";
 import { createSigner, useRpcTls } from "@muster/rpc";
-import { connectBus } from "./app/connect-bus.ts";
-import { startGateway } from "./app/start-gateway.ts";
 import { type Config, configSchema } from "./config.ts";
+import { connectBus } from "./wiring/connect-bus.ts";
+import { startGateway } from "./wiring/start-gateway.ts";
 
 const version = packageVersion(import.meta.url);
 

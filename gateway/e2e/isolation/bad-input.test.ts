@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { defaultBodyLimitBytes, fullPath } from "../../src/route.ts";
+import { defaultBodyLimitBytes, fullPath } from "../../src/route/route.ts";
 import { routes } from "../../src/routes/index.ts";
 import type { Cluster } from "../support/cluster.ts";
 import { sampleOf, seed } from "../support/sample.ts";

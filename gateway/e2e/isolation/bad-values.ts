@@ -1,7 +1,7 @@
 import { encodeCursor } from "@muster/kit";
 import { toJSONSchema, type z } from "zod";
 import { bindCursor, type ListOf } from "../../src/http/list-cursor.ts";
-import type { Route } from "../../src/route.ts";
+import type { Route } from "../../src/route/route.ts";
 import { nameSentence } from "../../src/routes/fields/schemas.ts";
 
 type Property = {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { fullPath, type Route } from "../../src/route.ts";
+import { fullPath, type Route } from "../../src/route/route.ts";
 import { additionalRows, type InterfaceRow, interfaceRows } from "../interface-rows/all.ts";
 import type { Kind } from "./model.ts";
 

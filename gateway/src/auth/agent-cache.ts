@@ -5,7 +5,7 @@ import {
   AgentRecordSchema,
   type ResolveAgentResponse,
 } from "@muster/proto/muster/identity/v1/edge_pb";
-import type { Agent } from "./credential.ts";
+import type { Agent } from "../route/credential.ts";
 import { createFreshCache } from "./fresh-cache.ts";
 import type { Lease } from "./lease.ts";
 import { hasTenantStatuses } from "./tenant-status.ts";

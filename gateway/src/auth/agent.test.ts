@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { AppError, uuidv7 } from "@muster/kit";
 import { AgentChangedSchema } from "@muster/proto/muster/events/v1/auth_pb";
 import { z } from "zod";
-import { route } from "../route.ts";
+import { route } from "../route/route.ts";
 import { type FakeServices, startFakeServices } from "../testing/fake-services.ts";
 import { startTestGateway, type TestGateway } from "../testing/test-gateway.ts";
 

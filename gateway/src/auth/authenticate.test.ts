@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it } from "@jest/globals";
 import { PrincipalSchema } from "@muster/proto/muster/identity/v1/session_pb";
-import type { Access } from "../route.ts";
+import type { Access } from "../route/route.ts";
 import { bearerToken, checkAccess } from "./authenticate.ts";
 import { sessionOf } from "./principal.ts";
 

@@ -1,9 +1,10 @@
 import type { IncomingMessage } from "node:http";
 import { AppError, scopesOpen } from "@muster/kit";
 import { unavailable } from "../errors.ts";
-import type { ClientAddressRule } from "../inbound/client-address.ts";
-import type { Inbound } from "../inbound/headers.ts";
-import type { Access } from "../route.ts";
+import type { ClientAddressRule } from "../request/client-address.ts";
+import type { Inbound } from "../request/headers.ts";
+import type { Agent, Credential, KeyHolder } from "../route/credential.ts";
+import type { Access } from "../route/route.ts";
 import type { AccessTokens } from "./access-token.ts";
 import type { AgentCache } from "./agent-cache.ts";
 import { agentDigestOf, isAgentToken } from "./agent-token.ts";

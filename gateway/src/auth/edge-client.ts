@@ -9,7 +9,7 @@ import type {
   ResolveAgentResponse,
   ResolveKeysRequest_WantedSchema,
 } from "@muster/proto/muster/identity/v1/edge_pb";
-import { batched } from "../calls/batched.ts";
+import { batched } from "../clients/batched.ts";
 import type { AuthChange } from "./auth-changes.ts";
 import type { Heartbeat } from "./lease.ts";
 import type { RateLimiterOptions } from "./rate-limit.ts";

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from "@jest/globals";
 import { AppError, createLogger, scopePermissions } from "@muster/kit";
 import { type FoundKey, FoundKeySchema, KeyRecordSchema } from "@muster/proto/muster/identity/v1/edge_pb";
 import { until } from "@muster/testing";
-import type { KeyHolder } from "./credential.ts";
+import type { KeyHolder } from "../route/credential.ts";
 import { freshMs, hardMs, negativeMs } from "./fresh-cache.ts";
 import { createKeyCache, type KeyCache, keyHolderOf } from "./key-cache.ts";
 

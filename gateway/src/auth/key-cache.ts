@@ -12,8 +12,8 @@ import {
   permissionsOfScope,
 } from "@muster/kit";
 import { type FoundKey, type KeyRecord, KeyRecordSchema } from "@muster/proto/muster/identity/v1/edge_pb";
-import { cidrList } from "../inbound/client-address.ts";
-import type { KeyHolder } from "./credential.ts";
+import { cidrList } from "../request/client-address.ts";
+import type { KeyHolder } from "../route/credential.ts";
 import { createFreshCache } from "./fresh-cache.ts";
 import type { Lease } from "./lease.ts";
 import { hasTenantStatuses } from "./tenant-status.ts";

@@ -1,7 +1,7 @@
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import type { Caller, OrgAccess, Scope } from "@muster/kit";
 import type { Principal } from "@muster/proto/muster/identity/v1/session_pb";
-import type { Session } from "./credential.ts";
+import type { Session } from "../route/credential.ts";
 
 /** The signed-in user as services see them. Throws a plain Error on a scope this version does not know. */
 export function sessionOf(principal: Principal): Session {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { AppError, createLogger, systemCaller } from "@muster/kit";
 import { until } from "@muster/testing";
-import type { Credential } from "./credential.ts";
+import type { Credential } from "../route/credential.ts";
 import { createRefusals } from "./refusals.ts";
 
 const log = createLogger("refusals-test", "fatal");

@@ -2,7 +2,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { CallOptions, Client } from "@connectrpc/connect";
 import { counter, createCounts, fairSlots, type Logger, shareIn } from "@muster/kit";
 import type { NoteRefusalRequestSchema, RefusalService } from "@muster/proto/muster/identity/v1/refusal_pb";
-import type { Credential } from "./credential.ts";
+import type { Credential } from "../route/credential.ts";
 import { lru } from "./lru.ts";
 
 /** Called after the reply to each refused change of an authenticated caller. */

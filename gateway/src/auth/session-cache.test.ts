@@ -2,8 +2,8 @@ import { create } from "@bufbuild/protobuf";
 import { beforeEach, describe, expect, it } from "@jest/globals";
 import { AppError, createLogger, sessionEnded } from "@muster/kit";
 import { type Principal, PrincipalSchema } from "@muster/proto/muster/identity/v1/session_pb";
+import type { Session } from "../route/credential.ts";
 import type { AccessToken } from "./access-token.ts";
-import type { Session } from "./credential.ts";
 import { freshMs, hardMs, unleasedMs } from "./fresh-cache.ts";
 import { createSessionCache, type SessionCache } from "./session-cache.ts";
 

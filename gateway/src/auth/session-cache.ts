@@ -1,8 +1,8 @@
 import { equals } from "@bufbuild/protobuf";
 import { AppError, counter, gauge, type Logger, sessionEnded } from "@muster/kit";
 import { type Principal, PrincipalSchema } from "@muster/proto/muster/identity/v1/session_pb";
+import type { Session } from "../route/credential.ts";
 import type { AccessToken } from "./access-token.ts";
-import type { Session } from "./credential.ts";
 import { createFreshCache } from "./fresh-cache.ts";
 import type { Lease } from "./lease.ts";
 import { lru } from "./lru.ts";

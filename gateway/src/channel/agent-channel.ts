@@ -7,7 +7,7 @@ import {
   encodeAgentFrame,
 } from "@muster/kit";
 import type WebSocket from "ws";
-import type { Agent } from "../auth/credential.ts";
+import type { Agent } from "../route/credential.ts";
 
 /** Why a channel is closed (RFC 6455 section 7.4.2: 4000-4999 are ours). */
 export const closeCodes = {

@@ -5,7 +5,7 @@ import { type Bus, openBus } from "@muster/bus";
 import { AppError, createLogger, decodeAgentFrame, encodeAgentFrame, uuidv7 } from "@muster/kit";
 import { type TestNats, testNats, until } from "@muster/testing";
 import WebSocket from "ws";
-import type { Agent } from "../auth/credential.ts";
+import type { Agent } from "../route/credential.ts";
 import { type ChannelHub, createChannelHub, type HubOptions } from "./hub.ts";
 
 const log = createLogger("test", "silent");

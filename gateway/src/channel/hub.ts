@@ -2,8 +2,8 @@ import { randomInt } from "node:crypto";
 import type { Relay } from "@muster/bus";
 import { AppError, agentChunkBytes, counter, gauge, type Logger, uuidv7 } from "@muster/kit";
 import WebSocket, { WebSocketServer } from "ws";
-import type { Agent } from "../auth/credential.ts";
 import { patienceMs } from "../auth/watches.ts";
+import type { Agent } from "../route/credential.ts";
 import { AgentChannel, closeCodes } from "./agent-channel.ts";
 import { readEpochs } from "./epochs.ts";
 

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { createGunzip } from "node:zlib";
 import { counter, gauge } from "@muster/kit";
 import { EdgeError, overloaded } from "../errors.ts";
-import type { BodyEnds } from "./body-ends.ts";
+import type { BodyEnds } from "../request/body-ends.ts";
 
 export type BodiesOptions = {
   /** Bodies received concurrently. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { changedNumbers, memberText, textError, validationError } from "@muster/kit";
 import { EdgeError } from "../errors.ts";
-import type { Inbound } from "../inbound/headers.ts";
+import type { Inbound } from "../request/headers.ts";
 import { overrunBytes, payloadTooLarge } from "./bodies.ts";
 import { isFormType, isJsonType } from "./media-type.ts";
 import { parseQuery } from "./query.ts";

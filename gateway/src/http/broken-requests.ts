@@ -3,8 +3,8 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { counter, type Logger, uuidv7 } from "@muster/kit";
 import { EdgeError, errorReply } from "../errors.ts";
-import type { Answers } from "./answers.ts";
-import { jsonType } from "./reply.ts";
+import type { Answers } from "./newest-requests.ts";
+import { jsonType } from "./send-reply.ts";
 
 const broken = counter("muster_gateway_parse_errors_total", "Requests the HTTP parser refused, by its code.", ["code"]);
 

@@ -4,7 +4,7 @@ import { buffer } from "node:stream/consumers";
 import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { z } from "zod";
-import { type Route, route } from "../route.ts";
+import { type Route, route } from "../route/route.ts";
 import { platformRoutes } from "../routes/platform/platform.ts";
 import { type FakeServices, startFakeServices } from "../testing/fake-services.ts";
 import { startTestGateway, type TestGateway } from "../testing/test-gateway.ts";

@@ -1,6 +1,6 @@
 import { validationError } from "@muster/kit";
-import type { Inbound } from "../inbound/headers.ts";
-import type { Route } from "../route.ts";
+import type { Inbound } from "../request/headers.ts";
+import type { Route } from "../route/route.ts";
 
 export const idempotencyKeyHeader = "Idempotency-Key";
 

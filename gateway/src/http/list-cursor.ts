@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { AppError, type Caller, foreignCursor } from "@muster/kit";
-import type { Route } from "../route.ts";
+import type { Route } from "../route/route.ts";
 import type { Exchange } from "./exchange.ts";
 
 /** Parameters that choose a page of a list, and so no rows. */

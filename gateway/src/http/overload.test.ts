@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { counter, uuidv7 } from "@muster/kit";
 import { until } from "@muster/testing";
 import { z } from "zod";
-import { type LoadClass, type Route, route } from "../route.ts";
+import { type LoadClass, type Route, route } from "../route/route.ts";
 import { routes } from "../routes/index.ts";
 import { type FakeServices, startFakeServices } from "../testing/fake-services.ts";
 import { type RawReply, rawRequest } from "../testing/raw-http.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { AppError } from "@muster/kit";
 import { until } from "@muster/testing";
-import { fullPath, type Route } from "../route.ts";
+import { fullPath, type Route } from "../route/route.ts";
 import { routes } from "../routes/index.ts";
 import { type FakeServices, startFakeServices } from "../testing/fake-services.ts";
 import { startTestGateway, type TestGateway } from "../testing/test-gateway.ts";

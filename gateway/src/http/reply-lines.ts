@@ -1,4 +1,4 @@
-import type { Route } from "../route.ts";
+import type { Route } from "../route/route.ts";
 
 const noStore: readonly string[] = ["Cache-Control", "no-store"];
 const privately: readonly string[] = ["Cache-Control", "private, no-store"];

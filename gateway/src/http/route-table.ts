@@ -1,6 +1,6 @@
 import FindMyWay, { type HTTPMethod } from "find-my-way";
 import { z } from "zod";
-import { fullPath, type LoadClass, type Route } from "../route.ts";
+import { fullPath, type LoadClass, type Route } from "../route/route.ts";
 
 /** A row with what serving it needs, worked out once. */
 export type Served = {

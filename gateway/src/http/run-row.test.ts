@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { callContext } from "@muster/rpc";
 import { until } from "@muster/testing";
 import { z } from "zod";
-import { route } from "../route.ts";
+import { route } from "../route/route.ts";
 import { type FakeServices, startFakeServices } from "../testing/fake-services.ts";
 import { openSocket, rawRequest } from "../testing/raw-http.ts";
 import { startTestGateway, type TestGateway } from "../testing/test-gateway.ts";

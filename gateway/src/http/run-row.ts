@@ -1,7 +1,7 @@
 import { AppError } from "@muster/kit";
 import { checkAccess } from "../auth/authenticate.ts";
 import { credentialName } from "../auth/watches.ts";
-import type { RouteRequest } from "../route.ts";
+import type { RouteRequest } from "../route/route.ts";
 import { cookieOf } from "./cookies.ts";
 import type { Exchange, ExchangeOptions } from "./exchange.ts";
 import { withBoundCursor } from "./list-cursor.ts";

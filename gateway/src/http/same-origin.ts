@@ -1,4 +1,4 @@
-import type { Inbound } from "../inbound/headers.ts";
+import type { Inbound } from "../request/headers.ts";
 
 /**
  * Whether a browser states that a page of this origin sent the request: by Sec-Fetch-Site, which pages cannot set (W3C

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "@jest/globals";
-import type { LoadClass } from "../route.ts";
+import type { LoadClass } from "../route/route.ts";
 import { createShedder, type Shedder } from "./shedding.ts";
 
 let shedder: Shedder;

@@ -1,6 +1,6 @@
 import { AppError, counter, createCounts, gauge } from "@muster/kit";
 import { overloaded } from "../errors.ts";
-import type { LoadClass } from "../route.ts";
+import type { LoadClass } from "../route/route.ts";
 
 /** Classes that may be shed, the first of them first. */
 const sheddable = ["download", "export", "stream", "enrollment", "ingest", "interactive"] as const;

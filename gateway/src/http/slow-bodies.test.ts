@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
 import { z } from "zod";
-import { type Route, route } from "../route.ts";
+import { type Route, route } from "../route/route.ts";
 import { routes } from "../routes/index.ts";
 import { edgeRows } from "../testing/edge-rows.ts";
 import { type FakeServices, startFakeServices } from "../testing/fake-services.ts";

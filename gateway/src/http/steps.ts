@@ -1,9 +1,10 @@
 import { AppError } from "@muster/kit";
 import { checkAccess, checkOwnId } from "../auth/authenticate.ts";
-import type { Credential } from "../auth/credential.ts";
 import type { Rate } from "../auth/rate-bucket.ts";
-import type { Inbound } from "../inbound/headers.ts";
-import { type Access, defaultBodyLimitBytes } from "../route.ts";
+import { BodyEnds } from "../request/body-ends.ts";
+import type { Inbound } from "../request/headers.ts";
+import type { Credential } from "../route/credential.ts";
+import { type Access, defaultBodyLimitBytes } from "../route/route.ts";
 import { overrunBytes } from "./bodies.ts";
 import {
   checkAnnouncedLength,
@@ -15,7 +16,6 @@ import {
   readForm,
   readJson,
 } from "./body.ts";
-import { BodyEnds } from "./body-ends.ts";
 import type { Exchange, ExchangeOptions } from "./exchange.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
 import { withOwnCursor } from "./list-cursor.ts";

@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import type { CallOptions } from "@connectrpc/connect";
 import { type RequestMeta, systemCaller } from "@muster/kit";
 import { callOptions } from "@muster/rpc";
-import { deadlinesMs } from "../route.ts";
+import { deadlinesMs } from "../route/route.ts";
 import type { Exchange, ExchangeOptions } from "./exchange.ts";
 
 /** The caller of calls that precede authentication. */

@@ -1,5 +1,5 @@
 import { AppError, type ErrorCode, type Scope } from "@muster/kit";
-import type { Route } from "../route.ts";
+import type { Route } from "../route/route.ts";
 import { type InputError, parse, refusalOf } from "./input-errors.ts";
 
 type Bodied = Pick<Route, "method" | "body" | "query" | "errors" | "aliases" | "dialect">;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { AppError } from "@muster/kit";
 import { z } from "zod";
-import type { Route } from "../route.ts";
+import type { Route } from "../route/route.ts";
 import { nameIn } from "../routes/fields/schemas.ts";
 import { routes } from "../routes/index.ts";
 import { validate, validateQuery, withField } from "./validate.ts";

@@ -1,6 +1,6 @@
 import { AppError } from "@muster/kit";
 import type { z } from "zod";
-import type { Route } from "../route.ts";
+import type { Route } from "../route/route.ts";
 import { type CodedError, type InputError, parse, refusalOf } from "./input-errors.ts";
 import { hasField, takesOrgInQuery } from "./validate-body.ts";
 

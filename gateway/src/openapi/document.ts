@@ -1,14 +1,14 @@
 import type { z } from "zod";
 import { idempotencyKeyHeader } from "../http/idempotency-key.ts";
-import type { AnsweredStatus } from "../http/reply.ts";
+import type { AnsweredStatus } from "../http/send-reply.ts";
 import { takesOrgInQuery } from "../http/validate-body.ts";
-import { fullPath, noBody, type Route } from "../route.ts";
+import { fullPath, noBody, type Route } from "../route/route.ts";
+import { type Tag, tagSentences } from "../route/tags.ts";
 import { description, license, securitySchemes } from "./about.ts";
 import { effectsOf } from "./effects.ts";
 import { errorBody, errorReplies, scimErrorBody } from "./errors.ts";
 import { exampleOf, exampleOfParameter } from "./examples.ts";
 import { type JsonSchema, jsonSchemaOf } from "./json-schema.ts";
-import { type Tag, tagSentences } from "./tags.ts";
 
 const requestIdHeader = { "X-Request-Id": { $ref: "#/components/headers/RequestId" } };
 

@@ -1,4 +1,4 @@
-import type { Route } from "../route.ts";
+import type { Route } from "../route/route.ts";
 import type { JsonSchema } from "./json-schema.ts";
 
 /** What a caller wants to be asked about before: it cannot be undone, or the reply shows a secret. */

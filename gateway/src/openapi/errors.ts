@@ -3,7 +3,7 @@ import { STATUS_CODES } from "node:http";
 import { z } from "zod";
 import { type PublicCode, statusOf } from "../errors.ts";
 import { hasCursor } from "../http/list-cursor.ts";
-import type { Route } from "../route.ts";
+import type { Route } from "../route/route.ts";
 import { addComponent, type JsonSchema } from "./json-schema.ts";
 
 const details = z.object({ formErrors: z.array(z.string()), fieldErrors: z.record(z.string(), z.array(z.string())) });

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { Route } from "../route.ts";
+import type { Route } from "../route/route.ts";
 import { type JsonSchema, jsonSchemaOf } from "./json-schema.ts";
 
 type Components = Map<string, JsonSchema>;

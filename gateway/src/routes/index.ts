@@ -1,4 +1,4 @@
-import type { Route } from "../route.ts";
+import type { Route } from "../route/route.ts";
 import { auditLogRoutes } from "./audit/audit-logs.ts";
 import { auditExportRoutes } from "./audit/export.ts";
 import { auditProofRoutes } from "./audit/proof.ts";

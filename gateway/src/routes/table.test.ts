@@ -2,7 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import type { Scope } from "@muster/kit";
 import { additionalRows, type InterfaceRow, interfaceRows } from "../../e2e/interface-rows/all.ts";
 import { buildRouteTable } from "../http/route-table.ts";
-import { fullPath, type Route } from "../route.ts";
+import { fullPath, type Route } from "../route/route.ts";
 import { routes } from "./index.ts";
 
 /** Method and path with parameters unnamed and without a trailing slash. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type Route, route } from "../route.ts";
+import { type Route, route } from "../route/route.ts";
 
 const echo: Route = route({
   method: "POST",

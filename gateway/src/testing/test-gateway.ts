@@ -1,8 +1,8 @@
 import { createLogger, loadConfig } from "@muster/kit";
 import { createSigner } from "@muster/rpc";
-import { type App, startGateway } from "../app/start-gateway.ts";
 import { configSchema } from "../config.ts";
-import type { Route } from "../route.ts";
+import type { Route } from "../route/route.ts";
+import { type App, startGateway } from "../wiring/start-gateway.ts";
 import type { FakeServices } from "./fake-services.ts";
 
 export type TestGateway = App & { url: string; readiness: { state: string } };

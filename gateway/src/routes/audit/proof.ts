@@ -1,6 +1,6 @@
 import type { Finding, Verification } from "@muster/proto/muster/audit/v1/proof_pb";
 import { z } from "zod";
-import { type Route, route } from "../../route.ts";
+import { type Route, route } from "../../route/route.ts";
 import {
   exampleId,
   id,

@@ -1,7 +1,7 @@
 import { ReportKind, type ReportResponse, type ResultCounts } from "@muster/proto/muster/audit/v1/report_pb";
 import { z } from "zod";
-import type { Deps } from "../../deps.ts";
-import { type Route, type RouteRequest, route } from "../../route.ts";
+import type { Deps } from "../../route/deps.ts";
+import { type Route, type RouteRequest, route } from "../../route/route.ts";
 import { id, idOut, only, timeIn, timeOf, timeOut, timestampOf } from "../fields/schemas.ts";
 import { access, auditLog, auditLogOf, listErrors, tag } from "./audit-logs.ts";
 

@@ -1,6 +1,6 @@
 import type { RetentionPolicy } from "@muster/proto/muster/audit/v1/retention_pb";
 import { z } from "zod";
-import { type Route, route } from "../../route.ts";
+import { type Route, route } from "../../route/route.ts";
 import { exampleId, id, idOut, timeOrNull, timeOut } from "../fields/schemas.ts";
 import { listErrors, tag } from "./audit-logs.ts";
 

@@ -1,6 +1,6 @@
 import type { Stream } from "@muster/proto/muster/audit/v1/stream_pb";
 import { z } from "zod";
-import { type Route, route } from "../../route.ts";
+import { type Route, route } from "../../route/route.ts";
 import {
   exampleId,
   id,

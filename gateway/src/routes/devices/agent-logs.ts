@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { EdgeError } from "../../errors.ts";
-import { type Route, route } from "../../route.ts";
+import { type Route, route } from "../../route/route.ts";
 import { exampleTime, idParams, objectIn, success } from "../fields/schemas.ts";
 
 const tag = "Agents";

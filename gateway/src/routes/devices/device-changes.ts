@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { inAccessScope } from "../../changes/access-scope.ts";
-import type { ChangeMessage, DeviceChange } from "../../changes/feed.ts";
-import { queuedChanges } from "../../changes/queue.ts";
-import { linesType, longestSeconds, streamedLines, tickMs } from "../../http/lines.ts";
-import { type Route, route } from "../../route.ts";
+import { inAccessScope } from "../../auth/access-scope.ts";
+import type { ChangeMessage, DeviceChange } from "../../clients/device-change-feed.ts";
+import { queuedChanges } from "../../clients/device-change-queue.ts";
+import { linesType, longestSeconds, streamedLines, tickMs } from "../../http/json-lines.ts";
+import { type Route, route } from "../../route/route.ts";
 import { id, only } from "../fields/schemas.ts";
 
 /** Seconds that a stream lasts; 0 only checks whether it would begin. */

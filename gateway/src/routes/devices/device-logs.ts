@@ -1,6 +1,6 @@
 import type { AgentLog, DeviceEvent } from "@muster/proto/muster/devicelogs/v1/log_pb";
 import { z } from "zod";
-import { type Route, route } from "../../route.ts";
+import { type Route, route } from "../../route/route.ts";
 import { renderedPage, withOpaque } from "../fields/opaque.ts";
 import {
   idOut,

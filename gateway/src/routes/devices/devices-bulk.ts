@@ -2,7 +2,7 @@ import { AppError } from "@muster/kit";
 import { z } from "zod";
 import { errorFields } from "../../errors.ts";
 import { publicError } from "../../http/public-error.ts";
-import { type Route, route } from "../../route.ts";
+import { type Route, route } from "../../route/route.ts";
 import { maskOf } from "../fields/field-mask.ts";
 import { exampleId, id, idOut } from "../fields/schemas.ts";
 

@@ -1,6 +1,6 @@
 import type { Device } from "@muster/proto/muster/tenancy/v1/device_pb";
 import { z } from "zod";
-import { type Route, route } from "../../route.ts";
+import { type Route, route } from "../../route/route.ts";
 import { arch, os } from "../fields/agent-builds.ts";
 import { maskOf } from "../fields/field-mask.ts";
 import {

@@ -1,8 +1,8 @@
 import type { EventLog, FollowLiveEventsResponse, LiveEvent } from "@muster/proto/muster/devicelogs/v1/live_pb";
 import { z } from "zod";
 import type { PublicCode } from "../../errors.ts";
-import { streamedLines } from "../../http/lines.ts";
-import { type Route, route } from "../../route.ts";
+import { streamedLines } from "../../http/json-lines.ts";
+import { type Route, route } from "../../route/route.ts";
 import { id, listQuery, only, pageOf, pagination, timeIn } from "../fields/schemas.ts";
 import { secondsIn, streamed } from "./device-changes.ts";
 

@@ -2,7 +2,7 @@ import { anyScope, canonicalCidr, isKeyScope, keyScopes, permissionsOfScope } fr
 import type { ApiKey } from "@muster/proto/muster/identity/v1/api_key_pb";
 import { z } from "zod";
 import type { CodedError } from "../../http/input-errors.ts";
-import { type Route, route } from "../../route.ts";
+import { type Route, route } from "../../route/route.ts";
 import { maskOf } from "../fields/field-mask.ts";
 import {
   comingTimeIn,

@@ -1,6 +1,6 @@
 import type { EnrollmentKey } from "@muster/proto/muster/identity/v1/enrollment_key_pb";
 import { z } from "zod";
-import { type Route, route } from "../../route.ts";
+import { type Route, route } from "../../route/route.ts";
 import {
   comingTimeIn,
   exampleId,

@@ -1,6 +1,6 @@
 import type { RevokeTenantCredentialsResponse } from "@muster/proto/muster/identity/v1/api_key_pb";
 import { z } from "zod";
-import { type Route, route } from "../../route.ts";
+import { type Route, route } from "../../route/route.ts";
 import { idParams } from "../fields/schemas.ts";
 
 const count = (of: string) => z.int().describe(`Number of ${of} that this call ended.`);

@@ -1,7 +1,7 @@
 import { keyScopes, permissionSentences, permissions, permissionsOfScope } from "@muster/kit";
 import type { Role } from "@muster/proto/muster/identity/v1/role_pb";
 import { z } from "zod";
-import { type Route, route } from "../../route.ts";
+import { type Route, route } from "../../route/route.ts";
 import { maskOf } from "../fields/field-mask.ts";
 import {
   exampleId,

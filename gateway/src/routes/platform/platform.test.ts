@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { exampleOf } from "../../openapi/examples.ts";
-import { fullPath } from "../../route.ts";
+import { fullPath } from "../../route/route.ts";
 import { type FakeServices, startFakeServices } from "../../testing/fake-services.ts";
 import { startTestGateway, type TestGateway } from "../../testing/test-gateway.ts";
 import { routes } from "../index.ts";

@@ -1,8 +1,8 @@
 import { serviceNames } from "@muster/kit";
 import { toAppError } from "@muster/rpc";
 import { z } from "zod";
-import { Rendered } from "../../http/reply.ts";
-import { type Route, route } from "../../route.ts";
+import { Rendered } from "../../http/send-reply.ts";
+import { type Route, route } from "../../route/route.ts";
 import { objectOut } from "../fields/schemas.ts";
 
 const tag = "Platform";

@@ -1,6 +1,6 @@
 import type { GetSettingsResponse, UpdateSettings } from "@muster/proto/muster/release/v1/settings_pb";
 import { z } from "zod";
-import { type Route, route } from "../../route.ts";
+import { type Route, route } from "../../route/route.ts";
 import { idParams, timeOrNull, timeOut } from "../fields/schemas.ts";
 import { versionIn } from "./agent-versions.ts";
 import { day, policy, settingsFields } from "./update-fields.ts";

@@ -1,7 +1,7 @@
 import { type FieldErrors, validationError } from "@muster/kit";
 import type { Release } from "@muster/proto/muster/release/v1/release_pb";
 import { z } from "zod";
-import { type Route, route } from "../../route.ts";
+import { type Route, route } from "../../route/route.ts";
 import { arch, os } from "../fields/agent-builds.ts";
 import {
   idOut,

@@ -1,6 +1,6 @@
 import { type Attempt, Rule } from "@muster/proto/muster/release/v1/update_pb";
 import { z } from "zod";
-import { type Route, route } from "../../route.ts";
+import { type Route, route } from "../../route/route.ts";
 import { idOut, idParams, timeOf, timeOrNull, timeOut } from "../fields/schemas.ts";
 import { component } from "./agent-versions.ts";
 import { settingsFields } from "./update-fields.ts";

@@ -1,6 +1,6 @@
 import type { Rollout } from "@muster/proto/muster/release/v1/rollout_pb";
 import { z } from "zod";
-import { type Route, route } from "../../route.ts";
+import { type Route, route } from "../../route/route.ts";
 import {
   id,
   idOut,

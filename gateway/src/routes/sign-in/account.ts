@@ -1,6 +1,6 @@
 import type { SessionInfo } from "@muster/proto/muster/identity/v1/account_pb";
 import { z } from "zod";
-import { type Route, route } from "../../route.ts";
+import { type Route, route } from "../../route/route.ts";
 import {
   idOut,
   idParams,

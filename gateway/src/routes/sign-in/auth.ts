@@ -1,9 +1,8 @@
 import { AppError } from "@muster/kit";
 import type { Principal, TokenPair } from "@muster/proto/muster/identity/v1/session_pb";
 import { z } from "zod";
-import type { Credential, KeyHolder } from "../../auth/credential.ts";
 import { userOf } from "../../auth/principal.ts";
-import { Answered, Rendered } from "../../http/reply.ts";
+import { Answered, Rendered } from "../../http/send-reply.ts";
 import {
   checkOrigin,
   cookieAnswer,
@@ -12,7 +11,8 @@ import {
   sessionIn,
   withTokens,
 } from "../../http/session-cookie.ts";
-import { type Route, route } from "../../route.ts";
+import type { Credential, KeyHolder } from "../../route/credential.ts";
+import { type Route, route } from "../../route/route.ts";
 import { idOut, nameIn, success, timeOrNull, timeOut } from "../fields/schemas.ts";
 
 const tag = "Sessions";

@@ -1,7 +1,7 @@
 import { AppError } from "@muster/kit";
 import { z } from "zod";
 import { checkOrigin, cookieAnswer, sessionIn, withTokens } from "../../http/session-cookie.ts";
-import { type Route, route } from "../../route.ts";
+import { type Route, route } from "../../route/route.ts";
 import { success } from "../fields/schemas.ts";
 import { signedIn, signedInOf } from "./auth.ts";
 

@@ -2,7 +2,7 @@ import { AppError } from "@muster/kit";
 import type { Passkey } from "@muster/proto/muster/identity/v1/passkey_pb";
 import { z } from "zod";
 import { checkOrigin, cookieAnswer, sessionIn, withTokens } from "../../http/session-cookie.ts";
-import { type Route, route } from "../../route.ts";
+import { type Route, route } from "../../route/route.ts";
 import {
   idOut,
   idParams,

@@ -1,6 +1,6 @@
 import type { LoginBranding } from "@muster/proto/muster/identity/v1/sso_login_pb";
 import { z } from "zod";
-import { type Route, route } from "../../route.ts";
+import { type Route, route } from "../../route/route.ts";
 
 const tag = "Single sign-on";
 

@@ -1,6 +1,6 @@
 import type { SsoDomain } from "@muster/proto/muster/identity/v1/sso_domain_pb";
 import { z } from "zod";
-import { type Route, route } from "../../route.ts";
+import { type Route, route } from "../../route/route.ts";
 import {
   exampleId,
   id,

@@ -1,7 +1,7 @@
 import { cookieLine } from "@muster/kit";
 import { z } from "zod";
-import { Answered, Rendered } from "../../http/reply.ts";
-import { type Route, route } from "../../route.ts";
+import { Answered, Rendered } from "../../http/send-reply.ts";
+import { type Route, route } from "../../route/route.ts";
 import { id, idOut, success } from "../fields/schemas.ts";
 
 const tag = "Single sign-on";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type Route, route } from "../../route.ts";
+import { type Route, route } from "../../route/route.ts";
 import { idOut, idParams, listQuery, pageOf, pagination, paginationOf, timeOut } from "../fields/schemas.ts";
 import { certificate, ssoProvider } from "./provider-fields.ts";
 import { attemptOf, certificateOf, providerOf, reportOf } from "./provider-replies.ts";

@@ -1,11 +1,11 @@
 import { cookieLine } from "@muster/kit";
 import { z } from "zod";
-import type { Deps } from "../../deps.ts";
 import type { PublicCode } from "../../errors.ts";
 import { publicError } from "../../http/public-error.ts";
-import { Rendered, redirect } from "../../http/reply.ts";
+import { Rendered, redirect } from "../../http/send-reply.ts";
 import { checkOrigin, cookieAnswer, sessionIn, withTokens } from "../../http/session-cookie.ts";
-import { noBody, type Route, route } from "../../route.ts";
+import type { Deps } from "../../route/deps.ts";
+import { noBody, type Route, route } from "../../route/route.ts";
 import { id, idOut } from "../fields/schemas.ts";
 import { signedIn, signedInOf } from "../sign-in/auth.ts";
 import { branding, brandingOf } from "./branding.ts";

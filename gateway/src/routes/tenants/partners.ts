@@ -1,6 +1,6 @@
 import type { Partner } from "@muster/proto/muster/tenancy/v1/partner_pb";
 import { z } from "zod";
-import { type Route, route } from "../../route.ts";
+import { type Route, route } from "../../route/route.ts";
 import { jsonText, maskOf } from "../fields/field-mask.ts";
 import {
   capIn,

@@ -1,7 +1,7 @@
 import { isTimezone, validationError } from "@muster/kit";
 import type { Site } from "@muster/proto/muster/tenancy/v1/site_pb";
 import { z } from "zod";
-import { type Route, route } from "../../route.ts";
+import { type Route, route } from "../../route/route.ts";
 import { jsonText, maskOf } from "../fields/field-mask.ts";
 import {
   exampleId,

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { Rendered } from "../../http/reply.ts";
-import { type Route, route } from "../../route.ts";
+import { Rendered } from "../../http/send-reply.ts";
+import { type Route, route } from "../../route/route.ts";
 import { renderedPage } from "../fields/opaque.ts";
 import {
   id,

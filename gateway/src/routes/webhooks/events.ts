@@ -1,6 +1,6 @@
 import { eventTypes } from "@muster/kit";
 import { z } from "zod";
-import { type Route, route } from "../../route.ts";
+import { type Route, route } from "../../route/route.ts";
 import { exampleId, id, idOut, listedIn, objectIn } from "../fields/schemas.ts";
 
 const publish = route({

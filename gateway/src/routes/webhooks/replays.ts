@@ -1,6 +1,6 @@
 import type { Replay } from "@muster/proto/muster/webhook/v1/replay_pb";
 import { z } from "zod";
-import { type Route, route } from "../../route.ts";
+import { type Route, route } from "../../route/route.ts";
 import {
   id,
   idOut,

@@ -1,16 +1,16 @@
 import { publicAddresses } from "@muster/kit";
-import { createHealthProbe } from "../calls/health.ts";
-import { createHeartbeats } from "../calls/heartbeats.ts";
-import type { Services } from "../calls/services.ts";
-import type { SharedSettings } from "../calls/shared-settings.ts";
-import type { UpdateAnswers } from "../calls/update-answers.ts";
+import { createHealthProbe } from "../clients/health.ts";
+import { createHeartbeats } from "../clients/heartbeats.ts";
+import { ownCall, rethrow } from "../clients/own-calls.ts";
+import type { Services } from "../clients/services.ts";
+import type { SharedSettings } from "../clients/shared-settings.ts";
+import type { UpdateAnswers } from "../clients/update-answers.ts";
 import type { Config } from "../config.ts";
-import type { Deps } from "../deps.ts";
-import { Rendered } from "../http/reply.ts";
+import { Rendered } from "../http/send-reply.ts";
 import { openApiDocument } from "../openapi/document.ts";
-import type { Route } from "../route.ts";
+import type { Deps } from "../route/deps.ts";
+import type { Route } from "../route/route.ts";
 import type { Admission } from "./admission.ts";
-import { ownCall, rethrow } from "./own-calls.ts";
 
 /** What the handlers of the routes work with. */
 export function createDeps(options: {

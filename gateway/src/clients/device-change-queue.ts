@@ -1,4 +1,4 @@
-import type { ChangeFeed, ChangeMessage, DeviceChange } from "./feed.ts";
+import type { ChangeFeed, ChangeMessage, DeviceChange } from "./device-change-feed.ts";
 
 /** Changes queued for a slow client at most; beyond it the queue is replaced by one `current`. */
 const queuedMax = 1_000;

@@ -1,11 +1,11 @@
 import { type Logger, publicAddresses } from "@muster/kit";
-import { ownCall } from "../app/own-calls.ts";
-import type { Services } from "../calls/services.ts";
+import { ownCall } from "../clients/own-calls.ts";
+import type { Services } from "../clients/services.ts";
 import type { Config } from "../config.ts";
 import { createDocs } from "../openapi/docs-page.ts";
-import { createConsole, type Pages } from "./console.ts";
+import { createConsole, type Pages } from "../pages/console.ts";
+import { createLogoOrigin } from "../pages/logo-origin.ts";
 import { createInstallers } from "./installers.ts";
-import { createLogoOrigin } from "./logo-origin.ts";
 
 /** Milliseconds that the sign-in page waits for its branding's address. */
 const brandingTimeoutMs = 1_000;

@@ -8,14 +8,14 @@ import { createKeySet, type KeySet } from "../auth/key-set.ts";
 import { startLease } from "../auth/lease.ts";
 import { createRateLimiter, type RateLimiter } from "../auth/rate-limit.ts";
 import { createWatches, type Watches } from "../auth/watches.ts";
-import type { Services } from "../calls/services.ts";
 import { type ChannelHub, createChannelHub } from "../channel/hub.ts";
 import { recheckedAgents } from "../channel/rechecked-agents.ts";
+import { ownCall, rethrow } from "../clients/own-calls.ts";
+import type { Services } from "../clients/services.ts";
 import type { Config } from "../config.ts";
-import { type ClientAddressRule, clientAddressRule } from "../inbound/client-address.ts";
+import { type ClientAddressRule, clientAddressRule } from "../request/client-address.ts";
 import { agentChannel } from "../routes/devices/agent-logs.ts";
 import { type Caches, createCaches } from "./caches.ts";
-import { ownCall, rethrow } from "./own-calls.ts";
 
 export type Admission = Caches &
   Entrance & {

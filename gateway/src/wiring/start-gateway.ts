@@ -1,23 +1,23 @@
 import { type Logger, type Readiness, sharedValues } from "@muster/kit";
 import type { Signer } from "@muster/rpc";
 import { createRefusals } from "../auth/refusals.ts";
-import { createServices } from "../calls/services.ts";
-import { compareSharedSettings, differencesText } from "../calls/shared-settings.ts";
-import { createUpdateAnswers } from "../calls/update-answers.ts";
-import { type ChangeFeed, createChangeFeed } from "../changes/feed.ts";
 import type { ChannelHub } from "../channel/hub.ts";
 import { acceptChannels } from "../channel/upgrade.ts";
+import { type ChangeFeed, createChangeFeed } from "../clients/device-change-feed.ts";
+import { ownCall } from "../clients/own-calls.ts";
+import { createServices } from "../clients/services.ts";
+import { compareSharedSettings, differencesText } from "../clients/shared-settings.ts";
+import { createUpdateAnswers } from "../clients/update-answers.ts";
 import { type Config, configSchema } from "../config.ts";
 import { buildRouteTable } from "../http/route-table.ts";
 import { createGateway, type GatewayTimeouts } from "../http/server.ts";
-import { createHeaderReader } from "../inbound/headers.ts";
-import { createPages } from "../pages/all-pages.ts";
-import type { Route } from "../route.ts";
+import { createHeaderReader } from "../request/headers.ts";
+import type { Route } from "../route/route.ts";
 import { routes as allRoutes } from "../routes/index.ts";
 import { type Admission, startAdmission } from "./admission.ts";
+import { createPages } from "./all-pages.ts";
 import { createDeps } from "./handler-deps.ts";
 import { createLimits } from "./limits.ts";
-import { ownCall } from "./own-calls.ts";
 import { createTransports } from "./transports.ts";
 
 export type App = Pick<Admission, "sessions" | "apiKeys" | "agents" | "changes" | "loadRevoked"> & {

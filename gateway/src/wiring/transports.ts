@@ -1,6 +1,6 @@
 import { type ServiceName, serviceNames } from "@muster/kit";
 import { createTransport, type RpcTransport, type Signer } from "@muster/rpc";
-import type { TransportName } from "../calls/services.ts";
+import type { TransportName } from "../clients/services.ts";
 import type { Config } from "../config.ts";
 
 /**

@@ -1,14 +1,14 @@
 import type { CallOptions } from "@connectrpc/connect";
 import type { KeyScope, Permission, RequestMeta, Scope } from "@muster/kit";
 import { z } from "zod";
-import type { Agent, DirectoryClient, KeyHolder, Session } from "./auth/credential.ts";
+import type { PublicCode } from "../errors.ts";
+import type { AddressLimit } from "../http/address-rates.ts";
+import type { Answered, AnsweredStatus, Rendered, Streamed } from "../http/send-reply.ts";
+import type { BodyEnds } from "../request/body-ends.ts";
+import type { Inbound } from "../request/headers.ts";
+import type { Agent, KeyHolder, Session, DirectoryClient } from "./credential.ts";
 import type { Deps } from "./deps.ts";
-import type { PublicCode } from "./errors.ts";
-import type { AddressLimit } from "./http/address-rates.ts";
-import type { BodyEnds } from "./http/body-ends.ts";
-import type { Answered, AnsweredStatus, Rendered, Streamed } from "./http/reply.ts";
-import type { Inbound } from "./inbound/headers.ts";
-import type { Tag } from "./openapi/tags.ts";
+import type { Tag } from "./tags.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 

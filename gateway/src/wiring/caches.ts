@@ -7,9 +7,9 @@ import { createKeyCache, type KeyCache } from "../auth/key-cache.ts";
 import type { Lease } from "../auth/lease.ts";
 import { createSessionCache, type SessionCache } from "../auth/session-cache.ts";
 import { credentialName, type Watches } from "../auth/watches.ts";
-import type { Services } from "../calls/services.ts";
+import { ownCall, rethrow } from "../clients/own-calls.ts";
+import type { Services } from "../clients/services.ts";
 import type { Config } from "../config.ts";
-import { ownCall, rethrow } from "./own-calls.ts";
 
 /** Milliseconds for a session's principal. */
 const resolveTimeoutMs = 2_000;

@@ -1,11 +1,11 @@
-import type { SessionCache } from "./auth/session-cache.ts";
-import type { HealthProbe } from "./calls/health.ts";
-import type { Heartbeats } from "./calls/heartbeats.ts";
-import type { Services } from "./calls/services.ts";
-import type { Difference } from "./calls/shared-settings.ts";
-import type { UpdateAnswers } from "./calls/update-answers.ts";
-import type { ChangeFeed } from "./changes/feed.ts";
-import type { Rendered } from "./http/reply.ts";
+import type { SessionCache } from "../auth/session-cache.ts";
+import type { ChangeFeed } from "../clients/device-change-feed.ts";
+import type { HealthProbe } from "../clients/health.ts";
+import type { Heartbeats } from "../clients/heartbeats.ts";
+import type { Services } from "../clients/services.ts";
+import type { Difference } from "../clients/shared-settings.ts";
+import type { UpdateAnswers } from "../clients/update-answers.ts";
+import type { Rendered } from "../http/send-reply.ts";
 
 /** What handlers work with, opened once by main.ts. */
 export type Deps = {
