@@ -7,21 +7,23 @@ import type { AgentRates } from "../auth/agent-rates.ts";
 import { agentDigestOf } from "../auth/agent-token.ts";
 import { type AccessRules, type Authenticate, bearerToken, checkAccess, checkOwnId } from "../auth/authenticate.ts";
 import { EdgeError, errorReply, unavailable } from "../errors.ts";
-import type { Answers } from "../http/newest-requests.ts";
+import type { NewestRequests } from "../http/newest-requests.ts";
 import type { FindRoute } from "../http/route-table.ts";
-import { jsonType } from "../http/send-reply.ts";
 import type { Shedder } from "../http/shedding.ts";
 import { parseTarget } from "../http/target.ts";
 import { validate } from "../http/validate.ts";
 import type { ClientAddressRule } from "../request/client-address.ts";
 import type { HeaderReader, Inbound } from "../request/headers.ts";
 import type { Agent } from "../route/credential.ts";
-import { agentChannel } from "../routes/devices/agent-logs.ts";
+import { jsonType } from "../route/reply.ts";
+import type { Route } from "../route/route.ts";
 import type { ChannelHub } from "./hub.ts";
 
 export type UpgradeOptions = {
+  /** The row of the channel. */
+  row: Route;
   hub: ChannelHub;
-  answers: Pick<Answers, "afterLast">;
+  newestRequests: Pick<NewestRequests, "afterLast">;
   find: FindRoute;
   readHeaders: HeaderReader;
   authenticate: Authenticate;
@@ -59,7 +61,7 @@ export function acceptChannels(server: Server, options: UpgradeOptions): void {
   };
   // Node hands the connection over as soon as it has read the offer: replies to earlier requests are sent first.
   server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    options.answers.afterLast(socket, () => take(request, socket, head));
+    options.newestRequests.afterLast(socket, () => take(request, socket, head));
   });
 }
 
@@ -67,7 +69,7 @@ async function admit(options: UpgradeOptions, request: IncomingMessage): Promise
   const inbound = options.readHeaders(request.rawHeaders);
   const match = options.find(parseTarget(request.url ?? "").path);
   const row = match?.entry.byMethod.get("GET")?.row;
-  if (!match || row !== agentChannel) throw new AppError("not_found", "Not found");
+  if (!match || row !== options.row) throw new AppError("not_found", "Not found");
   if (options.draining()) throw unavailable(new Error("this gateway is stopping"));
   options.shedder.enter("ingest");
   let owner: string | null = null;
@@ -94,9 +96,9 @@ async function admitAgent(
       throw new AppError("rate_limited", "Rate limit exceeded", { retryAfterSeconds: counted.afterSeconds });
     }
   }
-  checkAccess(agentChannel.access, agent, options.accessRules, options.now);
-  if (agent.kind !== "agent" || !agentChannel.params) throw new Error("a caller other than an agent was admitted");
-  checkOwnId(agent, validate(agentChannel.params, params));
+  checkAccess(options.row.access, agent, options.accessRules, options.now);
+  if (agent.kind !== "agent" || !options.row.params) throw new Error("a caller other than an agent was admitted");
+  checkOwnId(agent, validate(options.row.params, params));
   if (!options.hasLease()) {
     throw unavailable();
   }

@@ -1,8 +1,6 @@
 import { AppError, clientNetwork, counter } from "@muster/kit";
 import { lru } from "../auth/lru.ts";
-
-/** Names of limits on routes; a setting holds the number of requests of each. */
-export type AddressLimit = "sso";
+import type { AddressLimit } from "../route/route.ts";
 
 export type AddressRates = {
   /**

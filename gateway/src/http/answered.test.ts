@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { z } from "zod";
 import { openApiDocument } from "../openapi/document.ts";
+import { Answered, Rendered, redirect, Streamed } from "../route/reply.ts";
 import { noBody, type Route, route } from "../route/route.ts";
 import { type FakeServices, startFakeServices } from "../testing/fake-services.ts";
 import { type RawReply, rawRequest } from "../testing/raw-http.ts";
 import { startTestGateway, type TestGateway } from "../testing/test-gateway.ts";
-import { Answered, Rendered, redirect, Streamed } from "./send-reply.ts";
 
 async function* bytes(text: string) {
   yield Buffer.from(text);

@@ -3,8 +3,8 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { counter, type Logger, uuidv7 } from "@muster/kit";
 import { EdgeError, errorReply } from "../errors.ts";
-import type { Answers } from "./newest-requests.ts";
-import { jsonType } from "./send-reply.ts";
+import { jsonType } from "../route/reply.ts";
+import type { NewestRequests } from "./newest-requests.ts";
 
 const broken = counter("muster_gateway_parse_errors_total", "Requests the HTTP parser refused, by its code.", ["code"]);
 
@@ -19,10 +19,10 @@ const parserErrors: Record<string, () => EdgeError> = {
 };
 
 /**
- * Answers input that could not be parsed as a request: sends the error body and closes the connection, provided that
+ * NewestRequests input that could not be parsed as a request: sends the error body and closes the connection, provided that
  * the client can distinguish the reply from an earlier one.
  */
-export function handleBrokenRequests(server: Server, answers: Answers, log: Logger): void {
+export function handleBrokenRequests(server: Server, newest: NewestRequests, log: Logger): void {
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
     const code = error.code ?? "unknown";
     broken.labels(code.startsWith("HPE_") || code.startsWith("ERR_HTTP") ? code : "connection").inc();
@@ -38,7 +38,7 @@ export function handleBrokenRequests(server: Server, answers: Answers, log: Logg
     }
     const problem = parserErrors[code]?.() ?? new EdgeError("bad_request", "Request could not be read");
     const refuse = () => socket.end(rawReply(problem), () => socket.destroy());
-    const last = answers.last(socket);
+    const last = newest.last(socket);
     if (last === undefined || last.response.writableFinished) {
       refuse();
       return;

@@ -1,14 +1,5 @@
-import { promisify } from "node:util";
-import { gzip } from "node:zlib";
-
 /** Shorter replies fit into a packet or two anyway. */
 const fromCharacters = 2_048;
-/** 100 audit rows of 78 KB become 11 KB in less than a millisecond; higher levels cost more than they save. */
-const level = 4;
-const inThreadPool = promisify(gzip);
-
-/** A reply's text compressed, outside of the event loop. */
-export const compressed = (text: string): Promise<Buffer> => inThreadPool(text, { level });
 
 /**
  * Whether a reply is compressed for clients that accept it. Replies with secrets never are: their length would leak

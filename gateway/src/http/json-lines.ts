@@ -1,7 +1,7 @@
 import { AppError } from "@muster/kit";
+import { Streamed } from "../route/reply.ts";
 import type { RouteRequest } from "../route/route.ts";
 import { publicError } from "./public-error.ts";
-import { Streamed } from "./send-reply.ts";
 
 export const linesType = "application/x-ndjson; charset=utf-8";
 /** Longest time a stream lasts, in seconds: less than its access token, its deadline, and most proxies' timeout. */

@@ -4,7 +4,7 @@ import type { Duplex } from "node:stream";
 type Last = { request: IncomingMessage; response: ServerResponse };
 
 /** The newest request of each connection of a server. */
-export type Answers = {
+export type NewestRequests = {
   /** The newest request of a connection, and its response. */
   last(socket: Duplex): Last | undefined;
   /** Calls back once every request so far on a connection has been answered, or the connection has closed. */
@@ -14,7 +14,7 @@ export type Answers = {
 /**
  * Notes the newest request of each connection: replies outside of Node's own order wait for it here.
  */
-export function trackAnswers(server: Server): Answers {
+export function trackNewestRequests(server: Server): NewestRequests {
   const newest = new WeakMap<Duplex, Last>();
   const track = (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request;

@@ -1,6 +1,6 @@
+import type { Answered } from "../route/reply.ts";
 import type { Exchange, ExchangeOptions } from "./exchange.ts";
 import { publicError } from "./public-error.ts";
-import type { Answered } from "./send-reply.ts";
 import { rpcOf } from "./upstream.ts";
 
 /** What a row that browsers open as a page answers instead of the error body; null for other rows. */

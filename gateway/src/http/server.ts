@@ -3,8 +3,8 @@ import type { AddressInfo } from "node:net";
 import { AppError, type Logger, uuidv7, withSpan } from "@muster/kit";
 import { toAppError } from "@muster/rpc";
 import { EdgeError, errorReply, unavailable } from "../errors.ts";
-import type { Pages } from "../pages/console.ts";
 import { acceptedRequestId, createHeaderReader, requestIdOf } from "../request/headers.ts";
+import { Answered, jsonType, Rendered, Streamed } from "../route/reply.ts";
 import { deadlinesMs, type Route } from "../route/route.ts";
 import { isStillSending } from "./body.ts";
 import { handleBrokenRequests } from "./broken-requests.ts";
@@ -12,16 +12,17 @@ import { mayCompress, takesGzip, varying } from "./compression.ts";
 import { boundConnections } from "./connections.ts";
 import { createCors } from "./cors.ts";
 import { beginExchange, type Exchange, type ExchangeOptions } from "./exchange.ts";
-import { type Answers, trackAnswers } from "./newest-requests.ts";
+import { type NewestRequests, trackNewestRequests } from "./newest-requests.ts";
 import { createObserver } from "./observe.ts";
 import { ownRefusal } from "./own-refusal.ts";
+import type { Pages } from "./pages.ts";
 import { publicError } from "./public-error.ts";
 import { rateLines } from "./rate-headers.ts";
 import { cachingOf, joined, privacyOf } from "./reply-lines.ts";
 import { endRequestSpan, type RequestSpan, startRequestSpan } from "./request-span.ts";
 import { buildRouteTable, type Served } from "./route-table.ts";
 import { runRow } from "./run-row.ts";
-import { Answered, jsonType, Rendered, Streamed, sendBare, sendStream, sendText } from "./send-reply.ts";
+import { sendBare, sendStream, sendText, Answered, jsonType, Rendered, Streamed } from "./send-reply.ts";
 import { isScimTarget, scimErrorReply, scimType } from "./scim-errors.ts";
 import { networkOf, releaseSlots } from "./slots.ts";
 import { parseTarget } from "./target.ts";
@@ -58,8 +59,8 @@ export type GatewayOptions = ExchangeOptions & {
 
 export type Gateway = {
   server: Server;
-  /** What its connections are being answered. */
-  answers: Answers;
+  /** The newest request of each of its connections. */
+  newestRequests: NewestRequests;
   listen(port: number, host: string): Promise<number>;
   /** Refuses new connections, lets requests in flight end, and closes the remaining connections after the grace. */
   close(graceMs: number): Promise<void>;
@@ -266,12 +267,12 @@ export function createGateway(options: GatewayOptions): Gateway {
   boundConnections(server, options.connectionsMax);
   server.on("checkContinue", serve);
   server.on("checkExpectation", serve);
-  const answers = trackAnswers(server);
-  handleBrokenRequests(server, answers, log);
+  const newestRequests = trackNewestRequests(server);
+  handleBrokenRequests(server, newestRequests, log);
 
   return {
     server,
-    answers,
+    newestRequests,
     listen: (port, host) =>
       new Promise((resolve, reject) => {
         server.once("error", reject);

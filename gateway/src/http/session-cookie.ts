@@ -2,8 +2,8 @@ import { cookieLine, cookiePair } from "@muster/kit";
 import { z } from "zod";
 import { EdgeError } from "../errors.ts";
 import type { Deps } from "../route/deps.ts";
+import { Answered, Rendered } from "../route/reply.ts";
 import type { AnswerDescription } from "../route/route.ts";
-import { Answered, Rendered } from "./send-reply.ts";
 
 /**
  * The server decides how long a session lasts; the cookie only has to outlive it (SESSION_MAX_DAYS is at most a year).

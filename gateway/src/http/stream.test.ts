@@ -4,11 +4,12 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
 import { z } from "zod";
+import { Streamed } from "../route/reply.ts";
 import { route } from "../route/route.ts";
 import { type FakeServices, startFakeServices } from "../testing/fake-services.ts";
 import { openSocket } from "../testing/raw-http.ts";
 import { startTestGateway, type TestGateway } from "../testing/test-gateway.ts";
-import { Streamed, sendStream } from "./send-reply.ts";
+import { sendStream } from "./send-reply.ts";
 
 let made = 0;
 let ended = 0;

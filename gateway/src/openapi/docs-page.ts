@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import { AppError, cspLine, type Logger, uuidv7 } from "@muster/kit";
 import type { ErrorRequestHandler, Express } from "express";
 import { errorReply } from "../errors.ts";
-import type { Pages } from "../pages/console.ts";
+import type { Pages } from "../http/pages.ts";
 
 const docsPath = "/docs";
 

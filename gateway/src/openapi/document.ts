@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { idempotencyKeyHeader } from "../http/idempotency-key.ts";
-import type { AnsweredStatus } from "../http/send-reply.ts";
 import { takesOrgInQuery } from "../http/validate-body.ts";
+import type { AnsweredStatus } from "../route/reply.ts";
 import { fullPath, noBody, type Route } from "../route/route.ts";
 import { type Tag, tagSentences } from "../route/tags.ts";
 import { description, license, securitySchemes } from "./about.ts";

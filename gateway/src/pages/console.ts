@@ -6,14 +6,8 @@ import { AppError, type Logger, locationLine, uuidv7 } from "@muster/kit";
 import sirv from "sirv";
 import { z } from "zod";
 import { errorReply } from "../errors.ts";
+import type { Pages } from "../http/pages.ts";
 import { fileHeaders, pageHeaders } from "./policy.ts";
-
-/** Pages and files that are served besides the API. */
-export type Pages = {
-  /** Whether it answers this method and path; a path that it does not answer is the API's. */
-  serves(method: string, path: string): boolean;
-  handler(request: IncomingMessage, response: ServerResponse): void;
-};
 
 export type ConsoleOptions = {
   /** Folder of the console's build. */

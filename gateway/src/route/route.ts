@@ -2,12 +2,11 @@ import type { CallOptions } from "@connectrpc/connect";
 import type { KeyScope, Permission, RequestMeta, Scope } from "@muster/kit";
 import { z } from "zod";
 import type { PublicCode } from "../errors.ts";
-import type { AddressLimit } from "../http/address-rates.ts";
-import type { Answered, AnsweredStatus, Rendered, Streamed } from "../http/send-reply.ts";
 import type { BodyEnds } from "../request/body-ends.ts";
 import type { Inbound } from "../request/headers.ts";
 import type { Agent, KeyHolder, Session, DirectoryClient } from "./credential.ts";
 import type { Deps } from "./deps.ts";
+import type { Answered, AnsweredStatus, Rendered, Streamed } from "./reply.ts";
 import type { Tag } from "./tags.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -51,6 +50,9 @@ export const deadlinesMs = {
   stream: 300_000,
 } as const;
 export type DeadlineClass = keyof typeof deadlinesMs;
+
+/** Names of limits per address on routes; a setting holds the number of requests of each. */
+export type AddressLimit = "sso";
 
 /**
  * What a busy gateway sheds first: binaries, then exports and sync, then streams of what changes, then enrollments,

@@ -2,8 +2,9 @@ import { type Logger, publicAddresses } from "@muster/kit";
 import { ownCall } from "../clients/own-calls.ts";
 import type { Services } from "../clients/services.ts";
 import type { Config } from "../config.ts";
+import type { Pages } from "../http/pages.ts";
 import { createDocs } from "../openapi/docs-page.ts";
-import { createConsole, type Pages } from "../pages/console.ts";
+import { createConsole } from "../pages/console.ts";
 import { createLogoOrigin } from "../pages/logo-origin.ts";
 import { createInstallers } from "./installers.ts";
 

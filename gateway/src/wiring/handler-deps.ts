@@ -6,9 +6,9 @@ import type { Services } from "../clients/services.ts";
 import type { SharedSettings } from "../clients/shared-settings.ts";
 import type { UpdateAnswers } from "../clients/update-answers.ts";
 import type { Config } from "../config.ts";
-import { Rendered } from "../http/send-reply.ts";
 import { openApiDocument } from "../openapi/document.ts";
 import type { Deps } from "../route/deps.ts";
+import { Rendered } from "../route/reply.ts";
 import type { Route } from "../route/route.ts";
 import type { Admission } from "./admission.ts";
 

@@ -13,6 +13,7 @@ import { buildRouteTable } from "../http/route-table.ts";
 import { createGateway, type GatewayTimeouts } from "../http/server.ts";
 import { createHeaderReader } from "../request/headers.ts";
 import type { Route } from "../route/route.ts";
+import { agentChannel } from "../routes/devices/agent-logs.ts";
 import { routes as allRoutes } from "../routes/index.ts";
 import { type Admission, startAdmission } from "./admission.ts";
 import { createPages } from "./all-pages.ts";
@@ -78,9 +79,10 @@ export async function startGateway(options: AppOptions): Promise<App> {
   });
   acceptChannels(gateway.server, {
     ...checks,
+    row: agentChannel,
     hub: channels,
     hasLease: admission.hasLease,
-    answers: gateway.answers,
+    newestRequests: gateway.newestRequests,
     find: buildRouteTable(routes),
     readHeaders: createHeaderReader(edgeAddressHeader),
   });

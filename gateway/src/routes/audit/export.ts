@@ -1,7 +1,7 @@
 import { attachmentLine, auditCsvColumns } from "@muster/kit";
 import { ExportFormat, type ExportLogsResponse } from "@muster/proto/muster/audit/v1/export_pb";
 import { z } from "zod";
-import { Streamed } from "../../http/send-reply.ts";
+import { Streamed } from "../../route/reply.ts";
 import { type Route, route } from "../../route/route.ts";
 import { timeOf, valuesIn } from "../fields/schemas.ts";
 import { auditQuery, listErrors, tag, wantedOf } from "./audit-logs.ts";

@@ -1,4 +1,4 @@
-import { Rendered } from "../../http/send-reply.ts";
+import { Rendered } from "../../route/reply.ts";
 
 // JSON that belongs to others: its numbers, order, names and space stay as they were posted, so it is never parsed and
 // written anew.

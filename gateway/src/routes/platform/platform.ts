@@ -1,7 +1,7 @@
 import { serviceNames } from "@muster/kit";
 import { toAppError } from "@muster/rpc";
 import { z } from "zod";
-import { Rendered } from "../../http/send-reply.ts";
+import { Rendered } from "../../route/reply.ts";
 import { type Route, route } from "../../route/route.ts";
 import { objectOut } from "../fields/schemas.ts";
 

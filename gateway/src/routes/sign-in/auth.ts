@@ -2,7 +2,6 @@ import { AppError } from "@muster/kit";
 import type { Principal, TokenPair } from "@muster/proto/muster/identity/v1/session_pb";
 import { z } from "zod";
 import { userOf } from "../../auth/principal.ts";
-import { Answered, Rendered } from "../../http/send-reply.ts";
 import {
   checkOrigin,
   cookieAnswer,
@@ -12,6 +11,7 @@ import {
   withTokens,
 } from "../../http/session-cookie.ts";
 import type { Credential, KeyHolder } from "../../route/credential.ts";
+import { Answered, Rendered } from "../../route/reply.ts";
 import { type Route, route } from "../../route/route.ts";
 import { idOut, nameIn, success, timeOrNull, timeOut } from "../fields/schemas.ts";
 

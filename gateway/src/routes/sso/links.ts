@@ -1,6 +1,6 @@
 import { cookieLine } from "@muster/kit";
 import { z } from "zod";
-import { Answered, Rendered } from "../../http/send-reply.ts";
+import { Answered, Rendered } from "../../route/reply.ts";
 import { type Route, route } from "../../route/route.ts";
 import { id, idOut, success } from "../fields/schemas.ts";
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Rendered } from "../../http/send-reply.ts";
+import { Rendered } from "../../route/reply.ts";
 import { type Route, route } from "../../route/route.ts";
 import { renderedPage } from "../fields/opaque.ts";
 import {
