@@ -1,12 +1,12 @@
 import { Download } from "lucide-react";
 import { useState } from "react";
 import { failureOf } from "../api/call.ts";
-import { useWhyNot } from "../api/me.tsx";
 import type { FiltersOf } from "../api/queries.ts";
 import { accessToken } from "../api/session.ts";
 import { failureSentence } from "../rules/failure-sentence.ts";
 import { stringifySearch } from "../rules/search-params.ts";
 import type { Shown } from "./list-page.tsx";
+import { useWhyNot } from "./me.tsx";
 
 /** Rows of one export. */
 const rowsMax = 10_000;

@@ -1,6 +1,5 @@
 import type { ItemOf, ListPath } from "@muster/client";
 import { type ReactNode, useEffect, useMemo, useState } from "react";
-import { useWhyNot } from "../api/me.tsx";
 import { type FilterOf, type FiltersOf, useCount, useList } from "../api/queries.ts";
 import { areChosen, chosenColumns, usualColumns } from "../rules/column-choice.ts";
 import { BulkBar } from "./bulk-bar.tsx";
@@ -8,6 +7,7 @@ import { ColumnMenu, useColumnChoice } from "./column-menu.tsx";
 import { type Choice, FilterBar } from "./filter-bar.tsx";
 import styles from "./list-head.module.css";
 import { ListHead } from "./list-head.tsx";
+import { useWhyNot } from "./me.tsx";
 import { noteListed } from "./neighbours.tsx";
 import { PageTitle } from "./page-title.tsx";
 import type { SectionName } from "./sections.ts";

@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { useWhyNot } from "../api/me.tsx";
+import { useWhyNot } from "./me.tsx";
 
 type OperationProps = { name: string; isPrimary?: true; onClick(): void; children: ReactNode };
 

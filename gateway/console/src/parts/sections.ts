@@ -1,4 +1,4 @@
-import { type Me, whyNot } from "../api/me.tsx";
+import { type Me, whyNot } from "../rules/why-not.ts";
 
 /** A page of a section; `needs` is the operation that it shows. */
 export type Tab = { to: string; title: string; needs: string };

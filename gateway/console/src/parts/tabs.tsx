@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import { useMe } from "../api/me.tsx";
+import { useMe } from "./me.tsx";
 import { type SectionName, tabsFor } from "./sections.ts";
 import styles from "./tabs.module.css";
 import { useFilters } from "./use-filters.ts";

@@ -1,5 +1,3 @@
-import type { Failure } from "../api/call.ts";
-
 /** Our own sentences where they are better than the API's text: what happened, and what to do next. */
 const sentences: Readonly<Record<string, string>> = {
   network_error: "Muster cannot be reached. Check your connection; nothing was changed.",
@@ -17,12 +15,11 @@ const sentences: Readonly<Record<string, string>> = {
   deadline_exceeded: "The answer took too long.",
 };
 
+/** What the sentence needs of an error of the API. */
+type Refusal = { code: string; error: string; retryAfterSeconds: number | null };
+
 /** One sentence for users; for `rate_limited` it names the time to wait. */
-export function failureSentence({
-  code,
-  error,
-  retryAfterSeconds,
-}: Pick<Failure, "code" | "error" | "retryAfterSeconds">) {
+export function failureSentence({ code, error, retryAfterSeconds }: Refusal): string {
   if (code === "rate_limited") {
     return retryAfterSeconds === null
       ? "Too many attempts."

@@ -1,11 +1,11 @@
 import { useNavigate } from "@tanstack/react-router";
 import { type FormEvent, useEffect, useState } from "react";
 import { api } from "../api/api.ts";
-import type { Me } from "../api/me.tsx";
 import { Dialog, DialogActions } from "../parts/dialog.tsx";
 import { recentDevices } from "../parts/recent-devices.ts";
 import { useShortcut } from "../parts/shortcuts.ts";
 import { useFilters } from "../parts/use-filters.ts";
+import type { Me } from "../rules/why-not.ts";
 import { pagesFor } from "./navigation.tsx";
 import styles from "./shell.module.css";
 

@@ -11,11 +11,11 @@ import {
   Users,
   Webhook,
 } from "lucide-react";
-import type { Me } from "../api/me.tsx";
 import { type SectionName, sections, type Tab, tabsFor } from "../parts/sections.ts";
 import { useShortcut } from "../parts/shortcuts.ts";
 import { useFilters } from "../parts/use-filters.ts";
 import { useScrollToCurrent } from "../parts/use-scroll-to-current.ts";
+import type { Me } from "../rules/why-not.ts";
 import styles from "./shell.module.css";
 
 /** The entries, in the order of their value. */

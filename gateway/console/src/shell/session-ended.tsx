@@ -1,10 +1,10 @@
 import { type FormEvent, useState } from "react";
 import { call, type Failure } from "../api/call.ts";
-import type { Me } from "../api/me.tsx";
 import { renewed } from "../api/session.ts";
 import { noteSession } from "../api/signed-in-mark.ts";
 import { Dialog, DialogActions } from "../parts/dialog.tsx";
 import { failureSentence } from "../rules/failure-sentence.ts";
+import type { Me } from "../rules/why-not.ts";
 import styles from "./shell.module.css";
 
 /**

@@ -1,10 +1,11 @@
 import { Outlet } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
-import { type Me, MeProvider } from "../api/me.tsx";
 import { queryClient, useGet } from "../api/queries.ts";
 import { whenSessionChanges } from "../api/session.ts";
+import { MeProvider } from "../parts/me.tsx";
 import { FailureState, Loading } from "../parts/states.tsx";
-import { StepUp } from "../parts/step-up.tsx";
+import { StepUpDialog } from "../parts/step-up-dialog.tsx";
+import type { Me } from "../rules/why-not.ts";
 import { CommandMenu } from "./command-menu.tsx";
 import { Navigation } from "./navigation.tsx";
 import { SessionEnded } from "./session-ended.tsx";
@@ -37,7 +38,7 @@ export function Shell() {
           <MeProvider me={user}>
             {isPlainHttp() && user.permissions.includes("organizations:write") ? <PlainHttp /> : null}
             <Outlet />
-            <StepUp />
+            <StepUpDialog />
             <CommandMenu me={user} />
             {isEnded ? <SessionEnded me={user} /> : null}
           </MeProvider>

@@ -1,10 +1,10 @@
 import { Link } from "@tanstack/react-router";
 import { LogOut, Moon, Search, Sun, SunMoon, UserRound } from "lucide-react";
 import { useState } from "react";
-import type { Me } from "../api/me.tsx";
 import { signOut } from "../api/session.ts";
 import { chooseTheme, chosenTheme, type Theme } from "../parts/theme.ts";
 import { failureSentence } from "../rules/failure-sentence.ts";
+import type { Me } from "../rules/why-not.ts";
 import { openCommandMenu } from "./command-menu.tsx";
 import { OrganizationPicker } from "./organization-picker.tsx";
 import styles from "./shell.module.css";

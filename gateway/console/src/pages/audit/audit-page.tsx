@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { useMe, useWhyNot } from "../../api/me.tsx";
+import { useMe, useWhyNot } from "../../parts/me.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { EmptyState, NotAllowed } from "../../parts/states.tsx";
 import { Tabs } from "../../parts/tabs.tsx";

@@ -1,10 +1,10 @@
 import { Link } from "@tanstack/react-router";
-import { useWhyNot } from "../../api/me.tsx";
 import { useGet } from "../../api/queries.ts";
 import { BarChart } from "../../parts/bar-chart.tsx";
 import { DayField } from "../../parts/day-field.tsx";
 import { Facts, Section } from "../../parts/facts.tsx";
 import filters from "../../parts/filter-bar.module.css";
+import { useWhyNot } from "../../parts/me.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { PlainTable } from "../../parts/plain-table.tsx";
 import { FailureState, Loading, NotAllowed } from "../../parts/states.tsx";

@@ -1,12 +1,12 @@
 import type { ItemOf } from "@muster/client";
 import { useState } from "react";
 import { api } from "../../api/api.ts";
-import { useMe, useWhyNot } from "../../api/me.tsx";
 import { dataOf, useForget } from "../../api/queries.ts";
 import { Confirm } from "../../parts/confirm.tsx";
 import { Field } from "../../parts/field.tsx";
 import { ChooseFirst, FormDialog } from "../../parts/form-dialog.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
+import { useMe, useWhyNot } from "../../parts/me.tsx";
 import { Operation } from "../../parts/operation.tsx";
 import { RowAction } from "../../parts/row-action.tsx";
 import { SecretOnce } from "../../parts/secret-once.tsx";

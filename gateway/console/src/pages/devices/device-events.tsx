@@ -1,7 +1,7 @@
 import { useState } from "react";
-import { useWhyNot } from "../../api/me.tsx";
 import { useList } from "../../api/queries.ts";
 import { Section } from "../../parts/facts.tsx";
+import { useWhyNot } from "../../parts/me.tsx";
 import { Options } from "../../parts/options.tsx";
 import styles from "../../parts/plain-table.module.css";
 import { PlainTable } from "../../parts/plain-table.tsx";

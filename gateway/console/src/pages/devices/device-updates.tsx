@@ -1,6 +1,6 @@
-import { useWhyNot } from "../../api/me.tsx";
 import { useGet } from "../../api/queries.ts";
 import { Section } from "../../parts/facts.tsx";
+import { useWhyNot } from "../../parts/me.tsx";
 import styles from "../../parts/plain-table.module.css";
 import { FailureState, Loading } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";

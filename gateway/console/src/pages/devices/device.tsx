@@ -5,7 +5,7 @@ import { useDeviceChanges } from "../../api/changes.ts";
 import { dataOf, useForget, useGet } from "../../api/queries.ts";
 import { Confirm } from "../../parts/confirm.tsx";
 import { Facts, Json, Section } from "../../parts/facts.tsx";
-import { Labels } from "../../parts/labels.tsx";
+import { LabelList } from "../../parts/label-list.tsx";
 import { Neighbours } from "../../parts/neighbours.tsx";
 import { Operation } from "../../parts/operation.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
@@ -107,7 +107,7 @@ export function DevicePage() {
             ["Id", <code key="id">{data.id}</code>],
           ]}
         />
-        <Labels of={data.labels} />
+        <LabelList of={data.labels} />
         <p>
           <Link to="/audit" search={{ orgId: data.orgId, resourceId: id } as never}>
             Its audit rows

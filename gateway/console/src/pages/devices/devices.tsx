@@ -1,10 +1,10 @@
 import { Link } from "@tanstack/react-router";
 import { useDeviceChanges } from "../../api/changes.ts";
-import { useMe } from "../../api/me.tsx";
 import { useGet } from "../../api/queries.ts";
 import { asOptions } from "../../parts/filter-bar.tsx";
-import { Labels } from "../../parts/labels.tsx";
+import { LabelList } from "../../parts/label-list.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
+import { useMe } from "../../parts/me.tsx";
 import { organizationColumn } from "../../parts/name-of.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
@@ -81,7 +81,7 @@ export function Devices() {
           ),
         },
         { id: "address", title: "Address", width: "10rem", isMinor: true, cell: ({ lastIpAddress }) => lastIpAddress },
-        { id: "labels", title: "Labels", isMinor: true, cell: ({ labels }) => <Labels of={labels} /> },
+        { id: "labels", title: "Labels", isMinor: true, cell: ({ labels }) => <LabelList of={labels} /> },
         {
           id: "seen",
           title: "Last seen",

@@ -1,7 +1,8 @@
 import type { ItemOf } from "@muster/client";
 import { Link } from "@tanstack/react-router";
-import { useMe, whyNot } from "../../api/me.tsx";
 import { useGet } from "../../api/queries.ts";
+import { useMe } from "../../parts/me.tsx";
+import { whyNot } from "../../rules/why-not.ts";
 
 /** A site by its name, as a link where it may be seen. */
 export function SiteLink({ id }: { id: string }) {

@@ -1,10 +1,10 @@
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { api } from "../../api/api.ts";
-import { useWhyNot } from "../../api/me.tsx";
 import { dataOf, useForget } from "../../api/queries.ts";
 import { Confirm } from "../../parts/confirm.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
+import { useWhyNot } from "../../parts/me.tsx";
 import { RowAction } from "../../parts/row-action.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";

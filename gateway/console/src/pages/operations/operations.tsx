@@ -1,6 +1,6 @@
-import { useWhyNot } from "../../api/me.tsx";
 import { useGet } from "../../api/queries.ts";
 import { Facts, Section } from "../../parts/facts.tsx";
+import { useWhyNot } from "../../parts/me.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { PlainTable } from "../../parts/plain-table.tsx";
 import { FailureState, Loading, NotAllowed } from "../../parts/states.tsx";

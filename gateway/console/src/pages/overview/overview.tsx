@@ -1,14 +1,15 @@
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import { useMe, whyNot } from "../../api/me.tsx";
 import { useGet, useList } from "../../api/queries.ts";
 import { Section } from "../../parts/facts.tsx";
+import { useMe } from "../../parts/me.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { PlainTable } from "../../parts/plain-table.tsx";
 import { EmptyState, FailureState, ListState, Loading } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Instant } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
+import { whyNot } from "../../rules/why-not.ts";
 import { LastVerified } from "../audit/last-verified.tsx";
 import styles from "./overview.module.css";
 

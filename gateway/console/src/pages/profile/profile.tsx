@@ -1,7 +1,6 @@
 import { type FormEvent, useState } from "react";
 import { api } from "../../api/api.ts";
 import { call } from "../../api/call.ts";
-import { useMe, useWhyNot } from "../../api/me.tsx";
 import { canUsePasskeys, makePasskey } from "../../api/passkey.ts";
 import { dataOf, Failed, useForget, useGet, useList } from "../../api/queries.ts";
 import { accessToken } from "../../api/session.ts";
@@ -13,6 +12,7 @@ import forms from "../../parts/field.module.css";
 import { Field } from "../../parts/field.tsx";
 import { FormActions } from "../../parts/form-actions.tsx";
 import { FormDialog } from "../../parts/form-dialog.tsx";
+import { useMe, useWhyNot } from "../../parts/me.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { PlainTable } from "../../parts/plain-table.tsx";
 import { SecretOnce } from "../../parts/secret-once.tsx";

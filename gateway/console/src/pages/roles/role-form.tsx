@@ -1,10 +1,10 @@
 import type { ItemOf, Permission } from "@muster/client";
 import { api } from "../../api/api.ts";
-import { useMe } from "../../api/me.tsx";
 import { dataOf, useForget, useGet } from "../../api/queries.ts";
 import forms from "../../parts/field.module.css";
 import { Field } from "../../parts/field.tsx";
 import { FormDialog } from "../../parts/form-dialog.tsx";
+import { useMe } from "../../parts/me.tsx";
 import { Loading } from "../../parts/states.tsx";
 import { checkedOf } from "../../rules/checked.ts";
 

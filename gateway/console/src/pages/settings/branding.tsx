@@ -1,10 +1,10 @@
 import { type ChangeEvent, type CSSProperties, type FormEvent, useState } from "react";
 import { api } from "../../api/api.ts";
-import { useWhyNot } from "../../api/me.tsx";
 import { dataOf, useForget, useGet } from "../../api/queries.ts";
 import { Section } from "../../parts/facts.tsx";
 import forms from "../../parts/field.module.css";
 import { Field } from "../../parts/field.tsx";
+import { useWhyNot } from "../../parts/me.tsx";
 import { FailureState, Loading, Said } from "../../parts/states.tsx";
 import { useWrite } from "../../parts/use-write.ts";
 import { textOn } from "../../rules/accent.ts";

@@ -1,7 +1,6 @@
 import type { ItemOf } from "@muster/client";
 import { useState } from "react";
 import { api } from "../../api/api.ts";
-import { useMe, useWhyNot } from "../../api/me.tsx";
 import { dataOf, Failed, useForget } from "../../api/queries.ts";
 import { Confirm } from "../../parts/confirm.tsx";
 import { Dialog, DialogActions } from "../../parts/dialog.tsx";
@@ -10,6 +9,7 @@ import { Field } from "../../parts/field.tsx";
 import { ChooseFirst, FormDialog } from "../../parts/form-dialog.tsx";
 import { CopyButton } from "../../parts/list-head.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
+import { useMe, useWhyNot } from "../../parts/me.tsx";
 import { Operation } from "../../parts/operation.tsx";
 import { RowAction } from "../../parts/row-action.tsx";
 import { EmptyState } from "../../parts/states.tsx";

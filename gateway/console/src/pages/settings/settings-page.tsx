@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { useWhyNot } from "../../api/me.tsx";
+import { useWhyNot } from "../../parts/me.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { NotAllowed } from "../../parts/states.tsx";
 import { Tabs } from "../../parts/tabs.tsx";

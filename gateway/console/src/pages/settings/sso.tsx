@@ -1,8 +1,8 @@
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import { useMe } from "../../api/me.tsx";
 import { ChooseFirst } from "../../parts/form-dialog.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
+import { useMe } from "../../parts/me.tsx";
 import { Operation } from "../../parts/operation.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";

@@ -6,7 +6,7 @@ import { DeleteRecord } from "../../parts/delete-record.tsx";
 import { Facts, Json, Section } from "../../parts/facts.tsx";
 import { Field } from "../../parts/field.tsx";
 import { FormDialog } from "../../parts/form-dialog.tsx";
-import { Labels } from "../../parts/labels.tsx";
+import { LabelList } from "../../parts/label-list.tsx";
 import { Operation } from "../../parts/operation.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
@@ -60,7 +60,7 @@ export function SitePage() {
                 {count?.toLocaleString() ?? "See them"}
               </Link>,
             ],
-            ["Labels", Object.keys(data.labels).length > 0 ? <Labels key="labels" of={data.labels} /> : null],
+            ["Labels", Object.keys(data.labels).length > 0 ? <LabelList key="labels" of={data.labels} /> : null],
             ["Created", <Time key="made" at={data.createdAt} />],
             ["Changed", <Time key="changed" at={data.updatedAt} />],
             ["Id", <code key="id">{id}</code>],

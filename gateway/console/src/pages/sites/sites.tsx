@@ -1,9 +1,9 @@
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import { useMe } from "../../api/me.tsx";
 import { ChooseFirst } from "../../parts/form-dialog.tsx";
-import { Labels } from "../../parts/labels.tsx";
+import { LabelList } from "../../parts/label-list.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
+import { useMe } from "../../parts/me.tsx";
 import { organizationColumn } from "../../parts/name-of.tsx";
 import { Operation } from "../../parts/operation.tsx";
 import { EmptyState } from "../../parts/states.tsx";
@@ -44,7 +44,7 @@ export function Sites() {
           },
           ...(chosenOrgId === undefined ? [organizationColumn] : []),
           { id: "zone", title: "Time zone", width: "13rem", cell: ({ timezone }) => timezone },
-          { id: "labels", title: "Labels", isMinor: true, cell: ({ labels }) => <Labels of={labels} /> },
+          { id: "labels", title: "Labels", isMinor: true, cell: ({ labels }) => <LabelList of={labels} /> },
           {
             id: "made",
             title: "Created",

@@ -1,15 +1,16 @@
 import type { ItemOf } from "@muster/client";
 import { useState } from "react";
 import { api } from "../../api/api.ts";
-import { useMe, whyNot } from "../../api/me.tsx";
 import { dataOf, useGet } from "../../api/queries.ts";
 import { useAssignableRoles } from "../../api/use-assignable-roles.ts";
-import { useOrganizationNames } from "../../api/use-organization-names.ts";
 import { Facts, Section } from "../../parts/facts.tsx";
 import forms from "../../parts/field.module.css";
 import { Field } from "../../parts/field.tsx";
 import { type ErrorsOf, FormDialog } from "../../parts/form-dialog.tsx";
+import { useMe } from "../../parts/me.tsx";
 import { NamedOptions } from "../../parts/options.tsx";
+import { useOrganizationNames } from "../../parts/use-organization-names.ts";
+import { whyNot } from "../../rules/why-not.ts";
 
 type User = ItemOf<"/api/v1/users">;
 

@@ -1,7 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
 import { api } from "../../api/api.ts";
-import { useMe, useWhyNot } from "../../api/me.tsx";
 import { dataOf, useForget } from "../../api/queries.ts";
 import { useAssignableRoles } from "../../api/use-assignable-roles.ts";
 import { Confirm } from "../../parts/confirm.tsx";
@@ -11,6 +10,7 @@ import { Field } from "../../parts/field.tsx";
 import { asOptions } from "../../parts/filter-bar.tsx";
 import { FormActions } from "../../parts/form-actions.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
+import { useMe, useWhyNot } from "../../parts/me.tsx";
 import { Operation } from "../../parts/operation.tsx";
 import { NamedOptions } from "../../parts/options.tsx";
 import { RowAction } from "../../parts/row-action.tsx";

@@ -1,10 +1,10 @@
 import type { EventName } from "@muster/client";
 import { useState } from "react";
 import { api } from "../../api/api.ts";
-import { useMe } from "../../api/me.tsx";
 import { dataOf, useForget } from "../../api/queries.ts";
 import { Field } from "../../parts/field.tsx";
 import { ChooseFirst, FormDialog } from "../../parts/form-dialog.tsx";
+import { useMe } from "../../parts/me.tsx";
 import { SecretOnce } from "../../parts/secret-once.tsx";
 import { checkedOf } from "../../rules/checked.ts";
 import { EventBoxes } from "./event-boxes.tsx";

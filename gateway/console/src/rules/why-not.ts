@@ -1,6 +1,6 @@
 import { access } from "@muster/client/access";
-import { createContext, type ReactNode, useContext } from "react";
 
+/** The signed-in user. */
 export type Me = {
   id: string;
   email: string;
@@ -14,18 +14,6 @@ export type Me = {
   /** Sites that the user is limited to; null when not limited. */
   siteIds: string[] | null;
 };
-
-const Context = createContext<Me | null>(null);
-
-export const MeProvider = ({ me, children }: { me: Me; children: ReactNode }) => (
-  <Context value={me}>{children}</Context>
-);
-
-export function useMe(): Me {
-  const me = useContext(Context);
-  if (me === null) throw new Error("nobody is signed in here");
-  return me;
-}
 
 const scopeNames: Readonly<Record<Me["scope"], string>> = {
   system: "the platform",
@@ -45,5 +33,3 @@ export function whyNot(me: Me, operation: string): string | null {
   if (needs.allSites && me.siteIds !== null) return "Your account is limited to some sites.";
   return null;
 }
-
-export const useWhyNot = (operation: string): string | null => whyNot(useMe(), operation);

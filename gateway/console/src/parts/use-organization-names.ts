@@ -1,5 +1,6 @@
-import { useMe, whyNot } from "./me.tsx";
-import { useGet } from "./queries.ts";
+import { useGet } from "../api/queries.ts";
+import { whyNot } from "../rules/why-not.ts";
+import { useMe } from "./me.tsx";
 
 /** Names of the first hundred organizations by id, where a list shows several; empty for people of one organization. */
 export function useOrganizationNames(isWanted: boolean): ReadonlyMap<string, string> {

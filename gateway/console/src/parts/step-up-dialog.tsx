@@ -1,6 +1,5 @@
 import { type FormEvent, useState, useSyncExternalStore } from "react";
 import { call, type Failure, type Outcome } from "../api/call.ts";
-import { useMe } from "../api/me.tsx";
 import { canUsePasskeys, provePasskey } from "../api/passkey.ts";
 import { queryClient } from "../api/queries.ts";
 import { accessToken } from "../api/session.ts";
@@ -8,9 +7,10 @@ import { endStepUp, isStepUpWanted, onStepUp } from "../api/step-up.ts";
 import { failureSentence } from "../rules/failure-sentence.ts";
 import { Dialog, DialogActions } from "./dialog.tsx";
 import { EnrollTotp } from "./enroll-totp.tsx";
+import { useMe } from "./me.tsx";
 
 /** Where an operation requires a second factor: passkey or code; users without a factor enroll one first. */
-export function StepUp() {
+export function StepUpDialog() {
   const isWanted = useSyncExternalStore(onStepUp, isStepUpWanted);
   const me = useMe();
   if (!isWanted) return null;
