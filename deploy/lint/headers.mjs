@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
-const builder = "libs/kit/src/header-values.ts";
+const builder = "libs/kit/src/text/header-values.ts";
 const names =
   "Content-Security-Policy|Content-Disposition|ResponseContentDisposition|Location|Set-Cookie|Link|Refresh|ETag";
 /** A name as an element, argument or key; then its value. */
@@ -31,7 +31,7 @@ for (const path of sources) {
     if (constant.test(text.slice(index + found.length))) continue;
     const line = text.slice(0, index).split("\n").length;
     console.error(
-      `${path}:${line}: ${found.trim()} is made of text here; libs/kit/src/header-values.ts makes it safely`,
+      `${path}:${line}: ${found.trim()} is made of text here; libs/kit/src/text/header-values.ts makes it safely`,
     );
     problems += 1;
   }

@@ -1,5 +1,5 @@
 // Fails where JSON is inserted into a statement without its cast right behind: the cast is how a statement knows which
-// values are JSON, and stores them without what PostgreSQL refuses (libs/db/src/statement.ts).
+// values are JSON, and stores them without what PostgreSQL refuses (libs/db/src/client/statement.ts).
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";

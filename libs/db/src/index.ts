@@ -1,24 +1,22 @@
 // Before what imports pg.
-import "./navigator.ts";
+import "./client/navigator.ts";
 
-export { byIndexAlone } from "./by-index.ts";
-export { type CheckSchemaOptions, checkSchema, type Privilege } from "./check-schema.ts";
-export { type Database, type DatabaseOptions, openDatabase, type TxOptions } from "./database.ts";
-export { type DeadLetter, deadLetters, type NewDeadLetter } from "./dead-letters.ts";
-export { isConnectionFailure, isUniqueViolation } from "./failures.ts";
-export {
-  type IdempotentRequest,
-  removeExpiredReplies,
-  type StoredReply,
-  storedReply,
-  storeReply,
-  takeIdempotencyKey,
-} from "./idempotency.ts";
-export { type Job, type JobState, jobs } from "./jobs.ts";
-export { type MigrateOptions, migrate } from "./migrate.ts";
-export { commonMigrations, type MigrationDir } from "./migrations.ts";
-export type { OutboxMessage } from "./outbox.ts";
-export { plainArray } from "./plain-array.ts";
+export { type CheckSchemaOptions, checkSchema, type Privilege } from "./checks/check-schema.ts";
+export { byIndexAlone } from "./client/by-index.ts";
+export { type Database, type DatabaseOptions, openDatabase, type TxOptions } from "./client/database.ts";
+export { isConnectionFailure, isUniqueViolation } from "./client/failures.ts";
+export type { OutboxMessage } from "./client/outbox-insert.ts";
+export { plainArray } from "./client/plain-array.ts";
+export { openReplica, primaryReader, type Reader, type Replica } from "./client/replica.ts";
+export { type Replication, replicationOf } from "./client/replication.ts";
+export { connectionOwner, type Who } from "./client/settings.ts";
+export { StartRefused } from "./client/start-refused.ts";
+export { type Query, type Statement, sql, sqlName } from "./client/statement.ts";
+export type { Tx } from "./client/transaction.ts";
+export { type MigrateOptions, migrate } from "./migrations/migrate.ts";
+export { commonMigrations, type MigrationDir } from "./migrations/migrations.ts";
+export { dutyRoles, type RoleNames, roleNames } from "./migrations/role-names.ts";
+export { applyRoles } from "./migrations/roles.ts";
 export {
   type OutboxTransport,
   type OutboxWakeUp,
@@ -26,13 +24,15 @@ export {
   type Relay,
   type RelayOptions,
   startRelay,
-} from "./relay.ts";
-export { openReplica, primaryReader, type Reader, type Replica } from "./replica.ts";
-export { type Replication, replicationOf } from "./replication.ts";
-export { dutyRoles, type RoleNames, roleNames } from "./role-names.ts";
-export { applyRoles } from "./roles.ts";
-export { connectionOwner, type Who } from "./settings.ts";
-export { type Standing, standingOf } from "./standing.ts";
-export { StartRefused } from "./start-refused.ts";
-export { type Query, type Statement, sql, sqlName } from "./statement.ts";
-export type { Tx } from "./transaction.ts";
+} from "./outbox/relay.ts";
+export { type Standing, standingOf } from "./outbox/standing.ts";
+export { type DeadLetter, deadLetters, type NewDeadLetter } from "./tables/dead-letters.ts";
+export {
+  type IdempotentRequest,
+  removeExpiredReplies,
+  type StoredReply,
+  storedReply,
+  storeReply,
+  takeIdempotencyKey,
+} from "./tables/idempotency.ts";
+export { type Job, type JobState, jobs } from "./tables/jobs.ts";

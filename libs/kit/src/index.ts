@@ -1,24 +1,4 @@
 export {
-  type AgentFrame,
-  agentChunkBytes,
-  agentQueriesMax,
-  agentReplyBytes,
-  decodeAgentFrame,
-  encodeAgentFrame,
-} from "./agent-frame.ts";
-export { apiKeyPrefix, looksLikeApiKey, newApiKeyText } from "./api-key-text.ts";
-export {
-  AppError,
-  type ErrorCode,
-  errorCodes,
-  type FieldErrors,
-  isErrorCode,
-  sessionEnded,
-  validationError,
-} from "./app-error.ts";
-export { atMostEvery } from "./at-most-every.ts";
-export { type AuditCsvColumn, auditCsvColumns } from "./audit-columns.ts";
-export {
   type Actor,
   type ActorType,
   type CallContext,
@@ -28,9 +8,63 @@ export {
   type Scope,
   systemCaller,
   zeroUuid,
-} from "./caller.ts";
-export { canonicalCidr } from "./cidr.ts";
-export { clientNetwork } from "./client-network.ts";
+} from "./caller/caller.ts";
+export { canonicalCidr } from "./caller/cidr.ts";
+export { clientNetwork } from "./caller/client-network.ts";
+export { type Permission, permissionSentences, permissions } from "./caller/permissions.ts";
+export {
+  anyScope,
+  isKeyScope,
+  type KeyScope,
+  keyScopes,
+  permissionsOfScope,
+  scopePermissions,
+  scopesOpen,
+} from "./caller/scopes.ts";
+export { followRoots, nextRoot, rootNumberOf, type TrustedRoot } from "./crypto/root-note.ts";
+export { isSealed, type SecretBox, secretBox } from "./crypto/secret-box.ts";
+export {
+  generateNoteKey,
+  NoteError,
+  type NoteSigner,
+  type NoteVerifier,
+  noteKeys,
+  type OpenedNote,
+  openNote,
+  parseVerifier,
+  signNote,
+} from "./crypto/signed-note.ts";
+export { type SecretStrength, signingSecretError, strengthOfSealed } from "./crypto/signing-secret.ts";
+export {
+  AppError,
+  type ErrorCode,
+  errorCodes,
+  type FieldErrors,
+  isErrorCode,
+  sessionEnded,
+  validationError,
+} from "./errors/app-error.ts";
+export { type Counts, createCounts, shareIn, shareOf } from "./fairness/counts.ts";
+export { type FairSlots, fairSlots, type Wanted } from "./fairness/fair-slots.ts";
+export { createRoundRobin, type RoundRobin } from "./fairness/round-robin.ts";
+export {
+  type AgentFrame,
+  agentChunkBytes,
+  agentQueriesMax,
+  agentReplyBytes,
+  decodeAgentFrame,
+  encodeAgentFrame,
+} from "./formats/agent-frame.ts";
+export { apiKeyPrefix, looksLikeApiKey, newApiKeyText } from "./formats/api-key-text.ts";
+export { type AuditCsvColumn, auditCsvColumns } from "./formats/audit-columns.ts";
+export { decodeCursor, encodeCursor, foreignCursor } from "./formats/cursor.ts";
+export { type EventType, eventTypes, isEventType, testEventType } from "./formats/event-types.ts";
+export { clampPage, type Page } from "./formats/page.ts";
+export { isUuid, uuidv7 } from "./formats/uuid.ts";
+export { shrinkWhenIdle } from "./lifecycle/idle-memory.ts";
+export { onLeftByNpm } from "./lifecycle/left-by-npm.ts";
+export { type Process, runProcess, type Stop } from "./lifecycle/lifecycle.ts";
+export { Readiness } from "./lifecycle/readiness.ts";
 export {
   baseUrls,
   busSettings,
@@ -46,54 +80,10 @@ export {
   serviceSettings,
   startConfig,
   whole,
-} from "./config.ts";
-export { type Counts, createCounts, shareIn, shareOf } from "./counts.ts";
-export { type Coupling, coupled, orderErrors, sharedValues } from "./couplings.ts";
-export { decodeCursor, encodeCursor, foreignCursor } from "./cursor.ts";
-export { type EventType, eventTypes, isEventType, testEventType } from "./event-types.ts";
-export { noteExemplar } from "./exemplars.ts";
-export { type FairSlots, fairSlots, type Wanted } from "./fair-slots.ts";
-export {
-  attachment,
-  attachmentLine,
-  cookieLine,
-  cookiePair,
-  cspLine,
-  cspOrigin,
-  entityTag,
-  HeaderError,
-  isLocation,
-  locationLine,
-  weakEntityTag,
-} from "./header-values.ts";
-export { shrinkWhenIdle } from "./idle-memory.ts";
-export { changedNumbers, parseKeepingNumbers } from "./json-numbers.ts";
-export { memberText } from "./json-text.ts";
-export { onLeftByNpm } from "./left-by-npm.ts";
-export { type Process, runProcess, type Stop } from "./lifecycle.ts";
-export { createLogger, type Logger } from "./logger.ts";
-export { counter, gauge, histogram } from "./metrics.ts";
-export { nameError, nameMax } from "./name.ts";
-export { clampPage, type Page } from "./page.ts";
-export { type Permission, permissionSentences, permissions } from "./permissions.ts";
-export { type PublicAddressSettings, publicAddresses, publicAddressSettings } from "./public-addresses.ts";
-export { Readiness } from "./readiness.ts";
-export { keepWorking, type Repeating, repeatEvery } from "./repeat.ts";
-export { isReservedHeader, maxRequestHeaders, type RequestHeader, requestHeaderErrors } from "./request-headers.ts";
-export { backoffMs, sleep } from "./retry.ts";
-export { followRoots, nextRoot, rootNumberOf, type TrustedRoot } from "./root-note.ts";
-export { createRoundRobin, type RoundRobin } from "./round-robin.ts";
-export {
-  anyScope,
-  isKeyScope,
-  type KeyScope,
-  keyScopes,
-  permissionsOfScope,
-  scopePermissions,
-  scopesOpen,
-} from "./scopes.ts";
-export { isSealed, type SecretBox, secretBox } from "./secret-box.ts";
-export { type ServiceName, serviceNames } from "./service-names.ts";
+} from "./settings/config.ts";
+export { type Coupling, coupled, orderErrors, sharedValues } from "./settings/couplings.ts";
+export { type PublicAddressSettings, publicAddresses, publicAddressSettings } from "./settings/public-addresses.ts";
+export { type ServiceName, serviceNames } from "./settings/service-names.ts";
 export {
   addresses,
   databaseUrl,
@@ -106,23 +96,11 @@ export {
   signingKeys,
   verifierKeys,
   webUrl,
-} from "./setting-formats.ts";
-export {
-  generateNoteKey,
-  NoteError,
-  type NoteSigner,
-  type NoteVerifier,
-  noteKeys,
-  type OpenedNote,
-  openNote,
-  parseVerifier,
-  signNote,
-} from "./signed-note.ts";
-export { type SecretStrength, signingSecretError, strengthOfSealed } from "./signing-secret.ts";
-export { storableJson, storableText, textError } from "./storable.ts";
-export { longerThan } from "./text-length.ts";
-export { isTimezone } from "./timezone.ts";
-export { busTls, type TlsFiles, type TlsMaterial, type TlsPaths, tlsFiles } from "./tls-files.ts";
+} from "./settings/setting-formats.ts";
+export { busTls, type TlsFiles, type TlsMaterial, type TlsPaths, tlsFiles } from "./settings/tls-files.ts";
+export { noteExemplar } from "./telemetry/exemplars.ts";
+export { createLogger, type Logger } from "./telemetry/logger.ts";
+export { counter, gauge, histogram } from "./telemetry/metrics.ts";
 export {
   activeTracer,
   endSpan,
@@ -135,6 +113,33 @@ export {
   traceparentOf,
   unsampledTraceparent,
   withSpan,
-} from "./tracing.ts";
-export { withoutTrailing } from "./trailing.ts";
-export { isUuid, uuidv7 } from "./uuid.ts";
+} from "./telemetry/tracing.ts";
+export {
+  attachment,
+  attachmentLine,
+  cookieLine,
+  cookiePair,
+  cspLine,
+  cspOrigin,
+  entityTag,
+  HeaderError,
+  isLocation,
+  locationLine,
+  weakEntityTag,
+} from "./text/header-values.ts";
+export { changedNumbers, parseKeepingNumbers } from "./text/json-numbers.ts";
+export { memberText } from "./text/json-text.ts";
+export { nameError, nameMax } from "./text/name.ts";
+export {
+  isReservedHeader,
+  maxRequestHeaders,
+  type RequestHeader,
+  requestHeaderErrors,
+} from "./text/request-headers.ts";
+export { storableJson, storableText, textError } from "./text/storable.ts";
+export { longerThan } from "./text/text-length.ts";
+export { isTimezone } from "./text/timezone.ts";
+export { withoutTrailing } from "./text/trailing.ts";
+export { atMostEvery } from "./timing/at-most-every.ts";
+export { keepWorking, type Repeating, repeatEvery } from "./timing/repeat.ts";
+export { backoffMs, sleep } from "./timing/retry.ts";

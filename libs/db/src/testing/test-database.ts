@@ -2,11 +2,11 @@ import { createHash, randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { createLogger } from "@muster/kit";
 import pg from "pg";
-import { type Database, openDatabase } from "../database.ts";
-import { migrate } from "../migrate.ts";
-import { type MigrationDir, readMigrations } from "../migrations.ts";
-import { dutyRoles, roleNames } from "../role-names.ts";
-import { applyRoles } from "../roles.ts";
+import { type Database, openDatabase } from "../client/database.ts";
+import { migrate } from "../migrations/migrate.ts";
+import { type MigrationDir, readMigrations } from "../migrations/migrations.ts";
+import { dutyRoles, roleNames } from "../migrations/role-names.ts";
+import { applyRoles } from "../migrations/roles.ts";
 
 export type TestDatabase = {
   ownerUrl: string;

@@ -6,10 +6,10 @@ import { Writable } from "node:stream";
 import type { ServiceImpl } from "@connectrpc/connect";
 import { type Caller, createLogger, type Logger, Readiness, type RequestMeta, systemCaller, uuidv7 } from "@muster/kit";
 import { SessionService } from "@muster/proto/muster/identity/v1/session_pb";
-import { generateCallerKey } from "../caller-keys.ts";
-import { type PortOptions, type RpcPort, servePort } from "../port.ts";
-import { createSigner, type Signer } from "../signer.ts";
-import { createVerifier, type Verifier } from "../verifier.ts";
+import { generateCallerKey } from "../caller/caller-keys.ts";
+import { createSigner, type Signer } from "../caller/signer.ts";
+import { createVerifier, type Verifier } from "../caller/verifier.ts";
+import { type PortOptions, type RpcPort, servePort } from "../port/port.ts";
 
 export type TestKeys = { directory: string; add(issuer: string): { signer: Signer; kid: string; privateKeys: string } };
 

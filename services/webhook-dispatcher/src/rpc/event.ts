@@ -16,7 +16,7 @@ export function eventService(deps: EventDeps): ServiceImpl<typeof EventService> 
   return {
     async publish(request, handler) {
       const context = callContext(handler);
-      // Services of the platform publish as themselves (libs/rpc/src/issuers.ts).
+      // Services of the platform publish as themselves (libs/rpc/src/caller/issuers.ts).
       if (context.caller.actor.type !== "system") requireWriter(context, "events:write");
       const event = readEvent(request, deps.now());
       const poster = posterOf(context.caller.actor);

@@ -1,0 +1,339 @@
+import type { DescMessage, DescMethodStreaming, DescMethodUnary, MessageInitShape } from "@bufbuild/protobuf";
+import {
+  type CallOptions,
+  Code,
+  ConnectError,
+  type ContextValues,
+  type StreamResponse,
+  type Transport,
+} from "@connectrpc/connect";
+import {
+  AppError,
+  activeTracer,
+  type Caller,
+  endSpan,
+  fairSlots,
+  gauge,
+  sleep,
+  startClientSpan,
+  type TlsFiles,
+  traceparentOf,
+  withSpan,
+} from "@muster/kit";
+import type { Span } from "@opentelemetry/api";
+import type { Dispatcher } from "undici";
+import { callerKey, metadataNames } from "../caller/metadata.ts";
+import type { Signer } from "../caller/signer.ts";
+import { encode } from "../codec/codec.ts";
+import { toAppError, toConnectError } from "../protocol/errors.ts";
+import { maxTimeoutMs } from "../protocol/limits.ts";
+import { recordClient } from "../protocol/metrics.ts";
+import { rpcMethod } from "../protocol/rpc-method.ts";
+import { processTls } from "../protocol/tls.ts";
+import { createPatience, type Patience } from "./patience.ts";
+import { slotOwner } from "./slot-owner.ts";
+import { createTargets, type Target } from "./targets.ts";
+import { type Answer, UnaryCall } from "./unary-call.ts";
+
+const inFlightRequests = gauge(
+  "muster_rpc_client_requests_in_flight",
+  "Unary RPCs of this process that wait for an answer.",
+);
+
+/** A call that may last longer than this uses separate connections: waiting for an agent must not delay other calls. */
+const longCallMs = 15_000;
+
+export type TransportOptions = {
+  /** http://host:port (https with TLS) of each replica, or of one name for all. Used in turn. */
+  baseUrls: readonly string[];
+  /** Connections per base URL for unary calls of up to 15 s: further calls wait. */
+  connections?: number;
+  /** As many for longer calls, 64 by default. */
+  longConnections?: number;
+  /**
+   * Callers share the connections: the calls of an organization (of a partner, a platform user, or one network without
+   * a credential) get their fair share (docs/concepts.md#fair-share) and wait round-robin. For a process of many
+   * tenants.
+   */
+  isShared?: boolean;
+  /** Age (±20 %) at which a connection is replaced: new replicas get their share. */
+  clientTtlMs?: number;
+  /** For unary calls that name no timeout. */
+  defaultTimeoutMs?: number;
+  /**
+   * For which a call is repeated that no server took: while pods are replaced, one name leads to those that left, too.
+   */
+  patienceMs?: number;
+  /** Unary calls in flight and waiting; more are refused as `overloaded`. */
+  maxInFlight?: number;
+  maxResponseBytes?: number;
+  /** The service behind these URLs, and the signer of caller tokens for it; without them each call brings its token. */
+  callers?: { service: string; signer: Pick<Signer, "tokenFor"> };
+  /** Certificates for mutual TLS; the process's own by default. */
+  tls?: TlsFiles | null;
+};
+
+type CallHeaders = CallOptions["headers"];
+
+/** Who calls, as the server receives it and as this process has it; both null on RPCs that need no caller. */
+type Authority = { token: string | null; caller: Caller | null };
+
+export type RpcTransport = Transport & { close(): Promise<void> };
+
+/**
+ * Connect transport between our processes: unary calls in the Connect protocol (binary, HTTP/1.1) over undici, streams
+ * over connect-node (HTTP/2). Calls reject with ConnectError; `toAppError` turns that into the typed error.
+ * Interceptors are not supported: deadline, caller and tracing are built in. A stream ends by its signal: leaving a
+ * `for await` early does not end it, and it keeps one of the 256 slots of its connection.
+ */
+export function createTransport(options: TransportOptions): RpcTransport {
+  const { connections = 8, clientTtlMs = 30_000, defaultTimeoutMs = 10_000, maxInFlight = 2_048 } = options;
+  const { maxResponseBytes = 32 * 1024 * 1024, patienceMs = 2_000, longConnections = 64 } = options;
+  const patience = createPatience(patienceMs, options.baseUrls.length);
+  const { tls = processTls() } = options;
+  const pools = (each: number) => ({
+    targets: createTargets(options.baseUrls, each, clientTtlMs, tls),
+    slots: options.isShared ? fairSlots(each * options.baseUrls.length) : null,
+  });
+  const shortCalls = pools(connections);
+  const longCalls = pools(longConnections);
+  let inFlight = 0;
+
+  const unary = (
+    method: DescMethodUnary,
+    signal: AbortSignal | undefined,
+    timeoutMs: number | undefined,
+    header: CallHeaders,
+    input: MessageInitShape<DescMessage>,
+    { token, caller }: Authority,
+  ): Promise<Answer> => {
+    const described = rpcMethod(method);
+    const startedMs = performance.now();
+    if (inFlight >= maxInFlight) {
+      const busy = new AppError("overloaded", "Too many calls in flight", { retryAfterSeconds: 1 });
+      recordClient(described.rpc, busy.code, startedMs);
+      return Promise.reject(toConnectError(busy));
+    }
+    if (signal?.aborted) return Promise.reject(cancelled(signal));
+    const allowedMs = timeoutMs === undefined || timeoutMs <= 0 ? defaultTimeoutMs : Math.min(timeoutMs, maxTimeoutMs);
+
+    return new Promise((resolve, reject) => {
+      const tracer = activeTracer();
+      const headers = ["content-type", "application/proto", "connect-protocol-version", "1"];
+      headers.push("connect-timeout-ms", String(Math.max(1, Math.floor(allowedMs))));
+      if (token !== null) headers.push(metadataNames.caller, token);
+      const callerTraceparent = appendHeaders(headers, header, tracer !== undefined);
+      let span: Span | undefined;
+      if (tracer) {
+        span = startClientSpan(tracer, described.rpc, described.attributes, callerTraceparent);
+        headers.push("traceparent", traceparentOf(span));
+      }
+      const request: Dispatcher.DispatchOptions = {
+        path: described.path,
+        method: "POST",
+        headers,
+        body: encode(method.input, input),
+      };
+      const { targets, slots } = allowedMs > longCallMs ? longCalls : shortCalls;
+      const slot = { owner: slots === null ? null : slotOwner(caller, header) };
+      let target: Target | undefined;
+      let waiting: NodeJS.Timeout | undefined;
+      const tried: string[] = [];
+      const call = new UnaryCall({
+        method,
+        described,
+        maxResponseBytes,
+        patience,
+        again(again, connected, waitMs) {
+          if (target !== undefined) {
+            if (!connected) targets.shun(target);
+            tried.push(target.origin);
+          }
+          const send = () => {
+            target = targets.next(tried);
+            targets.dispatchFresh(target, request, again);
+          };
+          if (waitMs === 0) send();
+          else waiting = setTimeout(send, waitMs);
+        },
+        leaving: () => target && targets.leave(target),
+        settled(error, answer) {
+          clearTimeout(timer);
+          clearTimeout(waiting);
+          signal?.removeEventListener("abort", onAbort);
+          inFlight--;
+          inFlightRequests.dec();
+          if (target !== undefined) slots?.leave(slot);
+          else slots?.withdraw(slot, begin);
+          const code = error ? toAppError(error).code : "ok";
+          if (span) endSpan(span, code);
+          recordClient(described.rpc, code, startedMs);
+          if (answer) resolve(answer);
+          else reject(error);
+        },
+      });
+      const onAbort = () => call.cancel(cancelled(signal as AbortSignal));
+      const timer = setTimeout(() => call.expire(), allowedMs);
+      signal?.addEventListener("abort", onAbort, { once: true });
+      inFlight++;
+      inFlightRequests.inc();
+      const begin = () => {
+        target = targets.next();
+        target.pool.dispatch(request, call);
+      };
+      if (slots === null || slots.take(slot, begin)) begin();
+    });
+  };
+
+  // Loaded with the first stream: few processes open any.
+  const openStreams = async () => {
+    const { createConnectTransport } = await import("@connectrpc/connect-node");
+    return options.baseUrls.map((baseUrl) =>
+      createConnectTransport({
+        baseUrl,
+        httpVersion: "2",
+        useBinaryFormat: true,
+        idleConnectionTimeoutMs: clientTtlMs,
+        readMaxBytes: maxResponseBytes,
+        // Compressing costs a server ten times the rest of a stream, and binaries do not shrink.
+        acceptCompression: [],
+        ...(tls ? { nodeOptions: { secureContext: tls.context() } } : {}),
+      }),
+    );
+  };
+  let streams: Promise<Transport[]> | undefined;
+  let streamsOf: ReturnType<TlsFiles["version"]> | undefined;
+  let streamTurn = 0;
+
+  const authorityOf = async (contextValues: ContextValues | undefined): Promise<Authority> => {
+    const caller = contextValues?.get(callerKey) ?? null;
+    if (caller === null) return { token: null, caller };
+    if (!options.callers) throw new Error("this transport mints no tokens");
+    const token = await options.callers.signer.tokenFor(caller, options.callers.service).catch((error: unknown) => {
+      throw error instanceof AppError ? toConnectError(error) : error;
+    });
+    return { token, caller };
+  };
+
+  return {
+    async unary(method, signal, timeoutMs, header, input, contextValues) {
+      const authority = await authorityOf(contextValues);
+      return unary(method, signal, timeoutMs, header, input, authority) as never;
+    },
+    stream<I extends DescMessage, O extends DescMessage>(
+      method: DescMethodStreaming<I, O>,
+      signal: AbortSignal | undefined,
+      timeoutMs: number | undefined,
+      header: CallHeaders,
+      input: AsyncIterable<MessageInitShape<I>>,
+      contextValues?: ContextValues,
+    ): Promise<StreamResponse<I, O>> {
+      const opened = (async () => {
+        const { token } = await authorityOf(contextValues);
+        const messages = method.methodKind === "server_streaming" ? await repeatable(input) : input;
+        return tracedStream(method, header, token, (headers) =>
+          untilTaken(patience, signal, async () => {
+            if (!streams || tls?.version() !== streamsOf) {
+              streamsOf = tls?.version();
+              streams = openStreams();
+            }
+            const stocks = await streams;
+            streamTurn = (streamTurn + 1) % stocks.length;
+            const stock = stocks[streamTurn] as Transport;
+            return stock.stream(method, signal, timeoutMs, headers, messages, contextValues);
+          }),
+        );
+      })();
+      // A stream that its signal ends before it is read rejects without a listener, which would end the process.
+      opened.catch(() => undefined);
+      return opened;
+    },
+    close: async () => {
+      await Promise.all([shortCalls.targets.close(), longCalls.targets.close()]);
+    },
+  };
+}
+
+/** The one message of a server stream, to be sent as often as it takes. */
+async function repeatable<T>(input: AsyncIterable<T>): Promise<AsyncIterable<T>> {
+  const messages: T[] = [];
+  for await (const message of input) messages.push(message);
+  return {
+    async *[Symbol.asyncIterator]() {
+      yield* messages;
+    },
+  };
+}
+
+/**
+ * Opens a stream that servers refuse to open (connection refused, REFUSED_STREAM) again for as long as the patience
+ * lasts.
+ */
+async function untilTaken<R>(patience: Patience, signal: AbortSignal | undefined, open: () => Promise<R>): Promise<R> {
+  let firstRefusedMs: number | null = null;
+  for (let refusals = 1; ; refusals++) {
+    try {
+      const opened = await open();
+      patience.answered();
+      return opened;
+    } catch (error) {
+      if (!(error instanceof ConnectError) || error.code !== Code.Unavailable) throw error;
+      firstRefusedMs ??= performance.now();
+      const waitMs = patience.nextTryMs(refusals, firstRefusedMs);
+      if (waitMs === null || signal?.aborted) throw error;
+      await sleep(waitMs, signal);
+    }
+  }
+}
+
+/** Span and metrics of a stream cover its opening: its reader decides when it ends. */
+async function tracedStream<R>(
+  method: DescMethodStreaming,
+  header: CallHeaders,
+  token: string | null,
+  open: (headers: Headers) => Promise<R>,
+): Promise<R> {
+  const described = rpcMethod(method);
+  const startedMs = performance.now();
+  const headers = new Headers(header);
+  if (token !== null) headers.set(metadataNames.caller, token);
+  const tracer = activeTracer();
+  const span = tracer && startClientSpan(tracer, described.rpc, described.attributes, headers.get("traceparent"));
+  if (span) headers.set("traceparent", traceparentOf(span));
+  let code = "ok";
+  try {
+    return await (span ? withSpan(span, () => open(headers)) : open(headers));
+  } catch (error) {
+    code = toAppError(error).code;
+    throw error;
+  } finally {
+    if (span) endSpan(span, code);
+    recordClient(described.rpc, code, startedMs);
+  }
+}
+
+/** Appends the call's own headers; returns its traceparent, which is left out when a span replaces it. */
+function appendHeaders(raw: string[], header: CallHeaders, replaceTraceparent: boolean): string | null {
+  let traceparent: string | null = null;
+  const append = (name: string, value: string) => {
+    if (name === "traceparent") {
+      traceparent = value;
+      if (replaceTraceparent) return;
+    }
+    raw.push(name, value);
+  };
+  if (header === undefined) return null;
+  // Asking for `Headers` would load Node's fetch, 2 MB, into each process.
+  if (isPairs(header)) for (const [name = "", value = ""] of header) append(name.toLowerCase(), value);
+  else for (const name in header) append(name, (header as Record<string, string>)[name] ?? "");
+  return traceparent;
+}
+
+/** Whether it is a `Headers` or an array. */
+const isPairs = (header: NonNullable<CallHeaders>): header is Headers | [string, string][] => Symbol.iterator in header;
+
+function cancelled(signal: AbortSignal): ConnectError {
+  return signal.reason instanceof ConnectError
+    ? signal.reason
+    : new ConnectError("the operation was cancelled", Code.Canceled, undefined, undefined, signal.reason);
+}
