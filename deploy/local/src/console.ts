@@ -8,7 +8,7 @@ import { root } from "./config.ts";
  */
 export function buildConsole(signal: AbortSignal): Promise<string | null> {
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, [join(root, "deploy", "local", "console.mjs")], {
+    const child = spawn(process.execPath, [join(root, "deploy", "local", "build-console.mjs")], {
       signal,
       stdio: ["ignore", "pipe", "pipe"],
     });

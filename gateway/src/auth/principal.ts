@@ -28,7 +28,7 @@ export function sessionOf(principal: Principal): Session {
 }
 
 /** The user as clients see them: `user` of the login, and GET /auth/me. */
-export function userOf(principal: Principal) {
+export function signedInUserOf(principal: Principal) {
   return {
     id: principal.userId,
     email: principal.email,

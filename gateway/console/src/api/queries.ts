@@ -31,7 +31,7 @@ export class Failed extends Error {
   }
 }
 
-export function failureOf(error: ApiError | undefined, response: Response): Failure {
+function apiFailureOf(error: ApiError | undefined, response: Response): Failure {
   const seconds = Number(response.headers.get("retry-after") ?? Number.NaN);
   return {
     ...(error ?? { code: "unavailable", error: "The reply cannot be read", requestId: "" }),
@@ -43,7 +43,7 @@ export function failureOf(error: ApiError | undefined, response: Response): Fail
 /** The data of a reply. Throws Failed. */
 export async function dataOf<T>(reply: Promise<{ data?: T; error?: unknown; response: Response }>): Promise<T> {
   const { data, error, response } = await reply;
-  if (data === undefined) throw new Failed(failureOf(error as ApiError | undefined, response));
+  if (data === undefined) throw new Failed(apiFailureOf(error as ApiError | undefined, response));
   return data;
 }
 

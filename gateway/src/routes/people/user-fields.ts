@@ -3,7 +3,7 @@ import { id, idOut, timeOut } from "../fields/schemas.ts";
 
 export const scope = z.enum(["system", "partner", "organization"]);
 export const orgAccess = z.enum(["all", "selected", "none"]);
-export const status = z.enum(["invited", "active", "disabled"]);
+export const userStatus = z.enum(["invited", "active", "disabled"]);
 
 export const user = z
   .object({
@@ -27,7 +27,7 @@ export const user = z
       .array(idOut)
       .nullable()
       .meta({ description: "Sites that the user is limited to; null when not limited." }),
-    status,
+    status: userStatus,
     managedBy: z
       .object({ id: idOut, name: z.string() })
       .nullable()
@@ -54,7 +54,7 @@ export const inviteUrl = z
       "installations without `SMTP_URL`, or with `INVITE_URL_IN_REPLY`.",
   });
 
-export const paths = {
+export const userPaths = {
   name: "name",
   roleId: "role_id",
   orgAccess: "org_access",

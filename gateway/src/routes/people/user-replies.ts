@@ -1,7 +1,7 @@
 import type { User } from "@muster/proto/muster/identity/v1/user_pb";
 import type { z } from "zod";
 import { timeOf, timeOrNull } from "../fields/schemas.ts";
-import { orgAccess, scope, status, type user } from "./user-fields.ts";
+import { orgAccess, scope, type user, userStatus } from "./user-fields.ts";
 
 export const inviteUrlOf = (publicUrl: string, token: string) =>
   token === "" ? {} : { inviteUrl: `${publicUrl}/accept-invite#token=${encodeURIComponent(token)}` };
@@ -23,7 +23,7 @@ export function userOf(message: User | undefined): z.input<typeof user> {
     orgAccess: level === "partner" ? orgAccess.parse(message.orgAccess) : null,
     orgIds: message.orgIds,
     siteIds: message.siteRestricted ? message.siteIds : null,
-    status: status.parse(message.status),
+    status: userStatus.parse(message.status),
     managedBy: message.managedBy ? { id: message.managedBy.id, name: message.managedBy.name } : null,
     mfaEnabled: message.mfaEnabled,
     lastLoginAt: timeOrNull(message.lastLoginAt),

@@ -13,7 +13,7 @@ import {
   paginationOf,
   success,
 } from "../fields/schemas.ts";
-import { inviteUrl, orgAccess, paths, siteIdsIn, status, user } from "./user-fields.ts";
+import { inviteUrl, orgAccess, siteIdsIn, user, userPaths, userStatus } from "./user-fields.ts";
 import { inviteUrlOf, userOf } from "./user-replies.ts";
 
 const tag = "Users";
@@ -88,7 +88,7 @@ const list = route({
       .max(255)
       .optional()
       .meta({ description: "Only records with this role: its id, or the key of a seeded one." }),
-    status: status.optional().meta({ description: only.equal }),
+    status: userStatus.optional().meta({ description: only.equal }),
     search: z.string().max(255).optional().meta({
       description:
         "Only records with a name or e-mail address that has a word beginning with each of these, at most 8 words, ignoring case.",
@@ -158,7 +158,7 @@ const update = route({
       siteIds: siteIds ?? [],
     };
     const reply = await services.users.updateUser(
-      { id: params.id, updateMask: maskOf(body, paths), user: wanted },
+      { id: params.id, updateMask: maskOf(body, userPaths), user: wanted },
       await rpc(),
     );
     return userOf(reply.user);

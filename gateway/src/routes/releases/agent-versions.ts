@@ -21,7 +21,7 @@ import {
 const tag = "Agent releases";
 
 export const component = z.enum(["agent", "watchdog", "helper"]);
-export const read = { auth: "session", permission: "agent-releases:read" } as const;
+export const readReleases = { auth: "session", permission: "agent-releases:read" } as const;
 /** People of the platform change the catalogue. */
 export const operate = { auth: "session", permission: "platform:admin", mfa: true, scopes: ["system"] } as const;
 export const versionIn = z
@@ -64,7 +64,7 @@ const agentVersion = z
 const list = route({
   method: "GET",
   path: "/agent-versions",
-  access: read,
+  access: readReleases,
   tag,
   summary: "List versions of agent, watchdog and helper, newest first",
   query: listQuery.extend({ component: component.optional().meta({ description: only.equal }) }),

@@ -7,7 +7,7 @@ import { settingsFields } from "./update-fields.ts";
 
 const tag = "Devices";
 
-export const attempt = z
+export const updateAttempt = z
   .object({
     id: idOut,
     deviceId: idOut,
@@ -60,7 +60,7 @@ const decision = route({
       requestedUntil: timeOut
         .nullable()
         .meta({ description: "An update was requested, and overrides policy and window." }),
-      attempts: z.array(attempt).meta({ description: "The newest five update attempts." }),
+      attempts: z.array(updateAttempt).meta({ description: "The newest five update attempts." }),
     })
     .meta({ id: "UpdateDecision" }),
   errors: ["device_not_found"],
@@ -80,7 +80,7 @@ const decision = route({
       windowOpen: reply.windowOpen,
       nextOpening: timeOrNull(reply.nextOpening),
       requestedUntil: timeOrNull(reply.requestedUntil),
-      attempts: reply.attempts.map(attemptOf),
+      attempts: reply.attempts.map(updateAttemptOf),
     };
   },
 });
@@ -106,7 +106,7 @@ const request = route({
   },
 });
 
-export function attemptOf(message: Attempt): z.input<typeof attempt> {
+export function updateAttemptOf(message: Attempt): z.input<typeof updateAttempt> {
   return {
     id: message.id,
     deviceId: message.deviceId,

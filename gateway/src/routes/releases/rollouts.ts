@@ -14,8 +14,8 @@ import {
   timeOrNull,
   timeOut,
 } from "../fields/schemas.ts";
-import { component, operate, read, rolloutState as states, versionIn } from "./agent-versions.ts";
-import { attempt, attemptOf } from "./device-updates.ts";
+import { component, operate, readReleases, rolloutState as states, versionIn } from "./agent-versions.ts";
+import { updateAttempt, updateAttemptOf } from "./device-updates.ts";
 
 const tag = "Agent releases";
 const ids = z.array(id).max(1_000).optional();
@@ -86,7 +86,7 @@ const rollout = z
 const list = route({
   method: "GET",
   path: "/agent-versions/rollouts",
-  access: read,
+  access: readReleases,
   tag,
   summary: "List rollouts, newest first",
   query: listQuery.extend({
@@ -108,7 +108,7 @@ const list = route({
 const get = route({
   method: "GET",
   path: "/agent-versions/rollouts/:id",
-  access: read,
+  access: readReleases,
   tag,
   summary: "One rollout",
   params: idParams,
@@ -221,7 +221,7 @@ const resume = route({
 const progress = route({
   method: "GET",
   path: "/agent-versions/rollouts/:id/progress",
-  access: read,
+  access: readReleases,
   tag,
   summary: "Progress of a rollout over time",
   params: idParams,
@@ -261,7 +261,7 @@ const progress = route({
 const devices = route({
   method: "GET",
   path: "/agent-versions/rollouts/:id/devices",
-  access: read,
+  access: readReleases,
   tag,
   summary: "Update attempts of a rollout, newest first",
   description: "Contains the attempts of devices that are visible to the caller.",
@@ -273,7 +273,7 @@ const devices = route({
       .meta({ description: only.equal }),
     reason: z.string().max(50).optional().meta({ description: only.equal, example: "silent" }),
   }),
-  reply: z.object({ data: z.array(attempt), pagination }),
+  reply: z.object({ data: z.array(updateAttempt), pagination }),
   errors: ["rollout_not_found"],
   async handle({ params, query, rpc }, { services }) {
     const { state = "", reason = "" } = query;
@@ -281,7 +281,7 @@ const devices = route({
       { id: params.id, page: pageOf(query), state, reason },
       await rpc(),
     );
-    return { data: reply.attempts.map(attemptOf), pagination: paginationOf(reply.page) };
+    return { data: reply.attempts.map(updateAttemptOf), pagination: paginationOf(reply.page) };
   },
 });
 

@@ -1,7 +1,7 @@
 import { AppError } from "@muster/kit";
 import type { Principal, TokenPair } from "@muster/proto/muster/identity/v1/session_pb";
 import { z } from "zod";
-import { userOf } from "../../auth/principal.ts";
+import { signedInUserOf } from "../../auth/principal.ts";
 import {
   checkOrigin,
   cookieAnswer,
@@ -230,7 +230,7 @@ const rename = route({
 function meOf(principal: Principal): z.input<typeof me> {
   const { scope, orgAccess } = principal;
   return {
-    ...userOf(principal),
+    ...signedInUserOf(principal),
     role: principal.role || null,
     orgAccess: scope === "partner" ? accessOf(orgAccess) : null,
     orgIds: scope === "partner" && orgAccess === "selected" ? principal.orgIds : [],
@@ -266,7 +266,7 @@ export function signedInOf(reply: {
 }): z.input<typeof signedIn> {
   const { principal, tokens: pair } = reply;
   if (!principal || !pair) throw new Error("identity answered a sign-in without principal or tokens");
-  return { user: userOf(principal), ...pairOf(pair) };
+  return { user: signedInUserOf(principal), ...pairOf(pair) };
 }
 
 /**

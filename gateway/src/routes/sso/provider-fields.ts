@@ -2,7 +2,7 @@ import { z } from "zod";
 import { id, idOut, nameIn, timeOut } from "../fields/schemas.ts";
 
 export const type = z.enum(["oidc", "saml"]);
-export const status = z.enum(["inactive", "testing", "active"]);
+export const providerStatus = z.enum(["inactive", "testing", "active"]);
 
 export const mapping = z
   .object({
@@ -31,7 +31,7 @@ export const ssoProvider = z
     partnerId: idOut.nullable().meta({ description: "Partner of the provider, for a partner's own only." }),
     name: z.string(),
     type,
-    status: status.meta({ description: "Only `active` providers are used for sign-in." }),
+    status: providerStatus.meta({ description: "Only `active` providers are used for sign-in." }),
     preset: z.string().nullable(),
     issuer: z.string().nullable(),
     clientId: z.string().nullable(),
@@ -154,7 +154,7 @@ export const fields = {
 };
 export const changes = z.object({ name: nameIn.optional(), ...fields });
 
-export const paths = {
+export const providerPaths = {
   name: "name",
   preset: "preset",
   issuer: "issuer",

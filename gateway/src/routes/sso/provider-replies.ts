@@ -7,7 +7,7 @@ import type {
 } from "@muster/proto/muster/identity/v1/sso_provider_pb";
 import { z } from "zod";
 import { timeOf, timeOrNull } from "../fields/schemas.ts";
-import { certificate, type mapping, ssoProvider, status, type } from "./provider-fields.ts";
+import { certificate, type mapping, providerStatus, ssoProvider, type } from "./provider-fields.ts";
 
 export function presetOf(preset: SsoPreset) {
   return {
@@ -47,7 +47,7 @@ export function reportOf(message: SamlMetadataReport | undefined) {
   };
 }
 
-export function attemptOf(message: SsoAttempt | undefined) {
+export function signInAttemptOf(message: SsoAttempt | undefined) {
   if (!message) throw new Error("identity answered without an attempt");
   return {
     id: message.id,
@@ -74,7 +74,7 @@ export function providerOf(message: SsoProvider | undefined): z.input<typeof sso
     partnerId: message.partnerId || null,
     name: message.name,
     type: type.parse(message.type),
-    status: status.parse(message.status),
+    status: providerStatus.parse(message.status),
     preset: message.preset || null,
     issuer: message.issuer || null,
     clientId: message.clientId || null,

@@ -2,15 +2,15 @@ import { z } from "zod";
 import { type Route, route } from "../../route/route.ts";
 import { idOut, idParams, listQuery, pageOf, pagination, paginationOf, timeOut } from "../fields/schemas.ts";
 import { certificate, ssoProvider } from "./provider-fields.ts";
-import { attemptOf, certificateOf, providerOf, reportOf } from "./provider-replies.ts";
-import { read, write } from "./providers.ts";
+import { certificateOf, providerOf, reportOf, signInAttemptOf } from "./provider-replies.ts";
+import { readProviders, writeProviders } from "./providers.ts";
 
 const tag = "Single sign-on";
 
 const test = route({
   method: "POST",
   path: "/sso/providers/:id/test",
-  access: write,
+  access: writeProviders,
   audit: "sso.provider.test",
   auditResource: "sso_provider",
   deadline: "report",
@@ -74,7 +74,7 @@ const test = route({
 const keys = route({
   method: "POST",
   path: "/sso/providers/:id/keys",
-  access: write,
+  access: writeProviders,
   audit: "sso.provider.keys.rotate",
   auditResource: "sso_provider",
   tag,
@@ -117,7 +117,7 @@ const attempt = z
 const attempts = route({
   method: "GET",
   path: "/sso/providers/:id/attempts",
-  access: read,
+  access: readProviders,
   tag,
   summary: "The newest 50 sign-ins through a provider, with the check that ended them",
   params: idParams,
@@ -126,28 +126,28 @@ const attempts = route({
   errors: ["sso_provider_not_found"],
   async handle({ params, query, rpc }, { services }) {
     const reply = await services.ssoProviders.listSsoAttempts({ id: params.id, page: pageOf(query) }, await rpc());
-    return { data: reply.attempts.map(attemptOf), pagination: paginationOf(reply.page) };
+    return { data: reply.attempts.map(signInAttemptOf), pagination: paginationOf(reply.page) };
   },
 });
 
 const allAttempts = route({
   method: "GET",
   path: "/sso/attempts",
-  access: read,
+  access: readProviders,
   tag,
   summary: "The newest sign-ins through all accessible providers, 50 of each",
   query: listQuery,
   reply: z.object({ data: z.array(attempt), pagination }),
   async handle({ query, rpc }, { services }) {
     const reply = await services.ssoProviders.listSsoAttempts({ page: pageOf(query) }, await rpc());
-    return { data: reply.attempts.map(attemptOf), pagination: paginationOf(reply.page) };
+    return { data: reply.attempts.map(signInAttemptOf), pagination: paginationOf(reply.page) };
   },
 });
 
 const oneAttempt = route({
   method: "GET",
   path: "/sso/attempts/:id",
-  access: read,
+  access: readProviders,
   tag,
   summary: "One sign-in, by the id that its user was shown",
   description: "The id is `attempt` in the address of the sign-in page. The newest 50 of each provider are kept.",
@@ -155,7 +155,7 @@ const oneAttempt = route({
   reply: attempt,
   errors: ["sso_attempt_not_found"],
   async handle({ params, rpc }, { services }) {
-    return attemptOf((await services.ssoProviders.getSsoAttempt(params, await rpc())).attempt);
+    return signInAttemptOf((await services.ssoProviders.getSsoAttempt(params, await rpc())).attempt);
   },
 });
 

@@ -18,23 +18,23 @@ import {
   fields,
   inputOf,
   mapping,
-  paths,
   providerBodyLimitBytes,
+  providerPaths,
+  providerStatus,
   ssoProvider,
-  status,
   type,
 } from "./provider-fields.ts";
 import { presetOf, providerOf } from "./provider-replies.ts";
 
 const tag = "Single sign-on";
 /** Properties shared by every route of a provider. */
-export const read = { auth: "session", permission: "organizations:read" } as const;
-export const write = { auth: "session", permission: "organizations:write", mfa: true } as const;
+export const readProviders = { auth: "session", permission: "organizations:read" } as const;
+export const writeProviders = { auth: "session", permission: "organizations:write", mfa: true } as const;
 
 const presets = route({
   method: "GET",
   path: "/sso/presets",
-  access: read,
+  access: readProviders,
   tag,
   summary: "Presets with their scopes and attribute mappings",
   reply: z.object({
@@ -59,7 +59,7 @@ const presets = route({
 const list = route({
   method: "GET",
   path: "/sso/providers",
-  access: read,
+  access: readProviders,
   tag,
   summary: "Providers of accessible organizations, newest first",
   description: "`scope=partner`: the partner's own, for callers of scope partner.",
@@ -79,7 +79,7 @@ const list = route({
 const get = route({
   method: "GET",
   path: "/sso/providers/:id",
-  access: read,
+  access: readProviders,
   tag,
   summary: "One provider, without its secret",
   params: idParams,
@@ -102,7 +102,7 @@ const checkedErrors = [
 const create = route({
   method: "POST",
   path: "/sso/providers",
-  access: write,
+  access: writeProviders,
   audit: "sso.provider.create",
   auditResource: "sso_provider",
   deadline: "report",
@@ -151,7 +151,7 @@ const create = route({
 const update = route({
   method: "PATCH",
   path: "/sso/providers/:id",
-  access: write,
+  access: writeProviders,
   audit: "sso.provider.update",
   auditResource: "sso_provider",
   deadline: "report",
@@ -165,7 +165,7 @@ const update = route({
   reply: ssoProvider,
   errors: [...checkedErrors, "no_updates", "sso_provider_not_found", "sso_incomplete_provider"],
   async handle({ params, body, rpc }, { services }) {
-    const wanted = { id: params.id, updateMask: maskOf(body, paths), input: inputOf(body) };
+    const wanted = { id: params.id, updateMask: maskOf(body, providerPaths), input: inputOf(body) };
     return providerOf((await services.ssoProviders.updateSsoProvider(wanted, await rpc())).provider);
   },
 });
@@ -173,7 +173,7 @@ const update = route({
 const remove = route({
   method: "DELETE",
   path: "/sso/providers/:id",
-  access: write,
+  access: writeProviders,
   audit: "sso.provider.delete",
   auditResource: "sso_provider",
   tag,
@@ -190,7 +190,7 @@ const remove = route({
 const setStatus = route({
   method: "POST",
   path: "/sso/providers/:id/status",
-  access: write,
+  access: writeProviders,
   audit: "sso.provider.status.update",
   auditResource: "sso_provider",
   tag,
@@ -198,7 +198,7 @@ const setStatus = route({
   description:
     "With `testing` no user can sign in; administrators can link their own account through it, which runs every check.",
   params: idParams,
-  body: z.object({ status }),
+  body: z.object({ status: providerStatus }),
   example: { status: "active" },
   reply: ssoProvider,
   errors: ["sso_provider_not_found", "sso_incomplete_provider", "site_restricted", "scope_not_allowed"],

@@ -19,8 +19,8 @@ import {
   timeOut,
   timestampOf,
 } from "../fields/schemas.ts";
-import { attempt, bucket, deadLetter, delivery, queued, sentType, status } from "./delivery-fields.ts";
-import { attemptOf, deadLetterOf, deliveryOf, deliveryText, queuedOf } from "./delivery-replies.ts";
+import { bucket, deadLetter, delivery, deliveryAttempt, deliveryStatus, queued, sentType } from "./delivery-fields.ts";
+import { deadLetterOf, deliveryAttemptOf, deliveryOf, deliveryText, queuedOf } from "./delivery-replies.ts";
 
 const tag = "Webhooks";
 
@@ -37,7 +37,7 @@ const list = route({
   summary: "Deliveries of a webhook, newest first",
   params: idParams,
   query: listQuery.extend({
-    status: status.optional().meta({ description: only.equal }),
+    status: deliveryStatus.optional().meta({ description: only.equal }),
     event: sentType.optional().meta({ description: only.equal, example: "device.offline" }),
     from: timeIn.optional().meta({ description: "Only records queued at this time or later." }),
     to: timeIn.optional().meta({ description: "Only records queued before this time." }),
@@ -77,12 +77,12 @@ const get = route({
   tag,
   summary: "One delivery with its attempts",
   params: deliveryParams,
-  reply: delivery.extend({ attempts: z.array(attempt) }),
+  reply: delivery.extend({ attempts: z.array(deliveryAttempt) }),
   errors: ["webhook_not_found", "delivery_not_found", "site_restricted"],
   async handle({ params, rpc }, { services }) {
     const wanted = { webhookId: params.id, id: params.deliveryId };
     const reply = await services.deliveries.getDelivery(wanted, await rpc());
-    return new Rendered(deliveryText(reply.delivery, { attempts: reply.attempts.map(attemptOf) }));
+    return new Rendered(deliveryText(reply.delivery, { attempts: reply.attempts.map(deliveryAttemptOf) }));
   },
 });
 

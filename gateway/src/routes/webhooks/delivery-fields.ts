@@ -2,7 +2,7 @@ import { eventTypes, testEventType } from "@muster/kit";
 import { z } from "zod";
 import { idOut, objectOut, timeOut } from "../fields/schemas.ts";
 
-export const status = z.enum(["pending", "delivered", "failed", "retrying"]);
+export const deliveryStatus = z.enum(["pending", "delivered", "failed", "retrying"]);
 export const sentType = z.enum([...eventTypes, testEventType]);
 export const source = z.enum(["platform", "api"]);
 export const postedBy = z.object({ type: z.enum(["user", "api_key"]), id: z.string() });
@@ -12,7 +12,7 @@ export const delivery = z
     id: idOut.meta({ description: "`X-Service-Delivery-Id`, the same for every retry." }),
     webhookId: idOut,
     orgId: idOut,
-    status,
+    status: deliveryStatus,
     event: z.string(),
     eventId: idOut,
     source: source.nullable().meta({
@@ -31,7 +31,7 @@ export const delivery = z
   })
   .meta({ id: "WebhookDelivery" });
 
-export const attempt = z
+export const deliveryAttempt = z
   .object({
     number: z.int(),
     startedAt: timeOut,
@@ -70,7 +70,7 @@ export const deadLetter = z
   })
   .meta({ id: "WebhookDeadLetter" });
 
-export const queued = z.object({ id: idOut, status, attempt: z.int() });
+export const queued = z.object({ id: idOut, status: deliveryStatus, attempt: z.int() });
 
 export const bucket = z.object({
   at: timeOut.meta({ description: "Start of the bucket." }),

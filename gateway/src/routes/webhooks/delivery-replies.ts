@@ -2,7 +2,14 @@ import type { Attempt, DeadLetter, Delivery } from "@muster/proto/muster/webhook
 import type { z } from "zod";
 import { withOpaque } from "../fields/opaque.ts";
 import { objectOf, timeOf, timeOrNull } from "../fields/schemas.ts";
-import { type attempt, type deadLetter, type delivery, postedBy, source, status } from "./delivery-fields.ts";
+import {
+  type deadLetter,
+  type delivery,
+  type deliveryAttempt,
+  deliveryStatus,
+  postedBy,
+  source,
+} from "./delivery-fields.ts";
 
 /** The JSON of a delivery, with further members. */
 export function deliveryText(message: Delivery | undefined, more: object = {}): string {
@@ -18,7 +25,7 @@ export function deliveryOf(message: Delivery | undefined): Shown {
     id: message.id,
     webhookId: message.webhookId,
     orgId: message.orgId,
-    status: status.parse(message.status),
+    status: deliveryStatus.parse(message.status),
     event: message.event,
     eventId: message.eventId,
     source: message.source === "" ? null : source.parse(message.source),
@@ -38,7 +45,7 @@ export function queuedOf({ id: own, status: state, attempt: made }: Shown) {
   return { id: own, status: state, attempt: made };
 }
 
-export function attemptOf(message: Attempt): z.input<typeof attempt> {
+export function deliveryAttemptOf(message: Attempt): z.input<typeof deliveryAttempt> {
   return {
     number: message.number,
     startedAt: timeOf(message.startedAt),

@@ -4,7 +4,7 @@ import type { CodedError } from "../../http/input-errors.ts";
 import { id, idOut, listedIn, nameIn, objectOut, timeOut } from "../fields/schemas.ts";
 import { secretIn, secretStrength } from "../fields/signing-secret.ts";
 
-export const status = z.enum(["active", "paused", "failed"]);
+export const webhookStatus = z.enum(["active", "paused", "failed"]);
 
 const headerOut = z.object({ key: z.string(), value: z.string().meta({ description: 'Hidden: always `"***"`.' }) });
 export const retryPolicy = z.object({
@@ -24,7 +24,7 @@ export const webhook = z
     secretStrength,
     events: z.array(z.string()),
     headers: z.array(headerOut),
-    status,
+    status: webhookStatus,
     ordered: z.boolean().meta({
       description: "One request at a time in the order of the events; a failing delivery holds back the later ones.",
     }),
@@ -149,10 +149,10 @@ export const patch = z.object({
   secret: secretIn.nullish().meta({ description: "Null removes it: requests are no longer signed." }),
   events: events.optional(),
   headers: headers.nullish(),
-  status: status.optional(),
+  status: webhookStatus.optional(),
   ordered: z.boolean().optional(),
 });
-export const paths = {
+export const webhookPaths = {
   name: "name",
   url: "url",
   secret: "secret",

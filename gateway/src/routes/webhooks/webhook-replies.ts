@@ -2,7 +2,7 @@ import type { RetryPolicy, Webhook, WebhookHealth } from "@muster/proto/muster/w
 import type { z } from "zod";
 import { timeOf, timeOrNull } from "../fields/schemas.ts";
 import { strengthOf } from "../fields/signing-secret.ts";
-import { health, type retryPolicy, status, type webhook } from "./webhook-fields.ts";
+import { health, type retryPolicy, type webhook, webhookStatus } from "./webhook-fields.ts";
 
 export function webhookOf(message: Webhook | undefined): z.input<typeof webhook> {
   if (!message) throw new Error("the dispatcher answered without a webhook");
@@ -15,7 +15,7 @@ export function webhookOf(message: Webhook | undefined): z.input<typeof webhook>
     secretStrength: strengthOf(message.secretStrength),
     events: message.events,
     headers: message.headers.map(({ key, value }) => ({ key, value })),
-    status: status.parse(message.status),
+    status: webhookStatus.parse(message.status),
     ordered: message.ordered,
     retryPolicy: policyOf(message.retryPolicy),
     successCount: Number(message.successCount),

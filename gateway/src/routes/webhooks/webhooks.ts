@@ -19,7 +19,16 @@ import {
 import { secretIn } from "../fields/signing-secret.ts";
 import { eventTypeOf } from "./event-type-examples.ts";
 
-import { deliveryStats, eventType, health, newWebhook, patch, paths, status, webhook } from "./webhook-fields.ts";
+import {
+  deliveryStats,
+  eventType,
+  health,
+  newWebhook,
+  patch,
+  webhook,
+  webhookPaths,
+  webhookStatus,
+} from "./webhook-fields.ts";
 import { healthOf, webhookOf } from "./webhook-replies.ts";
 
 const tag = "Webhooks";
@@ -39,7 +48,7 @@ const list = route({
   summary: "Webhooks of one organization, newest first",
   query: listQuery.extend({
     orgId: id.optional().meta({ description: "Required unless the caller belongs to one organization." }),
-    status: status.optional().meta({ description: only.equal }),
+    status: webhookStatus.optional().meta({ description: only.equal }),
     search: textIn,
   }),
   reply: z.object({ data: z.array(webhook), pagination }),
@@ -58,7 +67,7 @@ const listAll = route({
   access: read,
   tag,
   summary: "Webhooks of every accessible organization, newest first",
-  query: listQuery.extend({ status: status.optional().meta({ description: only.equal }), search: textIn }),
+  query: listQuery.extend({ status: webhookStatus.optional().meta({ description: only.equal }), search: textIn }),
   reply: z.object({ data: z.array(webhook), pagination }),
   async handle({ query, rpc }, { services }) {
     const { status = "", search = "" } = query;
@@ -167,7 +176,7 @@ const update = route({
       status: body.status ?? "",
       ordered: body.ordered ?? false,
     };
-    const wanted = { id: params.id, updateMask: maskOf(body, paths), change };
+    const wanted = { id: params.id, updateMask: maskOf(body, webhookPaths), change };
     const reply = await services.webhooks.updateWebhook(wanted, await rpc());
     return webhookOf(reply.webhook);
   },

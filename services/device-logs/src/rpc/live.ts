@@ -18,7 +18,7 @@ import {
   type LiveEventReply,
   liveEventLevels,
   readEvent,
-  readEvents,
+  readLiveEvents,
   readLog,
   readLogs,
 } from "../rules/live-reply.ts";
@@ -109,7 +109,7 @@ export function liveLogService(deps: LiveDeps): ServiceImpl<typeof LiveLogServic
         ...(eventId === undefined ? {} : { eventId: Number(eventId) }),
       };
       const deviceQuery = { operation: "eventlogs.events", params } as const;
-      const { events, total } = await query(context, request.deviceId, deviceQuery, readEvents);
+      const { events, total } = await query(context, request.deviceId, deviceQuery, readLiveEvents);
       return { events: events.map(eventMessage), page, limit, total: BigInt(total) };
     },
 
@@ -134,7 +134,12 @@ export function liveLogService(deps: LiveDeps): ServiceImpl<typeof LiveLogServic
         // Read again each time: the device may have moved to another tenant, or be deleted.
         const device = await devices.find(context, deviceId);
         const params = { ...filter, page: 1, limit: after === null ? 1 : followedMost };
-        const { events } = await queryDevice(context, device, { operation: "eventlogs.events", params }, readEvents);
+        const { events } = await queryDevice(
+          context,
+          device,
+          { operation: "eventlogs.events", params },
+          readLiveEvents,
+        );
         const unseen = messagesAfter(events, after, followedMost);
         if (isFirst) await noteAccess(context, device, { operation: "eventlogs.events", params: { ...filter, after } });
         yield { events: unseen.events.map(eventMessage), skipped: unseen.isSkipped };

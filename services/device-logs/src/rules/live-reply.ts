@@ -47,7 +47,7 @@ export function readLog(bytes: Uint8Array): EventLogReply {
   return read(shapes.get, bytes).log;
 }
 
-export function readEvents(bytes: Uint8Array): { events: LiveEventReply[]; total: number } {
+export function readLiveEvents(bytes: Uint8Array): { events: LiveEventReply[]; total: number } {
   return read(shapes.events, bytes);
 }
 

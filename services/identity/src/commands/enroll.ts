@@ -6,7 +6,7 @@ import { tooManyFailures } from "../rules/attempt-limit.ts";
 import { type AgentFields, deviceIdsOf, looksLikeEnrollmentKey, requireAgentFields } from "../rules/enrollment.ts";
 import { enrollmentDigest } from "../rules/enrollment-key.ts";
 import { firstFreeDevice, issueAgentToken } from "../store/agent-tokens.ts";
-import { confirm, granted, type Refusal, type ReservedUse, release, reserve } from "../store/enrollment-uses.ts";
+import { confirm, granted, type Refusal, type ReservedUse, release, reserveUse } from "../store/enrollment-uses.ts";
 
 export type Enrolled = CreatedDevice & { token: string };
 
@@ -65,7 +65,7 @@ async function takeUse(
     { caller, actsFor },
     async (tx) => {
       const id = (ids.length > 0 ? await firstFreeDevice(tx, ids) : null) ?? uuidv7();
-      return { id, outcome: await reserve(tx, digests, id, reservationSeconds) };
+      return { id, outcome: await reserveUse(tx, digests, id, reservationSeconds) };
     },
     { retry: true },
   );

@@ -5,7 +5,7 @@ import { type Caller, createLogger, uuidv7 } from "@muster/kit";
 import { callers } from "@muster/testing";
 import { sweepOnce } from "../jobs/sweep-reservations.ts";
 import { enrollmentDigest } from "../rules/enrollment-key.ts";
-import { confirm, granted, release, reserve } from "../store/enrollment-uses.ts";
+import { confirm, granted, release, reserveUse } from "../store/enrollment-uses.ts";
 import { codeOf } from "../testing/identity.ts";
 import { tenantOf } from "../testing/keys.ts";
 import { ownKeys } from "../testing/own-keys.ts";
@@ -195,7 +195,7 @@ describe("deleting an enrollment key", () => {
 
 /** Takes a use for a device, as an enrollment does. */
 function use(key: string, deviceId = uuidv7()) {
-  return keys.db.tx(keys.system, (tx) => reserve(tx, [enrollmentDigest(key, keys.pepper)], deviceId)).then(granted);
+  return keys.db.tx(keys.system, (tx) => reserveUse(tx, [enrollmentDigest(key, keys.pepper)], deviceId)).then(granted);
 }
 
 const age = (seconds: number) =>
@@ -231,7 +231,7 @@ describe("using an enrollment key", () => {
     expect(await codeOf(use("0".repeat(64)))).toBe("enrollment_key_invalid");
     const other = { id: "other", secret: "another pepper" };
     const foreign = keys.db
-      .tx(keys.system, (tx) => reserve(tx, [enrollmentDigest(key, other)], uuidv7()))
+      .tx(keys.system, (tx) => reserveUse(tx, [enrollmentDigest(key, other)], uuidv7()))
       .then(granted);
     expect(await codeOf(foreign)).toBe("enrollment_key_invalid");
     await keys.db.tx(keys.system, (tx) =>

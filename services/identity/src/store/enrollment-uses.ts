@@ -15,7 +15,7 @@ export type ReservedUse = { keyId: string; orgId: string; partnerId: string; sit
  * repeat for the same device returns the same and takes no use. The clock is the database's. A text is the reason for a
  * refusal.
  */
-export async function reserve(
+export async function reserveUse(
   tx: Tx,
   digests: readonly Uint8Array[],
   deviceId: string,

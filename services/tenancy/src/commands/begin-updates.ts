@@ -1,7 +1,7 @@
 import type { Database } from "@muster/db";
 import { type RequestMeta, systemCaller } from "@muster/kit";
 import { emitDevice } from "../emits/device.ts";
-import { beginUpdates as begin, endUpdates as end, type StartedUpdate } from "../store/presence.ts";
+import { type StartedUpdate, storeStartedUpdates, beginUpdates as begin, endUpdates as end } from "../store/presence.ts";
 
 /**
  * Marks devices as updating from now on, emits their events, and returns the ids of those marked: quarantined and
@@ -12,7 +12,7 @@ export function beginUpdates(db: Database, meta: RequestMeta, updates: readonly 
   return db.tx(
     { caller },
     async (tx) => {
-      const { started, ids } = await begin(tx, caller, updates);
+      const { started, ids } = await storeStartedUpdates(tx, caller, updates);
       for (const row of started) emitDevice(tx, { meta }, "updated", row);
       return ids;
     },

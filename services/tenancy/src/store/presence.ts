@@ -172,7 +172,7 @@ export type StartedUpdate = { deviceId: string; component: string; version: stri
  * version. Rows are locked in the order of ids; a device that another transaction has locked is left out. A device that
  * already updates to it keeps its deadline.
  */
-export async function beginUpdates(
+export async function storeStartedUpdates(
   tx: Tx,
   caller: Caller,
   updates: readonly StartedUpdate[],
