@@ -2,10 +2,10 @@ import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
 const programs = {
-  /** Programs that work without a server; `key` and `release` also run by themselves, from a copy of the file. */
-  audit: "../muster-audit.mjs",
-  key: "../muster-key.mjs",
-  release: "../muster-release.mjs",
+  /** Programs that work without a server; compiled, `key` and `release` also run from a copy of their one file. */
+  audit: "../dist/muster-audit.js",
+  key: "../dist/muster-key.js",
+  release: "../dist/muster-release.js",
   /** Works only in a checkout: creates a cluster's keys and re-encrypts its secrets. */
   cluster: "../../local/muster.mjs",
 } as const;

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "@jest/globals";
 
-const program = fileURLToPath(new URL("../muster-key.mjs", import.meta.url));
+const program = fileURLToPath(new URL("../dist/muster-key.js", import.meta.url));
 // CRC-32 of the 26 letters is 4c2750bd.
 const wellFormed = "svc_abcdefghijklmnopqrstuvwxyzTCdQvQ";
 

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { nextRoot, noteKeys, openNote, parseVerifier } from "@muster/kit";
 
-const program = fileURLToPath(new URL("../muster-release.mjs", import.meta.url));
+const program = fileURLToPath(new URL("../dist/muster-release.js", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "muster-release-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 

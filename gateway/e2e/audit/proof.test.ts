@@ -16,7 +16,7 @@ type Verdict = { verdict: string; seq: number | null; lastSeq: number | null; ro
 type Verification = { id: string; orgId: string; status: string; verdicts: Verdict[] };
 type Checkpoint = { orgId: string; seq: number; note: string };
 
-const program = fileURLToPath(new URL("../../../deploy/cli/muster-audit.mjs", import.meta.url));
+const program = fileURLToPath(new URL("../../../deploy/cli/dist/muster-audit.js", import.meta.url));
 
 let cluster: Cluster;
 let root: Api;

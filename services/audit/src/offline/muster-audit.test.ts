@@ -12,7 +12,7 @@ import { checkpointText } from "../rules/checkpoint.ts";
 import { exportText, renderChain, renderEnd, renderRow } from "../rules/export-line.ts";
 import { sealChain } from "../rules/seal.ts";
 
-const program = fileURLToPath(new URL("../../../../deploy/cli/muster-audit.mjs", import.meta.url));
+const program = fileURLToPath(new URL("../../../../deploy/cli/dist/muster-audit.js", import.meta.url));
 const chainId = "01890000-0000-7000-8000-00000000000a";
 const at = new Date("2026-03-01T10:00:00.000Z");
 const { signer } = noteKeys(generateNoteKey("muster-audit-test"));

@@ -1,7 +1,15 @@
 #!/usr/bin/env node
 // Makes, signs and checks manifests of agent releases, offline (docs/agent-releases.md). The private key stays where
 // releases are built.
-import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify } from "node:crypto";
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  sign,
+  verify,
+} from "node:crypto";
 import { createReadStream } from "node:fs";
 import { readFile, stat, writeFile } from "node:fs/promises";
 import { basename } from "node:path";
@@ -22,25 +30,31 @@ const semver = /^v?(0|[1-9]\d*)(\.(0|[1-9]\d*)){2}(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-
 const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/;
 const [command, ...rest] = process.argv.slice(2);
 
+const commands: Readonly<Record<string, (args: string[]) => void | Promise<void>>> = {
+  key: makeKey,
+  manifest: makeManifest,
+  root: makeRoot,
+  sign: addSignature,
+  verify: check,
+};
+
 try {
-  if (command === "key" && rest.length === 1) makeKey(rest[0]);
-  else if (command === "manifest") await makeManifest(rest);
-  else if (command === "root") await makeRoot(rest);
-  else if (command === "sign" && rest.length === 1) await addSignature(rest[0]);
-  else if (command === "verify") await check(rest);
-  else wrongUsage();
+  await (commands[command ?? ""] ?? wrongUsage)(rest);
 } catch (error) {
-  process.stderr.write(`muster-release: ${error.message}\n`);
+  process.stderr.write(`muster-release: ${error instanceof Error ? error.message : error}\n`);
   process.exitCode = 1;
 }
 
-function wrongUsage() {
+function wrongUsage(): void {
   process.stderr.write(usage);
   process.exitCode = 2;
 }
 
-/** @param {string} name */
-function makeKey(name) {
+function makeKey([name, ...more]: string[]): void {
+  if (name === undefined || more.length > 0) {
+    wrongUsage();
+    return;
+  }
   if (!/^[^\s+:\p{Cc}]{1,64}$/u.test(name))
     throw new Error("the name has 1 to 64 characters, no spaces, no plus and no colon");
   const { privateKey, publicKey } = generateKeyPairSync("ed25519");
@@ -48,49 +62,59 @@ function makeKey(name) {
   process.stderr.write(`RELEASE_MANIFEST_KEYS=${verifierOf(name, publicKey).text}\n`);
 }
 
-async function makeManifest(args) {
-  const options = { component: { type: "string" }, version: { type: "string" }, counter: { type: "string" } };
-  const more = { expires: { type: "string" }, minimum: { type: "string" } };
-  const { values, positionals } = parseArgs({ args, options: { ...options, ...more }, allowPositionals: true });
-  if (!values.component || !values.version || positionals.length === 0) return wrongUsage();
+type Artifact = { os: string; arch: string; size: number; sha256: string; name: string };
+type ManifestOptions = { component: string; version: string; counter?: string; expires?: string; minimum?: string };
+
+async function makeManifest(args: string[]): Promise<void> {
+  const text = { type: "string" } as const;
+  const options = { component: text, version: text, counter: text, expires: text, minimum: text };
+  const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
+  const { component, version, counter = "0", expires, minimum } = values;
+  if (!component || !version || positionals.length === 0) return wrongUsage();
   const lineOf = signer();
-  const artifacts = [];
-  for (const positional of positionals) {
-    const [, path, os, arch] = /^(.+)=(windows|linux|darwin)\/(amd64|arm64|386)$/.exec(positional) ?? [];
-    if (!path) throw new Error(`"${positional}" is not FILE=OS/ARCH`);
-    artifacts.push({ os, arch, size: (await stat(path)).size, sha256: await digestOf(path), name: basename(path) });
-  }
-  const problems = [...problemsOf(values), ...problemsOfFiles(artifacts)];
+  const artifacts: Artifact[] = [];
+  for (const positional of positionals) artifacts.push(await artifactOf(positional));
+  const problems = [
+    ...problemsOf({ component, version, counter, expires, minimum }, new Date()),
+    ...problemsOfFiles(artifacts),
+  ];
   if (problems.length > 0) throw new Error(problems.join("; "));
   const manifest = {
-    version: values.version.replace(/^v/, ""),
-    component: values.component,
-    counter: Number(values.counter ?? 0),
-    ...(values.expires ? { expires: values.expires } : {}),
-    ...(values.minimum ? { minimumVersion: values.minimum } : {}),
+    version: version.replace(/^v/, ""),
+    component,
+    counter: Number(counter),
+    ...(expires ? { expires } : {}),
+    ...(minimum ? { minimumVersion: minimum } : {}),
     artifacts,
   };
-  const text = `${JSON.stringify(manifest)}\n`;
-  const file = `${values.component}.manifest`;
-  await writeFile(file, `${text}\n${lineOf(text)}`);
-  process.stdout.write(`${file}: ${artifacts.length} files of ${values.component} ${manifest.version}\n`);
+  const body = `${JSON.stringify(manifest)}\n`;
+  const file = `${component}.manifest`;
+  await writeFile(file, `${body}\n${lineOf(body)}`);
+  process.stdout.write(`${file}: ${artifacts.length} files of ${component} ${manifest.version}\n`);
+}
+
+/** The artifact of an argument FILE=OS/ARCH. */
+async function artifactOf(positional: string): Promise<Artifact> {
+  const [, path, os = "", arch = ""] = /^(.+)=(windows|linux|darwin)\/(amd64|arm64|386)$/.exec(positional) ?? [];
+  if (path === undefined) throw new Error(`"${positional}" is not FILE=OS/ARCH`);
+  return { os, arch, size: (await stat(path)).size, sha256: await digestOf(path), name: basename(path) };
 }
 
 /** What the platform would refuse: better before it is signed than when it is published. */
-function problemsOf({ component, version, counter = "0", expires, minimum }) {
-  const problems = [];
+function problemsOf({ component, version, counter = "0", expires, minimum }: ManifestOptions, now: Date): string[] {
+  const problems: string[] = [];
   if (!["agent", "watchdog", "helper"].includes(component)) problems.push("--component is agent, watchdog or helper");
   if (!semver.test(version)) problems.push(`--version ${version} is not a semantic version`);
   if (!/^\d{1,15}$/.test(counter)) problems.push(`--counter ${counter} is not a whole number`);
   if (minimum && !semver.test(minimum)) problems.push(`--minimum ${minimum} is not a semantic version`);
-  if (expires && !(time.test(expires) && new Date(expires) > new Date()))
+  if (expires && !(time.test(expires) && new Date(expires) > now))
     problems.push(`--expires ${expires} is not a time in the future, such as 2027-01-01T00:00:00Z`);
   return problems;
 }
 
-function problemsOfFiles(artifacts) {
-  const problems = [];
-  const seen = new Set();
+function problemsOfFiles(artifacts: readonly Artifact[]): string[] {
+  const problems: string[] = [];
+  const seen = new Set<string>();
   for (const { os, arch, name, size } of artifacts) {
     if (size === 0) problems.push(`${name} is empty`);
     if (!/^[A-Za-z0-9][A-Za-z0-9._+-]{0,199}$/.test(name))
@@ -102,7 +126,7 @@ function problemsOfFiles(artifacts) {
 }
 
 /** What makes signature lines with RELEASE_SIGNING_KEY. */
-function signer() {
+function signer(): (text: string) => string {
   const [, name = "", base64 = ""] = /^([^:+\s]+):(\S+)$/.exec(process.env.RELEASE_SIGNING_KEY?.trim() ?? "") ?? [];
   if (name === "") throw new Error("RELEASE_SIGNING_KEY holds no key of `muster-release key`");
   const privateKey = createPrivateKey({ key: Buffer.from(base64, "base64"), format: "der", type: "pkcs8" });
@@ -113,20 +137,20 @@ function signer() {
   };
 }
 
-async function makeRoot(args) {
-  const options = { number: { type: "string" }, keys: { type: "string" } };
-  const { values } = parseArgs({ args, options });
+async function makeRoot(args: string[]): Promise<void> {
+  const text = { type: "string" } as const;
+  const { values } = parseArgs({ args, options: { number: text, keys: text } });
   const number = Number(values.number);
   if (!Number.isSafeInteger(number) || number < 2 || !values.keys) return wrongUsage();
   const keys = values.keys.split(",").map((key) => key.trim());
   for (const key of keys) publicKeyOf(key);
-  const text = `${JSON.stringify({ root: number, keys })}\n`;
-  await writeFile("root.note", `${text}\n${signer()(text)}`);
+  const body = `${JSON.stringify({ root: number, keys })}\n`;
+  await writeFile("root.note", `${body}\n${signer()(body)}`);
   process.stdout.write(`root.note: root ${number} with ${keys.length} keys; have every new key sign it\n`);
 }
 
-/** @param {string} file */
-async function addSignature(file) {
+async function addSignature([file, ...more]: string[]): Promise<void> {
+  if (file === undefined || more.length > 0) return wrongUsage();
   const note = await readFile(file, "utf8");
   const split = note.lastIndexOf("\n\n");
   if (split < 0) throw new Error("not a signed note");
@@ -135,7 +159,25 @@ async function addSignature(file) {
   process.stdout.write(`${file}: signed\n`);
 }
 
-async function check(args) {
+/** Whether a note bears the signature of a key, for `text`. */
+function isSignedBy({ name, hash, publicKey }: VerifierKey, text: string, signatures: string): boolean {
+  return signatures.split("\n").some((line) => {
+    const [, by, signature = ""] = /^— (\S+) (\S+)$/u.exec(line) ?? [];
+    const bytes = Buffer.from(signature, "base64");
+    const isOwn = by === name && bytes.toString("hex", 0, 4) === hash;
+    return isOwn && verify(null, Buffer.from(text), publicKey, bytes.subarray(4));
+  });
+}
+
+/** What a signed manifest or root note says, as far as it is shown or compared here. */
+type Signed = {
+  artifacts?: { name: string; size: number; sha256: string }[];
+  component?: string;
+  version?: string;
+  root?: number;
+};
+
+async function check(args: string[]): Promise<void> {
   const { values, positionals } = parseArgs({ args, options: { key: { type: "string" } }, allowPositionals: true });
   const [file, ...binaries] = positionals;
   if (!values.key || !file) return wrongUsage();
@@ -143,21 +185,9 @@ async function check(args) {
   const split = note.lastIndexOf("\n\n");
   if (split < 0) throw new Error("not a signed note");
   const text = note.slice(0, split + 1);
-  const { name, hash, publicKey } = publicKeyOf(values.key);
-  const signed = note
-    .slice(split + 2)
-    .split("\n")
-    .some((line) => {
-      const [, by, signature = ""] = /^— (\S+) (\S+)$/u.exec(line) ?? [];
-      const bytes = Buffer.from(signature, "base64");
-      return (
-        by === name &&
-        bytes.toString("hex", 0, 4) === hash &&
-        verify(null, Buffer.from(text), publicKey, bytes.subarray(4))
-      );
-    });
-  if (!signed) throw new Error(`${file} is not signed by ${name}`);
-  const { artifacts = [], component, version, root } = JSON.parse(text);
+  const key = publicKeyOf(values.key);
+  if (!isSignedBy(key, text, note.slice(split + 2))) throw new Error(`${file} is not signed by ${key.name}`);
+  const { artifacts = [], component, version, root }: Signed = JSON.parse(text);
   for (const path of binaries) {
     const artifact = artifacts.find((each) => each.name === basename(path));
     if (!artifact) throw new Error(`${path} is not named by the manifest`);
@@ -165,11 +195,13 @@ async function check(args) {
       throw new Error(`${path} is another file`);
   }
   const what = root === undefined ? `${component} ${version}` : `root ${root}`;
-  process.stdout.write(`${what} is signed by ${name}\n`);
+  process.stdout.write(`${what} is signed by ${key.name}\n`);
 }
 
+type VerifierKey = { name: string; hash: string; publicKey: KeyObject };
+
 /** Reads a C2SP verifier key, `name+hash+base64`. */
-function publicKeyOf(text) {
+function publicKeyOf(text: string): VerifierKey {
   const [, name = "", hash = "", base64 = ""] = /^([^+\s]+)\+([0-9a-f]{8})\+(\S+)$/.exec(text) ?? [];
   const blob = Buffer.from(base64, "base64");
   if (blob.length !== 33 || blob[0] !== 1) throw new Error("the key is not name+hash+base64 of an Ed25519 key");
@@ -178,15 +210,14 @@ function publicKeyOf(text) {
   return { name, hash, publicKey };
 }
 
-/** @param {string} path */
-async function digestOf(path) {
+async function digestOf(path: string): Promise<string> {
   const hash = createHash("sha256");
   for await (const chunk of createReadStream(path)) hash.update(chunk);
   return hash.digest("hex");
 }
 
 /** A C2SP verifier key. */
-function verifierOf(name, publicKey) {
+function verifierOf(name: string, publicKey: KeyObject): { hash: string; text: string } {
   const blob = Buffer.concat([Buffer.from([1]), publicKey.export({ type: "spki", format: "der" }).subarray(-32)]);
   const hash = createHash("sha256").update(`${name}\n`).update(blob).digest("hex").slice(0, 8);
   return { hash, text: `${name}+${hash}+${blob.toString("base64")}` };

@@ -31,17 +31,16 @@ if (command === "--help" || command === "-h") {
 }
 
 /** Why a text cannot be a key, or null. */
-function problemOf(key) {
+function problemOf(key: string): string | null {
   if (!key.startsWith("svc_")) return "does not begin with svc_";
-  const match = /^svc_([A-Za-z0-9_-]{26})([A-Za-z0-9_-]{6})$/.exec(key);
-  if (!match) return "is not svc_ and 32 base64url characters";
+  const [, random, sum] = /^svc_([A-Za-z0-9_-]{26})([A-Za-z0-9_-]{6})$/.exec(key) ?? [];
+  if (random === undefined) return "is not svc_ and 32 base64url characters";
   const checksum = Buffer.alloc(4);
-  checksum.writeUInt32BE(crc32(match[1]));
-  return checksum.toString("base64url") === match[2] ? null : "has a wrong checksum";
+  checksum.writeUInt32BE(crc32(random));
+  return checksum.toString("base64url") === sum ? null : "has a wrong checksum";
 }
 
-/** @param {string} input */
-function linesOf(input) {
+function linesOf(input: string): string[] {
   return input
     .split("\n")
     .map((line) => line.trim())
