@@ -51,20 +51,15 @@ export type ReleaseDeps = {
 
 const notesUrlMax = 2_048;
 
+type Handlers = ServiceImpl<typeof ReleaseService>;
+
 /** The catalogue, for users of the platform; everybody with agent-releases:read sees it. */
 export function releaseService(deps: ReleaseDeps): ServiceImpl<typeof ReleaseService> {
-  const { db, now } = deps;
-  const lockExisting = async (tx: Tx, id: string): Promise<ReleaseRow> => {
-    const row = isUuid(id) ? await lockRelease(tx, id) : null;
-    if (!row) throw versionNotFound();
-    return row;
-  };
-  const shown = async (tx: Tx, id: string, untrusted: string | null) => {
-    const row = await findListed(tx, id);
-    if (!row) throw new Error("a release that was locked has gone");
-    return { release: releaseMessage(row, untrusted) };
-  };
+  return { ...releaseArrivals(deps), ...releaseStates(deps) };
+}
 
+function releaseArrivals(deps: ReleaseDeps): Pick<Handlers, "listReleases" | "registerRelease" | "syncReleases"> {
+  const { db, now } = deps;
   return {
     async listReleases({ page, component }, handler) {
       const context = callContext(handler);
@@ -119,7 +114,12 @@ export function releaseService(deps: ReleaseDeps): ServiceImpl<typeof ReleaseSer
         deps.wakeSync,
       );
     },
+  };
+}
 
+function releaseStates(deps: ReleaseDeps): Pick<Handlers, "promoteRelease" | "yankRelease" | "deleteRelease"> {
+  const { db, now } = deps;
+  return {
     async promoteRelease({ version, component }, handler) {
       const context = callContext(handler);
       requirePermission(context, "platform:admin");
@@ -178,6 +178,18 @@ export function releaseService(deps: ReleaseDeps): ServiceImpl<typeof ReleaseSer
       return {};
     },
   };
+}
+
+async function lockExisting(tx: Tx, id: string): Promise<ReleaseRow> {
+  const row = isUuid(id) ? await lockRelease(tx, id) : null;
+  if (!row) throw versionNotFound();
+  return row;
+}
+
+async function shown(tx: Tx, id: string, untrusted: string | null) {
+  const row = await findListed(tx, id);
+  if (!row) throw new Error("a release that was locked has gone");
+  return { release: releaseMessage(row, untrusted) };
 }
 
 function named({ id, component, version }: ReleaseRow) {

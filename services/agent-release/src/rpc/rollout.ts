@@ -51,40 +51,17 @@ const changes: Record<string, { from: readonly RolloutState[]; to: RolloutState 
   cancel: { from: ["running", "paused", "halted"], to: "cancelled" },
 };
 
+type Handlers = ServiceImpl<typeof RolloutService>;
+
 /** Guards of releases and staged rollouts. */
 export function rolloutService(deps: RolloutDeps): ServiceImpl<typeof RolloutService> {
-  const { db, now } = deps;
-  const existingRollout = async (tx: Tx, id: string): Promise<ShownRollout> => {
-    const row = isUuid(id) ? await findRollout(tx, id) : null;
-    if (!row) throw new AppError("rollout_not_found", "Rollout not found");
-    return row;
-  };
-  /** Locks a rollout and lets `change` alter its row; the rollout after it. */
-  const altered = (context: CallContext, id: string, change: (tx: Tx, row: ShownRollout) => Promise<Fact>) => {
-    const at = now();
-    return db.tx(
-      context,
-      async (tx) => {
-        const { component, version, state } = await existingRollout(tx, id);
-        // Attempts before their rollout, as heartbeats lock them.
-        if (state === "paused") await lockOpenOfRollout(tx, id);
-        const [locked] = await lockRollouts(tx, [id]);
-        if (!locked) throw new AppError("rollout_not_found", "Rollout not found");
-        const row = { ...locked, component, version };
-        const before = settled(row);
-        const { action, details } = await change(tx, row);
-        await moveClocks(tx, row, locked, at);
-        await updateRollout(tx, row, at);
-        const changed = { before, after: settled(row) };
-        const fact = { action: `agent_update.rollout.${action}`, id, name: `${component} ${version}` };
-        auditRelease(tx, context, { ...fact, details: { ...details, changes: changed } }, at);
-        await bumpPlan(tx, { scope: "all" });
-        return { rollout: rolloutMessage(await existingRollout(tx, id), context) };
-      },
-      { retry: true },
-    );
-  };
+  return { ...rolloutReads(deps), ...rolloutCreation(deps), ...rolloutChanges(deps) };
+}
 
+function rolloutReads({
+  db,
+  now,
+}: RolloutDeps): Pick<Handlers, "listRollouts" | "getRollout" | "getProgress" | "listDevices"> {
   return {
     async listRollouts({ page, component, state, kind }, handler) {
       const context = callContext(handler);
@@ -110,6 +87,46 @@ export function rolloutService(deps: RolloutDeps): ServiceImpl<typeof RolloutSer
       );
     },
 
+    async getProgress({ id, bucketSeconds }, handler) {
+      const context = callContext(handler);
+      requirePermission(context, "agent-releases:read");
+      return db.tx(
+        asService(context),
+        async (tx) => {
+          const row = await existingRollout(tx, id);
+          const seconds = await bucketSecondsOf(tx, row.id, bucketSeconds);
+          const buckets = await progressOf(tx, row.id, seconds);
+          const end = expectedEnd(row, buckets, seconds, now());
+          return {
+            rollout: rolloutMessage(row, context),
+            bucketSeconds: seconds,
+            buckets: buckets.map(({ at, ...counts }) => ({ at: timestampFromDate(at), ...counts })),
+            ...(end ? { expectedEnd: timestampFromDate(end) } : {}),
+          };
+        },
+        { readOnly: true },
+      );
+    },
+
+    async listDevices({ id, page, state, reason }, handler) {
+      const context = callContext(handler);
+      requirePermission(context, "agent-releases:read");
+      const row = await db.tx(asService(context), (tx) => existingRollout(tx, id), { readOnly: true });
+      // Read as the caller, who sees only the devices of the caller's organizations.
+      const { rows, info } = await listAttempts(
+        db,
+        context,
+        { rolloutId: row.id, state, reason },
+        clampPage(page ?? {}),
+      );
+      return { attempts: rows.map(attemptMessage), page: info };
+    },
+  };
+}
+
+function rolloutCreation(deps: RolloutDeps): Pick<Handlers, "createRollout"> {
+  const { db, now } = deps;
+  return {
     async createRollout(request, handler) {
       const context = callContext(handler);
       requirePlatform(context, deps.mfaMaxAgeMinutes);
@@ -169,14 +186,19 @@ export function rolloutService(deps: RolloutDeps): ServiceImpl<typeof RolloutSer
         return { rollout: rolloutMessage(await existingRollout(tx, id), context) };
       });
     },
+  };
+}
 
+function rolloutChanges(deps: RolloutDeps): Pick<Handlers, "updateRollout" | "changeState"> {
+  const { now } = deps;
+  return {
     async updateRollout(request, handler) {
       const context = callContext(handler);
       requirePlatform(context, deps.mfaMaxAgeMinutes);
       const { id, $typeName: _type, $unknown: _unknown, ...fields } = request;
       if (Object.values(fields).every((value) => value === undefined))
         throw new AppError("no_updates", "No updates provided");
-      return altered(context, id, async (_tx, row) => {
+      return altered(deps, context, id, async (_tx, row) => {
         if (row.state === "completed" || row.state === "cancelled") throw notRunning(row.state);
         const errors: FieldErrors = {};
         if (request.percent !== undefined && request.percent < row.percent) errors.percent = ["May only rise"];
@@ -198,7 +220,7 @@ export function rolloutService(deps: RolloutDeps): ServiceImpl<typeof RolloutSer
       requirePlatform(context, deps.mfaMaxAgeMinutes);
       const wanted = changes[change];
       if (!wanted) throw validationError({ change: ["Must be pause, resume, complete or cancel"] });
-      return altered(context, id, async (tx, row) => {
+      return altered(deps, context, id, async (tx, row) => {
         const isGuard = row.kind === "guard";
         if (!wanted.from.includes(row.state) || (isGuard && (change === "complete" || change === "cancel"))) {
           throw notRunning(row.state);
@@ -213,41 +235,6 @@ export function rolloutService(deps: RolloutDeps): ServiceImpl<typeof RolloutSer
         }
         return { action: change, ...(change === "resume" ? { details: { acceptFailures } } : {}) };
       });
-    },
-
-    async getProgress({ id, bucketSeconds }, handler) {
-      const context = callContext(handler);
-      requirePermission(context, "agent-releases:read");
-      return db.tx(
-        asService(context),
-        async (tx) => {
-          const row = await existingRollout(tx, id);
-          const seconds = await bucketSecondsOf(tx, row.id, bucketSeconds);
-          const buckets = await progressOf(tx, row.id, seconds);
-          const end = expectedEnd(row, buckets, seconds, now());
-          return {
-            rollout: rolloutMessage(row, context),
-            bucketSeconds: seconds,
-            buckets: buckets.map(({ at, ...counts }) => ({ at: timestampFromDate(at), ...counts })),
-            ...(end ? { expectedEnd: timestampFromDate(end) } : {}),
-          };
-        },
-        { readOnly: true },
-      );
-    },
-
-    async listDevices({ id, page, state, reason }, handler) {
-      const context = callContext(handler);
-      requirePermission(context, "agent-releases:read");
-      const row = await db.tx(asService(context), (tx) => existingRollout(tx, id), { readOnly: true });
-      // Read as the caller, who sees only the devices of the caller's organizations.
-      const { rows, info } = await listAttempts(
-        db,
-        context,
-        { rolloutId: row.id, state, reason },
-        clampPage(page ?? {}),
-      );
-      return { attempts: rows.map(attemptMessage), page: info };
     },
   };
 }
@@ -279,6 +266,43 @@ async function requireNewer(tx: Tx, { component, version }: ReleaseRow): Promise
   if (promoted === undefined || compareVersions(version, promoted) > 0) return;
   const reason = version === promoted ? "Is promoted already" : `Must be newer than the promoted version ${promoted}`;
   throw validationError({ version: [reason] });
+}
+
+async function existingRollout(tx: Tx, id: string): Promise<ShownRollout> {
+  const row = isUuid(id) ? await findRollout(tx, id) : null;
+  if (!row) throw new AppError("rollout_not_found", "Rollout not found");
+  return row;
+}
+
+/** Locks a rollout and lets `change` alter its row; the rollout after it. */
+function altered(
+  { db, now }: RolloutDeps,
+  context: CallContext,
+  id: string,
+  change: (tx: Tx, row: ShownRollout) => Promise<Fact>,
+) {
+  const at = now();
+  return db.tx(
+    context,
+    async (tx) => {
+      const { component, version, state } = await existingRollout(tx, id);
+      // Attempts before their rollout, as heartbeats lock them.
+      if (state === "paused") await lockOpenOfRollout(tx, id);
+      const [locked] = await lockRollouts(tx, [id]);
+      if (!locked) throw new AppError("rollout_not_found", "Rollout not found");
+      const row = { ...locked, component, version };
+      const before = settled(row);
+      const { action, details } = await change(tx, row);
+      await moveClocks(tx, row, locked, at);
+      await updateRollout(tx, row, at);
+      const changed = { before, after: settled(row) };
+      const fact = { action: `agent_update.rollout.${action}`, id, name: `${component} ${version}` };
+      auditRelease(tx, context, { ...fact, details: { ...details, changes: changed } }, at);
+      await bumpPlan(tx, { scope: "all" });
+      return { rollout: rolloutMessage(await existingRollout(tx, id), context) };
+    },
+    { retry: true },
+  );
 }
 
 type Fact = { action: string; details?: Record<string, unknown> };

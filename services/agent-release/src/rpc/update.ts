@@ -40,11 +40,15 @@ const changesMax = 1_000;
 const shownAttempts = 5;
 const recordEveryMs = 5_000;
 
+type Handlers = ServiceImpl<typeof UpdateService>;
+
 /** Update decisions: gateways call for agents, users read the decision and may request an update. */
 export function updateService(deps: UpdateDeps): ServiceImpl<typeof UpdateService> {
-  const { db, now } = deps;
-  let recordedAtMs = Number.NEGATIVE_INFINITY;
+  return { ...decisions(deps), ...plans(deps) };
+}
 
+function decisions(deps: UpdateDeps): Pick<Handlers, "decide" | "getDecision"> {
+  const { db, now } = deps;
   return {
     async decide({ devices }, handler) {
       requireGateway(callContext(handler));
@@ -70,30 +74,6 @@ export function updateService(deps: UpdateDeps): ServiceImpl<typeof UpdateServic
           ended,
         })),
       };
-    },
-
-    async listChanges({ since }, handler) {
-      requireGateway(callContext(handler));
-      const who = { caller: systemCaller(service) };
-      if (performance.now() - recordedAtMs > recordEveryMs) {
-        recordedAtMs = performance.now();
-        // The heartbeat matters to open attempts only: without one nothing is written.
-        if ((await openAttempts(db, who)).any) await db.tx(who, recordGatewayContact, { retry: true });
-      }
-      const { epoch, changes } = await db.tx(
-        who,
-        async (tx) => {
-          const at = await readEpoch(tx);
-          return { epoch: at, changes: await changesSince(tx, Number(since), at, changesMax) };
-        },
-        { readOnly: true },
-      );
-      const listed = (changes ?? []).map((each) => ({
-        epoch: BigInt(each.epoch),
-        scope: each.scope,
-        id: each.id ?? "",
-      }));
-      return { epoch: BigInt(epoch), changes: listed, reset: changes === null };
     },
 
     async getDecision({ deviceId }, handler) {
@@ -138,6 +118,36 @@ export function updateService(deps: UpdateDeps): ServiceImpl<typeof UpdateServic
           ...(requestedUntil ? { requestedUntil: timestampFromDate(requestedUntil) } : {}),
         };
       });
+    },
+  };
+}
+
+function plans(deps: UpdateDeps): Pick<Handlers, "listChanges" | "requestUpdate"> {
+  const { db, now } = deps;
+  let recordedAtMs = Number.NEGATIVE_INFINITY;
+  return {
+    async listChanges({ since }, handler) {
+      requireGateway(callContext(handler));
+      const who = { caller: systemCaller(service) };
+      if (performance.now() - recordedAtMs > recordEveryMs) {
+        recordedAtMs = performance.now();
+        // The heartbeat matters to open attempts only: without one nothing is written.
+        if ((await openAttempts(db, who)).any) await db.tx(who, recordGatewayContact, { retry: true });
+      }
+      const { epoch, changes } = await db.tx(
+        who,
+        async (tx) => {
+          const at = await readEpoch(tx);
+          return { epoch: at, changes: await changesSince(tx, Number(since), at, changesMax) };
+        },
+        { readOnly: true },
+      );
+      const listed = (changes ?? []).map((each) => ({
+        epoch: BigInt(each.epoch),
+        scope: each.scope,
+        id: each.id ?? "",
+      }));
+      return { epoch: BigInt(epoch), changes: listed, reset: changes === null };
     },
 
     async requestUpdate({ deviceId }, handler) {

@@ -29,9 +29,15 @@ type Deps = TenantReader & {
 
 const jobStates: readonly JobState[] = ["queued", "running", "done", "failed"];
 
+type Handlers = ServiceImpl<typeof AuditProofService>;
+
 /** Verification and checkpoints; chains of other tenants do not exist for the caller. */
 export function auditProofService(deps: Deps): ServiceImpl<typeof AuditProofService> {
-  const { db, verifiers, queued } = deps;
+  return { ...verifications(deps), ...checkpoints(deps) };
+}
+
+function verifications(deps: Deps): Pick<Handlers, "startVerification" | "getVerification" | "listVerifications"> {
+  const { db, queued } = deps;
   return {
     async startVerification(request, handler) {
       const context = callContext(handler);
@@ -84,7 +90,7 @@ export function auditProofService(deps: Deps): ServiceImpl<typeof AuditProofServ
       requirePermission(context, "audit:read");
       rangeOf(context.caller, null);
       const job = isUuid(request.id) ? await jobs(db).get(request.id.toLowerCase()) : null;
-      if (job?.kind !== verifyKind || !(await isVisible(context, job.input as VerifyInput))) {
+      if (job?.kind !== verifyKind || !(await isVisible(deps, context, job.input as VerifyInput))) {
         throw new AppError("audit_verification_not_found", "Verification not found");
       }
       return { verification: verificationOf(job) };
@@ -104,7 +110,12 @@ export function auditProofService(deps: Deps): ServiceImpl<typeof AuditProofServ
         page: { page: page.page, limit: page.limit, nextCursor, ...(total === null ? {} : { total: BigInt(total) }) },
       };
     },
+  };
+}
 
+function checkpoints(deps: Deps): Pick<Handlers, "listCheckpoints"> {
+  const { db, verifiers } = deps;
+  return {
     async listCheckpoints(request, handler) {
       const context = callContext(handler);
       requirePermission(context, "audit:read");
@@ -138,23 +149,27 @@ export function auditProofService(deps: Deps): ServiceImpl<typeof AuditProofServ
       };
     },
   };
+}
 
-  async function isVisible(context: CallContext, { chainId, orgId, partnerId }: VerifyInput): Promise<boolean> {
-    const { caller } = context;
-    const range = rangeOf(caller, null);
-    if (range.kind === "all") return true;
-    if (range.kind === "chains" && !range.chainIds.includes(chainId)) return false;
-    if (range.kind === "partner" && partnerId !== range.partnerId) return false;
-    if (!orgId) return true;
-    // A deleted organization is inaccessible to its users.
-    return readableRange(deps, context, orgId).then(
-      () => true,
-      (error: unknown) => {
-        if (error instanceof AppError && error.code === "organization_not_found") return false;
-        throw error;
-      },
-    );
-  }
+async function isVisible(
+  deps: Deps,
+  context: CallContext,
+  { chainId, orgId, partnerId }: VerifyInput,
+): Promise<boolean> {
+  const { caller } = context;
+  const range = rangeOf(caller, null);
+  if (range.kind === "all") return true;
+  if (range.kind === "chains" && !range.chainIds.includes(chainId)) return false;
+  if (range.kind === "partner" && partnerId !== range.partnerId) return false;
+  if (!orgId) return true;
+  // A deleted organization is inaccessible to its users.
+  return readableRange(deps, context, orgId).then(
+    () => true,
+    (error: unknown) => {
+      if (error instanceof AppError && error.code === "organization_not_found") return false;
+      throw error;
+    },
+  );
 }
 
 class NotQueued extends Error {}

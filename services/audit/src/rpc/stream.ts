@@ -48,47 +48,56 @@ export type StreamDeps = TenantReader & {
   streamsPerOrganization: number;
 };
 
+type Handlers = ServiceImpl<typeof StreamService>;
+
 /** Streams of audit rows (docs/behaviour.md#audit-lists). */
 export function streamService(deps: StreamDeps): ServiceImpl<typeof StreamService> {
-  const { db, now } = deps;
+  return {
+    ...streamReads(deps),
+    ...streamCreation(deps),
+    ...streamChanges(deps),
+    async testStream({ id }, handler) {
+      const context = callContext(handler);
+      writer(deps, context);
+      const stream = await found(deps, context, id);
+      const { rows } = await readChain(db, context, stream.org_id, Math.max(0, stream.head_seq - 1), 1);
+      if (rows.length === 0) return { accepted: false, error: "The chain has no row yet", answer: "" };
+      const sent = await sendBatch(deps, { ...stream, failures: 0, is_doubtful: true }, rows);
+      if (sent.status === "unsent") throw new AppError("overloaded", "Too many pushes are in flight");
+      const accepted = sent.status === "taken";
+      const error = sent.status === "refused" ? sent.error : "";
+      const details = { accepted, status: sent.httpStatus, ...(accepted ? {} : { error }) };
+      await db.tx(context, async (tx) => record(tx, context, stream, "audit.stream.test", details, now()));
+      return { accepted, ...(sent.httpStatus === null ? {} : { status: sent.httpStatus }), error, answer: sent.answer };
+    },
+  };
+}
 
-  const reader = (context: CallContext) => requirePermission(context, "audit:write");
-  const writer = (context: CallContext) => {
-    reader(context);
-    requireMfa(context, deps.mfaMaxAgeMinutes, now());
-  };
-  const organizationOf = async (context: CallContext, requestedId: string): Promise<string> => {
-    const orgId = orgIdOf(requestedId) ?? context.caller.orgId;
-    if (!orgId) throw new AppError("organization_context_required", "Organization context required");
-    await readableRange(deps, context, orgId);
-    return orgId;
-  };
-  /** A stream whose organization the caller reads: row-level security alone does not exclude users limited to sites. */
-  const found = async (context: CallContext, id: string): Promise<StreamRow & StreamLag> => {
-    await readableRange(deps, context, null);
-    const row = isUuid(id) ? await findStream(db, context, id) : null;
-    if (!row || (context.caller.scope !== "system" && (await isDeleted(db, context, row.org_id)))) throw notFound();
-    return row;
-  };
-
+function streamReads(deps: StreamDeps): Pick<Handlers, "listStreams" | "getStream"> {
+  const { db } = deps;
   return {
     async listStreams(request, handler) {
       const context = callContext(handler);
       reader(context);
-      const orgId = await organizationOf(context, request.orgId);
+      const orgId = await organizationOf(deps, context, request.orgId);
       return { streams: (await listStreams(db, context, orgId)).map(toMessage) };
     },
 
     async getStream({ id }, handler) {
       const context = callContext(handler);
       reader(context);
-      return { stream: toMessage(await found(context, id)) };
+      return { stream: toMessage(await found(deps, context, id)) };
     },
+  };
+}
 
+function streamCreation(deps: StreamDeps): Pick<Handlers, "createStream"> {
+  const { db, now } = deps;
+  return {
     async createStream(request, handler) {
       const context = callContext(handler);
-      writer(context);
-      const orgId = await organizationOf(context, request.orgId);
+      writer(deps, context);
+      const orgId = await organizationOf(deps, context, request.orgId);
       const fields = newStream(request, deps.archive !== null);
       const { partnerId } = await tenantOfChain(db, context, orgId);
       if (!partnerId || (await isDeleted(db, context, orgId))) {
@@ -132,12 +141,17 @@ export function streamService(deps: StreamDeps): ServiceImpl<typeof StreamServic
       };
       return idempotentTx(db, context, StreamService.method.createStream, request, checkedBefore, run, deps.replyBox);
     },
+  };
+}
 
+function streamChanges(deps: StreamDeps): Pick<Handlers, "updateStream" | "deleteStream"> {
+  const { db, now } = deps;
+  return {
     async updateStream({ id, status }, handler) {
       const context = callContext(handler);
-      writer(context);
+      writer(deps, context);
       const wanted = wantedStatus(status);
-      const { id: own } = await found(context, id);
+      const { id: own } = await found(deps, context, id);
       const at = now();
       const row = await db.tx(context, async (tx) => {
         const before = await lockStream(tx, own);
@@ -151,25 +165,10 @@ export function streamService(deps: StreamDeps): ServiceImpl<typeof StreamServic
       return { stream: toMessage(row) };
     },
 
-    async testStream({ id }, handler) {
-      const context = callContext(handler);
-      writer(context);
-      const stream = await found(context, id);
-      const { rows } = await readChain(db, context, stream.org_id, Math.max(0, stream.head_seq - 1), 1);
-      if (rows.length === 0) return { accepted: false, error: "The chain has no row yet", answer: "" };
-      const sent = await sendBatch(deps, { ...stream, failures: 0, is_doubtful: true }, rows);
-      if (sent.status === "unsent") throw new AppError("overloaded", "Too many pushes are in flight");
-      const accepted = sent.status === "taken";
-      const error = sent.status === "refused" ? sent.error : "";
-      const details = { accepted, status: sent.httpStatus, ...(accepted ? {} : { error }) };
-      await db.tx(context, async (tx) => record(tx, context, stream, "audit.stream.test", details, now()));
-      return { accepted, ...(sent.httpStatus === null ? {} : { status: sent.httpStatus }), error, answer: sent.answer };
-    },
-
     async deleteStream({ id }, handler) {
       const context = callContext(handler);
-      writer(context);
-      const { id: own } = await found(context, id);
+      writer(deps, context);
+      const { id: own } = await found(deps, context, id);
       const at = now();
       const removed = await db.tx(context, async (tx) => {
         const row = await lockStream(tx, own);
@@ -182,6 +181,32 @@ export function streamService(deps: StreamDeps): ServiceImpl<typeof StreamServic
       return {};
     },
   };
+}
+
+function reader(context: CallContext) {
+  return requirePermission(context, "audit:write");
+}
+
+function writer(deps: StreamDeps, context: CallContext) {
+  const { now } = deps;
+  reader(context);
+  requireMfa(context, deps.mfaMaxAgeMinutes, now());
+}
+
+async function organizationOf(deps: StreamDeps, context: CallContext, requestedId: string): Promise<string> {
+  const orgId = orgIdOf(requestedId) ?? context.caller.orgId;
+  if (!orgId) throw new AppError("organization_context_required", "Organization context required");
+  await readableRange(deps, context, orgId);
+  return orgId;
+}
+
+/** A stream whose organization the caller reads: row-level security alone does not exclude users limited to sites. */
+async function found(deps: StreamDeps, context: CallContext, id: string): Promise<StreamRow & StreamLag> {
+  const { db } = deps;
+  await readableRange(deps, context, null);
+  const row = isUuid(id) ? await findStream(db, context, id) : null;
+  if (!row || (context.caller.scope !== "system" && (await isDeleted(db, context, row.org_id)))) throw notFound();
+  return row;
 }
 
 const notFound = () => new AppError("audit_stream_not_found", "Audit stream not found");

@@ -41,58 +41,32 @@ const maxNameLength = 512;
 /** Records of one query for a follower of a log. */
 const followedMost = 100;
 
+type Handlers = ServiceImpl<typeof LiveLogService>;
+
 /** Event logs read on the device itself. */
 export function liveLogService(deps: LiveDeps): ServiceImpl<typeof LiveLogService> {
-  const { db, devices, slots, now } = deps;
+  return { ...eventLogs(deps), ...liveEvents(deps) };
+}
 
-  const queryDevice = async <T>(
-    context: CallContext,
-    device: DeviceRow,
-    { operation, params }: DeviceQuery,
-    read: (bytes: Uint8Array) => T,
-  ): Promise<T> => {
-    const { actor } = context.caller;
-    const release = slots.enter(device.id, device.org_id);
-    const reply = await liveQuery(deps, {
-      deviceId: device.id,
-      operation,
-      params,
-      principal: { type: actor.type, id: actor.id },
-      online: device.status === "online" || device.status === "updating",
-      signal: context.signal,
-    }).finally(release);
-    return read(reply);
-  };
-
-  const noteAccess = (context: CallContext, device: DeviceRow, { operation, params }: DeviceQuery) =>
-    db.tx(context, async (tx) => tx.emit(accessed(context, device, { operation, ...params }, now())));
-
-  /** Queries, parses the answer, and writes a `data.access` row before the answer is returned. */
-  const query = async <T>(
-    context: CallContext,
-    deviceId: string,
-    deviceQuery: DeviceQuery,
-    read: (bytes: Uint8Array) => T,
-  ): Promise<T> => {
-    const device = await devices.find(context, deviceId);
-    const answer = await queryDevice(context, device, deviceQuery, read);
-    await noteAccess(context, device, deviceQuery);
-    return answer;
-  };
-
+function eventLogs(deps: LiveDeps): Pick<Handlers, "listEventLogs" | "getEventLog"> {
   return {
     async listEventLogs({ deviceId }, handler) {
       const context = admit(callContext(handler));
-      const logs = await query(context, deviceId, { operation: "eventlogs.list", params: {} }, readLogs);
+      const logs = await query(deps, context, deviceId, { operation: "eventlogs.list", params: {} }, readLogs);
       return { logs: logs.map(logMessage) };
     },
 
     async getEventLog({ deviceId, name }, handler) {
       const context = admit(callContext(handler));
       const params = { name: checkedName(name) };
-      return { log: logMessage(await query(context, deviceId, { operation: "eventlogs.get", params }, readLog)) };
+      return { log: logMessage(await query(deps, context, deviceId, { operation: "eventlogs.get", params }, readLog)) };
     },
+  };
+}
 
+function liveEvents(deps: LiveDeps): Pick<Handlers, "listLiveEvents" | "getLiveEvent" | "followLiveEvents"> {
+  const { devices } = deps;
+  return {
     async listLiveEvents(request, handler) {
       const context = admit(callContext(handler));
       const { level, source, startTime, endTime, eventId } = request;
@@ -109,14 +83,14 @@ export function liveLogService(deps: LiveDeps): ServiceImpl<typeof LiveLogServic
         ...(eventId === undefined ? {} : { eventId: Number(eventId) }),
       };
       const deviceQuery = { operation: "eventlogs.events", params } as const;
-      const { events, total } = await query(context, request.deviceId, deviceQuery, readLiveEvents);
+      const { events, total } = await query(deps, context, request.deviceId, deviceQuery, readLiveEvents);
       return { events: events.map(eventMessage), page, limit, total: BigInt(total) };
     },
 
     async getLiveEvent({ deviceId, name, recordId }, handler) {
       const context = admit(callContext(handler));
       const params = { name: checkedName(name), recordId: Number(recordId) };
-      const event = await query(context, deviceId, { operation: "eventlogs.event", params }, readEvent);
+      const event = await query(deps, context, deviceId, { operation: "eventlogs.event", params }, readEvent);
       return { event: eventMessage(event) };
     },
 
@@ -135,13 +109,15 @@ export function liveLogService(deps: LiveDeps): ServiceImpl<typeof LiveLogServic
         const device = await devices.find(context, deviceId);
         const params = { ...filter, page: 1, limit: after === null ? 1 : followedMost };
         const { events } = await queryDevice(
+          deps,
           context,
           device,
           { operation: "eventlogs.events", params },
           readLiveEvents,
         );
         const unseen = messagesAfter(events, after, followedMost);
-        if (isFirst) await noteAccess(context, device, { operation: "eventlogs.events", params: { ...filter, after } });
+        if (isFirst)
+          await noteAccess(deps, context, device, { operation: "eventlogs.events", params: { ...filter, after } });
         yield { events: unseen.events.map(eventMessage), skipped: unseen.isSkipped };
         after = unseen.after;
         await sleep(deps.followPauseMs, context.signal);
@@ -149,6 +125,51 @@ export function liveLogService(deps: LiveDeps): ServiceImpl<typeof LiveLogServic
       }
     },
   };
+}
+
+async function queryDevice<T>(
+  deps: LiveDeps,
+  context: CallContext,
+  device: DeviceRow,
+  { operation, params }: DeviceQuery,
+  read: (bytes: Uint8Array) => T,
+): Promise<T> {
+  const { slots } = deps;
+  const { actor } = context.caller;
+  const release = slots.enter(device.id, device.org_id);
+  const reply = await liveQuery(deps, {
+    deviceId: device.id,
+    operation,
+    params,
+    principal: { type: actor.type, id: actor.id },
+    online: device.status === "online" || device.status === "updating",
+    signal: context.signal,
+  }).finally(release);
+  return read(reply);
+}
+
+function noteAccess(
+  { db, now }: LiveDeps,
+  context: CallContext,
+  device: DeviceRow,
+  { operation, params }: DeviceQuery,
+) {
+  return db.tx(context, async (tx) => tx.emit(accessed(context, device, { operation, ...params }, now())));
+}
+
+/** Queries, parses the answer, and writes a `data.access` row before the answer is returned. */
+async function query<T>(
+  deps: LiveDeps,
+  context: CallContext,
+  deviceId: string,
+  deviceQuery: DeviceQuery,
+  read: (bytes: Uint8Array) => T,
+): Promise<T> {
+  const { devices } = deps;
+  const device = await devices.find(context, deviceId);
+  const answer = await queryDevice(deps, context, device, deviceQuery, read);
+  await noteAccess(deps, context, device, deviceQuery);
+  return answer;
 }
 
 function checkLevel(level: string): void {

@@ -33,53 +33,16 @@ import { addInvite, requireOrganizations, requireSites, roleOf } from "./invite-
 
 type Deps = Pick<UserDeps, "db" | "now" | "mail" | "box" | "learnTenants" | "showsInvites">;
 
+type Parts = Deps & { administer: ReturnType<typeof administration> };
+
 /** Changes of existing users; each returns once every gateway has applied it. */
-export function userManagement(deps: Deps) {
+export function userManagement(base: Deps) {
+  const deps: Parts = { ...base, administer: administration(base.db) };
+  return { ...userChanges(deps), ...accessEnds(deps), ...accessStarts(deps) };
+}
+
+function userChanges(deps: Parts) {
   const { db, now } = deps;
-  const administer = administration(db);
-
-  /** Changes a user whom the acting user can see and who holds no more permissions than the acting user. */
-  async function change<P, T>(
-    context: CallContext,
-    id: string,
-    check: (tx: Tx, by: Caller, found: Found) => Promise<P>,
-    apply: (tx: Tx, checked: P, found: Found) => Promise<T>,
-  ): Promise<T> {
-    const at: Parameters<Administer>[1] = { ...(await visiblePartner(context, id)), permission: "users:write" };
-    return administer(
-      context,
-      at,
-      async (tx, by) => {
-        const found = await lockedBy(tx, by, id);
-        return { found, checked: await check(tx, by, found) };
-      },
-      (tx, { found, checked }) => apply(tx, checked, found),
-    );
-  }
-
-  /** The partner of a user whom the caller can see. */
-  async function visiblePartner(context: CallContext, id: string): Promise<{ partnerId: string | null }> {
-    const seen = isUuid(id) ? await findUser(db, context, id) : null;
-    if (!seen) throw userNotFound();
-    return { partnerId: seen.partner_id };
-  }
-
-  /** The user, locked, whom the acting user can see and who holds no more permissions than the acting user. */
-  async function lockedBy(tx: Tx, by: Caller, id: string): Promise<Found> {
-    const row = await lockUser(tx, by, id);
-    const user = row && (await readPrincipal(tx, id));
-    if (!row || !user) throw userNotFound();
-    requireAbove(by, { permissions: user.permissions, orgAccess: row.org_access, orgIds: row.org_ids });
-    return { row, user };
-  }
-
-  /** The word to the gateways, with the transaction; its id is what is waited for. */
-  const announce = (tx: Tx, id: string, version: number): string => {
-    const message = userChanged(id, version);
-    tx.emit(message);
-    return message.msgId;
-  };
-
   return {
     /** Throws as changedUser, `organization_not_found`, `site_not_found`, `last_administrator`. */
     async update(context: CallContext, id: string, wanted: UserChange): Promise<UserRow> {
@@ -88,6 +51,7 @@ export function userManagement(deps: Deps) {
       const named = tenants.orgIds.length + tenants.siteIds.length > 0;
       const cached = named ? await findTenants(deps, context, tenants) : null;
       const { row, messageId } = await change(
+        deps,
         context,
         id,
         async (tx, by, { row: before, user }) => {
@@ -115,10 +79,37 @@ export function userManagement(deps: Deps) {
       return row;
     },
 
+    /** Throws `last_administrator`. */
+    async remove(context: CallContext, id: string): Promise<void> {
+      const at = now();
+      const messageId = await change(
+        deps,
+        context,
+        id,
+        (tx, _by, { row: before, user }) => {
+          requireUnmanaged(before);
+          return keepAdministrator(tx, before, user, null);
+        },
+        async (tx, _checked, { row, user }) => {
+          await deleteUser(tx, id);
+          const changes = { before: { ...visibleUserFields(row), status: row.status }, after: {} };
+          recordUser(tx, context, row, "user.delete", { changes }, at);
+          return announce(tx, id, user.version + 1);
+        },
+      );
+      await appliedEverywhere(db, [messageId]);
+    },
+  };
+}
+
+function accessEnds(deps: Parts) {
+  const { db, now } = deps;
+  return {
     /** Throws `last_administrator`. Idempotent; a repeat leaves no audit row. */
     async disable(context: CallContext, id: string): Promise<UserRow> {
       const at = now();
       const { row, messageId } = await change(
+        deps,
         context,
         id,
         (tx, _by, { row: before, user }) => {
@@ -142,6 +133,7 @@ export function userManagement(deps: Deps) {
     async endSessions(context: CallContext, id: string): Promise<number> {
       const at = now();
       const messageIds = await change(
+        deps,
         context,
         id,
         async () => null,
@@ -163,6 +155,7 @@ export function userManagement(deps: Deps) {
     async resetFactors(context: CallContext, id: string) {
       const at = now();
       const { messageIds, ...removed } = await change(
+        deps,
         context,
         id,
         async () => {
@@ -182,10 +175,16 @@ export function userManagement(deps: Deps) {
       await appliedEverywhere(db, messageIds);
       return removed;
     },
+  };
+}
 
+function accessStarts(deps: Parts) {
+  const { db, now } = deps;
+  return {
     async enable(context: CallContext, id: string): Promise<UserRow> {
       const at = now();
       const { row, messageId } = await change(
+        deps,
         context,
         id,
         async (_tx, _by, { row: before }) => requireUnmanaged(before),
@@ -211,7 +210,7 @@ export function userManagement(deps: Deps) {
     ): Promise<ResendInviteResponse> {
       const at = now();
       const { id } = request;
-      const { partnerId } = await visiblePartner(context, id);
+      const { partnerId } = await visiblePartner(deps, context, id);
       const locate = async (tx: Tx) => {
         const by = await actingNow(tx, context, partnerId, "users:write");
         return { by, ...(await lockedBy(tx, by, id)) };
@@ -232,27 +231,51 @@ export function userManagement(deps: Deps) {
         idempotentTx(db, context, UserService.method.resendInvite, request, locate, make, deps.box),
       );
     },
-
-    /** Throws `last_administrator`. */
-    async remove(context: CallContext, id: string): Promise<void> {
-      const at = now();
-      const messageId = await change(
-        context,
-        id,
-        (tx, _by, { row: before, user }) => {
-          requireUnmanaged(before);
-          return keepAdministrator(tx, before, user, null);
-        },
-        async (tx, _checked, { row, user }) => {
-          await deleteUser(tx, id);
-          const changes = { before: { ...visibleUserFields(row), status: row.status }, after: {} };
-          recordUser(tx, context, row, "user.delete", { changes }, at);
-          return announce(tx, id, user.version + 1);
-        },
-      );
-      await appliedEverywhere(db, [messageId]);
-    },
   };
+}
+
+/** Changes a user whom the acting user can see and who holds no more permissions than the acting user. */
+async function change<P, T>(
+  deps: Parts,
+  context: CallContext,
+  id: string,
+  check: (tx: Tx, by: Caller, found: Found) => Promise<P>,
+  apply: (tx: Tx, checked: P, found: Found) => Promise<T>,
+): Promise<T> {
+  const { administer } = deps;
+  const at: Parameters<Administer>[1] = { ...(await visiblePartner(deps, context, id)), permission: "users:write" };
+  return administer(
+    context,
+    at,
+    async (tx, by) => {
+      const found = await lockedBy(tx, by, id);
+      return { found, checked: await check(tx, by, found) };
+    },
+    (tx, { found, checked }) => apply(tx, checked, found),
+  );
+}
+
+/** The partner of a user whom the caller can see. */
+async function visiblePartner({ db }: Parts, context: CallContext, id: string): Promise<{ partnerId: string | null }> {
+  const seen = isUuid(id) ? await findUser(db, context, id) : null;
+  if (!seen) throw userNotFound();
+  return { partnerId: seen.partner_id };
+}
+
+/** The user, locked, whom the acting user can see and who holds no more permissions than the acting user. */
+async function lockedBy(tx: Tx, by: Caller, id: string): Promise<Found> {
+  const row = await lockUser(tx, by, id);
+  const user = row && (await readPrincipal(tx, id));
+  if (!row || !user) throw userNotFound();
+  requireAbove(by, { permissions: user.permissions, orgAccess: row.org_access, orgIds: row.org_ids });
+  return { row, user };
+}
+
+/** The word to the gateways, with the transaction; its id is what is waited for. */
+function announce(tx: Tx, id: string, version: number): string {
+  const message = userChanged(id, version);
+  tx.emit(message);
+  return message.msgId;
 }
 
 type Found = { row: UserRow; user: PrincipalRow };

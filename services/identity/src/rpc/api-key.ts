@@ -32,38 +32,18 @@ import { organizationFilter } from "./list-filters.ts";
 
 const statuses = ["active", "expired", "revoked"];
 
+type Handlers = ServiceImpl<typeof ApiKeyService>;
+type Parts = KeyDeps & { serialized: ReturnType<typeof serializedById> };
+
 /** API keys of organizations (docs/behaviour.md#api-keys). */
-export function apiKeyService(deps: KeyDeps): ServiceImpl<typeof ApiKeyService> {
+export function apiKeyService(base: KeyDeps): ServiceImpl<typeof ApiKeyService> {
+  const deps: Parts = { ...base, serialized: serializedById() };
+  return { ...apiKeyReads(deps), ...apiKeyChanges(deps), ...apiKeySecrets(deps) };
+}
+
+function apiKeyReads(deps: Parts): Pick<Handlers, "listApiKeys" | "getApiKey"> {
   const { db, now } = deps;
-  const serialized = serializedById();
-  const change = <T>(context: CallContext, id: string, work: (tx: Tx) => Promise<T>) =>
-    serialized(id, () => db.tx(context, work));
-
-  const requireWriter = (context: CallContext) => {
-    requireManager(context, deps);
-    requireWholeOrganization(context);
-  };
-
   return {
-    async createApiKey(request, handler) {
-      const context = callContext(handler);
-      requireWriter(context);
-      const at = now();
-      const fields = newKeyFields({ ...request, expiresAt: timeOrNull(request.expiresAt) }, at);
-      const tenant = await organizationInScope(deps, context, request.orgId);
-      requireHeld(await heldNow(deps, context), fields.scopes);
-      const material = newApiKey();
-      const owner = { ...tenant, createdBy: context.caller.actor.id, principalId: null };
-      const make = async (tx: Tx) => {
-        const created = await insertApiKey(tx, uuidv7(at.getTime()), { ...fields, ...owner }, material, at);
-        const changes = { before: {}, after: visibleKeyFields(created) };
-        const details = { keyPrefix: created.key_prefix, changes };
-        recordFact(tx, context, created, { action: "api_key.create", details }, at);
-        return { apiKey: apiKeyMessage(created, at), key: material.key };
-      };
-      return idempotentTx(db, context, ApiKeyService.method.createApiKey, request, checkedBefore, make, deps.box);
-    },
-
     async listApiKeys(request, handler) {
       const context = callContext(handler);
       requireReader(context);
@@ -85,17 +65,41 @@ export function apiKeyService(deps: KeyDeps): ServiceImpl<typeof ApiKeyService> 
       if (!row) throw apiKeyNotFound();
       return { apiKey: apiKeyMessage(row, now()) };
     },
+  };
+}
+
+function apiKeyChanges(deps: Parts): Pick<Handlers, "createApiKey" | "updateApiKey" | "revokeApiKey"> {
+  const { db, now } = deps;
+  return {
+    async createApiKey(request, handler) {
+      const context = callContext(handler);
+      requireWriter(deps, context);
+      const at = now();
+      const fields = newKeyFields({ ...request, expiresAt: timeOrNull(request.expiresAt) }, at);
+      const tenant = await organizationInScope(deps, context, request.orgId);
+      requireHeld(await heldNow(deps, context), fields.scopes);
+      const material = newApiKey();
+      const owner = { ...tenant, createdBy: context.caller.actor.id, principalId: null };
+      const make = async (tx: Tx) => {
+        const created = await insertApiKey(tx, uuidv7(at.getTime()), { ...fields, ...owner }, material, at);
+        const changes = { before: {}, after: visibleKeyFields(created) };
+        const details = { keyPrefix: created.key_prefix, changes };
+        recordFact(tx, context, created, { action: "api_key.create", details }, at);
+        return { apiKey: apiKeyMessage(created, at), key: material.key };
+      };
+      return idempotentTx(db, context, ApiKeyService.method.createApiKey, request, checkedBefore, make, deps.box);
+    },
 
     async updateApiKey({ id, updateMask, apiKey }, handler) {
       const context = callContext(handler);
-      requireWriter(context);
+      requireWriter(deps, context);
       const at = now();
       const changed = changedKeyFields(updateMask?.paths ?? [], apiKey ?? create(ApiKeySchema));
       // Every change except that of the name may extend the key's rights: the changed key is checked like a new grant.
       const grants =
         changed.scopes !== undefined || changed.rateLimit !== undefined || changed.allowedIps !== undefined;
       const held = grants ? await heldNow(deps, context) : [];
-      const { row, changeId } = await change(context, id, async (tx) => {
+      const { row, changeId } = await change(deps, context, id, async (tx) => {
         const stored = await lock(tx, context, id);
         if (grants) requireHeld(held, changed.scopes ?? stored.scopes);
         if (changed.scopes && stored.principal_id) {
@@ -115,9 +119,9 @@ export function apiKeyService(deps: KeyDeps): ServiceImpl<typeof ApiKeyService> 
 
     async revokeApiKey({ id }, handler) {
       const context = callContext(handler);
-      requireWriter(context);
+      requireWriter(deps, context);
       const at = now();
-      const changeId = await change(context, id, async (tx) => {
+      const changeId = await change(deps, context, id, async (tx) => {
         const stored = await lock(tx, context, id);
         const [revoked] = await revokeApiKeys(tx, [stored.id], at);
         if (revoked) {
@@ -131,11 +135,16 @@ export function apiKeyService(deps: KeyDeps): ServiceImpl<typeof ApiKeyService> 
       await afterChange(deps, [changeId]);
       return {};
     },
+  };
+}
 
+function apiKeySecrets(deps: Parts): Pick<Handlers, "rotateApiKey" | "revokeTenantCredentials"> {
+  const { db, now, serialized } = deps;
+  return {
     async rotateApiKey(request, handler) {
       const { id, graceSeconds } = request;
       const context = callContext(handler);
-      requireWriter(context);
+      requireWriter(deps, context);
       if (graceSeconds < 0 || graceSeconds > maxGraceSeconds) {
         throw validationError({ graceSeconds: [`A whole number from 0 to ${maxGraceSeconds}`] });
       }
@@ -171,6 +180,15 @@ export function apiKeyService(deps: KeyDeps): ServiceImpl<typeof ApiKeyService> 
       return revokeTenantCredentials(deps, context, request);
     },
   };
+}
+
+function change<T>({ db, serialized }: Parts, context: CallContext, id: string, work: (tx: Tx) => Promise<T>) {
+  return serialized(id, () => db.tx(context, work));
+}
+
+function requireWriter(deps: Parts, context: CallContext) {
+  requireManager(context, deps);
+  requireWholeOrganization(context);
 }
 
 async function lock(tx: Tx, context: CallContext, id: string): Promise<ApiKeyRow> {

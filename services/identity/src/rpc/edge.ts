@@ -27,15 +27,16 @@ const batchMax = 2_000;
  */
 const revokedWithinMs = 65 * 60_000;
 
-/** RPCs for gateways only (docs/behaviour.md#gateways). */
-export function edgeService({ db, unknownKeys, now, log }: EdgeDeps): ServiceImpl<typeof EdgeService> {
-  const serialized = serializedById();
-  // One at a time: each may wait for a lock with a connection.
-  const addLater = (uses: readonly Use[]) =>
-    serialized("use", () => addUse(db, uses)).catch((err: unknown) =>
-      log.warn({ err }, "use of locked keys is not counted"),
-    );
+type Handlers = ServiceImpl<typeof EdgeService>;
+type Parts = EdgeDeps & { serialized: ReturnType<typeof serializedById> };
 
+/** RPCs for gateways only (docs/behaviour.md#gateways). */
+export function edgeService(base: EdgeDeps): ServiceImpl<typeof EdgeService> {
+  const deps: Parts = { ...base, serialized: serializedById() };
+  return { ...leases(deps), ...credentials(deps), ...rates(deps) };
+}
+
+function leases({ db }: Parts): Pick<Handlers, "heartbeat" | "acknowledge" | "leave" | "getFreshState"> {
   return {
     async heartbeat({ gatewayId }, handler) {
       requireGateway(handler);
@@ -59,6 +60,15 @@ export function edgeService({ db, unknownKeys, now, log }: EdgeDeps): ServiceImp
       return {};
     },
 
+    async getFreshState(_request, handler) {
+      requireGateway(handler);
+      return { revokedSessions: await recentlyRevokedSessions(db, revokedWithinMs) };
+    },
+  };
+}
+
+function credentials({ db, unknownKeys, now }: Parts): Pick<Handlers, "resolveKeys" | "resolveAgent"> {
+  return {
     async resolveKeys({ wanted }, handler) {
       requireGateway(handler);
       bounded(wanted);
@@ -83,7 +93,12 @@ export function edgeService({ db, unknownKeys, now, log }: EdgeDeps): ServiceImp
       });
       return { agent };
     },
+  };
+}
 
+function rates(deps: Parts): Pick<Handlers, "reserve" | "settle"> {
+  const { db } = deps;
+  return {
     async reserve({ wants }, handler) {
       requireGateway(handler);
       bounded(wants);
@@ -104,15 +119,17 @@ export function edgeService({ db, unknownKeys, now, log }: EdgeDeps): ServiceImp
       requireGateway(handler);
       bounded(uses);
       const late = await settle(db, idOf(gatewayId), Number(sequence), uses.map(useOf));
-      if (late.length > 0) void addLater(late);
+      if (late.length > 0) void addLater(deps, late);
       return {};
     },
-
-    async getFreshState(_request, handler) {
-      requireGateway(handler);
-      return { revokedSessions: await recentlyRevokedSessions(db, revokedWithinMs) };
-    },
   };
+}
+
+// One at a time: each may wait for a lock with a connection.
+function addLater({ db, log, serialized }: Parts, uses: readonly Use[]) {
+  return serialized("use", () => addUse(db, uses)).catch((err: unknown) =>
+    log.warn({ err }, "use of locked keys is not counted"),
+  );
 }
 
 /**

@@ -28,8 +28,40 @@ import { timeOrNull } from "./api-key-message.ts";
 import { requireManager, requireReader } from "./guards.ts";
 import { idOrNull, organizationFilter } from "./list-filters.ts";
 
+type Handlers = ServiceImpl<typeof EnrollmentKeyService>;
+
 /** Short-lived tokens that bring agents into an organization (docs/behaviour.md#enrollment-keys). */
 export function enrollmentKeyService(deps: EnrollmentKeyDeps): ServiceImpl<typeof EnrollmentKeyService> {
+  return { ...enrollmentKeyReads(deps), ...enrollmentKeyChanges(deps) };
+}
+
+function enrollmentKeyReads(deps: EnrollmentKeyDeps): Pick<Handlers, "listEnrollmentKeys" | "getEnrollmentKey"> {
+  const { db, now } = deps;
+  return {
+    async listEnrollmentKeys(request, handler) {
+      const context = callContext(handler);
+      requireReader(context);
+      const filter = {
+        orgId: await organizationFilter(deps, context, request.orgId),
+        expired: request.expired ?? null,
+      };
+      const { rows, info } = await listEnrollmentKeys(db, context, filter, now(), clampPage(request.page ?? {}));
+      return { enrollmentKeys: rows.map(toMessage), page: info };
+    },
+
+    async getEnrollmentKey({ id }, handler) {
+      const context = callContext(handler);
+      requireReader(context);
+      const row = isUuid(id) ? await findEnrollmentKey(db, context, id) : null;
+      if (!row) throw notFound();
+      return { enrollmentKey: toMessage(row) };
+    },
+  };
+}
+
+function enrollmentKeyChanges(
+  deps: EnrollmentKeyDeps,
+): Pick<Handlers, "createEnrollmentKey" | "rotateEnrollmentKey" | "deleteEnrollmentKey"> {
   const { db, now, pepper } = deps;
   return {
     async createEnrollmentKey(request, handler) {
@@ -62,25 +94,6 @@ export function enrollmentKeyService(deps: EnrollmentKeyDeps): ServiceImpl<typeo
         make,
         deps.box,
       );
-    },
-
-    async listEnrollmentKeys(request, handler) {
-      const context = callContext(handler);
-      requireReader(context);
-      const filter = {
-        orgId: await organizationFilter(deps, context, request.orgId),
-        expired: request.expired ?? null,
-      };
-      const { rows, info } = await listEnrollmentKeys(db, context, filter, now(), clampPage(request.page ?? {}));
-      return { enrollmentKeys: rows.map(toMessage), page: info };
-    },
-
-    async getEnrollmentKey({ id }, handler) {
-      const context = callContext(handler);
-      requireReader(context);
-      const row = isUuid(id) ? await findEnrollmentKey(db, context, id) : null;
-      if (!row) throw notFound();
-      return { enrollmentKey: toMessage(row) };
     },
 
     async rotateEnrollmentKey(request, handler) {

@@ -33,27 +33,17 @@ import { organizationFilter, partnerFilter } from "./list-filters.ts";
 const scopes = ["system", "partner", "organization"];
 const permission: Permission = "roles:write";
 
+type Handlers = ServiceImpl<typeof RoleService>;
+type Parts = RoleDeps & { administer: ReturnType<typeof administration> };
+
 /** Roles, seeded and custom (docs/behaviour.md#who-may-call-what). */
-export function roleService(deps: RoleDeps): ServiceImpl<typeof RoleService> {
-  const { db, now } = deps;
-  const administer = administration(db);
+export function roleService(base: RoleDeps): ServiceImpl<typeof RoleService> {
+  const deps: Parts = { ...base, administer: administration(base.db) };
+  return { ...roleReads(deps), ...roleChanges(deps), ...roleRemoval(deps) };
+}
 
-  const requireWriter = (context: CallContext) => {
-    requireUser(context);
-    requirePermission(context, permission);
-    requireMfa(context, deps.mfaMaxAgeMinutes, now());
-    requireWholeOrganization(context);
-  };
-  const requireReader = (context: CallContext) => {
-    requireUser(context);
-    requirePermission(context, "roles:read");
-  };
-  const requireRole = async (context: CallContext, id: string): Promise<RoleRow> => {
-    const row = isUuid(id) ? await findRole(db, context, id) : null;
-    if (!row) throw roleNotFound();
-    return row;
-  };
-
+function roleReads(deps: Parts): Pick<Handlers, "listRoles" | "getRole"> {
+  const { db } = deps;
   return {
     async listRoles(request, handler) {
       const context = callContext(handler);
@@ -70,12 +60,17 @@ export function roleService(deps: RoleDeps): ServiceImpl<typeof RoleService> {
     async getRole({ id }, handler) {
       const context = callContext(handler);
       requireReader(context);
-      return { role: roleMessage(await requireRole(context, id)) };
+      return { role: roleMessage(await requireRole(deps, context, id)) };
     },
+  };
+}
 
+function roleChanges(deps: Parts): Pick<Handlers, "createRole" | "updateRole"> {
+  const { db, now, administer } = deps;
+  return {
     async createRole(request, handler) {
       const context = callContext(handler);
-      requireWriter(context);
+      requireWriter(deps, context);
       const at = now();
       const tenant = inTenant(newRole(context.caller, request), await tenantsOf(deps, context, request));
       const locate = async (tx: Tx) => {
@@ -97,9 +92,9 @@ export function roleService(deps: RoleDeps): ServiceImpl<typeof RoleService> {
 
     async updateRole({ id, updateMask, role }, handler) {
       const context = callContext(handler);
-      requireWriter(context);
+      requireWriter(deps, context);
       const wanted = roleChange(updateMask?.paths ?? [], role ?? create(RoleSchema));
-      const seen = await requireRole(context, id);
+      const seen = await requireRole(deps, context, id);
       const at = now();
       const { row, messageId } = await administer(
         context,
@@ -124,11 +119,16 @@ export function roleService(deps: RoleDeps): ServiceImpl<typeof RoleService> {
       await appliedEverywhere(db, [messageId]);
       return { role: roleMessage(row) };
     },
+  };
+}
 
+function roleRemoval(deps: Parts): Pick<Handlers, "deleteRole"> {
+  const { now, administer } = deps;
+  return {
     async deleteRole({ id }, handler) {
       const context = callContext(handler);
-      requireWriter(context);
-      const seen = await requireRole(context, id);
+      requireWriter(deps, context);
+      const seen = await requireRole(deps, context, id);
       const at = now();
       await administer(
         context,
@@ -155,6 +155,25 @@ export function roleService(deps: RoleDeps): ServiceImpl<typeof RoleService> {
       return {};
     },
   };
+}
+
+function requireWriter(deps: Parts, context: CallContext) {
+  const { now } = deps;
+  requireUser(context);
+  requirePermission(context, permission);
+  requireMfa(context, deps.mfaMaxAgeMinutes, now());
+  requireWholeOrganization(context);
+}
+
+function requireReader(context: CallContext) {
+  requireUser(context);
+  requirePermission(context, "roles:read");
+}
+
+async function requireRole({ db }: Parts, context: CallContext, id: string): Promise<RoleRow> {
+  const row = isUuid(id) ? await findRole(db, context, id) : null;
+  if (!row) throw roleNotFound();
+  return row;
 }
 
 /** The tenants that a new role names. */

@@ -36,26 +36,46 @@ import { organizationFilter } from "./list-filters.ts";
 
 const statuses = ["active", "disabled"];
 
+type Handlers = ServiceImpl<typeof ServicePrincipalService>;
+type Parts = KeyDeps & { serialized: ReturnType<typeof serializedById> };
+
 /** Identities that own a key and outlive the user who created them (docs/behaviour.md#service-principals). */
-export function servicePrincipalService(deps: KeyDeps): ServiceImpl<typeof ServicePrincipalService> {
+export function servicePrincipalService(base: KeyDeps): ServiceImpl<typeof ServicePrincipalService> {
+  const deps: Parts = { ...base, serialized: serializedById() };
+  return { ...principalReads(deps), ...principalChanges(deps), ...principalKeys(deps) };
+}
+
+function principalReads(deps: Parts): Pick<Handlers, "listServicePrincipals" | "getServicePrincipal"> {
+  const { db } = deps;
+  return {
+    async listServicePrincipals(request, handler) {
+      const context = callContext(handler);
+      requireViewer(context);
+      const filter = {
+        orgId: await organizationFilter(deps, context, request.orgId),
+        status: choiceOrNull(request.status, "status", statuses),
+        search: request.search,
+      };
+      const { rows, info } = await listServicePrincipals(db, context, filter, clampPage(request.page ?? {}));
+      return { principals: rows.map(principalMessage), page: info };
+    },
+
+    async getServicePrincipal({ id }, handler) {
+      const context = callContext(handler);
+      requireViewer(context);
+      const row = isUuid(id) ? await findServicePrincipal(db, context, id) : null;
+      if (!row) throw principalNotFound();
+      return { principal: principalMessage(row) };
+    },
+  };
+}
+
+function principalChanges(deps: Parts): Pick<Handlers, "createServicePrincipal" | "disableServicePrincipal"> {
   const { db, now } = deps;
-  const serialized = serializedById();
-  const change = <T>(context: CallContext, id: string, work: (tx: Tx) => Promise<T>) =>
-    serialized(id, () => db.tx(context, work));
-
-  const requireWriter = (context: CallContext) => {
-    requireManager(context, deps);
-    requireWholeOrganization(context);
-  };
-  const requireViewer = (context: CallContext) => {
-    requireReader(context);
-    requireWholeOrganization(context);
-  };
-
   return {
     async createServicePrincipal(request, handler) {
       const context = callContext(handler);
-      requireWriter(context);
+      requireWriter(deps, context);
       const at = now();
       const check = keyChecks();
       const name = check.name(request.name);
@@ -81,30 +101,36 @@ export function servicePrincipalService(deps: KeyDeps): ServiceImpl<typeof Servi
       return idempotentTx(db, context, createServicePrincipal, request, checkedBefore, make, deps.box);
     },
 
-    async listServicePrincipals(request, handler) {
+    async disableServicePrincipal({ id }, handler) {
       const context = callContext(handler);
-      requireViewer(context);
-      const filter = {
-        orgId: await organizationFilter(deps, context, request.orgId),
-        status: choiceOrNull(request.status, "status", statuses),
-        search: request.search,
-      };
-      const { rows, info } = await listServicePrincipals(db, context, filter, clampPage(request.page ?? {}));
-      return { principals: rows.map(principalMessage), page: info };
+      requireWriter(deps, context);
+      const at = now();
+      const { principal, changes } = await change(deps, context, id, async (tx) => {
+        const stored = await lock(tx, context, id);
+        if (stored.status === "disabled") return { principal: stored, changes: [] };
+        const active = await lockPrincipalKeys(tx, stored);
+        const [changed, , principal] = await Promise.all([
+          revoke(tx, active, at),
+          disablePrincipal(tx, stored.id, at),
+          readServicePrincipal(tx, stored.id),
+        ]);
+        const details = { revokedKeys: active.map((key) => key.key_prefix) };
+        recordFact(tx, context, stored, { action: "service_principal.disable", details }, at);
+        return { principal, changes: changed };
+      });
+      await afterChange(deps, changes);
+      return { principal: principalMessage(principal) };
     },
+  };
+}
 
-    async getServicePrincipal({ id }, handler) {
-      const context = callContext(handler);
-      requireViewer(context);
-      const row = isUuid(id) ? await findServicePrincipal(db, context, id) : null;
-      if (!row) throw principalNotFound();
-      return { principal: principalMessage(row) };
-    },
-
+function principalKeys(deps: Parts): Pick<Handlers, "rotatePrincipalKey" | "migrateKey"> {
+  const { db, now, serialized } = deps;
+  return {
     async rotatePrincipalKey(request, handler) {
       const { id } = request;
       const context = callContext(handler);
-      requireWriter(context);
+      requireWriter(deps, context);
       const at = now();
       const held = await heldNow(deps, context);
       const material = newApiKey();
@@ -136,31 +162,10 @@ export function servicePrincipalService(deps: KeyDeps): ServiceImpl<typeof Servi
       return reply;
     },
 
-    async disableServicePrincipal({ id }, handler) {
-      const context = callContext(handler);
-      requireWriter(context);
-      const at = now();
-      const { principal, changes } = await change(context, id, async (tx) => {
-        const stored = await lock(tx, context, id);
-        if (stored.status === "disabled") return { principal: stored, changes: [] };
-        const active = await lockPrincipalKeys(tx, stored);
-        const [changed, , principal] = await Promise.all([
-          revoke(tx, active, at),
-          disablePrincipal(tx, stored.id, at),
-          readServicePrincipal(tx, stored.id),
-        ]);
-        const details = { revokedKeys: active.map((key) => key.key_prefix) };
-        recordFact(tx, context, stored, { action: "service_principal.disable", details }, at);
-        return { principal, changes: changed };
-      });
-      await afterChange(deps, changes);
-      return { principal: principalMessage(principal) };
-    },
-
     async migrateKey(request, handler) {
       const { id, keyId } = request;
       const context = callContext(handler);
-      requireWriter(context);
+      requireWriter(deps, context);
       const at = now();
       const held = await heldNow(deps, context);
       let changes: string[] = [];
@@ -197,6 +202,20 @@ export function servicePrincipalService(deps: KeyDeps): ServiceImpl<typeof Servi
       return reply;
     },
   };
+}
+
+function change<T>({ db, serialized }: Parts, context: CallContext, id: string, work: (tx: Tx) => Promise<T>) {
+  return serialized(id, () => db.tx(context, work));
+}
+
+function requireWriter(deps: Parts, context: CallContext) {
+  requireManager(context, deps);
+  requireWholeOrganization(context);
+}
+
+function requireViewer(context: CallContext) {
+  requireReader(context);
+  requireWholeOrganization(context);
 }
 
 async function lock(tx: Tx, context: CallContext, id: string): Promise<PrincipalRecord> {

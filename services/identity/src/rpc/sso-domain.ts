@@ -32,20 +32,15 @@ import { ownerFilter } from "./list-filters.ts";
 /** Domains of one organization, or of one partner's own. */
 const maxDomains = 500;
 
+type Handlers = ServiceImpl<typeof SsoDomainService>;
+
 /** Domains that organizations and partners have shown to be their own (docs/sso.md#verified-domains). */
 export function ssoDomainService(deps: SsoDeps): ServiceImpl<typeof SsoDomainService> {
-  const { db, now } = deps;
-  const requireWriter = (context: CallContext) => {
-    requireManager(context, deps);
-    requireWholeOrganization(context);
-  };
-  const requireDomain = async (context: CallContext, id: string): Promise<DomainRow> => {
-    const row = isUuid(id) ? await findDomain(db, context, id) : null;
-    if (!row) throw domainNotFound();
-    requireOwner(context, row);
-    return row;
-  };
+  return { ...domainReads(deps), ...domainChanges(deps) };
+}
 
+function domainReads(deps: SsoDeps): Pick<Handlers, "listSsoDomains"> {
+  const { db } = deps;
   return {
     async listSsoDomains(request, handler) {
       const context = callContext(handler);
@@ -54,10 +49,15 @@ export function ssoDomainService(deps: SsoDeps): ServiceImpl<typeof SsoDomainSer
       const { rows, info } = await listDomains(db, context, filter, clampPage(request.page ?? {}));
       return { domains: rows.map(domainMessage), page: info };
     },
+  };
+}
 
+function domainChanges(deps: SsoDeps): Pick<Handlers, "createSsoDomain" | "verifySsoDomain" | "deleteSsoDomain"> {
+  const { db, now } = deps;
+  return {
     async createSsoDomain(request, handler) {
       const context = callContext(handler);
-      requireWriter(context);
+      requireWriter(deps, context);
       const at = now();
       const domain = asciiDomain(request.domain);
       const error = domain === null ? "Must be a domain name" : unclaimable(domain);
@@ -79,8 +79,8 @@ export function ssoDomainService(deps: SsoDeps): ServiceImpl<typeof SsoDomainSer
 
     async verifySsoDomain({ id }, handler) {
       const context = callContext(handler);
-      requireWriter(context);
-      const seen = await requireDomain(context, id);
+      requireWriter(deps, context);
+      const seen = await requireDomain(deps, context, id);
       const { domain, token } = seen;
       // Looked up before the transaction: no connection is held during DNS queries.
       const error = await domainError(deps.txt, domain, token);
@@ -110,8 +110,8 @@ export function ssoDomainService(deps: SsoDeps): ServiceImpl<typeof SsoDomainSer
 
     async deleteSsoDomain({ id }, handler) {
       const context = callContext(handler);
-      requireWriter(context);
-      const seen = await requireDomain(context, id);
+      requireWriter(deps, context);
+      const seen = await requireDomain(deps, context, id);
       await db.tx(asService(context, seen), async (tx) => {
         await lockDomainOwner(tx, seen.domain);
         const row = await lockDomain(tx, context.caller, id);
@@ -124,6 +124,18 @@ export function ssoDomainService(deps: SsoDeps): ServiceImpl<typeof SsoDomainSer
       return {};
     },
   };
+}
+
+function requireWriter(deps: SsoDeps, context: CallContext) {
+  requireManager(context, deps);
+  requireWholeOrganization(context);
+}
+
+async function requireDomain({ db }: SsoDeps, context: CallContext, id: string): Promise<DomainRow> {
+  const row = isUuid(id) ? await findDomain(db, context, id) : null;
+  if (!row) throw domainNotFound();
+  requireOwner(context, row);
+  return row;
 }
 
 function domainMessage(row: DomainRow): SsoDomain {

@@ -43,26 +43,17 @@ const statuses = ["inactive", "testing", "active"];
  */
 const maxTries = 3;
 
+type Handlers = ServiceImpl<typeof SsoProviderService>;
+
 /** Identity providers. */
 export function ssoProviderService(deps: SsoDeps): ServiceImpl<typeof SsoProviderService> {
-  const { db, now } = deps;
-  const message = (row: ProviderRow) => providerMessage(row, deps.own);
+  return { ...providerReads(deps), ...providerChanges(deps), ...providerStates(deps), ...providerTrials(deps) };
+}
 
-  const requireWriter = (context: CallContext) => {
-    requireManager(context, deps);
-    requireWholeOrganization(context);
-  };
-  const requireProvider = async (context: CallContext, id: string): Promise<ProviderRow> => {
-    const row = isUuid(id) ? await findProvider(db, context, id) : null;
-    if (!row) throw providerNotFound();
-    return row;
-  };
-  const lock = async (tx: Tx, context: CallContext, id: string): Promise<ProviderRow> => {
-    const row = await lockProvider(tx, context.caller, id);
-    if (!row) throw providerNotFound();
-    return row;
-  };
-
+function providerReads(
+  deps: SsoDeps,
+): Pick<Handlers, "listSsoPresets" | "listSsoProviders" | "getSsoProvider" | "listSsoAttempts" | "getSsoAttempt"> {
+  const { db } = deps;
   return {
     async listSsoPresets(_request, handler) {
       requireReader(callContext(handler));
@@ -81,18 +72,39 @@ export function ssoProviderService(deps: SsoDeps): ServiceImpl<typeof SsoProvide
       requireReader(context);
       const filter = await ownerFilter(deps, context, request);
       const { rows, info } = await listProviders(db, context, filter, clampPage(request.page ?? {}));
-      return { providers: rows.map(message), page: info };
+      return { providers: rows.map((each) => message(deps, each)), page: info };
     },
 
     async getSsoProvider({ id }, handler) {
       const context = callContext(handler);
       requireReader(context);
-      return { provider: message(await requireProvider(context, id)) };
+      return { provider: message(deps, await requireProvider(deps, context, id)) };
     },
 
+    async listSsoAttempts({ id, page }, handler) {
+      const context = callContext(handler);
+      requireReader(context);
+      const providerId = id === "" ? null : (await requireProvider(deps, context, id)).id;
+      const { rows, info } = await listAttempts(db, context, providerId, clampPage(page ?? {}));
+      return { attempts: rows.map(attemptMessage), page: info };
+    },
+
+    async getSsoAttempt({ id }, handler) {
+      const context = callContext(handler);
+      requireReader(context);
+      const row = isUuid(id) ? await findAttempt(db, context, id) : null;
+      if (!row) throw new AppError("sso_attempt_not_found", "Sign-in not found");
+      return { attempt: attemptMessage(row) };
+    },
+  };
+}
+
+function providerChanges(deps: SsoDeps): Pick<Handlers, "createSsoProvider" | "updateSsoProvider"> {
+  const { db, now } = deps;
+  return {
     async createSsoProvider(request, handler) {
       const context = callContext(handler);
-      requireWriter(context);
+      requireWriter(deps, context);
       const at = now();
       if (!request.input) throw validationError({}, ["Required"]);
       const { type, ...fields } = newProviderFields(request.input);
@@ -119,19 +131,19 @@ export function ssoProviderService(deps: SsoDeps): ServiceImpl<typeof SsoProvide
         const row = await insertProvider(tx, id, owner, type, values, context.caller.actor.id, at);
         const changes = { before: {}, after: visibleFields(row) };
         recordProvider(tx, context, row, "sso.provider.create", { type, status: row.status, changes }, at);
-        return { provider: message(row) };
+        return { provider: message(deps, row) };
       };
       return idempotentTx(db, context, createSsoProvider, request, checkedBefore, make);
     },
 
     async updateSsoProvider({ id, updateMask, input }, handler) {
       const context = callContext(handler);
-      requireWriter(context);
+      requireWriter(deps, context);
       const paths = updateMask?.paths ?? [];
       requireChange(paths);
       if (!input) throw validationError({}, ["Required"]);
       for (let tried = 1; ; tried++) {
-        const before = await requireProvider(context, id);
+        const before = await requireProvider(deps, context, id);
         requireOwner(context, before);
         const fields = providerChange(paths, input, before.type);
         requireChange(paths);
@@ -151,15 +163,20 @@ export function ssoProviderService(deps: SsoDeps): ServiceImpl<typeof SsoProvide
           recordProvider(tx, context, row, "sso.provider.update", { ...details, linksRemoved }, at);
           return row;
         });
-        if (changed) return { provider: message(changed) };
+        if (changed) return { provider: message(deps, changed) };
         if (tried === maxTries) throw new AppError("unavailable", "The provider is being changed by another request");
       }
     },
+  };
+}
 
+function providerStates(deps: SsoDeps): Pick<Handlers, "deleteSsoProvider" | "setSsoProviderStatus"> {
+  const { db, now } = deps;
+  return {
     async deleteSsoProvider({ id }, handler) {
       const context = callContext(handler);
-      requireWriter(context);
-      requireOwner(context, await requireProvider(context, id));
+      requireWriter(deps, context);
+      requireOwner(context, await requireProvider(deps, context, id));
       await db.tx(context, async (tx) => {
         const row = await lock(tx, context, id);
         await deleteProvider(tx, id);
@@ -172,9 +189,9 @@ export function ssoProviderService(deps: SsoDeps): ServiceImpl<typeof SsoProvide
 
     async setSsoProviderStatus({ id, status }, handler) {
       const context = callContext(handler);
-      requireWriter(context);
+      requireWriter(deps, context);
       if (!statuses.includes(status)) throw validationError({ status: [`One of ${statuses.join(", ")}`] });
-      requireOwner(context, await requireProvider(context, id));
+      requireOwner(context, await requireProvider(deps, context, id));
       const row = await db.tx(context, async (tx) => {
         const at = now();
         const before = await lock(tx, context, id);
@@ -186,13 +203,18 @@ export function ssoProviderService(deps: SsoDeps): ServiceImpl<typeof SsoProvide
         recordProvider(tx, context, after, "sso.provider.status.update", { status, changes }, at);
         return after;
       });
-      return { provider: message(row) };
+      return { provider: message(deps, row) };
     },
+  };
+}
 
+function providerTrials(deps: SsoDeps): Pick<Handlers, "testSsoProvider" | "renewSsoProviderKey"> {
+  const { db, now } = deps;
+  return {
     async testSsoProvider({ id }, handler) {
       const context = callContext(handler);
-      requireWriter(context);
-      const row = await requireProvider(context, id);
+      requireWriter(deps, context);
+      const row = await requireProvider(deps, context, id);
       requireOwner(context, row);
       const result = await testProvider(deps, context, row).catch(async (failure: unknown) => {
         const step = failure instanceof AppError ? failure.facts.step : "internal";
@@ -221,10 +243,10 @@ export function ssoProviderService(deps: SsoDeps): ServiceImpl<typeof SsoProvide
 
     async renewSsoProviderKey(request, handler) {
       const context = callContext(handler);
-      requireWriter(context);
+      requireWriter(deps, context);
       const { id, graceDays } = request;
       if (graceDays > maxGraceDays) throw validationError({ graceDays: [`0 to ${maxGraceDays}`] });
-      const seen = await requireProvider(context, id);
+      const seen = await requireProvider(deps, context, id);
       requireOwner(context, seen);
       if (seen.type !== "saml") throw validationError({}, ["Not for providers of type oidc"]);
       const { renewSsoProviderKey } = SsoProviderService.method;
@@ -236,27 +258,32 @@ export function ssoProviderService(deps: SsoDeps): ServiceImpl<typeof SsoProvide
       const renew = async (tx: Tx) => {
         const row = await renewKey(deps, tx, await lock(tx, context, id), fresh, graceDays);
         recordProvider(tx, context, row, "sso.provider.keys.rotate", { graceDays }, now());
-        return { provider: message(row) };
+        return { provider: message(deps, row) };
       };
       return idempotentTx(db, context, renewSsoProviderKey, request, checkedBefore, renew);
     },
-
-    async listSsoAttempts({ id, page }, handler) {
-      const context = callContext(handler);
-      requireReader(context);
-      const providerId = id === "" ? null : (await requireProvider(context, id)).id;
-      const { rows, info } = await listAttempts(db, context, providerId, clampPage(page ?? {}));
-      return { attempts: rows.map(attemptMessage), page: info };
-    },
-
-    async getSsoAttempt({ id }, handler) {
-      const context = callContext(handler);
-      requireReader(context);
-      const row = isUuid(id) ? await findAttempt(db, context, id) : null;
-      if (!row) throw new AppError("sso_attempt_not_found", "Sign-in not found");
-      return { attempt: attemptMessage(row) };
-    },
   };
+}
+
+function message(deps: SsoDeps, row: ProviderRow) {
+  return providerMessage(row, deps.own);
+}
+
+function requireWriter(deps: SsoDeps, context: CallContext) {
+  requireManager(context, deps);
+  requireWholeOrganization(context);
+}
+
+async function requireProvider({ db }: SsoDeps, context: CallContext, id: string): Promise<ProviderRow> {
+  const row = isUuid(id) ? await findProvider(db, context, id) : null;
+  if (!row) throw providerNotFound();
+  return row;
+}
+
+async function lock(tx: Tx, context: CallContext, id: string): Promise<ProviderRow> {
+  const row = await lockProvider(tx, context.caller, id);
+  if (!row) throw providerNotFound();
+  return row;
 }
 
 /** The fields of a provider that people set, under the names that they set them by. */

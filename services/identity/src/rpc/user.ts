@@ -20,26 +20,21 @@ const statuses = ["invited", "active", "disabled"];
 const maxQuery = 255;
 const namesMax = 100;
 
+type Handlers = ServiceImpl<typeof UserService>;
+type Parts = UserDeps & { manage: ReturnType<typeof userManagement> };
+
 /** Users (docs/behaviour.md#sessions). */
-export function userService(deps: UserDeps): ServiceImpl<typeof UserService> {
-  const { db } = deps;
-  const manage = userManagement(deps);
+export function userService(base: UserDeps): ServiceImpl<typeof UserService> {
+  const deps: Parts = { ...base, manage: userManagement(base) };
+  return { ...invitations(deps), ...userReads(deps), ...userChanges(deps) };
+}
 
-  const requireReader = (context: CallContext) => {
-    requireUser(context);
-    requirePermission(context, "users:read");
-  };
-  const requireWriter = (context: CallContext) => {
-    requireUser(context);
-    requirePermission(context, "users:write");
-    requireMfa(context, deps.mfaMaxAgeMinutes, deps.now());
-    requireWholeOrganization(context);
-  };
-
+function invitations(deps: Parts): Pick<Handlers, "inviteUser" | "acceptInvite" | "resendInvite"> {
+  const { manage } = deps;
   return {
     async inviteUser(request, handler) {
       const context = callContext(handler);
-      requireWriter(context);
+      requireWriter(deps, context);
       return inviteUser(deps, context, request, toMessage);
     },
 
@@ -48,6 +43,17 @@ export function userService(deps: UserDeps): ServiceImpl<typeof UserService> {
       return {};
     },
 
+    async resendInvite(request, handler) {
+      const context = callContext(handler);
+      requireWriter(deps, context);
+      return manage.invite(context, request, toMessage);
+    },
+  };
+}
+
+function userReads(deps: Parts): Pick<Handlers, "listUserNames" | "listUsers" | "getUser"> {
+  const { db } = deps;
+  return {
     async listUserNames({ ids }, handler) {
       const context = callContext(handler);
       requireReader(context);
@@ -84,51 +90,64 @@ export function userService(deps: UserDeps): ServiceImpl<typeof UserService> {
       if (!row) throw userNotFound();
       return { user: toMessage(row) };
     },
+  };
+}
 
+function userChanges(
+  deps: Parts,
+): Pick<Handlers, "updateUser" | "disableUser" | "endUserSessions" | "resetUserFactors" | "enableUser" | "deleteUser"> {
+  const { manage } = deps;
+  return {
     async updateUser({ id, updateMask, user }, handler) {
       const context = callContext(handler);
-      requireWriter(context);
+      requireWriter(deps, context);
       const wanted = userChange(updateMask?.paths ?? [], user ?? create(UserSchema));
       return { user: toMessage(await manage.update(context, id, wanted)) };
     },
 
     async disableUser({ id }, handler) {
       const context = callContext(handler);
-      requireWriter(context);
+      requireWriter(deps, context);
       return { user: toMessage(await manage.disable(context, id)) };
     },
 
     async endUserSessions({ id }, handler) {
       const context = callContext(handler);
-      requireWriter(context);
+      requireWriter(deps, context);
       return { ended: await manage.endSessions(context, id) };
     },
 
     async resetUserFactors({ id }, handler) {
       const context = callContext(handler);
-      requireWriter(context);
+      requireWriter(deps, context);
       return manage.resetFactors(context, id);
     },
 
     async enableUser({ id }, handler) {
       const context = callContext(handler);
-      requireWriter(context);
+      requireWriter(deps, context);
       return { user: toMessage(await manage.enable(context, id)) };
-    },
-
-    async resendInvite(request, handler) {
-      const context = callContext(handler);
-      requireWriter(context);
-      return manage.invite(context, request, toMessage);
     },
 
     async deleteUser({ id }, handler) {
       const context = callContext(handler);
-      requireWriter(context);
+      requireWriter(deps, context);
       await manage.remove(context, id);
       return {};
     },
   };
+}
+
+function requireReader(context: CallContext) {
+  requireUser(context);
+  requirePermission(context, "users:read");
+}
+
+function requireWriter(deps: Parts, context: CallContext) {
+  requireUser(context);
+  requirePermission(context, "users:write");
+  requireMfa(context, deps.mfaMaxAgeMinutes, deps.now());
+  requireWholeOrganization(context);
 }
 
 /** A role by id, or a seeded one by its key. Throws `validation_failed`. */

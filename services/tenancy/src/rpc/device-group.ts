@@ -29,12 +29,43 @@ import { requireAllSites } from "./guards.ts";
 
 type Deps = { db: Database; now: () => Date };
 
+type Handlers = ServiceImpl<typeof DeviceGroupService>;
+
 /** Groups of an organization's devices, of one site or of the organization as a whole. */
 export function deviceGroupService(deps: Deps): ServiceImpl<typeof DeviceGroupService> {
-  const { db, now } = deps;
-  return {
-    ...deviceMembership(deps),
+  return { ...groupReads(deps), ...groupChanges(deps), ...deviceMembership(deps) };
+}
 
+function groupReads({ db }: Deps): Pick<Handlers, "listDeviceGroups" | "getDeviceGroup"> {
+  return {
+    async listDeviceGroups(request, handler) {
+      const context = callContext(handler);
+      admit(context, "devices:read");
+      const owners = deviceOwners({ orgId: request.orgId, siteId: request.siteId, groupId: "" });
+      const filter = { ...owners, search: searchOf(request.search) };
+      const page = clampPage(request.page ?? {});
+      await requireFilterTargets(db, context, filter);
+      const found = await listDeviceGroups(db, context, filter, page);
+      if (!found) throw organizationNotFound();
+      const { rows, ...listed } = found;
+      return { groups: rows.map(deviceGroupMessage), page: pageInfo(page, listed) };
+    },
+
+    async getDeviceGroup({ id }, handler) {
+      const context = callContext(handler);
+      admit(context, "devices:read");
+      const row = isUuid(id) ? await findDeviceGroup(db, context, id) : null;
+      if (!row) throw deviceGroupNotFound();
+      return { group: deviceGroupMessage(row) };
+    },
+  };
+}
+
+function groupChanges({
+  db,
+  now,
+}: Deps): Pick<Handlers, "createDeviceGroup" | "updateDeviceGroup" | "deleteDeviceGroup"> {
+  return {
     async createDeviceGroup(request, handler) {
       const context = callContext(handler);
       admit(context, "devices:write");
@@ -56,27 +87,6 @@ export function deviceGroupService(deps: Deps): ServiceImpl<typeof DeviceGroupSe
         auditDevice(tx, context, { action: "device_group.create", row: created, details }, at);
         return { group: deviceGroupMessage(created) };
       });
-    },
-
-    async listDeviceGroups(request, handler) {
-      const context = callContext(handler);
-      admit(context, "devices:read");
-      const owners = deviceOwners({ orgId: request.orgId, siteId: request.siteId, groupId: "" });
-      const filter = { ...owners, search: searchOf(request.search) };
-      const page = clampPage(request.page ?? {});
-      await requireFilterTargets(db, context, filter);
-      const found = await listDeviceGroups(db, context, filter, page);
-      if (!found) throw organizationNotFound();
-      const { rows, ...listed } = found;
-      return { groups: rows.map(deviceGroupMessage), page: pageInfo(page, listed) };
-    },
-
-    async getDeviceGroup({ id }, handler) {
-      const context = callContext(handler);
-      admit(context, "devices:read");
-      const row = isUuid(id) ? await findDeviceGroup(db, context, id) : null;
-      if (!row) throw deviceGroupNotFound();
-      return { group: deviceGroupMessage(row) };
     },
 
     async updateDeviceGroup({ id, updateMask, group }, handler) {

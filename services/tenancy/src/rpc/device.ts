@@ -35,45 +35,15 @@ const forgottenAtOnce = 1_000;
 
 type Deps = { db: Database; now: () => Date; heartbeatIntervalSeconds: number };
 
+type Handlers = ServiceImpl<typeof DeviceService>;
+
 /** Device records: created by enrollment, read and changed by people within their organizations and sites. */
 export function deviceService(deps: Deps): ServiceImpl<typeof DeviceService> {
-  const { db, now, heartbeatIntervalSeconds } = deps;
+  return { ...deviceReads(deps), ...deviceChanges(deps) };
+}
+
+function deviceReads({ db }: Deps): Pick<Handlers, "listDevices" | "countDevices" | "getDevice"> {
   return {
-    async createDevice(request, handler) {
-      const context = callContext(handler);
-      requireService(context);
-      const row = await createDevice(deps, context, newDevice(request));
-      return { device: deviceMessage(row), heartbeatIntervalSeconds };
-    },
-
-    async discardDevice(request, handler) {
-      const context = callContext(handler);
-      requireService(context);
-      const check = checks();
-      const id = idField("id", request.id, check);
-      check.done();
-      await discardDevice(deps, context, id);
-      return {};
-    },
-
-    async forgetEnrollmentKey(request, handler) {
-      const context = callContext(handler);
-      requireService(context);
-      const check = checks();
-      const id = idField("id", request.id, check);
-      check.done();
-      while ((await db.tx(context, (tx) => forgetEnrollmentKey(tx, id, forgottenAtOnce))) === forgottenAtOnce);
-      return {};
-    },
-
-    async approveDevice(request, handler) {
-      const context = callContext(handler);
-      requirePermission(context, "devices:write");
-      if (request.replace) requirePermission(context, "devices:delete");
-      requireOrganization(context);
-      return { device: deviceMessage(await approveDevice(deps, context, request)) };
-    },
-
     async listDevices(request, handler) {
       const context = callContext(handler);
       admit(context, "devices:read");
@@ -102,6 +72,48 @@ export function deviceService(deps: Deps): ServiceImpl<typeof DeviceService> {
       const row = isUuid(id) ? await findDevice(db, context, id) : null;
       if (!row) throw deviceNotFound();
       return { device: deviceMessage(row) };
+    },
+  };
+}
+
+function deviceChanges(
+  deps: Deps,
+): Pick<Handlers, "createDevice" | "discardDevice" | "forgetEnrollmentKey" | "approveDevice" | "updateDevice" | "decommissionDevice"> {
+  const { heartbeatIntervalSeconds, db, now } = deps;
+  return {
+    async createDevice(request, handler) {
+      const context = callContext(handler);
+      requireService(context);
+      const row = await createDevice(deps, context, newDevice(request));
+      return { device: deviceMessage(row), heartbeatIntervalSeconds };
+    },
+
+    async forgetEnrollmentKey(request, handler) {
+      const context = callContext(handler);
+      requireService(context);
+      const check = checks();
+      const id = idField("id", request.id, check);
+      check.done();
+      while ((await db.tx(context, (tx) => forgetEnrollmentKey(tx, id, forgottenAtOnce))) === forgottenAtOnce);
+      return {};
+    },
+
+    async discardDevice(request, handler) {
+      const context = callContext(handler);
+      requireService(context);
+      const check = checks();
+      const id = idField("id", request.id, check);
+      check.done();
+      await discardDevice(deps, context, id);
+      return {};
+    },
+
+    async approveDevice(request, handler) {
+      const context = callContext(handler);
+      requirePermission(context, "devices:write");
+      if (request.replace) requirePermission(context, "devices:delete");
+      requireOrganization(context);
+      return { device: deviceMessage(await approveDevice(deps, context, request)) };
     },
 
     async updateDevice({ id, updateMask, device }, handler) {

@@ -31,36 +31,20 @@ type Deps = { db: Database; now: () => Date };
 /** Most organizations that are answered without pages. */
 const maxUnpaged = 10_000;
 
+type Handlers = ServiceImpl<typeof OrganizationService>;
+
 /**
  * Organizations as partner and system callers manage them; an organization's people only see their own in the plain
  * list.
  */
-export function organizationService({ db, now }: Deps): ServiceImpl<typeof OrganizationService> {
-  return {
-    async createOrganization(request, handler) {
-      const context = callContext(handler);
-      requireWrite(context);
-      const partnerId = partnerOfNew(context, request.partnerId);
-      const wanted = newOrganization(request);
-      const at = now();
-      return idempotentTx(
-        db,
-        context,
-        OrganizationService.method.createOrganization,
-        request,
-        checkedBefore,
-        async (tx) => {
-          await requireOrganizationLimit(tx, partnerId);
-          const created = await insertOrganization(tx, { id: uuidv7(at.getTime()), partnerId }, wanted, at);
-          const after = organizationFields(created);
-          const details = { partnerId, status: created.status, type: created.type, changes: { before: {}, after } };
-          const tenant = changedOrganization(created);
-          recordChange(tx, context, { tenant, change: "created", action: "organization.create", details }, at);
-          return { organization: organizationMessage(created) };
-        },
-      );
-    },
+export function organizationService(deps: Deps): ServiceImpl<typeof OrganizationService> {
+  return { ...organizationReads(deps), ...organizationChanges(deps) };
+}
 
+function organizationReads({
+  db,
+}: Deps): Pick<Handlers, "listOrganizations" | "listAccessibleOrganizations" | "getOrganization"> {
+  return {
     async listOrganizations(request, handler) {
       const context = callContext(handler);
       requireScope(context, "partner", "system");
@@ -92,6 +76,37 @@ export function organizationService({ db, now }: Deps): ServiceImpl<typeof Organ
       const row = isUuid(request.id) ? await findOrganization(db, context, request.id) : null;
       if (!row) throw organizationNotFound();
       return { organization: organizationMessage(row) };
+    },
+  };
+}
+
+function organizationChanges({
+  db,
+  now,
+}: Deps): Pick<Handlers, "createOrganization" | "updateOrganization" | "deleteOrganization"> {
+  return {
+    async createOrganization(request, handler) {
+      const context = callContext(handler);
+      requireWrite(context);
+      const partnerId = partnerOfNew(context, request.partnerId);
+      const wanted = newOrganization(request);
+      const at = now();
+      return idempotentTx(
+        db,
+        context,
+        OrganizationService.method.createOrganization,
+        request,
+        checkedBefore,
+        async (tx) => {
+          await requireOrganizationLimit(tx, partnerId);
+          const created = await insertOrganization(tx, { id: uuidv7(at.getTime()), partnerId }, wanted, at);
+          const after = organizationFields(created);
+          const details = { partnerId, status: created.status, type: created.type, changes: { before: {}, after } };
+          const tenant = changedOrganization(created);
+          recordChange(tx, context, { tenant, change: "created", action: "organization.create", details }, at);
+          return { organization: organizationMessage(created) };
+        },
+      );
     },
 
     async updateOrganization({ id, updateMask, organization }, handler) {

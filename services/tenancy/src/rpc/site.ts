@@ -29,14 +29,37 @@ import { requireAllSites } from "./guards.ts";
 
 type Deps = { db: Database; now: () => Date };
 
-/** Sites, for all callers with access to their organization. */
-export function siteService({ db, now }: Deps): ServiceImpl<typeof SiteService> {
-  /** A missing site differs from one out of scope (docs/behaviour.md#errors). */
-  async function noSuchSite(context: CallContext, id: string): Promise<AppError> {
-    const isThere = isUuid(id) && (await siteExists(db, context, id));
-    return isThere ? new AppError("site_access_denied", "Access to this site denied") : siteNotFound();
-  }
+type Handlers = ServiceImpl<typeof SiteService>;
 
+/** Sites, for all callers with access to their organization. */
+export function siteService(deps: Deps): ServiceImpl<typeof SiteService> {
+  return { ...siteReads(deps), ...siteChanges(deps), ...siteRemoval(deps) };
+}
+
+function siteReads(deps: Deps): Pick<Handlers, "listSites" | "getSite"> {
+  const { db } = deps;
+  return {
+    async listSites(request, handler) {
+      const context = callContext(handler);
+      requireAccess(context, "organizations:read");
+      const page = clampPage(request.page ?? {});
+      const filter = { orgId: listedOrganization(context, request.orgId), search: searchOf(request.search) };
+      const { rows, ...listed } = await listSites(db, context, filter, page);
+      return { sites: rows.map(siteMessage), page: pageInfo(page, listed) };
+    },
+
+    async getSite({ id }, handler) {
+      const context = callContext(handler);
+      requireAccess(context, "organizations:read");
+      const row = isUuid(id) ? await findSite(db, context, id) : null;
+      if (!row) throw await noSuchSite(deps, context, id);
+      return { site: siteMessage(row) };
+    },
+  };
+}
+
+function siteChanges(deps: Deps): Pick<Handlers, "createSite" | "updateSite" | "updateSiteLabels"> {
+  const { db, now } = deps;
   return {
     async createSite(request, handler) {
       const context = callContext(handler);
@@ -59,23 +82,6 @@ export function siteService({ db, now }: Deps): ServiceImpl<typeof SiteService> 
       });
     },
 
-    async listSites(request, handler) {
-      const context = callContext(handler);
-      requireAccess(context, "organizations:read");
-      const page = clampPage(request.page ?? {});
-      const filter = { orgId: listedOrganization(context, request.orgId), search: searchOf(request.search) };
-      const { rows, ...listed } = await listSites(db, context, filter, page);
-      return { sites: rows.map(siteMessage), page: pageInfo(page, listed) };
-    },
-
-    async getSite({ id }, handler) {
-      const context = callContext(handler);
-      requireAccess(context, "organizations:read");
-      const row = isUuid(id) ? await findSite(db, context, id) : null;
-      if (!row) throw await noSuchSite(context, id);
-      return { site: siteMessage(row) };
-    },
-
     async updateSite({ id, updateMask, site }, handler) {
       const context = callContext(handler);
       requireAccess(context, "organizations:write");
@@ -91,7 +97,7 @@ export function siteService({ db, now }: Deps): ServiceImpl<typeof SiteService> 
         recordChange(tx, context, { tenant, change: "updated", action: "site.update", details }, at);
         return updated;
       });
-      if (!row) throw await noSuchSite(context, id);
+      if (!row) throw await noSuchSite(deps, context, id);
       return { site: siteMessage(row) };
     },
 
@@ -112,10 +118,15 @@ export function siteService({ db, now }: Deps): ServiceImpl<typeof SiteService> 
         recordChange(tx, context, { tenant, change: "updated", action: "site.update", details }, at);
         return updated;
       });
-      if (!row) throw await noSuchSite(context, id);
+      if (!row) throw await noSuchSite(deps, context, id);
       return { site: siteMessage(row) };
     },
+  };
+}
 
+function siteRemoval(deps: Deps): Pick<Handlers, "deleteSite"> {
+  const { db, now } = deps;
+  return {
     async deleteSite({ id }, handler) {
       const context = callContext(handler);
       requireAccess(context, "organizations:write");
@@ -130,10 +141,16 @@ export function siteService({ db, now }: Deps): ServiceImpl<typeof SiteService> 
         recordChange(tx, context, { tenant, change: "deleted", action: "site.delete", details }, at);
         return true;
       });
-      if (!found) throw await noSuchSite(context, id);
+      if (!found) throw await noSuchSite(deps, context, id);
       return {};
     },
   };
+}
+
+/** A missing site differs from one out of scope (docs/behaviour.md#errors). */
+async function noSuchSite({ db }: Deps, context: CallContext, id: string): Promise<AppError> {
+  const isThere = isUuid(id) && (await siteExists(db, context, id));
+  return isThere ? new AppError("site_access_denied", "Access to this site denied") : siteNotFound();
 }
 
 function requireAccess(context: CallContext, permission: "organizations:read" | "organizations:write"): void {
