@@ -32,6 +32,20 @@ export function programOf(io: Io): Command {
     .exitOverride();
   // Settings above go to the commands below, which commander copies them to when they are made.
 
+  addSession(program, io);
+  addRecords(program, io);
+  addKeys(program, io);
+  addAudit(program, io);
+  addDirectory(program, io);
+  addMachines(program, io);
+  addWebhooks(program, io);
+  addPrograms(program);
+  addCompletion(program, io);
+  return program;
+}
+
+/** Sign-in, sign-out, the caller, and the second factor. */
+function addSession(program: Command, io: Io): void {
   add(
     program,
     "login",
@@ -54,12 +68,10 @@ export function programOf(io: Io): Command {
   add(mfa, "enroll", "enroll an authenticator app (TOTP)", "muster mfa enroll > recovery-codes.txt").action(
     (_options, command: Command) => enrollTotp(io, all(command)),
   );
+}
 
-  addRecords(program, io);
-  addKeys(program, io);
-  addAudit(program, io);
-  addDirectory(program, io);
-
+/** Machines that join. */
+function addMachines(program: Command, io: Io): void {
   const devices = program.command("devices").description("bring machines online");
   add(
     devices,
@@ -72,7 +84,9 @@ export function programOf(io: Io): Command {
     .option("--count <n>", "machines that the key is for", "1")
     .option("--wait <seconds>", "how long to wait for them", "600")
     .action((_options, command: Command) => addDevices(io, all<AddOptions>(command)));
+}
 
+function addWebhooks(program: Command, io: Io): void {
   const webhooks = program.command("webhooks").description("receive webhooks on this machine");
   add(
     webhooks,
@@ -93,7 +107,10 @@ export function programOf(io: Io): Command {
     .option("--count <n>", "end after that many deliveries")
     .option("--test", "ask for a test delivery at once")
     .action((_options, command: Command) => listen(io, all<ListenOptions>(command)));
+}
 
+/** Programs that parse their own arguments. */
+function addPrograms(program: Command): void {
   const about = "make and check manifests of agent releases, offline";
   add(program, "release", about, "muster release verify --key PUBLIC agent.manifest muster-agent-linux-amd64")
     .argument("[key|manifest|verify]", "`muster release` alone lists them")
@@ -103,7 +120,9 @@ export function programOf(io: Io): Command {
     .argument("[keys|reencrypt]")
     .argument("[arguments...]")
     .action((_name, _args, _options, command: Command) => command.help({ error: true }));
+}
 
+function addCompletion(program: Command, io: Io): void {
   add(
     program,
     "completion",
@@ -125,5 +144,4 @@ export function programOf(io: Io): Command {
           .join(""),
       );
     });
-  return program;
 }

@@ -79,8 +79,8 @@ export function createAgentCache(options: AgentCacheOptions): AgentCache {
     changed({ digests }) {
       for (const digest of digests) cache.drop(digest);
     },
-    forget: cache.forget,
-    dropAll: cache.dropAll,
+    forget: (matches) => cache.forget(matches),
+    dropAll: () => cache.dropAll(),
     get size() {
       return cache.size;
     },

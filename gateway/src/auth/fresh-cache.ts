@@ -70,37 +70,69 @@ export type FreshCacheOptions<T> = {
  * credential is in flight.
  */
 export function createFreshCache<T extends object>(options: FreshCacheOptions<T>): FreshCache<T> {
-  const { lease, max, isRefusal, merge, onDrop, log, nowMs, life = { freshMs, hardMs }, gatherMs = 0 } = options;
-  const entries = lru<Entry<T>>(max);
-  const pending = new Map<string, Lookup<T>>();
+  return new Fresh<T>(options);
+}
+
+class Fresh<T extends object> implements FreshCache<T> {
+  readonly #options: FreshCacheOptions<T>;
+  readonly #lease: FreshCacheOptions<T>["lease"];
+  readonly #isRefusal: FreshCacheOptions<T>["isRefusal"];
+  readonly #merge: FreshCacheOptions<T>["merge"];
+  readonly #onDrop: FreshCacheOptions<T>["onDrop"];
+  readonly #log: FreshCacheOptions<T>["log"];
+  readonly #nowMs: FreshCacheOptions<T>["nowMs"];
+  readonly #life: NonNullable<FreshCacheOptions<T>["life"]>;
+  readonly #gatherMs: NonNullable<FreshCacheOptions<T>["gatherMs"]>;
+  readonly #entries;
+  readonly #pending = new Map<string, Lookup<T>>();
   /** Refreshes that wait for others. */
-  const due = new Map<string, () => Promise<T>>();
-  const hits = options.lookups.labels("cache");
-  const refreshing = options.lookups.labels("cache_refreshing");
-  const misses = options.lookups.labels("identity");
-  const refusals = options.lookups.labels("refused");
+  readonly #due = new Map<string, () => Promise<T>>();
+  readonly #hits;
+  readonly #refreshing;
+  readonly #misses;
+  readonly #refusals;
+
+  constructor(options: FreshCacheOptions<T>) {
+    this.#options = options;
+    const { lease, max, isRefusal, merge, onDrop, log, nowMs, life = { freshMs, hardMs }, gatherMs = 0 } = options;
+    this.#lease = lease;
+    this.#isRefusal = isRefusal;
+    this.#merge = merge;
+    this.#onDrop = onDrop;
+    this.#log = log;
+    this.#nowMs = nowMs;
+    this.#life = life;
+    this.#gatherMs = gatherMs;
+    this.#entries = lru<Entry<T>>(max);
+    this.#hits = options.lookups.labels("cache");
+    this.#refreshing = options.lookups.labels("cache_refreshing");
+    this.#misses = options.lookups.labels("identity");
+    this.#refusals = options.lookups.labels("refused");
+  }
 
   /** How old an answer may be now. */
-  const lifeMs = (requestedAtMs: number) => (lease.covers(requestedAtMs) ? life.hardMs : unleasedMs);
+  #lifeMs(requestedAtMs: number) {
+    return this.#lease.covers(requestedAtMs) ? this.#life.hardMs : unleasedMs;
+  }
 
-  const keep = (key: string, entry: Entry<T>) => {
-    entries.set(key, entry);
-    options.entries.set(entries.size);
-  };
+  #keep(key: string, entry: Entry<T>) {
+    this.#entries.set(key, entry);
+    this.#options.entries.set(this.#entries.size);
+  }
 
-  const resolveOnce = async (key: string, request: () => Promise<T>, lookup: Lookup<T>): Promise<T> => {
+  async #resolveOnce(key: string, request: () => Promise<T>, lookup: Lookup<T>): Promise<T> {
     for (let tries = 1; ; tries++) {
-      const waking = lease.awake();
+      const waking = this.#lease.awake();
       if (waking) await waking;
-      const requestedAtMs = nowMs();
-      const before = entries.peek(key)?.value ?? null;
+      const requestedAtMs = this.#nowMs();
+      const before = this.#entries.peek(key)?.value ?? null;
       let answer: T;
       try {
         answer = await request();
       } catch (error) {
-        if (isRefusal(error) && !lookup.void) {
-          keep(key, { requestedAtMs, value: null, refusal: error as AppError });
-          if (before) onDrop(before);
+        if (this.#isRefusal(error) && !lookup.void) {
+          this.#keep(key, { requestedAtMs, value: null, refusal: error as AppError });
+          if (before) this.#onDrop(before);
         }
         throw error;
       }
@@ -108,96 +140,100 @@ export function createFreshCache<T extends object>(options: FreshCacheOptions<T>
       lookup.void = false;
       lookup.changes.length = 0;
       // A process that was suspended during the lookup would otherwise admit on an outdated answer.
-      if (!stale && nowMs() - requestedAtMs < lifeMs(requestedAtMs)) {
-        const value = before ? merge(before, answer) : answer;
-        if (before && value !== before) onDrop(before);
-        keep(key, { requestedAtMs, value, refusal: null });
+      if (!stale && this.#nowMs() - requestedAtMs < this.#lifeMs(requestedAtMs)) {
+        const value = before ? this.#merge(before, answer) : answer;
+        if (before && value !== before) this.#onDrop(before);
+        this.#keep(key, { requestedAtMs, value, refusal: null });
         return value;
       }
       if (tries === triesMax) throw unavailable();
     }
-  };
+  }
 
-  const resolve = (key: string, request: () => Promise<T>): Promise<T> => {
-    const other = pending.get(key);
+  #resolve(key: string, request: () => Promise<T>): Promise<T> {
+    const other = this.#pending.get(key);
     if (other) return other.answer;
     const lookup: Lookup<T> = { answer: undefined as never, changes: [], void: false };
-    lookup.answer = resolveOnce(key, request, lookup).finally(() => pending.delete(key));
-    pending.set(key, lookup);
+    lookup.answer = this.#resolveOnce(key, request, lookup).finally(() => this.#pending.delete(key));
+    this.#pending.set(key, lookup);
     return lookup.answer;
-  };
+  }
 
-  const refresh = (key: string, request: () => Promise<T>) => {
-    resolve(key, request).catch((err: unknown) => {
-      if (!isRefusal(err)) log.warn({ err }, "credential not refreshed");
+  #refresh(key: string, request: () => Promise<T>) {
+    this.#resolve(key, request).catch((err: unknown) => {
+      if (!this.#isRefusal(err)) this.#log.warn({ err }, "credential not refreshed");
     });
-  };
-  const refreshDue = () => {
-    for (const [key, request] of due) {
-      const entry = entries.peek(key);
+  }
+
+  readonly #refreshDue = () => {
+    for (const [key, request] of this.#due) {
+      const entry = this.#entries.peek(key);
       // Others were dropped meanwhile, or resolved again.
-      if (entry && nowMs() - entry.requestedAtMs >= life.freshMs) refresh(key, request);
+      if (entry && this.#nowMs() - entry.requestedAtMs >= this.#life.freshMs) this.#refresh(key, request);
     }
-    due.clear();
-  };
-  const refreshSoon = (key: string, request: () => Promise<T>) => {
-    if (gatherMs === 0) return refresh(key, request);
-    if (due.size === 0) setTimeout(refreshDue, gatherMs).unref();
-    due.set(key, request);
+    this.#due.clear();
   };
 
-  return {
-    get(key, request, usable) {
-      const entry = entries.get(key);
-      if (entry === undefined) {
-        misses.inc();
-        return resolve(key, request);
-      }
-      const ageMs = nowMs() - entry.requestedAtMs;
-      if (entry.refusal !== null && ageMs < negativeMs) {
-        refusals.inc();
-        throw entry.refusal;
-      }
-      const { value } = entry;
-      if (value === null || ageMs >= lifeMs(entry.requestedAtMs) || (usable !== undefined && !usable(value))) {
-        misses.inc();
-        return resolve(key, request);
-      }
-      if (ageMs < life.freshMs) {
-        hits.inc();
-        return value;
-      }
-      refreshing.inc();
-      refreshSoon(key, request);
+  #refreshSoon(key: string, request: () => Promise<T>) {
+    if (this.#gatherMs === 0) return this.#refresh(key, request);
+    if (this.#due.size === 0) setTimeout(this.#refreshDue, this.#gatherMs).unref();
+    this.#due.set(key, request);
+  }
+
+  readonly get = (key: string, request: () => Promise<T>, usable?: (value: T) => boolean): T | Promise<T> => {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) {
+      this.#misses.inc();
+      return this.#resolve(key, request);
+    }
+    const ageMs = this.#nowMs() - entry.requestedAtMs;
+    if (entry.refusal !== null && ageMs < negativeMs) {
+      this.#refusals.inc();
+      throw entry.refusal;
+    }
+    const { value } = entry;
+    if (value === null || ageMs >= this.#lifeMs(entry.requestedAtMs) || (usable !== undefined && !usable(value))) {
+      this.#misses.inc();
+      return this.#resolve(key, request);
+    }
+    if (ageMs < this.#life.freshMs) {
+      this.#hits.inc();
       return value;
-    },
-    forget(stale) {
-      for (const { changes } of pending.values()) changes.push(stale);
-      for (const [key, { value }] of [...entries.entries()]) {
-        if (value === null || !stale(value)) continue;
-        entries.delete(key);
-        onDrop(value);
-      }
-      options.entries.set(entries.size);
-    },
-    drop(key) {
-      const lookup = pending.get(key);
-      if (lookup) lookup.void = true;
-      const value = entries.peek(key)?.value ?? null;
-      entries.delete(key);
-      if (value) onDrop(value);
-      options.entries.set(entries.size);
-      return value !== null;
-    },
-    dropAll() {
-      for (const lookup of pending.values()) lookup.void = true;
-      const dropped = [...entries.values()];
-      entries.clear();
-      options.entries.set(0);
-      for (const { value } of dropped) if (value) onDrop(value);
-    },
-    get size() {
-      return entries.size;
-    },
+    }
+    this.#refreshing.inc();
+    this.#refreshSoon(key, request);
+    return value;
   };
+
+  readonly forget = (stale: (value: T) => boolean): void => {
+    for (const { changes } of this.#pending.values()) changes.push(stale);
+    for (const [key, { value }] of [...this.#entries.entries()]) {
+      if (value === null || !stale(value)) continue;
+      this.#entries.delete(key);
+      this.#onDrop(value);
+    }
+    this.#options.entries.set(this.#entries.size);
+  };
+
+  readonly drop = (key: string): boolean => {
+    const lookup = this.#pending.get(key);
+    if (lookup) lookup.void = true;
+    const value = this.#entries.peek(key)?.value ?? null;
+    this.#entries.delete(key);
+    if (value) this.#onDrop(value);
+    this.#options.entries.set(this.#entries.size);
+    return value !== null;
+  };
+
+  readonly dropAll = (): void => {
+    for (const lookup of this.#pending.values()) lookup.void = true;
+    const dropped = [...this.#entries.values()];
+    this.#entries.clear();
+    this.#options.entries.set(0);
+    for (const { value } of dropped) if (value) this.#onDrop(value);
+  };
+
+  get size(): number {
+    return this.#entries.size;
+  }
 }

@@ -87,8 +87,8 @@ export function createKeyCache(options: KeyCacheOptions): KeyCache {
       for (const digest of digests) cache.drop(digest);
       cache.forget(({ id, record }) => id === keyId && record.version < version);
     },
-    forget: cache.forget,
-    dropAll: cache.dropAll,
+    forget: (matches) => cache.forget(matches),
+    dropAll: () => cache.dropAll(),
     get size() {
       return cache.size;
     },

@@ -58,126 +58,154 @@ const lost = counter("muster_gateway_lease_lost_total", "Times the lease ran out
  * (docs/decisions/0005-gateways-answer-from-memory-under-a-lease.md).
  */
 export function startLease<C>(options: LeaseOptions<C>): Lease {
-  const {
-    heartbeat,
-    apply,
-    leave,
-    mayIdle,
-    onLost,
-    log,
-    nowMs = () => performance.now(),
-    everyMs = heartbeatMs,
-  } = options;
-  let sinceMs = Number.POSITIVE_INFINITY;
-  let validUntilMs = Number.NEGATIVE_INFINITY;
-  let timer: NodeJS.Timeout | undefined;
-  let stopped = false;
-  let failing = false;
-  let usedMs = nowMs();
-  let loss: NodeJS.Timeout | undefined;
-  let idle: { end(): void; renewed: Promise<void> } | null = null;
+  return new HeldLease<C>(options);
+}
 
-  const beat = async (): Promise<void> => {
+class HeldLease<C> implements Lease {
+  readonly #heartbeat: LeaseOptions<C>["heartbeat"];
+  readonly #apply: LeaseOptions<C>["apply"];
+  readonly #leave: LeaseOptions<C>["leave"];
+  readonly #mayIdle: LeaseOptions<C>["mayIdle"];
+  readonly #onLost: LeaseOptions<C>["onLost"];
+  readonly #log: LeaseOptions<C>["log"];
+  readonly #nowMs: NonNullable<LeaseOptions<C>["nowMs"]>;
+  readonly #everyMs: NonNullable<LeaseOptions<C>["everyMs"]>;
+  #sinceMs = Number.POSITIVE_INFINITY;
+  #validUntilMs = Number.NEGATIVE_INFINITY;
+  #timer: NodeJS.Timeout | undefined;
+  #stopped = false;
+  #wake: () => void = () => undefined;
+  #failing = false;
+  #usedMs: number;
+  #loss: NodeJS.Timeout | undefined;
+  #idle: { end(): void; renewed: Promise<void> } | null = null;
+  readonly #ended: Promise<void>;
+
+  constructor(options: LeaseOptions<C>) {
+    const {
+      heartbeat,
+      apply,
+      leave,
+      mayIdle,
+      onLost,
+      log,
+      nowMs = () => performance.now(),
+      everyMs = heartbeatMs,
+    } = options;
+    this.#heartbeat = heartbeat;
+    this.#apply = apply;
+    this.#leave = leave;
+    this.#mayIdle = mayIdle;
+    this.#onLost = onLost;
+    this.#log = log;
+    this.#nowMs = nowMs;
+    this.#everyMs = everyMs;
+    this.#usedMs = this.#nowMs();
+    this.#ended = this.#run();
+  }
+
+  async #beat(): Promise<void> {
     // Counted from before the request, so that the lease ends here before it ends at identity.
-    const sentMs = nowMs();
-    const reply = await heartbeat();
-    apply(reply);
-    const nowIs = nowMs();
-    if (nowIs >= validUntilMs) {
-      if (validUntilMs > 0) lost.inc();
+    const sentMs = this.#nowMs();
+    const reply = await this.#heartbeat();
+    this.#apply(reply);
+    const nowIs = this.#nowMs();
+    if (nowIs >= this.#validUntilMs) {
+      if (this.#validUntilMs > 0) lost.inc();
       // Cached answers are not covered: meanwhile identity did not wait for this gateway.
-      sinceMs = nowIs;
+      this.#sinceMs = nowIs;
     }
-    validUntilMs = Math.max(validUntilMs, sentMs + reply.leaseMs);
-    watchForLoss(validUntilMs - nowIs);
-  };
+    this.#validUntilMs = Math.max(this.#validUntilMs, sentMs + reply.leaseMs);
+    this.#watchForLoss(this.#validUntilMs - nowIs);
+  }
 
   /** The grace is counted from when this process can act, not from when the lease ended. */
-  const watchForLoss = (inMs: number): void => {
-    clearTimeout(loss);
-    loss = setTimeout(() => {
+  #watchForLoss(inMs: number): void {
+    clearTimeout(this.#loss);
+    this.#loss = setTimeout(() => {
       // Timers may fire a little early.
-      if (nowMs() < validUntilMs) return watchForLoss(validUntilMs - nowMs());
-      loss = setTimeout(() => {
-        if (nowMs() >= validUntilMs) onLost();
+      if (this.#nowMs() < this.#validUntilMs) return this.#watchForLoss(this.#validUntilMs - this.#nowMs());
+      this.#loss = setTimeout(() => {
+        if (this.#nowMs() >= this.#validUntilMs) this.#onLost();
       }, graceMs);
-      loss.unref();
+      this.#loss.unref();
     }, inMs);
-    loss.unref();
-  };
+    this.#loss.unref();
+  }
 
   /**
    * Returns the lease until the next request, which waits for its renewal: identity would not hold back a revocation
    * for answers it returned before.
    */
-  const becomeIdle = async (): Promise<(() => void) | null> => {
+  async #becomeIdle(): Promise<(() => void) | null> {
     // First here, then at identity: nothing cached counts any more.
-    validUntilMs = Number.NEGATIVE_INFINITY;
-    clearTimeout(loss);
+    this.#validUntilMs = Number.NEGATIVE_INFINITY;
+    clearTimeout(this.#loss);
     let renewed: () => void = () => undefined;
     const ended = new Promise<void>((end) => {
       const waiting = new Promise<void>((resolve) => {
         renewed = resolve;
       });
-      idle = { end, renewed: waiting };
-      wake = end;
+      this.#idle = { end, renewed: waiting };
+      this.#wake = end;
     });
-    await leave().catch((err: unknown) => log.warn({ err }, "lease at identity not returned"));
-    if (!stopped) await ended;
+    await this.#leave().catch((err: unknown) => this.#log.warn({ err }, "lease at identity not returned"));
+    if (!this.#stopped) await ended;
     return renewed;
-  };
+  }
 
-  const run = async (): Promise<void> => {
-    while (!stopped) {
-      const renewed = nowMs() - usedMs >= idleAfterMs && mayIdle() ? await becomeIdle() : null;
-      if (stopped) {
+  async #run(): Promise<void> {
+    while (!this.#stopped) {
+      const renewed = this.#nowMs() - this.#usedMs >= idleAfterMs && this.#mayIdle() ? await this.#becomeIdle() : null;
+      if (this.#stopped) {
         renewed?.();
         break;
       }
-      const startedMs = nowMs();
+      const startedMs = this.#nowMs();
       try {
-        await beat();
-        if (failing) log.info("lease at identity renewed again");
-        failing = false;
+        await this.#beat();
+        if (this.#failing) this.#log.info("lease at identity renewed again");
+        this.#failing = false;
       } catch (err) {
-        if (!failing) log.warn({ err }, "lease at identity not renewed, trying again");
-        failing = true;
+        if (!this.#failing) this.#log.warn({ err }, "lease at identity not renewed, trying again");
+        this.#failing = true;
       }
-      validGauge.set(nowMs() < validUntilMs ? 1 : 0);
+      validGauge.set(this.#nowMs() < this.#validUntilMs ? 1 : 0);
       if (renewed) {
-        idle = null;
+        this.#idle = null;
         renewed();
       }
-      const leftMs = everyMs - (nowMs() - startedMs);
-      if (stopped) break;
+      const leftMs = this.#everyMs - (this.#nowMs() - startedMs);
+      if (this.#stopped) break;
       await new Promise<void>((resolve) => {
-        wake = resolve;
-        timer = setTimeout(resolve, Math.max(0, leftMs));
+        this.#wake = resolve;
+        this.#timer = setTimeout(resolve, Math.max(0, leftMs));
       });
     }
-  };
-  let wake: () => void = () => undefined;
-  const ended = run();
+  }
 
-  return {
-    covers(requestedAtMs) {
-      usedMs = nowMs();
-      return requestedAtMs >= sinceMs && usedMs < validUntilMs;
-    },
-    awake() {
-      usedMs = nowMs();
-      idle?.end();
-      return idle?.renewed ?? null;
-    },
-    isHeld: () => nowMs() < validUntilMs,
-    async stop() {
-      stopped = true;
-      clearTimeout(timer);
-      clearTimeout(loss);
-      wake();
-      await ended;
-      validUntilMs = Number.NEGATIVE_INFINITY;
-      await leave();
-    },
+  readonly covers = (requestedAtMs: number): boolean => {
+    this.#usedMs = this.#nowMs();
+    return requestedAtMs >= this.#sinceMs && this.#usedMs < this.#validUntilMs;
+  };
+
+  readonly awake = (): Promise<void> | null => {
+    this.#usedMs = this.#nowMs();
+    this.#idle?.end();
+    return this.#idle?.renewed ?? null;
+  };
+
+  readonly isHeld = (): boolean => {
+    return this.#nowMs() < this.#validUntilMs;
+  };
+
+  readonly stop = async (): Promise<void> => {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    clearTimeout(this.#loss);
+    this.#wake();
+    await this.#ended;
+    this.#validUntilMs = Number.NEGATIVE_INFINITY;
+    await this.#leave();
   };
 }

@@ -89,24 +89,48 @@ const bucketsGauge = gauge("muster_gateway_rate_limit_credentials", "Credentials
  * (docs/decisions/0067-hourly-limits-are-counted-in-slots-of-two-seconds.md).
  */
 export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
-  const { reserve, settle, log, nowMs = () => performance.now(), now = Date.now } = options;
-  const buckets = new Map<string, Bucket>();
-  const wanting = new Set<Bucket>();
-  let busy: Bucket[] = [];
-  let inFlight = 0;
-  let scheduled = false;
-  let gathering: NodeJS.Timeout | undefined;
-  /** Offset that is added to the local wall clock to get the database's. */
-  let skewMs = 0;
-  /** Life of a grant, as identity last returned one. */
-  let lifeMs = 1_000;
-  let sequence = 0;
-  let unsettled: { sequence: number; uses: Use[] } | null = null;
+  return new Limiter(options);
+}
 
-  const nowSeconds = () => Math.floor((now() + skewMs) / 1000);
-  const rateOf = (bucket: Bucket, isAdmitted: boolean, resetAtMs: number): Rate => {
+class Limiter implements RateLimiter {
+  readonly #reserve: RateLimiterOptions["reserve"];
+  readonly #settle: RateLimiterOptions["settle"];
+  readonly #nowMs: NonNullable<RateLimiterOptions["nowMs"]>;
+  readonly #now: NonNullable<RateLimiterOptions["now"]>;
+  readonly #buckets = new Map<string, Bucket>();
+  readonly #wanting = new Set<Bucket>();
+  #busy: Bucket[] = [];
+  #inFlight = 0;
+  #scheduled = false;
+  #gathering: NodeJS.Timeout | undefined;
+  /** Offset that is added to the local wall clock to get the database's. */
+  #skewMs = 0;
+  /** Life of a grant, as identity last returned one. */
+  #lifeMs = 1_000;
+  #sequence = 0;
+  #unsettled: { sequence: number; uses: Use[] } | null = null;
+  /** What is to be settled, oldest first; also uses of a generation of a key that is over. */
+  readonly #backlog: Use[] = [];
+  readonly #settling: ReturnType<typeof repeatEvery>;
+
+  constructor(options: RateLimiterOptions) {
+    const { reserve, settle, log, nowMs = () => performance.now(), now = Date.now } = options;
+    this.#reserve = reserve;
+    this.#settle = settle;
+    this.#nowMs = nowMs;
+    this.#now = now;
+    this.#settling = repeatEvery(settleEveryMs, this.#settleAll, (err) =>
+      log.warn({ err }, "use of credentials not settled, trying again"),
+    );
+  }
+
+  #nowSeconds() {
+    return Math.floor((this.#now() + this.#skewMs) / 1000);
+  }
+
+  #rateOf(bucket: Bucket, isAdmitted: boolean, resetAtMs: number): Rate {
     if (!isAdmitted) refused.inc();
-    const atSeconds = nowSeconds();
+    const atSeconds = this.#nowSeconds();
     // Never more than an hour away, though both are whole seconds.
     const resetSeconds = Math.min(Math.ceil(resetAtMs / 1000), atSeconds + hourSeconds);
     return {
@@ -116,57 +140,62 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
       resetSeconds,
       afterSeconds: Math.max(1, resetSeconds - atSeconds),
     };
+  }
+
+  readonly #reserveAll = () => {
+    this.#scheduled = false;
+    clearTimeout(this.#gathering);
+    this.#gathering = undefined;
+    while (this.#wanting.size > 0 && this.#inFlight < reservationsMax) void this.#reserveBatch();
   };
 
-  const reserveAll = () => {
-    scheduled = false;
-    clearTimeout(gathering);
-    gathering = undefined;
-    while (wanting.size > 0 && inFlight < reservationsMax) void reserveBatch();
-  };
-  const want = (bucket: Bucket) => {
+  #want(bucket: Bucket) {
     if (bucket.requesting) return;
-    wanting.add(bucket);
-    if (scheduled) return;
+    this.#wanting.add(bucket);
+    if (this.#scheduled) return;
     if (bucket.waiters.length === 0) {
-      gathering ??= setTimeout(reserveAll, gatherMs).unref();
+      this.#gathering ??= setTimeout(this.#reserveAll, gatherMs).unref();
       return;
     }
-    scheduled = true;
+    this.#scheduled = true;
     // All requests that arrived in this tick of the event loop go in one call.
-    setImmediate(reserveAll);
-  };
+    setImmediate(this.#reserveAll);
+  }
 
-  const reserveBatch = async (): Promise<void> => {
-    const batch = [...wanting].slice(0, batchMax);
+  async #reserveBatch(): Promise<void> {
+    const batch = [...this.#wanting].slice(0, batchMax);
     // Counted from before the request, so that a grant ends here before its minute does there.
-    const requestedAtMs = nowMs();
+    const requestedAtMs = this.#nowMs();
     const wants: Want[] = [];
     const wantFor = (bucket: Bucket, ahead: number) => {
       const { kind, id, limit, waiters } = bucket;
-      wanting.delete(bucket);
+      this.#wanting.delete(bucket);
       bucket.requesting = true;
       wants.push({ kind, id, limit, waiting: waiters.length, ahead });
     };
-    for (const bucket of batch) wantFor(bucket, demandOf(bucket, requestedAtMs, lifeMs));
+    for (const bucket of batch) wantFor(bucket, demandOf(bucket, requestedAtMs, this.#lifeMs));
     // One transaction for many keys, each of which would soon need a call.
-    for (const bucket of busy) {
+    for (const bucket of this.#busy) {
       if (batch.length >= batchMax) break;
-      if (bucket.requesting || !bucket.aheadOpen || !runsLow(bucket, requestedAtMs, lifeMs, lifeMs * companionShare))
+      if (
+        bucket.requesting ||
+        !bucket.aheadOpen ||
+        !runsLow(bucket, requestedAtMs, this.#lifeMs, this.#lifeMs * companionShare)
+      )
         continue;
-      const ahead = demandOf(bucket, requestedAtMs, lifeMs, 1);
+      const ahead = demandOf(bucket, requestedAtMs, this.#lifeMs, 1);
       if (ahead === 0) continue;
       batch.push(bucket);
       wantFor(bucket, ahead);
     }
-    inFlight++;
+    this.#inFlight++;
     try {
-      const reply = await reserve(wants);
+      const reply = await this.#reserve(wants);
       reservations.labels("ok").inc();
-      skewMs = reply.nowMs - now();
-      lifeMs = reply.leaseMs;
+      this.#skewMs = reply.nowMs - this.#now();
+      this.#lifeMs = reply.leaseMs;
       batch.forEach((bucket, i) => {
-        take(bucket, wants[i] as Want, reply.grants[i] as Granted, requestedAtMs + reply.leaseMs);
+        this.#take(bucket, wants[i] as Want, reply.grants[i] as Granted, requestedAtMs + reply.leaseMs);
       });
     } catch (error) {
       reservations.labels("failed").inc();
@@ -175,46 +204,45 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
         for (const waiter of bucket.waiters.splice(0)) waiter.reject(error);
       }
     } finally {
-      inFlight--;
+      this.#inFlight--;
       for (const bucket of batch) {
         bucket.requesting = false;
-        if (bucket.waiters.length > 0) want(bucket);
+        if (bucket.waiters.length > 0) this.#want(bucket);
       }
-      if (wanting.size > 0 && !scheduled) want([...wanting][0] as Bucket);
+      if (this.#wanting.size > 0 && !this.#scheduled) this.#want([...this.#wanting][0] as Bucket);
     }
-  };
+  }
 
-  const take = (bucket: Bucket, wanted: Want, grant: Granted, endsAtMs: number): void => {
+  #take(bucket: Bucket, wanted: Want, grant: Granted, endsAtMs: number): void {
     const lent: Lent = { slot: grant.slot, left: grant.granted, endsAtMs };
     bucket.left = grant.remaining;
     bucket.resetAtMs = grant.resetAtMs;
     bucket.aheadOpen = wanted.ahead === 0 ? grant.retryAtMs === null : grant.granted > wanted.waiting;
     bucket.lents.push(lent);
-    const late = nowMs() >= endsAtMs;
-    if (late) returnExpired(bucket, nowMs());
+    const late = this.#nowMs() >= endsAtMs;
+    if (late) returnExpired(bucket, this.#nowMs());
     const refusal = grant.retryAtMs === null ? null : { retryAtMs: grant.retryAtMs, untilMs: 0 };
     if (refusal && grant.cacheable) {
-      refusal.untilMs = nowMs() + Math.min(refusalMs, Math.max(0, refusal.retryAtMs - (now() + skewMs)));
+      refusal.untilMs =
+        this.#nowMs() + Math.min(refusalMs, Math.max(0, refusal.retryAtMs - (this.#now() + this.#skewMs)));
       bucket.refusal = refusal;
     }
     const again: typeof bucket.waiters = [];
     bucket.waiters.splice(0).forEach((waiter, i) => {
-      if (spend(bucket, nowMs(), now())) waiter.resolve(rateOf(bucket, true, bucket.resetAtMs));
-      else if (refusal && i < wanted.waiting) waiter.resolve(rateOf(bucket, false, refusal.retryAtMs));
+      if (spend(bucket, this.#nowMs(), this.#now())) waiter.resolve(this.#rateOf(bucket, true, bucket.resetAtMs));
+      else if (refusal && i < wanted.waiting) waiter.resolve(this.#rateOf(bucket, false, refusal.retryAtMs));
       // The grant of each try had ended before it arrived.
       else if (++waiter.tries >= triesMax) waiter.reject(unavailable());
       else again.push(waiter);
     });
     bucket.waiters.push(...again);
-  };
+  }
 
-  /** What is to be settled, oldest first; also uses of a generation of a key that is over. */
-  const backlog: Use[] = [];
-  const collect = (): void => {
-    const uses = backlog;
-    const atMs = nowMs();
-    busy = [];
-    for (const [key, bucket] of buckets) {
+  #collect(): void {
+    const uses = this.#backlog;
+    const atMs = this.#nowMs();
+    this.#busy = [];
+    for (const [key, bucket] of this.#buckets) {
       returnExpired(bucket, atMs);
       const { kind, id, generation, used, lastUsedAtMs } = bucket;
       for (const { slot, unspent } of bucket.returns.splice(0)) {
@@ -224,33 +252,29 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
         uses.push({ kind, id, slot: 0n, unspent: 0, used, lastUsedAtMs, generation });
       }
       if (used > 0) admitted.inc(used);
-      if (noteActivity(bucket) && busy.length < batchMax) busy.push(bucket);
+      if (noteActivity(bucket) && this.#busy.length < batchMax) this.#busy.push(bucket);
       bucket.used = 0;
       const idle = !bucket.requesting && bucket.waiters.length === 0 && bucket.lents.length === 0;
-      if (idle && atMs - bucket.touchedAtMs > idleMs) buckets.delete(key);
+      if (idle && atMs - bucket.touchedAtMs > idleMs) this.#buckets.delete(key);
     }
-    bucketsGauge.set(buckets.size);
-  };
+    bucketsGauge.set(this.#buckets.size);
+  }
 
-  const settleAll = async (): Promise<void> => {
-    collect();
+  readonly #settleAll = async (): Promise<void> => {
+    this.#collect();
     // Unacknowledged settlements are sent again first, unchanged: identity applies each once.
-    while (unsettled !== null || backlog.length > 0) {
-      unsettled ??= { sequence: ++sequence, uses: backlog.splice(0, usesMax) };
-      await settle(unsettled.sequence, unsettled.uses);
-      unsettled = null;
+    while (this.#unsettled !== null || this.#backlog.length > 0) {
+      this.#unsettled ??= { sequence: ++this.#sequence, uses: this.#backlog.splice(0, usesMax) };
+      await this.#settle(this.#unsettled.sequence, this.#unsettled.uses);
+      this.#unsettled = null;
     }
   };
 
-  const settling = repeatEvery(settleEveryMs, settleAll, (err) =>
-    log.warn({ err }, "use of credentials not settled, trying again"),
-  );
-
-  const bucketOf = (credential: Counted): Bucket => {
-    let bucket = buckets.get(credential.id);
+  #bucketOf(credential: Counted): Bucket {
+    let bucket = this.#buckets.get(credential.id);
     if (bucket === undefined) {
       bucket = createBucket(credential);
-      buckets.set(credential.id, bucket);
+      this.#buckets.set(credential.id, bucket);
     }
     if (bucket.limit !== credential.limit) {
       // Grants under a higher limit may exceed a lower one.
@@ -261,42 +285,43 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
     if (bucket.generation !== credential.generation) {
       const { kind, id, generation, used, lastUsedAtMs } = bucket;
       admitted.inc(used);
-      if (used > 0) backlog.push({ kind, id, slot: 0n, unspent: 0, used, lastUsedAtMs, generation });
+      if (used > 0) this.#backlog.push({ kind, id, slot: 0n, unspent: 0, used, lastUsedAtMs, generation });
       bucket.used = 0;
       bucket.generation = credential.generation;
     }
     return bucket;
+  }
+
+  readonly count = (credential: Counted): Rate | Promise<Rate> => {
+    const bucket = this.#bucketOf(credential);
+    const atMs = this.#nowMs();
+    bucket.touchedAtMs = atMs;
+    if (bucket.waiters.length === 0) {
+      if (spend(bucket, atMs, this.#now())) {
+        if (bucket.ahead > 0 && bucket.aheadOpen && runsLow(bucket, atMs, this.#lifeMs)) this.#want(bucket);
+        return this.#rateOf(bucket, true, bucket.resetAtMs);
+      }
+      if (bucket.refusal && bucket.refusal.untilMs > atMs) return this.#rateOf(bucket, false, bucket.refusal.retryAtMs);
+    }
+    return new Promise((resolve, reject) => {
+      bucket.waiters.push({ resolve, reject, tries: 0 });
+      this.#want(bucket);
+    });
   };
 
-  return {
-    count(credential) {
-      const bucket = bucketOf(credential);
-      const atMs = nowMs();
-      bucket.touchedAtMs = atMs;
-      if (bucket.waiters.length === 0) {
-        if (spend(bucket, atMs, now())) {
-          if (bucket.ahead > 0 && bucket.aheadOpen && runsLow(bucket, atMs, lifeMs)) want(bucket);
-          return rateOf(bucket, true, bucket.resetAtMs);
-        }
-        if (bucket.refusal && bucket.refusal.untilMs > atMs) return rateOf(bucket, false, bucket.refusal.retryAtMs);
-      }
-      return new Promise((resolve, reject) => {
-        bucket.waiters.push({ resolve, reject, tries: 0 });
-        want(bucket);
-      });
-    },
-    changed(id) {
-      const bucket = buckets.get(id);
-      if (bucket) bucket.refusal = null;
-    },
-    async stop() {
-      clearTimeout(gathering);
-      await settling.stop();
-      for (const bucket of buckets.values()) returnExpired(bucket, Number.POSITIVE_INFINITY);
-      await settleAll();
-    },
-    get size() {
-      return buckets.size;
-    },
+  readonly changed = (id: string): void => {
+    const bucket = this.#buckets.get(id);
+    if (bucket) bucket.refusal = null;
   };
+
+  readonly stop = async (): Promise<void> => {
+    clearTimeout(this.#gathering);
+    await this.#settling.stop();
+    for (const bucket of this.#buckets.values()) returnExpired(bucket, Number.POSITIVE_INFINITY);
+    await this.#settleAll();
+  };
+
+  get size(): number {
+    return this.#buckets.size;
+  }
 }

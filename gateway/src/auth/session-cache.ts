@@ -83,8 +83,8 @@ export function createSessionCache(options: SessionCacheOptions): SessionCache {
       // Its caller tokens may still be cached although the session itself is not.
       if (!cache.drop(sessionId)) onDrop(sessionId);
     },
-    forget: cache.forget,
-    dropAll: cache.dropAll,
+    forget: (matches) => cache.forget(matches),
+    dropAll: () => cache.dropAll(),
     get size() {
       return cache.size;
     },

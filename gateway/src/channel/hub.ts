@@ -69,253 +69,279 @@ const closed = counter("muster_gateway_agent_channels_closed_total", "Channels c
  * (gateway/src/channel/README.md#epochs).
  */
 export function createChannelHub(options: HubOptions): ChannelHub {
-  const { admit, log, pingMs = pingEveryMs, deadMs = deadAfterMs, waitMs = patienceMs } = options;
-  const { nowMs = () => performance.now() } = options;
-  const gatewayId = uuidv7();
-  const channels = new Map<string, AgentChannel>();
-  const server = new WebSocketServer({
+  return new Hub(options);
+}
+
+class Hub implements ChannelHub {
+  readonly #admit: HubOptions["admit"];
+  readonly #log: HubOptions["log"];
+  readonly #waitMs: NonNullable<HubOptions["waitMs"]>;
+  readonly #nowMs: NonNullable<HubOptions["nowMs"]>;
+  readonly #gatewayId = uuidv7();
+  readonly #channels = new Map<string, AgentChannel>();
+  readonly #server = new WebSocketServer({
     noServer: true,
     maxPayload: agentChunkBytes + headBytes,
     perMessageDeflate: false,
     clientTracking: false,
     skipUTF8Validation: true,
   });
-  let relay: Relay | null = null;
+  #relay: Relay | null = null;
   // Never below any epoch that was received: later connections get higher ones whatever the gateways' clocks say.
-  let lastEpoch = 0;
-  let ticks = 0;
-  let allGone: (() => void) | null = null;
-  const stale = new Set<AgentChannel>();
+  #lastEpoch = 0;
+  #allGone: (() => void) | null = null;
+  readonly #stale = new Set<AgentChannel>();
   /** Those whose agent may have been refused: without an answer they do not stay open. */
-  const changed = new Set<AgentChannel>();
+  readonly #changed = new Set<AgentChannel>();
   /** By device, not by channel: a new connection is no fresh start. */
-  const unsolicited = new Map<string, number>();
-  let rechecking = 0;
+  readonly #unsolicited = new Map<string, number>();
+  #rechecking = 0;
+  readonly #timer: ReturnType<typeof setInterval>;
+  readonly upgrade: ChannelHub["upgrade"];
 
-  const isCurrent = (channel: AgentChannel) => channels.get(channel.agent.id) === channel;
+  constructor(options: HubOptions) {
+    const { admit, log, pingMs = pingEveryMs, deadMs = deadAfterMs, waitMs = patienceMs } = options;
+    this.#admit = admit;
+    this.#log = log;
+    this.#waitMs = waitMs;
+    const { nowMs = () => performance.now() } = options;
+    this.#nowMs = nowMs;
+    let ticks = 0;
+    this.#timer = setInterval(() => {
+      const now = this.#nowMs();
+      ticks += 1;
+      if (ticks % unsolicitedTicks === 0) this.#unsolicited.clear();
+      for (const channel of this.#channels.values()) {
+        if (now - channel.aliveMs > deadMs) {
+          closed.inc({ reason: "dead" });
+          channel.socket.terminate();
+          this.#gone(channel);
+        } else if (now - channel.pingedMs >= pingMs) {
+          channel.pingedMs = now;
+          channel.socket.ping();
+        }
+        if (ticks % 2 === 0 && channel.queries.size > 0) channel.tick(now);
+      }
+    }, tickMs);
+    this.#timer.unref();
+    this.upgrade = this.#server.handleUpgrade.bind(this.#server);
+  }
 
-  const close = (channel: AgentChannel, code: keyof typeof closeCodes) => {
+  #isCurrent(channel: AgentChannel) {
+    return this.#channels.get(channel.agent.id) === channel;
+  }
+
+  #close(channel: AgentChannel, code: keyof typeof closeCodes) {
     closed.inc({ reason: code });
     channel.socket.close(closeCodes[code], code);
-    gone(channel);
+    this.#gone(channel);
     // A connection that does not answer the close frame is terminated.
     setTimeout(() => channel.socket.terminate(), 2_000).unref();
-  };
+  }
 
-  const gone = (channel: AgentChannel) => {
+  #gone(channel: AgentChannel) {
     channel.leave();
     channel.abandon("connection_lost");
-    stale.delete(channel);
-    changed.delete(channel);
-    if (!isCurrent(channel)) return;
-    channels.delete(channel.agent.id);
-    channelsGauge.set(channels.size);
-    if (channels.size === 0) allGone?.();
-  };
+    this.#stale.delete(channel);
+    this.#changed.delete(channel);
+    if (!this.#isCurrent(channel)) return;
+    this.#channels.delete(channel.agent.id);
+    channelsGauge.set(this.#channels.size);
+    if (this.#channels.size === 0) this.#allGone?.();
+  }
 
-  const listen = (channel: AgentChannel) => {
-    if (!relay) return;
-    const subscription = relay.listen(`agent.rpc.${channel.agent.id}`, (bytes, answer) =>
-      channel.take(bytes, answer, nowMs()),
+  #listen(channel: AgentChannel) {
+    if (!this.#relay) return;
+    const subscription = this.#relay.listen(`agent.rpc.${channel.agent.id}`, (bytes, answer) =>
+      channel.take(bytes, answer, this.#nowMs()),
     );
     channel.leave = subscription.stop;
-  };
+  }
 
   /** Counts unsolicited frames: a few late chunks are normal, while a flood of frames would delay all other agents. */
-  const isOneMore = ({ agent }: AgentChannel): boolean => {
-    const frames = (unsolicited.get(agent.id) ?? 0) + 1;
-    unsolicited.set(agent.id, frames);
+  #isOneMore({ agent }: AgentChannel): boolean {
+    const frames = (this.#unsolicited.get(agent.id) ?? 0) + 1;
+    this.#unsolicited.set(agent.id, frames);
     return frames <= unsolicitedMax;
-  };
+  }
 
   /** A bug in reading what one agent sent costs that agent its channel, never the gateway all of them. */
-  const isBearable = (channel: AgentChannel, bytes: Uint8Array): boolean => {
+  #isBearable(channel: AgentChannel, bytes: Uint8Array): boolean {
     // Frames still arrive until the peer has answered the close frame.
-    if (!isCurrent(channel)) return true;
+    if (!this.#isCurrent(channel)) return true;
     try {
       const outcome = channel.receive(bytes);
-      return outcome === "taken" || (outcome === "unsolicited" && isOneMore(channel));
+      return outcome === "taken" || (outcome === "unsolicited" && this.#isOneMore(channel));
     } catch (err) {
-      log.error({ err, deviceId: channel.agent.id }, "agent's frame not handled");
+      this.#log.error({ err, deviceId: channel.agent.id }, "agent's frame not handled");
       return false;
     }
-  };
+  }
 
-  const announce = (list: readonly AgentChannel[]) => {
+  #announce(list: readonly AgentChannel[]) {
     for (let from = 0; from < list.length; from += announceMax) {
       const epochs = list.slice(from, from + announceMax).map(({ agent, epoch }) => [agent.id, epoch]);
-      relay?.publish(epochSubject, Buffer.from(JSON.stringify({ gateway: gatewayId, epochs })));
+      this.#relay?.publish(epochSubject, Buffer.from(JSON.stringify({ gateway: this.#gatewayId, epochs })));
     }
-  };
+  }
 
-  const receiveEpochs = (bytes: Uint8Array) => {
+  #receiveEpochs(bytes: Uint8Array) {
     const { gateway, epochs, ignored } = readEpochs(bytes, Date.now());
-    if (ignored > 0) log.warn({ gateway, ignored }, "epochs ignored that no gateway can have announced");
-    if (gateway === gatewayId) return;
+    if (ignored > 0) this.#log.warn({ gateway, ignored }, "epochs ignored that no gateway can have announced");
+    if (gateway === this.#gatewayId) return;
     const newer: AgentChannel[] = [];
     for (const [deviceId, epoch] of epochs) {
-      lastEpoch = Math.max(lastEpoch, epoch);
-      const own = channels.get(deviceId);
-      if (own && own.epoch < epoch) close(own, "replaced");
+      this.#lastEpoch = Math.max(this.#lastEpoch, epoch);
+      const own = this.#channels.get(deviceId);
+      if (own && own.epoch < epoch) this.#close(own, "replaced");
       else if (own) newer.push(own);
     }
     // The other gateway was disconnected when these were announced.
-    announce(newer);
-  };
+    this.#announce(newer);
+  }
 
-  const checkNext = (): void => {
-    while (rechecking < recheckConcurrency) {
-      const [channel] = stale;
+  #checkNext(): void {
+    while (this.#rechecking < recheckConcurrency) {
+      const [channel] = this.#stale;
       if (!channel) return;
-      stale.delete(channel);
-      rechecking += 1;
-      void check(channel).finally(() => {
-        rechecking -= 1;
-        checkNext();
+      this.#stale.delete(channel);
+      this.#rechecking += 1;
+      void this.#check(channel).finally(() => {
+        this.#rechecking -= 1;
+        this.#checkNext();
       });
     }
-  };
+  }
 
   /** Whether the agent is still admitted; null while identity does not answer. */
-  const isAdmitted = async (channel: AgentChannel): Promise<boolean | null> => {
+  async #isAdmitted(channel: AgentChannel): Promise<boolean | null> {
     try {
-      channel.agent = await admit(channel.digest);
+      channel.agent = await this.#admit(channel.digest);
       return true;
     } catch (error) {
       if (!(error instanceof AppError) || error.code === "unavailable" || error.code === "overloaded") return null;
-      log.info({ deviceId: channel.agent.id, code: error.code }, "agent no longer admitted to its channel");
+      this.#log.info({ deviceId: channel.agent.id, code: error.code }, "agent no longer admitted to its channel");
       return false;
     }
-  };
-  const closeIfOpen = (channel: AgentChannel, code: keyof typeof closeCodes) => {
-    if (isCurrent(channel) && channel.socket.readyState === WebSocket.OPEN) close(channel, code);
-  };
+  }
 
-  const check = async (channel: AgentChannel): Promise<void> => {
-    const isChanged = changed.delete(channel);
-    const answer = await isAdmitted(channel);
-    if (answer === false) closeIfOpen(channel, "refused");
-    else if (answer === null && isChanged) closeIfOpen(channel, "unverified");
+  #closeIfOpen(channel: AgentChannel, code: keyof typeof closeCodes) {
+    if (this.#isCurrent(channel) && channel.socket.readyState === WebSocket.OPEN) this.#close(channel, code);
+  }
+
+  async #check(channel: AgentChannel): Promise<void> {
+    const isChanged = this.#changed.delete(channel);
+    const answer = await this.#isAdmitted(channel);
+    if (answer === false) this.#closeIfOpen(channel, "refused");
+    else if (answer === null && isChanged) this.#closeIfOpen(channel, "unverified");
     // Identity is unavailable: the channel stays open for as long as the lease is held.
-    else if (answer === null) setTimeout(() => isCurrent(channel) && later(channel), 5_000).unref();
-  };
+    else if (answer === null) setTimeout(() => this.#isCurrent(channel) && this.#later(channel), 5_000).unref();
+  }
+
   /** What changed may be a revocation: without an answer the channel does not stay open. */
-  const checkNow = async (channel: AgentChannel): Promise<void> => {
-    const late = setTimeout(() => closeIfOpen(channel, "unverified"), waitMs);
-    const answer = await isAdmitted(channel);
+  async #checkNow(channel: AgentChannel): Promise<void> {
+    const late = setTimeout(() => this.#closeIfOpen(channel, "unverified"), this.#waitMs);
+    const answer = await this.#isAdmitted(channel);
     clearTimeout(late);
-    if (answer !== true) closeIfOpen(channel, answer === false ? "refused" : "unverified");
-  };
-  const later = (channel: AgentChannel) => {
-    stale.add(channel);
-    checkNext();
+    if (answer !== true) this.#closeIfOpen(channel, answer === false ? "refused" : "unverified");
+  }
+
+  #later(channel: AgentChannel) {
+    this.#stale.add(channel);
+    this.#checkNext();
+  }
+
+  readonly open = (socket: WebSocket, agent: Agent, digest: string): void => {
+    this.#lastEpoch = Math.max(this.#lastEpoch + 1, Date.now());
+    const channel = new AgentChannel(socket, this.#lastEpoch, agent, digest, this.#nowMs());
+    const before = this.#channels.get(agent.id);
+    this.#channels.set(agent.id, channel);
+    if (before) this.#close(before, "replaced");
+    channelsGauge.set(this.#channels.size);
+    const noteAlive = () => {
+      channel.aliveMs = this.#nowMs();
+    };
+    socket.on("message", (data) => {
+      noteAlive();
+      if (this.#isBearable(channel, bytesOf(data))) return;
+      channel.abandon("device_error");
+      this.#close(channel, "protocol");
+    });
+    socket.on("pong", noteAlive);
+    socket.on("ping", () => {
+      noteAlive();
+      if (this.#isCurrent(channel) && !this.#isOneMore(channel)) this.#close(channel, "protocol");
+    });
+    socket.on("close", () => this.#gone(channel));
+    // Oversized or broken frames: ws closes the connection afterwards.
+    socket.on("error", (err) => this.#log.debug({ err, deviceId: agent.id }, "agent channel failed"));
+    this.#listen(channel);
+    this.#announce([channel]);
+    // What changed between the upgrade's checks and now found no channel to check.
+    this.#later(channel);
   };
 
-  const timer = setInterval(() => {
-    const now = nowMs();
-    ticks += 1;
-    if (ticks % unsolicitedTicks === 0) unsolicited.clear();
-    for (const channel of channels.values()) {
-      if (now - channel.aliveMs > deadMs) {
-        closed.inc({ reason: "dead" });
-        channel.socket.terminate();
-        gone(channel);
-      } else if (now - channel.pingedMs >= pingMs) {
-        channel.pingedMs = now;
-        channel.socket.ping();
+  readonly attach = (bus: Relay): void => {
+    this.#relay = bus;
+    bus.listen(epochSubject, (bytes) => {
+      try {
+        this.#receiveEpochs(bytes);
+      } catch (err) {
+        this.#log.warn({ err }, "unreadable message on agent.epoch");
       }
-      if (ticks % 2 === 0 && channel.queries.size > 0) channel.tick(now);
+    });
+    for (const channel of this.#channels.values()) this.#listen(channel);
+    this.#announce([...this.#channels.values()]);
+    // What was announced while the connection was away did not arrive.
+    bus.onReconnect(() => this.#announce([...this.#channels.values()]));
+  };
+
+  readonly recheckDevice = (deviceId: string): void => {
+    const channel = this.#channels.get(deviceId);
+    if (channel) void this.#checkNow(channel);
+  };
+
+  readonly closeAll = (): void => {
+    for (const channel of [...this.#channels.values()]) this.#closeIfOpen(channel, "unverified");
+  };
+
+  readonly recheck = (matches: (channel: { agent: Agent; digest: string }) => boolean): void => {
+    for (const channel of this.#channels.values()) {
+      if (!matches(channel)) continue;
+      this.#changed.add(channel);
+      this.#stale.add(channel);
     }
-  }, tickMs);
-  timer.unref();
-
-  return {
-    upgrade: server.handleUpgrade.bind(server),
-    open(socket, agent, digest) {
-      lastEpoch = Math.max(lastEpoch + 1, Date.now());
-      const channel = new AgentChannel(socket, lastEpoch, agent, digest, nowMs());
-      const before = channels.get(agent.id);
-      channels.set(agent.id, channel);
-      if (before) close(before, "replaced");
-      channelsGauge.set(channels.size);
-      const noteAlive = () => {
-        channel.aliveMs = nowMs();
-      };
-      socket.on("message", (data) => {
-        noteAlive();
-        if (isBearable(channel, bytesOf(data))) return;
-        channel.abandon("device_error");
-        close(channel, "protocol");
-      });
-      socket.on("pong", noteAlive);
-      socket.on("ping", () => {
-        noteAlive();
-        if (isCurrent(channel) && !isOneMore(channel)) close(channel, "protocol");
-      });
-      socket.on("close", () => gone(channel));
-      // Oversized or broken frames: ws closes the connection afterwards.
-      socket.on("error", (err) => log.debug({ err, deviceId: agent.id }, "agent channel failed"));
-      listen(channel);
-      announce([channel]);
-      // What changed between the upgrade's checks and now found no channel to check.
-      later(channel);
-    },
-    attach(bus) {
-      relay = bus;
-      bus.listen(epochSubject, (bytes) => {
-        try {
-          receiveEpochs(bytes);
-        } catch (err) {
-          log.warn({ err }, "unreadable message on agent.epoch");
-        }
-      });
-      for (const channel of channels.values()) listen(channel);
-      announce([...channels.values()]);
-      // What was announced while the connection was away did not arrive.
-      bus.onReconnect(() => announce([...channels.values()]));
-    },
-    recheckDevice(deviceId) {
-      const channel = channels.get(deviceId);
-      if (channel) void checkNow(channel);
-    },
-    closeAll() {
-      for (const channel of [...channels.values()]) closeIfOpen(channel, "unverified");
-    },
-    recheck(matches) {
-      for (const channel of channels.values()) {
-        if (!matches(channel)) continue;
-        changed.add(channel);
-        stale.add(channel);
-      }
-      checkNext();
-    },
-    recheckAll() {
-      for (const channel of channels.values()) stale.add(channel);
-      checkNext();
-    },
-    async drain(spreadMs) {
-      if (channels.size > 0) {
-        const empty = new Promise<void>((resolve) => {
-          allGone = resolve;
-        });
-        for (const channel of channels.values()) {
-          channel.send({ type: "reconnect", afterMs: spreadMs > 0 ? randomInt(spreadMs) : 0 });
-        }
-        const deadline = setTimeout(() => {
-          for (const channel of [...channels.values()]) {
-            channel.socket.terminate();
-            gone(channel);
-          }
-        }, spreadMs + disconnectGraceMs);
-        await empty;
-        clearTimeout(deadline);
-      }
-      clearInterval(timer);
-    },
-    get size() {
-      return channels.size;
-    },
+    this.#checkNext();
   };
+
+  readonly recheckAll = (): void => {
+    for (const channel of this.#channels.values()) this.#stale.add(channel);
+    this.#checkNext();
+  };
+
+  readonly drain = async (spreadMs: number): Promise<void> => {
+    if (this.#channels.size > 0) {
+      const empty = new Promise<void>((resolve) => {
+        this.#allGone = resolve;
+      });
+      for (const channel of this.#channels.values()) {
+        channel.send({ type: "reconnect", afterMs: spreadMs > 0 ? randomInt(spreadMs) : 0 });
+      }
+      const deadline = setTimeout(() => {
+        for (const channel of [...this.#channels.values()]) {
+          channel.socket.terminate();
+          this.#gone(channel);
+        }
+      }, spreadMs + disconnectGraceMs);
+      await empty;
+      clearTimeout(deadline);
+    }
+    clearInterval(this.#timer);
+  };
+
+  get size(): number {
+    return this.#channels.size;
+  }
 }
 
 function bytesOf(data: WebSocket.RawData): Uint8Array {

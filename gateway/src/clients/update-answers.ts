@@ -31,6 +31,7 @@ export type UpdateAnswers = {
   stop(): Promise<void>;
 };
 
+type Question = { device: DeviceFacts; report: UpdateReport | null };
 type Nothing = { version: bigint; epoch: bigint; untilMs: number; orgId: string; partnerId: string };
 
 const pollEveryMs = 1_000;
@@ -49,114 +50,152 @@ const answers = counter(
   ["source"],
 );
 
-/** Calls agent-release for devices without a cached answer, and follows its changes. */
-export function createUpdateAnswers(options: {
+export type UpdateAnswersOptions = {
   updates: Pick<Client<typeof UpdateService>, "decide" | "listChanges">;
   call(timeoutMs: number): Promise<CallOptions>;
+  /** Answers cached at most. */
   max: number;
   log: Logger;
   nowMs?: () => number;
-}): UpdateAnswers {
-  const { updates, call, max, log, nowMs = () => performance.now() } = options;
-  const nothing = new BoundedMap<string, Nothing>(max);
-  const changed = { all: 0n, by: new Map<string, bigint>() };
-  let epoch = 0n;
-  let quietUntilMs = Number.NEGATIVE_INFINITY;
-  let quietMs = 0;
+};
+
+/** Calls agent-release for devices without a cached answer, and follows its changes. */
+export function createUpdateAnswers(options: UpdateAnswersOptions): UpdateAnswers {
+  return new Answers(options);
+}
+
+class Answers implements UpdateAnswers {
+  readonly #updates: UpdateAnswersOptions["updates"];
+  readonly #call: UpdateAnswersOptions["call"];
+  readonly #log: Logger;
+  readonly #nowMs: () => number;
+  readonly #nothing: BoundedMap<string, Nothing>;
+  readonly #changed = { all: 0n, by: new Map<string, bigint>() };
+  #epoch = 0n;
+  #quietUntilMs = Number.NEGATIVE_INFINITY;
+  #quietMs = 0;
   /** After a failure single heartbeats find out whether it is over. */
-  let probing = false;
+  #probing = false;
+  readonly #decide: (question: Question) => Promise<DeviceAnswer>;
+  // Without a cached answer to keep current, this call only registers the gateway.
+  #polledMs = Number.NEGATIVE_INFINITY;
+  readonly #polling: ReturnType<typeof keepWorking>;
 
-  const isQuiet = () => probing || nowMs() < quietUntilMs;
-  const skip = () => {
-    answers.inc({ source: "skipped" });
-    return -1n;
-  };
-  const failed = (err: unknown) => {
-    quietMs = Math.min(quietMaxMs, Math.max(pollEveryMs, quietMs * 2));
-    quietUntilMs = nowMs() + quietMs;
-    log.warn({ err, quietMs }, "agent-release not called during a backoff: heartbeats are answered without updates");
-  };
+  constructor(options: UpdateAnswersOptions) {
+    const { updates, call, max, log, nowMs = () => performance.now() } = options;
+    this.#updates = updates;
+    this.#call = call;
+    this.#log = log;
+    this.#nowMs = nowMs;
+    this.#nothing = new BoundedMap<string, Nothing>(max);
+    this.#decide = batched((questions: readonly Question[]) => this.#ask(questions), batches);
+    this.#polling = keepWorking(pollEveryMs, this.#pollIfNeeded, (err) =>
+      this.#log.debug({ err }, "changes of updates not read now"),
+    );
+  }
 
-  const decide = batched(async (questions: readonly { device: DeviceFacts; report: UpdateReport | null }[]) => {
+  async #ask(questions: readonly Question[]): Promise<DeviceAnswer[]> {
     const devices = questions.map(({ device, report }) => ({ device, ...(report ? { report } : {}) }));
-    const reply = await updates.decide({ devices }, await call(callMs));
+    const reply = await this.#updates.decide({ devices }, await this.#call(callMs));
     reply.answers.forEach((answer, at) => {
       const { device } = devices[at] as { device: DeviceFacts };
-      if (answer.offers.length > 0 || answer.validForMs <= 0n) nothing.delete(device.id);
+      if (answer.offers.length > 0 || answer.validForMs <= 0n) this.#nothing.delete(device.id);
       else {
-        nothing.set(device.id, {
+        this.#nothing.set(device.id, {
           version: device.version,
           epoch: reply.epoch,
-          untilMs: nowMs() + Number(answer.validForMs),
+          untilMs: this.#nowMs() + Number(answer.validForMs),
           orgId: device.orgId,
           partnerId: device.partnerId,
         });
       }
     });
     return reply.answers;
-  }, batches);
+  }
 
-  const take = ({ changes, reset, epoch: at }: ListChangesResponse) => {
-    if (reset || changed.by.size > scopesMax) {
-      nothing.clear();
-      changed.by.clear();
-      changed.all = at;
+  #isQuiet() {
+    return this.#probing || this.#nowMs() < this.#quietUntilMs;
+  }
+
+  #skip() {
+    answers.inc({ source: "skipped" });
+    return -1n;
+  }
+
+  #failed(err: unknown) {
+    this.#quietMs = Math.min(quietMaxMs, Math.max(pollEveryMs, this.#quietMs * 2));
+    this.#quietUntilMs = this.#nowMs() + this.#quietMs;
+    this.#log.warn(
+      { err, quietMs: this.#quietMs },
+      "agent-release not called during a backoff: heartbeats are answered without updates",
+    );
+  }
+
+  #take({ changes, reset, epoch: at }: ListChangesResponse) {
+    if (reset || this.#changed.by.size > scopesMax) {
+      this.#nothing.clear();
+      this.#changed.by.clear();
+      this.#changed.all = at;
     }
     for (const { scope, id, epoch: since } of changes) {
-      if (scope === "all") changed.all = since;
-      else changed.by.set(id, since);
+      if (scope === "all") this.#changed.all = since;
+      else this.#changed.by.set(id, since);
     }
-    epoch = at;
-  };
-  const poll = async () => take(await updates.listChanges({ since: epoch }, await call(callMs)));
-  // Without a cached answer to keep current, this call only registers the gateway.
-  let polledMs = Number.NEGATIVE_INFINITY;
-  const pollIfNeeded = async () => {
-    if (nothing.size === 0 && nowMs() - polledMs < idlePollMs) return;
-    polledMs = nowMs();
-    await poll();
-  };
-  const polling = keepWorking(pollEveryMs, pollIfNeeded, (err) =>
-    log.debug({ err }, "changes of updates not read now"),
-  );
+    this.#epoch = at;
+  }
 
-  return {
-    knownVersion(deviceId) {
-      const cached = nothing.get(deviceId);
-      if (cached === undefined) return isQuiet() ? skip() : 0n;
-      const isStale =
-        cached.untilMs <= nowMs() ||
-        cached.epoch < changed.all ||
-        cached.epoch < (changed.by.get(cached.orgId) ?? 0n) ||
-        cached.epoch < (changed.by.get(cached.partnerId) ?? 0n);
-      if (isStale) {
-        nothing.delete(deviceId);
-        return isQuiet() ? skip() : 0n;
-      }
-      answers.inc({ source: "cache" });
-      return cached.version;
-    },
-    async request(device, report) {
-      if (isQuiet()) {
-        skip();
-        return null;
-      }
-      answers.inc({ source: "service" });
-      const isProbe = quietMs > 0;
-      probing = isProbe;
-      try {
-        const answer = await within(decide({ device, report }), timeoutMs);
-        quietMs = 0;
-        return answer;
-      } catch (error) {
-        if (nowMs() >= quietUntilMs) failed(error);
-        return null;
-      } finally {
-        if (isProbe) probing = false;
-      }
-    },
-    refresh: () => poll().catch((err: unknown) => log.debug({ err }, "changes of updates not read now")),
-    stop: () => polling.stop(),
+  async #poll() {
+    return this.#take(await this.#updates.listChanges({ since: this.#epoch }, await this.#call(callMs)));
+  }
+
+  readonly #pollIfNeeded = async () => {
+    if (this.#nothing.size === 0 && this.#nowMs() - this.#polledMs < idlePollMs) return;
+    this.#polledMs = this.#nowMs();
+    await this.#poll();
+  };
+
+  readonly knownVersion = (deviceId: string): bigint => {
+    const cached = this.#nothing.get(deviceId);
+    if (cached === undefined) return this.#isQuiet() ? this.#skip() : 0n;
+    const isStale =
+      cached.untilMs <= this.#nowMs() ||
+      cached.epoch < this.#changed.all ||
+      cached.epoch < (this.#changed.by.get(cached.orgId) ?? 0n) ||
+      cached.epoch < (this.#changed.by.get(cached.partnerId) ?? 0n);
+    if (isStale) {
+      this.#nothing.delete(deviceId);
+      return this.#isQuiet() ? this.#skip() : 0n;
+    }
+    answers.inc({ source: "cache" });
+    return cached.version;
+  };
+
+  readonly request = async (device: DeviceFacts, report: UpdateReport | null): Promise<DeviceAnswer | null> => {
+    if (this.#isQuiet()) {
+      this.#skip();
+      return null;
+    }
+    answers.inc({ source: "service" });
+    const isProbe = this.#quietMs > 0;
+    this.#probing = isProbe;
+    try {
+      const answer = await within(this.#decide({ device, report }), timeoutMs);
+      this.#quietMs = 0;
+      return answer;
+    } catch (error) {
+      if (this.#nowMs() >= this.#quietUntilMs) this.#failed(error);
+      return null;
+    } finally {
+      if (isProbe) this.#probing = false;
+    }
+  };
+
+  readonly refresh = (): Promise<void> => {
+    return this.#poll().catch((err: unknown) => this.#log.debug({ err }, "changes of updates not read now"));
+  };
+
+  readonly stop = (): Promise<void> => {
+    return this.#polling.stop();
   };
 }
 

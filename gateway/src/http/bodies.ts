@@ -67,88 +67,115 @@ type Owner = { key: string; bodies: Set<Receiving>; kept: number };
  * the slowest body is aborted, not the newest refused: a client that sends one byte a second cannot lock others out.
  */
 export function createBodies(options: BodiesOptions): Bodies {
-  const { max, bytesMax, ownerPercent, graceMs, minBytesPerSecond, now = () => performance.now() } = options;
-  const shareOf = (whole: number) => Math.max(1, Math.floor((whole * ownerPercent) / 100));
-  const ownerMax = shareOf(max);
-  const owners = new Map<string, Owner>();
-  const all = new Set<Receiving>();
-  let kept = 0;
-  let watching = false;
+  return new Receiver(options);
+}
 
-  const unanswered: Receiving[] = [];
-  const answerSome = () => {
-    for (const body of unanswered.splice(0, answeredTogether)) body.giveUp(tooSlow());
-    if (unanswered.length > 0) setTimeout(answerSome, answerEveryMs).unref();
+class Receiver implements Bodies {
+  readonly #max: BodiesOptions["max"];
+  readonly #bytesMax: BodiesOptions["bytesMax"];
+  readonly #ownerPercent: BodiesOptions["ownerPercent"];
+  readonly #graceMs: BodiesOptions["graceMs"];
+  readonly #minBytesPerSecond: BodiesOptions["minBytesPerSecond"];
+  readonly #now: NonNullable<BodiesOptions["now"]>;
+  readonly #ownerMax: number;
+  readonly #owners = new Map<string, Owner>();
+  readonly #all = new Set<Receiving>();
+  #kept = 0;
+  #watching = false;
+  readonly #unanswered: Receiving[] = [];
+
+  constructor(options: BodiesOptions) {
+    const { max, bytesMax, ownerPercent, graceMs, minBytesPerSecond, now = () => performance.now() } = options;
+    this.#max = max;
+    this.#bytesMax = bytesMax;
+    this.#ownerPercent = ownerPercent;
+    this.#graceMs = graceMs;
+    this.#minBytesPerSecond = minBytesPerSecond;
+    this.#now = now;
+    this.#ownerMax = this.#shareOf(this.#max);
+  }
+
+  #shareOf(whole: number) {
+    return Math.max(1, Math.floor((whole * this.#ownerPercent) / 100));
+  }
+
+  readonly #answerSome = () => {
+    for (const body of this.#unanswered.splice(0, answeredTogether)) body.giveUp(tooSlow());
+    if (this.#unanswered.length > 0) setTimeout(this.#answerSome, answerEveryMs).unref();
   };
+
   // Its slot and bytes are free immediately; its reply is queued.
-  const abort = (body: Receiving | null, reason: "slow" | "share" | "all") => {
+  #abort(body: Receiving | null, reason: "slow" | "share" | "all") {
     if (body === null) return;
     aborted.inc({ reason });
     body.isAborted = true;
     body.drop();
-    end(body);
-    unanswered.push(body);
-    if (unanswered.length === 1) setTimeout(answerSome, answerEveryMs).unref();
-  };
+    this.#end(body);
+    this.#unanswered.push(body);
+    if (this.#unanswered.length === 1) setTimeout(this.#answerSome, answerEveryMs).unref();
+  }
 
-  const sweep = () => {
-    watching = false;
-    const atMs = now();
-    for (const body of [...all]) {
-      if (atMs - body.startedMs > graceMs + (body.received * 1_000) / minBytesPerSecond) abort(body, "slow");
+  readonly #sweep = () => {
+    this.#watching = false;
+    const atMs = this.#now();
+    for (const body of [...this.#all]) {
+      if (atMs - body.startedMs > this.#graceMs + (body.received * 1_000) / this.#minBytesPerSecond)
+        this.#abort(body, "slow");
     }
-    receivingGauge.set(all.size);
-    bytesGauge.set(kept);
-    if (all.size > 0) watch();
-  };
-  const watch = () => {
-    if (watching) return;
-    watching = true;
-    setTimeout(sweep, sweepMs).unref();
+    receivingGauge.set(this.#all.size);
+    bytesGauge.set(this.#kept);
+    if (this.#all.size > 0) this.#watch();
   };
 
-  const start = (key: string, { giveUp, drop }: Pick<Receiving, "giveUp" | "drop">): Receiving => {
-    const before = owners.get(key);
-    if (before !== undefined && before.bodies.size >= ownerMax) abort(slowestOf(before.bodies, now()), "share");
-    else if (all.size >= max) abort(slowestOf(all, now()), "all");
-    let owner = owners.get(key);
+  #watch() {
+    if (this.#watching) return;
+    this.#watching = true;
+    setTimeout(this.#sweep, sweepMs).unref();
+  }
+
+  #start(key: string, { giveUp, drop }: Pick<Receiving, "giveUp" | "drop">): Receiving {
+    const before = this.#owners.get(key);
+    if (before !== undefined && before.bodies.size >= this.#ownerMax)
+      this.#abort(slowestOf(before.bodies, this.#now()), "share");
+    else if (this.#all.size >= this.#max) this.#abort(slowestOf(this.#all, this.#now()), "all");
+    let owner = this.#owners.get(key);
     if (owner === undefined) {
       owner = { key, bodies: new Set(), kept: 0 };
-      owners.set(key, owner);
+      this.#owners.set(key, owner);
     }
-    const body: Receiving = { owner, startedMs: now(), received: 0, kept: 0, isAborted: false, giveUp, drop };
+    const body: Receiving = { owner, startedMs: this.#now(), received: 0, kept: 0, isAborted: false, giveUp, drop };
     owner.bodies.add(body);
-    all.add(body);
-    watch();
+    this.#all.add(body);
+    this.#watch();
     return body;
-  };
+  }
 
-  const end = (body: Receiving) => {
-    if (!all.delete(body)) return;
+  #end(body: Receiving) {
+    if (!this.#all.delete(body)) return;
     const { owner } = body;
-    keep(body, -body.kept);
+    this.#keep(body, -body.kept);
     owner.bodies.delete(body);
-    if (owner.bodies.size === 0) owners.delete(owner.key);
-  };
+    if (owner.bodies.size === 0) this.#owners.delete(owner.key);
+  }
 
-  const keep = (body: Receiving, bytes: number) => {
+  #keep(body: Receiving, bytes: number) {
     body.kept += bytes;
     body.owner.kept += bytes;
-    kept += bytes;
-  };
+    this.#kept += bytes;
+  }
 
   /** The outcome of a body; its promise settles once, and `ended` is called then. */
-  const collect = (
+  #collect(
     ownerKey: string,
     { resolve, reject }: { resolve(bytes: Buffer): void; reject(error: Error): void },
     ended: () => void = () => undefined,
-  ) => {
+  ) {
     let chunks: Buffer[] = [];
     let over = false;
     const settle = (error: Error | null) => {
       if (over) return;
       over = true;
-      end(body);
+      this.#end(body);
       ended();
       if (body.isAborted) reject(tooSlow());
       else if (error === null) resolve(Buffer.concat(chunks));
@@ -157,69 +184,76 @@ export function createBodies(options: BodiesOptions): Bodies {
     };
     const drop = () => {
       chunks = [];
-      keep(body, -body.kept);
+      this.#keep(body, -body.kept);
     };
-    const body = start(ownerKey, { giveUp: settle, drop });
+    const body = this.#start(ownerKey, { giveUp: settle, drop });
     return {
       body,
       settle,
       drop,
       isSettled: () => over,
       isOver: () => over || body.isAborted,
-      take(chunk: Buffer) {
+      take: (chunk: Buffer) => {
         chunks.push(chunk);
-        keep(body, chunk.length);
-        if (body.owner.kept <= shareOf(bytesMax - kept + body.owner.kept)) return;
+        this.#keep(body, chunk.length);
+        if (body.owner.kept <= this.#shareOf(this.#bytesMax - this.#kept + body.owner.kept)) return;
         aborted.inc({ reason: "bytes" });
         settle(overloaded());
       },
     };
+  }
+
+  readonly receive = (
+    request: IncomingMessage,
+    ownerKey: string,
+    limitBytes: number,
+    ends?: BodyEnds | null,
+  ): Promise<Buffer> => {
+    return new Promise((resolve, reject) => {
+      const { body, settle, drop, isSettled, isOver, take } = this.#collect(ownerKey, { resolve, reject });
+      const tooLarge = () => settle(payloadTooLarge(limitBytes));
+      // Keeps reading after the end and discards the data, so that the reply can be sent.
+      request.on("data", (chunk: Buffer) => {
+        if (isOver()) return;
+        body.received += chunk.length;
+        ends?.add(chunk);
+        if (body.received <= limitBytes) return take(chunk);
+        drop();
+        if (body.received > limitBytes + overrunBytes) tooLarge();
+      });
+      request.on("end", () => (body.received > limitBytes ? tooLarge() : settle(null)));
+      // The socket has closed or the framing is invalid: the client does not read a reply, or the parser has already
+      // answered. Each request closes in the end, and creating an error captures a stack trace.
+      const gone = () => {
+        if (!isSettled()) settle(new EdgeError("bad_request", "Request body was aborted"));
+      };
+      request.on("error", gone);
+      request.on("close", gone);
+      // The client may have disconnected while its credential was resolved.
+      if (request.destroyed && !request.readableEnded) gone();
+    });
   };
 
-  return {
-    receive: (request, ownerKey, limitBytes, ends) =>
-      new Promise((resolve, reject) => {
-        const { body, settle, drop, isSettled, isOver, take } = collect(ownerKey, { resolve, reject });
-        const tooLarge = () => settle(payloadTooLarge(limitBytes));
-        // Keeps reading after the end and discards the data, so that the reply can be sent.
-        request.on("data", (chunk: Buffer) => {
-          if (isOver()) return;
-          body.received += chunk.length;
-          ends?.add(chunk);
-          if (body.received <= limitBytes) return take(chunk);
-          drop();
-          if (body.received > limitBytes + overrunBytes) tooLarge();
-        });
-        request.on("end", () => (body.received > limitBytes ? tooLarge() : settle(null)));
-        // The socket has closed or the framing is invalid: the client does not read a reply, or the parser has already
-        // answered. Each request closes in the end, and creating an error captures a stack trace.
-        const gone = () => {
-          if (!isSettled()) settle(new EdgeError("bad_request", "Request body was aborted"));
-        };
-        request.on("error", gone);
-        request.on("close", gone);
-        // The client may have disconnected while its credential was resolved.
-        if (request.destroyed && !request.readableEnded) gone();
-      }),
-    inflate: (sent, ownerKey, limitBytes) =>
-      new Promise((resolve, reject) => {
-        const gunzip = createGunzip();
-        const { body, settle, isOver, take } = collect(ownerKey, { resolve, reject }, () => gunzip.destroy());
-        gunzip.on("data", (chunk: Buffer) => {
-          // Aborted while it waited: the reply is no longer queued.
-          if (isOver()) return settle(null);
-          body.received += chunk.length;
-          if (body.received > limitBytes) settle(payloadTooLarge(limitBytes));
-          else take(chunk);
-        });
-        gunzip.on("end", () => settle(null));
-        gunzip.on("error", () => settle(new EdgeError("bad_request", "Request body is not valid gzip")));
-        gunzip.end(sent);
-      }),
-    get size() {
-      return all.size;
-    },
+  readonly inflate = (sent: Buffer, ownerKey: string, limitBytes: number): Promise<Buffer> => {
+    return new Promise((resolve, reject) => {
+      const gunzip = createGunzip();
+      const { body, settle, isOver, take } = this.#collect(ownerKey, { resolve, reject }, () => gunzip.destroy());
+      gunzip.on("data", (chunk: Buffer) => {
+        // Aborted while it waited: the reply is no longer queued.
+        if (isOver()) return settle(null);
+        body.received += chunk.length;
+        if (body.received > limitBytes) settle(payloadTooLarge(limitBytes));
+        else take(chunk);
+      });
+      gunzip.on("end", () => settle(null));
+      gunzip.on("error", () => settle(new EdgeError("bad_request", "Request body is not valid gzip")));
+      gunzip.end(sent);
+    });
   };
+
+  get size(): number {
+    return this.#all.size;
+  }
 }
 
 const tooSlow = () => new EdgeError("request_timeout", "Request body did not arrive in time");

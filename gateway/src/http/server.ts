@@ -66,127 +66,191 @@ export type Gateway = {
   close(graceMs: number): Promise<void>;
 };
 
+/** How far the answer to one request has come. */
+type Answering = {
+  readonly startedMs: number;
+  /** Null until the headers are read. */
+  requestId: string | null;
+  route: string;
+  served: Served | null;
+  exchange: Exchange | null;
+  corsLines: readonly string[] | null;
+  status: number;
+};
+
 /** The public HTTP server: rows straight on node:http, the fallback for the rest. */
 export function createGateway(options: GatewayOptions): Gateway {
-  const { log, pages, timeouts } = options;
-  const find = buildRouteTable(options.routes);
-  const readHeaders = createHeaderReader(options.edgeAddressHeader);
-  const cors = createCors(options.corsOrigins);
-  const observer = createObserver(log);
-  const publicUrl = new URL(options.deps.publicUrl);
+  return new GatewayServer(options);
+}
+
+class GatewayServer implements Gateway {
+  readonly #options: GatewayOptions;
+  readonly #log: GatewayOptions["log"];
+  readonly #find: ReturnType<typeof buildRouteTable>;
+  readonly #readHeaders: ReturnType<typeof createHeaderReader>;
+  readonly #cors: ReturnType<typeof createCors>;
+  readonly #observer: ReturnType<typeof createObserver>;
+  readonly #publicUrl: URL;
+  readonly server: ReturnType<typeof createServer>;
+  readonly newestRequests: ReturnType<typeof trackNewestRequests>;
+
+  constructor(options: GatewayOptions) {
+    this.#options = options;
+    const { log, timeouts } = options;
+    this.#log = log;
+    this.#find = buildRouteTable(options.routes);
+    this.#readHeaders = createHeaderReader(options.edgeAddressHeader);
+    this.#cors = createCors(options.corsOrigins);
+    this.#observer = createObserver(this.#log);
+    this.#publicUrl = new URL(options.deps.publicUrl);
+    this.server = createServer(
+      {
+        maxHeaderSize: maxHeaderBytes,
+        // The gateway sends this refusal with its own error body.
+        requireHostHeader: false,
+        headersTimeout: timeouts.headersMs,
+        requestTimeout: timeouts.requestMs,
+        keepAliveTimeout: timeouts.keepAliveMs,
+        connectionsCheckingInterval: timeouts.checkMs,
+      },
+      this.#serve,
+    );
+    // Bounded by maxHeaderBytes; Node would hide lines beyond a count from the checks above.
+    this.server.maxHeadersCount = 0;
+    // No data in either direction for longer than any request may last: the peer is considered dead.
+    this.server.timeout = deadlinesMs.export + timeouts.stalledMs;
+    boundConnections(this.server, options.connectionsMax);
+    this.server.on("checkContinue", this.#serve);
+    this.server.on("checkExpectation", this.#serve);
+    this.newestRequests = trackNewestRequests(this.server);
+    handleBrokenRequests(this.server, this.newestRequests, this.#log);
+  }
 
   /** The first span of a trace, named once the route is known; a 5xx makes it an error, which is always kept. */
-  const traced = (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const span = startRequestSpan(request.method ?? "", request.url ?? "", publicUrl);
-    return span ? withSpan(span, () => handle(request, response, span)) : handle(request, response, undefined);
-  };
+  #traced(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const span = startRequestSpan(request.method ?? "", request.url ?? "", this.#publicUrl);
+    return span
+      ? withSpan(span, () => this.#handle(request, response, span))
+      : this.#handle(request, response, undefined);
+  }
 
-  const handle = async (
-    request: IncomingMessage,
-    response: ServerResponse,
-    span: RequestSpan | undefined,
-  ): Promise<void> => {
+  async #handle(request: IncomingMessage, response: ServerResponse, span: RequestSpan | undefined): Promise<void> {
     const startedMs = performance.now();
-    observer.started();
-    let requestId: string | null = null;
-    let route = "none";
-    let served: Served | null = null;
-    let exchange: Exchange | null = null;
-    let corsLines: readonly string[] | null = null;
-    let status = 500;
+    this.#observer.started();
+    const answer: Answering = {
+      startedMs,
+      requestId: null,
+      route: "none",
+      served: null,
+      exchange: null,
+      corsLines: null,
+      status: 500,
+    };
     let error: unknown;
     try {
-      const inbound = readHeaders(request.rawHeaders);
-      requestId = acceptedRequestId(inbound.requestId) ?? uuidv7();
-      corsLines = cors.forReply(inbound.origin);
-      const target = parseTarget(request.url ?? "");
-      const match = find(target.path);
-      if (match === null) {
-        if (target.slashSegments !== null) throw encodedSlash();
-        const page = pages.find((each) => each.serves(request.method ?? "", target.path));
-        if (page === undefined) throw new AppError("not_found", "Not found");
-        route = "fallback";
-        response.setHeader("X-Request-Id", requestId);
-        status = await runFallback(page.handler, request, response);
-        return;
-      }
-      const { entry } = match;
-      route = entry.path;
-      const method = request.method ?? "";
-      const found = entry.byMethod.get(method);
-      if (found === undefined) {
-        if (method !== "OPTIONS")
-          throw new EdgeError("method_not_allowed", "Method not allowed", ["Allow", entry.allow]);
-        status = 204;
-        sendEmpty(response, status, requestId, cors.forPreflight(inbound.origin, entry.allow));
-        return;
-      }
-      served = found;
-      route = found.route;
-      if (target.slashSegments?.some((segment) => !found.slashSegments.includes(segment))) throw encodedSlash();
-      exchange = beginExchange({
-        request,
-        response,
-        inbound,
-        served,
-        rawParams: match.params,
-        query: target.query,
-        requestId,
-        startedMs,
-      });
-      const result = await runRow(options, exchange);
-      const answered = result instanceof Answered ? result : null;
-      if (answered !== null) checkAnswer(found.row, answered);
-      status = answered?.status ?? found.row.status ?? 200;
-      const body = answered === null ? result : answered.body;
-      const lines = joined(answered?.lines ?? null, exchange.rate && rateLines(exchange.rate), corsLines);
-      if (answered !== null && body === null) {
-        sendBare(
-          response,
-          status,
-          requestId,
-          joined(privacyOf(found.row, cachingOf(answered.lines)), lines, closing()),
-        );
-      } else if (body instanceof Streamed) {
-        const own = cachingOf(body.lines) ?? (answered && cachingOf(answered.lines));
-        await sendStream(
-          response,
-          status,
-          requestId,
-          body,
-          joined(privacyOf(found.row, own), lines, closing()),
-          timeouts.stalledMs,
-        );
-      } else await sendResult(exchange, status, body, lines);
+      await this.#answer(request, response, answer);
     } catch (thrown) {
       error = thrown;
-      const lines = joined(exchange?.rate ? rateLines(exchange.rate) : null, corsLines);
-      if (exchange !== null) {
-        // A refused body may still arrive for a while: it holds no slot.
-        releaseSlots(options, exchange);
-        if (isTooLarge(thrown) && isStillSending(request)) {
-          await options.bodies.receive(request, networkOf(options, exchange), 0).catch(() => undefined);
-        }
-      }
-      const own = exchange === null ? null : await ownRefusal(options, exchange, thrown);
-      status =
-        exchange === null || own === null
-          ? sendError(request, response, served, requestId, thrown, lines)
-          : sendOwnRefusal(exchange, own, thrown, lines);
+      await this.#answerError(request, response, answer, thrown);
     } finally {
-      if (exchange !== null) releaseSlots(options, exchange);
-      observer.ended({ route, status, startedMs, requestId: requestId ?? "", error });
+      const { route, status, requestId, exchange } = answer;
+      if (exchange !== null) releaseSlots(this.#options, exchange);
+      this.#observer.ended({ route, status, startedMs, requestId: requestId ?? "", error });
       if (span) endRequestSpan(span, { method: request.method ?? "", route, status, requestId });
     }
-  };
+  }
 
-  const sendResult = async (
+  /** Finds the row and sends its reply, noting in `answer` how far it came. */
+  async #answer(request: IncomingMessage, response: ServerResponse, answer: Answering): Promise<void> {
+    const inbound = this.#readHeaders(request.rawHeaders);
+    const requestId = acceptedRequestId(inbound.requestId) ?? uuidv7();
+    answer.requestId = requestId;
+    answer.corsLines = this.#cors.forReply(inbound.origin);
+    const target = parseTarget(request.url ?? "");
+    const match = this.#find(target.path);
+    if (match === null) return this.#sendPage(request, response, target, answer);
+    const { entry } = match;
+    answer.route = entry.path;
+    const method = request.method ?? "";
+    const served = entry.byMethod.get(method);
+    if (served === undefined) {
+      if (method !== "OPTIONS") throw new EdgeError("method_not_allowed", "Method not allowed", ["Allow", entry.allow]);
+      answer.status = 204;
+      sendEmpty(response, 204, requestId, this.#cors.forPreflight(inbound.origin, entry.allow));
+      return;
+    }
+    answer.served = served;
+    answer.route = served.route;
+    if (target.slashSegments?.some((segment) => !served.slashSegments.includes(segment))) throw encodedSlash();
+    const { startedMs } = answer;
+    const { params: rawParams } = match;
+    const { query } = target;
+    const exchange = beginExchange({ request, response, inbound, served, rawParams, query, requestId, startedMs });
+    answer.exchange = exchange;
+    await this.#sendReply(exchange, await runRow(this.#options, exchange), answer);
+  }
+
+  async #sendPage(
+    request: IncomingMessage,
+    response: ServerResponse,
+    target: ReturnType<typeof parseTarget>,
+    answer: Answering,
+  ): Promise<void> {
+    if (target.slashSegments !== null) throw encodedSlash();
+    const page = this.#options.pages.find((each) => each.serves(request.method ?? "", target.path));
+    if (page === undefined) throw new AppError("not_found", "Not found");
+    answer.route = "fallback";
+    response.setHeader("X-Request-Id", answer.requestId ?? "");
+    answer.status = await runFallback(page.handler, request, response);
+  }
+
+  async #sendReply(exchange: Exchange, result: unknown, answer: Answering): Promise<void> {
+    const { response, requestId, served, rate } = exchange;
+    const answered = result instanceof Answered ? result : null;
+    if (answered !== null) checkAnswer(served.row, answered);
+    const status = answered?.status ?? served.row.status ?? 200;
+    answer.status = status;
+    const body = answered === null ? result : answered.body;
+    const lines = joined(answered?.lines ?? null, rate && rateLines(rate), answer.corsLines);
+    if (answered !== null && body === null) {
+      const privacy = privacyOf(served.row, cachingOf(answered.lines));
+      sendBare(response, status, requestId, joined(privacy, lines, this.#closing()));
+    } else if (body instanceof Streamed) {
+      const own = cachingOf(body.lines) ?? (answered && cachingOf(answered.lines));
+      const all = joined(privacyOf(served.row, own), lines, this.#closing());
+      await sendStream(response, status, requestId, body, all, this.#options.timeouts.stalledMs);
+    } else await this.#sendResult(exchange, status, body, lines);
+  }
+
+  async #answerError(
+    request: IncomingMessage,
+    response: ServerResponse,
+    answer: Answering,
+    thrown: unknown,
+  ): Promise<void> {
+    const { exchange, served, requestId, corsLines } = answer;
+    const lines = joined(exchange?.rate ? rateLines(exchange.rate) : null, corsLines);
+    if (exchange !== null) {
+      // A refused body may still arrive for a while: it holds no slot.
+      releaseSlots(this.#options, exchange);
+      if (isTooLarge(thrown) && isStillSending(request)) {
+        await this.#options.bodies.receive(request, networkOf(this.#options, exchange), 0).catch(() => undefined);
+      }
+    }
+    const own = exchange === null ? null : await ownRefusal(this.#options, exchange, thrown);
+    answer.status =
+      exchange === null || own === null
+        ? this.#sendError(request, response, served, requestId, thrown, lines)
+        : this.#sendOwnRefusal(exchange, own, thrown, lines);
+  }
+
+  async #sendResult(
     { response, inbound, requestId, served: { row } }: Exchange,
     status: number,
     result: unknown,
     moreLines: readonly string[] | null,
-  ): Promise<void> => {
-    if (options.validateReplies) checkReply(row, result);
+  ): Promise<void> {
+    if (this.#options.validateReplies) checkReply(row, result);
     const rendered = result instanceof Rendered ? result : new Rendered(JSON.stringify(result));
     const lines = privacyOf(row, row.noStore ? null : rendered.cacheControl);
     const { text, contentType } = rendered;
@@ -194,102 +258,81 @@ export function createGateway(options: GatewayOptions): Gateway {
     const isGzip = isLong && takesGzip(inbound.acceptEncoding);
     const body = isGzip ? await rendered.gzipped() : text;
     const coding = isLong ? varying(isGzip) : null;
-    sendText(response, status, requestId, body, contentType, joined(lines, coding, moreLines, closing()));
-  };
+    sendText(response, status, requestId, body, contentType, joined(lines, coding, moreLines, this.#closing()));
+  }
 
   /** A redirect in place of an error body; a failure of the gateway is logged, since the status does not show it. */
-  const sendOwnRefusal = (
+  #sendOwnRefusal(
     { request, response, requestId, served: { row, route } }: Exchange,
     { status, lines }: Answered,
     thrown: unknown,
     moreLines: readonly string[] | null,
-  ): number => {
+  ): number {
     const { code } = publicError(thrown);
-    if (code === "internal") log.error({ requestId, route, err: thrown }, "request failed");
+    if (code === "internal") this.#log.error({ requestId, route, err: thrown }, "request failed");
     sendBare(
       response,
       status,
       requestId,
-      joined(privacyOf(row, null), lines, moreLines, connectionLines(request, code)),
+      joined(privacyOf(row, null), lines, moreLines, this.#connectionLines(request, code)),
     );
     return status;
-  };
+  }
 
-  const sendError = (
+  #sendError(
     request: IncomingMessage,
     response: ServerResponse,
     served: Served | null,
     existingId: string | null,
     thrown: unknown,
     moreLines: readonly string[] | null,
-  ): number => {
+  ): number {
     const requestId = existingId ?? requestIdOf(request.rawHeaders) ?? uuidv7();
     const isScim = isScimTarget(request.url ?? "");
-    const reply = (isScim ? scimErrorReply : errorReply)(whileStopping(thrown, options.draining()), requestId);
+    const reply = (isScim ? scimErrorReply : errorReply)(whileStopping(thrown, this.#options.draining()), requestId);
     const privacy = served === null ? null : privacyOf(served.row, null);
     if (privacy !== null) reply.headers.push(...privacy);
-    const lines = joined(reply.headers, moreLines, connectionLines(request, reply.code));
+    const lines = joined(reply.headers, moreLines, this.#connectionLines(request, reply.code));
     sendText(response, reply.status, requestId, reply.body, isScim ? scimType : jsonType, lines);
     return reply.status;
-  };
+  }
 
-  const serve: RequestListener = (request, response) => {
-    traced(request, response).catch((err: unknown) => {
-      log.error({ err }, "reply could not be written");
+  readonly #serve: RequestListener = (request, response) => {
+    this.#traced(request, response).catch((err: unknown) => {
+      this.#log.error({ err }, "reply could not be written");
       response.destroy();
     });
   };
 
-  const closing = () => (options.draining() ? closeIt : null);
+  #closing() {
+    return this.#options.draining() ? closeIt : null;
+  }
 
   /** After a refusal the rest of a body would be read as the next request, or for ever. */
-  const connectionLines = (request: IncomingMessage, code: string) => {
+  #connectionLines(request: IncomingMessage, code: string) {
     const unread = !request.complete && (request.headers.expect !== undefined || givesUpBody.has(code));
-    return unread ? closeIt : closing();
+    return unread ? closeIt : this.#closing();
+  }
+
+  readonly listen = (port: number, host: string): Promise<number> => {
+    return new Promise((resolve, reject) => {
+      this.server.once("error", reject);
+      this.server.listen(port, host, () => {
+        this.server.off("error", reject);
+        resolve((this.server.address() as AddressInfo).port);
+      });
+    });
   };
 
-  const server = createServer(
-    {
-      maxHeaderSize: maxHeaderBytes,
-      // The gateway sends this refusal with its own error body.
-      requireHostHeader: false,
-      headersTimeout: timeouts.headersMs,
-      requestTimeout: timeouts.requestMs,
-      keepAliveTimeout: timeouts.keepAliveMs,
-      connectionsCheckingInterval: timeouts.checkMs,
-    },
-    serve,
-  );
-  // Bounded by maxHeaderBytes; Node would hide lines beyond a count from the checks above.
-  server.maxHeadersCount = 0;
-  // No data in either direction for longer than any request may last: the peer is considered dead.
-  server.timeout = deadlinesMs.export + timeouts.stalledMs;
-  boundConnections(server, options.connectionsMax);
-  server.on("checkContinue", serve);
-  server.on("checkExpectation", serve);
-  const newestRequests = trackNewestRequests(server);
-  handleBrokenRequests(server, newestRequests, log);
-
-  return {
-    server,
-    newestRequests,
-    listen: (port, host) =>
-      new Promise((resolve, reject) => {
-        server.once("error", reject);
-        server.listen(port, host, () => {
-          server.off("error", reject);
-          resolve((server.address() as AddressInfo).port);
-        });
-      }),
-    close: (graceMs) =>
-      new Promise((resolve) => {
-        const deadline = setTimeout(() => server.closeAllConnections(), graceMs);
-        server.close(() => {
-          clearTimeout(deadline);
-          resolve();
-        });
-        server.closeIdleConnections();
-      }),
+  readonly close = (graceMs: number): Promise<void> => {
+    return new Promise((resolve) => {
+      const deadline = setTimeout(() => this.server.closeAllConnections(), graceMs);
+      this.server.close(() => {
+        clearTimeout(deadline);
+        resolve();
+      });
+      this.server.closeIdleConnections();
+    });
   };
 }
 

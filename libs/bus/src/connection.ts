@@ -80,86 +80,106 @@ function tlsOf(servers: readonly string[], tls: BusTls = {}): { tls?: TlsOptions
 
 /** Connects, however long it takes, and stays connected until closed. */
 export async function openConnection(options: BusOptions): Promise<Connection> {
-  const { log } = options;
   const nc = await connectForEver(options);
-  const closing = new AbortController();
-  const listeners = new Set<() => void>();
-  const problems = new Map<string, string>();
-  let epoch = 1;
-  let lostAt: Date | null = null;
-  const waiting = new Set<() => void>();
-  const losing = new Set<() => void>();
-  const release = () => {
-    for (const resolve of waiting) resolve();
-    waiting.clear();
-  };
+  const jsm = await nc.jetstreamManager({ checkAPI: false, timeout: apiTimeoutMs });
+  return new ServerConnection(options, nc, jsm);
+}
 
-  const follow = async () => {
-    for await (const status of nc.status()) {
-      if (status.type === Events.Disconnect && !closing.signal.aborted) {
-        lostAt ??= new Date();
-        for (const lose of [...losing]) lose();
-        log.warn({ server: status.data }, "NATS connection lost");
+class ServerConnection implements Connection {
+  readonly nc: NatsConnection;
+  readonly js: JetStreamClient;
+  readonly jsm: JetStreamManager;
+  readonly log: Logger;
+  readonly service: string;
+  readonly inboxPrefix: string;
+  readonly closing: AbortSignal;
+  readonly problems = new Map<string, string>();
+  readonly #closing = new AbortController();
+  readonly #listeners = new Set<() => void>();
+  readonly #waiting = new Set<() => void>();
+  readonly #losing = new Set<() => void>();
+  #epoch = 1;
+  #lostAt: Date | null = null;
+
+  constructor({ name, log }: BusOptions, nc: NatsConnection, jsm: JetStreamManager) {
+    this.nc = nc;
+    this.js = nc.jetstream({ timeout: apiTimeoutMs });
+    this.jsm = jsm;
+    this.log = log;
+    this.service = name;
+    this.inboxPrefix = `_INBOX_${name}`;
+    this.closing = this.#closing.signal;
+    void this.#follow();
+    log.info({ server: nc.getServer(), version: nc.info?.version }, "NATS connected");
+  }
+
+  async #follow(): Promise<void> {
+    for await (const status of this.nc.status()) {
+      if (status.type === Events.Disconnect && !this.closing.aborted) {
+        this.#lostAt ??= new Date();
+        for (const lose of [...this.#losing]) lose();
+        this.log.warn({ server: status.data }, "NATS connection lost");
       } else if (status.type === Events.Reconnect) {
-        lostAt = null;
-        epoch++;
-        log.info({ server: status.data }, "NATS connection restored");
-        release();
-        for (const listener of [...listeners]) listener();
+        this.#lostAt = null;
+        this.#epoch++;
+        this.log.info({ server: status.data }, "NATS connection restored");
+        this.#release();
+        for (const listener of [...this.#listeners]) listener();
       } else if (status.type === Events.Error) {
-        log.error({ code: status.data, permission: status.permissionContext }, "NATS refused an operation");
+        this.log.error({ code: status.data, permission: status.permissionContext }, "NATS refused an operation");
       }
     }
-  };
-  void follow();
-  log.info({ server: nc.getServer(), version: nc.info?.version }, "NATS connected");
+  }
 
-  const check = async (): Promise<string> => {
-    if (closing.signal.aborted) return "closed";
-    if (nc.isClosed()) return "the connection ended and will not come back";
-    if (lostAt) return `not connected since ${lostAt.toISOString()}`;
+  #release(): void {
+    for (const resolve of this.#waiting) resolve();
+    this.#waiting.clear();
+  }
+
+  readonly epoch = (): number => {
+    return this.#epoch;
+  };
+
+  readonly connected = (): boolean => {
+    return this.#lostAt === null && !this.nc.isClosed();
+  };
+
+  readonly whenConnected = (): Promise<void> => {
+    if (this.#lostAt === null || this.closing.aborted) return Promise.resolve();
+    return new Promise<void>((resolve) => this.#waiting.add(resolve));
+  };
+
+  readonly untilLost = async <T>(work: Promise<T>): Promise<T> => {
+    let lose: () => void = () => {};
+    const lost = new Promise<never>((_, reject) => {
+      lose = () => reject(new AppError("unavailable", "the connection to NATS was lost", { retryAfterSeconds: 1 }));
+    });
+    this.#losing.add(lose);
+    return await Promise.race([work, lost]).finally(() => this.#losing.delete(lose));
+  };
+
+  readonly onReconnect = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+
+  readonly check = async (): Promise<string> => {
+    if (this.closing.aborted) return "closed";
+    if (this.nc.isClosed()) return "the connection ended and will not come back";
+    if (this.#lostAt) return `not connected since ${this.#lostAt.toISOString()}`;
     try {
-      await nc.request("$JS.API.INFO", undefined, { timeout: 2_000 });
+      await this.nc.request("$JS.API.INFO", undefined, { timeout: 2_000 });
     } catch (error) {
       return `JetStream does not answer: ${describe(error)}`;
     }
-    return problems.size === 0 ? "ok" : [...problems.values()].join("; ");
+    return this.problems.size === 0 ? "ok" : [...this.problems.values()].join("; ");
   };
 
-  return {
-    nc,
-    js: nc.jetstream({ timeout: apiTimeoutMs }),
-    jsm: await nc.jetstreamManager({ checkAPI: false, timeout: apiTimeoutMs }),
-    log,
-    service: options.name,
-    inboxPrefix: `_INBOX_${options.name}`,
-    closing: closing.signal,
-    epoch: () => epoch,
-    connected: () => lostAt === null && !nc.isClosed(),
-    whenConnected: () =>
-      lostAt === null || closing.signal.aborted
-        ? Promise.resolve()
-        : new Promise<void>((resolve) => waiting.add(resolve)),
-    untilLost: async (work) => {
-      let lose: () => void = () => {};
-      const lost = new Promise<never>((_, reject) => {
-        lose = () => reject(new AppError("unavailable", "the connection to NATS was lost", { retryAfterSeconds: 1 }));
-      });
-      losing.add(lose);
-      return await Promise.race([work, lost]).finally(() => losing.delete(lose));
-    },
-    onReconnect: (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    problems,
-    check,
-    close: async () => {
-      closing.abort();
-      release();
-      // Draining needs a server; without one there is nothing that could still be delivered.
-      await (lostAt ? nc.close() : nc.drain());
-    },
+  readonly close = async (): Promise<void> => {
+    this.#closing.abort();
+    this.#release();
+    // Draining needs a server; without one there is nothing that could still be delivered.
+    await (this.#lostAt ? this.nc.close() : this.nc.drain());
   };
 }
 

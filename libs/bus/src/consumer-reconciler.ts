@@ -55,87 +55,108 @@ export function reconcileConsumer(
   options: ConsumeOptions,
   onReset: () => void,
 ): ConsumerReconciler {
-  const { jsm, log } = connection;
+  const reconciler = new Reconciler(connection, options, onReset);
   const { stream, durable } = options;
-  const where = { stream, durable };
-  let newest: Seen | null = null;
-  let lastCreated = "";
-  let configured = false;
+  const watch = startWatch(connection, `consumer ${stream}/${durable}`, checkEveryMs, () => reconciler.run());
+  return { ...watch, saw: (message) => reconciler.saw(message) };
+}
 
-  const set = async (action: DurableOrder["action"], from: Date | null = null) => {
-    const { filterSubject, maxAckPending } = options;
-    const order = { action, filterSubject, maxAckPending, from: from?.toISOString() ?? null };
-    lastCreated = await setDurable(connection, stream, durable, order);
-    if (action !== "update") newest = null;
-  };
+class Reconciler {
+  readonly #connection: Connection;
+  readonly #options: ConsumeOptions;
+  readonly #onReset: () => void;
+  readonly #where: { stream: string; durable: string };
+  #newest: Seen | null = null;
+  #lastCreated = "";
+  #configured = false;
 
-  const stored = async (seq: number) => {
+  constructor(connection: Connection, options: ConsumeOptions, onReset: () => void) {
+    this.#connection = connection;
+    this.#options = options;
+    this.#onReset = onReset;
+    this.#where = { stream: options.stream, durable: options.durable };
+  }
+
+  saw(message: Seen): void {
+    if (!this.#newest || message.streamSeq > this.#newest.streamSeq) this.#newest = message;
+  }
+
+  /** One comparison of the durable with its stream, and what follows from it. */
+  async run(): Promise<void> {
+    const { jsm } = this.#connection;
+    const streamInfo = await jsm.streams.info(this.#options.stream);
+    const info = await this.#infoOrCreated();
+    if (info === null) return;
+    // Another replica re-created it: what was seen through the former durable proves nothing.
+    if (!isSameTime(info.created, this.#lastCreated)) this.#newest = null;
+    this.#lastCreated = info.created;
+    const { state, created } = streamInfo;
+    const newest = this.#newest;
+    const there = newest && newest.streamSeq <= state.last_seq ? await this.#stored(newest.streamSeq) : null;
+    const reason = resetReason(
+      { created, lastSeq: state.last_seq },
+      { created: info.created, deliveredSeq: info.delivered.stream_seq },
+      this.#newest,
+      there,
+    );
+    if (reason) return await this.#reset(reason, streamInfo, info);
+    pendingGauge.set(this.#where, info.num_pending + info.num_ack_pending);
+    await this.#configureOnce(info);
+  }
+
+  /** The durable; null when it was missing and has been created. */
+  async #infoOrCreated(): Promise<ConsumerInfo | null> {
+    const { jsm, log } = this.#connection;
     try {
-      const message = await jsm.streams.getMessage(stream, { seq });
+      return await jsm.consumers.info(this.#options.stream, this.#options.durable);
+    } catch (error) {
+      if (!isMissing(error, "consumer")) throw error;
+      await this.#set("create");
+      log.info(this.#where, "durable consumer created");
+      this.#onReset();
+      return null;
+    }
+  }
+
+  // Only once: two versions of a service that differ would overwrite one another during a rollout.
+  async #configureOnce(info: ConsumerInfo): Promise<void> {
+    const wanted = {
+      ack_wait: nanos(ackWaitMs),
+      max_ack_pending: this.#options.maxAckPending,
+      filter_subject: this.#options.filterSubject,
+    };
+    const { ack_wait, max_ack_pending, filter_subject } = info.config;
+    const isSame = JSON.stringify({ ack_wait, max_ack_pending, filter_subject }) === JSON.stringify(wanted);
+    if (!this.#configured && !isSame) await this.#set("update");
+    this.#configured = true;
+  }
+
+  async #set(action: DurableOrder["action"], from: Date | null = null): Promise<void> {
+    const { stream, durable, filterSubject, maxAckPending } = this.#options;
+    const order = { action, filterSubject, maxAckPending, from: from?.toISOString() ?? null };
+    this.#lastCreated = await setDurable(this.#connection, stream, durable, order);
+    if (action !== "update") this.#newest = null;
+  }
+
+  async #stored(seq: number): Promise<{ subject: string; msgId: string; time: Date } | null> {
+    try {
+      const message = await this.#connection.jsm.streams.getMessage(this.#options.stream, { seq });
       return { subject: message.subject, msgId: message.header.get(msgIdHeader), time: message.time };
     } catch (error) {
       if (isMissing(error, "message")) return null;
       throw error;
     }
-  };
+  }
 
-  const reset = async (reason: string, streamInfo: StreamInfo, info: ConsumerInfo) => {
+  async #reset(reason: string, streamInfo: StreamInfo, info: ConsumerInfo): Promise<void> {
     const replay = new Date(Date.now() - replayMs);
     // Delivered but unacknowledged messages may be older than that: they must not be skipped.
     const unsettled = info.ack_floor.stream_seq + 1;
-    const oldest = unsettled <= streamInfo.state.last_seq ? await stored(unsettled) : null;
+    const oldest = unsettled <= streamInfo.state.last_seq ? await this.#stored(unsettled) : null;
     const start = oldest && oldest.time < replay ? oldest.time : replay;
-    resetCounter.inc(where);
-    log.warn({ ...where, reason, from: start.toISOString() }, "durable consumer is re-created");
-    await set("replace", start);
-    onReset();
-  };
-
-  const task = async () => {
-    const streamInfo = await jsm.streams.info(stream);
-    let info: ConsumerInfo;
-    try {
-      info = await jsm.consumers.info(stream, durable);
-    } catch (error) {
-      if (!isMissing(error, "consumer")) throw error;
-      await set("create");
-      log.info(where, "durable consumer created");
-      onReset();
-      return;
-    }
-    // Another replica re-created it: what was seen through the former durable proves nothing.
-    if (!isSameTime(info.created, lastCreated)) newest = null;
-    lastCreated = info.created;
-    const { state, created } = streamInfo;
-    const there = newest && newest.streamSeq <= state.last_seq ? await stored(newest.streamSeq) : null;
-    const reason = resetReason(
-      { created, lastSeq: state.last_seq },
-      { created: info.created, deliveredSeq: info.delivered.stream_seq },
-      newest,
-      there,
-    );
-    if (reason) return await reset(reason, streamInfo, info);
-    pendingGauge.set(where, info.num_pending + info.num_ack_pending);
-    const wanted = {
-      ack_wait: nanos(ackWaitMs),
-      max_ack_pending: options.maxAckPending,
-      filter_subject: options.filterSubject,
-    };
-    const { ack_wait, max_ack_pending, filter_subject } = info.config;
-    // Only once: two versions of a service that differ would overwrite one another during a rollout.
-    if (!configured && JSON.stringify({ ack_wait, max_ack_pending, filter_subject }) !== JSON.stringify(wanted)) {
-      await set("update");
-    }
-    configured = true;
-  };
-
-  const watch = startWatch(connection, `consumer ${stream}/${durable}`, checkEveryMs, task);
-  return {
-    ...watch,
-    saw: (message) => {
-      if (!newest || message.streamSeq > newest.streamSeq) {
-        newest = message;
-      }
-    },
-  };
+    resetCounter.inc(this.#where);
+    this.#connection.log.warn({ ...this.#where, reason, from: start.toISOString() }, "durable consumer is re-created");
+    await this.#set("replace", start);
+    this.#onReset();
+  }
 }

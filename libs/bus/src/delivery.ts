@@ -34,116 +34,143 @@ export function createDelivery(
   handler: Handler,
   signal: AbortSignal,
 ): Delivery {
-  const { log } = connection;
-  const where = { stream: options.stream, durable: options.durable };
-  deadLetterCounter.inc(where, 0);
-  const part = `consumer ${options.stream}/${options.durable}`;
+  return new Delivered(connection, options, handler, signal);
+}
+
+class Delivered implements Delivery {
+  readonly #signal: AbortSignal;
+  readonly #handler: Handler;
+  readonly #options: ConsumeOptions;
+  readonly #connection: Connection;
+  readonly #log: Connection["log"];
+  readonly #where;
+  readonly #part;
   // How often unsettled messages were part of a failure here. Other replicas may settle them: bounded, oldest dropped
   // first.
-  const failures = new Map<number, number>();
-  const failed = (message: Held): number => {
-    const count = (failures.get(message.streamSeq) ?? 0) + 1;
-    failures.set(message.streamSeq, count);
-    dropOldest(failures, options.maxAckPending * 4);
-    return count;
-  };
+  readonly #failures = new Map<number, number>();
 
-  const settle = (message: Held, payload: typeof ack | string, open: Set<Held>) => {
+  constructor(connection: Connection, options: ConsumeOptions, handler: Handler, signal: AbortSignal) {
+    this.#signal = signal;
+    this.#handler = handler;
+    this.#options = options;
+    this.#connection = connection;
+    const { log } = connection;
+    this.#log = log;
+    this.#where = { stream: options.stream, durable: options.durable };
+    deadLetterCounter.inc(this.#where, 0);
+    this.#part = `consumer ${options.stream}/${options.durable}`;
+  }
+
+  #failed(message: Held): number {
+    const count = (this.#failures.get(message.streamSeq) ?? 0) + 1;
+    this.#failures.set(message.streamSeq, count);
+    dropOldest(this.#failures, this.#options.maxAckPending * 4);
+    return count;
+  }
+
+  #settle(message: Held, payload: typeof ack | string, open: Set<Held>) {
     open.delete(message);
     message.respond(payload);
-    if (payload === ack) failures.delete(message.streamSeq);
-  };
-  const returnNow = (message: Held, open: Set<Held>) => settle(message, "-NAK", open);
-  const returnLater = (message: Held, open: Set<Held>) => {
+    if (payload === ack) this.#failures.delete(message.streamSeq);
+  }
+
+  #returnNow(message: Held, open: Set<Held>) {
+    return this.#settle(message, "-NAK", open);
+  }
+
+  #returnLater(message: Held, open: Set<Held>) {
     const delayMs = backoffMs(message.deliveries - 1, nakBaseMs, nakMaxMs);
-    settle(message, `-NAK ${JSON.stringify({ delay: Math.round(delayMs * 1e6) })}`, open);
-  };
+    this.#settle(message, `-NAK ${JSON.stringify({ delay: Math.round(delayMs * 1e6) })}`, open);
+  }
 
   /**
    * Runs until it succeeds or fails permanently. "stopped" when the consumer ended while it waited for an unavailable
    * dependency.
    */
-  const attempt = async (run: () => Promise<void>): Promise<{ error: unknown } | "done" | "stopped"> => {
+  async #attempt(run: () => Promise<void>): Promise<{ error: unknown } | "done" | "stopped"> {
     for (let waits = 0; ; waits++) {
       try {
         await run();
-        connection.problems.delete(part);
+        this.#connection.problems.delete(this.#part);
         return "done";
       } catch (error) {
         if (!isTemporary(error)) return { error };
         const delayMs = Math.round(backoffMs(waits, 100, 5_000));
-        connection.problems.set(part, `${part} waits: ${describe(error)}`);
-        log.warn({ ...where, reason: describe(error), delayMs }, "batch cannot be handled now, waiting");
-        await sleep(delayMs, signal);
-        if (signal.aborted) return "stopped";
+        this.#connection.problems.set(this.#part, `${this.#part} waits: ${describe(error)}`);
+        this.#log.warn({ ...this.#where, reason: describe(error), delayMs }, "batch cannot be handled now, waiting");
+        await sleep(delayMs, this.#signal);
+        if (this.#signal.aborted) return "stopped";
       }
     }
-  };
+  }
 
-  const storeDeadLetter = async (message: Held, error: unknown, open: Set<Held>) => {
+  async #storeDeadLetter(message: Held, error: unknown, open: Set<Held>) {
     const reason = describe(error);
     // Whatever prevents storing it, the message is acknowledged only afterwards: otherwise it would be lost.
-    for (let waits = 0; !signal.aborted; waits++) {
+    for (let waits = 0; !this.#signal.aborted; waits++) {
       try {
-        await options.onDeadLetter(message, reason);
-        deadLetterCounter.inc(where);
-        log.error({ ...where, seq: message.streamSeq, msgId: message.msgId, err: error }, "message dead-lettered");
-        return settle(message, ack, open);
+        await this.#options.onDeadLetter(message, reason);
+        deadLetterCounter.inc(this.#where);
+        this.#log.error(
+          { ...this.#where, seq: message.streamSeq, msgId: message.msgId, err: error },
+          "message dead-lettered",
+        );
+        return this.#settle(message, ack, open);
       } catch (err) {
-        log.error({ ...where, seq: message.streamSeq, err }, "dead letter cannot be stored, trying again");
-        await sleep(backoffMs(waits, 100, 5_000), signal);
+        this.#log.error({ ...this.#where, seq: message.streamSeq, err }, "dead letter cannot be stored, trying again");
+        await sleep(backoffMs(waits, 100, 5_000), this.#signal);
       }
     }
-    returnNow(message, open);
-  };
+    this.#returnNow(message, open);
+  }
 
-  const handleAlone = async (message: Held, open: Set<Held>) => {
-    const outcome = await attempt(() => handler([message]));
-    if (outcome === "done") return settle(message, ack, open);
-    if (outcome === "stopped") return returnNow(message, open);
+  async #handleAlone(message: Held, open: Set<Held>) {
+    const outcome = await this.#attempt(() => this.#handler([message]));
+    if (outcome === "done") return this.#settle(message, ack, open);
+    if (outcome === "stopped") return this.#returnNow(message, open);
     const { deliveries, streamSeq: seq } = message;
     // Restarts deliver again too, without any failure: only a message that failed here repeatedly is given up.
-    const enough = failed(message) >= Math.min(deadLetterFailures, options.maxDeliver);
-    if (enough && deliveries >= options.maxDeliver) return await storeDeadLetter(message, outcome.error, open);
-    log.warn({ ...where, seq, deliveries, err: outcome.error }, "message failed");
-    returnLater(message, open);
-  };
+    const enough = this.#failed(message) >= Math.min(deadLetterFailures, this.#options.maxDeliver);
+    if (enough && deliveries >= this.#options.maxDeliver)
+      return await this.#storeDeadLetter(message, outcome.error, open);
+    this.#log.warn({ ...this.#where, seq, deliveries, err: outcome.error }, "message failed");
+    this.#returnLater(message, open);
+  }
 
-  const handleTogether = async (batch: Held[], open: Set<Held>) => {
-    if (batch.length === 1 && batch[0]) return await handleAlone(batch[0], open);
-    const outcome = await attempt(() => handler(batch));
+  async #handleTogether(batch: Held[], open: Set<Held>) {
+    if (batch.length === 1 && batch[0]) return await this.#handleAlone(batch[0], open);
+    const outcome = await this.#attempt(() => this.#handler(batch));
     for (const message of batch) {
-      if (outcome === "done") settle(message, ack, open);
-      else if (outcome === "stopped") returnNow(message, open);
+      if (outcome === "done") this.#settle(message, ack, open);
+      else if (outcome === "stopped") this.#returnNow(message, open);
       else {
-        failed(message);
-        returnLater(message, open);
+        this.#failed(message);
+        this.#returnLater(message, open);
       }
     }
-    if (typeof outcome === "object") log.warn({ ...where, messages: batch.length, err: outcome.error }, "batch failed");
-  };
+    if (typeof outcome === "object")
+      this.#log.warn({ ...this.#where, messages: batch.length, err: outcome.error }, "batch failed");
+  }
 
-  return {
-    async handle(batch) {
-      const open = new Set(batch);
-      const spans = activeTracer() ? batch.flatMap((each) => consumerSpan(where.durable, each) ?? []) : [];
-      const working = setInterval(() => {
-        for (const message of open) message.respond("+WPI");
-      }, workingEveryMs);
-      try {
-        const isSuspect = (m: Held) => failures.has(m.streamSeq) || m.deliveries > suspectDeliveries;
-        const suspects = batch.filter(isSuspect);
-        const together = batch.filter((m) => !suspects.includes(m));
-        if (together.length > 0) await handleTogether(together, open);
-        for (const message of suspects) {
-          if (signal.aborted) returnNow(message, open);
-          else await handleAlone(message, open);
-        }
-      } finally {
-        clearInterval(working);
-        for (const span of spans) endSpan(span, "ok");
+  readonly handle = async (batch: Held[]): Promise<void> => {
+    const open = new Set(batch);
+    const spans = activeTracer() ? batch.flatMap((each) => consumerSpan(this.#where.durable, each) ?? []) : [];
+    const working = setInterval(() => {
+      for (const message of open) message.respond("+WPI");
+    }, workingEveryMs);
+    try {
+      const isSuspect = (m: Held) => this.#failures.has(m.streamSeq) || m.deliveries > suspectDeliveries;
+      const suspects = batch.filter(isSuspect);
+      const together = batch.filter((m) => !suspects.includes(m));
+      if (together.length > 0) await this.#handleTogether(together, open);
+      for (const message of suspects) {
+        if (this.#signal.aborted) this.#returnNow(message, open);
+        else await this.#handleAlone(message, open);
       }
-    },
+    } finally {
+      clearInterval(working);
+      for (const span of spans) endSpan(span, "ok");
+    }
   };
 }
 

@@ -24,98 +24,124 @@ type Position = {
  * its position; what is missing is read from the stream. Reports a gap when it cannot prove that nothing was missed.
  */
 export function startFollower(connection: Connection, options: FollowOptions, handlers: FollowHandlers): Follower {
-  const { jsm, nc, log } = connection;
-  const { stream, filterSubject } = options;
-  let position: Position | null = null;
+  return new StreamFollower(connection, options, handlers);
+}
+
+class StreamFollower implements Follower {
+  readonly #handlers: FollowHandlers;
+  readonly #connection: Connection;
+  readonly #jsm: Connection["jsm"];
+  readonly #nc: Connection["nc"];
+  readonly #log: Connection["log"];
+  readonly #stream: FollowOptions["stream"];
+  readonly #filterSubject: FollowOptions["filterSubject"];
+  #position: Position | null = null;
   /** The highest position that was repeated since the last check began. */
-  let repeated = 0;
-  let isStopped = false;
+  #repeated = 0;
+  #isStopped = false;
+  readonly #watch: ReturnType<typeof startWatch>;
+  readonly #subscription;
+
+  constructor(connection: Connection, options: FollowOptions, handlers: FollowHandlers) {
+    this.#handlers = handlers;
+    this.#connection = connection;
+    const { jsm, nc, log } = connection;
+    this.#jsm = jsm;
+    this.#nc = nc;
+    this.#log = log;
+    const { stream, filterSubject } = options;
+    this.#stream = stream;
+    this.#filterSubject = filterSubject;
+    this.#watch = startWatch(connection, `follower of ${this.#stream}`, checkEveryMs, this.#check);
+    this.#subscription = this.#nc.subscribe(storedSubject(this.#filterSubject), {
+      // A refused subscription is reported by the connection.
+      callback: (error, message) => void (error || this.#onRepeated(message)),
+    });
+  }
 
   /**
    * Whether everything after the position is still in the stream, and the message at the position is still the same.
    */
-  const isContinuous = async (info: StreamInfo, epoch: number): Promise<boolean> => {
-    if (!position || position.created !== info.created || position.seq > info.state.last_seq) return false;
-    if (position.epoch === epoch) return true;
-    if (!position.last) return position.seq === info.state.last_seq && position.lastTs === info.state.last_ts;
+  async #isContinuous(info: StreamInfo, epoch: number): Promise<boolean> {
+    if (!this.#position || this.#position.created !== info.created || this.#position.seq > info.state.last_seq)
+      return false;
+    if (this.#position.epoch === epoch) return true;
+    if (!this.#position.last)
+      return this.#position.seq === info.state.last_seq && this.#position.lastTs === info.state.last_ts;
     try {
-      const stored = await jsm.streams.getMessage(stream, { seq: position.seq });
-      return stored.subject === position.last.subject && stored.header.get(msgIdHeader) === position.last.msgId;
+      const stored = await this.#jsm.streams.getMessage(this.#stream, { seq: this.#position.seq });
+      return (
+        stored.subject === this.#position.last.subject && stored.header.get(msgIdHeader) === this.#position.last.msgId
+      );
     } catch (error) {
       if (isMissing(error, "message")) return false;
       throw error;
     }
-  };
+  }
 
   /** A handler that throws has not processed its call: that is a gap. None is called after the stop. */
-  const handle = (call: () => void) => {
-    if (isStopped) return;
+  #handle(call: () => void) {
+    if (this.#isStopped) return;
     try {
       call();
     } catch (error) {
-      position = null;
+      this.#position = null;
       throw error;
     }
-  };
+  }
 
   /** Hands over a message that follows the position; one that was handled meanwhile is left out. */
-  const take = (message: BusMessage) => {
-    if (!position || message.streamSeq <= position.seq) return;
+  #take(message: BusMessage) {
+    if (!this.#position || message.streamSeq <= this.#position.seq) return;
     const { subject, msgId, streamSeq: seq } = message;
-    position = { ...position, seq, last: { subject, msgId } };
-    handle(() => handlers.onMessage(message));
-  };
+    this.#position = { ...this.#position, seq, last: { subject, msgId } };
+    this.#handle(() => this.#handlers.onMessage(message));
+  }
 
-  const catchUp = async (end: number) => {
-    while (position && position.seq < end) {
-      const query = { seq: position.seq + 1, next_by_subj: filterSubject };
+  async #catchUp(end: number) {
+    while (this.#position && this.#position.seq < end) {
+      const query = { seq: this.#position.seq + 1, next_by_subj: this.#filterSubject };
       try {
-        take(toRead(await jsm.streams.getMessage(stream, query)));
+        this.#take(toRead(await this.#jsm.streams.getMessage(this.#stream, query)));
       } catch (error) {
         if (isMissing(error, "message")) return;
         throw error;
       }
     }
-  };
+  }
 
-  const check = async () => {
-    repeated = 0;
-    const epoch = connection.epoch();
-    const info = await jsm.streams.info(stream);
-    if (await isContinuous(info, epoch)) {
-      if (position) position = { ...position, epoch };
+  readonly #check = async () => {
+    this.#repeated = 0;
+    const epoch = this.#connection.epoch();
+    const info = await this.#jsm.streams.info(this.#stream);
+    if (await this.#isContinuous(info, epoch)) {
+      if (this.#position) this.#position = { ...this.#position, epoch };
     } else {
       const { last_seq: seq, last_ts: lastTs } = info.state;
-      position = { created: info.created, seq, lastTs, last: null, epoch };
-      handle(handlers.onGap);
+      this.#position = { created: info.created, seq, lastTs, last: null, epoch };
+      this.#handle(this.#handlers.onGap);
     }
     // A message may have been repeated after the stream's answer, and before there was a position to compare it with.
-    await catchUp(Math.max(info.state.last_seq, repeated));
+    await this.#catchUp(Math.max(info.state.last_seq, this.#repeated));
   };
 
-  const watch = startWatch(connection, `follower of ${stream}`, checkEveryMs, check);
-  const onRepeated = (message: Msg) => {
+  #onRepeated(message: Msg) {
     const read = toBusMessage(message);
-    repeated = Math.max(repeated, read.streamSeq);
-    if (position?.epoch !== connection.epoch() || read.streamSeq !== position.seq + 1) return watch.now();
+    this.#repeated = Math.max(this.#repeated, read.streamSeq);
+    if (this.#position?.epoch !== this.#connection.epoch() || read.streamSeq !== this.#position.seq + 1)
+      return this.#watch.now();
     try {
-      take(read);
+      this.#take(read);
     } catch (error) {
-      log.warn({ stream, reason: describe(error) }, "message of a followed stream failed");
-      watch.now();
+      this.#log.warn({ stream: this.#stream, reason: describe(error) }, "message of a followed stream failed");
+      this.#watch.now();
     }
-  };
-  const subscription = nc.subscribe(storedSubject(filterSubject), {
-    // A refused subscription is reported by the connection.
-    callback: (error, message) => void (error || onRepeated(message)),
-  });
+  }
 
-  return {
-    async stop() {
-      isStopped = true;
-      watch.stop();
-      if (!nc.isClosed()) subscription.unsubscribe();
-    },
+  readonly stop = async () => {
+    this.#isStopped = true;
+    this.#watch.stop();
+    if (!this.#nc.isClosed()) this.#subscription.unsubscribe();
   };
 }
 

@@ -22,7 +22,7 @@ export async function openBus(options: BusOptions): Promise<Bus> {
     ensureStream: (name) => reconcileStream(connection, name, options.replicas),
     consume: (settings, handler) => keep(startConsumer(connection, settings, handler)),
     follow: (settings, handlers) => keep(startFollower(connection, settings, handlers)),
-    check: connection.check,
+    check: () => connection.check(),
     async close() {
       await Promise.all([...running].map((part) => part.stop()));
       await connection.close();

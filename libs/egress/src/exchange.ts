@@ -38,99 +38,129 @@ export type Exchange = {
  * decides once headers are there, whatever becomes of the body.
  */
 export function exchange({ origin, path }: Target, to: OriginPool, request: ExchangeRequest): Promise<Exchange> {
-  const startedMs = performance.now();
-  const since = () => Math.round(performance.now() - startedMs);
-  const { keepBytes, drainBytes, timeoutMs, signal } = request;
-  const connectsBefore = to.connects;
-
+  const { method, headers, body } = request;
   return new Promise((resolve) => {
-    let controller: Dispatcher.DispatchController | null = null;
-    let settled = false;
-    let status: number | null = null;
-    let headers: Exchange["headers"] = {};
-    let connectedMs: number | null = null;
-    let headersMs: number | null = null;
-    const kept: Buffer[] = [];
-    let keptBytes = 0;
-    let seenBytes = 0;
-
-    const settle = (error: Exchange["error"], whole: boolean) => {
-      if (settled) return;
-      settled = true;
-      clearTimeout(timer);
-      if (signal) ends(signal).delete(onAbort);
-      resolve({
-        status,
-        headers,
-        body: Buffer.concat(kept),
-        truncated: !whole || seenBytes > keptBytes,
-        error: status === null ? error : null,
-        remoteAddress: connectedMs === null ? null : to.remoteAddress,
-        reused: connectedMs !== null && to.connects === connectsBefore,
-        connectedMs,
-        headersMs,
-        totalMs: since(),
-      });
-    };
-    /** Ends the exchange now; a request still waiting for its connection is aborted when it gets one. */
-    const giveUp = (error: Exchange["error"]) => {
-      settle(error, false);
-      controller?.abort(new Error("given up"));
-    };
-    const timer = setTimeout(() => {
-      const seconds = timeoutMs / 1_000;
-      const waitedFor = connectedMs === null ? "a connection" : "an answer";
-      giveUp({ code: "timeout", message: `Timed out after ${seconds} s waiting for ${waitedFor}` });
-    }, timeoutMs);
-    const onAbort = () => giveUp({ code: "aborted", message: "Ended before an answer came" });
-    if (signal?.aborted) return onAbort();
-    if (signal) ends(signal).add(onAbort);
-
-    const handler: Dispatcher.DispatchHandler = {
-      onRequestStart(requestController) {
-        controller = requestController;
-        if (settled) return requestController.abort(new Error("given up"));
-        connectedMs = since();
-      },
-      onResponseStart(_controller, code, received) {
-        if (code < 200) return;
-        status = code;
-        headers = received;
-        headersMs = since();
-      },
-      onResponseData(requestController, chunk) {
-        if (settled) return;
-        seenBytes += chunk.length;
-        if (keptBytes < keepBytes) {
-          const part = chunk.subarray(0, keepBytes - keptBytes);
-          // A copy: the chunk is a view of a buffer that is read into again.
-          kept.push(Buffer.from(part));
-          keptBytes += part.length;
-        }
-        if (seenBytes > drainBytes) {
-          settle(null, false);
-          requestController.abort(new Error("body too long"));
-        }
-      },
-      // Settled once undici has its connection back: an immediate next request would open another.
-      onResponseEnd: () => void setImmediate(() => setImmediate(settle, null, true)),
-      onResponseError: (_controller, error) => settle(failureOf(error), false),
-    };
+    const running = new RunningExchange(to, request, resolve);
+    if (!running.begin()) return;
     try {
-      to.pool.dispatch(
-        {
-          origin,
-          path,
-          method: request.method,
-          headers: request.headers as string[],
-          body: request.body,
-        },
-        handler,
-      );
+      to.pool.dispatch({ origin, path, method, headers: [...headers], body }, running);
     } catch (error) {
-      settle(failureOf(error as Error), false);
+      running.fail(error instanceof Error ? error : new Error(String(error)));
     }
   });
+}
+
+/** One request, as undici reports it; settles once. */
+class RunningExchange implements Dispatcher.DispatchHandler {
+  readonly #to: OriginPool;
+  readonly #request: ExchangeRequest;
+  readonly #resolve: (exchange: Exchange) => void;
+  readonly #startedMs = performance.now();
+  readonly #connectsBefore: number;
+  #controller: Dispatcher.DispatchController | null = null;
+  #timer: NodeJS.Timeout | undefined;
+  #settled = false;
+  #status: number | null = null;
+  #headers: Exchange["headers"] = {};
+  #connectedMs: number | null = null;
+  #headersMs: number | null = null;
+  readonly #kept: Buffer[] = [];
+  #keptBytes = 0;
+  #seenBytes = 0;
+
+  constructor(to: OriginPool, request: ExchangeRequest, resolve: (exchange: Exchange) => void) {
+    this.#to = to;
+    this.#request = request;
+    this.#resolve = resolve;
+    this.#connectsBefore = to.connects;
+  }
+
+  /** Starts its time; false when it was aborted before. */
+  begin(): boolean {
+    const { timeoutMs, signal } = this.#request;
+    this.#timer = setTimeout(() => {
+      const seconds = timeoutMs / 1_000;
+      const waitedFor = this.#connectedMs === null ? "a connection" : "an answer";
+      this.#giveUp({ code: "timeout", message: `Timed out after ${seconds} s waiting for ${waitedFor}` });
+    }, timeoutMs);
+    if (signal?.aborted) this.#onAbort();
+    else if (signal) ends(signal).add(this.#onAbort);
+    return !this.#settled;
+  }
+
+  fail(error: Error): void {
+    this.#settle(failureOf(error), false);
+  }
+
+  readonly #onAbort = (): void => this.#giveUp({ code: "aborted", message: "Ended before an answer came" });
+
+  /** Ends the exchange now; a request still waiting for its connection is aborted when it gets one. */
+  #giveUp(error: Exchange["error"]): void {
+    this.#settle(error, false);
+    this.#controller?.abort(new Error("given up"));
+  }
+
+  #settle(error: Exchange["error"], whole: boolean): void {
+    if (this.#settled) return;
+    this.#settled = true;
+    clearTimeout(this.#timer);
+    const { signal } = this.#request;
+    if (signal) ends(signal).delete(this.#onAbort);
+    this.#resolve({
+      status: this.#status,
+      headers: this.#headers,
+      body: Buffer.concat(this.#kept),
+      truncated: !whole || this.#seenBytes > this.#keptBytes,
+      error: this.#status === null ? error : null,
+      remoteAddress: this.#connectedMs === null ? null : this.#to.remoteAddress,
+      reused: this.#connectedMs !== null && this.#to.connects === this.#connectsBefore,
+      connectedMs: this.#connectedMs,
+      headersMs: this.#headersMs,
+      totalMs: this.#sinceMs(),
+    });
+  }
+
+  #sinceMs(): number {
+    return Math.round(performance.now() - this.#startedMs);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#settled) controller.abort(new Error("given up"));
+    else this.#connectedMs = this.#sinceMs();
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, code: number, received: Exchange["headers"]): void {
+    if (code < 200) return;
+    this.#status = code;
+    this.#headers = received;
+    this.#headersMs = this.#sinceMs();
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#settled) return;
+    const { keepBytes, drainBytes } = this.#request;
+    this.#seenBytes += chunk.length;
+    if (this.#keptBytes < keepBytes) {
+      const part = chunk.subarray(0, keepBytes - this.#keptBytes);
+      // A copy: the chunk is a view of a buffer that is read into again.
+      this.#kept.push(Buffer.from(part));
+      this.#keptBytes += part.length;
+    }
+    if (this.#seenBytes > drainBytes) {
+      this.#settle(null, false);
+      controller.abort(new Error("body too long"));
+    }
+  }
+
+  // Settled once undici has its connection back: an immediate next request would open another.
+  onResponseEnd(): void {
+    setImmediate(() => setImmediate(() => this.#settle(null, true)));
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.fail(error);
+  }
 }
 
 const listening = new WeakMap<AbortSignal, Set<() => void>>();

@@ -49,7 +49,7 @@ export type ServiceContext<C> = {
   /** Asks tenancy for what the copy of the tenants lacks. Not for a service without such a copy. */
   learnTenants: LearnTenants;
   /** Runs once NATS answers; the service is ready and serves before that. What it returns is stopped at the end. */
-  onBus(start: (bus: Bus) => Promise<{ stop(): Promise<void> | void } | undefined>): void;
+  onBus(start: BusUser): void;
 };
 
 export type ServiceDefinition<S extends z.ZodRawShape> = {
@@ -117,33 +117,11 @@ export async function runService<S extends z.ZodRawShape>(definition: ServiceDef
       drainGraceMs: config.DRAIN_GRACE_MS,
     },
     async (proc) => {
-      const { log } = proc;
-      log.info({ version: definition.version, config: redactConfig(config) }, "starting");
-      useRpcTls(config, log);
-      if (config.AUTO_MIGRATE && config.DATABASE_URL) {
-        await migrate({ url: config.DATABASE_URL, service: name, dirs, log });
-      }
-      await checkSchema({ ...schema, url: config.DATABASE_URL_APP, service: name, log });
-      const db = openDatabase({
-        url: config.DATABASE_URL_APP,
-        max: config.DATABASE_POOL_MAX,
-        name,
-        log,
-        prepare: config.DATABASE_PREPARED_STATEMENTS,
-      });
-      proc.onStop("database", () => db.close());
-      await db.warmUp();
-      proc.readiness.addCheck("postgresql", () => db.check());
-      proc.readiness.addCheck("replication", async () => (await replicationOf(db)).found);
-      if (config.NODE_ENV === "production") {
-        const { isSynchronous, found } = await replicationOf(db);
-        if (!isSynchronous) log.warn({ found }, "a failover of PostgreSQL may lose acknowledged changes");
-      }
-      const cleanup = startCleanup({ db, log });
-      proc.onStop("clean-up of stored replies and finished jobs", () => cleanup.stop());
-
-      const busUsers: Parameters<ServiceContext<Config>["onBus"]>[0][] = [];
-      const copy = tenantCopy ? tenantCopyOf({ db, service: name, log, ...tenantCopy }, config, proc) : null;
+      proc.log.info({ version: definition.version, config: redactConfig(config) }, "starting");
+      useRpcTls(config, proc.log);
+      const db = await checkedDatabase(name, schema, config, proc);
+      const busUsers: BusUser[] = [];
+      const copy = tenantCopy ? tenantCopyOf({ db, service: name, log: proc.log, ...tenantCopy }, config, proc) : null;
       const registrations = await definition.start({
         config,
         process: proc,
@@ -151,33 +129,78 @@ export async function runService<S extends z.ZodRawShape>(definition: ServiceDef
         learnTenants: copy?.learnTenants ?? withoutCopy,
         onBus: (start) => busUsers.push(start),
       });
-      const { version, figures } = definition;
-      const ownFigures = figures ? () => figures(db) : undefined;
-      const status = statusService({ db, version, readiness: proc.readiness, ownFigures });
       if (copy) busUsers.push(copy.follow());
       connectBus({ name, config, proc, db, busUsers, alsoPublished: definition.alsoPublished });
-
-      const port = await servePort({
-        name,
-        version,
-        sharedSettings: sharedValues(shape, config),
-        host: config.RPC_HOST,
-        port: config.RPC_PORT,
-        services: [...registrations, register(StatusService, status)],
-        verifier: createVerifier({
-          directory: config.CALLER_PUBLIC_KEYS_DIR,
-          service: name,
-          log,
-        }),
-        log,
-        readiness: proc.readiness,
-        drainDelayMs: farewellMs,
-        graceMs: config.DRAIN_GRACE_MS,
-      });
-      proc.onStop("rpc port", () => port.drain());
-      proc.ready({ rpc: port.port });
+      const rpc = await openPort({ definition, registrations, shared: sharedValues(shape, config), config, proc, db });
+      proc.ready({ rpc });
     },
   );
+}
+
+type BusUser = (bus: Bus) => Promise<{ stop(): Promise<void> | void } | undefined>;
+type AnyDefinition = Pick<ServiceDefinition<z.ZodRawShape>, "name" | "version" | "figures">;
+
+/** The database once its migrations and its role are checked; closed when the process stops. */
+async function checkedDatabase(
+  name: string,
+  schema: Pick<Parameters<typeof checkSchema>[0], "dirs" | "grants" | "withheld">,
+  config: CopySettings,
+  proc: Process,
+): Promise<Database> {
+  const { log } = proc;
+  if (config.AUTO_MIGRATE && config.DATABASE_URL) {
+    await migrate({ url: config.DATABASE_URL, service: name, dirs: schema.dirs, log });
+  }
+  await checkSchema({ ...schema, url: config.DATABASE_URL_APP, service: name, log });
+  const db = openDatabase({
+    url: config.DATABASE_URL_APP,
+    max: config.DATABASE_POOL_MAX,
+    name,
+    log,
+    prepare: config.DATABASE_PREPARED_STATEMENTS,
+  });
+  proc.onStop("database", () => db.close());
+  await db.warmUp();
+  proc.readiness.addCheck("postgresql", () => db.check());
+  proc.readiness.addCheck("replication", async () => (await replicationOf(db)).found);
+  if (config.NODE_ENV === "production") {
+    const { isSynchronous, found } = await replicationOf(db);
+    if (!isSynchronous) log.warn({ found }, "a failover of PostgreSQL may lose acknowledged changes");
+  }
+  const cleanup = startCleanup({ db, log });
+  proc.onStop("clean-up of stored replies and finished jobs", () => cleanup.stop());
+  return db;
+}
+
+/** Opens the RPC port and resolves with its number. */
+async function openPort(options: {
+  definition: AnyDefinition;
+  registrations: Registration[];
+  shared: Readonly<Record<string, string>>;
+  config: CopySettings;
+  proc: Process;
+  db: Database;
+}): Promise<number> {
+  const { definition, registrations, shared, config, proc, db } = options;
+  const { name, version, figures } = definition;
+  const { log, readiness } = proc;
+  const ownFigures = figures ? () => figures(db) : undefined;
+  const status = statusService({ db, version, readiness, ownFigures });
+  const port = await servePort({
+    name,
+    version,
+    sharedSettings: shared,
+    host: config.RPC_HOST,
+    port: config.RPC_PORT,
+    services: [...registrations, register(StatusService, status)],
+    verifier: createVerifier({ directory: config.CALLER_PUBLIC_KEYS_DIR, service: name, log }),
+    log,
+    readiness,
+    drainDelayMs: farewellMs,
+    graceMs: config.DRAIN_GRACE_MS,
+  });
+  proc.onStop("rpc port", () => port.drain());
+  return port.port;
 }
 
 const withoutCopy: LearnTenants = () => Promise.reject(new Error("this service keeps no copy of the tenants"));
@@ -207,7 +230,7 @@ function connectBus(options: {
   config: z.infer<z.ZodObject<typeof serviceSettings>>;
   proc: Process;
   db: Database;
-  busUsers: ((bus: Bus) => Promise<{ stop(): Promise<void> | void } | undefined>)[];
+  busUsers: BusUser[];
   alsoPublished: ServiceDefinition<z.ZodRawShape>["alsoPublished"];
 }): void {
   const { name, config, proc, db, busUsers, alsoPublished } = options;

@@ -115,38 +115,78 @@ type Context = Pick<
   "db" | "config" | "process" | "learnTenants"
 >;
 
+/** What the bags below share. */
+type Shared = { context: Context; now: () => Date; boxOf(purpose: string): SecretBox; mail: MailQueue };
+
 /** The dependencies of identity's handlers and jobs, made from its settings. */
-export function identityDeps({ db, config, process, learnTenants }: Context) {
+export function identityDeps(context: Context) {
+  const { db, config, process } = context;
   const { log } = process;
   const now = () => new Date();
-  const { publicUrl, appUrl } = publicAddresses(config);
+  const { publicUrl } = publicAddresses(config);
   // Created first: its refusal to start names the pepper, which any of four settings provides.
   const peppers = enrollmentPeppers(config);
   const boxOf = (purpose: string) => secretBox(encryptionKeys(config), purpose);
-  const limited = (kind: "api-key" | "enrollment" | "token", max: number) =>
-    unknownKeys({ db, limit: { max, windowMs: 60_000 }, now, kind });
+  const hashing = openHashing(context);
+  const tenancy = openTenancy(context);
+  const mailBox = boxOf(secretPurposes.mail);
+  const mail = mailQueue({ box: mailBox, publicUrl });
+  const shared: Shared = { context, now, boxOf, mail };
+  const sessions = sessionDeps(shared, hashing);
+  const factors: FactorDeps = { ...sessions, mail, mfaMaxAgeMinutes: config.MFA_MAX_AGE_MINUTES };
+  const relyingParty = relyingPartyOf({ publicUrl, id: config.PASSKEY_RP_ID, origins: config.PASSKEY_ORIGINS });
+  const { keys, enrollmentKeys, users } = keyDeps(shared, sessions, {
+    pepper: peppers[0],
+    forgetKey: tenancy.forgetKey,
+  });
+  const agents: AgentDeps = {
+    db,
+    box: keys.box,
+    now,
+    peppers,
+    devices: tenancy,
+    failures: limited(shared, "enrollment", config.ENROLLMENT_FAILURES_PER_MINUTE),
+    reservationSeconds: config.ENROLLMENT_RESERVATION_SECONDS,
+  };
+  const accounts: AccountDeps = { ...factors, forgotLimits: forgotLimits(config) };
+  const passkeys: FactorDeps & PasskeyDeps = { ...factors, relyingParty };
+  const sso = ssoDeps(shared, { keys, sessions, factors });
+  const edge: EdgeDeps = { db, log, now, unknownKeys: limited(shared, "api-key", config.UNKNOWN_KEYS_PER_MINUTE) };
+  const requests = requestLog({ db, now, log });
+  process.onStop("log of directories", () => requests.stop());
+  const directories: DirectoryDeps = { db, now, scimUrl: `${publicUrl}/api/v1/scim/v2`, requests };
+  const own = { sessions, factors, passkeys, accounts, users, keys, enrollmentKeys };
+  return { ...own, agents, sso, directories, edge, mailBox, publicUrl };
+}
 
+function limited({ context, now }: Shared, kind: "api-key" | "enrollment" | "token", max: number): UnknownKeys {
+  return unknownKeys({ db: context.db, limit: { max, windowMs: 60_000 }, now, kind });
+}
+
+function openHashing({ config, process }: Context): Passwords {
   const hashing = passwords({
     logN: config.PASSWORD_SCRYPT_LOG_N,
     queueMax: config.PASSWORD_QUEUE_MAX,
     concurrency: config.PASSWORD_CONCURRENCY,
   });
   process.onStop("password hashing", () => hashing.close());
-  const tenancy = tenancyDevices({
-    baseUrls: config.TENANCY_URL,
-    privateKeys: config.CALLER_PRIVATE_KEYS,
-  });
+  return hashing;
+}
+
+function openTenancy({ config, process }: Context): TenancyDevices {
+  const tenancy = tenancyDevices({ baseUrls: config.TENANCY_URL, privateKeys: config.CALLER_PRIVATE_KEYS });
   process.onStop("tenancy devices", () => tenancy.close());
+  return tenancy;
+}
 
-  const mailBox = boxOf(secretPurposes.mail);
-  const mail = mailQueue({ box: mailBox, publicUrl });
-  const unknownTokens = limited("token", config.UNKNOWN_TOKENS_PER_MINUTE);
-
-  const sessions: SessionDeps = {
+function sessionDeps(shared: Shared, hashing: Passwords): SessionDeps {
+  const { context, now, boxOf } = shared;
+  const { db, config, process } = context;
+  return {
     db,
-    log,
+    log: process.log,
     now,
-    unknownTokens,
+    unknownTokens: limited(shared, "token", config.UNKNOWN_TOKENS_PER_MINUTE),
     passwords: hashing,
     tokens: accessTokens(config.JWT_PRIVATE_KEYS, config.ACCESS_TOKEN_TTL_SECONDS),
     box: boxOf(secretPurposes.families),
@@ -155,41 +195,42 @@ export function identityDeps({ db, config, process, learnTenants }: Context) {
     maxDays: config.SESSION_MAX_DAYS,
     loginLimits: loginLimits(config),
   };
-  const factors: FactorDeps = { ...sessions, mail, mfaMaxAgeMinutes: config.MFA_MAX_AGE_MINUTES };
-  const relyingParty = relyingPartyOf({ publicUrl, id: config.PASSKEY_RP_ID, origins: config.PASSKEY_ORIGINS });
+}
+
+function keyDeps(
+  { context, now, boxOf, mail }: Shared,
+  sessions: SessionDeps,
+  { pepper, forgetKey }: Pick<EnrollmentKeyDeps, "pepper" | "forgetKey">,
+) {
+  const { db, config, process, learnTenants } = context;
   const keys: KeyDeps = {
     db,
-    log,
+    log: process.log,
     now,
     box: boxOf(secretPurposes.replies),
     mfaMaxAgeMinutes: config.MFA_MAX_AGE_MINUTES,
     learnTenants,
   };
-  const enrollmentKeys: EnrollmentKeyDeps = {
-    ...keys,
-    pepper: peppers[0],
-    defaultTtlMinutes: config.ENROLLMENT_KEY_DEFAULT_TTL_MINUTES,
-    forgetKey: tenancy.forgetKey,
-  };
-  const agents: AgentDeps = {
-    db,
-    box: keys.box,
-    now,
-    peppers,
-    devices: tenancy,
-    failures: limited("enrollment", config.ENROLLMENT_FAILURES_PER_MINUTE),
-    reservationSeconds: config.ENROLLMENT_RESERVATION_SECONDS,
-  };
+  const defaultTtlMinutes = config.ENROLLMENT_KEY_DEFAULT_TTL_MINUTES;
+  const enrollmentKeys: EnrollmentKeyDeps = { ...keys, pepper, defaultTtlMinutes, forgetKey };
+  const { unknownTokens, passwords: hashing } = sessions;
   const showsInvites = config.INVITE_URL_IN_REPLY || !config.SMTP_URL;
   const users: UserDeps = { ...keys, unknownTokens, mail, passwords: hashing, showsInvites };
-  const accounts: AccountDeps = { ...factors, forgotLimits: forgotLimits(config) };
-  const passkeys: FactorDeps & PasskeyDeps = { ...factors, relyingParty };
+  return { keys, enrollmentKeys, users };
+}
+
+function ssoDeps(
+  { context, boxOf }: Shared,
+  { keys, sessions, factors }: { keys: KeyDeps; sessions: SessionDeps; factors: FactorDeps },
+): SsoDeps {
+  const { config, process } = context;
+  const { publicUrl, appUrl } = publicAddresses(config);
   const exceptions = parseExceptions(config.EGRESS_TEST_EXCEPTIONS, config.NODE_ENV);
   const egress = openEgress({ profile: "sso", exceptions });
   process.onStop("identity providers", () => egress.close());
   const responses = new ResponseVerifier();
   process.onStop("SAML responses", () => responses.close());
-  const sso: SsoDeps = {
+  return {
     ...keys,
     system: systemCaller("identity"),
     sessions,
@@ -203,25 +244,6 @@ export function identityDeps({ db, config, process, learnTenants }: Context) {
     appUrl,
     isHosted: config.IS_HOSTED,
     ...ssoAddresses(publicUrl, encryptionKeys(config), config.NODE_ENV),
-  };
-  const edge: EdgeDeps = { db, log, now, unknownKeys: limited("api-key", config.UNKNOWN_KEYS_PER_MINUTE) };
-  const requests = requestLog({ db, now, log });
-  process.onStop("log of directories", () => requests.stop());
-  const directories: DirectoryDeps = { db, now, scimUrl: `${publicUrl}/api/v1/scim/v2`, requests };
-  return {
-    sessions,
-    factors,
-    passkeys,
-    accounts,
-    users,
-    keys,
-    enrollmentKeys,
-    agents,
-    sso,
-    directories,
-    edge,
-    mailBox,
-    publicUrl,
   };
 }
 

@@ -64,58 +64,66 @@ const recordId = z
   .regex(/^\d{1,15}$/, "Must be a number")
   .meta({ description: "Number of the record in its log.", example: "4213" });
 
-/** The live routes below one path: under `/system-tools/devices/…` and twice under `/devices/…`. */
-function family(path: string, device: "id" | "deviceId", withList: boolean): Route[] {
-  const deviceParam = { [device]: id };
-  const ofDevice = z.object(deviceParam);
-  const ofLog = z.object({ ...deviceParam, name });
-  const ofRecord = z.object({ ...deviceParam, name, recordId });
-  const read = (params: Record<string, unknown>) => ({
-    deviceId: String(params[device]),
-    name: String(params.name),
-    recordId: String(params.recordId),
-  });
+/** Where the live routes lie: their path, and the name of the parameter that holds the device's id. */
+type Family = { path: string; device: "id" | "deviceId" };
 
-  const list = route({
+/** The live routes below one path: under `/system-tools/devices/…` and twice under `/devices/…`. */
+function family(path: string, device: Family["device"], withList: boolean): Route[] {
+  const own = [logRoute({ path, device }), eventsRoute({ path, device }), eventRoute({ path, device })];
+  return withList ? [logsRoute({ path, device }), ...own] : own;
+}
+
+const idsIn = ({ device }: Family, params: Record<string, unknown>) => ({
+  deviceId: String(params[device]),
+  name: String(params.name),
+  recordId: String(params.recordId),
+});
+
+function logsRoute(family: Family): Route {
+  return route({
     ...common,
-    path,
+    path: family.path,
     summary: "Event logs on the device now",
-    params: ofDevice,
+    params: z.object({ [family.device]: id }),
     reply: z.object({ data: z.array(eventLog) }),
     errors,
     async handle({ params, rpc }, { services }) {
-      const { deviceId } = read(params);
+      const { deviceId } = idsIn(family, params);
       const { logs } = await services.liveLogs.listEventLogs({ deviceId }, await rpc());
       return { data: logs.map(eventLogOf) };
     },
   });
+}
 
-  const get = route({
+function logRoute(family: Family): Route {
+  return route({
     ...common,
-    path: `${path}/:name`,
+    path: `${family.path}/:name`,
     slashes: ["name"],
     summary: "One event log on the device now",
-    params: ofLog,
+    params: z.object({ [family.device]: id, name }),
     reply: eventLog,
     errors: logErrors,
     async handle({ params, rpc }, { services }) {
-      const { deviceId, name } = read(params);
+      const { deviceId, name } = idsIn(family, params);
       return eventLogOf((await services.liveLogs.getEventLog({ deviceId, name }, await rpc())).log);
     },
   });
+}
 
-  const events = route({
+function eventsRoute(family: Family): Route {
+  return route({
     ...common,
-    path: `${path}/:name/events`,
+    path: `${family.path}/:name/events`,
     slashes: ["name"],
     summary: "Events of a log on the device now, newest first",
     description: "Filters and paging run on the device, which has no cursors: `nextCursor` is always null.",
-    params: ofLog,
+    params: z.object({ [family.device]: id, name }),
     query: eventsQuery,
     reply: z.object({ data: z.array(liveEvent), pagination }),
     errors: logErrors,
     async handle({ params, query, rpc }, { services }) {
-      const { deviceId, name } = read(params);
+      const { deviceId, name } = idsIn(family, params);
       const { page, limit } = pageOf(query);
       const wanted = {
         deviceId,
@@ -133,23 +141,23 @@ function family(path: string, device: "id" | "deviceId", withList: boolean): Rou
       return { data: reply.events.map(liveEventOf), pagination: shown };
     },
   });
+}
 
-  const event = route({
+function eventRoute(family: Family): Route {
+  return route({
     ...common,
-    path: `${path}/:name/events/:recordId`,
+    path: `${family.path}/:name/events/:recordId`,
     slashes: ["name"],
     summary: "One event of a log on the device now",
-    params: ofRecord,
+    params: z.object({ [family.device]: id, name, recordId }),
     reply: liveEvent,
     errors: [...logErrors, "event_log_entry_not_found"],
     async handle({ params, rpc }, { services }) {
-      const { recordId: record, ...log } = read(params);
+      const { recordId: record, ...log } = idsIn(family, params);
       const wanted = { ...log, recordId: BigInt(record) };
       return liveEventOf((await services.liveLogs.getLiveEvent(wanted, await rpc())).event);
     },
   });
-
-  return withList ? [list, get, events, event] : [get, events, event];
 }
 
 const follow = route({

@@ -81,70 +81,79 @@ const attempts = 3;
 const silenceGraceMs = 2_000;
 
 /** A pool of connections as the unprivileged role of `url`; nothing is connected before the first transaction. */
-export function openDatabase({ url, max, name, log, prepare = "auto", standby }: DatabaseOptions): Database {
-  const pool = openPool({ url, max, name, log, ...(standby === undefined ? {} : { standby }) });
-  const listeners: (() => void)[] = [];
-  const pace = createEmissionRate();
-  let prepared = prepare;
+export function openDatabase(options: DatabaseOptions): Database {
+  return new PooledDatabase(options);
+}
 
-  async function once<T>(
-    who: Who,
-    fn: (t: Tx) => Promise<T>,
-    options: RunOptions,
-  ): Promise<{ result: T; emitted: number }> {
+class PooledDatabase implements Database {
+  readonly #log: DatabaseOptions["log"];
+  readonly #pool: ReturnType<typeof openPool>;
+  readonly #listeners: (() => void)[] = [];
+  readonly #pace = createEmissionRate();
+  #prepared: NonNullable<DatabaseOptions["prepare"]>;
+  readonly name: Database["name"];
+
+  constructor({ url, max, name, log, prepare = "auto", standby }: DatabaseOptions) {
+    this.#log = log;
+    this.#pool = openPool({ url, max, name, log, ...(standby === undefined ? {} : { standby }) });
+    this.#prepared = prepare;
+    this.name = name;
+  }
+
+  async #once<T>(who: Who, fn: (t: Tx) => Promise<T>, options: RunOptions): Promise<{ result: T; emitted: number }> {
     if (remainingMs(who) <= 0) throw deadlineExceeded();
     // Of an owner's transactions those that write are short: they are served round-robin, too, and leave one connection
     // to others.
     const short = !(options.readOnly || options.snapshot);
-    const client = await pool.connect({ owner: connectionOwner(who), short });
+    const client = await this.#pool.connect({ owner: connectionOwner(who), short });
     const timeoutMs = remainingMs(who);
     if (timeoutMs <= 0) {
-      pool.release(client);
+      this.#pool.release(client);
       throw deadlineExceeded();
     }
     let transaction: OpenTransaction | undefined;
     let result: T;
     try {
-      if (prepared === "auto") {
-        prepared = await carriesPrepared(client);
-        if (!prepared) log.info("a pooler stands before the database: statements are not prepared");
+      if (this.#prepared === "auto") {
+        this.#prepared = await carriesPrepared(client);
+        if (!this.#prepared) this.#log.info("a pooler stands before the database: statements are not prepared");
       }
       const begin = beginOf(options);
       const settings = settingsQuery(who, timeoutMs, begin === null && options.readOnly);
       transaction = openTransaction(client, settings, {
         begin,
-        prepare: prepared,
+        prepare: this.#prepared,
         silentMs: timeoutMs + silenceGraceMs,
         traceparent: who.meta?.traceparent ?? null,
       });
       result = await fn(transaction.tx);
       await transaction.commit();
     } catch (error) {
-      giveBack(client, transaction?.undo() ?? null, error);
+      this.#giveBack(client, transaction?.undo() ?? null, error);
       throw error;
     }
-    pool.release(client);
+    this.#pool.release(client);
     const emitted = transaction.emitted();
-    if (emitted > 0) for (const listener of listeners) listener();
+    if (emitted > 0) for (const listener of this.#listeners) listener();
     return { result, emitted };
   }
 
   /** A refusal is no reason to reconnect, which costs the server a process and both sides a key derivation. */
-  function giveBack(client: PoolClient, undone: Promise<boolean> | null, error: unknown): void {
-    if (undone === null) pool.release(client, error);
-    else void undone.then((isUndone) => pool.release(client, isUndone ? undefined : error));
+  #giveBack(client: PoolClient, undone: Promise<boolean> | null, error: unknown): void {
+    if (undone === null) this.#pool.release(client, error);
+    else void undone.then((isUndone) => this.#pool.release(client, isUndone ? undefined : error));
   }
 
-  async function tx<T>(who: Who, fn: (t: Tx) => Promise<T>, options: RunOptions = {}): Promise<T> {
+  readonly tx = async <T>(who: Who, fn: (t: Tx) => Promise<T>, options: RunOptions = {}): Promise<T> => {
     const startedMs = performance.now();
     const done = (outcome: "commit" | "rollback") =>
-      txSeconds.observe({ database: name, outcome }, (performance.now() - startedMs) / 1000);
+      txSeconds.observe({ database: this.name, outcome }, (performance.now() - startedMs) / 1000);
     for (let attempt = 0; ; attempt++) {
       try {
-        const { result, emitted } = await once(who, fn, options);
+        const { result, emitted } = await this.#once(who, fn, options);
         done("commit");
         // This wait neither counts as part of the transaction's duration nor holds its connection.
-        const waitMs = emitted > 0 ? Math.min(pace.emitted(emitted), remainingMs(who) / 2) : 0;
+        const waitMs = emitted > 0 ? Math.min(this.#pace.emitted(emitted), remainingMs(who) / 2) : 0;
         if (waitMs >= 1) await sleep(waitMs);
         return result;
       } catch (error) {
@@ -157,43 +166,50 @@ export function openDatabase({ url, max, name, log, prepare = "auto", standby }:
         throw (options.readOnly || options.snapshot) && isReadOnlyRefusal(error) ? error : publicFailure(error);
       }
     }
-  }
+  };
 
-  async function inOneBatch<T>(who: Who, fn: (t: Tx) => Promise<T>, options?: TxOptions): Promise<T> {
+  readonly inOneBatch = async <T>(who: Who, fn: (t: Tx) => Promise<T>, options?: TxOptions): Promise<T> => {
     // Not awaited inside: its statements are sent only after it, and their failure is reported by the batch.
-    const { returned } = await tx(who, async (t) => ({ returned: observed(fn(t)) }), { ...options, inOneBatch: true });
+    const { returned } = await this.tx(who, async (t) => ({ returned: observed(fn(t)) }), {
+      ...options,
+      inOneBatch: true,
+    });
     return await returned;
-  }
+  };
 
-  async function readAll<Rows extends readonly unknown[]>(
+  readonly readAll = async <Rows extends readonly unknown[]>(
     who: Who,
     statements: { readonly [I in keyof Rows]: Statement },
-  ) {
+  ): Promise<{ [I in keyof Rows]: Rows[I][] }> => {
     const sendAll = (t: Tx) => Promise.all(statements.map((statement) => t.query(statement)));
-    return (await inOneBatch(who, sendAll, { readOnly: true })) as { [I in keyof Rows]: Rows[I][] };
-  }
+    return (await this.inOneBatch(who, sendAll, { readOnly: true })) as { [I in keyof Rows]: Rows[I][] };
+  };
 
-  return {
-    name,
-    tx,
-    inOneBatch,
-    async read<R>(who: Who, statement: Statement) {
-      const [rows] = await readAll<[R]>(who, [statement]);
-      return rows;
-    },
-    readAll,
-    warmUp: () => pool.fill(),
-    async check() {
-      try {
-        await tx({ caller: null, deadlineMs: performance.now() + checkTimeoutMs }, (t) => t.query(sql`select 1`));
-        return "ok";
-      } catch (error) {
-        const { message, cause } = error as Error & { cause?: Error };
-        return cause?.message ?? message;
-      }
-    },
-    close: () => pool.close(),
-    onEmit: (listener) => void listeners.push(listener),
+  readonly read = async <R>(who: Who, statement: Statement): Promise<R[]> => {
+    const [rows] = await this.readAll<[R]>(who, [statement]);
+    return rows;
+  };
+
+  readonly warmUp = (): Promise<void> => {
+    return this.#pool.fill();
+  };
+
+  readonly check = async (): Promise<string> => {
+    try {
+      await this.tx({ caller: null, deadlineMs: performance.now() + checkTimeoutMs }, (t) => t.query(sql`select 1`));
+      return "ok";
+    } catch (error) {
+      const { message, cause } = error as Error & { cause?: Error };
+      return cause?.message ?? message;
+    }
+  };
+
+  readonly close = (): Promise<void> => {
+    return this.#pool.close();
+  };
+
+  readonly onEmit = (listener: () => void): void => {
+    void this.#listeners.push(listener);
   };
 }
 

@@ -55,46 +55,61 @@ class ServerClient extends pg.Client {
  * Connections to the server behind one address, which may change: after a server's end or demotion no earlier
  * connection is handed out again, and a standby's never is (unless `standby`).
  */
-export function openPool({ url, max, name, log, standby = false }: PoolOptions): ConnectionPool {
-  const pool = new pg.Pool({
-    ...endpointOf(url, log),
-    Client: ServerClient as unknown as new () => pg.ClientBase,
-    max,
-    application_name: name,
-    connectionTimeoutMillis: connectTimeoutMs,
-    idleTimeoutMillis: idleTimeoutMs,
-    keepAlive: true,
-    pipeline: true,
-    types: valueTypes,
-  } as pg.PoolConfig);
-  const slots = fairSlots(max);
-  const takenFor = new WeakMap<object, Wanted>();
-  const observe = poolMetrics(name, pool, slots);
-  const madeIn = new WeakMap<object, number>();
-  let generation = 0;
+export function openPool(options: PoolOptions): ConnectionPool {
+  return new FairPool(options);
+}
 
-  pool.on("connect", (client) => {
-    madeIn.set(client, generation);
-    // A connection that dies in use or idle emits an event, which would end the process without a listener.
-    client.on("error", (err) => log.warn({ err }, "database connection lost"));
-  });
-  pool.on("error", observe);
+class FairPool implements ConnectionPool {
+  readonly #max: PoolOptions["max"];
+  readonly #log: PoolOptions["log"];
+  readonly #standby: NonNullable<PoolOptions["standby"]>;
+  readonly #pool: pg.Pool;
+  readonly #slots: ReturnType<typeof fairSlots>;
+  readonly #takenFor = new WeakMap<object, Wanted>();
+  readonly #observe: ReturnType<typeof poolMetrics>;
+  readonly #madeIn = new WeakMap<object, number>();
+  #generation = 0;
 
-  const discard = (client: pg.PoolClient) => {
+  constructor({ url, max, name, log, standby = false }: PoolOptions) {
+    this.#max = max;
+    this.#log = log;
+    this.#standby = standby;
+    this.#pool = new pg.Pool({
+      ...endpointOf(url, log),
+      Client: ServerClient as unknown as new () => pg.ClientBase,
+      max,
+      application_name: name,
+      connectionTimeoutMillis: connectTimeoutMs,
+      idleTimeoutMillis: idleTimeoutMs,
+      keepAlive: true,
+      pipeline: true,
+      types: valueTypes,
+    } as pg.PoolConfig);
+    this.#slots = fairSlots(max);
+    this.#observe = poolMetrics(name, this.#pool, this.#slots);
+    this.#pool.on("connect", (client) => {
+      this.#madeIn.set(client, this.#generation);
+      // A connection that dies in use or idle emits an event, which would end the process without a listener.
+      client.on("error", (err) => log.warn({ err }, "database connection lost"));
+    });
+    this.#pool.on("error", this.#observe);
+  }
+
+  readonly #discard = (client: pg.PoolClient) => {
     client.release(true);
-    observe();
+    this.#observe();
   };
 
   /** Null when it has come. */
-  const turn = (wanted: Wanted): Promise<void> | null => {
+  #turn(wanted: Wanted): Promise<void> | null {
     let come = () => {};
     const begin = () => come();
-    if (slots.take(wanted, begin)) return null;
-    observe();
+    if (this.#slots.take(wanted, begin)) return null;
+    this.#observe();
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
-        if (!slots.withdraw(wanted, begin)) return;
-        observe();
+        if (!this.#slots.withdraw(wanted, begin)) return;
+        this.#observe();
         reject(new AppError("overloaded", "The service is overloaded", { retryAfterSeconds: 1 }));
       }, connectTimeoutMs);
       come = () => {
@@ -102,60 +117,64 @@ export function openPool({ url, max, name, log, standby = false }: PoolOptions):
         resolve();
       };
     });
-  };
+  }
 
-  const connect = async (wanted: Wanted) => {
-    const waiting = turn(wanted);
+  readonly connect = async (wanted: Wanted): Promise<pg.PoolClient> => {
+    const waiting = this.#turn(wanted);
     if (waiting !== null) await waiting;
     try {
-      const client = await open();
-      takenFor.set(client, wanted);
+      const client = await this.#open();
+      this.#takenFor.set(client, wanted);
       return client;
     } catch (error) {
-      slots.leave(wanted);
+      this.#slots.leave(wanted);
       throw error;
     }
   };
-  const open = async () => {
+
+  async #open() {
     for (;;) {
-      const connecting = pool.connect();
-      observe();
+      const connecting = this.#pool.connect();
+      this.#observe();
       const client = await connecting;
-      if (madeIn.get(client) !== generation) discard(client);
-      else if (!standby && (await isStandby(client, discard))) {
-        discard(client);
+      if (this.#madeIn.get(client) !== this.#generation) this.#discard(client);
+      else if (!this.#standby && (await isStandby(client, this.#discard))) {
+        this.#discard(client);
         throw Object.assign(new Error("the database at this address is a standby"), { code: "25006" });
       } else return client;
     }
-  };
-  const release = (client: pg.PoolClient, error?: unknown) => {
-    if (error === undefined && madeIn.get(client) === generation) client.release();
+  }
+
+  readonly release = (client: pg.PoolClient, error?: unknown): void => {
+    if (error === undefined && this.#madeIn.get(client) === this.#generation) client.release();
     // A connection inside a transaction would hand its tenant to the next borrower.
     else client.release(true);
-    if (isServerGone(error)) generation += 1;
-    const wanted = takenFor.get(client);
-    takenFor.delete(client);
-    if (wanted !== undefined) slots.leave(wanted);
-    observe();
+    if (isServerGone(error)) this.#generation += 1;
+    const wanted = this.#takenFor.get(client);
+    this.#takenFor.delete(client);
+    if (wanted !== undefined) this.#slots.leave(wanted);
+    this.#observe();
   };
 
-  return {
-    connect,
-    release,
-    async fill() {
-      const held: pg.PoolClient[] = [];
-      // One after the other: on a busy machine several handshakes at once would take longer than any of them may.
-      for (let failed = 0; held.length < max && failed < fillTries; ) {
-        try {
-          held.push(await open());
-        } catch (err) {
-          failed += 1;
-          log.warn({ err, open: held.length, max }, "a connection could not be opened ahead of requests");
-        }
+  readonly fill = async (): Promise<void> => {
+    const held: pg.PoolClient[] = [];
+    // One after the other: on a busy machine several handshakes at once would take longer than any of them may.
+    for (let failed = 0; held.length < this.#max && failed < fillTries; ) {
+      try {
+        held.push(await this.#open());
+      } catch (err) {
+        failed += 1;
+        this.#log.warn(
+          { err, open: held.length, max: this.#max },
+          "a connection could not be opened ahead of requests",
+        );
       }
-      for (const client of held) release(client);
-    },
-    close: () => pool.end(),
+    }
+    for (const client of held) this.release(client);
+  };
+
+  readonly close = (): Promise<void> => {
+    return this.#pool.end();
   };
 }
 

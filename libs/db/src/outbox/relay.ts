@@ -66,46 +66,84 @@ const idlePollMs = 5_000;
  * acknowledged it and published again should the stream lose it within 10 minutes.
  */
 export function startRelay(options: RelayOptions): Relay {
-  const { db, transport, wakeUp, log, pollMs = 500, readBackMs = 30_000, idleAfterMs = 10_000 } = options;
-  const metrics = relayMetrics(db.name);
-  const store = relayStore(db, randomUUID());
-  const lease = createRelayLease(store, log, () => metrics.backlog({ rows: 0, oldestSeconds: 0 }));
-  const readBack = createReadBack((stream, seq) => transport.lookup(stream, seq));
-  const failures = createPublishFailures(pollMs);
-  const readBackDue = every(readBackMs);
-  const cleanDue = every(cleanMs);
-  const backlogDue = every(backlogMs);
-  const pauses = createPauses();
-  const schedule = createSchedule(store, metrics.throttled);
+  return new Publisher(options);
+}
 
-  let loadedFence: number | null = null;
-  let workedMs = performance.now();
+class Publisher implements Relay {
+  readonly #transport: RelayOptions["transport"];
+  readonly #wakeUp: RelayOptions["wakeUp"];
+  readonly #log: RelayOptions["log"];
+  readonly #pollMs: NonNullable<RelayOptions["pollMs"]>;
+  readonly #idleAfterMs: NonNullable<RelayOptions["idleAfterMs"]>;
+  readonly #metrics: ReturnType<typeof relayMetrics>;
+  readonly #store: ReturnType<typeof relayStore>;
+  readonly #lease: ReturnType<typeof createRelayLease>;
+  readonly #readBack: ReturnType<typeof createReadBack>;
+  readonly #failures: ReturnType<typeof createPublishFailures>;
+  readonly #readBackDue: ReturnType<typeof every>;
+  readonly #cleanDue = every(cleanMs);
+  readonly #backlogDue = every(backlogMs);
+  readonly #pauses = createPauses();
+  readonly #schedule: ReturnType<typeof createSchedule>;
+  #loadedFence: number | null = null;
+  #workedMs = performance.now();
   // The lease is free since this relay returned it: the first emitter takes it.
-  let isVacant = false;
+  #isVacant = false;
+  readonly #listening;
+  readonly #ended: Promise<void>;
+  readonly wake: Relay["wake"];
 
-  const repairStreams = async (fence: number): Promise<void> => {
-    if (readBackDue()) readBack.pin();
-    if (!readBack.isDue) return;
+  constructor(options: RelayOptions) {
+    const { db, transport, wakeUp, log, pollMs = 500, readBackMs = 30_000, idleAfterMs = 10_000 } = options;
+    this.#transport = transport;
+    this.#wakeUp = wakeUp;
+    this.#log = log;
+    this.#pollMs = pollMs;
+    this.#idleAfterMs = idleAfterMs;
+    this.#metrics = relayMetrics(db.name);
+    this.#store = relayStore(db, randomUUID());
+    this.#lease = createRelayLease(this.#store, this.#log, () => this.#metrics.backlog({ rows: 0, oldestSeconds: 0 }));
+    this.#readBack = createReadBack((stream, seq) => this.#transport.lookup(stream, seq));
+    this.#failures = createPublishFailures(this.#pollMs);
+    this.#readBackDue = every(readBackMs);
+    this.#schedule = createSchedule(this.#store, this.#metrics.throttled);
+    db.onEmit(() => {
+      this.#pauses.wake();
+      if (!this.#isVacant && this.#lease.fence() === null) this.#wakeUp?.notify();
+    });
+    this.#listening = this.#wakeUp?.listen(this.#pauses.wake);
+    this.#transport.onReconnect(() => {
+      this.#readBack.pin();
+      this.#failures.resume();
+      this.#pauses.wake();
+    });
+    this.#ended = this.#run();
+    this.wake = this.#pauses.wake;
+  }
+
+  async #repairStreams(fence: number): Promise<void> {
+    if (this.#readBackDue()) this.#readBack.pin();
+    if (!this.#readBack.isDue) return;
     let broken: StreamPosition[];
     try {
-      broken = await readBack.broken();
+      broken = await this.#readBack.broken();
     } catch (err) {
-      log.warn({ err }, "cannot read back the newest promised message, trying again");
+      this.#log.warn({ err }, "cannot read back the newest promised message, trying again");
       return;
     }
     for (const { stream, seq } of broken) {
-      const rows = await store.unmark(fence, stream);
-      readBack.forget(stream);
-      metrics.republished(stream, rows);
-      log.error({ stream, seq, rows }, "the stream lost acknowledged messages: publishing again");
+      const rows = await this.#store.unmark(fence, stream);
+      this.#readBack.forget(stream);
+      this.#metrics.republished(stream, rows);
+      this.#log.error({ stream, seq, rows }, "the stream lost acknowledged messages: publishing again");
     }
-  };
+  }
 
   /** Publishes one batch; true when another may follow at once. */
-  const publish = async (fence: number): Promise<boolean> => {
-    const batch = await schedule.next(batchRows, failures.pausedRoots());
-    if (batch.rows.length > 0) workedMs = performance.now();
-    const rows = batch.rows.filter((row) => failures.mayTry(row.id));
+  async #publish(fence: number): Promise<boolean> {
+    const batch = await this.#schedule.next(batchRows, this.#failures.pausedRoots());
+    if (batch.rows.length > 0) this.#workedMs = performance.now();
+    const rows = batch.rows.filter((row) => this.#failures.mayTry(row.id));
     if (rows.length === 0) return false;
     const acked: (OutboxRow & StreamPosition)[] = [];
     const failed: { row: OutboxRow; error: unknown }[] = [];
@@ -114,119 +152,111 @@ export function startRelay(options: RelayOptions): Relay {
       rows.map(async (row) => {
         try {
           const { subject, msgId, body, traceparent } = row;
-          acked.push({ ...row, ...(await transport.publish({ subject, msgId, body, traceparent })) });
+          acked.push({ ...row, ...(await this.#transport.publish({ subject, msgId, body, traceparent })) });
         } catch (error) {
           failed.push({ row, error });
         }
       }),
     );
     acked.sort((a, b) => a.id - b.id);
-    if (acked.length > 0 && !(await store.mark(fence, acked))) {
-      lease.lose();
+    if (acked.length > 0 && !(await this.#store.mark(fence, acked))) {
+      this.#lease.lose();
       return false;
     }
-    for (const position of acked) readBack.note(position);
-    metrics.published(acked.length);
+    for (const position of acked) this.#readBack.note(position);
+    this.#metrics.published(acked.length);
 
-    const { bury, pausing } = failures.settle(acked, failed);
-    for (const { root, error } of pausing) log.warn({ err: error, root }, "messages wait: no stream takes them now");
+    const { bury, pausing } = this.#failures.settle(acked, failed);
+    for (const { root, error } of pausing)
+      this.#log.warn({ err: error, root }, "messages wait: no stream takes them now");
     for (const { row, error, attempts } of bury) {
-      if (!(await store.bury(fence, row, error instanceof Error ? error.message : String(error), attempts))) break;
-      failures.buried(row.id);
-      metrics.buried();
-      log.error({ err: error, subject: row.subject, msgId: row.msgId }, "message is a dead letter: no stream takes it");
+      if (!(await this.#store.bury(fence, row, error instanceof Error ? error.message : String(error), attempts)))
+        break;
+      this.#failures.buried(row.id);
+      this.#metrics.buried();
+      this.#log.error(
+        { err: error, subject: row.subject, msgId: row.msgId },
+        "message is a dead letter: no stream takes it",
+      );
     }
     batch.done();
     return acked.length > 0 && batch.more;
-  };
+  }
 
   /**
    * Whether there is work that needs the lease; at the start there always is: messages may have been lost while no
    * relay ran. Reads only.
    */
-  const isNeeded = async (): Promise<boolean> => {
-    if (loadedFence === null || (await store.isAnyWaiting())) return true;
-    if (cleanDue() && (await store.isAnyExpired())) return true;
-    if (readBackDue()) readBack.pin();
-    return readBack.isDue && (await readBack.broken()).length > 0;
-  };
+  async #isNeeded(): Promise<boolean> {
+    if (this.#loadedFence === null || (await this.#store.isAnyWaiting())) return true;
+    if (this.#cleanDue() && (await this.#store.isAnyExpired())) return true;
+    if (this.#readBackDue()) this.#readBack.pin();
+    return this.#readBack.isDue && (await this.#readBack.broken()).length > 0;
+  }
 
   /** After a wake-up there is work: checking for it would take as long as taking the lease. */
-  const takeLease = async (isWoken: boolean): Promise<number | null> => {
-    if (!(isWoken && isVacant) && !(await isNeeded())) {
-      metrics.worked();
+  async #takeLease(isWoken: boolean): Promise<number | null> {
+    if (!(isWoken && this.#isVacant) && !(await this.#isNeeded())) {
+      this.#metrics.worked();
       return null;
     }
-    const fence = await lease.take();
+    const fence = await this.#lease.take();
     // Another relay took it meanwhile, and may not know of what is waiting.
-    if (fence === null && isWoken) wakeUp?.notify();
-    isVacant = false;
-    workedMs = performance.now();
+    if (fence === null && isWoken) this.#wakeUp?.notify();
+    this.#isVacant = false;
+    this.#workedMs = performance.now();
     return fence;
-  };
+  }
 
-  const round = async (isWoken: boolean): Promise<boolean> => {
-    const fence = lease.fence() ?? (await takeLease(isWoken));
+  async #round(isWoken: boolean): Promise<boolean> {
+    const fence = this.#lease.fence() ?? (await this.#takeLease(isWoken));
     if (fence === null) return false;
-    if (fence !== loadedFence) {
+    if (fence !== this.#loadedFence) {
       // When no other relay held the lease meanwhile, the newest promises are the known ones.
-      if (loadedFence === null || fence !== loadedFence + 1) readBack.load(await store.newestPublished());
-      loadedFence = fence;
+      if (this.#loadedFence === null || fence !== this.#loadedFence + 1)
+        this.#readBack.load(await this.#store.newestPublished());
+      this.#loadedFence = fence;
     }
-    await repairStreams(fence);
-    const more = await publish(fence);
-    metrics.worked();
-    if (cleanDue() && (await store.isAnyExpired())) while (!pauses.stopped() && (await store.clean()));
-    if (backlogDue()) metrics.backlog(await store.backlog());
-    if (!more && performance.now() - workedMs > idleAfterMs && !readBack.isDue) {
-      await lease.giveBack();
-      isVacant = true;
-      metrics.backlog({ rows: 0, oldestSeconds: 0 });
+    await this.#repairStreams(fence);
+    const more = await this.#publish(fence);
+    this.#metrics.worked();
+    if (this.#cleanDue() && (await this.#store.isAnyExpired()))
+      while (!this.#pauses.stopped() && (await this.#store.clean()));
+    if (this.#backlogDue()) this.#metrics.backlog(await this.#store.backlog());
+    if (!more && performance.now() - this.#workedMs > this.#idleAfterMs && !this.#readBack.isDue) {
+      await this.#lease.giveBack();
+      this.#isVacant = true;
+      this.#metrics.backlog({ rows: 0, oldestSeconds: 0 });
     }
     return more;
-  };
+  }
 
-  const run = async (): Promise<void> => {
-    for (let errors = 0; !pauses.stopped(); ) {
+  async #run(): Promise<void> {
+    for (let errors = 0; !this.#pauses.stopped(); ) {
       const startedMs = performance.now();
-      const isWoken = pauses.takeWakeUp();
+      const isWoken = this.#pauses.takeWakeUp();
       try {
-        const more = await round(isWoken);
+        const more = await this.#round(isWoken);
         errors = 0;
         // While another relay holds the lease only the poll tries to take it: a busy service would try at each
         // of its commits.
-        const nextPollMs = isVacant ? Math.max(pollMs, idlePollMs) : pollMs;
-        const idleMs = Math.min(nextPollMs * (0.8 + 0.4 * Math.random()), schedule.throttledMs());
+        const nextPollMs = this.#isVacant ? Math.max(this.#pollMs, idlePollMs) : this.#pollMs;
+        const idleMs = Math.min(nextPollMs * (0.8 + 0.4 * Math.random()), this.#schedule.throttledMs());
         if (more) continue;
-        await pauses.wait(startedMs + gapMs - performance.now(), { wakeable: false });
-        await pauses.wait(idleMs, { wakeable: isVacant || lease.fence() !== null });
+        await this.#pauses.wait(startedMs + gapMs - performance.now(), { wakeable: false });
+        await this.#pauses.wait(idleMs, { wakeable: this.#isVacant || this.#lease.fence() !== null });
       } catch (err) {
-        log.warn({ err }, "relay round failed, trying again");
-        await pauses.wait(backoffMs(errors++, pollMs, maxBackoffMs), { wakeable: false });
+        this.#log.warn({ err }, "relay round failed, trying again");
+        await this.#pauses.wait(backoffMs(errors++, this.#pollMs, maxBackoffMs), { wakeable: false });
       }
     }
-  };
+  }
 
-  db.onEmit(() => {
-    pauses.wake();
-    if (!isVacant && lease.fence() === null) wakeUp?.notify();
-  });
-  const listening = wakeUp?.listen(pauses.wake);
-  transport.onReconnect(() => {
-    readBack.pin();
-    failures.resume();
-    pauses.wake();
-  });
-  const ended = run();
-
-  return {
-    wake: pauses.wake,
-    async stop() {
-      listening?.stop();
-      pauses.stop();
-      await ended;
-      await lease.release();
-    },
+  readonly stop = async (): Promise<void> => {
+    this.#listening?.stop();
+    this.#pauses.stop();
+    await this.#ended;
+    await this.#lease.release();
   };
 }
 

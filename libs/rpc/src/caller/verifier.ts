@@ -27,41 +27,60 @@ export type Verifier = {
 
 type Verified = { caller: Caller; issuer: string; expiresAtMs: number };
 
-/**
- * Verifies caller tokens with the keys under `directory` (<issuer>/<kid>.pem), which is read again every 30 s and, at
- * most once a second, for an unknown kid. A token is verified once and then cached until it expires or its key
- * goes.
- */
-export function createVerifier(options: {
+export type VerifierOptions = {
   directory: string;
   /** Whose tokens are taken: those for this service alone. */
   service: string;
   log?: Logger;
   now?: () => number;
-}): Verifier {
-  const now = options.now ?? Date.now;
-  const audience = callerAudience(options.service);
-  const verified = new BoundedMap<string, Verified>(maxTokens, maxTokenCharacters);
-  let keys: PublicKeys = readPublicKeys(options.directory);
-  let readAtMs = now();
+};
 
-  const reload = () => {
-    readAtMs = now();
+/**
+ * Verifies caller tokens with the keys under `directory` (<issuer>/<kid>.pem), which is read again every 30 s and, at
+ * most once a second, for an unknown kid. A token is verified once and then cached until it expires or its key
+ * goes.
+ */
+export function createVerifier(options: VerifierOptions): Verifier {
+  return new TokenVerifier(options);
+}
+
+class TokenVerifier implements Verifier {
+  readonly #options: VerifierOptions;
+  readonly #now;
+  readonly #audience: ReturnType<typeof callerAudience>;
+  readonly #verified = new BoundedMap<string, Verified>(maxTokens, maxTokenCharacters);
+  #keys: PublicKeys;
+  #readAtMs: number;
+  readonly #timer: ReturnType<typeof setInterval>;
+
+  constructor(options: VerifierOptions) {
+    this.#options = options;
+    this.#now = options.now ?? Date.now;
+    this.#audience = callerAudience(options.service);
+    this.#keys = readPublicKeys(options.directory);
+    this.#readAtMs = this.#now();
+    this.#timer = setInterval(this.reload, rereadMs);
+    this.#timer.unref();
+  }
+
+  readonly reload = () => {
+    this.#readAtMs = this.#now();
     try {
-      const found = readPublicKeys(options.directory);
-      if (sameKeys(keys, found)) return;
-      keys = found;
+      const found = readPublicKeys(this.#options.directory);
+      if (sameKeys(this.#keys, found)) return;
+      this.#keys = found;
       // A removed key must not stay valid through the cached tokens that it signed.
-      verified.clear();
+      this.#verified.clear();
     } catch (err) {
-      options.log?.error({ err, service: options.service }, "caller keys not readable, keeping the last reading");
+      this.#options.log?.error(
+        { err, service: this.#options.service },
+        "caller keys not readable, keeping the last reading",
+      );
     }
   };
-  const timer = setInterval(reload, rereadMs);
-  timer.unref();
 
-  const check = async (token: string): Promise<Verified> => {
-    const { payload, issuer, keysUsed } = await verifySignature(token);
+  async #check(token: string): Promise<Verified> {
+    const { payload, issuer, keysUsed } = await this.#verifySignature(token);
     const caller = fromClaims(payload);
     if (!mayIssue(issuer, caller.actor.type)) throw new Error(`${issuer} may not issue ${caller.actor.type}`);
     if (caller.actor.type === "system" && caller.actor.id !== issuer) {
@@ -70,57 +89,58 @@ export function createVerifier(options: {
     const { exp = 0, iat = 0 } = payload;
     if (exp - iat > maxTokenSeconds) throw new Error("token lives too long");
     const result = { caller, issuer, expiresAtMs: (exp + clockToleranceSeconds) * 1000 };
-    if (keysUsed === keys) verified.set(token, result, token.length);
-    verifiedTokens.set(verified.size);
+    if (keysUsed === this.#keys) this.#verified.set(token, result, token.length);
+    verifiedTokens.set(this.#verified.size);
     return result;
-  };
+  }
 
-  const verifySignature = async (
-    token: string,
-  ): Promise<{ payload: JWTPayload; issuer: string; keysUsed: PublicKeys }> => {
+  async #verifySignature(token: string): Promise<{ payload: JWTPayload; issuer: string; keysUsed: PublicKeys }> {
     // The issuer decides which keys count, so it is read first; the signature then proves it.
     const issuer = unverifiedIssuer(token);
     const { kid } = decodeProtectedHeader(token);
     const name = `${issuer}/${kid ?? ""}`;
-    if (!keys.has(name) && now() - readAtMs >= rereadUnknownMs) reload();
-    const keysUsed = keys;
+    if (!this.#keys.has(name) && this.#now() - this.#readAtMs >= rereadUnknownMs) this.reload();
+    const keysUsed = this.#keys;
     const key = keysUsed.get(name);
     if (!key) throw new Error("unknown key");
     const { payload } = await jwtVerify(token, key, {
       algorithms: ["EdDSA"],
-      audience,
+      audience: this.#audience,
       issuer,
       clockTolerance: clockToleranceSeconds,
       requiredClaims: ["iat", "exp"],
       maxTokenAge: maxTokenSeconds,
-      currentDate: new Date(now()),
+      currentDate: new Date(this.#now()),
     });
     return { payload, issuer, keysUsed };
-  };
+  }
 
-  const admit = (found: Verified, rpc: string): Caller => {
+  #admit(found: Verified, rpc: string): Caller {
     if (found.caller.actor.type === "system" && !systemOpens(found.issuer, rpc)) {
       throw new AppError("permission_denied", "This service may not call this method");
     }
     return found.caller;
+  }
+
+  readonly verify = (token: string | undefined, rpc: string): Caller | Promise<Caller> => {
+    if (!token) throw new AppError("unauthenticated", "Caller is not authenticated");
+    const found = this.#verified.get(token);
+    if (found && found.expiresAtMs > this.#now()) return this.#admit(found, rpc);
+    return this.#check(token).then(
+      (result) => this.#admit(result, rpc),
+      (cause: unknown) => {
+        const expired = cause instanceof errors.JWTExpired ? { reason: "expired" } : {};
+        this.#options.log?.warn(
+          { err: cause, service: this.#options.service, rpc, ...expired },
+          "caller token refused",
+        );
+        throw new AppError("unauthenticated", "Caller is not authenticated", { cause });
+      },
+    );
   };
 
-  return {
-    verify(token, rpc) {
-      if (!token) throw new AppError("unauthenticated", "Caller is not authenticated");
-      const found = verified.get(token);
-      if (found && found.expiresAtMs > now()) return admit(found, rpc);
-      return check(token).then(
-        (result) => admit(result, rpc),
-        (cause: unknown) => {
-          const expired = cause instanceof errors.JWTExpired ? { reason: "expired" } : {};
-          options.log?.warn({ err: cause, service: options.service, rpc, ...expired }, "caller token refused");
-          throw new AppError("unauthenticated", "Caller is not authenticated", { cause });
-        },
-      );
-    },
-    reload,
-    close: () => clearInterval(timer),
+  readonly close = (): void => {
+    clearInterval(this.#timer);
   };
 }
 

@@ -6,6 +6,7 @@ import {
   type ContextValues,
   type StreamResponse,
   type Transport,
+  type UnaryResponse,
 } from "@connectrpc/connect";
 import {
   AppError,
@@ -74,6 +75,8 @@ export type TransportOptions = {
 };
 
 type CallHeaders = CallOptions["headers"];
+/** Connections for calls of one kind, and the fair shares of their callers. */
+type Pools = { targets: ReturnType<typeof createTargets>; slots: ReturnType<typeof fairSlots> | null };
 
 /** Who calls, as the server receives it and as this process has it; both null on RPCs that need no caller. */
 type Authority = { token: string | null; caller: Caller | null };
@@ -87,54 +90,70 @@ export type RpcTransport = Transport & { close(): Promise<void> };
  * `for await` early does not end it, and it keeps one of the 256 slots of its connection.
  */
 export function createTransport(options: TransportOptions): RpcTransport {
-  const { connections = 8, clientTtlMs = 30_000, defaultTimeoutMs = 10_000, maxInFlight = 2_048 } = options;
-  const { maxResponseBytes = 32 * 1024 * 1024, patienceMs = 2_000, longConnections = 64 } = options;
-  const patience = createPatience(patienceMs, options.baseUrls.length);
-  const { tls = processTls() } = options;
-  const pools = (each: number) => ({
-    targets: createTargets(options.baseUrls, each, clientTtlMs, tls),
-    slots: options.isShared ? fairSlots(each * options.baseUrls.length) : null,
-  });
-  const shortCalls = pools(connections);
-  const longCalls = pools(longConnections);
-  let inFlight = 0;
+  return new PooledTransport(options);
+}
 
-  const unary = (
+class PooledTransport implements RpcTransport {
+  readonly #options: TransportOptions;
+  readonly #clientTtlMs: NonNullable<TransportOptions["clientTtlMs"]>;
+  readonly #defaultTimeoutMs: NonNullable<TransportOptions["defaultTimeoutMs"]>;
+  readonly #maxInFlight: NonNullable<TransportOptions["maxInFlight"]>;
+  readonly #maxResponseBytes: NonNullable<TransportOptions["maxResponseBytes"]>;
+  readonly #patience: ReturnType<typeof createPatience>;
+  readonly #tls: TlsFiles | null;
+  readonly #shortCalls: Pools;
+  readonly #longCalls: Pools;
+  #inFlight = 0;
+  #streams: Promise<Transport[]> | undefined;
+  #streamsOf: ReturnType<TlsFiles["version"]> | undefined;
+  #streamTurn = 0;
+
+  constructor(options: TransportOptions) {
+    this.#options = options;
+    const { connections = 8, clientTtlMs = 30_000, defaultTimeoutMs = 10_000, maxInFlight = 2_048 } = options;
+    this.#clientTtlMs = clientTtlMs;
+    this.#defaultTimeoutMs = defaultTimeoutMs;
+    this.#maxInFlight = maxInFlight;
+    const { maxResponseBytes = 32 * 1024 * 1024, patienceMs = 2_000, longConnections = 64 } = options;
+    this.#maxResponseBytes = maxResponseBytes;
+    this.#patience = createPatience(patienceMs, options.baseUrls.length);
+    const { tls = processTls() } = options;
+    this.#tls = tls;
+    this.#shortCalls = this.#pools(connections);
+    this.#longCalls = this.#pools(longConnections);
+  }
+
+  #pools(each: number): Pools {
+    return {
+      targets: createTargets(this.#options.baseUrls, each, this.#clientTtlMs, this.#tls),
+      slots: this.#options.isShared ? fairSlots(each * this.#options.baseUrls.length) : null,
+    };
+  }
+
+  #unary(
     method: DescMethodUnary,
     signal: AbortSignal | undefined,
     timeoutMs: number | undefined,
     header: CallHeaders,
     input: MessageInitShape<DescMessage>,
     { token, caller }: Authority,
-  ): Promise<Answer> => {
+  ): Promise<Answer> {
     const described = rpcMethod(method);
     const startedMs = performance.now();
-    if (inFlight >= maxInFlight) {
+    if (this.#inFlight >= this.#maxInFlight) {
       const busy = new AppError("overloaded", "Too many calls in flight", { retryAfterSeconds: 1 });
       recordClient(described.rpc, busy.code, startedMs);
       return Promise.reject(toConnectError(busy));
     }
     if (signal?.aborted) return Promise.reject(cancelled(signal));
-    const allowedMs = timeoutMs === undefined || timeoutMs <= 0 ? defaultTimeoutMs : Math.min(timeoutMs, maxTimeoutMs);
+    const allowedMs =
+      timeoutMs === undefined || timeoutMs <= 0 ? this.#defaultTimeoutMs : Math.min(timeoutMs, maxTimeoutMs);
 
     return new Promise((resolve, reject) => {
-      const tracer = activeTracer();
-      const headers = ["content-type", "application/proto", "connect-protocol-version", "1"];
-      headers.push("connect-timeout-ms", String(Math.max(1, Math.floor(allowedMs))));
-      if (token !== null) headers.push(metadataNames.caller, token);
-      const callerTraceparent = appendHeaders(headers, header, tracer !== undefined);
-      let span: Span | undefined;
-      if (tracer) {
-        span = startClientSpan(tracer, described.rpc, described.attributes, callerTraceparent);
-        headers.push("traceparent", traceparentOf(span));
-      }
-      const request: Dispatcher.DispatchOptions = {
-        path: described.path,
-        method: "POST",
-        headers,
-        body: encode(method.input, input),
-      };
-      const { targets, slots } = allowedMs > longCallMs ? longCalls : shortCalls;
+      const { headers, span } = headersOf(described, allowedMs, header, token);
+      const body = encode(method.input, input);
+      const request: Dispatcher.DispatchOptions = { path: described.path, method: "POST", headers, body };
+      const { targets, slots } = allowedMs > longCallMs ? this.#longCalls : this.#shortCalls;
       const slot = { owner: slots === null ? null : slotOwner(caller, header) };
       let target: Target | undefined;
       let waiting: NodeJS.Timeout | undefined;
@@ -142,8 +161,8 @@ export function createTransport(options: TransportOptions): RpcTransport {
       const call = new UnaryCall({
         method,
         described,
-        maxResponseBytes,
-        patience,
+        maxResponseBytes: this.#maxResponseBytes,
+        patience: this.#patience,
         again(again, connected, waitMs) {
           if (target !== undefined) {
             if (!connected) targets.shun(target);
@@ -157,11 +176,11 @@ export function createTransport(options: TransportOptions): RpcTransport {
           else waiting = setTimeout(send, waitMs);
         },
         leaving: () => target && targets.leave(target),
-        settled(error, answer) {
+        settled: (error, answer) => {
           clearTimeout(timer);
           clearTimeout(waiting);
           signal?.removeEventListener("abort", onAbort);
-          inFlight--;
+          this.#inFlight--;
           inFlightRequests.dec();
           if (target !== undefined) slots?.leave(slot);
           else slots?.withdraw(slot, begin);
@@ -175,7 +194,7 @@ export function createTransport(options: TransportOptions): RpcTransport {
       const onAbort = () => call.cancel(cancelled(signal as AbortSignal));
       const timer = setTimeout(() => call.expire(), allowedMs);
       signal?.addEventListener("abort", onAbort, { once: true });
-      inFlight++;
+      this.#inFlight++;
       inFlightRequests.inc();
       const begin = () => {
         target = targets.next();
@@ -183,75 +202,99 @@ export function createTransport(options: TransportOptions): RpcTransport {
       };
       if (slots === null || slots.take(slot, begin)) begin();
     });
-  };
+  }
 
   // Loaded with the first stream: few processes open any.
-  const openStreams = async () => {
+  async #openStreams() {
     const { createConnectTransport } = await import("@connectrpc/connect-node");
-    return options.baseUrls.map((baseUrl) =>
+    return this.#options.baseUrls.map((baseUrl) =>
       createConnectTransport({
         baseUrl,
         httpVersion: "2",
         useBinaryFormat: true,
-        idleConnectionTimeoutMs: clientTtlMs,
-        readMaxBytes: maxResponseBytes,
+        idleConnectionTimeoutMs: this.#clientTtlMs,
+        readMaxBytes: this.#maxResponseBytes,
         // Compressing costs a server ten times the rest of a stream, and binaries do not shrink.
         acceptCompression: [],
-        ...(tls ? { nodeOptions: { secureContext: tls.context() } } : {}),
+        ...(this.#tls ? { nodeOptions: { secureContext: this.#tls.context() } } : {}),
       }),
     );
-  };
-  let streams: Promise<Transport[]> | undefined;
-  let streamsOf: ReturnType<TlsFiles["version"]> | undefined;
-  let streamTurn = 0;
+  }
 
-  const authorityOf = async (contextValues: ContextValues | undefined): Promise<Authority> => {
+  async #authorityOf(contextValues: ContextValues | undefined): Promise<Authority> {
     const caller = contextValues?.get(callerKey) ?? null;
     if (caller === null) return { token: null, caller };
-    if (!options.callers) throw new Error("this transport mints no tokens");
-    const token = await options.callers.signer.tokenFor(caller, options.callers.service).catch((error: unknown) => {
-      throw error instanceof AppError ? toConnectError(error) : error;
-    });
+    if (!this.#options.callers) throw new Error("this transport mints no tokens");
+    const token = await this.#options.callers.signer
+      .tokenFor(caller, this.#options.callers.service)
+      .catch((error: unknown) => {
+        throw error instanceof AppError ? toConnectError(error) : error;
+      });
     return { token, caller };
+  }
+
+  readonly unary = async <I extends DescMessage, O extends DescMessage>(
+    method: DescMethodUnary<I, O>,
+    signal: AbortSignal | undefined,
+    timeoutMs: number | undefined,
+    header: CallHeaders,
+    input: MessageInitShape<I>,
+    contextValues?: ContextValues,
+  ): Promise<UnaryResponse<I, O>> => {
+    const authority = await this.#authorityOf(contextValues);
+    return this.#unary(method, signal, timeoutMs, header, input, authority) as never;
   };
 
-  return {
-    async unary(method, signal, timeoutMs, header, input, contextValues) {
-      const authority = await authorityOf(contextValues);
-      return unary(method, signal, timeoutMs, header, input, authority) as never;
-    },
-    stream<I extends DescMessage, O extends DescMessage>(
-      method: DescMethodStreaming<I, O>,
-      signal: AbortSignal | undefined,
-      timeoutMs: number | undefined,
-      header: CallHeaders,
-      input: AsyncIterable<MessageInitShape<I>>,
-      contextValues?: ContextValues,
-    ): Promise<StreamResponse<I, O>> {
-      const opened = (async () => {
-        const { token } = await authorityOf(contextValues);
-        const messages = method.methodKind === "server_streaming" ? await repeatable(input) : input;
-        return tracedStream(method, header, token, (headers) =>
-          untilTaken(patience, signal, async () => {
-            if (!streams || tls?.version() !== streamsOf) {
-              streamsOf = tls?.version();
-              streams = openStreams();
-            }
-            const stocks = await streams;
-            streamTurn = (streamTurn + 1) % stocks.length;
-            const stock = stocks[streamTurn] as Transport;
-            return stock.stream(method, signal, timeoutMs, headers, messages, contextValues);
-          }),
-        );
-      })();
-      // A stream that its signal ends before it is read rejects without a listener, which would end the process.
-      opened.catch(() => undefined);
-      return opened;
-    },
-    close: async () => {
-      await Promise.all([shortCalls.targets.close(), longCalls.targets.close()]);
-    },
+  readonly stream = <I extends DescMessage, O extends DescMessage>(
+    method: DescMethodStreaming<I, O>,
+    signal: AbortSignal | undefined,
+    timeoutMs: number | undefined,
+    header: CallHeaders,
+    input: AsyncIterable<MessageInitShape<I>>,
+    contextValues?: ContextValues,
+  ): Promise<StreamResponse<I, O>> => {
+    const opened = (async () => {
+      const { token } = await this.#authorityOf(contextValues);
+      const messages = method.methodKind === "server_streaming" ? await repeatable(input) : input;
+      return tracedStream(method, header, token, (headers) =>
+        untilTaken(this.#patience, signal, async () => {
+          if (!this.#streams || this.#tls?.version() !== this.#streamsOf) {
+            this.#streamsOf = this.#tls?.version();
+            this.#streams = this.#openStreams();
+          }
+          const stocks = await this.#streams;
+          this.#streamTurn = (this.#streamTurn + 1) % stocks.length;
+          const stock = stocks[this.#streamTurn] as Transport;
+          return stock.stream(method, signal, timeoutMs, headers, messages, contextValues);
+        }),
+      );
+    })();
+    // A stream that its signal ends before it is read rejects without a listener, which would end the process.
+    opened.catch(() => undefined);
+    return opened;
   };
+
+  readonly close = async (): Promise<void> => {
+    await Promise.all([this.#shortCalls.targets.close(), this.#longCalls.targets.close()]);
+  };
+}
+
+/** Header lines of a unary call, flat, and its span when it is traced. */
+function headersOf(
+  described: ReturnType<typeof rpcMethod>,
+  allowedMs: number,
+  header: CallHeaders,
+  token: string | null,
+): { headers: string[]; span: Span | undefined } {
+  const tracer = activeTracer();
+  const headers = ["content-type", "application/proto", "connect-protocol-version", "1"];
+  headers.push("connect-timeout-ms", String(Math.max(1, Math.floor(allowedMs))));
+  if (token !== null) headers.push(metadataNames.caller, token);
+  const callerTraceparent = appendHeaders(headers, header, tracer !== undefined);
+  if (!tracer) return { headers, span: undefined };
+  const span = startClientSpan(tracer, described.rpc, described.attributes, callerTraceparent);
+  headers.push("traceparent", traceparentOf(span));
+  return { headers, span };
 }
 
 /** The one message of a server stream, to be sent as often as it takes. */

@@ -52,100 +52,121 @@ export type Guard = {
 const failing: ReadonlySet<ErrorCode> = new Set(["unavailable", "overloaded", "deadline_exceeded"]);
 
 export function createGuard(deps: GuardDeps, method: DescMethod): Guard {
-  const described = rpcMethod(method);
-  const { rpc } = described;
-  const open = openRpcs.has(rpc);
+  return new CallGuard(deps, method);
+}
 
-  const begin = (incoming: Incoming): Span | undefined => {
+class CallGuard implements Guard {
+  readonly #deps: GuardDeps;
+  readonly #described: ReturnType<typeof rpcMethod>;
+  readonly #rpc;
+  readonly #open;
+  readonly method: Guard["method"];
+
+  constructor(deps: GuardDeps, method: DescMethod) {
+    this.#deps = deps;
+    this.#described = rpcMethod(method);
+    const { rpc } = this.#described;
+    this.#rpc = rpc;
+    this.#open = openRpcs.has(this.#rpc);
+    this.method = this.#described;
+  }
+
+  #begin(incoming: Incoming): Span | undefined {
     const tracer = activeTracer();
     if (!tracer) return undefined;
-    return startServerSpan(tracer, rpc, described.attributes, incoming.header(metadataNames.traceparent) ?? null);
-  };
+    return startServerSpan(
+      tracer,
+      this.#rpc,
+      this.#described.attributes,
+      incoming.header(metadataNames.traceparent) ?? null,
+    );
+  }
 
-  const establish = (incoming: Incoming, caller: Caller | null, span: Span | undefined): void => {
+  #establish(incoming: Incoming, caller: Caller | null, span: Span | undefined): void {
     const call: EstablishedCall = {
       caller,
       meta: requestMeta(incoming, span),
       deadlineMs: incoming.deadlineMs,
     };
     incoming.context.values.set(establishedCall, call);
-  };
+  }
 
-  const admit = (incoming: Incoming): Caller | null | Promise<Caller> =>
-    open ? null : deps.verifier.verify(incoming.header(metadataNames.caller), rpc);
+  #admit(incoming: Incoming): Caller | null | Promise<Caller> {
+    return this.#open ? null : this.#deps.verifier.verify(incoming.header(metadataNames.caller), this.#rpc);
+  }
 
-  const fail = (thrown: unknown, incoming: Incoming): AppError => {
+  #fail(thrown: unknown, incoming: Incoming): AppError {
     const error = toAppError(thrown);
     // An answer that could not be written to a client who has left is no failure of the handler.
     if (error.code === "internal" && isAnswering(thrown) && incoming.context.signal.aborted) {
       return new AppError("cancelled", "The client has left", { cause: error });
     }
-    if (error.code === "internal" && deps.stopping()) {
+    if (error.code === "internal" && this.#deps.stopping()) {
       const cause = error.cause ?? error;
-      deps.log.warn(
-        { err: cause, rpc, requestId: incoming.header(metadataNames.requestId) },
+      this.#deps.log.warn(
+        { err: cause, rpc: this.#rpc, requestId: incoming.header(metadataNames.requestId) },
         "rpc failed while stopping",
       );
       return new AppError("unavailable", "Service is stopping", { cause, retryAfterSeconds: 1 });
     }
-    const about = { err: error.cause ?? error, rpc, requestId: incoming.header(metadataNames.requestId) };
-    if (error.code === "internal") deps.log.error(about, "rpc handler failed");
+    const about = { err: error.cause ?? error, rpc: this.#rpc, requestId: incoming.header(metadataNames.requestId) };
+    if (error.code === "internal") this.#deps.log.error(about, "rpc handler failed");
     else if (error.cause !== undefined && failing.has(error.code)) {
-      deps.log.warn({ ...about, code: error.code }, "rpc could not be served");
+      this.#deps.log.warn({ ...about, code: error.code }, "rpc could not be served");
     }
     // The text of an internal error is for the log alone.
     return error.code === "internal" ? new AppError("internal", "Internal error", { cause: error }) : error;
+  }
+
+  readonly call = async <T>(incoming: Incoming, handler: () => T | Promise<T>): Promise<T> => {
+    const startedMs = performance.now();
+    const span = this.#begin(incoming);
+    let code = "ok";
+    try {
+      const admitted = this.#admit(incoming);
+      this.#establish(incoming, isPromise(admitted) ? await admitted : admitted, span);
+      return await untilInterrupted(incoming, this.#deps.log, this.#rpc, () =>
+        span ? withSpan(span, handler) : handler(),
+      );
+    } catch (thrown) {
+      const error = this.#fail(thrown, incoming);
+      code = error.code;
+      throw toConnectError(error);
+    } finally {
+      if (span) endSpan(span, code);
+      recordServer(this.#rpc, code, startedMs, span);
+    }
   };
 
-  return {
-    method: described,
-    async call(incoming, handler) {
-      const startedMs = performance.now();
-      const span = begin(incoming);
-      let code = "ok";
+  async *stream<T>(incoming: Incoming, handler: () => AsyncIterable<T>): AsyncGenerator<T> {
+    const startedMs = performance.now();
+    const span = this.#begin(incoming);
+    const inSpan = <R>(run: () => R): R => (span ? withSpan(span, run) : run());
+    // Stays when the client stops reading before the end.
+    let code = "cancelled";
+    try {
+      const admitted = this.#admit(incoming);
+      this.#establish(incoming, isPromise(admitted) ? await admitted : admitted, span);
+      const answers = inSpan(() => handler()[Symbol.asyncIterator]());
       try {
-        const admitted = admit(incoming);
-        establish(incoming, isPromise(admitted) ? await admitted : admitted, span);
-        return await untilInterrupted(incoming, deps.log, rpc, () => (span ? withSpan(span, handler) : handler()));
-      } catch (thrown) {
-        const error = fail(thrown, incoming);
-        code = error.code;
-        throw toConnectError(error);
-      } finally {
-        if (span) endSpan(span, code);
-        recordServer(rpc, code, startedMs, span);
-      }
-    },
-    async *stream(incoming, handler) {
-      const startedMs = performance.now();
-      const span = begin(incoming);
-      const inSpan = <T>(run: () => T): T => (span ? withSpan(span, run) : run());
-      // Stays when the client stops reading before the end.
-      let code = "cancelled";
-      try {
-        const admitted = admit(incoming);
-        establish(incoming, isPromise(admitted) ? await admitted : admitted, span);
-        const answers = inSpan(() => handler()[Symbol.asyncIterator]());
-        try {
-          for (;;) {
-            const next = await untilInterrupted(incoming, deps.log, rpc, () => inSpan(() => answers.next()));
-            if (next.done) break;
-            yield next.value;
-          }
-          code = "ok";
-        } finally {
-          if (code !== "ok") closeQuietly(answers, deps.log, rpc);
+        for (;;) {
+          const next = await untilInterrupted(incoming, this.#deps.log, this.#rpc, () => inSpan(() => answers.next()));
+          if (next.done) break;
+          yield next.value;
         }
-      } catch (thrown) {
-        const error = fail(thrown, incoming);
-        code = error.code;
-        throw toConnectError(error);
+        code = "ok";
       } finally {
-        if (span) endSpan(span, code);
-        recordServer(rpc, code, startedMs, span);
+        if (code !== "ok") closeQuietly(answers, this.#deps.log, this.#rpc);
       }
-    },
-  };
+    } catch (thrown) {
+      const error = this.#fail(thrown, incoming);
+      code = error.code;
+      throw toConnectError(error);
+    } finally {
+      if (span) endSpan(span, code);
+      recordServer(this.#rpc, code, startedMs, span);
+    }
+  }
 }
 
 /** Whether it was writing to the connection that failed. */

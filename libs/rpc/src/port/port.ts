@@ -1,6 +1,11 @@
-import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { createServer as createHttp2Server, type ServerHttp2Session } from "node:http2";
-import { type AddressInfo, createServer, type Socket } from "node:net";
+import {
+  createServer as createHttpServer,
+  type Server as HttpServer,
+  type IncomingMessage,
+  type ServerResponse,
+} from "node:http";
+import { createServer as createHttp2Server, type Http2Server, type ServerHttp2Session } from "node:http2";
+import { createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer, type TLSSocket } from "node:tls";
 import { counter, gauge, type Logger, type Readiness, type TlsFiles } from "@muster/kit";
 import { Health } from "@muster/proto/grpc/health/v1/health_pb";
@@ -58,181 +63,227 @@ export type RpcPort = {
  * authority. Rejects when the address cannot be had.
  */
 export async function servePort(options: PortOptions): Promise<RpcPort> {
-  const { name, version, log, readiness, sharedSettings = {}, tls = processTls() } = options;
-  const limits = { ...defaultLimits, ...options.limits };
-  const names = new Set([...options.services.map(({ service }) => service.typeName), ProbeService.typeName]);
-  const health = createHealth(readiness, names);
-  let draining = false;
-  const routes = guardedRoutes(
-    [
-      ...options.services,
-      register(ProbeService, createProbe({ name, version, readiness, sharedSettings })),
-      register(Health, health.impl),
-    ],
-    { verifier: options.verifier, log, stopping: () => draining || readiness.state === "draining" },
-  );
-  const shortPath = createShortPath(routes.unary, limits);
-  const stock = stockOnDemand(routes, limits, log);
-  let leaving = false;
-  let taken = 0;
-  const dismissed = new WeakSet<Socket>();
-  const dismiss = (socket: Socket) => {
-    if (dismissed.has(socket)) return;
-    dismissed.add(socket);
-    socket.end(notRead);
-  };
+  const served = new ServedPort(options);
+  await served.listen();
+  return served;
+}
 
-  const h1 = createHttpServer(
-    {
-      maxHeaderSize: maxHeaderBytes,
-      headersTimeout: limits.headersMs,
-      requestTimeout: limits.requestMs,
-      keepAliveTimeout: limits.keepAliveMs,
-      // How often the two timeouts above are checked; Node's default is 30 s.
-      connectionsCheckingInterval: Math.min(1_000, limits.headersMs),
-    },
-    (request: IncomingMessage, response: ServerResponse) => {
-      response.sendDate = false;
-      if (draining) {
-        // Its connection got a GOAWAY: the client repeats this request elsewhere.
-        if (dismissed.has(request.socket)) {
-          request.socket.destroy();
-          return;
-        }
-        response.shouldKeepAlive = false;
-      }
-      if (!shortPath(request, response)) stock(request, response);
-    },
-  );
-  // A server that never listened would start none of its timers.
-  h1.emit("listening");
+class ServedPort implements RpcPort {
+  readonly #options: PortOptions;
+  readonly #limits: PortLimits;
+  readonly #tls: TlsFiles | null;
+  readonly #health: ReturnType<typeof createHealth>;
+  readonly #shortPath: ReturnType<typeof createShortPath>;
+  readonly #stock: ReturnType<typeof stockOnDemand>;
+  readonly #h1: HttpServer;
+  readonly #h2: Http2Server;
+  readonly #net: Server;
+  readonly #sessions = new Set<ServerHttp2Session>();
+  readonly #sockets = new Set<Socket>();
+  readonly #h1Sockets = new Set<Socket>();
+  readonly #undecided = new Set<Socket>();
+  /** Beneath TLS, and before its handshake is over. */
+  readonly #raw = new Set<Socket>();
+  readonly #dismissed = new WeakSet<Socket>();
+  #draining = false;
+  #leaving = false;
+  #taken = 0;
+  #drained: Promise<void> | undefined;
 
-  const sessions = new Set<ServerHttp2Session>();
-  const h2 = createHttp2Server(
-    {
-      settings: { maxConcurrentStreams: limits.maxStreamsPerConnection, maxHeaderListSize: maxHeaderBytes },
-      maxSendHeaderBlockLength: maxHeaderBytes,
-      maxSessionMemory: limits.maxConnectionMegabytes,
-    },
-    stock,
-  );
-  h2.on("session", (session) => {
-    sessions.add(session);
-    session.on("close", () => sessions.delete(session));
-    session.on("error", (err) => log.debug({ err }, "http2 session failed"));
-  });
-  // Failures of a connection outside of HTTP are the client's; without a listener they would end the process.
-  h2.on("sessionError", (err) => log.debug({ err }, "http2 session failed"));
+  constructor(options: PortOptions) {
+    const { name, version, log, readiness, sharedSettings = {}, tls = processTls() } = options;
+    this.#options = options;
+    this.#tls = tls;
+    this.#limits = { ...defaultLimits, ...options.limits };
+    const names = new Set([...options.services.map(({ service }) => service.typeName), ProbeService.typeName]);
+    this.#health = createHealth(readiness, names);
+    const probe = createProbe({ name, version, readiness, sharedSettings });
+    const services = [...options.services, register(ProbeService, probe), register(Health, this.#health.impl)];
+    const stopping = () => this.#draining || readiness.state === "draining";
+    const routes = guardedRoutes(services, { verifier: options.verifier, log, stopping });
+    this.#shortPath = createShortPath(routes.unary, this.#limits);
+    this.#stock = stockOnDemand(routes, this.#limits, log);
+    this.#h1 = this.#createH1();
+    this.#h2 = this.#createH2();
+    this.#net = this.#createNet();
+  }
 
-  const sockets = new Set<Socket>();
-  const h1Sockets = new Set<Socket>();
-  const undecided = new Set<Socket>();
-  const serve = (socket: Socket, protocol: "http1" | "http2") => {
-    if (protocol === "http2") {
-      // http1 ends its side when the client did; http2 leaves that to the socket.
-      socket.allowHalfOpen = false;
-      h2.emit("connection", socket);
-    } else {
-      h1Sockets.add(socket);
-      h1.emit("connection", socket);
-    }
-  };
-  const accept = (socket: Socket) => {
-    taken += 1;
-    sockets.add(socket);
-    openConnections.set(sockets.size);
-    socket.on("close", () => {
-      sockets.delete(socket);
-      undecided.delete(socket);
-      h1Sockets.delete(socket);
-      openConnections.set(sockets.size);
+  get port(): number {
+    const address = this.#net.address();
+    if (address === null || typeof address === "string") throw new Error("the port does not listen");
+    return address.port;
+  }
+
+  /** Rejects when the address cannot be had. */
+  readonly listen = (): Promise<void> => {
+    const { port, host, log } = this.#options;
+    return new Promise<void>((resolve, reject) => {
+      this.#net.once("error", reject);
+      this.#net.listen(port, host, () => {
+        this.#net.off("error", reject);
+        this.#net.on("error", (err) => log.error({ err }, "rpc port failed"));
+        resolve();
+      });
     });
-    if (leaving) {
+  };
+
+  readonly drain = (): Promise<void> => {
+    this.#drained ??= this.#drainOnce();
+    return this.#drained;
+  };
+
+  #createH1(): HttpServer {
+    const limits = this.#limits;
+    const server = createHttpServer(
+      {
+        maxHeaderSize: maxHeaderBytes,
+        headersTimeout: limits.headersMs,
+        requestTimeout: limits.requestMs,
+        keepAliveTimeout: limits.keepAliveMs,
+        // How often the two timeouts above are checked; Node's default is 30 s.
+        connectionsCheckingInterval: Math.min(1_000, limits.headersMs),
+      },
+      (request, response) => this.#answer(request, response),
+    );
+    // A server that never listened would start none of its timers.
+    server.emit("listening");
+    return server;
+  }
+
+  #answer(request: IncomingMessage, response: ServerResponse): void {
+    response.sendDate = false;
+    if (this.#draining) {
+      // Its connection got a GOAWAY: the client repeats this request elsewhere.
+      if (this.#dismissed.has(request.socket)) {
+        request.socket.destroy();
+        return;
+      }
+      response.shouldKeepAlive = false;
+    }
+    if (!this.#shortPath(request, response)) this.#stock(request, response);
+  }
+
+  #createH2(): Http2Server {
+    const { log } = this.#options;
+    const server = createHttp2Server(
+      {
+        settings: { maxConcurrentStreams: this.#limits.maxStreamsPerConnection, maxHeaderListSize: maxHeaderBytes },
+        maxSendHeaderBlockLength: maxHeaderBytes,
+        maxSessionMemory: this.#limits.maxConnectionMegabytes,
+      },
+      this.#stock,
+    );
+    server.on("session", (session) => {
+      this.#sessions.add(session);
+      session.on("close", () => this.#sessions.delete(session));
+      session.on("error", (err) => log.debug({ err }, "http2 session failed"));
+    });
+    // Failures of a connection outside of HTTP are the client's; without a listener they would end the process.
+    server.on("sessionError", (err) => log.debug({ err }, "http2 session failed"));
+    return server;
+  }
+
+  #createNet(): Server {
+    const { log } = this.#options;
+    const socketOptions = { noDelay: true, keepAlive: true };
+    const accept = (socket: Socket) => this.#accept(socket);
+    const net = this.#tls
+      ? listenSecurely(this.#tls, socketOptions, this.#limits, log).on("secureConnection", accept)
+      : createServer({ ...socketOptions, allowHalfOpen: true }, accept);
+    net.on("connection", (socket: Socket) => {
+      if (!this.#tls) return;
+      this.#raw.add(socket);
+      socket.once("close", () => this.#raw.delete(socket));
+    });
+    net.maxConnections = this.#limits.maxConnections;
+    net.on("drop", () => log.warn({ maxConnections: net.maxConnections }, "rpc connection refused: too many"));
+    return net;
+  }
+
+  #accept(socket: Socket): void {
+    this.#taken += 1;
+    this.#sockets.add(socket);
+    openConnections.set(this.#sockets.size);
+    socket.on("close", () => {
+      this.#sockets.delete(socket);
+      this.#undecided.delete(socket);
+      this.#h1Sockets.delete(socket);
+      openConnections.set(this.#sockets.size);
+    });
+    if (this.#leaving) {
       socket.on("error", () => socket.destroy());
-      dismiss(socket);
+      this.#dismiss(socket);
       socket.resume();
-    } else if (tls) serve(socket, (socket as TLSSocket).alpnProtocol === "h2" ? "http2" : "http1");
+    } else if (this.#tls) this.#serve(socket, (socket as TLSSocket).alpnProtocol === "h2" ? "http2" : "http1");
     else {
-      undecided.add(socket);
-      sniff(socket, limits.firstBytesMs, (protocol) => {
-        undecided.delete(socket);
-        serve(socket, protocol);
+      this.#undecided.add(socket);
+      sniff(socket, this.#limits.firstBytesMs, (protocol) => {
+        this.#undecided.delete(socket);
+        this.#serve(socket, protocol);
         // Sniffing paused it. An http2 session reads what was put back by itself, http1 waits for it to flow.
         if (protocol === "http1") socket.resume();
       });
     }
-  };
-  const socketOptions = { noDelay: true, keepAlive: true };
-  // Beneath TLS, and before its handshake is over.
-  const raw = new Set<Socket>();
-  const net = tls
-    ? listenSecurely(tls, socketOptions, limits, log).on("secureConnection", accept)
-    : createServer({ ...socketOptions, allowHalfOpen: true }, accept);
-  net.on("connection", (socket: Socket) => {
-    if (!tls) return;
-    raw.add(socket);
-    socket.once("close", () => raw.delete(socket));
-  });
-  net.maxConnections = limits.maxConnections;
-  net.on("drop", () => log.warn({ maxConnections: limits.maxConnections }, "rpc connection refused: too many"));
+  }
 
-  await new Promise<void>((resolve, reject) => {
-    net.once("error", reject);
-    net.listen(options.port, options.host, () => {
-      net.off("error", reject);
-      net.on("error", (err) => log.error({ err }, "rpc port failed"));
-      resolve();
-    });
-  });
+  #serve(socket: Socket, protocol: "http1" | "http2"): void {
+    if (protocol === "http2") {
+      // http1 ends its side when the client did; http2 leaves that to the socket.
+      socket.allowHalfOpen = false;
+      this.#h2.emit("connection", socket);
+    } else {
+      this.#h1Sockets.add(socket);
+      this.#h1.emit("connection", socket);
+    }
+  }
+
+  #dismiss(socket: Socket): void {
+    if (this.#dismissed.has(socket)) return;
+    this.#dismissed.add(socket);
+    socket.end(notRead);
+  }
+
+  /** A closed connection alone would leave a client that writes this moment in doubt whether its call was carried out. */
+  #dismissIdle(): void {
+    for (const socket of this.#h1Sockets) if (!isAnswering(socket)) this.#dismiss(socket);
+  }
+
+  async #drainOnce(): Promise<void> {
+    const { drainDelayMs, graceMs } = this.#options;
+    this.#draining = true;
+    this.#health.drain();
+    if (drainDelayMs > 0) await new Promise((resolve) => setTimeout(resolve, drainDelayMs));
+    this.#health.close();
+    this.#leaving = true;
+    for (const session of this.#sessions) session.close();
+    for (const socket of this.#undecided) this.#dismiss(socket);
+    this.#dismissIdle();
+    // Calls that began before the drain leave connections that are idle only now.
+    const sweep = setInterval(() => this.#dismissIdle(), 50);
+    await this.#untilNobodyComes();
+    const closed = new Promise<void>((resolve) => this.#net.close(() => resolve()));
+    const abort = setTimeout(() => {
+      for (const session of this.#sessions) session.destroy();
+      for (const socket of [...this.#sockets, ...this.#raw]) socket.destroy();
+    }, graceMs);
+    await closed;
+    clearTimeout(abort);
+    clearInterval(sweep);
+    // Ends the timers that "listening" started; it never listened, so there is nothing to wait for.
+    this.#h1.close();
+  }
 
   /**
    * The kernel accepts connections before us, and resets them with the listener, requests included: late clients are
    * dismissed first.
    */
-  const untilNobodyComes = async () => {
+  async #untilNobodyComes(): Promise<void> {
     const endsMs = performance.now() + lateMs;
-    for (let before = -1; before < taken && performance.now() < endsMs; ) {
-      before = taken;
+    for (let before = -1; before < this.#taken && performance.now() < endsMs; ) {
+      before = this.#taken;
       await new Promise((resolve) => setTimeout(resolve, quietMs));
     }
-  };
-
-  const drainOnce = async (): Promise<void> => {
-    draining = true;
-    health.drain();
-    if (options.drainDelayMs > 0) await new Promise((resolve) => setTimeout(resolve, options.drainDelayMs));
-    health.close();
-    leaving = true;
-    for (const session of sessions) session.close();
-    for (const socket of undecided) dismiss(socket);
-    // A closed connection alone would leave a client that writes this moment in doubt whether its call was carried out.
-    const dismissIdle = () => {
-      for (const socket of h1Sockets) if (!isAnswering(socket)) dismiss(socket);
-    };
-    dismissIdle();
-    // Calls that began before the drain leave connections that are idle only now.
-    const sweep = setInterval(dismissIdle, 50);
-    await untilNobodyComes();
-    const closed = new Promise<void>((resolve) => net.close(() => resolve()));
-    const abort = setTimeout(() => {
-      for (const session of sessions) session.destroy();
-      for (const socket of [...sockets, ...raw]) socket.destroy();
-    }, options.graceMs);
-    await closed;
-    clearTimeout(abort);
-    clearInterval(sweep);
-    // Ends the timers that "listening" started; it never listened, so there is nothing to wait for.
-    h1.close();
-  };
-  let drained: Promise<void> | undefined;
-
-  return {
-    port: (net.address() as AddressInfo).port,
-    drain: () => {
-      drained ??= drainOnce();
-      return drained;
-    },
-  };
+  }
 }
 
 /**

@@ -59,7 +59,7 @@ export async function testPort(options: Partial<PortOptions> = {}): Promise<Test
     ...options,
   });
   return {
-    ...port,
+    port: port.port,
     drain: async () => {
       verifier.close();
       await port.drain();

@@ -71,98 +71,111 @@ const lastRound = gauge(
  * Signs checkpoints of chains that moved, hourly anchors, and copies both: one active over all replicas, by a lease.
  */
 export function startCheckpointer(deps: CheckpointerDeps): { stop(): Promise<void> } {
-  const holder = randomUUID();
-  const signedCache: SignedCache = new Map();
-  const tickMs = Math.min(5_000, deps.intervalSeconds * 1_000);
-  let stopped = false;
-  let scannedMs = 0;
-  let thinnedMs = 0;
-  let leasedMs = 0;
-  let wake = () => {};
+  return new Signing(deps);
+}
 
-  const steps: [string, () => Promise<void>][] = [
-    ["checkpoints", () => checkpointRound(deps, holder, scope(), signedCache)],
-    ["anchor", () => anchorRound(deps, holder)],
-    ["copies", () => copyRound(deps)],
-    ["thinning", thin],
-  ];
+class Signing {
+  readonly #deps: CheckpointerDeps;
+  readonly #holder = randomUUID();
+  readonly #signedCache: SignedCache = new Map();
+  #stopped = false;
+  #wake: () => void = () => undefined;
+  #scannedMs = 0;
+  #thinnedMs = 0;
+  #leasedMs = 0;
+  readonly #steps: [string, () => Promise<void>][];
+  readonly #lately;
+  readonly #running;
 
-  const lately = deps.intervalSeconds + 120;
-  const isScanDue = () => Date.now() - scannedMs >= fullScanMs;
-  const isThinningDue = () => Date.now() - thinnedMs >= thinMs;
+  constructor(deps: CheckpointerDeps) {
+    this.#deps = deps;
+    const tickMs = Math.min(5_000, deps.intervalSeconds * 1_000);
+    this.#steps = [
+      ["checkpoints", () => checkpointRound(deps, this.#holder, this.#scope(), this.#signedCache)],
+      ["anchor", () => anchorRound(deps, this.#holder)],
+      ["copies", () => copyRound(deps)],
+      ["thinning", this.#thin],
+    ];
+    this.#lately = deps.intervalSeconds + 120;
+    this.#running = (async () => {
+      while (!this.#stopped) {
+        await this.#round().catch((err: unknown) => {
+          failures.inc({ step: "lease" });
+          deps.log.error({ err }, "checkpointer round failed");
+        });
+        await new Promise<void>((resolve) => {
+          const timer = setTimeout(resolve, this.#stopped ? 0 : tickMs);
+          this.#wake = () => {
+            clearTimeout(timer);
+            resolve();
+          };
+        });
+      }
+    })();
+  }
+
+  #isScanDue() {
+    return Date.now() - this.#scannedMs >= fullScanMs;
+  }
+
+  #isThinningDue() {
+    return Date.now() - this.#thinnedMs >= thinMs;
+  }
 
   /** Usually the heads that moved lately; periodically all, in case a commit was late. */
-  function scope(): number | null {
-    if (!isScanDue()) return lately;
-    scannedMs = Date.now();
+  #scope(): number | null {
+    if (!this.#isScanDue()) return this.#lately;
+    this.#scannedMs = Date.now();
     return null;
   }
 
-  async function thin(): Promise<void> {
-    if (!isThinningDue()) return;
-    thinnedMs = Date.now();
-    while (!stopped && (await thinCheckpoints(deps.db, 5_000)) === 5_000);
-  }
+  readonly #thin = async (): Promise<void> => {
+    if (!this.#isThinningDue()) return;
+    this.#thinnedMs = Date.now();
+    while (!this.#stopped && (await thinCheckpoints(this.#deps.db, 5_000)) === 5_000);
+  };
 
   /** Only reads: an idle cluster writes no lease. */
-  async function isNeeded(): Promise<boolean> {
-    const { intervalSeconds, rows, anchorSeconds, copies } = deps;
+  async #isNeeded(): Promise<boolean> {
+    const { intervalSeconds, rows, anchorSeconds, copies } = this.#deps;
     const due = { intervalSeconds, rows, anchorSeconds, copies: copies !== null };
-    return isScanDue() || isThinningDue() || (await isAnyDue(deps.db, lately, due));
+    return this.#isScanDue() || this.#isThinningDue() || (await isAnyDue(this.#deps.db, this.#lately, due));
   }
 
-  async function round(): Promise<void> {
-    if (!(await isNeeded())) return void lastRound.set(Date.now() / 1000);
-    if (!(await takeLease(deps.db, holder))) {
-      scannedMs = 0;
+  async #round(): Promise<void> {
+    if (!(await this.#isNeeded())) return void lastRound.set(Date.now() / 1000);
+    if (!(await takeLease(this.#deps.db, this.#holder))) {
+      this.#scannedMs = 0;
       // Another signs now: what was newest here is not for long.
-      signedCache.clear();
+      this.#signedCache.clear();
       return;
     }
     // Or signed by another process meanwhile: this process was suspended for longer than its lease.
-    if (Date.now() - leasedMs > leaseSeconds * 1_000) signedCache.clear();
-    leasedMs = Date.now();
+    if (Date.now() - this.#leasedMs > leaseSeconds * 1_000) this.#signedCache.clear();
+    this.#leasedMs = Date.now();
     let failed = false;
-    for (const [name, step] of steps) {
-      if (stopped) return;
+    for (const [name, step] of this.#steps) {
+      if (this.#stopped) return;
       try {
         await step();
       } catch (err) {
         failed = true;
         // Not awaited by the others: an unavailable storage blocks no checkpoint.
         failures.inc({ step: name });
-        deps.log.error({ err, step: name }, "checkpointer step failed");
-        if (name === "checkpoints") scannedMs = 0;
+        this.#deps.log.error({ err, step: name }, "checkpointer step failed");
+        if (name === "checkpoints") this.#scannedMs = 0;
       }
     }
     if (!failed) lastRound.set(Date.now() / 1000);
   }
 
-  const running = (async () => {
-    while (!stopped) {
-      await round().catch((err: unknown) => {
-        failures.inc({ step: "lease" });
-        deps.log.error({ err }, "checkpointer round failed");
-      });
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, stopped ? 0 : tickMs);
-        wake = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
-    }
-  })();
-
-  return {
-    async stop() {
-      stopped = true;
-      wake();
-      await running;
-      await giveLease(deps.db, holder).catch((err: unknown) =>
-        deps.log.warn({ err }, "checkpointer lease not returned"),
-      );
-    },
+  readonly stop = async () => {
+    this.#stopped = true;
+    this.#wake();
+    await this.#running;
+    await giveLease(this.#deps.db, this.#holder).catch((err: unknown) =>
+      this.#deps.log.warn({ err }, "checkpointer lease not returned"),
+    );
   };
 }
 

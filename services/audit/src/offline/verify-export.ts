@@ -51,110 +51,123 @@ export type ExportVerifier = {
  * `deployment` the name that notes must bear (null: any). Throws when a key is invalid.
  */
 export function exportVerifier(options: { keys: readonly string[]; deployment: string | null }): ExportVerifier {
-  const provided = options.keys.map(parseVerifier);
-  const { deployment } = options;
-  const file: Finding[] = [];
-  const rows = new Map<string, ChainRow[]>();
-  const chains = new Map<string, ExportedChain>();
-  const sha256 = createHash("sha256");
-  let end: ExportEnd | null = null;
-  let count = 0;
-  let lines = 0;
-  let digest = "";
+  return new Verification(options);
+}
 
-  const changed = (reason: string): void => {
-    if (file.length < 100) file.push({ verdict: "FILE_CHANGED", reason });
-  };
+class Verification implements ExportVerifier {
+  readonly #provided;
+  readonly #deployment;
+  readonly #file: Finding[] = [];
+  readonly #rows = new Map<string, ChainRow[]>();
+  readonly #chains = new Map<string, ExportedChain>();
+  readonly #sha256 = createHash("sha256");
+  #end: ExportEnd | null = null;
+  #count = 0;
+  #lines = 0;
+  #digest = "";
 
-  function line(text: string): void {
-    lines += 1;
-    const parsed = parsedLine(text);
-    if (parsed?.type === "end" && !end) {
-      end = parsed;
-      digest = sha256.digest("hex");
-      return;
-    }
-    if (end) changed(`line ${lines} stands after the end`);
-    else sha256.update(`${text}\n`);
-    if (parsed?.type === "chain") takeChain(parsed);
-    if (parsed?.type === "row") takeExported(parsed);
-    if (parsed?.type === "unknown") takeUnknown(parsed);
+  constructor(options: { keys: readonly string[]; deployment: string | null }) {
+    this.#provided = options.keys.map(parseVerifier);
+    const { deployment } = options;
+    this.#deployment = deployment;
   }
 
-  function parsedLine(text: string): ExportLine | null {
+  readonly #changed = (reason: string): void => {
+    if (this.#file.length < 100) this.#file.push({ verdict: "FILE_CHANGED", reason });
+  };
+
+  readonly line = (text: string): void => {
+    this.#lines += 1;
+    const parsed = this.#parsedLine(text);
+    if (parsed?.type === "end" && !this.#end) {
+      this.#end = parsed;
+      this.#digest = this.#sha256.digest("hex");
+      return;
+    }
+    if (this.#end) this.#changed(`line ${this.#lines} stands after the end`);
+    else this.#sha256.update(`${text}\n`);
+    if (parsed?.type === "chain") this.#takeChain(parsed);
+    if (parsed?.type === "row") this.#takeExported(parsed);
+    if (parsed?.type === "unknown") this.#takeUnknown(parsed);
+  };
+
+  #parsedLine(text: string): ExportLine | null {
     try {
       return parseLine(text);
     } catch (error) {
-      changed(`line ${lines}: ${(error as Error).message}`);
+      this.#changed(`line ${this.#lines}: ${(error as Error).message}`);
       return null;
     }
   }
 
-  function takeChain(chain: ExportedChain): void {
-    if (chains.has(chain.chainId)) changed(`line ${lines}: chain ${chain.chainId} is said twice`);
-    chains.set(chain.chainId, chain);
+  #takeChain(chain: ExportedChain): void {
+    if (this.#chains.has(chain.chainId)) this.#changed(`line ${this.#lines}: chain ${chain.chainId} is said twice`);
+    this.#chains.set(chain.chainId, chain);
   }
 
   // The note of the file covers the line, so that it is what was exported.
-  function takeUnknown({ kind }: UnknownLine): void {
-    const reason = `line ${lines} is of the kind "${kind.slice(0, 40)}"`;
-    if (file.length < 100) file.push({ verdict: "UNKNOWN_FORMAT", reason });
+  #takeUnknown({ kind }: UnknownLine): void {
+    const reason = `line ${this.#lines} is of the kind "${kind.slice(0, 40)}"`;
+    if (this.#file.length < 100) this.#file.push({ verdict: "UNKNOWN_FORMAT", reason });
   }
 
-  function takeExported(row: ChainRow): void {
-    count += 1;
+  #takeExported(row: ChainRow): void {
+    this.#count += 1;
     const { chainId } = row.entry;
-    const chainRows = rows.get(chainId);
+    const chainRows = this.#rows.get(chainId);
     if (chainRows) chainRows.push(row);
-    else rows.set(chainId, [row]);
+    else this.#rows.set(chainId, [row]);
   }
 
-  function signedAt(verifiers: readonly NoteVerifier[]): string | null {
-    if (!end) {
-      changed("it has no end line: cut, or not an export");
+  #signedAt(verifiers: readonly NoteVerifier[]): string | null {
+    if (!this.#end) {
+      this.#changed("it has no end line: cut, or not an export");
       return null;
     }
-    if (end.rows !== count) changed(`${end.rows} rows were exported, ${count} are here`);
+    if (this.#end.rows !== this.#count) this.#changed(`${this.#end.rows} rows were exported, ${this.#count} are here`);
     // What the deployment exports is signed: without that, a chain line that calls its rows a selection hides what is
     // missing.
-    if (end.note === null) {
-      changed("it is not signed as a whole");
+    if (this.#end.note === null) {
+      this.#changed("it is not signed as a whole");
       return null;
     }
     try {
-      const said = parseExportText(openNote(end.note, verifiers).text, deployment);
+      const said = parseExportText(openNote(this.#end.note, verifiers).text, this.#deployment);
       if (!said) throw new Error("the note says nothing of an export of this deployment");
-      if (said.sha256 !== digest || said.rows !== end.rows) changed("it is not what was exported");
+      if (said.sha256 !== this.#digest || said.rows !== this.#end.rows) this.#changed("it is not what was exported");
       return said.at.toISOString();
     } catch (error) {
-      file.push({ verdict: "BAD_SIGNATURE", reason: `export: ${(error as Error).message}` });
+      this.#file.push({ verdict: "BAD_SIGNATURE", reason: `export: ${(error as Error).message}` });
       return null;
     }
   }
 
-  return {
-    line,
-    end() {
-      const verifiers = provided.length > 0 ? provided : keysOf(end, changed);
-      const at = signedAt(verifiers);
-      const reports = [...new Set([...chains.keys(), ...rows.keys()])].map((chainId) => {
-        const chain = chains.get(chainId);
-        if (!chain) changed(`rows of chain ${chainId} have no chain line`);
-        return reportOf(chainId, chain, rows.get(chainId) ?? [], { verifiers, deployment }, end?.truncated ?? false);
-      });
-      const problems = [...file, ...reports.flatMap(({ findings }) => findings)].filter(isProblem);
-      return {
-        ok: problems.length === 0,
-        isUnverified: problems.length > 0 && problems.every(isUnverified),
-        rows: count,
-        truncated: end?.truncated ?? false,
-        keys: verifiers.map(({ text }) => text),
-        keysGiven: provided.length > 0,
-        signedAt: at,
-        file,
-        chains: reports,
-      };
-    },
+  readonly end = (): ExportReport => {
+    const verifiers = this.#provided.length > 0 ? this.#provided : keysOf(this.#end, this.#changed);
+    const at = this.#signedAt(verifiers);
+    const reports = [...new Set([...this.#chains.keys(), ...this.#rows.keys()])].map((chainId) => {
+      const chain = this.#chains.get(chainId);
+      if (!chain) this.#changed(`rows of chain ${chainId} have no chain line`);
+      return reportOf(
+        chainId,
+        chain,
+        this.#rows.get(chainId) ?? [],
+        { verifiers, deployment: this.#deployment },
+        this.#end?.truncated ?? false,
+      );
+    });
+    const problems = [...this.#file, ...reports.flatMap(({ findings }) => findings)].filter(isProblem);
+    return {
+      ok: problems.length === 0,
+      isUnverified: problems.length > 0 && problems.every(isUnverified),
+      rows: this.#count,
+      truncated: this.#end?.truncated ?? false,
+      keys: verifiers.map(({ text }) => text),
+      keysGiven: this.#provided.length > 0,
+      signedAt: at,
+      file: this.#file,
+      chains: reports,
+    };
   };
 }
 

@@ -52,25 +52,7 @@ type Handlers = ServiceImpl<typeof StreamService>;
 
 /** Streams of audit rows (docs/behaviour.md#audit-lists). */
 export function streamService(deps: StreamDeps): ServiceImpl<typeof StreamService> {
-  return {
-    ...streamReads(deps),
-    ...streamCreation(deps),
-    ...streamChanges(deps),
-    async testStream({ id }, handler) {
-      const context = callContext(handler);
-      writer(deps, context);
-      const stream = await found(deps, context, id);
-      const { rows } = await readChain(db, context, stream.org_id, Math.max(0, stream.head_seq - 1), 1);
-      if (rows.length === 0) return { accepted: false, error: "The chain has no row yet", answer: "" };
-      const sent = await sendBatch(deps, { ...stream, failures: 0, is_doubtful: true }, rows);
-      if (sent.status === "unsent") throw new AppError("overloaded", "Too many pushes are in flight");
-      const accepted = sent.status === "taken";
-      const error = sent.status === "refused" ? sent.error : "";
-      const details = { accepted, status: sent.httpStatus, ...(accepted ? {} : { error }) };
-      await db.tx(context, async (tx) => record(tx, context, stream, "audit.stream.test", details, now()));
-      return { accepted, ...(sent.httpStatus === null ? {} : { status: sent.httpStatus }), error, answer: sent.answer };
-    },
-  };
+  return { ...streamReads(deps), ...streamCreation(deps), ...streamChanges(deps) };
 }
 
 function streamReads(deps: StreamDeps): Pick<Handlers, "listStreams" | "getStream"> {
@@ -144,7 +126,7 @@ function streamCreation(deps: StreamDeps): Pick<Handlers, "createStream"> {
   };
 }
 
-function streamChanges(deps: StreamDeps): Pick<Handlers, "updateStream" | "deleteStream"> {
+function streamChanges(deps: StreamDeps): Pick<Handlers, "updateStream" | "testStream" | "deleteStream"> {
   const { db, now } = deps;
   return {
     async updateStream({ id, status }, handler) {
@@ -163,6 +145,21 @@ function streamChanges(deps: StreamDeps): Pick<Handlers, "updateStream" | "delet
       });
       if (!row) throw notFound();
       return { stream: toMessage(row) };
+    },
+
+    async testStream({ id }, handler) {
+      const context = callContext(handler);
+      writer(deps, context);
+      const stream = await found(deps, context, id);
+      const { rows } = await readChain(db, context, stream.org_id, Math.max(0, stream.head_seq - 1), 1);
+      if (rows.length === 0) return { accepted: false, error: "The chain has no row yet", answer: "" };
+      const sent = await sendBatch(deps, { ...stream, failures: 0, is_doubtful: true }, rows);
+      if (sent.status === "unsent") throw new AppError("overloaded", "Too many pushes are in flight");
+      const accepted = sent.status === "taken";
+      const error = sent.status === "refused" ? sent.error : "";
+      const details = { accepted, status: sent.httpStatus, ...(accepted ? {} : { error }) };
+      await db.tx(context, async (tx) => record(tx, context, stream, "audit.stream.test", details, now()));
+      return { accepted, ...(sent.httpStatus === null ? {} : { status: sent.httpStatus }), error, answer: sent.answer };
     },
 
     async deleteStream({ id }, handler) {

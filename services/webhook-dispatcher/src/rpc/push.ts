@@ -15,14 +15,10 @@ export type PushDeps = {
   concurrency: number;
 };
 
-<<<<<<< HEAD
 /** Of an answer's body. */
 const maxKeptBytes = 65_536;
 
 /** Only services call this (libs/rpc/src/caller/issuers.ts). */
-=======
-/** Only services call this (libs/rpc/src/caller/issuers.ts). */
->>>>>>> 91296a6d (libs: kit, db and rpc lie in folders)
 export function pushService({ egress, now, timeoutMs, concurrency }: PushDeps): ServiceImpl<typeof PushService> {
   /** Pushes by partner. */
   const inFlight = createCounts();
