@@ -59,7 +59,8 @@ export const queryClient = new QueryClient({
   },
 });
 
-type GetBody<P extends keyof paths> = paths[P] extends {
+/** The body of a successful GET of the API. */
+export type BodyOf<P extends keyof paths> = paths[P] extends {
   get: { responses: { 200: { content: { "application/json": infer Body } } } };
 }
   ? Body
@@ -82,15 +83,15 @@ type GetOptions<Body> = {
 export function useGet<P extends keyof paths>(
   path: P,
   init: Init<P> = {},
-  { everyMs, enabled = true, initial, freshMs }: GetOptions<GetBody<P>> = {},
-): UseQueryResult<GetBody<P>, Failed> {
-  return useQuery<GetBody<P>, Failed>({
+  { everyMs, enabled = true, initial, freshMs }: GetOptions<BodyOf<P>> = {},
+): UseQueryResult<BodyOf<P>, Failed> {
+  return useQuery<BodyOf<P>, Failed>({
     ...(freshMs ? { staleTime: freshMs } : {}),
     ...(initial ? { initialData: initial.body as never, initialDataUpdatedAt: initial.atMs } : {}),
     queryKey: [path, init.params ?? {}],
     queryFn: ({ signal }) =>
       dataOf(
-        (api.GET as unknown as Get)(path, { ...init, signal }) as Promise<{ data?: GetBody<P>; response: Response }>,
+        (api.GET as unknown as Get)(path, { ...init, signal }) as Promise<{ data?: BodyOf<P>; response: Response }>,
       ),
     refetchInterval: everyMs ?? false,
     enabled,

@@ -1,4 +1,4 @@
-import { type FormEvent, useState } from "react";
+import { type FormEvent, type ReactNode, useState } from "react";
 import { call, type Failure } from "../api/call.ts";
 import { accessToken } from "../api/session.ts";
 import { failureSentence } from "../rules/failure-sentence.ts";
@@ -43,48 +43,9 @@ export function EnrollTotp({ onDone, onCancel }: { onDone(): void; onCancel(): v
   }
 
   const problem = failure ? <p role="alert">{failureSentence(failure)}</p> : null;
-  if (step.at === "password") {
-    return (
-      <form onSubmit={begin} className={styles.form}>
-        {problem}
-        <label>
-          Your password
-          <input name="password" type="password" autoComplete="current-password" maxLength={1024} />
-        </label>
-        <DialogActions>
-          <button type="button" onClick={onCancel}>
-            Cancel
-          </button>
-          <button type="submit" className="primary" disabled={isSending}>
-            Continue
-          </button>
-        </DialogActions>
-      </form>
-    );
-  }
-  if (step.at === "code") {
-    const { setup } = step;
-    return (
-      <form onSubmit={enable} className={styles.form}>
-        {problem}
-        <p>Scan this with an authenticator app, or type the text into it.</p>
-        <img src={setup.qrCodeDataUrl} alt="QR code of the key below" width={192} height={192} className={styles.qr} />
-        <pre className={styles.key}>{setup.secret.replace(/(.{4})(?=.)/g, "$1 ")}</pre>
-        <label>
-          The six digits that the app shows
-          <input name="code" inputMode="numeric" autoComplete="one-time-code" pattern="\s*\d{3}\s?\d{3}\s*" required />
-        </label>
-        <DialogActions>
-          <button type="button" onClick={onCancel}>
-            Cancel
-          </button>
-          <button type="submit" className="primary" disabled={isSending}>
-            Turn on
-          </button>
-        </DialogActions>
-      </form>
-    );
-  }
+  const form = { problem, isSending, onCancel };
+  if (step.at === "password") return <PasswordForm {...form} begin={begin} />;
+  if (step.at === "code") return <CodeForm {...form} enable={enable} setup={step.setup} />;
   const codes = step.recoveryCodes.join("\n");
   return (
     <div className={styles.form}>
@@ -104,5 +65,51 @@ export function EnrollTotp({ onDone, onCancel }: { onDone(): void; onCancel(): v
         </button>
       </DialogActions>
     </div>
+  );
+}
+
+type FormParts = { problem: ReactNode; isSending: boolean; onCancel(): void };
+type Submit = (event: FormEvent<HTMLFormElement>) => void;
+
+function PasswordForm({ problem, isSending, onCancel, begin }: FormParts & { begin: Submit }) {
+  return (
+    <form onSubmit={begin} className={styles.form}>
+      {problem}
+      <label>
+        Your password
+        <input name="password" type="password" autoComplete="current-password" maxLength={1024} />
+      </label>
+      <DialogActions>
+        <button type="button" onClick={onCancel}>
+          Cancel
+        </button>
+        <button type="submit" className="primary" disabled={isSending}>
+          Continue
+        </button>
+      </DialogActions>
+    </form>
+  );
+}
+
+function CodeForm({ problem, isSending, onCancel, enable, setup }: FormParts & { enable: Submit; setup: Setup }) {
+  return (
+    <form onSubmit={enable} className={styles.form}>
+      {problem}
+      <p>Scan this with an authenticator app, or type the text into it.</p>
+      <img src={setup.qrCodeDataUrl} alt="QR code of the key below" width={192} height={192} className={styles.qr} />
+      <pre className={styles.key}>{setup.secret.replace(/(.{4})(?=.)/g, "$1 ")}</pre>
+      <label>
+        The six digits that the app shows
+        <input name="code" inputMode="numeric" autoComplete="one-time-code" pattern="\s*\d{3}\s?\d{3}\s*" required />
+      </label>
+      <DialogActions>
+        <button type="button" onClick={onCancel}>
+          Cancel
+        </button>
+        <button type="submit" className="primary" disabled={isSending}>
+          Turn on
+        </button>
+      </DialogActions>
+    </form>
   );
 }

@@ -110,29 +110,14 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
       </ListHead>
       {section ? <Tabs section={section} label={`Pages beside ${title}`} /> : null}
       <FilterBar {...(text ? { text } : {})} choices={choices} {...(labels ? { labels } : {})} />
-      {list.failure ? (
-        list.failure.code === "organization_context_required" ? (
-          <EmptyState title="Choose an organization first.">
-            <p>This list is kept per organization: choose one at the top of the page.</p>
-          </EmptyState>
-        ) : (
-          <FailureState failure={list.failure} onRetry={() => void list.refresh()} />
-        )
-      ) : null}
+      <ListFailure list={list} />
       {bulk && selected.length > 0 ? (
         <BulkBar count={selected.length} onClear={clear}>
           {bulk(selected, clear)}
         </BulkBar>
       ) : null}
       <NewRows count={list.newCount} isMore={list.isMore} show={showNewest} />
-      {list.searchedTo ? (
-        <p role="status" className={styles.partial}>
-          The search looked back as far as <Instant at={list.searchedTo} />; older rows were not looked at yet.{" "}
-          <button type="button" className="link" disabled={list.isLoadingMore} onClick={() => void list.loadMore()}>
-            {list.isLoadingMore ? "Looking …" : "Look further back"}
-          </button>
-        </p>
-      ) : null}
+      <SearchedTo list={list} />
       {list.isLoading ? <Loading what={`Loading ${title.toLowerCase()}`} /> : null}
       {list.rows.length > 0 ? (
         <Table
@@ -169,6 +154,29 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
       ) : null}
     </>
   );
+}
+
+function ListFailure({ list }: { list: Pick<ReturnType<typeof useList>, "failure" | "refresh"> }) {
+  return list.failure ? (
+    list.failure.code === "organization_context_required" ? (
+      <EmptyState title="Choose an organization first.">
+        <p>This list is kept per organization: choose one at the top of the page.</p>
+      </EmptyState>
+    ) : (
+      <FailureState failure={list.failure} onRetry={() => void list.refresh()} />
+    )
+  ) : null;
+}
+
+function SearchedTo({ list }: { list: Pick<ReturnType<typeof useList>, "searchedTo" | "isLoadingMore" | "loadMore"> }) {
+  return list.searchedTo ? (
+    <p role="status" className={styles.partial}>
+      The search looked back as far as <Instant at={list.searchedTo} />; older rows were not looked at yet.{" "}
+      <button type="button" className="link" disabled={list.isLoadingMore} onClick={() => void list.loadMore()}>
+        {list.isLoadingMore ? "Looking …" : "Look further back"}
+      </button>
+    </p>
+  ) : null;
 }
 
 const keyOf = (row: unknown) => String((row as { id: string }).id);

@@ -1,6 +1,15 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ChevronDown, ChevronsUpDown, ChevronUp } from "lucide-react";
-import { type CSSProperties, type KeyboardEvent, memo, type ReactNode, useCallback, useEffect, useRef } from "react";
+import {
+  type CSSProperties,
+  type KeyboardEvent,
+  memo,
+  type ReactNode,
+  type RefObject,
+  useCallback,
+  useEffect,
+  useRef,
+} from "react";
 import { type ColumnWidths, narrowest, widest, widthWithin } from "../rules/column-choice.ts";
 import { nextSort, sortedBy } from "../rules/sort.ts";
 import { useShortcut } from "./shortcuts.ts";
@@ -78,13 +87,7 @@ export function Table<Row>(props: TableProps<Row>) {
     if (hasMore && !isLoadingMore && last >= rows.length - 20) loadMore();
   }, [hasMore, isLoadingMore, last, rows.length, loadMore]);
 
-  const focusRow = (by: 1 | -1) => {
-    const links = [...(scroller.current?.querySelectorAll<HTMLElement>("tbody tr[data-index] a") ?? [])];
-    const at = links.indexOf(document.activeElement as HTMLElement);
-    links[at < 0 ? 0 : at + by]?.focus();
-  };
-  useShortcut("j", () => focusRow(1));
-  useShortcut("k", () => focusRow(-1));
+  const onKeyDown = useRowFocus(scroller);
   const toggle = (key: string) => {
     if (!selection) return;
     const chosen = new Set(selection.chosen);
@@ -101,12 +104,6 @@ export function Table<Row>(props: TableProps<Row>) {
   });
   const areAllChosen =
     selection !== undefined && rows.length > 0 && rows.every((row) => selection.chosen.has(keyOf(row)));
-  const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
-    event.preventDefault();
-    focusRow(event.key === "ArrowDown" ? 1 : -1);
-  };
-
   const width = columns.length + (selection ? 1 : 0);
   const above = items[0]?.start ?? 0;
   const below = virtual.getTotalSize() - (items.at(-1)?.end ?? 0);
@@ -114,54 +111,16 @@ export function Table<Row>(props: TableProps<Row>) {
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled by keyboard
     <section ref={scroller} className={styles.scroller} aria-label={label} tabIndex={0} aria-busy={isStale}>
       <table className={styles.table} aria-rowcount={total ?? -1} onKeyDown={onKeyDown}>
-        <colgroup>
-          {selection ? <col className={styles.check} /> : null}
-          {columns.map(({ id, width, isMinor }) => (
-            <col
-              key={id}
-              data-column={id}
-              style={widthOf(id in (sizing?.widths ?? {}) ? `${sizing?.widths[id]}px` : width)}
-              className={isMinor ? styles.minor : undefined}
-            />
-          ))}
-        </colgroup>
-        <thead>
-          <tr aria-rowindex={1}>
-            {selection ? (
-              <th scope="col">
-                <input
-                  type="checkbox"
-                  aria-label="Select all rows that are loaded"
-                  checked={areAllChosen}
-                  onChange={() => selection.change(new Set(areAllChosen ? [] : rows.map(keyOf)))}
-                />
-              </th>
-            ) : null}
-            {columns.map(({ id, title, isMinor, sort }) => (
-              <th
-                key={id}
-                scope="col"
-                data-column={id}
-                className={isMinor ? styles.minor : undefined}
-                aria-sort={sort && order ? sortedBy(sort, order.inForce) : undefined}
-              >
-                {sort && order ? (
-                  <button
-                    type="button"
-                    className={styles.sort}
-                    onClick={() => order.change(nextSort(sort, order.inForce))}
-                  >
-                    {title}
-                    {sortIcons[sortedBy(sort, order.inForce)]}
-                  </button>
-                ) : (
-                  title
-                )}
-                {sizing ? <Sizer id={id} title={title} {...sizing} /> : null}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <TableHead
+          columns={columns}
+          order={order}
+          sizing={sizing}
+          chooser={
+            selection
+              ? { areAllChosen, choose: () => selection.change(new Set(areAllChosen ? [] : rows.map(keyOf))) }
+              : null
+          }
+        />
         <tbody className={isStale ? styles.stale : undefined}>
           {above > 0 ? <Space height={above} columns={width} /> : null}
           {items.map(({ index }) => {
@@ -185,6 +144,85 @@ export function Table<Row>(props: TableProps<Row>) {
         {isLoadingMore ? "Loading more …" : hasMore ? "" : `All ${rows.length} are shown`}
       </p>
     </section>
+  );
+}
+
+/** Moves the focus from row to row by j and k, and by the arrow keys, which the handler returned here takes. */
+function useRowFocus(scroller: RefObject<HTMLElement | null>): (event: KeyboardEvent) => void {
+  const focusRow = (by: 1 | -1) => {
+    const links = [...(scroller.current?.querySelectorAll<HTMLElement>("tbody tr[data-index] a") ?? [])];
+    const at = links.findIndex((link) => document.activeElement?.isSameNode(link));
+    links[at < 0 ? 0 : at + by]?.focus();
+  };
+  useShortcut("j", () => focusRow(1));
+  useShortcut("k", () => focusRow(-1));
+  return (event) => {
+    if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
+    event.preventDefault();
+    focusRow(event.key === "ArrowDown" ? 1 : -1);
+  };
+}
+
+/** Widths and titles of the columns, and the box that selects all rows. */
+function TableHead<Row>({
+  columns,
+  order,
+  sizing,
+  chooser,
+}: Pick<TableProps<Row>, "columns" | "order" | "sizing"> & {
+  chooser: { areAllChosen: boolean; choose(): void } | null;
+}) {
+  return (
+    <>
+      <colgroup>
+        {chooser ? <col className={styles.check} /> : null}
+        {columns.map(({ id, width, isMinor }) => (
+          <col
+            key={id}
+            data-column={id}
+            style={widthOf(id in (sizing?.widths ?? {}) ? `${sizing?.widths[id]}px` : width)}
+            className={isMinor ? styles.minor : undefined}
+          />
+        ))}
+      </colgroup>
+      <thead>
+        <tr aria-rowindex={1}>
+          {chooser ? (
+            <th scope="col">
+              <input
+                type="checkbox"
+                aria-label="Select all rows that are loaded"
+                checked={chooser.areAllChosen}
+                onChange={chooser.choose}
+              />
+            </th>
+          ) : null}
+          {columns.map(({ id, title, isMinor, sort }) => (
+            <th
+              key={id}
+              scope="col"
+              data-column={id}
+              className={isMinor ? styles.minor : undefined}
+              aria-sort={sort && order ? sortedBy(sort, order.inForce) : undefined}
+            >
+              {sort && order ? (
+                <button
+                  type="button"
+                  className={styles.sort}
+                  onClick={() => order.change(nextSort(sort, order.inForce))}
+                >
+                  {title}
+                  {sortIcons[sortedBy(sort, order.inForce)]}
+                </button>
+              ) : (
+                title
+              )}
+              {sizing ? <Sizer id={id} title={title} {...sizing} /> : null}
+            </th>
+          ))}
+        </tr>
+      </thead>
+    </>
   );
 }
 

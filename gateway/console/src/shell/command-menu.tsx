@@ -37,24 +37,7 @@ export function CommandMenu({ me }: { me: Me }) {
     setOpen(true);
   };
   useShortcut("?", open);
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent) => {
-      if (
-        event.key.toLowerCase() !== "k" ||
-        !(event.ctrlKey || event.metaKey) ||
-        document.querySelector("dialog[open]")
-      )
-        return;
-      event.preventDefault();
-      open();
-    };
-    document.addEventListener("keydown", onKey);
-    opened.addEventListener("open", open);
-    return () => {
-      document.removeEventListener("keydown", onKey);
-      opened.removeEventListener("open", open);
-    };
-  });
+  useOpenKey(open);
   if (!isOpen) return null;
 
   const wanted = text.trim();
@@ -73,12 +56,8 @@ export function CommandMenu({ me }: { me: Me }) {
       return first ? go(first.to) : go("/devices", { orgId, search: wanted });
     }
     setProblem("Looking …");
-    const params = { params: { path: { id: wanted } } };
-    const isThere = (request: Promise<{ response: Response }>) => request.then(({ response }) => response.ok);
-    if (await isThere(api.GET("/api/v1/devices/{id}", params))) return go(`/devices/${wanted}`);
-    if (await isThere(api.GET("/api/v1/audit-logs/logs/{id}", params))) return go(`/audit/${wanted}`);
-    if (await isThere(api.GET("/api/v1/webhooks/{id}", params))) return go(`/webhooks/${wanted}`);
-    if (await isThere(api.GET("/api/v1/orgs/organizations/{id}", params))) return go("/", { orgId: wanted });
+    const page = await pageOfId(wanted);
+    if (page !== null) return page === "/" ? go(page, { orgId: wanted }) : go(page);
     setProblem("No device, audit row, webhook or organization that you may see has this id.");
   }
 
@@ -136,4 +115,36 @@ export function CommandMenu({ me }: { me: Me }) {
       </form>
     </Dialog>
   );
+}
+
+/** Ctrl+K or ⌘K, and the button of the top bar, open the menu unless a dialog is open. */
+function useOpenKey(open: () => void): void {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (
+        event.key.toLowerCase() !== "k" ||
+        !(event.ctrlKey || event.metaKey) ||
+        document.querySelector("dialog[open]")
+      )
+        return;
+      event.preventDefault();
+      open();
+    };
+    document.addEventListener("keydown", onKey);
+    opened.addEventListener("open", open);
+    return () => {
+      document.removeEventListener("keydown", onKey);
+      opened.removeEventListener("open", open);
+    };
+  });
+}
+
+/** The page of the record with an id; "/" for an organization, null for none that the user may see. */
+async function pageOfId(id: string): Promise<string | null> {
+  const params = { params: { path: { id } } };
+  const isThere = (request: Promise<{ response: Response }>) => request.then(({ response }) => response.ok);
+  if (await isThere(api.GET("/api/v1/devices/{id}", params))) return `/devices/${id}`;
+  if (await isThere(api.GET("/api/v1/audit-logs/logs/{id}", params))) return `/audit/${id}`;
+  if (await isThere(api.GET("/api/v1/webhooks/{id}", params))) return `/webhooks/${id}`;
+  return (await isThere(api.GET("/api/v1/orgs/organizations/{id}", params))) ? "/" : null;
 }

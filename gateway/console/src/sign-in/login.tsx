@@ -90,27 +90,52 @@ export function Login({ arrival: { ssoCode, wasStartedHere, next } }: { arrival:
           Continue with {sso.name}
         </button>
       ) : null}
-      {isFolded ? (
-        <>
-          <p className={styles.hint}>Your organization signs in through {sso?.name}.</p>
-          <button type="button" className="link" onClick={() => showPassword(true)}>
-            Use a password instead
-          </button>
-        </>
-      ) : (
-        <>
-          {sso ? <div className={styles.or}>or</div> : null}
-          <PasswordForm
-            onProblem={setProblem}
-            onReply={(reply) => {
-              setProblem(null);
-              if ("mfaRequired" in reply) setStep({ at: "factor", mfaToken: reply.mfaToken, methods: reply.methods });
-              else done();
-            }}
-          />
-        </>
-      )}
+      <PasswordOrLink
+        isFolded={isFolded}
+        done={done}
+        setStep={setStep}
+        setProblem={setProblem}
+        showPassword={showPassword}
+        sso={sso}
+      />
       {sso && !sso.isPartners ? null : <SsoByEmail next={next} />}
     </Frame>
+  );
+}
+
+function PasswordOrLink({
+  isFolded,
+  done,
+  setStep,
+  setProblem,
+  showPassword,
+  sso,
+}: {
+  isFolded: boolean;
+  done(): void;
+  setStep(step: Step): void;
+  setProblem(problem: string | null): void;
+  showPassword(isShown: boolean): void;
+  sso: ReturnType<typeof useSignInContext>["sso"];
+}) {
+  return isFolded ? (
+    <>
+      <p className={styles.hint}>Your organization signs in through {sso?.name}.</p>
+      <button type="button" className="link" onClick={() => showPassword(true)}>
+        Use a password instead
+      </button>
+    </>
+  ) : (
+    <>
+      {sso ? <div className={styles.or}>or</div> : null}
+      <PasswordForm
+        onProblem={setProblem}
+        onReply={(reply) => {
+          setProblem(null);
+          if ("mfaRequired" in reply) setStep({ at: "factor", mfaToken: reply.mfaToken, methods: reply.methods });
+          else done();
+        }}
+      />
+    </>
   );
 }

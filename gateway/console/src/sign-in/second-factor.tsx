@@ -1,4 +1,4 @@
-import { type FormEvent, useRef, useState } from "react";
+import { type FormEvent, type RefObject, useRef, useState } from "react";
 import { call, type Failure } from "../api/call.ts";
 import { canUsePasskeys, provePasskey } from "../api/passkey.ts";
 import { useCountdown } from "../parts/use-countdown.ts";
@@ -63,45 +63,15 @@ export function SecondFactor({
   return (
     <div className={styles.form}>
       <Problem>{isLimited && left === 0 ? null : sentence}</Problem>
-      {way === "passkey" ? (
-        <>
-          <p className={styles.hint}>Your device asks for your fingerprint, face or PIN, or for your security key.</p>
-          <button
-            type="button"
-            className="primary"
-            disabled={isSending}
-            onClick={() => void finish(provePasskey<SignInReply>({ mfaToken }))}
-          >
-            {isSending ? "Waiting for your device …" : "Use a passkey"}
-          </button>
-        </>
-      ) : (
-        <form className={styles.form} onSubmit={sendCode} key={way}>
-          <div className={styles.field}>
-            <label htmlFor="code">{way === "totp" ? "Code from your app" : "Recovery code"}</label>
-            <input
-              ref={field}
-              id="code"
-              name="code"
-              className={way === "totp" ? styles.code : undefined}
-              inputMode={way === "totp" ? "numeric" : "text"}
-              autoComplete={way === "totp" ? "one-time-code" : "off"}
-              maxLength={64}
-              required
-              spellCheck={false}
-              aria-describedby="code-hint"
-            />
-            <p id="code-hint" className={styles.hint}>
-              {way === "totp"
-                ? "Six digits that change every 30 seconds."
-                : "One of the codes that you stored; each works once."}
-            </p>
-          </div>
-          <button type="submit" className="primary" disabled={isSending || left > 0}>
-            {isSending ? "Checking …" : left > 0 ? `Wait ${left} s` : "Continue"}
-          </button>
-        </form>
-      )}
+      <FactorField
+        way={way}
+        left={left}
+        isSending={isSending}
+        sendCode={sendCode}
+        field={field}
+        finish={finish}
+        mfaToken={mfaToken}
+      />
       <div className={styles.links}>
         {ways
           .filter((other) => other !== way)
@@ -123,5 +93,63 @@ export function SecondFactor({
         </button>
       </div>
     </div>
+  );
+}
+
+function FactorField({
+  way,
+  left,
+  isSending,
+  sendCode,
+  field,
+  finish,
+  mfaToken,
+}: {
+  way: Way;
+  left: number;
+  isSending: boolean;
+  sendCode(event: FormEvent<HTMLFormElement>): void;
+  field: RefObject<HTMLInputElement | null>;
+  finish(sent: Promise<{ failure?: Failure | undefined }>): Promise<void>;
+  mfaToken: string;
+}) {
+  return way === "passkey" ? (
+    <>
+      <p className={styles.hint}>Your device asks for your fingerprint, face or PIN, or for your security key.</p>
+      <button
+        type="button"
+        className="primary"
+        disabled={isSending}
+        onClick={() => void finish(provePasskey<SignInReply>({ mfaToken }))}
+      >
+        {isSending ? "Waiting for your device …" : "Use a passkey"}
+      </button>
+    </>
+  ) : (
+    <form className={styles.form} onSubmit={sendCode} key={way}>
+      <div className={styles.field}>
+        <label htmlFor="code">{way === "totp" ? "Code from your app" : "Recovery code"}</label>
+        <input
+          ref={field}
+          id="code"
+          name="code"
+          className={way === "totp" ? styles.code : undefined}
+          inputMode={way === "totp" ? "numeric" : "text"}
+          autoComplete={way === "totp" ? "one-time-code" : "off"}
+          maxLength={64}
+          required
+          spellCheck={false}
+          aria-describedby="code-hint"
+        />
+        <p id="code-hint" className={styles.hint}>
+          {way === "totp"
+            ? "Six digits that change every 30 seconds."
+            : "One of the codes that you stored; each works once."}
+        </p>
+      </div>
+      <button type="submit" className="primary" disabled={isSending || left > 0}>
+        {isSending ? "Checking …" : left > 0 ? `Wait ${left} s` : "Continue"}
+      </button>
+    </form>
   );
 }

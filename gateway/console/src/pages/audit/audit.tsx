@@ -1,3 +1,4 @@
+import type { ItemOf } from "@muster/client";
 import { Link } from "@tanstack/react-router";
 import { DayField } from "../../parts/day-field.tsx";
 import { ExportButton } from "../../parts/export-button.tsx";
@@ -5,6 +6,7 @@ import { asOptions } from "../../parts/filter-bar.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
+import type { Column } from "../../parts/table.tsx";
 import { Instant } from "../../parts/time.tsx";
 import { pickFilters, useFilters } from "../../parts/use-filters.ts";
 
@@ -67,60 +69,70 @@ export function Audit() {
           {q ? null : <ExportButton filters={pickFilters(filters, commonFilters)} shown={shown} />}
         </>
       )}
-      columns={[
-        {
-          id: "action",
-          title: "Action",
-          exported: ["action"],
-          cell: ({ id, action }) => (
-            <Link to="/audit/$id" params={{ id }} search={{ orgId } as never}>
-              {action}
-            </Link>
-          ),
-        },
-        {
-          id: "actor",
-          title: "Actor",
-          exported: ["actorEmail", "actorName", "actorType"],
-          width: "15rem",
-          cell: ({ user, actorType }) => {
-            const name = user.email ?? user.name ?? actorType;
-            return (
-              <button
-                type="button"
-                className="link"
-                onClick={() => change({ actorId: user.id })}
-                title="Only this actor's rows"
-              >
-                {name}
-              </button>
-            );
-          },
-        },
-        {
-          id: "resource",
-          title: "Resource",
-          exported: ["resourceType", "resourceName"],
-          isMinor: true,
-          cell: ({ resource }) => `${resource.type} ${resource.name ?? ""}`,
-        },
-        {
-          id: "result",
-          title: "Result",
-          exported: ["result"],
-          width: "7rem",
-          isMinor: true,
-          cell: ({ result }) => <Status of={result} />,
-        },
-        {
-          id: "time",
-          title: "Time",
-          exported: ["timestamp"],
-          width: "16rem",
-          cell: ({ timestamp }) => <Instant at={timestamp} />,
-        },
-      ]}
+      columns={columns({ orgId, change })}
       empty={<EmptyState title="Nothing has been recorded yet." />}
     />
   );
+}
+
+function columns({
+  orgId,
+  change,
+}: {
+  orgId: string | undefined;
+  change: ReturnType<typeof useFilters>[1];
+}): Column<ItemOf<"/api/v1/audit-logs/logs">>[] {
+  return [
+    {
+      id: "action",
+      title: "Action",
+      exported: ["action"],
+      cell: ({ id, action }) => (
+        <Link to="/audit/$id" params={{ id }} search={{ orgId } as never}>
+          {action}
+        </Link>
+      ),
+    },
+    {
+      id: "actor",
+      title: "Actor",
+      exported: ["actorEmail", "actorName", "actorType"],
+      width: "15rem",
+      cell: ({ user, actorType }) => {
+        const name = user.email ?? user.name ?? actorType;
+        return (
+          <button
+            type="button"
+            className="link"
+            onClick={() => change({ actorId: user.id })}
+            title="Only this actor's rows"
+          >
+            {name}
+          </button>
+        );
+      },
+    },
+    {
+      id: "resource",
+      title: "Resource",
+      exported: ["resourceType", "resourceName"],
+      isMinor: true,
+      cell: ({ resource }) => `${resource.type} ${resource.name ?? ""}`,
+    },
+    {
+      id: "result",
+      title: "Result",
+      exported: ["result"],
+      width: "7rem",
+      isMinor: true,
+      cell: ({ result }) => <Status of={result} />,
+    },
+    {
+      id: "time",
+      title: "Time",
+      exported: ["timestamp"],
+      width: "16rem",
+      cell: ({ timestamp }) => <Instant at={timestamp} />,
+    },
+  ];
 }

@@ -1,4 +1,5 @@
 import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
 import { useGet } from "../../api/queries.ts";
 import { BarChart } from "../../parts/bar-chart.tsx";
 import { DayField } from "../../parts/day-field.tsx";
@@ -123,29 +124,7 @@ function Shown({ of: report, orgId }: { of: Report; orgId: string | undefined })
           </PlainTable>
         </Section>
       ) : null}
-      {actors && actors.length > 0 ? (
-        <Section title="By actor">
-          <PlainTable columns={["Actor", ...columns, "Last"]}>
-            {actors.map((row) => (
-              <tr key={`${row.actorType} ${row.id}`}>
-                <th scope="row">
-                  {row.email || row.name ? (
-                    <Link to="/audit" search={{ orgId, user: row.email ?? row.name } as never}>
-                      {row.email ?? row.name}
-                    </Link>
-                  ) : (
-                    row.actorType
-                  )}
-                </th>
-                {cells(row)}
-                <td>
-                  <Time at={row.lastAt} />
-                </td>
-              </tr>
-            ))}
-          </PlainTable>
-        </Section>
-      ) : null}
+      <ByActor actors={actors} orgId={orgId} columns={columns} cells={cells} />
       {byAction && byAction.length > 0 ? (
         <Section title="By action">
           <PlainTable columns={["Action", "Category", ...columns]}>
@@ -165,4 +144,40 @@ function Shown({ of: report, orgId }: { of: Report; orgId: string | undefined })
       ) : null}
     </>
   );
+}
+
+function ByActor({
+  actors,
+  orgId,
+  columns,
+  cells,
+}: {
+  actors: Report["topActors"] | Report["users"];
+  orgId: string | undefined;
+  columns: readonly string[];
+  cells(row: Counts): ReactNode;
+}) {
+  return actors && actors.length > 0 ? (
+    <Section title="By actor">
+      <PlainTable columns={["Actor", ...columns, "Last"]}>
+        {actors.map((row) => (
+          <tr key={`${row.actorType} ${row.id}`}>
+            <th scope="row">
+              {row.email || row.name ? (
+                <Link to="/audit" search={{ orgId, user: row.email ?? row.name } as never}>
+                  {row.email ?? row.name}
+                </Link>
+              ) : (
+                row.actorType
+              )}
+            </th>
+            {cells(row)}
+            <td>
+              <Time at={row.lastAt} />
+            </td>
+          </tr>
+        ))}
+      </PlainTable>
+    </Section>
+  ) : null;
 }

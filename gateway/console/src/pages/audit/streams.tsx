@@ -12,6 +12,7 @@ import { RowAction } from "../../parts/row-action.tsx";
 import { SecretOnce } from "../../parts/secret-once.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
+import type { Column } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
 
@@ -42,56 +43,7 @@ export function Streams() {
         filters={["orgId"]}
         everyMs={10_000}
         actions={create}
-        columns={[
-          { id: "name", title: "Name", cell: ({ name }) => name },
-          { id: "status", title: "Status", width: "8rem", cell: ({ status }) => <Status of={status} /> },
-          {
-            id: "to",
-            title: "To",
-            isMinor: true,
-            cell: ({ type, url }) => (type === "archive" ? "the operator's storage" : url),
-          },
-          {
-            id: "lag",
-            title: "Lag",
-            width: "11rem",
-            cell: ({ lagRows }) => (lagRows === 0 ? "none" : `${lagRows.toLocaleString()} rows`),
-          },
-          {
-            id: "sent",
-            title: "Sent",
-            width: "7rem",
-            isMinor: true,
-            cell: ({ rowsSent }) => rowsSent.toLocaleString(),
-          },
-          {
-            id: "good",
-            title: "Last success",
-            width: "9rem",
-            isMinor: true,
-            cell: ({ lastSuccessAt }) => <Time at={lastSuccessAt} />,
-          },
-          { id: "error", title: "Last error", isMinor: true, cell: ({ lastError }) => lastError },
-          {
-            id: "actions",
-            title: "Actions",
-            width: "10rem",
-            cell: (stream) =>
-              why === null ? (
-                <>
-                  <RowAction
-                    of={stream.name}
-                    onClick={() => ask({ kind: stream.status === "active" ? "pause" : "resume", stream })}
-                  >
-                    {stream.status === "active" ? "Pause" : "Resume"}
-                  </RowAction>{" "}
-                  <RowAction of={stream.name} onClick={() => ask({ kind: "end", stream })}>
-                    End
-                  </RowAction>
-                </>
-              ) : null,
-          },
-        ]}
+        columns={columns({ why, ask })}
         empty={
           <EmptyState title="No stream yet.">
             <p>A stream forwards each audit row as it is sealed: to your SIEM over HTTPS, or to storage.</p>
@@ -99,6 +51,88 @@ export function Streams() {
           </EmptyState>
         }
       />
+      <StreamQuestions
+        asking={asking}
+        close={close}
+        chosenOrgId={chosenOrgId}
+        forget={forget}
+        secret={secret}
+        setSecret={setSecret}
+      />
+    </>
+  );
+}
+
+function columns({ why, ask }: { why: string | null; ask(what: Asking): void }): Column<Stream>[] {
+  return [
+    { id: "name", title: "Name", cell: ({ name }) => name },
+    { id: "status", title: "Status", width: "8rem", cell: ({ status }) => <Status of={status} /> },
+    {
+      id: "to",
+      title: "To",
+      isMinor: true,
+      cell: ({ type, url }) => (type === "archive" ? "the operator's storage" : url),
+    },
+    {
+      id: "lag",
+      title: "Lag",
+      width: "11rem",
+      cell: ({ lagRows }) => (lagRows === 0 ? "none" : `${lagRows.toLocaleString()} rows`),
+    },
+    {
+      id: "sent",
+      title: "Sent",
+      width: "7rem",
+      isMinor: true,
+      cell: ({ rowsSent }) => rowsSent.toLocaleString(),
+    },
+    {
+      id: "good",
+      title: "Last success",
+      width: "9rem",
+      isMinor: true,
+      cell: ({ lastSuccessAt }) => <Time at={lastSuccessAt} />,
+    },
+    { id: "error", title: "Last error", isMinor: true, cell: ({ lastError }) => lastError },
+    {
+      id: "actions",
+      title: "Actions",
+      width: "10rem",
+      cell: (stream) =>
+        why === null ? (
+          <>
+            <RowAction
+              of={stream.name}
+              onClick={() => ask({ kind: stream.status === "active" ? "pause" : "resume", stream })}
+            >
+              {stream.status === "active" ? "Pause" : "Resume"}
+            </RowAction>{" "}
+            <RowAction of={stream.name} onClick={() => ask({ kind: "end", stream })}>
+              End
+            </RowAction>
+          </>
+        ) : null,
+    },
+  ];
+}
+
+function StreamQuestions({
+  asking,
+  close,
+  chosenOrgId,
+  forget,
+  secret,
+  setSecret,
+}: {
+  asking: Asking;
+  close(): void;
+  chosenOrgId: string | undefined;
+  forget: ReturnType<typeof useForget>;
+  secret: string | null;
+  setSecret(secret: string | null): void;
+}) {
+  return (
+    <>
       {asking?.kind === "new" ? (
         chosenOrgId ? (
           <NewStream orgId={chosenOrgId} onClose={close} onMade={setSecret} />

@@ -37,16 +37,6 @@ export function BulkDevices({ devices, onDone }: { devices: readonly Device[]; o
     },
   };
   const count = `${devices.length.toLocaleString()} ${devices.length === 1 ? "device" : "devices"}`;
-  const changing =
-    (change: Change) =>
-    (ids: readonly string[], onProgress: (through: number) => void): Promise<EachResult> =>
-      forAll(
-        ids,
-        (deviceIds) => dataOf(api.POST("/api/v1/devices/bulk-update", { body: { deviceIds, change } })),
-        onProgress,
-      );
-  const decommission = (deviceIds: string[]) =>
-    dataOf(api.POST("/api/v1/devices/bulk-decommission", { body: { deviceIds } }));
   // One by one: a group takes all devices of a call, or none.
   const join = (id: string) =>
     dataOf(
@@ -55,17 +45,9 @@ export function BulkDevices({ devices, onDone }: { devices: readonly Device[]; o
         body: { deviceIds: [id] },
       }),
     );
-  const chooser = (label: string, records: readonly { id: string; name: string }[] | undefined, none?: string) =>
-    isOneOrganization ? (
-      <Field label={label}>
-        <select value={chosenId} onChange={(event) => choose(event.target.value)}>
-          <option value="">{none ?? "Choose one"}</option>
-          <NamedOptions of={records ?? []} />
-        </select>
-      </Field>
-    ) : (
-      <p>These devices belong to several organizations: choose one at the top of the page first.</p>
-    );
+  const chooser = (label: string, records: readonly Named[] | undefined, none?: string) => (
+    <Chooser {...{ isOneOrganization, label, records, none, chosenId, choose }} />
+  );
   return (
     <>
       <Operation name="POST /api/v1/devices/bulk-update" onClick={() => open("move")}>
@@ -134,5 +116,43 @@ export function BulkDevices({ devices, onDone }: { devices: readonly Device[]; o
         </BulkAction>
       ) : null}
     </>
+  );
+}
+
+/** Sends a change of all devices, as many at once as the API takes. */
+const changing =
+  (change: Change) =>
+  (ids: readonly string[], onProgress: (through: number) => void): Promise<EachResult> =>
+    forAll(
+      ids,
+      (deviceIds) => dataOf(api.POST("/api/v1/devices/bulk-update", { body: { deviceIds, change } })),
+      onProgress,
+    );
+
+const decommission = (deviceIds: string[]) =>
+  dataOf(api.POST("/api/v1/devices/bulk-decommission", { body: { deviceIds } }));
+
+type Named = { id: string; name: string };
+type ChooserProps = {
+  isOneOrganization: boolean;
+  label: string;
+  records: readonly Named[] | undefined;
+  /** Text of the choice of none. */
+  none: string | undefined;
+  chosenId: string;
+  choose(id: string): void;
+};
+
+/** Where the devices go: records of their one organization. */
+function Chooser({ isOneOrganization, label, records, none, chosenId, choose }: ChooserProps) {
+  return isOneOrganization ? (
+    <Field label={label}>
+      <select value={chosenId} onChange={(event) => choose(event.target.value)}>
+        <option value="">{none ?? "Choose one"}</option>
+        <NamedOptions of={records ?? []} />
+      </select>
+    </Field>
+  ) : (
+    <p>These devices belong to several organizations: choose one at the top of the page first.</p>
   );
 }

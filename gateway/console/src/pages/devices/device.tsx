@@ -2,7 +2,7 @@ import { Link, useParams } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import { api } from "../../api/api.ts";
 import { useDeviceChanges } from "../../api/changes.ts";
-import { dataOf, useForget, useGet } from "../../api/queries.ts";
+import { type BodyOf, dataOf, useForget, useGet } from "../../api/queries.ts";
 import { Confirm } from "../../parts/confirm.tsx";
 import { Facts, Json, Section } from "../../parts/facts.tsx";
 import { LabelList } from "../../parts/label-list.tsx";
@@ -18,6 +18,8 @@ import { DeviceEvents } from "./device-events.tsx";
 import { DeviceLogs } from "./device-logs.tsx";
 import { DeviceUpdates } from "./device-updates.tsx";
 import { GroupLinks, SiteLink } from "./site-and-group-links.tsx";
+
+type Device = BodyOf<"/api/v1/devices/{id}">;
 
 type Asking = "change" | "approve" | "replace" | "decommission" | null;
 
@@ -48,76 +50,7 @@ export function DevicePage() {
       <Neighbours id={id} />
       <Said>{said}</Said>
       {data.quarantineReason ? <p role="note">Quarantined: {data.quarantineReason}</p> : null}
-      <Section
-        title="Facts"
-        action={
-          <div>
-            {data.status === "quarantined" ? (
-              <>
-                <Operation name="POST /api/v1/devices/{id}/approve" onClick={() => ask("approve")}>
-                  Approve …
-                </Operation>{" "}
-                <Operation name="DELETE /api/v1/devices/{id}" onClick={() => ask("replace")}>
-                  Approve and replace …
-                </Operation>
-              </>
-            ) : null}{" "}
-            {data.status === "decommissioned" ? null : (
-              <>
-                <Operation name="PATCH /api/v1/devices/{id}" onClick={() => ask("change")}>
-                  Change …
-                </Operation>{" "}
-                <Operation
-                  name="POST /api/v1/devices/{id}/auto-update"
-                  onClick={() =>
-                    void dataOf(
-                      api.POST("/api/v1/devices/{id}/auto-update", {
-                        params,
-                        body: { enabled: !data.autoUpdateEnabled },
-                      }),
-                    ).then(
-                      ({ autoUpdateEnabled }) => changed(`Agent updates are ${autoUpdateEnabled ? "on" : "off"}.`),
-                      (error: Error) => say(`Not changed: ${error.message}`),
-                    )
-                  }
-                >
-                  Turn agent updates {data.autoUpdateEnabled ? "off" : "on"}
-                </Operation>{" "}
-                <Operation name="DELETE /api/v1/devices/{id}" onClick={() => ask("decommission")}>
-                  Decommission …
-                </Operation>
-              </>
-            )}
-          </div>
-        }
-      >
-        <Facts
-          of={[
-            ["System", `${data.os} ${data.arch}`],
-            ["Agent", data.agentVersion],
-            ["Watchdog", data.watchdogVersion],
-            ["Site", data.siteId ? <SiteLink key="site" id={data.siteId} /> : null],
-            ["Groups", data.groupIds.length > 0 ? <GroupLinks key="groups" of={data} /> : null],
-            ["Last seen", <Time key="seen" at={data.lastSeenAt} />],
-            ["Last address", data.lastIpAddress],
-            ["Agent updates", data.autoUpdateEnabled ? "on" : "off"],
-            ["Serial number", data.serialNumber],
-            ["Hardware id", data.hardwareId],
-            ["Enrolled", <Time key="made" at={data.createdAt} />],
-            ["Id", <code key="id">{data.id}</code>],
-          ]}
-        />
-        <LabelList of={data.labels} />
-        <p>
-          <Link to="/audit" search={{ orgId: data.orgId, resourceId: id } as never}>
-            Its audit rows
-          </Link>{" "}
-          ·{" "}
-          <Link to="/devices/$id/live" params={{ id }}>
-            Live event logs
-          </Link>
-        </p>
-      </Section>
+      <DeviceFacts data={data} ask={ask} id={id} params={params} say={say} changed={changed} />
       {data.reported ? (
         <Section title="As its agent reports">
           <Json value={data.reported} label="Report of the agent" />
@@ -126,6 +59,128 @@ export function DevicePage() {
       <DeviceUpdates id={id} />
       <DeviceLogs id={id} />
       <DeviceEvents id={id} />
+      <DeviceQuestions data={data} asking={asking} close={close} params={params} changed={changed} />
+    </>
+  );
+}
+
+function DeviceFacts({
+  data,
+  ask,
+  id,
+  params,
+  say,
+  changed,
+}: {
+  data: Device;
+  ask(what: Asking): void;
+  id: string;
+  params: { path: { id: string } };
+  say(sentence: string): void;
+  changed(sentence: string): Promise<void>;
+}) {
+  return (
+    <Section title="Facts" action={<DeviceActions data={data} ask={ask} params={params} say={say} changed={changed} />}>
+      <Facts
+        of={[
+          ["System", `${data.os} ${data.arch}`],
+          ["Agent", data.agentVersion],
+          ["Watchdog", data.watchdogVersion],
+          ["Site", data.siteId ? <SiteLink key="site" id={data.siteId} /> : null],
+          ["Groups", data.groupIds.length > 0 ? <GroupLinks key="groups" of={data} /> : null],
+          ["Last seen", <Time key="seen" at={data.lastSeenAt} />],
+          ["Last address", data.lastIpAddress],
+          ["Agent updates", data.autoUpdateEnabled ? "on" : "off"],
+          ["Serial number", data.serialNumber],
+          ["Hardware id", data.hardwareId],
+          ["Enrolled", <Time key="made" at={data.createdAt} />],
+          ["Id", <code key="id">{data.id}</code>],
+        ]}
+      />
+      <LabelList of={data.labels} />
+      <p>
+        <Link to="/audit" search={{ orgId: data.orgId, resourceId: id } as never}>
+          Its audit rows
+        </Link>{" "}
+        ·{" "}
+        <Link to="/devices/$id/live" params={{ id }}>
+          Live event logs
+        </Link>
+      </p>
+    </Section>
+  );
+}
+
+function DeviceActions({
+  data,
+  ask,
+  params,
+  say,
+  changed,
+}: {
+  data: Device;
+  ask(what: Asking): void;
+  params: { path: { id: string } };
+  say(sentence: string): void;
+  changed(sentence: string): Promise<void>;
+}) {
+  return (
+    <div>
+      {data.status === "quarantined" ? (
+        <>
+          <Operation name="POST /api/v1/devices/{id}/approve" onClick={() => ask("approve")}>
+            Approve …
+          </Operation>{" "}
+          <Operation name="DELETE /api/v1/devices/{id}" onClick={() => ask("replace")}>
+            Approve and replace …
+          </Operation>
+        </>
+      ) : null}{" "}
+      {data.status === "decommissioned" ? null : (
+        <>
+          <Operation name="PATCH /api/v1/devices/{id}" onClick={() => ask("change")}>
+            Change …
+          </Operation>{" "}
+          <Operation
+            name="POST /api/v1/devices/{id}/auto-update"
+            onClick={() =>
+              void dataOf(
+                api.POST("/api/v1/devices/{id}/auto-update", {
+                  params,
+                  body: { enabled: !data.autoUpdateEnabled },
+                }),
+              ).then(
+                ({ autoUpdateEnabled }) => changed(`Agent updates are ${autoUpdateEnabled ? "on" : "off"}.`),
+                (error: Error) => say(`Not changed: ${error.message}`),
+              )
+            }
+          >
+            Turn agent updates {data.autoUpdateEnabled ? "off" : "on"}
+          </Operation>{" "}
+          <Operation name="DELETE /api/v1/devices/{id}" onClick={() => ask("decommission")}>
+            Decommission …
+          </Operation>
+        </>
+      )}
+    </div>
+  );
+}
+
+function DeviceQuestions({
+  data,
+  asking,
+  close,
+  params,
+  changed,
+}: {
+  data: Device;
+  asking: Asking;
+  close(): void;
+  params: { path: { id: string } };
+  changed(sentence: string): Promise<void>;
+}) {
+  return (
+    <>
       {asking === "change" ? <ChangeDevice of={data} onClose={close} onDone={changed} /> : null}
       {asking === "approve" || asking === "replace" ? (
         <Confirm

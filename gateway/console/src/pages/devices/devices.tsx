@@ -1,3 +1,4 @@
+import type { ItemOf } from "@muster/client";
 import { Link } from "@tanstack/react-router";
 import { useDeviceChanges } from "../../api/changes.ts";
 import { useGet } from "../../api/queries.ts";
@@ -8,6 +9,7 @@ import { useMe } from "../../parts/me.tsx";
 import { organizationColumn } from "../../parts/name-of.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
+import type { Column } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
 import { BulkDevices } from "./bulk-devices.tsx";
@@ -50,46 +52,7 @@ export function Devices() {
       }}
       everyMs={isNotified ? 60_000 : 10_000}
       bulk={(devices, clear) => <BulkDevices devices={devices} onDone={clear} />}
-      columns={[
-        {
-          id: "host",
-          title: "Host",
-          sort: "hostname",
-          cell: ({ id, hostname }) => (
-            <Link to="/devices/$id" params={{ id }} search={{ orgId } as never}>
-              {hostname}
-            </Link>
-          ),
-        },
-        { id: "status", title: "Status", width: "10rem", cell: ({ status }) => <Status of={status} /> },
-        ...(isEverywhere ? [organizationColumn] : []),
-        { id: "os", title: "System", width: "11rem", isMinor: true, cell: ({ os, arch }) => `${os} ${arch}` },
-        {
-          id: "agent",
-          title: "Agent",
-          width: "8rem",
-          isMinor: true,
-          cell: ({ agentVersion }) => (
-            <button
-              type="button"
-              className="link"
-              title="Only devices with this version"
-              onClick={() => change({ agentVersion })}
-            >
-              {agentVersion}
-            </button>
-          ),
-        },
-        { id: "address", title: "Address", width: "10rem", isMinor: true, cell: ({ lastIpAddress }) => lastIpAddress },
-        { id: "labels", title: "Labels", isMinor: true, cell: ({ labels }) => <LabelList of={labels} /> },
-        {
-          id: "seen",
-          title: "Last seen",
-          width: "9rem",
-          sort: "lastSeenAt",
-          cell: ({ lastSeenAt }) => <Time at={lastSeenAt} />,
-        },
-      ]}
+      columns={columns({ orgId, change, isEverywhere })}
       empty={
         <EmptyState title="No device has enrolled yet.">
           <p>Make an enrollment key, and start an agent with it.</p>
@@ -100,4 +63,55 @@ export function Devices() {
       }
     />
   );
+}
+
+function columns({
+  orgId,
+  change,
+  isEverywhere,
+}: {
+  orgId: string | undefined;
+  change: ReturnType<typeof useFilters>[1];
+  isEverywhere: boolean;
+}): Column<ItemOf<"/api/v1/devices">>[] {
+  return [
+    {
+      id: "host",
+      title: "Host",
+      sort: "hostname",
+      cell: ({ id, hostname }) => (
+        <Link to="/devices/$id" params={{ id }} search={{ orgId } as never}>
+          {hostname}
+        </Link>
+      ),
+    },
+    { id: "status", title: "Status", width: "10rem", cell: ({ status }) => <Status of={status} /> },
+    ...(isEverywhere ? [organizationColumn] : []),
+    { id: "os", title: "System", width: "11rem", isMinor: true, cell: ({ os, arch }) => `${os} ${arch}` },
+    {
+      id: "agent",
+      title: "Agent",
+      width: "8rem",
+      isMinor: true,
+      cell: ({ agentVersion }) => (
+        <button
+          type="button"
+          className="link"
+          title="Only devices with this version"
+          onClick={() => change({ agentVersion })}
+        >
+          {agentVersion}
+        </button>
+      ),
+    },
+    { id: "address", title: "Address", width: "10rem", isMinor: true, cell: ({ lastIpAddress }) => lastIpAddress },
+    { id: "labels", title: "Labels", isMinor: true, cell: ({ labels }) => <LabelList of={labels} /> },
+    {
+      id: "seen",
+      title: "Last seen",
+      width: "9rem",
+      sort: "lastSeenAt",
+      cell: ({ lastSeenAt }) => <Time at={lastSeenAt} />,
+    },
+  ];
 }

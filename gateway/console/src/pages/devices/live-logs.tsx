@@ -1,6 +1,6 @@
 import { Link, useParams } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
-import { useGet } from "../../api/queries.ts";
+import { type BodyOf, useGet } from "../../api/queries.ts";
 import { Section } from "../../parts/facts.tsx";
 import { Options } from "../../parts/options.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
@@ -12,6 +12,8 @@ import { useVisibility } from "../../parts/use-visibility.ts";
 import { failureSentence } from "../../rules/failure-sentence.ts";
 import styles from "./live-logs.module.css";
 import { useFollowedEvents } from "./use-followed-events.ts";
+
+type LiveEvents = BodyOf<"/api/v1/devices/{id}/eventlogs/{name}/events">;
 
 const levels = ["critical", "error", "warning", "information", "verbose"] as const;
 const limit = 50;
@@ -125,33 +127,61 @@ function Events({ id, log, level }: { id: string; log: string; level: string | u
       {events.data && rows.length === 0 ? (
         <EmptyState title={level ? "The log has no such event." : "The log has no events."} />
       ) : null}
-      {events.data && rows.length > 0 ? (
-        <>
-          <PlainTable columns={["Time", "Level", "Source", "Event", "Message"]}>
-            {rows.map((event) => (
-              <tr key={event.recordId}>
-                <td>{event.timeCreated}</td>
-                <td>{event.level}</td>
-                <td>{event.source}</td>
-                <td>{event.eventId}</td>
-                <td className={plain.message}>{event.message}</td>
-              </tr>
-            ))}
-          </PlainTable>
-          <Waiting count={isTopVisible ? 0 : waiting} />
-          <div>
-            <button type="button" disabled={page === 1} onClick={() => setPage(page - 1)}>
-              Newer
-            </button>{" "}
-            Page {page} of {pages.toLocaleString()}{" "}
-            <button type="button" disabled={page >= pages} onClick={() => setPage(page + 1)}>
-              Older
-            </button>
-          </div>
-        </>
-      ) : null}
+      <EventTable
+        rows={rows}
+        page={page}
+        pages={pages}
+        setPage={setPage}
+        waiting={waiting}
+        isTopVisible={isTopVisible}
+        events={events}
+      />
     </Section>
   );
+}
+
+function EventTable({
+  rows,
+  page,
+  pages,
+  setPage,
+  waiting,
+  isTopVisible,
+  events,
+}: {
+  rows: LiveEvents["data"];
+  page: number;
+  pages: number;
+  setPage(page: number): void;
+  waiting: number;
+  isTopVisible: boolean;
+  events: { data?: LiveEvents | undefined };
+}) {
+  return events.data && rows.length > 0 ? (
+    <>
+      <PlainTable columns={["Time", "Level", "Source", "Event", "Message"]}>
+        {rows.map((event) => (
+          <tr key={event.recordId}>
+            <td>{event.timeCreated}</td>
+            <td>{event.level}</td>
+            <td>{event.source}</td>
+            <td>{event.eventId}</td>
+            <td className={plain.message}>{event.message}</td>
+          </tr>
+        ))}
+      </PlainTable>
+      <Waiting count={isTopVisible ? 0 : waiting} />
+      <div>
+        <button type="button" disabled={page === 1} onClick={() => setPage(page - 1)}>
+          Newer
+        </button>{" "}
+        Page {page} of {pages.toLocaleString()}{" "}
+        <button type="button" disabled={page >= pages} onClick={() => setPage(page + 1)}>
+          Older
+        </button>
+      </div>
+    </>
+  ) : null;
 }
 
 /** Shown at the bottom of the screen, since the user has scrolled down. */

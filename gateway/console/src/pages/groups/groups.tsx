@@ -88,6 +88,24 @@ export function Groups() {
           </EmptyState>
         }
       />
+      <GroupQuestions asking={asking} close={close} chosenOrgId={chosenOrgId} forget={forget} />
+    </>
+  );
+}
+
+function GroupQuestions({
+  asking,
+  close,
+  chosenOrgId,
+  forget,
+}: {
+  asking: Asking;
+  close(): void;
+  chosenOrgId: string | undefined;
+  forget: ReturnType<typeof useForget>;
+}) {
+  return (
+    <>
       {asking?.kind === "new" ? (
         chosenOrgId ? (
           <GroupForm orgId={chosenOrgId} onClose={close} />

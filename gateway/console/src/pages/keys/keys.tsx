@@ -12,10 +12,13 @@ import { RowAction } from "../../parts/row-action.tsx";
 import { SecretOnce } from "../../parts/secret-once.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
+import type { Column } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
 import { ChangeKey } from "./change-key.tsx";
 import { NewKey } from "./new-key.tsx";
+
+type Key = ItemOf<"/api/v1/api-keys">;
 
 type Asking = { kind: "rotate" | "revoke"; id: string; name: string } | null;
 
@@ -52,46 +55,7 @@ export function Keys() {
           },
         ]}
         actions={create}
-        columns={[
-          { id: "name", title: "Name", cell: ({ name }) => name },
-          { id: "prefix", title: "Begins with", width: "10rem", cell: ({ keyPrefix }) => <code>{keyPrefix}</code> },
-          { id: "scopes", title: "Scopes", isMinor: true, cell: ({ scopes }) => scopes.join(", ") },
-          { id: "status", title: "Status", width: "8rem", cell: ({ status }) => <Status of={status} /> },
-          {
-            id: "used",
-            title: "Last used",
-            width: "9rem",
-            isMinor: true,
-            cell: ({ lastUsedAt }) => <Time at={lastUsedAt} />,
-          },
-          {
-            id: "ends",
-            title: "Ends",
-            width: "8rem",
-            isMinor: true,
-            cell: ({ expiresAt }) =>
-              expiresAt === null ? <span className="soft">never</span> : <Time at={expiresAt} />,
-          },
-          {
-            id: "actions",
-            title: "Actions",
-            width: "13rem",
-            cell: ({ id, name, status, ...more }) =>
-              why === null && status === "active" ? (
-                <>
-                  <RowAction of={name} onClick={() => change({ id, name, status, ...more })}>
-                    Change
-                  </RowAction>{" "}
-                  <RowAction of={name} onClick={() => ask({ kind: "rotate", id, name })}>
-                    Rotate
-                  </RowAction>{" "}
-                  <RowAction of={name} onClick={() => ask({ kind: "revoke", id, name })}>
-                    Revoke
-                  </RowAction>
-                </>
-              ) : null,
-          },
-        ]}
+        columns={columns({ why, change, ask })}
         empty={
           <EmptyState title="No API key yet.">
             <p>Programs call the API with a key that has the scopes they need.</p>
@@ -99,6 +63,97 @@ export function Keys() {
           </EmptyState>
         }
       />
+      <KeyQuestions
+        isMaking={isMaking}
+        make={make}
+        chosenOrgId={chosenOrgId}
+        changing={changing}
+        change={change}
+        asking={asking}
+        ask={ask}
+        forget={forget}
+        secret={secret}
+        setSecret={setSecret}
+      />
+    </>
+  );
+}
+
+function columns({
+  why,
+  change,
+  ask,
+}: {
+  why: string | null;
+  change(key: Key | null): void;
+  ask(what: Asking): void;
+}): Column<Key>[] {
+  return [
+    { id: "name", title: "Name", cell: ({ name }) => name },
+    { id: "prefix", title: "Begins with", width: "10rem", cell: ({ keyPrefix }) => <code>{keyPrefix}</code> },
+    { id: "scopes", title: "Scopes", isMinor: true, cell: ({ scopes }) => scopes.join(", ") },
+    { id: "status", title: "Status", width: "8rem", cell: ({ status }) => <Status of={status} /> },
+    {
+      id: "used",
+      title: "Last used",
+      width: "9rem",
+      isMinor: true,
+      cell: ({ lastUsedAt }) => <Time at={lastUsedAt} />,
+    },
+    {
+      id: "ends",
+      title: "Ends",
+      width: "8rem",
+      isMinor: true,
+      cell: ({ expiresAt }) => (expiresAt === null ? <span className="soft">never</span> : <Time at={expiresAt} />),
+    },
+    {
+      id: "actions",
+      title: "Actions",
+      width: "13rem",
+      cell: ({ id, name, status, ...more }) =>
+        why === null && status === "active" ? (
+          <>
+            <RowAction of={name} onClick={() => change({ id, name, status, ...more })}>
+              Change
+            </RowAction>{" "}
+            <RowAction of={name} onClick={() => ask({ kind: "rotate", id, name })}>
+              Rotate
+            </RowAction>{" "}
+            <RowAction of={name} onClick={() => ask({ kind: "revoke", id, name })}>
+              Revoke
+            </RowAction>
+          </>
+        ) : null,
+    },
+  ];
+}
+
+function KeyQuestions({
+  isMaking,
+  make,
+  chosenOrgId,
+  changing,
+  change,
+  asking,
+  ask,
+  forget,
+  secret,
+  setSecret,
+}: {
+  isMaking: boolean;
+  make(isMaking: boolean): void;
+  chosenOrgId: string | undefined;
+  changing: Key | null;
+  change(key: Key | null): void;
+  asking: Asking;
+  ask(what: Asking): void;
+  forget: ReturnType<typeof useForget>;
+  secret: string | null;
+  setSecret(secret: string | null): void;
+}) {
+  return (
+    <>
       {isMaking ? (
         chosenOrgId ? (
           <NewKey orgId={chosenOrgId} onClose={() => make(false)} onMade={setSecret} />

@@ -89,37 +89,39 @@ export function Principals() {
           </EmptyState>
         }
       />
+      <PrincipalQuestions
+        asking={asking}
+        close={close}
+        chosenOrgId={chosenOrgId}
+        changed={changed}
+        secret={secret}
+        setSecret={setSecret}
+      />
+    </>
+  );
+}
+
+function PrincipalQuestions({
+  asking,
+  close,
+  chosenOrgId,
+  changed,
+  secret,
+  setSecret,
+}: {
+  asking: Asking;
+  close(): void;
+  chosenOrgId: string | undefined;
+  changed(): Promise<void>;
+  secret: string | null;
+  setSecret(secret: string | null): void;
+}) {
+  return (
+    <>
       {asking?.kind === "new" && !chosenOrgId ? (
         <ChooseFirst title="New service principal" what="A service principal" onClose={close} />
       ) : null}
-      {asking?.kind === "new" && chosenOrgId ? (
-        <FormDialog
-          title="New service principal"
-          verb="Create"
-          running="Creating …"
-          onClose={close}
-          send={async (form) => {
-            const body = {
-              orgId: chosenOrgId,
-              name: String(form.get("name")),
-              scopes: checkedOf<Scope>(form, "scopes"),
-            };
-            const { key } = await dataOf(api.POST("/api/v1/service-principals", { body }));
-            await changed();
-            return key;
-          }}
-          onSent={setSecret}
-        >
-          {(errorsOf) => (
-            <>
-              <Field label="Name" errors={errorsOf("name")}>
-                <input name="name" required maxLength={255} autoComplete="off" />
-              </Field>
-              <ScopeBoxes errorsOf={errorsOf} />
-            </>
-          )}
-        </FormDialog>
-      ) : null}
+      <NewPrincipal asking={asking} close={close} chosenOrgId={chosenOrgId} changed={changed} setSecret={setSecret} />
       {asking?.kind === "rotate" ? (
         <Confirm
           title={`A new key for ${asking.principal.name}?`}
@@ -162,6 +164,49 @@ export function Principals() {
       )}
     </>
   );
+}
+
+function NewPrincipal({
+  asking,
+  close,
+  chosenOrgId,
+  changed,
+  setSecret,
+}: {
+  asking: Asking;
+  close(): void;
+  chosenOrgId: string | undefined;
+  changed(): Promise<void>;
+  setSecret(secret: string | null): void;
+}) {
+  return asking?.kind === "new" && chosenOrgId ? (
+    <FormDialog
+      title="New service principal"
+      verb="Create"
+      running="Creating …"
+      onClose={close}
+      send={async (form) => {
+        const body = {
+          orgId: chosenOrgId,
+          name: String(form.get("name")),
+          scopes: checkedOf<Scope>(form, "scopes"),
+        };
+        const { key } = await dataOf(api.POST("/api/v1/service-principals", { body }));
+        await changed();
+        return key;
+      }}
+      onSent={setSecret}
+    >
+      {(errorsOf) => (
+        <>
+          <Field label="Name" errors={errorsOf("name")}>
+            <input name="name" required maxLength={255} autoComplete="off" />
+          </Field>
+          <ScopeBoxes errorsOf={errorsOf} />
+        </>
+      )}
+    </FormDialog>
+  ) : null;
 }
 
 /** A principal adopts an API key that is in use: its program keeps the key. */

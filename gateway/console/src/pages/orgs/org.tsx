@@ -1,7 +1,7 @@
 import { Link, useNavigate, useParams } from "@tanstack/react-router";
 import { Fragment, useState } from "react";
 import { api } from "../../api/api.ts";
-import { dataOf, useGet } from "../../api/queries.ts";
+import { type BodyOf, dataOf, useGet } from "../../api/queries.ts";
 import { DeleteRecord } from "../../parts/delete-record.tsx";
 import { Facts, Json, Section } from "../../parts/facts.tsx";
 import { Operation } from "../../parts/operation.tsx";
@@ -9,6 +9,8 @@ import { PageTitle } from "../../parts/page-title.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
 import { Instant, Time } from "../../parts/time.tsx";
 import { ChangeOrganization } from "./change-org.tsx";
+
+type Organization = BodyOf<"/api/v1/orgs/organizations/{id}">;
 
 /** Lists that can be narrowed to an organization. */
 const theirs = [
@@ -90,6 +92,38 @@ export function OrganizationPage() {
             <Json value={value} label={name} />
           </Section>
         ))}
+      <OrganizationQuestions
+        data={data}
+        asking={asking}
+        close={close}
+        params={params}
+        navigate={navigate}
+        deviceCount={deviceCount}
+        keyCount={keyCount}
+      />
+    </>
+  );
+}
+
+function OrganizationQuestions({
+  data,
+  asking,
+  close,
+  params,
+  navigate,
+  deviceCount,
+  keyCount,
+}: {
+  data: Organization;
+  asking: "change" | "delete" | null;
+  close(): void;
+  params: { path: { id: string } };
+  navigate: ReturnType<typeof useNavigate>;
+  deviceCount: number | null | undefined;
+  keyCount: number | null | undefined;
+}) {
+  return (
+    <>
       {asking === "change" ? <ChangeOrganization of={data} onClose={close} /> : null}
       {asking === "delete" ? (
         <DeleteRecord

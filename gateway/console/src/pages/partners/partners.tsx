@@ -60,43 +60,55 @@ export function Partners() {
           </EmptyState>
         }
       />
-      {isMaking ? (
-        <FormDialog
-          title="New partner"
-          verb="Create"
-          running="Creating …"
-          onClose={() => make(false)}
-          send={async (form) => {
-            const name = String(form.get("name"));
-            const body = {
-              name,
-              slug: slugOf(name),
-              type: String(form.get("type")) as (typeof partnerTypes)[number],
-              plan: String(form.get("plan")) as (typeof partnerPlans)[number],
-            };
-            await dataOf(api.POST("/api/v1/orgs/partners", { body }));
-            await forget("/api/v1/orgs");
-          }}
-        >
-          {(errorsOf) => (
-            <>
-              <Field label="Name" errors={errorsOf("name") ?? errorsOf("slug")}>
-                <input name="name" required maxLength={100} autoComplete="off" />
-              </Field>
-              <Field label="Type" errors={errorsOf("type")}>
-                <select name="type">
-                  <Options of={partnerTypes} />
-                </select>
-              </Field>
-              <Field label="Plan" errors={errorsOf("plan")}>
-                <select name="plan">
-                  <Options of={partnerPlans} />
-                </select>
-              </Field>
-            </>
-          )}
-        </FormDialog>
-      ) : null}
+      <NewPartner isMaking={isMaking} make={make} forget={forget} />
     </>
   );
+}
+
+function NewPartner({
+  isMaking,
+  make,
+  forget,
+}: {
+  isMaking: boolean;
+  make(isMaking: boolean): void;
+  forget: ReturnType<typeof useForget>;
+}) {
+  return isMaking ? (
+    <FormDialog
+      title="New partner"
+      verb="Create"
+      running="Creating …"
+      onClose={() => make(false)}
+      send={async (form) => {
+        const name = String(form.get("name"));
+        const body = {
+          name,
+          slug: slugOf(name),
+          type: String(form.get("type")) as (typeof partnerTypes)[number],
+          plan: String(form.get("plan")) as (typeof partnerPlans)[number],
+        };
+        await dataOf(api.POST("/api/v1/orgs/partners", { body }));
+        await forget("/api/v1/orgs");
+      }}
+    >
+      {(errorsOf) => (
+        <>
+          <Field label="Name" errors={errorsOf("name") ?? errorsOf("slug")}>
+            <input name="name" required maxLength={100} autoComplete="off" />
+          </Field>
+          <Field label="Type" errors={errorsOf("type")}>
+            <select name="type">
+              <Options of={partnerTypes} />
+            </select>
+          </Field>
+          <Field label="Plan" errors={errorsOf("plan")}>
+            <select name="plan">
+              <Options of={partnerPlans} />
+            </select>
+          </Field>
+        </>
+      )}
+    </FormDialog>
+  ) : null;
 }

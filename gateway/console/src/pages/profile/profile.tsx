@@ -1,8 +1,9 @@
+import type { UseQueryResult } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { api } from "../../api/api.ts";
 import { call } from "../../api/call.ts";
 import { canUsePasskeys, makePasskey } from "../../api/passkey.ts";
-import { dataOf, Failed, useForget, useGet, useList } from "../../api/queries.ts";
+import { type BodyOf, dataOf, Failed, useForget, useGet, useList } from "../../api/queries.ts";
 import { accessToken } from "../../api/session.ts";
 import { Confirm } from "../../parts/confirm.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
@@ -22,6 +23,9 @@ import { chooseZone, chosenZone, Instant, Time } from "../../parts/time.tsx";
 import { useWrite } from "../../parts/use-write.ts";
 import { attemptIn, ssoReasonSentence } from "../../rules/sso-reasons.ts";
 import { LinkedProviders } from "./linked-providers.tsx";
+
+type OpenFactor = "totp" | "passkey" | "no-totp" | "codes" | null;
+type Named = { id: string; name: string };
 
 /** The user's own account: name, second factors, password, sessions, and settings of this browser. */
 export function Profile() {
@@ -137,10 +141,10 @@ function Factors() {
   const forget = useForget();
   const passkeys = useGet("/api/v1/auth/mfa/passkeys");
   const factors = useGet("/api/v1/auth/mfa");
-  const [open, setOpen] = useState<"totp" | "passkey" | "no-totp" | "codes" | null>(null);
+  const [open, setOpen] = useState<OpenFactor>(null);
   const [codes, setCodes] = useState<string | null>(null);
   const hasApp = factors.data?.totp === true;
-  const [chosen, choose] = useState<{ id: string; name: string } | null>(null);
+  const [chosen, choose] = useState<Named | null>(null);
   const changed = () => forget("/api/v1/auth/mfa", "/api/v1/auth/me");
   return (
     <Section
@@ -180,26 +184,68 @@ function Factors() {
       {passkeys.error ? (
         <FailureState failure={passkeys.error.failure} onRetry={() => void passkeys.refetch()} />
       ) : null}
-      {passkeys.data && passkeys.data.data.length > 0 ? (
-        <PlainTable columns={["Passkey", "Made", "Last used"]} hasActions>
-          {passkeys.data.data.map(({ id, name, createdAt, lastUsedAt }) => (
-            <tr key={id}>
-              <th scope="row">{name}</th>
-              <td>
-                <Instant at={createdAt} />
-              </td>
-              <td>
-                <Time at={lastUsedAt} />
-              </td>
-              <td>
-                <button type="button" className="link" onClick={() => choose({ id, name })}>
-                  Remove<span className="visually-hidden"> {name}</span>
-                </button>
-              </td>
-            </tr>
-          ))}
-        </PlainTable>
-      ) : null}
+      <Passkeys passkeys={passkeys} choose={choose} />
+      <FactorQuestions
+        open={open}
+        setOpen={setOpen}
+        changed={changed}
+        codes={codes}
+        setCodes={setCodes}
+        chosen={chosen}
+        choose={choose}
+      />
+    </Section>
+  );
+}
+
+function Passkeys({
+  passkeys,
+  choose,
+}: {
+  passkeys: UseQueryResult<BodyOf<"/api/v1/auth/mfa/passkeys">>;
+  choose(passkey: Named | null): void;
+}) {
+  return passkeys.data && passkeys.data.data.length > 0 ? (
+    <PlainTable columns={["Passkey", "Made", "Last used"]} hasActions>
+      {passkeys.data.data.map(({ id, name, createdAt, lastUsedAt }) => (
+        <tr key={id}>
+          <th scope="row">{name}</th>
+          <td>
+            <Instant at={createdAt} />
+          </td>
+          <td>
+            <Time at={lastUsedAt} />
+          </td>
+          <td>
+            <button type="button" className="link" onClick={() => choose({ id, name })}>
+              Remove<span className="visually-hidden"> {name}</span>
+            </button>
+          </td>
+        </tr>
+      ))}
+    </PlainTable>
+  ) : null;
+}
+
+function FactorQuestions({
+  open,
+  setOpen,
+  changed,
+  codes,
+  setCodes,
+  chosen,
+  choose,
+}: {
+  open: OpenFactor;
+  setOpen(open: OpenFactor): void;
+  changed(): Promise<void>;
+  codes: string | null;
+  setCodes(codes: string | null): void;
+  chosen: Named | null;
+  choose(passkey: Named | null): void;
+}) {
+  return (
+    <>
       {open === "totp" ? (
         <Dialog title="Add an authenticator app" onClose={() => setOpen(null)}>
           <EnrollTotp
@@ -211,34 +257,7 @@ function Factors() {
           />
         </Dialog>
       ) : null}
-      {open === "no-totp" ? (
-        <FormDialog
-          title="Remove the authenticator app?"
-          verb="Remove"
-          running="Removing …"
-          send={(form) =>
-            dataOf(
-              api.POST("/api/v1/auth/mfa/totp/disable", {
-                body: { password: String(form.get("password")), code: String(form.get("code")).trim() },
-              }),
-            )
-          }
-          onSent={() => void changed()}
-          onClose={() => setOpen(null)}
-        >
-          {(errorsOf) => (
-            <>
-              <p>Its codes no longer open your account. With the last factor the recovery codes are removed, too.</p>
-              <Field label="Your password" errors={errorsOf("password")}>
-                <input name="password" type="password" autoComplete="current-password" required />
-              </Field>
-              <Field label="A code of the app, or a recovery code" errors={errorsOf("code")}>
-                <input name="code" autoComplete="one-time-code" required spellCheck={false} />
-              </Field>
-            </>
-          )}
-        </FormDialog>
-      ) : null}
+      <NoTotp open={open} setOpen={setOpen} changed={changed} />
       {open === "codes" ? (
         <Confirm
           title="Make new recovery codes?"
@@ -275,8 +294,47 @@ function Factors() {
           <p>It no longer opens your account. With the last factor the recovery codes are removed, too.</p>
         </Confirm>
       ) : null}
-    </Section>
+    </>
   );
+}
+
+function NoTotp({
+  open,
+  setOpen,
+  changed,
+}: {
+  open: OpenFactor;
+  setOpen(open: OpenFactor): void;
+  changed(): Promise<void>;
+}) {
+  return open === "no-totp" ? (
+    <FormDialog
+      title="Remove the authenticator app?"
+      verb="Remove"
+      running="Removing …"
+      send={(form) =>
+        dataOf(
+          api.POST("/api/v1/auth/mfa/totp/disable", {
+            body: { password: String(form.get("password")), code: String(form.get("code")).trim() },
+          }),
+        )
+      }
+      onSent={() => void changed()}
+      onClose={() => setOpen(null)}
+    >
+      {(errorsOf) => (
+        <>
+          <p>Its codes no longer open your account. With the last factor the recovery codes are removed, too.</p>
+          <Field label="Your password" errors={errorsOf("password")}>
+            <input name="password" type="password" autoComplete="current-password" required />
+          </Field>
+          <Field label="A code of the app, or a recovery code" errors={errorsOf("code")}>
+            <input name="code" autoComplete="one-time-code" required spellCheck={false} />
+          </Field>
+        </>
+      )}
+    </FormDialog>
+  ) : null;
 }
 
 const RecoveryCodes = ({ codes, onClose }: { codes: string; onClose(): void }) => (

@@ -1,7 +1,7 @@
 import { Link, useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { api } from "../../api/api.ts";
-import { dataOf, useForget, useGet, useList } from "../../api/queries.ts";
+import { type BodyOf, dataOf, useForget, useGet, useList } from "../../api/queries.ts";
 import { BarChart } from "../../parts/bar-chart.tsx";
 import { Confirm } from "../../parts/confirm.tsx";
 import { Facts, Section } from "../../parts/facts.tsx";
@@ -13,6 +13,9 @@ import { RecordState } from "../../parts/record-state.tsx";
 import { EmptyState, ListState, Said } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Instant, Time } from "../../parts/time.tsx";
+
+type ProgressBody = BodyOf<"/api/v1/agent-versions/rollouts/{id}/progress">;
+type Rollout = ProgressBody["rollout"];
 
 type Change = "pause" | "resume" | "complete" | "cancel";
 
@@ -62,52 +65,7 @@ export function RolloutPage() {
       </p>
       <Said>{said}</Said>
       {rollout.reason ? <p role="note">Halted: {rollout.reason}</p> : null}
-      <Section
-        title="Progress"
-        action={
-          <div>
-            {offered.map((change) => (
-              <span key={change}>
-                <Operation name={`POST /api/v1/agent-versions/rollouts/{id}/${change}`} onClick={() => ask(change)}>
-                  {changes[change].verb} …
-                </Operation>{" "}
-              </span>
-            ))}
-          </div>
-        }
-      >
-        <Facts
-          of={[
-            ["Kind", rollout.kind],
-            ["Share of the devices", `${rollout.percent} %`],
-            ["In flight", `${rollout.inFlight.toLocaleString()} of at most ${rollout.maxInFlight.toLocaleString()}`],
-            ["Updated", rollout.succeeded.toLocaleString()],
-            [
-              "Failed",
-              `${rollout.failed.toLocaleString()} (${rollout.failuresBeforeResume.toLocaleString()} no longer count)`,
-            ],
-            ["Halts after", `${rollout.haltAfterFailures.toLocaleString()} failures, or ${rollout.haltPercent} %`],
-            ["Offers left now", rollout.budget.toLocaleString()],
-            ["Expected end of updates in flight", expectedEnd ? <Time key="end" at={expectedEnd} /> : null],
-          ]}
-        />
-        {buckets.length > 0 ? (
-          <BarChart
-            label="Updates over time"
-            series={[
-              { name: "Updated", tone: "good" },
-              { name: "Failed", tone: "bad" },
-              { name: "Offered", tone: "quiet" },
-            ]}
-            points={buckets.map(({ at, succeeded, failed, offered: started }) => ({
-              at,
-              values: [succeeded, failed, started],
-            }))}
-          />
-        ) : (
-          <p className="soft">Nothing has been offered yet.</p>
-        )}
-      </Section>
+      <Progress rollout={rollout} offered={offered} ask={ask} buckets={buckets} expectedEnd={expectedEnd} />
       <Attempts id={id} />
       {asking ? (
         <Confirm
@@ -127,6 +85,69 @@ export function RolloutPage() {
         </Confirm>
       ) : null}
     </>
+  );
+}
+
+function Progress({
+  rollout,
+  offered,
+  ask,
+  buckets,
+  expectedEnd,
+}: {
+  rollout: Rollout;
+  offered: readonly Change[];
+  ask(change: Change): void;
+  buckets: ProgressBody["buckets"];
+  expectedEnd: ProgressBody["expectedEnd"];
+}) {
+  return (
+    <Section
+      title="Progress"
+      action={
+        <div>
+          {offered.map((change) => (
+            <span key={change}>
+              <Operation name={`POST /api/v1/agent-versions/rollouts/{id}/${change}`} onClick={() => ask(change)}>
+                {changes[change].verb} …
+              </Operation>{" "}
+            </span>
+          ))}
+        </div>
+      }
+    >
+      <Facts
+        of={[
+          ["Kind", rollout.kind],
+          ["Share of the devices", `${rollout.percent} %`],
+          ["In flight", `${rollout.inFlight.toLocaleString()} of at most ${rollout.maxInFlight.toLocaleString()}`],
+          ["Updated", rollout.succeeded.toLocaleString()],
+          [
+            "Failed",
+            `${rollout.failed.toLocaleString()} (${rollout.failuresBeforeResume.toLocaleString()} no longer count)`,
+          ],
+          ["Halts after", `${rollout.haltAfterFailures.toLocaleString()} failures, or ${rollout.haltPercent} %`],
+          ["Offers left now", rollout.budget.toLocaleString()],
+          ["Expected end of updates in flight", expectedEnd ? <Time key="end" at={expectedEnd} /> : null],
+        ]}
+      />
+      {buckets.length > 0 ? (
+        <BarChart
+          label="Updates over time"
+          series={[
+            { name: "Updated", tone: "good" },
+            { name: "Failed", tone: "bad" },
+            { name: "Offered", tone: "quiet" },
+          ]}
+          points={buckets.map(({ at, succeeded, failed, offered: started }) => ({
+            at,
+            values: [succeeded, failed, started],
+          }))}
+        />
+      ) : (
+        <p className="soft">Nothing has been offered yet.</p>
+      )}
+    </Section>
   );
 }
 

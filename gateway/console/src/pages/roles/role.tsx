@@ -1,7 +1,7 @@
 import { Link, useNavigate, useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { api } from "../../api/api.ts";
-import { dataOf, useGet } from "../../api/queries.ts";
+import { type BodyOf, dataOf, useGet } from "../../api/queries.ts";
 import { DeleteRecord } from "../../parts/delete-record.tsx";
 import { Facts, Section } from "../../parts/facts.tsx";
 import { Operation } from "../../parts/operation.tsx";
@@ -10,6 +10,8 @@ import { PlainTable } from "../../parts/plain-table.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
 import { Time } from "../../parts/time.tsx";
 import { RoleForm } from "./role-form.tsx";
+
+type Role = BodyOf<"/api/v1/roles/{id}">;
 
 /** One role: its permissions and its users. */
 export function RolePage() {
@@ -77,6 +79,28 @@ export function RolePage() {
           ))}
         </PlainTable>
       </Section>
+      <RoleQuestions data={data} asking={asking} close={close} params={params} navigate={navigate} count={count} />
+    </>
+  );
+}
+
+function RoleQuestions({
+  data,
+  asking,
+  close,
+  params,
+  navigate,
+  count,
+}: {
+  data: Role;
+  asking: "change" | "delete" | null;
+  close(): void;
+  params: { path: { id: string } };
+  navigate: ReturnType<typeof useNavigate>;
+  count: number | null | undefined;
+}) {
+  return (
+    <>
       {asking === "change" ? <RoleForm role={data} onClose={close} /> : null}
       {asking === "delete" ? (
         <DeleteRecord

@@ -99,27 +99,33 @@ function Form({ kept }: { kept: Look }) {
           </button>
         </div>
       </form>
-      <Section title="Preview">
-        <div className={styles.preview}>
-          {look.logo_url?.startsWith("data:") ? (
-            <img src={look.logo_url} alt="The logo" className={styles.logo} />
-          ) : look.logo_url ? (
-            <p className="soft">The logo of {look.logo_url}</p>
-          ) : null}
-          <strong>{look.headline ?? "Sign in"}</strong>
-          <span
-            className={styles.button}
-            style={
-              {
-                "--shown": accent || "var(--accent)",
-                "--shown-text": accent ? textOn(accent) : "var(--on-accent)",
-              } as CSSProperties
-            }
-          >
-            Sign in
-          </span>
-        </div>
-      </Section>
+      <Preview look={look} accent={accent} />
     </div>
+  );
+}
+
+function Preview({ look, accent }: { look: Look; accent: string }) {
+  return (
+    <Section title="Preview">
+      <div className={styles.preview}>
+        {look.logo_url?.startsWith("data:") ? (
+          <img src={look.logo_url} alt="The logo" className={styles.logo} />
+        ) : look.logo_url ? (
+          <p className="soft">The logo of {look.logo_url}</p>
+        ) : null}
+        <strong>{look.headline ?? "Sign in"}</strong>
+        <span
+          className={styles.button}
+          style={
+            {
+              "--shown": accent || "var(--accent)",
+              "--shown-text": accent ? textOn(accent) : "var(--on-accent)",
+            } as CSSProperties
+          }
+        >
+          Sign in
+        </span>
+      </div>
+    </Section>
   );
 }

@@ -16,6 +16,7 @@ import { EmptyState } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
 import { failureSentence } from "../../rules/failure-sentence.ts";
+import type { Me } from "../../rules/why-not.ts";
 
 type Domain = ItemOf<"/api/v1/sso/domains">;
 type Asking = { kind: "new" } | { kind: "verify" | "delete"; domain: Domain } | null;
@@ -88,6 +89,26 @@ export function Domains() {
           </EmptyState>
         }
       />
+      <DomainQuestions asking={asking} close={close} chosenOrgId={chosenOrgId} forget={forget} me={me} />
+    </>
+  );
+}
+
+function DomainQuestions({
+  asking,
+  close,
+  chosenOrgId,
+  forget,
+  me,
+}: {
+  asking: Asking;
+  close(): void;
+  chosenOrgId: string | undefined;
+  forget: ReturnType<typeof useForget>;
+  me: Me;
+}) {
+  return (
+    <>
       {asking?.kind === "new" ? (
         chosenOrgId || me.scope === "partner" ? (
           <FormDialog

@@ -1,7 +1,7 @@
 import { Link, useNavigate, useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { api } from "../../api/api.ts";
-import { dataOf, Failed, useForget, useGet } from "../../api/queries.ts";
+import { type BodyOf, dataOf, Failed, useForget, useGet } from "../../api/queries.ts";
 import { Confirm } from "../../parts/confirm.tsx";
 import { DeleteRecord } from "../../parts/delete-record.tsx";
 import { Facts, Section } from "../../parts/facts.tsx";
@@ -15,6 +15,9 @@ import { Time } from "../../parts/time.tsx";
 import { failureSentence } from "../../rules/failure-sentence.ts";
 import { Attempts } from "./attempts.tsx";
 import { ChangeProvider } from "./change-provider.tsx";
+
+type Provider = BodyOf<"/api/v1/sso/providers/{id}">;
+type Asking = ProviderStatus | "change" | "delete" | null;
 
 type ProviderStatus = "inactive" | "testing" | "active";
 
@@ -47,7 +50,7 @@ export function ProviderPage() {
   const { id } = useParams({ strict: false }) as { id: string };
   const params = { path: { id } };
   const provider = useGet("/api/v1/sso/providers/{id}", { params });
-  const [asking, ask] = useState<ProviderStatus | "change" | "delete" | null>(null);
+  const [asking, ask] = useState<Asking>(null);
   const [said, say] = useState<string | null>(null);
   const [isTrying, setTrying] = useState(false);
   const forget = useForget();
@@ -105,75 +108,125 @@ export function ProviderPage() {
           )}
         </PlainTable>
       </Section>
-      <Section
-        title="Facts"
-        action={
-          <div>
-            <Operation name="POST /api/v1/sso/providers/{id}/test" onClick={() => void tryIt()}>
-              {isTrying ? "Asking it …" : "Ask it"}
-            </Operation>{" "}
-            {others.map((status) => (
-              <span key={status}>
-                <Operation name="POST /api/v1/sso/providers/{id}/status" onClick={() => ask(status)}>
-                  {steps[status].verb} …
-                </Operation>{" "}
-              </span>
-            ))}
-            <Operation name="PATCH /api/v1/sso/providers/{id}" onClick={() => ask("change")}>
-              Change …
-            </Operation>{" "}
-            <Operation name="DELETE /api/v1/sso/providers/{id}" onClick={() => ask("delete")}>
-              Delete …
-            </Operation>
-          </div>
-        }
-      >
-        <Facts
-          of={[
-            ["Protocol", data.type === "saml" ? "SAML 2.0" : "OpenID Connect"],
-            ["Issuer", data.issuer ?? data.samlEntityId],
-            ...(data.type === "oidc"
-              ? ([
-                  ["Client id", data.clientId],
-                  ["Client secret", data.hasClientSecret ? "kept sealed" : null],
-                  ["Scopes", data.scopes],
-                ] as const)
-              : ([
-                  ["Metadata address", data.samlMetadataUrl],
-                  ["Metadata read", <Time key="read" at={data.samlMetadataAt} />],
-                  ["Reading failed", data.samlMetadataError],
-                ] as const)),
-            ["E-mail domains", data.allowedDomains || "all"],
-            ["Accounts of new people", data.autoProvision && data.defaultRoleId ? "are made" : "need an invitation"],
-            [
-              "Passwords",
-              data.enforcement.inForce ? "refused" : when === null ? "allowed" : `allowed; refused ${when}`,
-            ],
-            ["Its second factor counts", data.trustIdpMfa ? "yes" : "no"],
-          ]}
-        />
-      </Section>
-      {data.samlCertificates.length > 0 ? (
-        <Section title="Certificates">
-          <PlainTable columns={["SHA-256", "From", "Until", "Source"]}>
-            {data.samlCertificates.map(({ fingerprint, notBefore, notAfter, source }) => (
-              <tr key={fingerprint}>
-                <td>
-                  <code>{fingerprint.slice(0, 16)}…</code>
-                </td>
-                <td>
-                  <Time at={notBefore} />
-                </td>
-                <td>
-                  <Time at={notAfter} />
-                </td>
-                <td>{source}</td>
-              </tr>
-            ))}
-          </PlainTable>
-        </Section>
-      ) : null}
+      <ProviderFacts data={data} isTrying={isTrying} tryIt={tryIt} others={others} ask={ask} when={when} />
+      <Certificates data={data} />
       <Attempts id={id} />
+      <ProviderQuestions
+        data={data}
+        asking={asking}
+        close={close}
+        params={params}
+        changed={changed}
+        navigate={navigate}
+      />
+    </>
+  );
+}
+
+function ProviderFacts({
+  data,
+  isTrying,
+  tryIt,
+  others,
+  ask,
+  when,
+}: {
+  data: Provider;
+  isTrying: boolean;
+  tryIt(): Promise<void>;
+  others: readonly ProviderStatus[];
+  ask(what: Asking): void;
+  when: string | null;
+}) {
+  return (
+    <Section
+      title="Facts"
+      action={
+        <div>
+          <Operation name="POST /api/v1/sso/providers/{id}/test" onClick={() => void tryIt()}>
+            {isTrying ? "Asking it …" : "Ask it"}
+          </Operation>{" "}
+          {others.map((status) => (
+            <span key={status}>
+              <Operation name="POST /api/v1/sso/providers/{id}/status" onClick={() => ask(status)}>
+                {steps[status].verb} …
+              </Operation>{" "}
+            </span>
+          ))}
+          <Operation name="PATCH /api/v1/sso/providers/{id}" onClick={() => ask("change")}>
+            Change …
+          </Operation>{" "}
+          <Operation name="DELETE /api/v1/sso/providers/{id}" onClick={() => ask("delete")}>
+            Delete …
+          </Operation>
+        </div>
+      }
+    >
+      <Facts
+        of={[
+          ["Protocol", data.type === "saml" ? "SAML 2.0" : "OpenID Connect"],
+          ["Issuer", data.issuer ?? data.samlEntityId],
+          ...(data.type === "oidc"
+            ? ([
+                ["Client id", data.clientId],
+                ["Client secret", data.hasClientSecret ? "kept sealed" : null],
+                ["Scopes", data.scopes],
+              ] as const)
+            : ([
+                ["Metadata address", data.samlMetadataUrl],
+                ["Metadata read", <Time key="read" at={data.samlMetadataAt} />],
+                ["Reading failed", data.samlMetadataError],
+              ] as const)),
+          ["E-mail domains", data.allowedDomains || "all"],
+          ["Accounts of new people", data.autoProvision && data.defaultRoleId ? "are made" : "need an invitation"],
+          ["Passwords", data.enforcement.inForce ? "refused" : when === null ? "allowed" : `allowed; refused ${when}`],
+          ["Its second factor counts", data.trustIdpMfa ? "yes" : "no"],
+        ]}
+      />
+    </Section>
+  );
+}
+
+function Certificates({ data }: { data: Provider }) {
+  return data.samlCertificates.length > 0 ? (
+    <Section title="Certificates">
+      <PlainTable columns={["SHA-256", "From", "Until", "Source"]}>
+        {data.samlCertificates.map(({ fingerprint, notBefore, notAfter, source }) => (
+          <tr key={fingerprint}>
+            <td>
+              <code>{fingerprint.slice(0, 16)}…</code>
+            </td>
+            <td>
+              <Time at={notBefore} />
+            </td>
+            <td>
+              <Time at={notAfter} />
+            </td>
+            <td>{source}</td>
+          </tr>
+        ))}
+      </PlainTable>
+    </Section>
+  ) : null;
+}
+
+function ProviderQuestions({
+  data,
+  asking,
+  close,
+  params,
+  changed,
+  navigate,
+}: {
+  data: Provider;
+  asking: Asking;
+  close(): void;
+  params: { path: { id: string } };
+  changed(sentence: string): Promise<void>;
+  navigate: ReturnType<typeof useNavigate>;
+}) {
+  return (
+    <>
       {asking === "change" ? <ChangeProvider of={data} onClose={close} onDone={changed} /> : null}
       {asking === "active" || asking === "testing" || asking === "inactive" ? (
         <Confirm

@@ -1,7 +1,7 @@
 import { Link, useNavigate, useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { api } from "../../api/api.ts";
-import { dataOf, useForget, useGet } from "../../api/queries.ts";
+import { type BodyOf, dataOf, useForget, useGet } from "../../api/queries.ts";
 import { DeleteRecord } from "../../parts/delete-record.tsx";
 import { Facts, Json, Section } from "../../parts/facts.tsx";
 import { Field } from "../../parts/field.tsx";
@@ -13,6 +13,8 @@ import { RecordState } from "../../parts/record-state.tsx";
 import { Time } from "../../parts/time.tsx";
 import { labelChanges, labelsText } from "../../rules/labels.ts";
 import { SiteForm } from "./site-form.tsx";
+
+type Site = BodyOf<"/api/v1/orgs/sites/{id}">;
 
 /** One site with its devices. */
 export function SitePage() {
@@ -74,6 +76,38 @@ export function SitePage() {
             <Json value={data[name]} label={name} />
           </Section>
         ))}
+      <SiteQuestions
+        data={data}
+        asking={asking}
+        close={close}
+        params={params}
+        forget={forget}
+        navigate={navigate}
+        count={count}
+      />
+    </>
+  );
+}
+
+function SiteQuestions({
+  data,
+  asking,
+  close,
+  params,
+  forget,
+  navigate,
+  count,
+}: {
+  data: Site;
+  asking: "change" | "labels" | "delete" | null;
+  close(): void;
+  params: { path: { id: string } };
+  forget: ReturnType<typeof useForget>;
+  navigate: ReturnType<typeof useNavigate>;
+  count: number | null | undefined;
+}) {
+  return (
+    <>
       {asking === "change" ? <SiteForm site={data} onClose={close} /> : null}
       {asking === "labels" ? (
         <FormDialog

@@ -1,7 +1,7 @@
 import { Link, useNavigate, useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { api } from "../../api/api.ts";
-import { dataOf, useForget, useGet } from "../../api/queries.ts";
+import { type BodyOf, dataOf, useForget, useGet } from "../../api/queries.ts";
 import { Confirm } from "../../parts/confirm.tsx";
 import { DeleteRecord } from "../../parts/delete-record.tsx";
 import { Facts, Section } from "../../parts/facts.tsx";
@@ -13,6 +13,8 @@ import { Said } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
 import { type Invited, InviteLink } from "./invite-link.tsx";
 import { Membership } from "./membership.tsx";
+
+type User = BodyOf<"/api/v1/users/{id}">;
 
 type Asking = "sessions" | "factors" | "change" | "disable" | "enable" | "invite" | "remove" | null;
 
@@ -44,87 +46,113 @@ export function UserPage() {
         </Link>
       </p>
       <Said>{said}</Said>
-      <Section
-        title="Facts"
-        action={
-          isSelf ? (
-            <Link to="/profile" className="button">
-              This is you: your profile
-            </Link>
-          ) : (
-            <div>
-              <Operation name="PATCH /api/v1/users/{id}" onClick={() => ask("change")}>
-                Change …
-              </Operation>{" "}
-              {data.status === "invited" ? (
-                <Operation name="POST /api/v1/users/{id}/invite" onClick={() => ask("invite")}>
-                  Invite again …
-                </Operation>
-              ) : (
-                <Operation
-                  name={`POST /api/v1/users/{id}/${data.status === "disabled" ? "enable" : "disable"}`}
-                  onClick={() => ask(data.status === "disabled" ? "enable" : "disable")}
-                >
-                  {data.status === "disabled" ? "Enable …" : "Disable …"}
-                </Operation>
-              )}{" "}
-              <Operation name="DELETE /api/v1/users/{id}/sessions" onClick={() => ask("sessions")}>
-                End sessions …
-              </Operation>{" "}
-              {data.mfaEnabled ? (
-                <>
-                  <Operation name="DELETE /api/v1/users/{id}/factors" onClick={() => ask("factors")}>
-                    Reset second factors …
-                  </Operation>{" "}
-                </>
-              ) : null}
-              <Operation name="DELETE /api/v1/users/{id}" onClick={() => ask("remove")}>
-                Remove …
-              </Operation>
-            </div>
-          )
-        }
-      >
-        <Facts
-          of={[
-            ["E-mail", data.email],
-            ["Department", data.department],
-            [
-              "Role",
-              <Link key="role" to="/roles/$id" params={{ id: data.roleId }}>
-                {data.role}
-              </Link>,
-            ],
-            ["Second factor", data.mfaEnabled ? "on" : "off"],
-            ["Last sign-in", <Time key="login" at={data.lastLoginAt} />],
-            ["Since", <Time key="made" at={data.createdAt} />],
-            ["Id", <code key="id">{id}</code>],
-          ]}
-        />
-        <Link to="/audit" search={{ orgId: data.orgId ?? undefined, actorId: id } as never}>
-          What they did, in the audit trail
-        </Link>
-      </Section>
+      <UserFacts data={data} isSelf={isSelf} ask={ask} id={id} />
       <Membership of={data} isChanging={asking === "change"} onClose={close} onDone={done} />
-      {asking === "disable" || asking === "enable" ? (
-        <Confirm
-          title={asking === "enable" ? `Enable ${data.name}?` : `Disable ${data.name}?`}
-          verb={asking === "enable" ? "Enable" : "Disable"}
-          onClose={close}
-          action={async () => {
-            await dataOf(api.POST(`/api/v1/users/{id}/${asking}`, { params }));
-            await done(
-              asking === "enable" ? "The person may sign in again." : "Every session of the person has ended.",
-            );
-          }}
-        >
-          <p>
-            {asking === "enable"
-              ? "The person may sign in again."
-              : "Every session of the person ends at once, and signing in is refused. The account and its audit rows stay."}
-          </p>
-        </Confirm>
-      ) : null}
+      <UserQuestions
+        data={data}
+        asking={asking}
+        close={close}
+        params={params}
+        done={done}
+        forget={forget}
+        invited={invited}
+        setInvited={setInvited}
+        navigate={navigate}
+      />
+    </>
+  );
+}
+
+function UserFacts({ data, isSelf, ask, id }: { data: User; isSelf: boolean; ask(what: Asking): void; id: string }) {
+  return (
+    <Section
+      title="Facts"
+      action={
+        isSelf ? (
+          <Link to="/profile" className="button">
+            This is you: your profile
+          </Link>
+        ) : (
+          <div>
+            <Operation name="PATCH /api/v1/users/{id}" onClick={() => ask("change")}>
+              Change …
+            </Operation>{" "}
+            {data.status === "invited" ? (
+              <Operation name="POST /api/v1/users/{id}/invite" onClick={() => ask("invite")}>
+                Invite again …
+              </Operation>
+            ) : (
+              <Operation
+                name={`POST /api/v1/users/{id}/${data.status === "disabled" ? "enable" : "disable"}`}
+                onClick={() => ask(data.status === "disabled" ? "enable" : "disable")}
+              >
+                {data.status === "disabled" ? "Enable …" : "Disable …"}
+              </Operation>
+            )}{" "}
+            <Operation name="DELETE /api/v1/users/{id}/sessions" onClick={() => ask("sessions")}>
+              End sessions …
+            </Operation>{" "}
+            {data.mfaEnabled ? (
+              <>
+                <Operation name="DELETE /api/v1/users/{id}/factors" onClick={() => ask("factors")}>
+                  Reset second factors …
+                </Operation>{" "}
+              </>
+            ) : null}
+            <Operation name="DELETE /api/v1/users/{id}" onClick={() => ask("remove")}>
+              Remove …
+            </Operation>
+          </div>
+        )
+      }
+    >
+      <Facts
+        of={[
+          ["E-mail", data.email],
+          ["Department", data.department],
+          [
+            "Role",
+            <Link key="role" to="/roles/$id" params={{ id: data.roleId }}>
+              {data.role}
+            </Link>,
+          ],
+          ["Second factor", data.mfaEnabled ? "on" : "off"],
+          ["Last sign-in", <Time key="login" at={data.lastLoginAt} />],
+          ["Since", <Time key="made" at={data.createdAt} />],
+          ["Id", <code key="id">{id}</code>],
+        ]}
+      />
+      <Link to="/audit" search={{ orgId: data.orgId ?? undefined, actorId: id } as never}>
+        What they did, in the audit trail
+      </Link>
+    </Section>
+  );
+}
+
+function UserQuestions({
+  data,
+  asking,
+  close,
+  params,
+  done,
+  forget,
+  invited,
+  setInvited,
+  navigate,
+}: {
+  data: User;
+  asking: Asking;
+  close(): void;
+  params: { path: { id: string } };
+  done(sentence: string): Promise<void>;
+  forget: ReturnType<typeof useForget>;
+  invited: Invited | null;
+  setInvited(invited: Invited | null): void;
+  navigate: ReturnType<typeof useNavigate>;
+}) {
+  return (
+    <>
+      <StateQuestion data={data} asking={asking} close={close} params={params} done={done} />
       {asking === "sessions" ? (
         <Confirm
           title={`End every session of ${data.name}?`}
@@ -138,24 +166,7 @@ export function UserPage() {
           <p>The person is signed out everywhere at once, and may sign in again.</p>
         </Confirm>
       ) : null}
-      {asking === "factors" ? (
-        <Confirm
-          title={`Reset the second factors of ${data.name}?`}
-          verb="Reset"
-          typed={data.email}
-          onClose={close}
-          action={async () => {
-            await dataOf(api.DELETE("/api/v1/users/{id}/factors", { params }));
-            await done("The second factors are removed, and every session has ended.");
-          }}
-        >
-          <p>
-            The authenticator app, all passkeys and the recovery codes are removed, and every session ends. The person
-            is notified by mail, signs in with only the password and adds a new second factor: make sure that the
-            request comes from them.
-          </p>
-        </Confirm>
-      ) : null}
+      <FactorsQuestion data={data} asking={asking} close={close} params={params} done={done} />
       {asking === "invite" ? (
         <Confirm
           title={`Invite ${data.name} again?`}
@@ -185,4 +196,69 @@ export function UserPage() {
       ) : null}
     </>
   );
+}
+
+function StateQuestion({
+  data,
+  asking,
+  close,
+  params,
+  done,
+}: {
+  data: User;
+  asking: Asking;
+  close(): void;
+  params: { path: { id: string } };
+  done(sentence: string): Promise<void>;
+}) {
+  return asking === "disable" || asking === "enable" ? (
+    <Confirm
+      title={asking === "enable" ? `Enable ${data.name}?` : `Disable ${data.name}?`}
+      verb={asking === "enable" ? "Enable" : "Disable"}
+      onClose={close}
+      action={async () => {
+        await dataOf(api.POST(`/api/v1/users/{id}/${asking}`, { params }));
+        await done(asking === "enable" ? "The person may sign in again." : "Every session of the person has ended.");
+      }}
+    >
+      <p>
+        {asking === "enable"
+          ? "The person may sign in again."
+          : "Every session of the person ends at once, and signing in is refused. The account and its audit rows stay."}
+      </p>
+    </Confirm>
+  ) : null;
+}
+
+function FactorsQuestion({
+  data,
+  asking,
+  close,
+  params,
+  done,
+}: {
+  data: User;
+  asking: Asking;
+  close(): void;
+  params: { path: { id: string } };
+  done(sentence: string): Promise<void>;
+}) {
+  return asking === "factors" ? (
+    <Confirm
+      title={`Reset the second factors of ${data.name}?`}
+      verb="Reset"
+      typed={data.email}
+      onClose={close}
+      action={async () => {
+        await dataOf(api.DELETE("/api/v1/users/{id}/factors", { params }));
+        await done("The second factors are removed, and every session has ended.");
+      }}
+    >
+      <p>
+        The authenticator app, all passkeys and the recovery codes are removed, and every session ends. The person is
+        notified by mail, signs in with only the password and adds a new second factor: make sure that the request comes
+        from them.
+      </p>
+    </Confirm>
+  ) : null;
 }

@@ -94,30 +94,42 @@ export function Users() {
         empty={<EmptyState title="No people yet." />}
       />
       {isInviting ? <Invite onClose={() => invite(false)} /> : null}
-      {chosen ? (
-        <Confirm
-          title={chosen.status === "disabled" ? `Enable ${chosen.name}?` : `Disable ${chosen.name}?`}
-          verb={chosen.status === "disabled" ? "Enable" : "Disable"}
-          onClose={() => choose(null)}
-          action={async () => {
-            const params = { path: { id: chosen.id } };
-            await dataOf(
-              chosen.status === "disabled"
-                ? api.POST("/api/v1/users/{id}/enable", { params })
-                : api.POST("/api/v1/users/{id}/disable", { params }),
-            );
-            await forget("/api/v1/users");
-          }}
-        >
-          <p>
-            {chosen.status === "disabled"
-              ? "The person may sign in again."
-              : "Every session of the person ends at once, and signing in is refused. The account and its audit rows stay."}
-          </p>
-        </Confirm>
-      ) : null}
+      <EnableOrDisable chosen={chosen} choose={choose} forget={forget} />
     </>
   );
+}
+
+function EnableOrDisable({
+  chosen,
+  choose,
+  forget,
+}: {
+  chosen: User | null;
+  choose(user: User | null): void;
+  forget: ReturnType<typeof useForget>;
+}) {
+  return chosen ? (
+    <Confirm
+      title={chosen.status === "disabled" ? `Enable ${chosen.name}?` : `Disable ${chosen.name}?`}
+      verb={chosen.status === "disabled" ? "Enable" : "Disable"}
+      onClose={() => choose(null)}
+      action={async () => {
+        const params = { path: { id: chosen.id } };
+        await dataOf(
+          chosen.status === "disabled"
+            ? api.POST("/api/v1/users/{id}/enable", { params })
+            : api.POST("/api/v1/users/{id}/disable", { params }),
+        );
+        await forget("/api/v1/users");
+      }}
+    >
+      <p>
+        {chosen.status === "disabled"
+          ? "The person may sign in again."
+          : "Every session of the person ends at once, and signing in is refused. The account and its audit rows stay."}
+      </p>
+    </Confirm>
+  ) : null;
 }
 
 function Invite({ onClose }: { onClose(): void }) {

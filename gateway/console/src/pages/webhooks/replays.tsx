@@ -63,6 +63,38 @@ export function Replays({ id, onDone }: { id: string; onDone(sentence: string): 
           ))}
         </PlainTable>
       ) : null}
+      <ReplayQuestions
+        isStarting={isStarting}
+        start={start}
+        ending={ending}
+        end={end}
+        forget={forget}
+        id={id}
+        onDone={onDone}
+      />
+    </Section>
+  );
+}
+
+function ReplayQuestions({
+  isStarting,
+  start,
+  ending,
+  end,
+  forget,
+  id,
+  onDone,
+}: {
+  isStarting: boolean;
+  start(isStarting: boolean): void;
+  ending: Replay | null;
+  end(replay: Replay | null): void;
+  forget: ReturnType<typeof useForget>;
+  id: string;
+  onDone(sentence: string): void;
+}) {
+  return (
+    <>
       {isStarting ? (
         <FormDialog
           title="Replay deliveries"
@@ -116,7 +148,7 @@ export function Replays({ id, onDone }: { id: string; onDone(sentence: string): 
           <p>Nothing more is queued, and pending deliveries are dropped. Requests in flight are completed.</p>
         </Confirm>
       ) : null}
-    </Section>
+    </>
   );
 }
 

@@ -1,7 +1,7 @@
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { api } from "../../api/api.ts";
-import { dataOf, Failed, useForget, useGet } from "../../api/queries.ts";
+import { type BodyOf, dataOf, Failed, useForget, useGet } from "../../api/queries.ts";
 import { Confirm } from "../../parts/confirm.tsx";
 import { Facts, Section } from "../../parts/facts.tsx";
 import { useWhyNot } from "../../parts/me.tsx";
@@ -20,6 +20,9 @@ import { DeliveryChart } from "./delivery-chart.tsx";
 import { EventExamples } from "./event-examples.tsx";
 import { Replays } from "./replays.tsx";
 
+type Webhook = BodyOf<"/api/v1/webhooks/{id}">;
+type Asking = "change" | "delete" | "rotate" | null;
+
 const signedText = ({
   hasSecret,
   secretStrength,
@@ -37,7 +40,7 @@ export function WebhookPage() {
   const params = { path: { id } };
   const webhook = useGet("/api/v1/webhooks/{id}", { params }, { everyMs: 5_000 });
   const mayReadDeliveries = useWhyNot("GET /api/v1/webhooks/{id}/deliveries") === null;
-  const [asking, ask] = useState<"change" | "delete" | "rotate" | null>(null);
+  const [asking, ask] = useState<Asking>(null);
   const [secret, setSecret] = useState<string | null>(null);
   const [said, say] = useState<string | null>(null);
   const forget = useForget();
@@ -60,64 +63,7 @@ export function WebhookPage() {
     <>
       <PageTitle title={data.name} status={data.status} />
       <Said>{said}</Said>
-      <Section
-        title="Endpoint"
-        action={
-          <div>
-            <Operation
-              name="POST /api/v1/webhooks/{id}/test"
-              onClick={() =>
-                void write("A test event is on its way.", () =>
-                  dataOf(api.POST("/api/v1/webhooks/{id}/test", { params, body: {} })),
-                )
-              }
-            >
-              Send a test
-            </Operation>{" "}
-            <Operation
-              name="PATCH /api/v1/webhooks/{id}"
-              onClick={() =>
-                void write(isActive ? "Paused: deliveries wait." : "Active: deliveries continue.", () =>
-                  dataOf(
-                    api.PATCH("/api/v1/webhooks/{id}", { params, body: { status: isActive ? "paused" : "active" } }),
-                  ),
-                )
-              }
-            >
-              {isActive ? "Pause" : "Activate"}
-            </Operation>{" "}
-            <Operation name="PATCH /api/v1/webhooks/{id}" onClick={() => ask("change")}>
-              Change …
-            </Operation>{" "}
-            <Operation name="POST /api/v1/webhooks/{id}/rotate-secret" onClick={() => ask("rotate")}>
-              Rotate secret …
-            </Operation>{" "}
-            <Operation name="DELETE /api/v1/webhooks/{id}" onClick={() => ask("delete")}>
-              Delete …
-            </Operation>
-          </div>
-        }
-      >
-        <Facts
-          of={[
-            ["Address", data.url],
-            ["Circuit breaker", <Status key="breaker" of={health.breaker} />],
-            ["Failures in a row", String(health.consecutiveFailures)],
-            ["Last success", <Time key="good" at={health.lastSuccessAt} />],
-            ["Last failure", <Time key="bad" at={health.lastFailureAt} />],
-            [
-              "Oldest due",
-              health.oldestDueSeconds === 0 ? "nothing is due" : `${Math.round(health.oldestDueSeconds)} s`,
-            ],
-            ["Delivered", stats.delivered.toLocaleString()],
-            ["Waiting", (stats.pending + stats.retrying).toLocaleString()],
-            ["Failed permanently", stats.failed.toLocaleString()],
-            ["Signed", signedText(data)],
-            ["Order", data.ordered ? "one at a time" : "as they come"],
-            ["Events", data.events.join(", ")],
-          ]}
-        />
-      </Section>
+      <Endpoint data={data} ask={ask} isActive={isActive} write={write} params={params} health={health} stats={stats} />
       {mayReadDeliveries ? (
         <>
           <DeliveryChart id={id} />
@@ -127,6 +73,47 @@ export function WebhookPage() {
       ) : null}
       <Replays id={id} onDone={say} />
       <EventExamples subscribed={data.events} />
+      <WebhookQuestions
+        data={data}
+        asking={asking}
+        ask={ask}
+        params={params}
+        say={say}
+        forget={forget}
+        secret={secret}
+        setSecret={setSecret}
+        navigate={navigate}
+        stats={stats}
+      />
+    </>
+  );
+}
+
+function WebhookQuestions({
+  data,
+  asking,
+  ask,
+  params,
+  say,
+  forget,
+  secret,
+  setSecret,
+  navigate,
+  stats,
+}: {
+  data: Webhook;
+  asking: Asking;
+  ask(what: Asking): void;
+  params: { path: { id: string } };
+  say(sentence: string): void;
+  forget: ReturnType<typeof useForget>;
+  secret: string | null;
+  setSecret(secret: string | null): void;
+  navigate: ReturnType<typeof useNavigate>;
+  stats: Webhook["deliveryStats"];
+}) {
+  return (
+    <>
       {asking === "change" ? (
         <ChangeWebhook
           of={data}
@@ -180,5 +167,81 @@ export function WebhookPage() {
         />
       )}
     </>
+  );
+}
+
+function Endpoint({
+  data,
+  ask,
+  isActive,
+  write,
+  params,
+  health,
+  stats,
+}: {
+  data: Webhook;
+  ask(what: Asking): void;
+  isActive: boolean;
+  write(done: string, work: () => Promise<unknown>): Promise<void>;
+  params: { path: { id: string } };
+  health: Webhook["health"];
+  stats: Webhook["deliveryStats"];
+}) {
+  return (
+    <Section
+      title="Endpoint"
+      action={
+        <div>
+          <Operation
+            name="POST /api/v1/webhooks/{id}/test"
+            onClick={() =>
+              void write("A test event is on its way.", () =>
+                dataOf(api.POST("/api/v1/webhooks/{id}/test", { params, body: {} })),
+              )
+            }
+          >
+            Send a test
+          </Operation>{" "}
+          <Operation
+            name="PATCH /api/v1/webhooks/{id}"
+            onClick={() =>
+              void write(isActive ? "Paused: deliveries wait." : "Active: deliveries continue.", () =>
+                dataOf(
+                  api.PATCH("/api/v1/webhooks/{id}", { params, body: { status: isActive ? "paused" : "active" } }),
+                ),
+              )
+            }
+          >
+            {isActive ? "Pause" : "Activate"}
+          </Operation>{" "}
+          <Operation name="PATCH /api/v1/webhooks/{id}" onClick={() => ask("change")}>
+            Change …
+          </Operation>{" "}
+          <Operation name="POST /api/v1/webhooks/{id}/rotate-secret" onClick={() => ask("rotate")}>
+            Rotate secret …
+          </Operation>{" "}
+          <Operation name="DELETE /api/v1/webhooks/{id}" onClick={() => ask("delete")}>
+            Delete …
+          </Operation>
+        </div>
+      }
+    >
+      <Facts
+        of={[
+          ["Address", data.url],
+          ["Circuit breaker", <Status key="breaker" of={health.breaker} />],
+          ["Failures in a row", String(health.consecutiveFailures)],
+          ["Last success", <Time key="good" at={health.lastSuccessAt} />],
+          ["Last failure", <Time key="bad" at={health.lastFailureAt} />],
+          ["Oldest due", health.oldestDueSeconds === 0 ? "nothing is due" : `${Math.round(health.oldestDueSeconds)} s`],
+          ["Delivered", stats.delivered.toLocaleString()],
+          ["Waiting", (stats.pending + stats.retrying).toLocaleString()],
+          ["Failed permanently", stats.failed.toLocaleString()],
+          ["Signed", signedText(data)],
+          ["Order", data.ordered ? "one at a time" : "as they come"],
+          ["Events", data.events.join(", ")],
+        ]}
+      />
+    </Section>
   );
 }
