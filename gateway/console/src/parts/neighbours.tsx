@@ -5,6 +5,9 @@ import { useShortcut } from "./shortcuts.ts";
 
 let listed: readonly string[] = [];
 
+/** The search parameters of this page, for the next one. The router has no type for them (use-filters.ts). */
+const unchanged = true as never;
+
 /** Remembers the rows of the list that was looked at last, in their order. */
 export function noteListed(ids: readonly string[]): void {
   listed = ids;
@@ -20,19 +23,19 @@ export function Neighbours({ id }: { id: string }) {
   const at = listed.indexOf(id);
   const pathOf = (other: string | undefined) => (at < 0 || !other ? undefined : pathname.replace(id, other));
   const [before, after] = [pathOf(listed[at - 1]), pathOf(listed[at + 1])];
-  const go = (to: string | undefined) => to && void navigate({ to, search: true as never });
+  const go = (to: string | undefined) => to && void navigate({ to, search: unchanged });
   useShortcut("[", () => go(before));
   useShortcut("]", () => go(after));
   if (!before && !after) return null;
   return (
     <nav aria-label="Neighbours in the list" className={styles.neighbours}>
       {before ? (
-        <Link to={before} search={true as never} aria-keyshortcuts="[">
+        <Link to={before} search={unchanged} aria-keyshortcuts="[">
           <ChevronLeft size={16} aria-hidden /> The row above <kbd>[</kbd>
         </Link>
       ) : null}
       {after ? (
-        <Link to={after} search={true as never} aria-keyshortcuts="]">
+        <Link to={after} search={unchanged} aria-keyshortcuts="]">
           The row below <kbd>]</kbd> <ChevronRight size={16} aria-hidden />
         </Link>
       ) : null}

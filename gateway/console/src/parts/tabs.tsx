@@ -2,7 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { useMe } from "./me.tsx";
 import { type SectionName, tabsFor } from "./sections.ts";
 import styles from "./tabs.module.css";
-import { useFilters } from "./use-filters.ts";
+import { searchFor, useFilters } from "./use-filters.ts";
 import { useScrollToCurrent } from "./use-scroll-to-current.ts";
 
 /** Tabs for the pages of a section; none when there is only one page. */
@@ -14,7 +14,7 @@ export function Tabs({ section, label }: { section: SectionName; label: string }
   return (
     <nav ref={row} aria-label={label} className={styles.tabs}>
       {tabs.map(({ to, title }) => (
-        <Link key={to} to={to} search={{ orgId } as never} activeOptions={{ exact: true, includeSearch: false }}>
+        <Link key={to} to={to} search={searchFor({ orgId })} activeOptions={{ exact: true, includeSearch: false }}>
           {title}
         </Link>
       ))}

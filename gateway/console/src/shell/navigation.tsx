@@ -13,7 +13,7 @@ import {
 } from "lucide-react";
 import { type SectionName, sections, type Tab, tabsFor } from "../parts/sections.ts";
 import { useShortcut } from "../parts/shortcuts.ts";
-import { useFilters } from "../parts/use-filters.ts";
+import { searchFor, useFilters } from "../parts/use-filters.ts";
 import { useScrollToCurrent } from "../parts/use-scroll-to-current.ts";
 import type { Me } from "../rules/why-not.ts";
 import styles from "./shell.module.css";
@@ -56,7 +56,7 @@ export function Navigation({ me }: { me: Me }) {
           <li key={entry.section}>
             <Link
               to={entry.to}
-              search={{ orgId } as never}
+              search={searchFor({ orgId })}
               activeOptions={{ exact: true, includeSearch: false }}
               aria-current={isWithin(entry.section, pathname) ? "true" : undefined}
             >
@@ -76,6 +76,6 @@ const isWithin = (section: SectionName, pathname: string) =>
 
 function Shortcut({ keys, to, orgId }: { keys: string; to: string; orgId: string | undefined }) {
   const navigate = useNavigate();
-  useShortcut(keys, () => void navigate({ to, search: { orgId } as never }));
+  useShortcut(keys, () => void navigate({ to, search: searchFor({ orgId }) }));
   return null;
 }

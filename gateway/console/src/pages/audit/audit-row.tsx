@@ -1,4 +1,4 @@
-import { Link, useParams } from "@tanstack/react-router";
+import { Link } from "@tanstack/react-router";
 import { useGet } from "../../api/queries.ts";
 import { Facts, Json, Section } from "../../parts/facts.tsx";
 import { CopyButton } from "../../parts/list-head.tsx";
@@ -8,6 +8,7 @@ import plain from "../../parts/plain-table.module.css";
 import { PlainTable } from "../../parts/plain-table.tsx";
 import { FailureState, Loading } from "../../parts/states.tsx";
 import { Instant } from "../../parts/time.tsx";
+import { searchFor, useRecordId } from "../../parts/use-filters.ts";
 import { changesOf } from "../../rules/changes.ts";
 import { curlOf } from "../../rules/curl.ts";
 import { Verification } from "./verification.tsx";
@@ -16,7 +17,7 @@ type Details = { before?: Record<string, unknown>; after?: Record<string, unknow
 
 /** One audit row: who, what, from where, what changed, and its position in the chain. */
 export function AuditRow() {
-  const { id } = useParams({ strict: false }) as { id: string };
+  const id = useRecordId();
   const row = useGet("/api/v1/audit-logs/logs/{id}", { params: { path: { id } } });
   if (row.error) {
     return (
@@ -37,7 +38,7 @@ export function AuditRow() {
     <>
       <PageTitle title={data.action} status={data.result} />
       <p>
-        <Link to="/audit" search={{ orgId: data.orgId ?? undefined } as never}>
+        <Link to="/audit" search={searchFor({ orgId: data.orgId ?? undefined })}>
           All rows
         </Link>
       </p>

@@ -8,7 +8,7 @@ import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Instant } from "../../parts/time.tsx";
-import { pickFilters, useFilters } from "../../parts/use-filters.ts";
+import { pickFilters, searchFor, useFilters } from "../../parts/use-filters.ts";
 
 const categories = [
   "authentication",
@@ -88,7 +88,7 @@ function columns({
       title: "Action",
       exported: ["action"],
       cell: ({ id, action }) => (
-        <Link to="/audit/$id" params={{ id }} search={{ orgId } as never}>
+        <Link to="/audit/$id" params={{ id }} search={searchFor({ orgId })}>
           {action}
         </Link>
       ),

@@ -11,7 +11,7 @@ import { PlainTable } from "../../parts/plain-table.tsx";
 import { FailureState, Loading, NotAllowed } from "../../parts/states.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
 import { Instant, Time } from "../../parts/time.tsx";
-import { useFilters } from "../../parts/use-filters.ts";
+import { searchFor, useFilters } from "../../parts/use-filters.ts";
 import { everyDay } from "../../rules/days.ts";
 
 type Counts = { total: number; success: number; failure: number; denied: number };
@@ -131,7 +131,7 @@ function Shown({ of: report, orgId }: { of: Report; orgId: string | undefined })
             {byAction.map((row) => (
               <tr key={row.action}>
                 <th scope="row">
-                  <Link to="/audit" search={{ orgId, action: row.action } as never}>
+                  <Link to="/audit" search={searchFor({ orgId, action: row.action })}>
                     {row.action}
                   </Link>
                 </th>
@@ -164,7 +164,7 @@ function ByActor({
           <tr key={`${row.actorType} ${row.id}`}>
             <th scope="row">
               {row.email || row.name ? (
-                <Link to="/audit" search={{ orgId, user: row.email ?? row.name } as never}>
+                <Link to="/audit" search={searchFor({ orgId, user: row.email ?? row.name ?? undefined })}>
                   {row.email ?? row.name}
                 </Link>
               ) : (

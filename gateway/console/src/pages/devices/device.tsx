@@ -1,4 +1,4 @@
-import { Link, useParams } from "@tanstack/react-router";
+import { Link } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import { api } from "../../api/api.ts";
 import { useDeviceChanges } from "../../api/changes.ts";
@@ -13,6 +13,7 @@ import { noteDevice } from "../../parts/recent-devices.ts";
 import { RecordState } from "../../parts/record-state.tsx";
 import { Said } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
+import { searchFor, useRecordId } from "../../parts/use-filters.ts";
 import { ChangeDevice } from "./change-device.tsx";
 import { DeviceEvents } from "./device-events.tsx";
 import { DeviceLogs } from "./device-logs.tsx";
@@ -25,7 +26,7 @@ type Asking = "change" | "approve" | "replace" | "decommission" | null;
 
 /** One device: its properties, its logs, and the actions on it. */
 export function DevicePage() {
-  const { id } = useParams({ strict: false }) as { id: string };
+  const id = useRecordId();
   const params = { path: { id } };
   const isNotified = useDeviceChanges(undefined);
   // Polled, since heartbeats are no changes, but the page shows when the device was last seen.
@@ -99,7 +100,7 @@ function DeviceFacts({
       />
       <LabelList of={data.labels} />
       <p>
-        <Link to="/audit" search={{ orgId: data.orgId, resourceId: id } as never}>
+        <Link to="/audit" search={searchFor({ orgId: data.orgId, resourceId: id })}>
           Its audit rows
         </Link>{" "}
         ·{" "}

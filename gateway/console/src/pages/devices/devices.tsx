@@ -11,7 +11,7 @@ import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
-import { useFilters } from "../../parts/use-filters.ts";
+import { searchFor, useFilters } from "../../parts/use-filters.ts";
 import { BulkDevices } from "./bulk-devices.tsx";
 
 const statuses = [
@@ -80,7 +80,7 @@ function columns({
       title: "Host",
       sort: "hostname",
       cell: ({ id, hostname }) => (
-        <Link to="/devices/$id" params={{ id }} search={{ orgId } as never}>
+        <Link to="/devices/$id" params={{ id }} search={searchFor({ orgId })}>
           {hostname}
         </Link>
       ),

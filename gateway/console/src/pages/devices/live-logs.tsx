@@ -1,4 +1,4 @@
-import { Link, useParams } from "@tanstack/react-router";
+import { Link } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import { type BodyOf, useGet } from "../../api/queries.ts";
 import { Section } from "../../parts/facts.tsx";
@@ -7,7 +7,7 @@ import { PageTitle } from "../../parts/page-title.tsx";
 import plain from "../../parts/plain-table.module.css";
 import { PlainTable } from "../../parts/plain-table.tsx";
 import { EmptyState, FailureState, Loading } from "../../parts/states.tsx";
-import { useFilters } from "../../parts/use-filters.ts";
+import { useFilters, useRecordId } from "../../parts/use-filters.ts";
 import { useVisibility } from "../../parts/use-visibility.ts";
 import { failureSentence } from "../../rules/failure-sentence.ts";
 import styles from "./live-logs.module.css";
@@ -20,7 +20,7 @@ const limit = 50;
 
 /** Event logs as they are on the device this moment: queried from its agent, nothing is stored. */
 export function LiveLogs() {
-  const { id } = useParams({ strict: false }) as { id: string };
+  const id = useRecordId();
   const [{ log, level }, change] = useFilters();
   const path = { id };
   const device = useGet("/api/v1/devices/{id}", { params: { path } }, { everyMs: 10_000 });

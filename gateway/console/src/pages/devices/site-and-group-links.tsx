@@ -2,6 +2,7 @@ import type { ItemOf } from "@muster/client";
 import { Link } from "@tanstack/react-router";
 import { useGet } from "../../api/queries.ts";
 import { useMe } from "../../parts/me.tsx";
+import { searchFor } from "../../parts/use-filters.ts";
 import { whyNot } from "../../rules/why-not.ts";
 
 /** A site by its name, as a link where it may be seen. */
@@ -10,7 +11,7 @@ export function SiteLink({ id }: { id: string }) {
   const { data } = useGet("/api/v1/orgs/sites/{id}", { params: { path: { id } } }, { enabled: mayRead });
   if (!data) return <code>{id.slice(0, 8)}</code>;
   return (
-    <Link to="/sites/$id" params={{ id }} search={{ orgId: data.orgId } as never}>
+    <Link to="/sites/$id" params={{ id }} search={searchFor({ orgId: data.orgId })}>
       {data.name}
     </Link>
   );
@@ -23,7 +24,7 @@ export function GroupLinks({ of: { orgId, groupIds } }: { of: ItemOf<"/api/v1/de
   return groupIds.map((groupId, at) => (
     <span key={groupId}>
       {at > 0 ? ", " : ""}
-      <Link to="/devices" search={{ orgId, groupId } as never}>
+      <Link to="/devices" search={searchFor({ orgId, groupId })}>
         {names.get(groupId) ?? groupId.slice(0, 8)}
       </Link>
     </span>

@@ -13,7 +13,7 @@ import { NamedOptions } from "../../parts/options.tsx";
 import { RowAction } from "../../parts/row-action.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
-import { useFilters } from "../../parts/use-filters.ts";
+import { searchFor, useFilters } from "../../parts/use-filters.ts";
 
 type Group = ItemOf<"/api/v1/device-groups">;
 type Asking = { kind: "new" } | { kind: "change" | "delete"; group: Group } | null;
@@ -48,7 +48,7 @@ export function Groups() {
             id: "name",
             title: "Name",
             cell: ({ id, name, orgId: owner }) => (
-              <Link to="/devices" search={{ orgId: owner, groupId: id } as never}>
+              <Link to="/devices" search={searchFor({ orgId: owner, groupId: id })}>
                 {name}
               </Link>
             ),

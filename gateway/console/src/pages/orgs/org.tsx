@@ -1,4 +1,4 @@
-import { Link, useNavigate, useParams } from "@tanstack/react-router";
+import { Link, useNavigate } from "@tanstack/react-router";
 import { Fragment, useState } from "react";
 import { api } from "../../api/api.ts";
 import { type BodyOf, dataOf, useGet } from "../../api/queries.ts";
@@ -8,6 +8,7 @@ import { Operation } from "../../parts/operation.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
 import { Instant, Time } from "../../parts/time.tsx";
+import { searchFor, useRecordId } from "../../parts/use-filters.ts";
 import { ChangeOrganization } from "./change-org.tsx";
 
 type Organization = BodyOf<"/api/v1/orgs/organizations/{id}">;
@@ -25,7 +26,7 @@ const theirs = [
 
 /** One organization: a customer with all that is theirs. */
 export function OrganizationPage() {
-  const { id } = useParams({ strict: false }) as { id: string };
+  const id = useRecordId();
   const params = { path: { id } };
   const org = useGet("/api/v1/orgs/organizations/{id}", { params });
   const devices = useGet("/api/v1/devices", { params: { query: { orgId: id, limit: "1" } } });
@@ -36,7 +37,7 @@ export function OrganizationPage() {
   const { data } = org;
   const close = () => ask(null);
   const [deviceCount, keyCount] = [devices.data?.pagination.total, keys.data?.pagination.total];
-  const search = { orgId: id } as never;
+  const search = searchFor({ orgId: id });
   const date = (at: string | null) => (at === null ? null : <Instant at={at} />);
   return (
     <>

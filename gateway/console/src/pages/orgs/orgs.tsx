@@ -11,6 +11,7 @@ import { NamedOptions } from "../../parts/options.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Time } from "../../parts/time.tsx";
+import { searchFor } from "../../parts/use-filters.ts";
 import { slugOf } from "../../rules/slug.ts";
 
 /** The organizations that the user may see. */
@@ -38,7 +39,7 @@ export function Organizations() {
             id: "name",
             title: "Name",
             cell: ({ id, name }) => (
-              <Link to="/orgs/$id" params={{ id }} search={{ orgId: id } as never}>
+              <Link to="/orgs/$id" params={{ id }} search={searchFor({ orgId: id })}>
                 {name}
               </Link>
             ),

@@ -8,7 +8,7 @@ import { PlainTable } from "../../parts/plain-table.tsx";
 import { EmptyState, FailureState, ListState, Loading } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Instant } from "../../parts/time.tsx";
-import { useFilters } from "../../parts/use-filters.ts";
+import { searchFor, useFilters } from "../../parts/use-filters.ts";
 import { whyNot } from "../../rules/why-not.ts";
 import { LastVerified } from "../audit/last-verified.tsx";
 import styles from "./overview.module.css";
@@ -36,7 +36,7 @@ export function Overview() {
         <Section
           title="Seal of the audit trail"
           action={
-            <Link to="/audit" search={{ orgId } as never}>
+            <Link to="/audit" search={searchFor({ orgId })}>
               Verify it from one of its rows on
             </Link>
           }
@@ -64,7 +64,7 @@ function DeviceTiles({ orgId }: { orgId: string | undefined }) {
     <ul className={styles.tiles}>
       {statuses.map((status) => (
         <li key={status}>
-          <Link to="/devices" search={{ status, orgId } as never} className={styles.tile}>
+          <Link to="/devices" search={searchFor({ status, orgId })} className={styles.tile}>
             <span className={styles.count}>{shown(status)}</span>
             <Status of={status} />
           </Link>
@@ -104,7 +104,7 @@ function FailingWebhooks({ orgId }: { orgId: string | undefined }) {
         <ul>
           {list.rows.map(({ id, name, url }) => (
             <li key={id}>
-              <Link to="/webhooks/$id" params={{ id }} search={{ orgId } as never}>
+              <Link to="/webhooks/$id" params={{ id }} search={searchFor({ orgId })}>
                 {name}
               </Link>{" "}
               <span className="soft">{url}</span>
@@ -131,7 +131,7 @@ function EndingKeys({ orgId }: { orgId: string | undefined }) {
       {...(list.rows.length > 0
         ? {
             action: (
-              <Link to="/keys" search={{ ...query, orgId } as never}>
+              <Link to="/keys" search={searchFor({ ...query, orgId })}>
                 All of them
               </Link>
             ),
@@ -169,7 +169,7 @@ function NewestAudit({ orgId }: { orgId: string | undefined }) {
     <Section
       title="Newest changes"
       action={
-        <Link to="/audit" search={{ orgId } as never}>
+        <Link to="/audit" search={searchFor({ orgId })}>
           All audit rows
         </Link>
       }
@@ -181,7 +181,7 @@ function NewestAudit({ orgId }: { orgId: string | undefined }) {
           {data.data.map((row) => (
             <tr key={row.id}>
               <td>
-                <Link to="/audit/$id" params={{ id: row.id }} search={{ orgId } as never}>
+                <Link to="/audit/$id" params={{ id: row.id }} search={searchFor({ orgId })}>
                   {row.action}
                 </Link>
               </td>

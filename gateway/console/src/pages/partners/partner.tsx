@@ -1,4 +1,4 @@
-import { Link, useNavigate, useParams } from "@tanstack/react-router";
+import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { api } from "../../api/api.ts";
 import { type BodyOf, dataOf, useForget, useGet } from "../../api/queries.ts";
@@ -11,6 +11,7 @@ import { Options } from "../../parts/options.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
 import { Time } from "../../parts/time.tsx";
+import { searchFor, useRecordId } from "../../parts/use-filters.ts";
 import { capOf } from "../../rules/form-values.ts";
 import { partnerPlans, partnerStatuses, partnerTypes } from "./partner-values.ts";
 
@@ -18,7 +19,7 @@ type Partner = BodyOf<"/api/v1/orgs/partners/{id}">;
 
 /** One partner, as the platform's administrators see it. */
 export function PartnerPage() {
-  const { id } = useParams({ strict: false }) as { id: string };
+  const id = useRecordId();
   const params = { path: { id } };
   const partner = useGet("/api/v1/orgs/partners/{id}", { params });
   const organizations = useGet("/api/v1/orgs/organizations", { params: { query: { partnerId: id, limit: "1" } } });
@@ -89,7 +90,7 @@ function PartnerFacts({
           ["Plan", data.plan],
           [
             "Organizations",
-            <Link key="orgs" to="/orgs" search={{ partnerId: id } as never}>
+            <Link key="orgs" to="/orgs" search={searchFor({ partnerId: id })}>
               {count?.toLocaleString() ?? "See them"}
             </Link>,
           ],

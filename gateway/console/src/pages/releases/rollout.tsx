@@ -1,4 +1,4 @@
-import { Link, useParams } from "@tanstack/react-router";
+import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { api } from "../../api/api.ts";
 import { type BodyOf, dataOf, useForget, useGet, useList } from "../../api/queries.ts";
@@ -13,6 +13,7 @@ import { RecordState } from "../../parts/record-state.tsx";
 import { EmptyState, ListState, Said } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Instant, Time } from "../../parts/time.tsx";
+import { useRecordId } from "../../parts/use-filters.ts";
 
 type ProgressBody = BodyOf<"/api/v1/agent-versions/rollouts/{id}/progress">;
 type Rollout = ProgressBody["rollout"];
@@ -44,7 +45,7 @@ const changes: Readonly<Record<Change, { verb: string; says: string; done: strin
 
 /** One rollout: how far it is, how fast, what failed, and what can be done. */
 export function RolloutPage() {
-  const { id } = useParams({ strict: false }) as { id: string };
+  const id = useRecordId();
   const params = { path: { id } };
   const progress = useGet("/api/v1/agent-versions/rollouts/{id}/progress", { params }, { everyMs: 5_000 });
   const [asking, ask] = useState<Change | null>(null);

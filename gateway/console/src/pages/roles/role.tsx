@@ -1,4 +1,4 @@
-import { Link, useNavigate, useParams } from "@tanstack/react-router";
+import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { api } from "../../api/api.ts";
 import { type BodyOf, dataOf, useGet } from "../../api/queries.ts";
@@ -9,13 +9,14 @@ import { PageTitle } from "../../parts/page-title.tsx";
 import { PlainTable } from "../../parts/plain-table.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
 import { Time } from "../../parts/time.tsx";
+import { searchFor, useRecordId } from "../../parts/use-filters.ts";
 import { RoleForm } from "./role-form.tsx";
 
 type Role = BodyOf<"/api/v1/roles/{id}">;
 
 /** One role: its permissions and its users. */
 export function RolePage() {
-  const { id } = useParams({ strict: false }) as { id: string };
+  const id = useRecordId();
   const params = { path: { id } };
   const role = useGet("/api/v1/roles/{id}", { params });
   const all = useGet("/api/v1/permissions");
@@ -31,7 +32,7 @@ export function RolePage() {
     <>
       <PageTitle title={data.name} />
       <p>
-        <Link to="/roles" search={{ orgId: data.orgId ?? undefined } as never}>
+        <Link to="/roles" search={searchFor({ orgId: data.orgId ?? undefined })}>
           All roles
         </Link>
       </p>
@@ -58,7 +59,7 @@ export function RolePage() {
             ["Scope", data.scope],
             [
               "People who have it",
-              <Link key="holders" to="/people" search={{ role: id } as never}>
+              <Link key="holders" to="/people" search={searchFor({ role: id })}>
                 {count?.toLocaleString() ?? "See them"}
               </Link>,
             ],
@@ -107,7 +108,7 @@ function RoleQuestions({
           name={data.name}
           remove={() => dataOf(api.DELETE("/api/v1/roles/{id}", { params }))}
           forgets={["/api/v1/roles"]}
-          leave={() => navigate({ to: "/roles", search: { orgId: data.orgId ?? undefined } as never })}
+          leave={() => navigate({ to: "/roles", search: searchFor({ orgId: data.orgId ?? undefined }) })}
           onClose={close}
         >
           <p>

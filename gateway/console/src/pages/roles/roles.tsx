@@ -5,7 +5,7 @@ import { ListPage } from "../../parts/list-page.tsx";
 import { Operation } from "../../parts/operation.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
-import { useFilters } from "../../parts/use-filters.ts";
+import { searchFor, useFilters } from "../../parts/use-filters.ts";
 import { RoleForm } from "./role-form.tsx";
 
 /** Roles that the user may see and assign: seeded ones first. */
@@ -30,7 +30,7 @@ export function Roles() {
             id: "name",
             title: "Name",
             cell: ({ id, name }) => (
-              <Link to="/roles/$id" params={{ id }} search={{ orgId } as never}>
+              <Link to="/roles/$id" params={{ id }} search={searchFor({ orgId })}>
                 {name}
               </Link>
             ),

@@ -1,4 +1,4 @@
-import { Link, useNavigate, useParams } from "@tanstack/react-router";
+import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { api } from "../../api/api.ts";
 import { type BodyOf, dataOf, Failed, useForget, useGet } from "../../api/queries.ts";
@@ -12,6 +12,7 @@ import { PlainTable } from "../../parts/plain-table.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
 import { Said } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
+import { searchFor, useRecordId } from "../../parts/use-filters.ts";
 import { failureSentence } from "../../rules/failure-sentence.ts";
 import { Attempts } from "./attempts.tsx";
 import { ChangeProvider } from "./change-provider.tsx";
@@ -47,7 +48,7 @@ const notInForce = {
 
 /** One identity provider: what to register there, what it may do here, and how sign-ins through it end. */
 export function ProviderPage() {
-  const { id } = useParams({ strict: false }) as { id: string };
+  const id = useRecordId();
   const params = { path: { id } };
   const provider = useGet("/api/v1/sso/providers/{id}", { params });
   const [asking, ask] = useState<Asking>(null);
@@ -86,7 +87,7 @@ export function ProviderPage() {
     <>
       <PageTitle title={data.name} status={data.status} />
       <p>
-        <Link to="/settings/sso" search={{ orgId: data.orgId ?? undefined } as never}>
+        <Link to="/settings/sso" search={searchFor({ orgId: data.orgId ?? undefined })}>
           All identity providers
         </Link>
       </p>
@@ -246,7 +247,7 @@ function ProviderQuestions({
           name={data.name}
           remove={() => dataOf(api.DELETE("/api/v1/sso/providers/{id}", { params }))}
           forgets={["/api/v1/sso/providers"]}
-          leave={() => navigate({ to: "/settings/sso", search: { orgId: data.orgId ?? undefined } as never })}
+          leave={() => navigate({ to: "/settings/sso", search: searchFor({ orgId: data.orgId ?? undefined }) })}
           onClose={close}
         >
           <p>It is deleted with all links of accounts. People without a password need a link to set one.</p>

@@ -7,7 +7,7 @@ import { Operation } from "../../parts/operation.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Time } from "../../parts/time.tsx";
-import { useFilters } from "../../parts/use-filters.ts";
+import { searchFor, useFilters } from "../../parts/use-filters.ts";
 import { NewProvider } from "./new-provider.tsx";
 
 /** Identity providers through which people of the chosen organization or partner sign in. */
@@ -38,7 +38,7 @@ export function SingleSignOn() {
             id: "name",
             title: "Name",
             cell: ({ id, name }) => (
-              <Link to="/settings/sso/$id" params={{ id }} search={{ orgId } as never}>
+              <Link to="/settings/sso/$id" params={{ id }} search={searchFor({ orgId })}>
                 {name}
               </Link>
             ),

@@ -1,4 +1,4 @@
-import { Link, useNavigate, useParams } from "@tanstack/react-router";
+import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { api } from "../../api/api.ts";
 import { type BodyOf, dataOf, useForget, useGet } from "../../api/queries.ts";
@@ -11,6 +11,7 @@ import { Operation } from "../../parts/operation.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
 import { Time } from "../../parts/time.tsx";
+import { searchFor, useRecordId } from "../../parts/use-filters.ts";
 import { labelChanges, labelsText } from "../../rules/labels.ts";
 import { SiteForm } from "./site-form.tsx";
 
@@ -18,7 +19,7 @@ type Site = BodyOf<"/api/v1/orgs/sites/{id}">;
 
 /** One site with its devices. */
 export function SitePage() {
-  const { id } = useParams({ strict: false }) as { id: string };
+  const id = useRecordId();
   const params = { path: { id } };
   const site = useGet("/api/v1/orgs/sites/{id}", { params });
   const devices = useGet("/api/v1/devices", { params: { query: { siteId: id, limit: "1" } } });
@@ -33,7 +34,7 @@ export function SitePage() {
     <>
       <PageTitle title={data.name} />
       <p>
-        <Link to="/sites" search={{ orgId: data.orgId } as never}>
+        <Link to="/sites" search={searchFor({ orgId: data.orgId })}>
           All sites
         </Link>
       </p>
@@ -58,7 +59,7 @@ export function SitePage() {
             ["Time zone", data.timezone],
             [
               "Devices",
-              <Link key="devices" to="/devices" search={{ orgId: data.orgId, siteId: id } as never}>
+              <Link key="devices" to="/devices" search={searchFor({ orgId: data.orgId, siteId: id })}>
                 {count?.toLocaleString() ?? "See them"}
               </Link>,
             ],
@@ -133,7 +134,7 @@ function SiteQuestions({
           name={data.name}
           remove={() => dataOf(api.DELETE("/api/v1/orgs/sites/{id}", { params }))}
           forgets={["/api/v1/orgs/sites", "/api/v1/devices"]}
-          leave={() => navigate({ to: "/sites", search: { orgId: data.orgId } as never })}
+          leave={() => navigate({ to: "/sites", search: searchFor({ orgId: data.orgId }) })}
           onClose={close}
         >
           <p>

@@ -8,7 +8,7 @@ import { organizationColumn } from "../../parts/name-of.tsx";
 import { Operation } from "../../parts/operation.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
-import { useFilters } from "../../parts/use-filters.ts";
+import { searchFor, useFilters } from "../../parts/use-filters.ts";
 import { SiteForm } from "./site-form.tsx";
 
 /** The sites of the organizations that the user may see. */
@@ -37,7 +37,7 @@ export function Sites() {
             id: "name",
             title: "Name",
             cell: ({ id, name }) => (
-              <Link to="/sites/$id" params={{ id }} search={{ orgId } as never}>
+              <Link to="/sites/$id" params={{ id }} search={searchFor({ orgId })}>
                 {name}
               </Link>
             ),

@@ -1,4 +1,4 @@
-import { Link, useNavigate, useParams } from "@tanstack/react-router";
+import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { api } from "../../api/api.ts";
 import { type BodyOf, dataOf, useForget, useGet } from "../../api/queries.ts";
@@ -11,6 +11,7 @@ import { PageTitle } from "../../parts/page-title.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
 import { Said } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
+import { searchFor, useRecordId } from "../../parts/use-filters.ts";
 import { type Invited, InviteLink } from "./invite-link.tsx";
 import { Membership } from "./membership.tsx";
 
@@ -20,7 +21,7 @@ type Asking = "sessions" | "factors" | "change" | "disable" | "enable" | "invite
 
 /** One user: account, access scope and operations. */
 export function UserPage() {
-  const { id } = useParams({ strict: false }) as { id: string };
+  const id = useRecordId();
   const me = useMe();
   const params = { path: { id } };
   const user = useGet("/api/v1/users/{id}", { params });
@@ -41,7 +42,7 @@ export function UserPage() {
     <>
       <PageTitle title={data.name} status={data.status} />
       <p>
-        <Link to="/people" search={{ orgId: data.orgId ?? undefined } as never}>
+        <Link to="/people" search={searchFor({ orgId: data.orgId ?? undefined })}>
           All people
         </Link>
       </p>
@@ -122,7 +123,7 @@ function UserFacts({ data, isSelf, ask, id }: { data: User; isSelf: boolean; ask
           ["Id", <code key="id">{id}</code>],
         ]}
       />
-      <Link to="/audit" search={{ orgId: data.orgId ?? undefined, actorId: id } as never}>
+      <Link to="/audit" search={searchFor({ orgId: data.orgId ?? undefined, actorId: id })}>
         What they did, in the audit trail
       </Link>
     </Section>
@@ -188,7 +189,7 @@ function UserQuestions({
           typed={data.email}
           remove={() => dataOf(api.DELETE("/api/v1/users/{id}", { params }))}
           forgets={["/api/v1/users"]}
-          leave={() => navigate({ to: "/people", search: { orgId: data.orgId ?? undefined } as never })}
+          leave={() => navigate({ to: "/people", search: searchFor({ orgId: data.orgId ?? undefined }) })}
           onClose={close}
         >
           <p>The account is removed with its sessions and second factors. The person's audit rows stay.</p>

@@ -17,7 +17,7 @@ import { RowAction } from "../../parts/row-action.tsx";
 import { EmptyState, FailureState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Time } from "../../parts/time.tsx";
-import { useFilters } from "../../parts/use-filters.ts";
+import { searchFor, useFilters } from "../../parts/use-filters.ts";
 import { useWrite } from "../../parts/use-write.ts";
 import { type Invited, InviteLink } from "./invite-link.tsx";
 
@@ -57,7 +57,7 @@ export function Users() {
             id: "name",
             title: "Name",
             cell: ({ id, name }) => (
-              <Link to="/people/$id" params={{ id }} search={{ orgId } as never}>
+              <Link to="/people/$id" params={{ id }} search={searchFor({ orgId })}>
                 {name}
               </Link>
             ),

@@ -1,4 +1,4 @@
-import { useNavigate, useParams } from "@tanstack/react-router";
+import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { api } from "../../api/api.ts";
 import { type BodyOf, dataOf, Failed, useForget, useGet } from "../../api/queries.ts";
@@ -12,6 +12,7 @@ import { SecretOnce } from "../../parts/secret-once.tsx";
 import { Said } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Time } from "../../parts/time.tsx";
+import { searchFor, useRecordId } from "../../parts/use-filters.ts";
 import { failureSentence } from "../../rules/failure-sentence.ts";
 import { ChangeWebhook } from "./change-webhook.tsx";
 import { DeadLetters } from "./dead-letters.tsx";
@@ -36,7 +37,7 @@ const signedText = ({
 
 /** One webhook: its endpoint's health, its deliveries, and what can be done with it. */
 export function WebhookPage() {
-  const { id } = useParams({ strict: false }) as { id: string };
+  const id = useRecordId();
   const params = { path: { id } };
   const webhook = useGet("/api/v1/webhooks/{id}", { params }, { everyMs: 5_000 });
   const mayReadDeliveries = useWhyNot("GET /api/v1/webhooks/{id}/deliveries") === null;
@@ -133,7 +134,7 @@ function WebhookQuestions({
           action={async () => {
             await dataOf(api.DELETE("/api/v1/webhooks/{id}", { params }));
             await forget("/api/v1/webhooks");
-            await navigate({ to: "/webhooks", search: { orgId: data.orgId } as never });
+            await navigate({ to: "/webhooks", search: searchFor({ orgId: data.orgId }) });
           }}
         >
           <p>

@@ -7,7 +7,7 @@ import { Operation } from "../../parts/operation.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Time } from "../../parts/time.tsx";
-import { useFilters } from "../../parts/use-filters.ts";
+import { searchFor, useFilters } from "../../parts/use-filters.ts";
 import { NewWebhook } from "./new-webhook.tsx";
 
 /** The webhooks of an organization, or of all that are visible to the user. */
@@ -42,7 +42,7 @@ export function Webhooks() {
             id: "name",
             title: "Name",
             cell: ({ id, name }) => (
-              <Link to="/webhooks/$id" params={{ id }} search={{ orgId } as never}>
+              <Link to="/webhooks/$id" params={{ id }} search={searchFor({ orgId })}>
                 {name}
               </Link>
             ),

@@ -9,6 +9,7 @@ import { CopyButton } from "../../parts/list-head.tsx";
 import { useMe } from "../../parts/me.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { FailureState, Loading, NotAllowed } from "../../parts/states.tsx";
+import { searchFor } from "../../parts/use-filters.ts";
 import { useWrite } from "../../parts/use-write.ts";
 import { slugOf } from "../../rules/slug.ts";
 import { whyNot } from "../../rules/why-not.ts";
@@ -219,7 +220,7 @@ function AgentStep({ orgId, enrollmentKey }: { orgId: string; enrollmentKey: str
       <AgentDownloads />
       <AwaitDevice orgId={orgId} />
       <p>
-        <Link to="/devices" search={{ orgId } as never}>
+        <Link to="/devices" search={searchFor({ orgId })}>
           All devices of this organization
         </Link>
       </p>
