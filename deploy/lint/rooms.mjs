@@ -45,8 +45,8 @@ const buildings = {
   ],
   "gateway/src/routes": [
     ["index"],
-    ["devices", "sso"],
-    ["audit", "keys", "people", "platform", "releases", "sign-in", "tenants", "webhooks"],
+    ["audit", "devices", "sso"],
+    ["keys", "people", "platform", "releases", "sign-in", "tenants", "webhooks"],
     ["fields"],
   ],
   "gateway/console/src": [["main"], ["router"], ["pages", "shell", "sign-in"], ["parts"], ["api"], ["rules"]],

@@ -20,7 +20,7 @@ function offered(command: Command, args: readonly string[], typed: string): stri
   if (typed.startsWith("-")) return optionsOf(command);
   const verb = verbs[command.name()];
   if (verb && args.length === 0) return namesFor(verb);
-  if (verb === "list" && args.length > 0) return filtersOf(args[0] as string);
+  if (verb === "list" && args[0] !== undefined) return filtersOf(args[0]);
   if (command.name() === "completion") return Object.keys(scripts);
   return command.commands.map((each) => each.name()).filter((name) => !name.startsWith("__"));
 }

@@ -39,7 +39,7 @@ export function credentialsOf(env: Readonly<Record<string, string | undefined>>)
   const file = join(folder, "credentials.json");
   const sessionOf = (url: string) => {
     const { sessions } = read(file);
-    return Object.hasOwn(sessions, url) ? (sessions[url] as StoredSession) : null;
+    return (Object.hasOwn(sessions, url) ? sessions[url] : null) ?? null;
   };
   const change = (alter: (stored: Stored) => void) => {
     const stored = read(file);
@@ -83,11 +83,11 @@ function read(file: string): Stored {
     }
     text = readFileSync(file, "utf8");
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return { current: null, sessions: {} };
+    if (codeOf(error) === "ENOENT") return { current: null, sessions: {} };
     throw error;
   }
   try {
-    const { current = null, sessions = {} } = JSON.parse(text) as Partial<Stored>;
+    const { current = null, sessions = {} }: Partial<Stored> = JSON.parse(text);
     return { current, sessions };
   } catch {
     throw new Failure(exits.failed, `${file} is not JSON: remove it, then sign in again`);
@@ -124,7 +124,7 @@ function taken(lock: string): boolean {
     closeSync(descriptor);
     return true;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    if (codeOf(error) === "EEXIST") return false;
     throw error;
   }
 }
@@ -135,3 +135,6 @@ function isStale(lock: string): boolean {
   const seen = statSync(lock, { throwIfNoEntry: false });
   return seen !== undefined && Date.now() - seen.mtimeMs > staleMs;
 }
+
+/** The code of an error of the file system. */
+const codeOf = (error: unknown): unknown => (error instanceof Error && "code" in error ? error.code : null);

@@ -43,10 +43,12 @@ export async function done<T>(call: Promise<Reply<T>>): Promise<T> {
   return data as T;
 }
 
+const isApiError = (error: unknown): error is ApiError =>
+  typeof error === "object" && error !== null && "code" in error && typeof error.code === "string";
+
 /** A proxy in front of the API may answer with a page. */
 function asError(error: unknown, { status, statusText }: Response): ApiError {
-  const body = error as Partial<ApiError> | null;
-  if (typeof body === "object" && typeof body?.code === "string") return body as ApiError;
+  if (isApiError(error)) return error;
   return {
     error: `HTTP ${status} ${statusText}`.trim(),
     code: "unreadable_reply",

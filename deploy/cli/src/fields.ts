@@ -16,7 +16,7 @@ export function bodyOf(args: readonly string[], start: JsonObject = {}): JsonObj
     const [, path = "", sign, text = ""] = shape.exec(arg) ?? [];
     if (!sign) throw wrongUsage(`"${arg}" is not name=text, name:=json or name[]=text`);
     const names = path.split(".");
-    const last = names.pop() as string;
+    const last = names.pop() ?? "";
     const target = names.reduce((object, name) => nested(object, name, arg), body);
     if (sign === "=") target[last] = text;
     else if (sign === ":=") target[last] = jsonOf(text, arg);
@@ -28,11 +28,12 @@ export function bodyOf(args: readonly string[], start: JsonObject = {}): JsonObj
 function nested(object: JsonObject, name: string, arg: string): JsonObject {
   if (!Object.hasOwn(object, name)) object[name] = {};
   const inner = object[name];
-  if (typeof inner !== "object" || inner === null || Array.isArray(inner)) {
-    throw wrongUsage(`"${arg}": ${name} is not an object`);
-  }
-  return inner as JsonObject;
+  if (!isObject(inner)) throw wrongUsage(`"${arg}": ${name} is not an object`);
+  return inner;
 }
+
+const isObject = (value: unknown): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 
 function listOf(target: JsonObject, name: string): unknown[] {
   const list = Object.hasOwn(target, name) ? target[name] : [];
@@ -65,7 +66,7 @@ export function jsonOf(text: string, where: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw wrongUsage(`"${where}" is not JSON: ${(error as Error).message}`);
+    throw wrongUsage(`"${where}" is not JSON: ${error instanceof Error ? error.message : error}`);
   }
 }
 

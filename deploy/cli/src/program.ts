@@ -131,8 +131,9 @@ function addCompletion(program: Command, io: Io): void {
   )
     .argument("<shell>")
     .action((shell: string) => {
-      if (!Object.hasOwn(scripts, shell)) throw wrongUsage(`no completion for ${shell}: bash or zsh`);
-      io.stdout.write(scripts[shell] as string);
+      const script = Object.hasOwn(scripts, shell) ? scripts[shell] : undefined;
+      if (script === undefined) throw wrongUsage(`no completion for ${shell}: bash or zsh`);
+      io.stdout.write(script);
     });
   program
     .command("__complete", { hidden: true })

@@ -55,14 +55,15 @@ export function receive({ secret, forward, shown, now = () => new Date() }: Rece
 }
 
 const reasonOf = (error: unknown) => {
-  const cause = (error as { cause?: Error }).cause;
-  return cause?.message || (error as Error).message;
+  if (!(error instanceof Error)) return String(error);
+  return (error.cause instanceof Error && error.cause.message) || error.message;
 };
 
 async function bodyOf(request: IncomingMessage): Promise<Buffer | null> {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
+  const source: AsyncIterable<Buffer> = request;
+  for await (const chunk of source) {
     bytes += chunk.length;
     if (bytes > bodyMaxBytes) return null;
     chunks.push(chunk);

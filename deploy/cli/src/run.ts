@@ -9,7 +9,7 @@ import { programOf } from "./program.ts";
 export async function run(args: readonly string[], io: Io): Promise<number> {
   const [first, ...rest] = args;
   // These parse their own arguments.
-  if ((first === "release" || first === "cluster") && rest.length > 0 && !/^(-h|--help)$/.test(rest[0] as string)) {
+  if ((first === "release" || first === "cluster") && rest[0] !== undefined && !/^(-h|--help)$/.test(rest[0])) {
     return runProgram(first, rest);
   }
   try {

@@ -7,7 +7,7 @@ const cellMax = 80;
 export function cell(value: unknown): string {
   if (value === null || value === undefined || value === "") return "-";
   if (Array.isArray(value)) return value.length === 0 ? "-" : value.map(cell).join(",");
-  if (typeof value === "object") return visible(nameOf(value as Record<string, unknown>));
+  if (typeof value === "object") return visible(nameOf({ ...value }));
   return visible(String(value));
 }
 
@@ -26,7 +26,9 @@ const cut = (text: string) => (text.length > cellMax ? `${text.slice(0, cellMax 
 export function tableWriter(columns: readonly string[]): (rows: readonly object[]) => string {
   let widths: number[] | null = null;
   return (rows) => {
-    const cells = rows.map((row) => columns.map((name) => cut(cell((row as Record<string, unknown>)[name]))));
+    const cells = rows.map((row) =>
+      columns.map((name) => cut(cell(Object.entries(row).find(([key]) => key === name)?.[1]))),
+    );
     const isFirst = widths === null;
     widths ??= columns.map((name, index) => Math.max(name.length, ...cells.map((line) => line[index]?.length ?? 0)));
     const fixed = widths;

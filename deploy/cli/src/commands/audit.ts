@@ -55,9 +55,12 @@ export type ExportOptions = Globals & { org?: string; output?: string; format: s
 /** Writes an export as it streams: signed JSON lines that `muster audit verify FILE` checks, or CSV. */
 export async function exportLogs(io: Io, options: ExportOptions): Promise<void> {
   const { muster } = connect(io, options);
-  const query = { format: options.format as "jsonl" | "csv", ...(options.org ? { orgId: options.org } : {}) };
+  const query = {
+    format: options.format === "csv" ? ("csv" as const) : ("jsonl" as const),
+    ...(options.org ? { orgId: options.org } : {}),
+  };
   const reply = await muster.GET("/api/v1/audit-logs/export", { params: { query }, parseAs: "stream" });
-  const { data, error, response } = reply as { data?: ReadableStream; error?: ApiError; response: Response };
+  const { data, error, response }: { data?: unknown; error?: ApiError; response: Response } = reply;
   if (error) throw refusal(response.status, error);
   const source = Readable.fromWeb(data as Parameters<typeof Readable.fromWeb>[0]);
   if (options.output) await pipeline(source, createWriteStream(options.output, { mode: 0o600 }));

@@ -151,11 +151,11 @@ async function isConfirmed(io: Io, question: string): Promise<boolean> {
   }
 }
 
-const rotations = {
+const rotations: Readonly<Record<string, string>> = {
   api: "/api/v1/api-keys/{id}/rotate",
   principal: "/api/v1/service-principals/{id}/rotate",
   enrollment: "/api/v1/enrollment-keys/{id}/rotate",
-} as const;
+};
 
 export type RotateOptions = Globals & { kind: string; grace?: string };
 
@@ -166,7 +166,7 @@ export async function rotate(io: Io, id: string, options: RotateOptions): Promis
   const graceSeconds = options.grace === undefined ? null : Number(options.grace);
   if (graceSeconds !== null && options.kind !== "api") throw wrongUsage("--grace is for API keys only");
   const body = graceSeconds === null ? {} : { graceSeconds };
-  const path = rotations[options.kind as keyof typeof rotations];
+  const path = rotations[options.kind] ?? "";
   const record = await call(connect(io, options).muster, "POST", path, { params: { path: { id } }, body });
   show(io, options, record);
   if (!options.json) io.stderr.write("Store this key now: it cannot be shown again.\n");
