@@ -3,13 +3,12 @@ import { AppError, scopesOpen } from "@muster/kit";
 import { unavailable } from "../errors.ts";
 import type { ClientAddressRule } from "../request/client-address.ts";
 import type { Inbound } from "../request/headers.ts";
-import type { Agent, Credential, KeyHolder } from "../route/credential.ts";
+import type { Agent, Credential, DirectoryClient, KeyHolder } from "../route/credential.ts";
 import type { Access } from "../route/route.ts";
 import type { AccessTokens } from "./access-token.ts";
 import type { AgentCache } from "./agent-cache.ts";
 import { agentDigestOf, isAgentToken } from "./agent-token.ts";
 import { keyDigestOf } from "./api-key.ts";
-import type { Agent, Credential, DirectoryClient, KeyHolder } from "./credential.ts";
 import type { KeyCache } from "./key-cache.ts";
 import type { SessionCache } from "./session-cache.ts";
 

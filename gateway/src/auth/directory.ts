@@ -1,9 +1,9 @@
 import { hash } from "node:crypto";
 import { AppError, type Caller, counter, gauge, type Logger } from "@muster/kit";
 import type { ResolveDirectoryResponse } from "@muster/proto/muster/identity/v1/scim_pb";
-import type { Inbound } from "../inbound/headers.ts";
+import type { Inbound } from "../request/headers.ts";
+import type { DirectoryClient } from "../route/credential.ts";
 import { bearerToken } from "./authenticate.ts";
-import type { DirectoryClient } from "./credential.ts";
 import { createFreshCache, type FreshCacheOptions } from "./fresh-cache.ts";
 
 export type Directories = {

@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AgentRates } from "../auth/agent-rates.ts";
 import type { AccessRules, Authenticate } from "../auth/authenticate.ts";
-import type { Credential } from "../auth/credential.ts";
 import type { Directories } from "../auth/directory.ts";
 import type { Rate } from "../auth/rate-bucket.ts";
 import type { RateLimiter } from "../auth/rate-limit.ts";

@@ -1,6 +1,6 @@
 import { AppError } from "@muster/kit";
 import { EdgeError, type ErrorReply, errorReply } from "../errors.ts";
-import { apiPrefix } from "../route.ts";
+import { apiPrefix } from "../route/route.ts";
 
 export const scimType = "application/scim+json; charset=utf-8";
 export const scimPath = `${apiPrefix}/scim/v2`;

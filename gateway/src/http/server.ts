@@ -22,8 +22,8 @@ import { cachingOf, joined, privacyOf } from "./reply-lines.ts";
 import { endRequestSpan, type RequestSpan, startRequestSpan } from "./request-span.ts";
 import { buildRouteTable, type Served } from "./route-table.ts";
 import { runRow } from "./run-row.ts";
-import { sendBare, sendStream, sendText, Answered, jsonType, Rendered, Streamed } from "./send-reply.ts";
 import { isScimTarget, scimErrorReply, scimType } from "./scim-errors.ts";
+import { sendBare, sendStream, sendText } from "./send-reply.ts";
 import { networkOf, releaseSlots } from "./slots.ts";
 import { parseTarget } from "./target.ts";
 

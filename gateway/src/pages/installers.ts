@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { entityTag } from "@muster/kit";
-import type { Pages } from "./console.ts";
+import type { Pages } from "../http/pages.ts";
 import { fileHeaders } from "./policy.ts";
 
 /** `src/pages` and `dist/pages` are equally deep. */

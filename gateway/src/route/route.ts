@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { PublicCode } from "../errors.ts";
 import type { BodyEnds } from "../request/body-ends.ts";
 import type { Inbound } from "../request/headers.ts";
-import type { Agent, KeyHolder, Session, DirectoryClient } from "./credential.ts";
+import type { Agent, DirectoryClient, KeyHolder, Session } from "./credential.ts";
 import type { Deps } from "./deps.ts";
 import type { Answered, AnsweredStatus, Rendered, Streamed } from "./reply.ts";
 import type { Tag } from "./tags.ts";

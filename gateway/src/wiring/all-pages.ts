@@ -5,8 +5,8 @@ import type { Config } from "../config.ts";
 import type { Pages } from "../http/pages.ts";
 import { createDocs } from "../openapi/docs-page.ts";
 import { createConsole } from "../pages/console.ts";
+import { createInstallers } from "../pages/installers.ts";
 import { createLogoOrigin } from "../pages/logo-origin.ts";
-import { createInstallers } from "./installers.ts";
 
 /** Milliseconds that the sign-in page waits for its branding's address. */
 const brandingTimeoutMs = 1_000;

@@ -1,5 +1,7 @@
 // What agents share with the platform: frames of the channel, signed notes and root notes. It loads no package.
 
+export { followRoots, nextRoot, rootNumberOf, type TrustedRoot } from "./crypto/root-note.ts";
+export { NoteError, type NoteVerifier, type OpenedNote, openNote, parseVerifier } from "./crypto/signed-note.ts";
 export {
   type AgentFrame,
   agentChunkBytes,
@@ -7,6 +9,4 @@ export {
   agentReplyBytes,
   decodeAgentFrame,
   encodeAgentFrame,
-} from "./agent-frame.ts";
-export { followRoots, nextRoot, rootNumberOf, type TrustedRoot } from "./root-note.ts";
-export { NoteError, type NoteVerifier, type OpenedNote, openNote, parseVerifier } from "./signed-note.ts";
+} from "./formats/agent-frame.ts";

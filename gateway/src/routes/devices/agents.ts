@@ -1,8 +1,8 @@
 import { AppError } from "@muster/kit";
 import type { Offer } from "@muster/proto/muster/release/v1/update_pb";
 import { z } from "zod";
+import type { UpdateReport } from "../../clients/update-answers.ts";
 import { apiPrefix, type Route, route } from "../../route/route.ts";
-import type { UpdateReport } from "../../calls/update-answers.ts";
 import { arch, os } from "../fields/agent-builds.ts";
 import { addressIn, id, idOut, idParams, nameIn, timeOut } from "../fields/schemas.ts";
 import { component } from "../releases/agent-versions.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type Route, route } from "../../route.ts";
+import { type Route, route } from "../../route/route.ts";
 import { maskOf } from "../fields/field-mask.ts";
 import {
   exampleId,

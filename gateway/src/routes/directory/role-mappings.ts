@@ -1,6 +1,6 @@
 import type { RoleMapping } from "@muster/proto/muster/identity/v1/directory_pb";
 import { z } from "zod";
-import { type Route, route } from "../../route.ts";
+import { type Route, route } from "../../route/route.ts";
 import {
   exampleId,
   id,

@@ -1,10 +1,10 @@
 import { locationLine, weakEntityTag } from "@muster/kit";
 import { z } from "zod";
-import type { DirectoryClient } from "../../auth/credential.ts";
-import type { Services } from "../../calls/services.ts";
-import { Answered, Rendered, Streamed } from "../../http/reply.ts";
+import type { Services } from "../../clients/services.ts";
 import { scimType } from "../../http/scim-errors.ts";
-import { noBody, type Route, type RouteRequest, route } from "../../route.ts";
+import type { DirectoryClient } from "../../route/credential.ts";
+import { Answered, Rendered, Streamed } from "../../route/reply.ts";
+import { noBody, type Route, type RouteRequest, route } from "../../route/route.ts";
 import { exampleId } from "../fields/schemas.ts";
 import { groupFrom, hasOperations, includesMembers, listText, projectionOf } from "./scim-replies.ts";
 

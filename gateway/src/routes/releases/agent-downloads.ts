@@ -2,9 +2,8 @@ import { createHash } from "node:crypto";
 import { AppError, attachmentLine, entityTag } from "@muster/kit";
 import { z } from "zod";
 import { byteRange } from "../../http/byte-range.ts";
-import { Answered, redirect, Streamed } from "../../route/reply.ts";
+import { Answered, Rendered, redirect, Streamed } from "../../route/reply.ts";
 import { apiPrefix, type Route, route } from "../../route/route.ts";
-import { Answered, Rendered, redirect, Streamed } from "../../http/reply.ts";
 import { arch, os } from "../fields/agent-builds.ts";
 import { component, versionIn } from "./agent-versions.ts";
 

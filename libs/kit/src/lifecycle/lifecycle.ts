@@ -2,11 +2,10 @@ import { ConfigError } from "../settings/config.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import { createLogger } from "../telemetry/logger.ts";
 import { startDefaultMetrics } from "../telemetry/metrics.ts";
-import { flushSpans } from "../telemetry/tracing.ts";
+import { flushTelemetry } from "../telemetry/tracing.ts";
 import { shrinkWhenIdle } from "./idle-memory.ts";
 import { type OpsServer, startOps } from "./ops.ts";
 import { Readiness } from "./readiness.ts";
-import { flushTelemetry } from "./tracing.ts";
 
 export type Stop = () => Promise<void> | void;
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { loadConfig, whole } from "./config.ts";
-import { webUrl } from "./setting-formats.ts";
+import { loadConfig, whole } from "../settings/config.ts";
+import { webUrl } from "../settings/setting-formats.ts";
 
 const protocol = z.enum(["grpc", "http/protobuf"]);
 

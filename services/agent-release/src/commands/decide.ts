@@ -111,7 +111,14 @@ async function decideIn(tx: Tx, deps: DecideDeps, questions: readonly Question[]
     const attempts = byDevice.get(device.id) ?? [];
     const open = attempts.find(isOpen);
     const merged = plan.mergedOf(device.partnerId, device.orgId);
-    const input = { device, merged, catalogue: plan.catalogue, requested: requests.has(device.id), backOffMs: deps.backOffMs, now };
+    const input = {
+      device,
+      merged,
+      catalogue: plan.catalogue,
+      requested: requests.has(device.id),
+      backOffMs: deps.backOffMs,
+      now,
+    };
     const resolved = resolveOffer({ ...input, attempts: pastOf(attempts) }, open ? openOf(open, now) : null);
     for (const decision of resolved.decisions) count(said, decision);
     if (open && resolved.open !== "withdraw") {

@@ -91,7 +91,14 @@ function decisions(deps: UpdateDeps): Pick<Handlers, "decide" | "getDecision"> {
         const merged = plan.mergedOf(device.partnerId, device.orgId);
         const attempt = attempts.find(isOpen);
         const requested = requestedUntil !== null;
-        const input = { device, merged, catalogue: withBudgets(plan.catalogue, budgets), requested, backOffMs: deps.backOffMs, now: at };
+        const input = {
+          device,
+          merged,
+          catalogue: withBudgets(plan.catalogue, budgets),
+          requested,
+          backOffMs: deps.backOffMs,
+          now: at,
+        };
         const decided = resolveOffer(
           { ...input, attempts: pastOf(attempts) },
           attempt ? openOf(attempt, at) : null,

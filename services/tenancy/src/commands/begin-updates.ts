@@ -1,7 +1,7 @@
 import type { Database } from "@muster/db";
 import { type RequestMeta, systemCaller } from "@muster/kit";
 import { emitDevice } from "../emits/device.ts";
-import { type StartedUpdate, storeStartedUpdates, beginUpdates as begin, endUpdates as end } from "../store/presence.ts";
+import { type StartedUpdate, storeEndedUpdates, storeStartedUpdates } from "../store/presence.ts";
 
 /**
  * Marks devices as updating from now on, emits their events, and returns the ids of those marked: quarantined and
@@ -31,7 +31,7 @@ export function endUpdates(
   return db.tx(
     { caller },
     async (tx) => {
-      for (const row of await end(tx, caller, deviceIds, intervalSeconds)) {
+      for (const row of await storeEndedUpdates(tx, caller, deviceIds, intervalSeconds)) {
         emitDevice(tx, { meta }, "updated", row, "device.online");
       }
     },

@@ -78,7 +78,10 @@ function deviceReads({ db }: Deps): Pick<Handlers, "listDevices" | "countDevices
 
 function deviceChanges(
   deps: Deps,
-): Pick<Handlers, "createDevice" | "discardDevice" | "forgetEnrollmentKey" | "approveDevice" | "updateDevice" | "decommissionDevice"> {
+): Pick<
+  Handlers,
+  "createDevice" | "discardDevice" | "forgetEnrollmentKey" | "approveDevice" | "updateDevice" | "decommissionDevice"
+> {
   const { heartbeatIntervalSeconds, db, now } = deps;
   return {
     async createDevice(request, handler) {

@@ -204,7 +204,7 @@ export async function storeStartedUpdates(
 }
 
 /** Marks devices that are updating as online again; locked in the order of ids, those that are locked are left out. */
-export async function endUpdates(
+export async function storeEndedUpdates(
   tx: Tx,
   caller: Caller,
   ids: readonly string[],
