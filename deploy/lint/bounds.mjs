@@ -18,8 +18,25 @@ const exceptions = {
   "gateway/console/src/pages/devices/bulk-devices.tsx BulkDevices": [105, "five dialogs over one selection"],
   "gateway/console/src/shell/command-menu.tsx CommandMenu": [91, "one dialog with its keys"],
 };
-/** Its sender, finisher and claim are longer. */
-const unmeasured = /^services\/webhook-dispatcher\//;
+
+/** Written while this rule was: their bounds may only fall, and none is added. */
+const uncut = {
+  "deploy/agent-sim/src/machine.ts simMachine": 89,
+  "deploy/agent/src/hosts/real-host.ts realHost": 121,
+  "gateway/src/http/shedding.ts createShedder": 82,
+  "gateway/src/routes/directory/scim.ts resourceRoutes": 178,
+  "libs/agent/src/agent.ts createAgent": 250,
+  "libs/agent/src/channel.ts openChannel": 105,
+  "libs/agent/src/spool.ts openSpool": 109,
+  "services/agent-release/src/clients/github-source.ts githubSource": 82,
+  "services/agent-release/src/commands/move-attempts.ts moveAttempts": 89,
+  "services/agent-release/src/rpc/update.ts decisions": 81,
+  "services/identity/src/rpc/directory.ts directoryService": 157,
+  "services/identity/src/rpc/enrollment-key.ts enrollmentKeyChanges": 81,
+  "services/identity/src/rpc/role-mapping.ts roleMappingHandlers": 108,
+  "services/identity/src/rpc/scim.ts scimService": 143,
+  "services/tenancy/src/rpc/device.ts deviceChanges": 85,
+};
 
 /** Casts per thousand lines. */
 const castsMax = { services: 4, gateway: 4, libs: 10, console: 5, cli: 6 };
@@ -112,9 +129,9 @@ for (const path of paths) {
   const found = measure(path, text);
   casts.set(building, (casts.get(building) ?? 0) + found.casts);
   for (const { name, lines } of found.functions) {
-    const most = exceptions[`${path} ${name}`]?.[0] ?? linesMax;
-    if (lines > most && building !== "bench" && !unmeasured.test(path))
-      problems.push(`${path}: ${name} has ${lines} lines, at most ${most}`);
+    const key = `${path} ${name}`;
+    const most = exceptions[key]?.[0] ?? uncut[key] ?? linesMax;
+    if (lines > most && building !== "bench") problems.push(`${path}: ${name} has ${lines} lines, at most ${most}`);
   }
 }
 for (const [building, most] of Object.entries(castsMax)) {

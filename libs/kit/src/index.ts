@@ -65,6 +65,7 @@ export { shrinkWhenIdle } from "./lifecycle/idle-memory.ts";
 export { onLeftByNpm } from "./lifecycle/left-by-npm.ts";
 export { type Process, runProcess, type Stop } from "./lifecycle/lifecycle.ts";
 export { Readiness } from "./lifecycle/readiness.ts";
+export { busTls, type TlsFiles, type TlsMaterial, type TlsPaths, tlsFiles } from "./lifecycle/tls-files.ts";
 export {
   baseUrls,
   busSettings,
@@ -97,7 +98,6 @@ export {
   verifierKeys,
   webUrl,
 } from "./settings/setting-formats.ts";
-export { busTls, type TlsFiles, type TlsMaterial, type TlsPaths, tlsFiles } from "./settings/tls-files.ts";
 export { noteExemplar } from "./telemetry/exemplars.ts";
 export { createLogger, type Logger } from "./telemetry/logger.ts";
 export { counter, gauge, histogram } from "./telemetry/metrics.ts";

@@ -102,4 +102,4 @@ function cycleOf(message: DirectoryCycle | undefined) {
   };
 }
 
-export const presetOf = ({ id, name, scim, guide }: DirectoryPreset) => ({ id, name, scim, guide });
+export const directoryPresetOf = ({ id, name, scim, guide }: DirectoryPreset) => ({ id, name, scim, guide });

@@ -17,8 +17,8 @@ import {
   directory,
   directoryOf,
   directoryPreset,
+  directoryPresetOf,
   directoryWithToken,
-  presetOf,
   status,
 } from "./directories-replies.ts";
 
@@ -47,7 +47,7 @@ const presets = route({
   summary: "Products with a step-by-step guide",
   reply: z.object({ data: z.array(directoryPreset) }),
   async handle({ rpc }, { services }) {
-    return { data: (await services.directories.listDirectoryPresets({}, await rpc())).presets.map(presetOf) };
+    return { data: (await services.directories.listDirectoryPresets({}, await rpc())).presets.map(directoryPresetOf) };
   },
 });
 

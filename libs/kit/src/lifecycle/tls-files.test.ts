@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, jest } from "@jest/globals";
 import { testCertificate } from "../../../testing/src/tls.ts";
-import { ConfigError } from "./config.ts";
+import { ConfigError } from "../settings/config.ts";
 import { tlsFiles } from "./tls-files.ts";
 
 const names = { ca: "X_TLS_CA_PATH", cert: "X_TLS_CERT_PATH", key: "X_TLS_KEY_PATH" };

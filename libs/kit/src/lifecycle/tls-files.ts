@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { createSecureContext, type SecureContext } from "node:tls";
+import { type BusTlsSettings, ConfigError } from "../settings/config.ts";
 import type { Logger } from "../telemetry/logger.ts";
-import { type BusTlsSettings, ConfigError } from "./config.ts";
 
 /**
  * Paths of PEM files: authorities (several in one file while one replaces another), a certificate with its chain, its
