@@ -33,15 +33,12 @@ import { addInvite, requireOrganizations, requireSites, roleOf } from "./invite-
 
 type Deps = Pick<UserDeps, "db" | "now" | "mail" | "box" | "learnTenants" | "showsInvites">;
 
-type Parts = Deps & { administer: ReturnType<typeof administration> };
-
 /** Changes of existing users; each returns once every gateway has applied it. */
-export function userManagement(base: Deps) {
-  const deps: Parts = { ...base, administer: administration(base.db) };
+export function userManagement(deps: Deps) {
   return { ...userChanges(deps), ...accessEnds(deps), ...accessStarts(deps) };
 }
 
-function userChanges(deps: Parts) {
+function userChanges(deps: Deps) {
   const { db, now } = deps;
   return {
     /** Throws as changedUser, `organization_not_found`, `site_not_found`, `last_administrator`. */
@@ -102,7 +99,7 @@ function userChanges(deps: Parts) {
   };
 }
 
-function accessEnds(deps: Parts) {
+function accessEnds(deps: Deps) {
   const { db, now } = deps;
   return {
     /** Throws `last_administrator`. Idempotent; a repeat leaves no audit row. */
@@ -178,7 +175,7 @@ function accessEnds(deps: Parts) {
   };
 }
 
-function accessStarts(deps: Parts) {
+function accessStarts(deps: Deps) {
   const { db, now } = deps;
   return {
     async enable(context: CallContext, id: string): Promise<UserRow> {
@@ -236,15 +233,14 @@ function accessStarts(deps: Parts) {
 
 /** Changes a user whom the acting user can see and who holds no more permissions than the acting user. */
 async function change<P, T>(
-  deps: Parts,
+  deps: Deps,
   context: CallContext,
   id: string,
   check: (tx: Tx, by: Caller, found: Found) => Promise<P>,
   apply: (tx: Tx, checked: P, found: Found) => Promise<T>,
 ): Promise<T> {
-  const { administer } = deps;
   const at: Parameters<Administer>[1] = { ...(await visiblePartner(deps, context, id)), permission: "users:write" };
-  return administer(
+  return administration(deps.db)(
     context,
     at,
     async (tx, by) => {
@@ -256,7 +252,7 @@ async function change<P, T>(
 }
 
 /** The partner of a user whom the caller can see. */
-async function visiblePartner({ db }: Parts, context: CallContext, id: string): Promise<{ partnerId: string | null }> {
+async function visiblePartner({ db }: Deps, context: CallContext, id: string): Promise<{ partnerId: string | null }> {
   const seen = isUuid(id) ? await findUser(db, context, id) : null;
   if (!seen) throw userNotFound();
   return { partnerId: seen.partner_id };
