@@ -49,11 +49,11 @@ const inState = (name: string) => join(prefix, "state", name);
 const identity = () => JSON.parse(readFileSync(inState("identity.json"), "utf8")) as AgentIdentity;
 const versions = () => readdirSync(join(prefix, "versions")).map((name) => name.replace(/-[0-9a-f]{12}$/, ""));
 const reported = (state: string) =>
-  until(`a report ${state}`, () => platform.heartbeats.find(({ update }) => update?.state === state));
+  until(`a report ${state}`, () => platform.heartbeats.find(({ update }) => update?.state === state), 60_000);
 /** Offers a version, and waits for a heartbeat of it. */
 async function updated(to: Published): Promise<void> {
   platform.offered = to;
-  await until(`a heartbeat of ${to.version}`, () => platform.heartbeats.at(-1)?.agentVersion === to.version);
+  await until(`a heartbeat of ${to.version}`, () => platform.heartbeats.at(-1)?.agentVersion === to.version, 60_000);
 }
 
 describe("the pasted line", () => {

@@ -137,4 +137,6 @@ function isStale(lock: string): boolean {
 }
 
 /** The code of an error of the file system. */
-const codeOf = (error: unknown): unknown => (error instanceof Error && "code" in error ? error.code : null);
+/** By its shape: an error of another realm is no instance of this one's Error. */
+const codeOf = (error: unknown): unknown =>
+  typeof error === "object" && error !== null && "code" in error ? error.code : null;

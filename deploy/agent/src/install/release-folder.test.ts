@@ -87,9 +87,9 @@ describe("a downloaded version", () => {
   });
 
   it("has no folder when its version is a path", () => {
-    const { offer } = offerOf("../../../tmp/x", Buffer.from("x"));
+    const { offer } = offerOf("../../../tmp/of-a-path", Buffer.from("x"));
     expect(() => unverifiedFolder(at.paths, offer)).toThrow("is no version");
-    expect(existsSync(join(dirname(at.folder), "x"))).toBe(false);
+    expect(existsSync(join(dirname(at.folder), "of-a-path"))).toBe(false);
   });
 });
 

@@ -5,8 +5,8 @@ import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 
-const kit = new URL("../dist/", import.meta.url);
-const loader = fileURLToPath(new URL("telemetry.js", kit));
+const kit = new URL("../../dist/", import.meta.url);
+const loader = fileURLToPath(new URL("telemetry/telemetry.js", kit));
 
 /** What the collector received, by path; the texts of a protobuf message are readable in it. */
 const received = new Map<string, string>();
@@ -52,7 +52,7 @@ describe("telemetry of a process", () => {
     });
     const child = start(
       `const kit = await import(${JSON.stringify(new URL("index.js", kit).href)});
-       const metrics = await import(${JSON.stringify(new URL("metrics.js", kit).href)});
+       const metrics = await import(${JSON.stringify(new URL("telemetry/metrics.js", kit).href)});
        metrics.startDefaultMetrics("1.2.3");
        kit.startServerSpan(kit.activeTracer(), "a span", {}, null).end();
        setInterval(() => undefined, 1000);`,

@@ -21,16 +21,15 @@ const maxQuery = 255;
 const namesMax = 100;
 
 type Handlers = ServiceImpl<typeof UserService>;
-type Parts = UserDeps & { manage: ReturnType<typeof userManagement> };
+type Manage = ReturnType<typeof userManagement>;
 
 /** Users (docs/behaviour.md#sessions). */
-export function userService(base: UserDeps): ServiceImpl<typeof UserService> {
-  const deps: Parts = { ...base, manage: userManagement(base) };
-  return { ...invitations(deps), ...userReads(deps), ...userChanges(deps) };
+export function userService(deps: UserDeps): ServiceImpl<typeof UserService> {
+  const manage = userManagement(deps);
+  return { ...invitations(deps, manage), ...userReads(deps), ...userChanges(deps, manage) };
 }
 
-function invitations(deps: Parts): Pick<Handlers, "inviteUser" | "acceptInvite" | "resendInvite"> {
-  const { manage } = deps;
+function invitations(deps: UserDeps, manage: Manage): Pick<Handlers, "inviteUser" | "acceptInvite" | "resendInvite"> {
   return {
     async inviteUser(request, handler) {
       const context = callContext(handler);
@@ -51,7 +50,7 @@ function invitations(deps: Parts): Pick<Handlers, "inviteUser" | "acceptInvite" 
   };
 }
 
-function userReads(deps: Parts): Pick<Handlers, "listUserNames" | "listUsers" | "getUser"> {
+function userReads(deps: UserDeps): Pick<Handlers, "listUserNames" | "listUsers" | "getUser"> {
   const { db } = deps;
   return {
     async listUserNames({ ids }, handler) {
@@ -94,9 +93,9 @@ function userReads(deps: Parts): Pick<Handlers, "listUserNames" | "listUsers" | 
 }
 
 function userChanges(
-  deps: Parts,
+  deps: UserDeps,
+  manage: Manage,
 ): Pick<Handlers, "updateUser" | "disableUser" | "endUserSessions" | "resetUserFactors" | "enableUser" | "deleteUser"> {
-  const { manage } = deps;
   return {
     async updateUser({ id, updateMask, user }, handler) {
       const context = callContext(handler);
@@ -143,7 +142,7 @@ function requireReader(context: CallContext) {
   requirePermission(context, "users:read");
 }
 
-function requireWriter(deps: Parts, context: CallContext) {
+function requireWriter(deps: UserDeps, context: CallContext) {
   requireUser(context);
   requirePermission(context, "users:write");
   requireMfa(context, deps.mfaMaxAgeMinutes, deps.now());

@@ -41,6 +41,24 @@ export const oneRowOfEach = ({ id, partnerId, orgId, siteId }: Ids): string => `
     VALUES ('${id}', '${id}', '${partnerId}', '${orgId}', 'login', 'success', 'code', now());
   INSERT INTO sso_domains (id, partner_id, org_id, domain, token, created_by, created_at)
     VALUES ('${id}', '${partnerId}', '${orgId}', '${id}.example', '${id}', '${id}', now());
+  INSERT INTO directories (id, partner_id, org_id, name, created_by, created_at, updated_at)
+    VALUES ('${id}', '${partnerId}', '${orgId}', 'D', '${id}', now(), now());
+  INSERT INTO directory_tokens (id, directory_id, partner_id, org_id, digest, prefix, created_at)
+    VALUES ('${id}', '${id}', '${partnerId}', '${orgId}', '${id}', 'x', now());
+  INSERT INTO directory_requests (id, directory_id, partner_id, org_id, created_at, operation, outcome)
+    VALUES ('${id}', '${id}', '${partnerId}', '${orgId}', now(), 'list', 'ok');
+  INSERT INTO directory_cycles (directory_id, partner_id, org_id, started_at, last_at, requests, refused, created, changed,
+                                deleted)
+    VALUES ('${id}', '${partnerId}', '${orgId}', now(), now(), 1, 0, 0, 0, 0);
+  INSERT INTO scim_users (user_id, directory_id, partner_id, org_id, user_name_key, emails, active, document, created_at,
+                          updated_at)
+    VALUES ('${id}', '${id}', '${partnerId}', '${orgId}', '${id}', '{}', true, '{}', now(), now());
+  INSERT INTO scim_groups (id, directory_id, partner_id, org_id, display_name, display_name_key, created_at, updated_at)
+    VALUES ('${id}', '${id}', '${partnerId}', '${orgId}', 'G', 'g', now(), now());
+  INSERT INTO scim_members (group_id, user_id, directory_id, partner_id, org_id)
+    VALUES ('${id}', '${id}', '${id}', '${partnerId}', '${orgId}');
+  INSERT INTO role_mappings (id, directory_id, partner_id, org_id, position, claim, role_id, created_at)
+    VALUES ('${id}', '${id}', '${partnerId}', '${orgId}', 0, 'c', '${id}', now());
   INSERT INTO login_branding (partner_id, headline, updated_at) VALUES ('${partnerId}', 'H', now()) ON CONFLICT DO NOTHING;
   INSERT INTO mail (id, kind, sealed, next_at, expires_at, created_at) VALUES ('${id}', 'invite', '${id}', now(), now(), now());
   INSERT INTO failed_attempts (bucket, user_id, failed_at, expires_at) VALUES ('${id}', '${id}', '{}', now());
