@@ -165,7 +165,9 @@ function onNothing(actor: Actor, { key, route }: Subject): Outcome | null {
   if (key === "POST /auth/mfa/passkeys/authenticate/options") {
     return actor.as === "anonymous" ? refused(401, "unauthenticated") : refused(409, "mfa_not_enabled");
   }
-  if (key === "GET /agents/download/:os/:arch") return refused(404, "agent_version_not_found");
+  // No id of these tests is a name of the schema.
+  if (/^GET \/scim\/v2\/(ResourceTypes|Schemas)\/:id$/.test(key)) return refused(404, "scim_resource_not_found");
+  if (/^GET \/agents\/download\/:os\/:arch(\/manifest)?$/.test(key)) return refused(404, "agent_version_not_found");
   // It reads the browser's cookie, which none of these has.
   if (key === "POST /auth/refresh") return refused(401, "invalid_refresh_token");
   // Whatever is wrong, a browser is sent to the sign-in page.
@@ -240,6 +242,9 @@ function naming(world: World, cell: Cell, reference: Reference, target: Target, 
   if (reference.kind !== "organization") {
     const lacking = lackingContext(subject, actor);
     if (lacking) return lacking;
+  }
+  if (key === "POST /directories" && !hasOrganization(actor, homeOf(world, actor).orgId)) {
+    return refused(404, "organization_not_found");
   }
   if (reference.kind === "role") return giving(world, cell, target, otherwise);
   // Only system callers' providers and domains of partners name one.

@@ -130,7 +130,9 @@ describe("the isolation matrix", () => {
     const neverServed = subjectsOfRoutes(routes).filter(({ key, needs, route }) => {
       const isOnlyRefused =
         route.method !== "GET" && (!["session", "agent"].includes(needs.auth) || route.path.startsWith("/auth/"));
-      return !served.has(key) && !isOnlyRefused && !ofPublishedReleases.includes(key);
+      // Of the schema by its name, which no id of these is.
+      const isByName = /^GET \/scim\/v2\/(ResourceTypes|Schemas)\/:id$/.test(key);
+      return !served.has(key) && !isOnlyRefused && !isByName && !ofPublishedReleases.includes(key);
     });
     expect(neverServed.map(({ key }) => key)).toEqual([]);
   });

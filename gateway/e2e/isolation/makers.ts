@@ -49,7 +49,7 @@ export async function makersFor(cluster: Cluster, owner: Owner): Promise<Makers>
     "org-viewer": await roleId(root, "org-viewer"),
   };
 
-  const registered = await root.call("POST", "/agent-versions", releaseBody("matrix"));
+  const registered = await root.call("POST", "/agent-versions", releaseBody("matrix", registeredVersion));
   if (registered.status !== 201 && registered.status !== 409)
     throw new Error(`registering a version answered ${registered.status}`);
 
@@ -128,8 +128,6 @@ export async function makersFor(cluster: Cluster, owner: Owner): Promise<Makers>
         return ["/directories", { orgId, name }];
       case "agent_version":
         return ["/agent-versions", releaseBody(name)];
-      case "rollout":
-        return ["/agent-versions/rollouts", { component: "helper", version: registeredVersion, percent: 1 }];
       case "enrollment_key": {
         const expiresAt = new Date(Date.now() + lifeMs).toISOString();
         return ["/enrollment-keys", { orgId, name, expiresAt, ...(siteId ? { siteId } : {}) }];
@@ -171,6 +169,13 @@ export async function makersFor(cluster: Cluster, owner: Owner): Promise<Makers>
       const webhookId = await hooks.webhook(spot, name);
       principalKeys.push(targetAt("webhook", spot, webhookId, name));
       return targetAt(kind, spot, await hooks.deadLetter(webhookId), null);
+    }
+    if (kind === "rollout") {
+      // Newer than what another one has promoted.
+      const version = `0.1.${Date.now()}-${randomUUID().slice(0, 8)}`;
+      await post("/agent-versions", releaseBody(name, version));
+      const made = await post("/agent-versions/rollouts", { component: "helper", version, percent: 1 });
+      return targetAt(kind, spot, String(made.id), name);
     }
     const { id, keyId } = await post(...bodyOf(kind, name, spot));
     if (kind === "service_principal") {

@@ -254,8 +254,11 @@ function hiddenFrom(world: World, actor: Actor, kind: Kind | null): string[] {
 }
 
 function hiddenTextsOf(world: World, actor: Actor, kind: Kind | null): string[] {
-  const seenAs = (t: Target): Target =>
-    kind === "audit_log" && t.kind !== "partner" ? { ...t, kind: "audit_log" } : t;
+  const seenAs = (t: Target): Target => {
+    if (kind === "audit_log" && t.kind !== "partner") return { ...t, kind: "audit_log" };
+    // A user of a directory is a user to everyone else.
+    return t.kind === "scim_user" && actor.as !== "directory" ? { ...t, kind: "user" } : t;
+  };
   const isHidden = (t: Target) => (invisible.includes(t.state) && kind !== "audit_log") || !hasAccess(actor, seenAs(t));
   return [...world.targets, ...world.listed]
     .filter((t) => kind !== "audit_log" || t.kind !== "user")

@@ -108,6 +108,8 @@ const openRows = [
  * only its own.
  */
 const notOurs = [
+  // Only narrows a list of devices in the access scope: one of another tenant finds none.
+  "enrollmentKeyId",
   "hardwareId",
   "eventId",
   "recordId",

@@ -68,7 +68,7 @@ describe("nothing of a cluster outlives its killed supervisor", () => {
 
   it("when it was killed while the services started", async () => {
     const dataDir = await killedOnce((_, all) =>
-      all.some((each) => each.includes("/services/identity/dist/main.js --")),
+      all.some((each) => each.includes("/services/identity/dist/bundle/main.js --")),
     );
     await until("all of it to end", () => processesOf(dataDir).length === 0, 60_000);
   }, 240_000);

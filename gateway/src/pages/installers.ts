@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { entityTag } from "@muster/kit";
+import { entityTag, withoutTrailing } from "@muster/kit";
 import type { Pages } from "../http/pages.ts";
 import { fileHeaders } from "./policy.ts";
 
@@ -15,7 +15,7 @@ const read = (name: string) => readFileSync(fileURLToPath(new URL(name, folder))
  */
 export function createInstallers({ publicUrl }: { publicUrl: string }): Pages {
   // The address ends up within single quotes of both shells.
-  const address = new URL(publicUrl).href.replace(/\/+$/, "").replaceAll("'", "%27");
+  const address = withoutTrailing(new URL(publicUrl).href, "/").replaceAll("'", "%27");
   const unit = read("muster-agent.service").trimEnd();
   const texts = ["install.sh", "install.ps1"].map((name): [string, string] => {
     const text = read(name)

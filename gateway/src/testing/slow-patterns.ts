@@ -43,7 +43,8 @@ function collect(node: unknown, found: (source: string, flags: string) => void):
  * in the pattern: the shortest way to it, then 16 KiB of each character that it repeats, then an end that does not fit.
  */
 export function slowTextFor({ source, flags }: Pick<FoundPattern, "source" | "flags">): string | null {
-  const pattern = new RegExp(source, flags.replace(/[gy]/g, ""));
+  // A sticky pattern matches at one place alone.
+  const pattern = new RegExp(source, flags.replace("g", ""));
   let tried = "";
   const run = () => {
     for (const text of attacksOn(source, flags)) {
@@ -64,6 +65,7 @@ export function slowTextFor({ source, flags }: Pick<FoundPattern, "source" | "fl
 function isSlow(pattern: RegExp, text: string): boolean {
   for (let i = 0; i < tries; i++) {
     const startedMs = performance.now();
+    pattern.lastIndex = 0;
     pattern.test(text);
     if (performance.now() - startedMs < slowMs) return false;
   }

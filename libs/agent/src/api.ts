@@ -47,11 +47,17 @@ const replyMs = 60_000;
 const replyBytesMax = 4 * 1024 * 1024;
 const redirectsMax = 3;
 
+function withoutTrailingSlashes(path: string): string {
+  let end = path.length;
+  while (path[end - 1] === "/") end--;
+  return path.slice(0, end);
+}
+
 /** One pool of connections for all agents of the process. */
 export function createApi(options: ApiOptions): Api {
   const { url, userAgent } = options;
   const { origin, pathname } = new URL(url);
-  const prefix = `${pathname.replace(/\/+$/, "")}/api/v1`;
+  const prefix = `${withoutTrailingSlashes(pathname)}/api/v1`;
   const pool = dispatcherOf(options);
   // Files come from other hosts, too.
   const files = dispatcherOf(options);

@@ -35,7 +35,7 @@ export function noteExemplar(
 }
 
 const bucketLine = /^(\w+)_bucket\{([^}]*)\} \S+$/;
-const labelPair = /(\w+)="((?:[^"\\]|\\.)*)"/g;
+const labelPair = /(\w{1,64})="((?:[^"\\]|\\.)*)"/g;
 
 /**
  * Prometheus' text as OpenMetrics 1.0: the family of a counter has no `_total`, no line is empty, buckets carry the

@@ -248,16 +248,15 @@ async function moveClocks(tx: Tx, row: RolloutRow, before: RolloutRow, at: Date)
   }
 }
 
-/** Above its threshold a rollout continues only for a user who accepts its failures: they no longer count. */
+/** Above its threshold a rollout continues only for a user who accepts its failures: then they no longer count. */
 function requireFewFailures(row: RolloutRow, acceptFailures: boolean): void {
   const counters = countersOf(row);
-  if (!isOverThreshold(limitsOf(row), counters)) return;
-  if (!acceptFailures) {
+  if (acceptFailures) row.failures_before_resume = row.failed;
+  else if (isOverThreshold(limitsOf(row), counters)) {
     const { succeeded, failed, failuresBeforeResume } = counters;
     const facts = { succeeded, failed, failuresBeforeResume, threshold: threshold(limitsOf(row), counters) };
     throw new AppError("rollout_over_threshold", "More updates failed than the rollout allows", { facts });
   }
-  row.failures_before_resume = row.failed;
 }
 
 /** Devices take a rolled out version before the promoted one: it must be newer. */

@@ -67,4 +67,4 @@ function outcomeOf(failure: unknown): Pick<LoggedRequest, "outcome" | "scimType"
 export const withoutValues = (text: string): string =>
   text
     .replace(/\b(eq|ne|co|sw|ew|gt|ge|lt|le)(\s+)(?:"(?:[^"\\]|\\.)*"?|[^\s()\]"]+)/gi, '$1$2"…"')
-    .replace(/[^\s"]+@[^\s"]+/g, "…");
+    .replace(/[^\s"]+/g, (word) => (word.includes("@") ? "…" : word));

@@ -38,7 +38,7 @@ import { roleMappingHandlers } from "./role-mapping.ts";
 import { providerNotFound } from "./sso-provider.ts";
 
 /** Directories of one organization, or of one partner's own. */
-const maxDirectories = 50;
+const maxDirectories = 1_000;
 /** Hours for which the tokens before a rotation may be accepted. */
 const maxGraceHours = 168;
 const hourMs = 3_600_000;
