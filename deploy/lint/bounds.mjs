@@ -30,7 +30,6 @@ const uncut = {
   "libs/agent/src/spool.ts openSpool": 109,
   "services/agent-release/src/clients/github-source.ts githubSource": 82,
   "services/agent-release/src/commands/move-attempts.ts moveAttempts": 89,
-  "services/agent-release/src/rpc/update.ts decisions": 81,
   "services/identity/src/rpc/directory.ts directoryService": 157,
   "services/identity/src/rpc/enrollment-key.ts enrollmentKeyChanges": 81,
   "services/identity/src/rpc/role-mapping.ts roleMappingHandlers": 108,

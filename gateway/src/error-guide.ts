@@ -277,6 +277,10 @@ export const errorGuide: Record<PublicCode, Guide> = {
       "More updates failed than the rollout allows: `failed`, `failuresBeforeResume` and `threshold` have the numbers.",
     remedy: "Find the cause first; then resume with `acceptFailures`, so that these failures no longer count.",
   },
+  rollback_note_required: {
+    cause: "A pin with `allowDowngrade` has no `rollbackNote`.",
+    remedy: "Sign one with `npx muster release rollback`, by a key of the manifests.",
+  },
   release_untrusted: {
     cause: "The release is unsigned, or no configured key signed it.",
     remedy: "Sign its manifest with a key of `RELEASE_MANIFEST_KEYS`.",

@@ -158,6 +158,7 @@ const table: Record<PublicCode, HttpError> = {
   release_in_use: { status: 409 },
   rollout_not_running: { status: 409 },
   rollout_over_threshold: { status: 409 },
+  rollback_note_required: { status: 400 },
   release_untrusted: { status: 400 },
   release_sync_failed: { status: 502 },
   rate_limited: { status: 429, retryAfterSeconds: 1 },

@@ -196,6 +196,23 @@ describe("an agent that is offered an update", () => {
     expect(await refusal()).toEqual(["older_counter", "1.1.0"]);
   });
 
+  it("goes back to a lower counter with a rollback note", async () => {
+    const fleet = start();
+    await lastSaid({ agentVersion: "1.1.0" });
+    await fleet.stop();
+    const artifacts = [{ os: "linux", arch: "amd64", size: bytes.length, sha256, name: "agent" }];
+    const line = `${JSON.stringify({ component: "agent", version: "1.0.5", counter: 1_000, scope: "*", expires: inAYear() })}\n`;
+    const rollbackNote = signNote(line, signer);
+    offer = offering({
+      version: "1.0.5",
+      manifest: manifest({ version: "1.0.5", counter: 3, artifacts }),
+      rollbackNote,
+    });
+    isOver = ({ agentVersion }) => agentVersion === "1.0.5";
+    start({ enrollmentKey: null });
+    await lastSaid({ agentVersion: "1.0.5" });
+  });
+
   it.each<[SimOptions["update"], (string | undefined)[][]]>([
     [
       "rolls-back",

@@ -7,6 +7,7 @@ import { type Agent, insertAgents } from "./agent-rows.ts";
 import { asGateway, type HeartbeatReply, type UpdateReport } from "./as-gateway.ts";
 import { loadAverage } from "./process-usage.ts";
 import type { Report } from "./report.ts";
+import { simulateRollouts } from "./rollout-figures.ts";
 
 type Gateway = ReturnType<typeof asGateway>;
 /** One agent: what it runs, and what it was offered and has not done yet. */
@@ -25,13 +26,16 @@ const boundMs = 8 * 60_000;
 const sayEveryMs = 15_000;
 
 /**
- * `npm run bench -- rollout [agents]`: a fleet (default 50,000) that calls tenancy and agent-release as a gateway does.
+ * `npm run bench -- rollout [agents|model]`: simulated fleets first (rollout-figures.ts), with `model` alone. Then a
+ * fleet (default 50,000) that calls tenancy and agent-release as a gateway does.
  * A release that fails on 5 % of its devices is rolled out to rings, a bucket of 50 %, and organizations with a closed
  * window or a manual policy; then a good one to all devices. Ends with status 1 when the bad one fails on twice its
  * threshold, when a device is offered a release that is not for it, or after eight minutes. Then measures how many
  * devices per second agent-release decides about.
  */
 export async function run(args: string[], report: Report): Promise<void> {
+  await simulateRollouts(report);
+  if (args[0] === "model") return;
   const count = Math.min(Number(args[0] ?? 50_000), 100_000);
   const env = { AGENT_AUTO_PROMOTE: "false", PASSWORD_SCRYPT_LOG_N: "10", HEARTBEAT_INTERVAL_SECONDS: "3600" };
   const running = await startStack({ adminPassword: password, env });

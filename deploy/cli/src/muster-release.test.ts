@@ -49,6 +49,30 @@ describe("muster-release", () => {
     expect(noteKeys(privateKey).signer.text).toBe(publicKey);
   });
 
+  it("signs a rollback note, for all devices or for one organization", () => {
+    const wanted = [
+      "--component",
+      "agent",
+      "--version",
+      "v1.3.0",
+      "--counter",
+      "7",
+      "--expires",
+      "2100-01-01T00:00:00Z",
+    ];
+    expect(run(["rollback", ...wanted], { RELEASE_SIGNING_KEY: privateKey }).status).toBe(0);
+    const { text } = openNote(readFileSync(join(folder, "rollback.note"), "utf8"), [parseVerifier(publicKey)]);
+    expect(JSON.parse(text)).toEqual({
+      component: "agent",
+      version: "1.3.0",
+      counter: 7,
+      scope: "*",
+      expires: "2100-01-01T00:00:00Z",
+    });
+    const bad = run(["rollback", ...wanted, "--scope", "everybody"], { RELEASE_SIGNING_KEY: privateKey });
+    expect([bad.status, bad.stderr]).toEqual([1, expect.stringContaining("--scope everybody is no id")]);
+  });
+
   const file = "muster-agent-linux-amd64=linux/amd64";
   it.each([
     ["another component", ["--component", "agnet", "--version", "1.4.0", file], "--component is agent"],

@@ -20,6 +20,9 @@ const usage = `Usage:
   muster-release manifest --component C --version V [--counter N] [--expires TIME] [--minimum V] FILE=OS/ARCH…
                                                    signs a manifest of these files with RELEASE_SIGNING_KEY, to <component>.manifest
   muster-release root --number N --keys PUBLIC,…   begins a root note, which exchanges the keys, with RELEASE_SIGNING_KEY, to root.note
+  muster-release rollback --component C --version V --counter N --expires TIME [--scope ORGANIZATION]
+                                                   signs a rollback note, which permits devices that run a newer version with a counter
+                                                   up to N to go back, with RELEASE_SIGNING_KEY, to rollback.note
   muster-release sign FILE                         adds the signature of RELEASE_SIGNING_KEY: a root note needs an old key's and each new one's
   muster-release verify --key PUBLIC FILE [BINARY…] checks the signature of a manifest or root note, and the binaries that it names
 Ends with 0 when all is well, 1 when something is wrong, 2 on wrong usage.
@@ -34,6 +37,7 @@ const commands: Readonly<Record<string, (args: string[]) => void | Promise<void>
   key: makeKey,
   manifest: makeManifest,
   root: makeRoot,
+  rollback: makeRollback,
   sign: addSignature,
   verify: check,
 };
@@ -147,6 +151,22 @@ async function makeRoot(args: string[]): Promise<void> {
   const body = `${JSON.stringify({ root: number, keys })}\n`;
   await writeFile("root.note", `${body}\n${signer()(body)}`);
   process.stdout.write(`root.note: root ${number} with ${keys.length} keys; have every new key sign it\n`);
+}
+
+async function makeRollback(args: string[]): Promise<void> {
+  const text = { type: "string" } as const;
+  const options = { component: text, version: text, counter: text, expires: text, scope: text };
+  const { values } = parseArgs({ args, options });
+  const { component, version, counter, expires, scope = "*" } = values;
+  if (!component || !version || !counter || !expires) return wrongUsage();
+  const problems = problemsOf({ component, version, counter, expires }, new Date());
+  if (scope !== "*" && !/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(scope))
+    problems.push(`--scope ${scope} is no id of an organization`);
+  if (problems.length > 0) throw new Error(problems.join("; "));
+  const note = { component, version: version.replace(/^v/, ""), counter: Number(counter), scope, expires };
+  const body = `${JSON.stringify(note)}\n`;
+  await writeFile("rollback.note", `${body}\n${signer()(body)}`);
+  process.stdout.write(`rollback.note: ${component} ${note.version} until ${expires}\n`);
 }
 
 async function addSignature([file, ...more]: string[]): Promise<void> {

@@ -36,6 +36,7 @@ export const platformRows: AreaRows = {
     POST /agent-versions/:id/yank
     DELETE /agent-versions/:id
     POST /agent-versions/rollouts
+    POST /agent-versions/rollouts/preview
     PATCH /agent-versions/rollouts/:id
     POST /agent-versions/rollouts/:id/pause
     POST /agent-versions/rollouts/:id/resume

@@ -5,7 +5,8 @@ import type { Route } from "../../src/route/route.ts";
 import { nameSentence } from "../../src/routes/fields/schemas.ts";
 
 type Property = {
-  type?: string;
+  /** Several for a boolean or number that may be null. */
+  type?: string | string[];
   anyOf?: Property[];
   enum?: unknown[];
   maxLength?: number;
@@ -36,7 +37,7 @@ function schemaOf(schema: z.ZodType | undefined): ObjectSchema {
 }
 
 const typesOf = (property: Property): string[] =>
-  property.anyOf ? property.anyOf.flatMap(typesOf) : property.type ? [property.type] : [];
+  property.anyOf ? property.anyOf.flatMap(typesOf) : [property.type ?? []].flat();
 
 const ofType: Record<string, unknown> = {
   string: "text",

@@ -41,6 +41,7 @@ const fillers: Record<string, (from: Ingredients) => unknown> = {
 const bodies: Record<string, (from: Ingredients) => Record<string, unknown>> = {
   "POST /agent-versions": ({ name }) => releaseBody(name),
   "POST /agent-versions/rollouts": () => ({ component: "helper", version: registeredVersion, percent: 1 }),
+  "POST /agent-versions/rollouts/preview": () => ({ rings: [{ name: "Linux", os: ["linux"] }] }),
   "PATCH /agent-versions/rollouts/:id": () => ({ percent: 50 }),
   "PUT /orgs/partners/me/agent-updates": () => ({ windowStart: "01:00" }),
   "PUT /orgs/organizations/:id/agent-updates": () => ({ windowStart: "01:00", windowEnd: "05:00" }),

@@ -7,7 +7,7 @@ import { newDirectory, type TestDirectory } from "../support/scim.ts";
 import { operator, roleId } from "../support/users.ts";
 import type { Owner } from "./database.ts";
 import type { Kind, Spot, Target } from "./model.ts";
-import { registeredVersion, releaseBody } from "./releases.ts";
+import { releaseBody } from "./releases.ts";
 import { webhookMakers } from "./webhooks.ts";
 
 export type Makers = {
@@ -54,6 +54,7 @@ export async function makersFor(cluster: Cluster, owner: Owner): Promise<Makers>
     throw new Error(`registering a version answered ${registered.status}`);
 
   const principalKeys: Target[] = [];
+  let rollouts = 0;
   const hooks = await webhookMakers(cluster, root, owner);
 
   async function post(path: string, body: object) {
@@ -150,6 +151,13 @@ export async function makersFor(cluster: Cluster, owner: Owner): Promise<Makers>
     return attempt.id;
   }
 
+  /** A rollout of a version of its own, the newest: one that is completed promotes its version. */
+  async function makeRollout(): Promise<string> {
+    const { version } = await post("/agent-versions", releaseBody(`matrix.${Date.now()}.${rollouts++}`));
+    const { id } = await post("/agent-versions/rollouts", { component: "helper", version, percent: 1 });
+    return String(id);
+  }
+
   async function make(kind: Kind, spot: Spot): Promise<Target> {
     const name = `${run}-${spot.relation}-${kind.replace("_", "-").slice(0, 13)}-${randomUUID().slice(0, 8)}`;
     if (kind === "device") {
@@ -160,6 +168,7 @@ export async function makersFor(cluster: Cluster, owner: Owner): Promise<Makers>
     if (kind === "webhook") return targetAt(kind, spot, await hooks.webhook(spot, name), name);
     if (kind === "delivery") return targetAt(kind, spot, hooks.deliveryOf(await hooks.webhook(spot, name)), name);
     if (kind === "replay") return targetAt(kind, spot, hooks.replayOf(await hooks.webhook(spot, name)), null);
+    if (kind === "rollout") return targetAt(kind, spot, await makeRollout(), name);
     if (kind === "sso_attempt") {
       const provider = await post(...bodyOf("sso_provider", name, spot));
       principalKeys.push(targetAt("sso_provider", spot, String(provider.id), name));

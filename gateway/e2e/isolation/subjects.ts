@@ -100,6 +100,7 @@ const openRows = [
   "GET /agent-versions",
   "GET /agent-versions/rollouts",
   "POST /agent-versions/promote",
+  "POST /agent-versions/rollouts/preview",
   "POST /agent-versions/sync-:source",
 ];
 

@@ -273,6 +273,62 @@ describe("pins, policy and window", () => {
   const put = (path: string, body: object, by: Api = root) => by.call("PUT", path, body);
   const ofOrganization = (orgId: string) => `/orgs/organizations/${orgId}/agent-updates`;
 
+  it("an offer that is not started is taken back with the next heartbeat, and the device is online at once", async () => {
+    const tenant = await newTenant(root);
+    const agent = await agentIn(tenant);
+    expect((await agent.heartbeat()).body).toMatchObject({ status: "updating", upgradeTo: "1.1.0" });
+    await put(ofOrganization(tenant.orgId), { updatePolicy: "manual" });
+    expect((await agent.heartbeat()).body).toMatchObject({ status: "online", upgradeTo: null, updates: [] });
+    expect(await deviceOf(agent.id)).toMatchObject({ status: "online" });
+    await put(ofOrganization(tenant.orgId), {});
+    expect((await agent.heartbeat()).body).toMatchObject({ upgradeTo: "1.1.0" });
+    const update = { component: "agent", version: "1.1.0", state: "downloading", bytesDone: 10, bytesTotal: 20 };
+    await agent.heartbeat({ update });
+    await put(ofOrganization(tenant.orgId), { updatePolicy: "manual" });
+    expect((await agent.heartbeat()).body).toMatchObject({ status: "updating", upgradeTo: "1.1.0" });
+    const { body } = await root.call("GET", `/devices/${agent.id}/update-decision`);
+    expect(body).toMatchObject({ components: [{ rule: "in_progress", target: "1.1.0" }, {}, {}] });
+  });
+
+  it("a device goes back to a pinned version with a rollback note alone", async () => {
+    const tenant = await newTenant(root);
+    const agent = await agentIn(tenant, { agentVersion: "1.1.0" });
+    const pin = { agentTarget: "1.0.5", allowDowngrade: true };
+    const fields = {
+      component: "agent",
+      version: "1.0.5",
+      counter: 1_000,
+      scope: tenant.orgId,
+      expires: "2100-01-01T00:00:00Z",
+    };
+    const note = (change: object = {}) => signNote(`${JSON.stringify({ ...fields, ...change })}\n`, signer);
+    const refused = async (body: object) => {
+      const reply = await put(ofOrganization(tenant.orgId), body);
+      return [
+        reply.status,
+        reply.body.code,
+        Object.keys((reply.body.details as { fieldErrors?: object })?.fieldErrors ?? {}),
+      ];
+    };
+    expect(await refused(pin)).toEqual([400, "rollback_note_required", []]);
+    for (const change of [{ component: "watchdog" }, { version: "1.0.4" }, { expires: "2020-01-01T00:00:00Z" }]) {
+      expect(await refused({ ...pin, rollbackNote: note(change) })).toEqual([
+        400,
+        "validation_failed",
+        ["rollbackNote"],
+      ]);
+    }
+    expect((await agent.heartbeat({ agentVersion: "1.1.0" })).body).toMatchObject({ upgradeTo: null });
+    const { body } = await put(ofOrganization(tenant.orgId), { ...pin, rollbackNote: note() });
+    expect(body).toMatchObject({ allowDowngrade: true, rollbackNote: note() });
+    const offered = (await agent.heartbeat({ agentVersion: "1.1.0" })).body;
+    expect(offered).toMatchObject({ upgradeTo: "1.0.5", updates: [{ rollbackNote: note() }] });
+    expect((await agent.heartbeat({ agentVersion: "1.0.5" })).body).toMatchObject({
+      status: "online",
+      upgradeTo: null,
+    });
+  });
+
   it("a pinned organization keeps its version, another one updates; `latest` removes the pin", async () => {
     const [pinned, free] = [await newTenant(root), await newTenant(root)];
     const reply = await put(ofOrganization(pinned.orgId), { agentTarget: "1.0.5" });
@@ -351,6 +407,22 @@ describe("a staged rollout", () => {
     expect((await sync("2.1.0-rc.1")).status).toBe(200);
     const [inside, outside] = [await newTenant(root), await newTenant(root)];
     const says = { helperVersion: "2.0.0", agentVersion: "1.1.0" };
+    const rings = [
+      { name: "first", orgIds: [inside.orgId] },
+      { name: "second", orgIds: [outside.orgId] },
+    ];
+    expect((await root.call("POST", "/agent-versions/rollouts/preview", { rings })).body).toEqual({
+      rings: [
+        { name: "first", devices: 0, ownDevices: 0 },
+        { name: "second", devices: 0, ownDevices: 0 },
+      ],
+    });
+    const wanted = { component: "helper", version: "2.1.0-rc.1", rings, soakSeconds: 0 };
+    expect(await root.call("POST", "/agent-versions/rollouts", wanted)).toMatchObject({
+      status: 400,
+      body: { details: { fieldErrors: { "rings.0": ["Matches no device"] } } },
+    });
+    const [a, b] = [await agentIn(inside), await agentIn(outside)];
     const created = await root.call("POST", "/agent-versions/rollouts", {
       component: "helper",
       version: "2.1.0-rc.1",
@@ -362,7 +434,6 @@ describe("a staged rollout", () => {
     });
     expect([created.status, created.body]).toMatchObject([201, { kind: "staged", state: "running", openRings: 1 }]);
     const path = `/agent-versions/rollouts/${created.body.id}`;
-    const [a, b] = [await agentIn(inside), await agentIn(outside)];
     expect((await a.heartbeat(says)).body).toMatchObject({ helperUpgradeTo: "2.1.0-rc.1" });
     expect((await b.heartbeat(says)).body).toMatchObject({ helperUpgradeTo: null });
     const why = (await root.call("GET", `/devices/${b.id}/update-decision`)).body.components as { rule: string }[];
@@ -371,11 +442,14 @@ describe("a staged rollout", () => {
     await root.call("PATCH", path, { openRings: 2 });
     expect((await b.heartbeat(says)).body).toMatchObject({ helperUpgradeTo: null });
     await root.call("POST", `${path}/resume`);
-    expect((await b.heartbeat(says)).body).toMatchObject({ helperUpgradeTo: "2.1.0-rc.1" });
+    // The first device of a system goes alone until its update has ended.
+    expect((await a.heartbeat(says)).body).toMatchObject({ helperUpgradeTo: "2.1.0-rc.1" });
+    expect((await b.heartbeat(says)).body).toMatchObject({ helperUpgradeTo: null });
+    await a.heartbeat({ ...says, helperVersion: "2.1.0-rc.1" });
+    await until("the next offer", async () => (await b.heartbeat(says)).body.helperUpgradeTo === "2.1.0-rc.1");
     expect((await root.call("PATCH", path, { openRings: 1 })).body).toMatchObject({
       details: { fieldErrors: { openRings: ["May only rise"] } },
     });
-    await a.heartbeat({ ...says, helperVersion: "2.1.0-rc.1" });
     const progress = await root.call("GET", `${path}/progress`);
     expect(progress.body).toMatchObject({ rollout: { inFlight: 1, succeeded: 1, failed: 0 } });
     const devices = await root.call("GET", `${path}/devices?state=succeeded`);

@@ -114,6 +114,7 @@ const open: Readonly<Record<string, string>> = {
   "Error.scopes": "what was refused",
   "WebhookDeadLetter.reason": "a sentence",
   "/sync-{source} 200.skipped.reason": "a sentence",
+  "Rollout.haltedParts.reason": "a sentence",
   "200.events": "of the dispatcher, which may know more",
   "200.event": "of the dispatcher, which may know more",
   "delivery.event": "of the dispatcher, which may know more",

@@ -64,6 +64,8 @@ describe("the route table", () => {
         "POST /api/v1/agents/:/heartbeat",
         "POST /api/v1/agents/:/logs",
         "POST /api/v1/events",
+        // Counts, and changes nothing.
+        "POST /api/v1/agent-versions/rollouts/preview",
       ].sort(),
     );
   });

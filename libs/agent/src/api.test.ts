@@ -77,8 +77,9 @@ describe("a request", () => {
 
 describe("a download", () => {
   const offerAt = (url: string, size = 10): Offer => {
-    const about = { attemptId: "a", component: "agent" as const, version: "1.1.0", manifest: null, rootNotes: [] };
-    return { ...about, url, size, sha256: "0".repeat(64) };
+    const about = { attemptId: "a", component: "agent" as const, version: "1.1.0" };
+    const notes = { manifest: null, rootNotes: [], rollbackNote: null };
+    return { ...about, ...notes, url, size, sha256: "0".repeat(64) };
   };
   const deps = (api: Api) => ({ api, pause: async () => {}, backoffMs: () => 0 });
 

@@ -16,8 +16,12 @@ const offer: Offer = {
   sha256,
   manifest: noteOf(line),
   rootNotes: [],
+  rollbackNote: null,
 };
-const facts = { keys: [signer], os: "linux", arch: "amd64", counter: 0, now: new Date("2026-01-01T00:00:00Z") };
+const orgId = "0192f000-0000-7000-8000-00000000000a";
+const now = new Date("2026-01-01T00:00:00Z");
+const facts = { keys: [signer], os: "linux", arch: "amd64", counter: 0, orgId, now };
+const permission = { component: "agent", version: "1.4.0", counter: 9, scope: "*", expires: "2026-02-01T00:00:00Z" };
 
 function reasonOf(change: Partial<Offer>, about: object = {}): string {
   try {
@@ -64,6 +68,30 @@ describe("an offer", () => {
     ["a counter that is no number", "bad_signature", { manifest: noteOf({ ...line, counter: "4" }) }, {}],
   ])("with %s is refused as %s", (_name, reason, change, about) => {
     expect(reasonOf(change, about)).toBe(reason);
+  });
+
+  it.each<[string, object]>([
+    ["for all", {}],
+    ["for its organization", { scope: orgId.toUpperCase() }],
+    ["of the same version, otherwise written", { version: "v1.4.0+build.7" }],
+  ])("is accepted with a lower counter and a rollback note %s", (_name, change) => {
+    const about = { rollbackNote: noteOf({ ...permission, ...change }) };
+    expect(checkOffer({ ...offer, ...about }, { ...facts, counter: 9 }).counter).toBe(4);
+    expect(reasonOf(about, { counter: 10 })).toBe("older_counter");
+  });
+
+  it.each<[string, string]>([
+    ["another component", noteOf({ ...permission, component: "helper" })],
+    ["another version", noteOf({ ...permission, version: "1.3.0" })],
+    ["another organization", noteOf({ ...permission, scope: "0192f000-0000-7000-8000-00000000000b" })],
+    ["a time that has passed", noteOf({ ...permission, expires: "2026-01-01T00:00:00Z" })],
+    ["no time", noteOf({ ...permission, expires: undefined })],
+    ["a counter in words", noteOf({ ...permission, counter: "9" })],
+    ["another key", signNote(`${JSON.stringify(permission)}\n`, noteKeys(generateNoteKey("releases")).signer)],
+    ["nobody", `${JSON.stringify(permission)}\n\n`],
+    ["no object", signNote("null\n", signer)],
+  ])("is refused with a lower counter and a rollback note of %s", (_name, rollbackNote) => {
+    expect(reasonOf({ rollbackNote }, { counter: 9 })).toBe("older_counter");
   });
 
   it("is none when a member that the agent needs is missing or malformed", () => {

@@ -16,6 +16,8 @@ export type Offer = {
   manifest: string | null;
   /** Root notes, oldest first. */
   rootNotes: readonly string[];
+  /** Signed note that permits an older version; null for a newer one. */
+  rollbackNote: string | null;
 };
 
 /** Reasons that heartbeats name and the platform knows. */
@@ -64,8 +66,10 @@ export type OfferFacts = {
   keys: readonly NoteVerifier[];
   os: string;
   arch: string;
-  /** The highest counter of this component's manifests that it installed. */
+  /** Counter of the manifest of this component that it installed last. */
   counter: number;
+  /** Organization of the device; null before it is enrolled. */
+  orgId: string | null;
   now: Date;
 };
 
@@ -74,10 +78,11 @@ export type AcceptedOffer = { counter: number; artifact: ManifestArtifact };
 
 /**
  * Counter and file of an offer's manifest, once a trusted key signed it, for this component, version and platform, with
- * these bytes, neither expired nor older than one before. Without keys an offer without a manifest is accepted, too.
- * Throws UpdateRefused.
+ * these bytes, neither expired nor, without a rollback note, older than one before. Without keys an offer without a
+ * manifest is accepted, too. Throws UpdateRefused.
  */
-export function checkOffer(offer: Offer, { keys, os, arch, counter, now }: OfferFacts): AcceptedOffer {
+export function checkOffer(offer: Offer, facts: OfferFacts): AcceptedOffer {
+  const { keys, os, arch, counter, now } = facts;
   const manifest = manifestOf(offer, keys);
   if (manifest === null) {
     const { size, sha256, component } = offer;
@@ -92,12 +97,40 @@ export function checkOffer(offer: Offer, { keys, os, arch, counter, now }: Offer
   if (manifest.expires !== undefined && !(new Date(manifest.expires) > now)) {
     throw new UpdateRefused("expired", `the manifest expired ${manifest.expires}`);
   }
-  if (!(manifest.counter >= counter)) {
+  if (!(manifest.counter >= counter) && !mayGoBack(offer, facts)) {
     throw new UpdateRefused("older_counter", `counter ${manifest.counter} after ${counter}`);
   }
   if (artifact.size !== offer.size) throw new UpdateRefused("bad_size", "the manifest names another size");
   if (artifact.sha256 !== offer.sha256) throw new UpdateRefused("bad_digest", "the manifest names another digest");
   return { counter: manifest.counter, artifact };
+}
+
+/** Whether a rollback note of a trusted key permits the offered version to this device. */
+function mayGoBack(
+  { component, version, rollbackNote }: Offer,
+  { keys, counter, orgId, now }: Pick<OfferFacts, "keys" | "counter" | "orgId" | "now">,
+): boolean {
+  const note = rollbackNote === null ? null : rollbackIn(rollbackNote, keys);
+  if (note === null || note.component !== component || !isSameVersion(note.version, version)) return false;
+  const isInScope = note.scope === "*" || note.scope.toLowerCase() === orgId;
+  return isInScope && note.counter >= counter && new Date(note.expires) > now;
+}
+
+type RollbackNote = { component: string; version: string; counter: number; scope: string; expires: string };
+
+/** Opens a rollback note; null when no key signed it, or it is not one. */
+function rollbackIn(text: string, keys: readonly NoteVerifier[]): RollbackNote | null {
+  let json: unknown = null;
+  try {
+    // Without keys notes are as little verified as manifests are.
+    json = JSON.parse(keys.length > 0 ? openNote(text, keys).text : (text.split("\n\n")[0] ?? ""));
+  } catch {
+    return null;
+  }
+  const { component, version, counter, scope, expires } = (json ?? {}) as Partial<RollbackNote>;
+  const isNamed = typeof component === "string" && typeof version === "string";
+  const isBound = typeof counter === "number" && typeof scope === "string" && typeof expires === "string";
+  return isNamed && isBound ? { component, version, counter, scope, expires } : null;
 }
 
 /** The manifest of an offer; null when no key is trusted and it has none. Throws UpdateRefused. */
@@ -139,5 +172,6 @@ export function offerIn(body: Record<string, unknown>): Offer | null {
   const { version, url, size, sha256 } = offer ?? {};
   const isWhole = typeof version === "string" && typeof url === "string" && Number.isSafeInteger(size);
   if (!offer || !component || !isWhole || !/^[0-9a-f]{64}$/.test(String(sha256))) return null;
-  return { ...(offer as Offer), manifest: offer.manifest ?? null, rootNotes: offer.rootNotes ?? [] };
+  const { manifest = null, rootNotes = [], rollbackNote = null } = offer;
+  return { ...(offer as Offer), manifest, rootNotes, rollbackNote };
 }

@@ -67,6 +67,12 @@ export const settings = {
     whole(60, 1, 3_600).describe("Seconds between the heartbeats of an agent; a device that soaks may miss three."),
     { shared: true },
   ),
+  ROLLOUT_START_BUDGET: whole(5, 0, 1_000_000).describe(
+    "Updates in flight that a release may have before its first success: in all, per organization and per os/arch. Each success doubles it; 0: no such limit.",
+  ),
+  ROLLOUT_FIRST_DEVICE_ALONE: flag(true).describe(
+    "Whether a staged rollout offers its version to one device of each os/arch alone, until that device's update has ended.",
+  ),
   STAGED_ROLLOUTS_MAX: whole(10, 1, 1_000).describe(
     "Staged rollouts that may be open at the same time; another one is refused with 409.",
   ),

@@ -32,11 +32,7 @@ await runService({
     const { log } = proc;
     const now = () => new Date();
     const keys = manifestKeys(config.RELEASE_MANIFEST_KEYS);
-    const trust = {
-      keys: keys.length,
-      nodeEnv: config.NODE_ENV,
-      allowUnsigned: config.ALLOW_UNSIGNED_RELEASES,
-    };
+    const trust = { keys: keys.length, nodeEnv: config.NODE_ENV, allowUnsigned: config.ALLOW_UNSIGNED_RELEASES };
     const unsigned = mayBeUnsigned(trust);
     const state = trustState(trust);
     proc.readiness.addCheck("releases", () => state);
@@ -47,10 +43,7 @@ await runService({
     const sources = openSources(config, egress);
     const storage = await openStorage(config);
     proc.onStop("store of binaries", () => storage?.close());
-    const tenancy = tenancyClient({
-      baseUrls: config.TENANCY_URL,
-      privateKeys: config.CALLER_PRIVATE_KEYS,
-    });
+    const tenancy = tenancyClient({ baseUrls: config.TENANCY_URL, privateKeys: config.CALLER_PRIVATE_KEYS });
     proc.onStop("client of tenancy", () => tenancy.close());
     const mfaMaxAgeMinutes = config.MFA_MAX_AGE_MINUTES;
     const autoPromote = config.AGENT_AUTO_PROMOTE;
@@ -63,6 +56,7 @@ await runService({
     proc.onStop("purges", () => purges.stop());
 
     const plan = createPlanMemory({ unsigned, keys });
+    const ramp = { startBudget: config.ROLLOUT_START_BUDGET, firstDeviceAlone: config.ROLLOUT_FIRST_DEVICE_ALONE };
     const deciding = {
       db,
       log,
@@ -72,6 +66,7 @@ await runService({
       end: tenancy.end,
       timeoutSeconds: config.UPDATE_TIMEOUT_SECONDS,
       backOffMs: config.UPDATE_BACK_OFF_SECONDS.split(",").map((seconds) => Number(seconds) * 1_000),
+      ramp,
       progressMaxSeconds: config.UPDATE_PROGRESS_MAX_MINUTES * 60,
       heartbeatIntervalSeconds: config.HEARTBEAT_INTERVAL_SECONDS,
     };
@@ -94,10 +89,18 @@ await runService({
       ),
       register(UpdateService, updateService({ ...deciding, tenancy })),
       register(DownloadService, downloadService({ db, storage, plan, preferStore: storeAll })),
-      register(SettingsService, settingsService({ db, learnTenants, now, mfaMaxAgeMinutes })),
+      register(SettingsService, settingsService({ db, learnTenants, now, keys, mfaMaxAgeMinutes })),
       register(
         RolloutService,
-        rolloutService({ db, now, plan, stagedMax: config.STAGED_ROLLOUTS_MAX, mfaMaxAgeMinutes }),
+        rolloutService({
+          db,
+          now,
+          plan,
+          ramp,
+          countDevices: tenancy.countDevices,
+          stagedMax: config.STAGED_ROLLOUTS_MAX,
+          mfaMaxAgeMinutes,
+        }),
       ),
     ];
   },

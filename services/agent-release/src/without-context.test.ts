@@ -14,6 +14,7 @@ const rows = `
     VALUES ('${id}', 'linux', 'amd64', 'agent', 1, '${"0".repeat(64)}', false);
   INSERT INTO rollout (id, release_id, kind, state, max_in_flight, halt_failures, halt_percent, soak_seconds, created_by, created_at, updated_at)
     VALUES ('${id}', '${id}', 'guard', 'running', 1, 1, 1, 1, 'test', now(), now());
+  INSERT INTO rollout_part (rollout_id, kind, name, org_id, partner_id) VALUES ('${id}', 'organization', '${id}', '${id}', '${id}');
   INSERT INTO root_note (number, note, created_by, created_at) VALUES (2, 'note', 'test', now());
   INSERT INTO plan_change (epoch, scope) VALUES (2, 'all');
   INSERT INTO update_settings (partner_id, updated_at) VALUES ('${id}', now());

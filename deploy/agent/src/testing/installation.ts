@@ -57,6 +57,7 @@ export function offerOf(version: string, bytes: Buffer, change: Partial<Accepted
     sha256: digest(bytes),
     manifest: null,
     rootNotes: [],
+    rollbackNote: null,
   };
   return { offer, accepted: { counter: 4, artifact: { ...file, ...change } } };
 }

@@ -112,6 +112,9 @@ const offered = z
       description:
         "Exchanges of the manifest keys, oldest first: C2SP signed notes, each signed by earlier and by later keys.",
     }),
+    rollbackNote: z.string().nullable().meta({
+      description: "C2SP signed note that permits a version older than the reported one; null for a newer one.",
+    }),
   })
   .meta({ id: "OfferedUpdate" });
 
@@ -127,6 +130,7 @@ function offerOf(offer: Offer, publicUrl: string): z.input<typeof offered> {
     sha256,
     manifest: manifest || null,
     rootNotes,
+    rollbackNote: offer.rollbackNote || null,
   };
 }
 

@@ -20,6 +20,16 @@ const endTime = z
   .regex(/^(([01]\d|2[0-3]):[0-5]\d|24:00)$/, "Must be a time HH:MM")
   .nullish();
 
+const rollback = {
+  allowDowngrade: z
+    .boolean()
+    .nullish()
+    .meta({ description: "Devices that run a newer version go back to the pinned one. Needs `rollbackNote`." }),
+  rollbackNote: z.string().max(65_536).nullish().meta({
+    description: "C2SP signed note `{component, version, counter, scope, expires}` of a key of the manifests.",
+  }),
+};
+
 const body = z.object({
   agentTarget: target,
   watchdogTarget: target,
@@ -35,6 +45,7 @@ const body = z.object({
     description:
       "End of the maintenance window, in UTC. An end before the start is on the next day; an end equal to the start means the whole day.",
   }),
+  ...rollback,
 });
 
 const example = {
@@ -47,6 +58,8 @@ const example = {
 const settings = z
   .object({
     fields: settingsFields,
+    allowDowngrade: z.boolean().meta({ description: "Whether devices go back to the version that this level pins." }),
+    rollbackNote: z.string().nullable(),
     windowOpen: z.boolean(),
     nextOpening: timeOut.nullable(),
     available: z
@@ -88,7 +101,7 @@ const putOrganization = route({
   audit: "agent_update.settings.update",
   auditResource: "organization",
   reply: settings,
-  errors: ["organization_not_found", "site_restricted"],
+  errors: ["organization_not_found", "site_restricted", "rollback_note_required"],
   async handle({ params, body: sent, rpc }, { services, updates }) {
     const wanted = { orgId: params.id, settings: messageOf(sent) };
     const reply = await services.updateSettings.putSettings(wanted, await rpc());
@@ -120,7 +133,7 @@ const putPartner = route({
   audit: "agent_update.settings.update",
   auditResource: "partner",
   reply: settings,
-  errors: ["scope_not_allowed", "site_restricted"],
+  errors: ["scope_not_allowed", "site_restricted", "rollback_note_required"],
   async handle({ body: sent, rpc }, { services, updates }) {
     const reply = await services.updateSettings.putSettings({ settings: messageOf(sent) }, await rpc());
     await updates.refresh();
@@ -139,6 +152,8 @@ function messageOf(sent: z.output<typeof body>): Omit<UpdateSettings, "$typeName
     hasWindowDays: Boolean(sent.windowDays),
     ...(start === null ? {} : { windowStart: start }),
     ...(end === null ? {} : { windowEnd: end }),
+    allowDowngrade: sent.allowDowngrade ?? false,
+    ...(sent.rollbackNote ? { rollbackNote: sent.rollbackNote } : {}),
   };
 }
 
@@ -171,6 +186,8 @@ function settingsOf(reply: GetSettingsResponse | undefined): z.input<typeof sett
   });
   return {
     fields: Object.fromEntries(fields) as z.input<typeof settingsFields>,
+    allowDowngrade: own.allowDowngrade,
+    rollbackNote: own.rollbackNote ?? null,
     windowOpen: reply.windowOpen,
     nextOpening: timeOrNull(reply.nextOpening),
     available: { agent: reply.agentVersions, watchdog: reply.watchdogVersions },

@@ -1,6 +1,7 @@
 import type { Rollout } from "@muster/proto/muster/release/v1/rollout_pb";
 import { z } from "zod";
 import { type Route, route } from "../../route/route.ts";
+import { arch, os } from "../fields/agent-builds.ts";
 import {
   id,
   idOut,
@@ -20,11 +21,35 @@ import { updateAttempt, updateAttemptOf } from "./device-updates.ts";
 const tag = "Agent releases";
 const ids = z.array(id).max(1_000).optional();
 
+const criteria = {
+  labels: z.record(z.string().min(1).max(63), z.string().max(255)).optional(),
+  os: z.array(os).max(3).optional(),
+  arch: z.array(arch).max(3).optional(),
+  agentVersionRange: z
+    .string()
+    .max(200)
+    .nullish()
+    .meta({ description: "As node-semver reads ranges.", example: ">=1.2.0 <2" }),
+};
 const ringIn = z
-  .object({ name: z.string().min(1).max(100), partnerIds: ids, orgIds: ids, siteIds: ids, groupIds: ids })
-  .meta({ description: "Includes the devices of all these partners, organizations, sites and groups." });
+  .object({ name: z.string().min(1).max(100), partnerIds: ids, orgIds: ids, siteIds: ids, groupIds: ids, ...criteria })
+  .meta({
+    description:
+      "Includes the devices of all these partners, organizations, sites and groups (of all owners, when none is named) that have all labels, " +
+      "one of the systems and architectures, and an agent version in the range.",
+  });
 const idsOut = z.array(idOut);
-const ringOut = z.object({ name: z.string(), partnerIds: idsOut, orgIds: idsOut, siteIds: idsOut, groupIds: idsOut });
+const ringOut = z.object({
+  name: z.string(),
+  partnerIds: idsOut,
+  orgIds: idsOut,
+  siteIds: idsOut,
+  groupIds: idsOut,
+  labels: z.record(z.string(), z.string()),
+  os: z.array(os),
+  arch: z.array(arch),
+  agentVersionRange: z.string().nullable(),
+});
 
 const percent = z.number().min(0).max(100);
 const limits = {
@@ -39,16 +64,31 @@ const limits = {
     .optional()
     .meta({ description: "Devices that may update at the same time." }),
   haltAfterFailures: z.int().min(1).max(1_000_000).optional(),
-  haltPercent: percent
-    .optional()
-    .meta({ description: "Percent of the ended updates; the rollout halts beyond the larger of both limits." }),
+  haltPercent: percent.optional().meta({
+    description:
+      "Percent of the ended updates that may fail. The rollout, or the organization or system on which they fail, halts when the share is above it beyond doubt, from three failures on; at the latest beyond the larger of both limits.",
+  }),
   soakSeconds: z
     .int()
     .min(0)
     .max(86_400)
     .optional()
     .meta({ description: "Seconds for which a device must run the new version." }),
+  waveSuccessPercent: z.number().min(0.01).max(100).optional().meta({
+    description:
+      "Percent of the devices of the open rings, as counted when the rollout was created, after whose success the next ring opens by itself.",
+  }),
 };
+
+const haltedPart = z.object({
+  kind: z.enum(["organization", "platform"]),
+  orgId: idOut.nullable(),
+  platform: z.string().nullable().meta({ description: "Operating system and architecture, such as `linux/amd64`." }),
+  succeeded: z.int(),
+  failed: z.int(),
+  reason: z.string(),
+  haltedAt: timeOut,
+});
 
 const rollout = z
   .object({
@@ -67,6 +107,7 @@ const rollout = z
     haltAfterFailures: z.int(),
     haltPercent: z.number(),
     soakSeconds: z.int(),
+    waveSuccessPercent: z.number().nullable(),
     inFlight: z.int(),
     succeeded: z.int(),
     failed: z.int(),
@@ -75,9 +116,14 @@ const rollout = z
       .meta({ description: "Failures before the rollout was last resumed: they no longer count." }),
     budget: z.int().meta({
       description:
-        "Offers that may be made now: even if all updates in flight fail, fewer than twice the threshold fail.",
+        "Offers that may be made now: even if all updates in flight fail, fewer than twice the threshold fail, or half as many as have " +
+        "succeeded. Starts at 5 and doubles with each success.",
     }),
-    reason: z.string().nullable().meta({ description: "Reason for the halt." }),
+    reason: z.string().nullable().meta({ description: "Reason for the last halt, of the whole or of a part." }),
+    haltedParts: z.array(haltedPart).meta({
+      description:
+        "Organizations and systems on which too many updates failed: their devices are offered nothing until the rollout is resumed.",
+    }),
     createdAt: timeOut,
     updatedAt: timeOut,
   })
@@ -136,19 +182,41 @@ const create = route({
   reply: rollout,
   errors: ["agent_version_not_found", "release_untrusted", "limit_reached"],
   async handle({ body, rpc }, { services, updates }) {
-    const rings = (body.rings ?? []).map(({ name, ...targets }) => ({
-      name,
-      partnerIds: targets.partnerIds ?? [],
-      orgIds: targets.orgIds ?? [],
-      siteIds: targets.siteIds ?? [],
-      groupIds: targets.groupIds ?? [],
-    }));
+    const rings = (body.rings ?? []).map(ringMessage);
     const reply = await services.rollouts.createRollout(
       { ...limitsIn(body), component: body.component, version: body.version, rings },
       await rpc(),
     );
     await updates.refresh();
     return rolloutOf(reply.rollout);
+  },
+});
+
+const preview = route({
+  method: "POST",
+  path: "/agent-versions/rollouts/preview",
+  access: operate,
+  tag,
+  summary: "Count the devices of rings before a rollout starts",
+  description: "Changes nothing. A device of two rings counts in both.",
+  body: z.object({ rings: z.array(ringIn).min(1).max(20) }),
+  example: { rings: [{ name: "Linux", os: ["linux" as const] }] },
+  bodyLimitBytes: 4 * 1024 * 1024,
+  reply: z.object({
+    rings: z.array(
+      z.object({
+        name: z.string(),
+        devices: z.int(),
+        ownDevices: z.int().meta({ description: "Devices that no ring before it includes." }),
+      }),
+    ),
+  }),
+  async handle({ body, rpc }, { services }) {
+    const rings = body.rings.map(ringMessage);
+    const { devices, ownDevices } = await services.rollouts.previewRings({ rings }, await rpc());
+    return {
+      rings: rings.map(({ name }, at) => ({ name, devices: devices[at] ?? 0, ownDevices: ownDevices[at] ?? 0 })),
+    };
   },
 });
 
@@ -285,6 +353,20 @@ const devices = route({
   },
 });
 
+function ringMessage({ name, ...ring }: z.output<typeof ringIn>) {
+  return {
+    name,
+    partnerIds: ring.partnerIds ?? [],
+    orgIds: ring.orgIds ?? [],
+    siteIds: ring.siteIds ?? [],
+    groupIds: ring.groupIds ?? [],
+    labels: ring.labels ?? {},
+    os: ring.os ?? [],
+    arch: ring.arch ?? [],
+    agentVersionRange: ring.agentVersionRange ?? "",
+  };
+}
+
 type Limits = { [K in keyof typeof limits]?: number | undefined };
 
 /** The limits that the body contains. */
@@ -302,12 +384,16 @@ function rolloutOf(message: Rollout | undefined): z.input<typeof rollout> {
     version: message.version,
     kind: message.kind as "guard",
     state: states.parse(message.state),
-    rings: message.rings.map(({ name, partnerIds, orgIds, siteIds, groupIds }) => ({
-      name,
-      partnerIds,
-      orgIds,
-      siteIds,
-      groupIds,
+    rings: message.rings.map(({ agentVersionRange, ...ring }) => ({
+      name: ring.name,
+      partnerIds: ring.partnerIds,
+      orgIds: ring.orgIds,
+      siteIds: ring.siteIds,
+      groupIds: ring.groupIds,
+      labels: ring.labels,
+      os: ring.os.map((each) => os.parse(each)),
+      arch: ring.arch.map((each) => arch.parse(each)),
+      agentVersionRange: agentVersionRange || null,
     })),
     openRings: message.openRings,
     percent: message.percent,
@@ -315,12 +401,22 @@ function rolloutOf(message: Rollout | undefined): z.input<typeof rollout> {
     haltAfterFailures: message.haltAfterFailures,
     haltPercent: message.haltPercent,
     soakSeconds: message.soakSeconds,
+    waveSuccessPercent: message.waveSuccessPercent ?? null,
     inFlight: message.inFlight,
     succeeded: message.succeeded,
     failed: message.failed,
     failuresBeforeResume: message.failuresBeforeResume,
     budget: message.budget,
     reason: message.reason || null,
+    haltedParts: message.haltedParts.map(({ kind, orgId, platform, succeeded, failed, reason, haltedAt }) => ({
+      kind: kind as "platform",
+      orgId: orgId || null,
+      platform: platform || null,
+      succeeded,
+      failed,
+      reason,
+      haltedAt: timeOf(haltedAt),
+    })),
     createdAt: timeOf(message.createdAt),
     updatedAt: timeOf(message.updatedAt),
   };
@@ -330,6 +426,7 @@ export const agentVersionRolloutRoutes: readonly Route[] = [
   list,
   get,
   create,
+  preview,
   update,
   change(
     "pause",

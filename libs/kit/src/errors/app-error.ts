@@ -116,6 +116,7 @@ export const errorCodes = [
   "release_in_use",
   "rollout_not_running",
   "rollout_over_threshold",
+  "rollback_note_required",
   "release_untrusted",
   "release_sync_failed",
   "rate_limited",

@@ -92,6 +92,7 @@ export const issuers: Readonly<Record<string, IssuerRules>> = {
   "agent-release": onlyItself(
     ...copyRpcs,
     "muster.tenancy.v1.SnapshotService/GetDevices",
+    "muster.tenancy.v1.SnapshotService/CountAudiences",
     "muster.tenancy.v1.PresenceService/BeginUpdates",
     "muster.tenancy.v1.PresenceService/EndUpdates",
   ),

@@ -124,6 +124,7 @@ const connectCodes: Record<ErrorCode, Code> = {
   release_in_use: Code.FailedPrecondition,
   rollout_not_running: Code.FailedPrecondition,
   rollout_over_threshold: Code.FailedPrecondition,
+  rollback_note_required: Code.InvalidArgument,
   release_untrusted: Code.InvalidArgument,
   release_sync_failed: Code.Unavailable,
   rate_limited: Code.ResourceExhausted,

@@ -5,6 +5,7 @@ import { PresenceService } from "@muster/proto/muster/tenancy/v1/presence_pb";
 import { SnapshotService } from "@muster/proto/muster/tenancy/v1/snapshot_pb";
 import { callOptions, createSigner, createTransport } from "@muster/rpc";
 import { service } from "../config.ts";
+import type { Ring } from "../rules/ring.ts";
 
 /** Notifies tenancy of the devices that update now; returns the ids of those that do. */
 export type BeginUpdates = (
@@ -14,15 +15,27 @@ export type BeginUpdates = (
 /** Notifies tenancy of devices that update no more. */
 export type EndUpdates = (deviceIds: readonly string[]) => Promise<void>;
 
+/**
+ * Devices by the version of their agent and the rings that they are in (by position, versions not considered), and the
+ * ids that name nothing.
+ */
+export type CountDevices = (rings: readonly Ring[]) => Promise<{
+  groups: readonly { agentVersion: string; audiences: readonly number[]; devices: number }[];
+  unknownIds: readonly string[];
+}>;
+
 export type Tenancy = {
   begin: BeginUpdates;
   end: EndUpdates;
+  countDevices: CountDevices;
   /** A device as it is now, or null. */
   device(id: string): Promise<DeviceFacts | null>;
   close(): Promise<void>;
 };
 
 const timeoutMs = 2_000;
+/** Counting reads all devices. */
+const countTimeoutMs = 8_000;
 
 /** Calls tenancy in the name of this service. Calls throw ConnectError. */
 export function tenancyClient(options: { baseUrls: string[]; privateKeys: string }): Tenancy {
@@ -35,11 +48,11 @@ export function tenancyClient(options: { baseUrls: string[]; privateKeys: string
   const presence = createClient(PresenceService, transport);
   const snapshot = createClient(SnapshotService, transport);
   const caller = systemCaller(service);
-  const call = async () =>
+  const call = async (ms = timeoutMs) =>
     callOptions({
       caller,
       meta: { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null },
-      deadlineMs: performance.now() + timeoutMs,
+      deadlineMs: performance.now() + ms,
     });
   return {
     async begin(updates) {
@@ -48,6 +61,18 @@ export function tenancyClient(options: { baseUrls: string[]; privateKeys: string
     },
     async end(deviceIds) {
       await presence.endUpdates({ deviceIds: [...deviceIds] }, await call());
+    },
+    async countDevices(rings) {
+      const audiences = rings.map(({ partnerIds, orgIds, siteIds, groupIds, labels = {}, os = [], arch = [] }) => ({
+        partnerIds: [...partnerIds],
+        orgIds: [...orgIds],
+        siteIds: [...siteIds],
+        groupIds: [...groupIds],
+        labels: { ...labels },
+        os: [...os],
+        arch: [...arch],
+      }));
+      return snapshot.countAudiences({ audiences }, await call(countTimeoutMs));
     },
     async device(id) {
       const { facts } = await snapshot.getDevices({ ids: [id] }, await call());

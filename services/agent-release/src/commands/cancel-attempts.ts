@@ -1,7 +1,7 @@
 import type { Tx } from "@muster/db";
 import type { DeviceChanged } from "@muster/proto/muster/events/v1/tenancy_pb";
 import { endAttempts, lockOpenOf } from "../store/attempts.ts";
-import { lockRollouts, updateRollout } from "../store/rollouts.ts";
+import { lockCounts } from "./rollout-counts.ts";
 
 /**
  * Ends open updates of decommissioned devices in the transaction that consumes their events; they count as no failure.
@@ -14,9 +14,12 @@ export async function cancelOfGone(tx: Tx, changes: readonly DeviceChanged[]): P
     tx,
     open.map(({ id }) => ({ id, state: "cancelled", reason: "decommissioned" })),
   );
-  const now = new Date();
-  for (const rollout of await lockRollouts(tx, [...new Set(open.map(({ rollout_id: id }) => id))])) {
-    const n = open.filter(({ rollout_id: id }) => id === rollout.id).length;
-    await updateRollout(tx, { ...rollout, in_flight: Math.max(0, rollout.in_flight - n) }, now);
+  const counts = await lockCounts(tx, open);
+  for (const attempt of open) {
+    const rollout = counts.rollouts.get(attempt.rollout_id);
+    const parts = counts.partsOf(attempt);
+    for (const each of [...(rollout ? [rollout] : []), ...parts]) each.in_flight = Math.max(0, each.in_flight - 1);
+    for (const part of parts) part.first_ended = true;
   }
+  await counts.save(tx, new Date());
 }

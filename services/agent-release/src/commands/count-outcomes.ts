@@ -1,86 +1,109 @@
 import type { Tx } from "@muster/db";
 import { counter, type Logger } from "@muster/kit";
 import { asItself, auditRelease, auditTenant } from "../emits/audit.ts";
-import { isOverThreshold } from "../rules/rollout.ts";
-import { type AttemptRow, type AttemptState, failuresByOrganization } from "../store/attempts.ts";
+import { isNextWaveDue, isOverThreshold } from "../rules/rollout.ts";
+import type { AttemptRow, AttemptState } from "../store/attempts.ts";
 import { bumpPlan } from "../store/plan.ts";
-import { countersOf, limitsOf, lockRollouts, type RolloutRow, updateRollout } from "../store/rollouts.ts";
+import type { PartRow } from "../store/rollout-parts.ts";
+import { countersOf, limitsOf, type RolloutRow } from "../store/rollouts.ts";
+import { haltPart, haltRollout } from "./halt.ts";
+import { lockCounts, partOf, type RolloutCounts } from "./rollout-counts.ts";
 
 const outcomes = counter("muster_agent_release_update_attempts_total", "Ended update attempts by outcome.", [
   "component",
   "outcome",
 ]);
-const haltedCounter = counter("muster_agent_release_rollouts_halted_total", "Rollouts that halted themselves.");
-
-/** Organizations named in a halt's audit row, those with the most failures first. */
-const namedOrganizations = 10;
 
 /** An attempt that has ended in this transaction, or a failed or cancelled one that succeeded later (`late`). */
 export type Outcome = { attempt: AttemptRow; state: AttemptState; reason: string | null; late?: true };
 
-/** Moves the counters of the rollouts by what ended, and halts those with too many failures. */
+type Counters = Pick<RolloutRow, "in_flight" | "succeeded" | "failed" | "failures_before_resume">;
+
+/**
+ * Moves the counters of the rollouts and of their parts by what ended, and halts those with too many failures: a part
+ * alone, or the whole.
+ */
 export async function countOutcomes(
   tx: Tx,
   ended: readonly Outcome[],
   { now, log }: { now: Date; log: Logger },
 ): Promise<void> {
   if (ended.length === 0) return;
-  const rollouts = new Map(
-    (await lockRollouts(tx, [...new Set(ended.map((e) => e.attempt.rollout_id))])).map((r) => [r.id, r]),
+  const counts = await lockCounts(
+    tx,
+    ended.map(({ attempt }) => attempt),
   );
-  const reasons = new Map<string, string>();
+  const failures = new Map<RolloutRow | PartRow, { attempt: AttemptRow; reason: string }>();
   for (const outcome of ended) {
-    const { attempt, state, reason, late } = outcome;
+    const { attempt, state, reason } = outcome;
     outcomes.inc({ component: attempt.component, outcome: state });
     if (state === "failed") auditFailure(tx, attempt, reason, now);
-    const rollout = rollouts.get(attempt.rollout_id);
+    const rollout = counts.rollouts.get(attempt.rollout_id);
     // The rollout was deleted with its release meanwhile: nothing is counted.
     if (!rollout) continue;
-    if (late) rollout.failed = Math.max(0, rollout.failed - (attempt.state === "failed" ? 1 : 0));
-    else rollout.in_flight = Math.max(0, rollout.in_flight - 1);
-    if (state === "succeeded") rollout.succeeded += 1;
-    if (state === "failed") {
-      rollout.failed += 1;
-      reasons.set(rollout.id, reason ?? "failed");
+    const parts = counts.partsOf(attempt);
+    for (const each of [rollout, ...parts]) {
+      count(each, outcome);
+      if (state === "failed") failures.set(each, { attempt, reason: reason ?? "failed" });
     }
-    rollout.failures_before_resume = Math.min(rollout.failures_before_resume, rollout.failed);
+    for (const part of parts) part.first_ended ||= state !== "deferred";
   }
-  let halted = false;
-  for (const rollout of rollouts.values()) {
-    if (rollout.state === "running" && isOverThreshold(limitsOf(rollout), countersOf(rollout))) {
-      await halt(tx, rollout, reasons.get(rollout.id) ?? "failed", now);
-      log.warn(
-        { rolloutId: rollout.id, failed: rollout.failed, succeeded: rollout.succeeded },
-        "rollout halted itself",
-      );
-      halted = true;
-    }
-    await updateRollout(tx, rollout, now);
-  }
-  if (halted) await bumpPlan(tx, { scope: "all" });
+  const halted = await haltWhereNeeded(tx, counts, failures, { now, log });
+  const opened = [...counts.rollouts.values()].filter((rollout) => openNextWave(tx, rollout, now));
+  if (halted || opened.length > 0) await bumpPlan(tx, { scope: "all" });
+  await counts.save(tx, now);
 }
 
-async function halt(tx: Tx, rollout: RolloutRow, lastReason: string, now: Date): Promise<void> {
-  // When all failures are of one organization, the cause may be that organization, and the user who resumes must know
-  // it. Partners read the reason, too, so that only the audit row has the names.
-  const failing = await failuresByOrganization(tx, rollout.id);
-  const ofOne = failing.length === 1 ? ", all of one organization" : "";
-  rollout.state = "halted";
-  rollout.reason = `${rollout.failed - rollout.failures_before_resume} failures${ofOne}, the last: ${lastReason}`;
-  haltedCounter.inc();
-  const details = {
-    failed: rollout.failed,
-    succeeded: rollout.succeeded,
-    inFlight: rollout.in_flight,
-    reason: rollout.reason,
-    organizations: failing.slice(0, namedOrganizations).map(({ org_id: id, failed }) => ({ id, failed })),
-  };
+/** Opens the next ring of a running rollout when enough devices of the rings before it have succeeded. */
+function openNextWave(tx: Tx, rollout: RolloutRow, now: Date): boolean {
+  const { id, kind, state, rings, open_rings: openRings, percent, succeeded } = rollout;
+  const wave = { rings, openRings, percent, succeeded, waveSuccessPercent: rollout.wave_success_percent };
+  if (state !== "running" || !isNextWaveDue(wave)) return false;
+  rollout.open_rings += 1;
+  const changes = { before: { openRings }, after: { openRings: openRings + 1 } };
   auditRelease(
     tx,
     asItself(),
-    { action: "agent_update.rollout.halt", id: rollout.id, name: rollout.kind, details },
+    { action: "agent_update.rollout.update", id, name: kind, details: { changes, succeeded } },
     now,
   );
+  return true;
+}
+
+function count(counters: Counters, { attempt, state, late }: Outcome): void {
+  if (late) counters.failed = Math.max(0, counters.failed - (attempt.state === "failed" ? 1 : 0));
+  else counters.in_flight = Math.max(0, counters.in_flight - 1);
+  if (state === "succeeded") counters.succeeded += 1;
+  if (state === "failed") counters.failed += 1;
+  counters.failures_before_resume = Math.min(counters.failures_before_resume, counters.failed);
+}
+
+async function haltWhereNeeded(
+  tx: Tx,
+  { rollouts, partsOf }: RolloutCounts,
+  failures: ReadonlyMap<RolloutRow | PartRow, { attempt: AttemptRow; reason: string }>,
+  { now, log }: { now: Date; log: Logger },
+): Promise<boolean> {
+  let halted = false;
+  for (const [counted, { attempt, reason }] of failures) {
+    const rollout = rollouts.get(attempt.rollout_id);
+    if (rollout?.state !== "running") continue;
+    const { failed, succeeded } = counted;
+    const facts = { rolloutId: rollout.id, failed, succeeded };
+    if (counted === rollout) {
+      if (!isOverThreshold(limitsOf(rollout), countersOf(rollout))) continue;
+      await haltRollout(tx, rollout, attempt, reason, now);
+      log.warn(facts, "rollout halted itself");
+      halted = true;
+      continue;
+    }
+    const part = partsOf(attempt).find((each) => each === counted);
+    if (!part || part.halted_at !== null || !isOverThreshold(limitsOf(rollout), partOf(part))) continue;
+    haltPart(tx, rollout, part, attempt, reason, now);
+    log.warn({ ...facts, kind: part.kind, name: part.name }, "a part of a rollout halted itself");
+    halted = true;
+  }
+  return halted;
 }
 
 function auditFailure(tx: Tx, attempt: AttemptRow, reason: string | null, now: Date): void {

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { sql } from "@muster/db";
+import { uuidv7 } from "@muster/kit";
 import { endDueOnce } from "../jobs/end-attempts.ts";
 import { startRelease, type TestRelease } from "../testing/release.ts";
-import type { Question } from "./decide.ts";
+import { decideForDevices, type Question } from "./decide.ts";
 
 let service: TestRelease;
 let isTenancyThere = true;
@@ -242,6 +243,79 @@ describe("a device with an offered update", () => {
     const { question } = await begin();
     const gone = { ...question, device: { ...question.device, status } };
     expect(offered(await service.decide(gone))).toBe(0);
+  });
+});
+
+describe("a release that fails", () => {
+  const ramp = { startBudget: 5, firstDeviceAlone: true };
+  /** One decision for each question, with the budget of a new part. */
+  const ask = (...questions: Question[]) => decideForDevices({ ...service.deps, ramp }, questions);
+  const org = () => ({ orgId: uuidv7(), partnerId: uuidv7() });
+  const parts = (version: string) =>
+    service.read<{ kind: string; name: string; reason: string }>(sql`
+      SELECT p.kind, p.name, p.reason FROM rollout_part p JOIN rollout t ON t.id = p.rollout_id
+      JOIN release r ON r.id = t.release_id WHERE r.version = ${version} AND halted_at IS NOT NULL ORDER BY p.kind`);
+  /** Offers the version to devices of that kind one by one; they end as given. */
+  const end = async (version: string, outcomes: string, device: object) => {
+    for (const each of outcomes) {
+      const question = service.question({}, device);
+      expect(offered(await service.decide(question))).toBe(1);
+      await service.decide(each === "f" ? running(question, "1.0.0", failed(version)) : running(question, version));
+    }
+  };
+
+  it("halts at 3 of the first 5, and not at 1 of 2", async () => {
+    await service.release("2.9.90");
+    await end("2.9.90", "fs", org());
+    expect(await service.rollout("2.9.90")).toMatchObject({ state: "running" });
+    await end("2.9.90", "sff", org());
+    expect(await service.rollout("2.9.90")).toMatchObject({ state: "halted", failed: 3, succeeded: 2 });
+  });
+
+  it("halts for the organization on which it fails, and goes on for all others", async () => {
+    await service.release("2.9.91");
+    const [good, bad] = [org(), org()];
+    await end("2.9.91", "s".repeat(40), good);
+    await end("2.9.91", "fff", bad);
+    const reason = "halted for one organization: 3 of 3 updates failed, the last: failed";
+    expect(await service.rollout("2.9.91")).toMatchObject({ state: "running", reason });
+    expect(await parts("2.9.91")).toEqual([
+      { kind: "organization", name: bad.orgId, reason: "3 of 3 updates failed, the last: failed" },
+    ]);
+    expect(offered(await service.decide(service.question({}, bad), service.question({}, good)))).toBe(1);
+    expect(await service.lastAudit("agent_update.rollout.halt")).toMatchObject({ orgId: bad.orgId, failed: 3 });
+  });
+
+  it("halts for the system on which it fails", async () => {
+    await service.release("2.9.92");
+    await service.execute(sql`
+      INSERT INTO artifact (release_id, os, arch, name, size, sha256, stored)
+      SELECT id, 'linux', 'arm64', 'other', 1, ${"b".repeat(64)}, false FROM release WHERE version = '2.9.92'`);
+    await service.change(sql`UPDATE release SET yanked_at = NULL WHERE version = '2.9.92'`);
+    await end("2.9.92", "s".repeat(40), {});
+    await end("2.9.92", "fff", { arch: "arm64" });
+    expect(await parts("2.9.92")).toMatchObject([{ kind: "platform", name: "linux/arm64" }]);
+    expect(offered(await service.decide(service.question({}, { arch: "arm64" }), service.question()))).toBe(1);
+  });
+
+  it("reaches five devices before its first success, and twice as many with each", async () => {
+    await service.release("2.9.93");
+    const own = org();
+    const fleet = Array.from({ length: 30 }, () => service.question({}, own));
+    const first = (await ask(...fleet)).answers.flatMap(({ offers }, at) => (offers.length > 0 ? [fleet[at]] : []));
+    expect(first).toHaveLength(5);
+    await ask(...first.slice(0, 1).map((question) => running(question as Question, "2.9.93")));
+    expect(offered(await ask(...fleet.filter((each) => !first.includes(each))))).toBe(6);
+  });
+
+  it("in a staged rollout reaches one device of each system alone until its update has ended", async () => {
+    await service.stage("2.9.94-rc.1");
+    const [a, b] = [service.question(), service.question()];
+    expect(offered(await ask(a, b))).toBe(1);
+    expect(offered(await ask(b))).toBe(0);
+    await ask(running(a, "1.0.0", failed("2.9.94-rc.1")));
+    expect(offered(await ask(b))).toBe(1);
+    await service.change(sql`UPDATE rollout SET state = 'cancelled' WHERE kind = 'staged'`);
   });
 });
 

@@ -4,6 +4,7 @@ import type { BeginUpdates, EndUpdates } from "../clients/tenancy.ts";
 import { service } from "../config.ts";
 import { type Decision, type Device, type PastAttempt, recheckMaxMs } from "../rules/gate.ts";
 import { type OpenOffer, resolveOffer } from "../rules/open-offer.ts";
+import type { Ramp } from "../rules/rollout.ts";
 import {
   type AttemptRow,
   attemptsOf,
@@ -38,6 +39,7 @@ export type DecideDeps = {
   /** Waits after failures of a release on a device. */
   backOffMs: readonly number[];
   progressMaxSeconds: number;
+  ramp: Ramp;
   heartbeatIntervalSeconds: number;
 };
 
@@ -82,7 +84,7 @@ async function endAll({ end, log }: DecideDeps, answers: ReadonlyMap<string, Ans
 }
 
 type Decided = { answers: Map<string, Answer>; begins: Begin[]; epoch: number };
-type Wanted = { question: Question; attempt: NewAttempt; ended: boolean };
+type Wanted = { question: Question; attempt: NewAttempt; ended: boolean; note: string | null };
 
 async function decideIn(tx: Tx, deps: DecideDeps, questions: readonly Question[]): Promise<Decided> {
   const now = deps.now();
@@ -111,18 +113,20 @@ async function decideIn(tx: Tx, deps: DecideDeps, questions: readonly Question[]
     const attempts = byDevice.get(device.id) ?? [];
     const open = attempts.find(isOpen);
     const merged = plan.mergedOf(device.partnerId, device.orgId);
+    const note = merged.settings.rollbackNote ?? null;
     const input = {
       device,
       merged,
       catalogue: plan.catalogue,
       requested: requests.has(device.id),
+      rollback: plan.openRollback(note),
       backOffMs: deps.backOffMs,
       now,
     };
     const resolved = resolveOffer({ ...input, attempts: pastOf(attempts) }, open ? openOf(open, now) : null);
     for (const decision of resolved.decisions) count(said, decision);
     if (open && resolved.open !== "withdraw") {
-      const offer = resolved.open === "repeat" ? offerOf(plan, open, device) : null;
+      const offer = resolved.open === "repeat" ? offerOf(plan, open, device, note) : null;
       answers.set(device.id, answerOf(open, offer, now, deps.heartbeatIntervalSeconds));
       if (offer) begins.push({ ...beginOf(open), isNew: false });
       continue;
@@ -130,7 +134,7 @@ async function decideIn(tx: Tx, deps: DecideDeps, questions: readonly Question[]
     if (open) withdrawn.push({ attempt: open, state: "cancelled", reason: reasonOf(resolved.decisions, open) });
     const ended = open !== undefined || device.status === "updating";
     const attempt = attemptFor(device, resolved.decisions, now);
-    if (attempt !== null) wanted.push({ question, attempt, ended });
+    if (attempt !== null) wanted.push({ question, attempt, ended, note });
     else answers.set(device.id, { ...nothing, validForMs: validFor(resolved.decisions, now), ended });
   }
   for (const { count: n, ...labels } of said.values()) decisions.inc(labels, n);
@@ -140,9 +144,9 @@ async function decideIn(tx: Tx, deps: DecideDeps, questions: readonly Question[]
   await countOutcomes(tx, withdrawn, { now, log: deps.log });
   const attempts = wanted.map(({ attempt }) => attempt);
   const granted = await grant(tx, deps, attempts, now);
-  for (const { question, attempt, ended } of wanted) {
+  for (const { question, attempt, ended, note } of wanted) {
     const { device } = question;
-    const offer = granted.has(attempt.id) ? offerOf(plan, attempt, device) : null;
+    const offer = granted.has(attempt.id) ? offerOf(plan, attempt, device, note) : null;
     if (!offer) answers.set(device.id, { ...nothing, validForMs: fullBudgetMs, ended });
     else {
       answers.set(device.id, { ...nothing, offers: [offer], updating: true });
@@ -152,7 +156,7 @@ async function decideIn(tx: Tx, deps: DecideDeps, questions: readonly Question[]
   return { answers, begins, epoch: plan.epoch };
 }
 
-const fullBudgetMs = 30_000;
+const fullBudgetMs = 5_000;
 
 function answerOf(open: AttemptRow, offer: Offer | null, now: Date, intervalSeconds: number): Answer {
   return {
@@ -178,6 +182,7 @@ function attemptFor(device: Device, decided: readonly Decision[], now: Date): Ne
     version: decision.target.version,
     rollout_id: decision.rollout.id,
     from_version: decision.current ?? "",
+    platform: `${device.os}/${device.arch}`,
   };
 }
 

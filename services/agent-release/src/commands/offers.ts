@@ -1,4 +1,5 @@
 import type { Device } from "../rules/gate.ts";
+import { compareVersions, parseVersion } from "../rules/version.ts";
 import type { NewAttempt } from "../store/attempts.ts";
 import type { Plan } from "./plan-memory.ts";
 
@@ -14,13 +15,16 @@ export type Offer = {
   manifest: string | null;
   /** How the keys of manifests were exchanged, oldest first; empty for an unsigned release. */
   rootNotes: readonly string[];
+  /** Permits the agent to install a version that is older than the one it runs. */
+  rollbackNote: string | null;
 };
 
 /** The offer of an attempt that the gate permits; null when the release has no file for the device. */
 export function offerOf(
   plan: Plan,
-  attempt: Pick<NewAttempt, "id" | "component" | "version" | "release_id">,
+  attempt: Pick<NewAttempt, "id" | "component" | "version" | "release_id" | "from_version">,
   device: Device,
+  rollbackNote: string | null,
 ): Offer | null {
   const release = plan.offered.get(attempt.release_id);
   const artifact = release?.artifacts.get(`${device.os}/${device.arch}`);
@@ -28,5 +32,8 @@ export function offerOf(
   const { component, version } = attempt;
   const manifest = release?.manifest ?? null;
   const rootNotes = manifest ? plan.rootNotes : [];
-  return { attemptId: attempt.id, component, version, ...artifact, manifest, rootNotes };
+  const from = parseVersion(attempt.from_version);
+  const goesBack = from !== null && compareVersions(from, version) > 0;
+  const note = goesBack ? rollbackNote : null;
+  return { attemptId: attempt.id, component, version, ...artifact, manifest, rootNotes, rollbackNote: note };
 }

@@ -1,12 +1,15 @@
 import { sql, type Tx } from "@muster/db";
 import type { NoteVerifier } from "@muster/kit";
 import type { Component } from "../rules/component.ts";
-import type { Catalogue, PlannedRelease, PlannedRollout } from "../rules/gate.ts";
+import { type Catalogue, type PlannedRelease, type PlannedRollout, partKey } from "../rules/gate.ts";
+import { ManifestError } from "../rules/manifest.ts";
 import { manifestRoot } from "../rules/manifest-root.ts";
 import { createVerify, distrusted, type Verify } from "../rules/release-trust.ts";
+import { openRollbackNote, type RollbackNote } from "../rules/rollback-note.ts";
 import { type Merged, mergeSettings, nothingSet, type Settings } from "../rules/settings.ts";
 import { compareVersions } from "../rules/version.ts";
 import { changesSince, type PlanScope, readEpoch } from "../store/plan.ts";
+import { haltedParts } from "../store/rollout-parts.ts";
 import { liveRollouts, type RolloutRow } from "../store/rollouts.ts";
 import { rootNotes } from "../store/root-notes.ts";
 import { settingsOf, settingsOfPartners } from "../store/settings.ts";
@@ -25,6 +28,8 @@ export type Plan = {
   untrusted: ReadonlyMap<string, string>;
   /** How the keys of manifests were exchanged, oldest first. */
   rootNotes: readonly string[];
+  /** A rollback note as the present keys verify it; null when they do not, or there is none. */
+  openRollback(text: string | null): RollbackNote | null;
   mergedOf(partnerId: string, orgId: string): Merged;
 };
 
@@ -34,7 +39,7 @@ export type PlanMemory = {
 };
 
 type PartnerSettings = { own: Settings; organizations: Map<string, Settings>; merged: Map<string, Merged> };
-type CatalogueAt = Pick<Plan, "catalogue" | "offered" | "untrusted" | "rootNotes">;
+type CatalogueAt = Pick<Plan, "catalogue" | "offered" | "untrusted" | "rootNotes" | "openRollback">;
 /** The plan as of one epoch; what a slower transaction read for an older epoch is never stored here. */
 type Held = { epoch: number; catalogue: CatalogueAt; partners: Map<string, PartnerSettings> };
 
@@ -162,13 +167,19 @@ async function readCatalogue(tx: Tx, trust: Trust): Promise<CatalogueAt> {
                      FROM artifact a WHERE a.release_id = r.id), '[]') AS artifacts
     FROM release r`);
   const notes = await rootNotes(tx);
-  const verify = trust.verifyWith(manifestRoot(trust.keys, notes).keys);
+  const { keys } = manifestRoot(trust.keys, notes);
+  const verify = trust.verifyWith(keys);
   const untrusted = distrusted(rows, { verify, unsigned: trust.unsigned });
   const rollouts = await liveRollouts(tx);
-  const byRelease = new Map<string, RolloutRow[]>();
+  const halted = new Map<string, Map<string, string>>();
+  for (const part of await haltedParts(tx, null)) {
+    const own = halted.get(part.rollout_id) ?? new Map<string, string>();
+    halted.set(part.rollout_id, own.set(partKey(part), part.reason ?? ""));
+  }
+  const byRelease = new Map<string, PlannedRollout[]>();
   for (const rollout of rollouts) {
     const list = byRelease.get(rollout.release_id) ?? [];
-    list.push(rollout);
+    list.push(plannedRollout(rollout, halted.get(rollout.id) ?? new Map()));
     byRelease.set(rollout.release_id, list);
   }
   const of = (component: Component) => {
@@ -182,12 +193,35 @@ async function readCatalogue(tx: Tx, trust: Trust): Promise<CatalogueAt> {
     const files = new Map(artifacts.map((each) => [`${each.os}/${each.arch}`, each]));
     return [id, { manifest, artifacts: files }] as const;
   });
-  return { catalogue, offered: new Map(offered), untrusted, rootNotes: notes };
+  return { catalogue, offered: new Map(offered), untrusted, rootNotes: notes, openRollback: rollbackReader(keys) };
+}
+
+/** Reads each rollback note once. */
+function rollbackReader(keys: readonly NoteVerifier[]): Plan["openRollback"] {
+  const read = new Map<string, RollbackNote | null>();
+  return (text) => {
+    if (text === null) return null;
+    let note = read.get(text);
+    if (note === undefined) {
+      note = validNote(text, keys);
+      read.set(text, note);
+    }
+    return note;
+  };
+}
+
+function validNote(text: string, keys: readonly NoteVerifier[]): RollbackNote | null {
+  try {
+    return openRollbackNote(text, keys);
+  } catch (error) {
+    if (error instanceof ManifestError) return null;
+    throw error;
+  }
 }
 
 function plannedOf(
   row: CatalogueRow,
-  rollouts: readonly RolloutRow[],
+  rollouts: readonly PlannedRollout[],
   reasons: ReadonlyMap<string, string>,
 ): PlannedRelease[] {
   const guard = rollouts.find(({ kind }) => kind === "guard");
@@ -203,12 +237,13 @@ function plannedOf(
       counter: Number(row.counter),
       expiresAt: row.expires_at,
       platforms: new Set(row.artifacts.map(({ os, arch }) => `${os}/${arch}`)),
-      guard: plannedRollout(guard),
-      staged: rollouts.filter(({ kind }) => kind === "staged").map(plannedRollout),
+      guard,
+      staged: rollouts.filter(({ kind }) => kind === "staged"),
     },
   ];
 }
 
-function plannedRollout({ id, kind, state, rings, open_rings: openRings, percent }: RolloutRow): PlannedRollout {
-  return { id, kind, state, rings, openRings, percent, budget: null };
+function plannedRollout(row: RolloutRow, halted: ReadonlyMap<string, string>): PlannedRollout {
+  const { id, kind, state, rings, open_rings: openRings, percent } = row;
+  return { id, kind, state, rings, openRings, percent, haltedParts: halted, budget: null };
 }

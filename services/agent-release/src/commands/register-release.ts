@@ -90,6 +90,7 @@ export async function registerRelease(
     halt_failures: guardLimits.haltFailures,
     halt_percent: guardLimits.haltPercent,
     soak_seconds: guardLimits.soakSeconds,
+    wave_success_percent: null,
     created_by: row.created_by,
     created_at: at,
   });

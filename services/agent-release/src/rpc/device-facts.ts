@@ -9,6 +9,7 @@ export function deviceOf(facts: DeviceFacts): Device {
     partnerId: facts.partnerId,
     siteId: facts.siteId || null,
     groupIds: facts.groupIds,
+    labels: facts.labels,
     os: facts.os,
     arch: facts.arch,
     versions: {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { sql } from "@muster/db";
+import { uuidv7 } from "@muster/kit";
 import { RolloutService } from "@muster/proto/muster/release/v1/rollout_pb";
 import { register } from "@muster/rpc";
 import { callers, outcome, type TestPort, testPort } from "@muster/testing";
@@ -8,10 +9,23 @@ import { rolloutService } from "./rollout.ts";
 
 let service: TestRelease;
 let port: TestPort;
+/** What tenancy counts: devices of each version that are in the rings of these names. */
+let fleet: { version: string; rings: string[]; devices: number }[] = [];
+let unknownIds: string[] = [];
+const countDevices = async (rings: readonly { name: string }[]) => ({
+  groups: fleet.map(({ version, rings: names, devices }) => {
+    return {
+      agentVersion: version,
+      audiences: rings.flatMap(({ name }, at) => (names.includes(name) ? [at] : [])),
+      devices,
+    };
+  }),
+  unknownIds,
+});
 beforeAll(async () => {
   service = await startRelease();
-  const { db, now, plan } = service.deps;
-  const deps = { db, now, plan, stagedMax: 10, mfaMaxAgeMinutes: 15 };
+  const { db, now, plan, ramp } = service.deps;
+  const deps = { db, now, plan, ramp, countDevices, stagedMax: 10, mfaMaxAgeMinutes: 15 };
   port = await testPort("agent-release", [register(RolloutService, rolloutService(deps))]);
 });
 afterAll(async () => {
@@ -45,7 +59,9 @@ describe("a rollout above its threshold", () => {
 
   it("is resumed without more when its limits were raised above its failures", async () => {
     const id = await service.stage("1.2.0");
-    await service.change(sql`UPDATE rollout SET state = 'halted', failed = 51 WHERE id = ${id}::uuid`);
+    await service.change(
+      sql`UPDATE rollout SET state = 'halted', failed = 51, succeeded = 1600 WHERE id = ${id}::uuid`,
+    );
     expect(await outcome(change(id, "resume"))).toBe("rollout_over_threshold");
     await root().updateRollout({ id, haltAfterFailures: 60 });
     expect(await change(id, "resume")).toMatchObject({ state: "running", failuresBeforeResume: 0 });
@@ -94,6 +110,92 @@ describe("a new rollout", () => {
       older: "validation_failed version",
       unknown: "agent_version_not_found",
       "with a lower counter": "release_untrusted 2.2.0 has the counter 6, lower than 7 of 2.1.0: agents refuse it",
+    });
+  });
+});
+
+describe("rings", () => {
+  const ring = (name: string, change: object = {}) => ({ name, ...change });
+  const preview = (...rings: object[]) => root().previewRings({ rings });
+
+  it("are counted before a rollout starts, by the range of versions and without those of rings before, too", async () => {
+    fleet = [
+      { version: "1.0.0", rings: ["all", "some"], devices: 3 },
+      { version: "1.2.0", rings: ["all"], devices: 4 },
+      { version: "nightly", rings: ["all", "some"], devices: 1 },
+    ];
+    const counted = await preview(
+      ring("some", { os: ["linux"], agentVersionRange: "<1.2.0" }),
+      ring("all", { os: ["linux"] }),
+      ring("none", { os: ["linux"] }),
+    );
+    expect([counted.devices, counted.ownDevices]).toEqual([
+      [3, 8, 0],
+      [3, 5, 0],
+    ]);
+  });
+
+  it("without devices, with unknown owners and with bad criteria are refused by their names", async () => {
+    const unknown = uuidv7();
+    fleet = [{ version: "1.0.0", rings: ["all"], devices: 3 }];
+    await service.stage("3.0.0", { state: "cancelled" }, 10);
+    const create = (...rings: object[]) =>
+      outcome(root().createRollout({ component: "agent", version: "3.0.0", rings: rings as never }));
+    unknownIds = [unknown];
+    expect(await create(ring("unknown", { groupIds: [unknown] }))).toBe("validation_failed rings.0.groupIds");
+    unknownIds = [];
+    expect({
+      nobody: await create(ring("none", { os: ["linux"] })),
+      empty: await create(ring("all")),
+      os: await create(ring("all", { os: ["plan9"] })),
+      arch: await create(ring("all", { arch: ["armv7"] })),
+      range: await create(ring("all", { agentVersionRange: "newest" })),
+      "no id": await create(ring("all", { orgIds: ["x"] })),
+      good: await create(ring("all", { labels: { env: "test" } })),
+    }).toEqual({
+      nobody: "validation_failed rings.0",
+      empty: "validation_failed rings.0",
+      os: "validation_failed rings.0.os",
+      arch: "validation_failed rings.0.arch",
+      range: "validation_failed rings.0.agentVersionRange",
+      "no id": "validation_failed rings.0",
+      good: "ok",
+    });
+  });
+
+  it("open by themselves when enough devices of the rings before have succeeded", async () => {
+    const orgs = [uuidv7(), uuidv7()];
+    const [first, second] = orgs.map((orgId) => ({ orgId, partnerId: uuidv7() }));
+    fleet = [
+      { version: "1.0.0", rings: ["first"], devices: 4 },
+      { version: "1.0.0", rings: ["second"], devices: 1 },
+    ];
+    await service.stage("4.0.0", { state: "cancelled" }, 11);
+    const rings = ["first", "second"].map((name, at) => ring(name, { orgIds: [orgs[at]] }));
+    const wanted = {
+      component: "agent",
+      version: "4.0.0",
+      rings: rings as never,
+      waveSuccessPercent: 50,
+      soakSeconds: 0,
+    };
+    const { rollout } = await root().createRollout(wanted);
+    const openRings = async () => (await root().getRollout({ id: String(rollout?.id) })).rollout?.openRings;
+    const update = async (owner: object) => {
+      const question = service.question({}, owner);
+      const { answers } = await service.decide(question);
+      await service.decide({
+        ...question,
+        device: { ...question.device, versions: { ...question.device.versions, agent: "4.0.0" } },
+      });
+      return answers[0]?.offers.map(({ version }) => version);
+    };
+    expect([await update(first ?? {}), await openRings()]).toEqual([["4.0.0"], 1]);
+    expect(await update(second ?? {})).not.toEqual(["4.0.0"]);
+    expect([await update(first ?? {}), await openRings()]).toEqual([["4.0.0"], 2]);
+    expect(await update(second ?? {})).toEqual(["4.0.0"]);
+    expect(await service.lastAudit("agent_update.rollout.update")).toMatchObject({
+      changes: { before: { openRings: 1 }, after: { openRings: 2 } },
     });
   });
 });

@@ -1,22 +1,24 @@
-import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { Database, Tx } from "@muster/db";
 import { AppError, type CallContext, clampPage, type FieldErrors, isUuid, uuidv7, validationError } from "@muster/kit";
-import { type Rollout, RolloutSchema, RolloutService } from "@muster/proto/muster/release/v1/rollout_pb";
+import { RolloutService } from "@muster/proto/muster/release/v1/rollout_pb";
 import { callContext } from "@muster/rpc";
 import { checkedBefore, idempotentTx, requirePermission } from "@muster/service";
+import type { CountDevices } from "../clients/tenancy.ts";
 import type { PlanMemory } from "../commands/plan-memory.ts";
 import { promoteVersion, requireTrusted, versionNotFound } from "../commands/promote.ts";
+import { countRings, readRings } from "../commands/read-rings.ts";
 import { auditRelease } from "../emits/audit.ts";
 import { isComponent } from "../rules/component.ts";
-import { budgetOf, guardLimits, isOverThreshold, type Ring, type RolloutState, threshold } from "../rules/rollout.ts";
+import { guardLimits, isOverThreshold, type Ramp, type RolloutState, threshold } from "../rules/rollout.ts";
 import { compareVersions, parseVersion } from "../rules/version.ts";
 import { extendByPause, lockOpenOfRollout } from "../store/attempts.ts";
 import { bumpPlan } from "../store/plan.ts";
 import { bucketSecondsOf, expectedEnd, listAttempts, progressOf } from "../store/progress.ts";
 import { promotedVersions } from "../store/promotions.ts";
 import { lockReleasesOf, type ReleaseRow } from "../store/releases.ts";
+import { haltedParts, resumeParts } from "../store/rollout-parts.ts";
 import {
   countersOf,
   countStaged,
@@ -30,6 +32,7 @@ import {
   updateRollout,
 } from "../store/rollouts.ts";
 import { asService, requirePlatform } from "./guards.ts";
+import { rolloutMessage } from "./rollout-message.ts";
 import { attemptMessage } from "./update.ts";
 
 export type RolloutDeps = {
@@ -38,10 +41,9 @@ export type RolloutDeps = {
   stagedMax: number;
   mfaMaxAgeMinutes: number;
   plan: PlanMemory;
+  ramp: Ramp;
+  countDevices: CountDevices;
 };
-
-const ringsMax = 20;
-const ringIdsMax = 1_000;
 
 /** States from which each change is possible, and where it leads. */
 const changes: Record<string, { from: readonly RolloutState[]; to: RolloutState }> = {
@@ -55,36 +57,29 @@ type Handlers = ServiceImpl<typeof RolloutService>;
 
 /** Guards of releases and staged rollouts. */
 export function rolloutService(deps: RolloutDeps): ServiceImpl<typeof RolloutService> {
-  return { ...rolloutReads(deps), ...rolloutCreation(deps), ...rolloutChanges(deps) };
+  return { ...rolloutReads(deps), ...rolloutPreview(deps), ...rolloutCreation(deps), ...rolloutChanges(deps) };
 }
 
-function rolloutReads({
-  db,
-  now,
-}: RolloutDeps): Pick<Handlers, "listRollouts" | "getRollout" | "getProgress" | "listDevices"> {
+function rolloutReads(
+  deps: RolloutDeps,
+): Pick<Handlers, "listRollouts" | "getRollout" | "getProgress" | "listDevices"> {
+  const { db, now, ramp } = deps;
   return {
     async listRollouts({ page, component, state, kind }, handler) {
       const context = callContext(handler);
       requirePermission(context, "agent-releases:read");
-      const { rows, info } = await listRollouts(
-        db,
-        asService(context),
-        { component, state, kind },
-        clampPage(page ?? {}),
-      );
-      return { rollouts: rows.map((row) => rolloutMessage(row, context)), page: info };
+      const who = asService(context);
+      const { rows, info } = await listRollouts(db, who, { component, state, kind }, clampPage(page ?? {}));
+      const ids = rows.map(({ id }) => id);
+      const halted = await db.tx(who, (tx) => haltedParts(tx, ids), { readOnly: true });
+      return { rollouts: rows.map((row) => rolloutMessage(row, context, { halted, ramp })), page: info };
     },
 
     async getRollout({ id }, handler) {
       const context = callContext(handler);
       requirePermission(context, "agent-releases:read");
-      return db.tx(
-        asService(context),
-        async (tx) => ({ rollout: rolloutMessage(await existingRollout(tx, id), context) }),
-        {
-          readOnly: true,
-        },
-      );
+      const read = async (tx: Tx) => ({ rollout: await shownTo(deps, tx, context, await existingRollout(tx, id)) });
+      return db.tx(asService(context), read, { readOnly: true });
     },
 
     async getProgress({ id, bucketSeconds }, handler) {
@@ -98,7 +93,7 @@ function rolloutReads({
           const buckets = await progressOf(tx, row.id, seconds);
           const end = expectedEnd(row, buckets, seconds, now());
           return {
-            rollout: rolloutMessage(row, context),
+            rollout: await shownTo(deps, tx, context, row),
             bucketSeconds: seconds,
             buckets: buckets.map(({ at, ...counts }) => ({ at: timestampFromDate(at), ...counts })),
             ...(end ? { expectedEnd: timestampFromDate(end) } : {}),
@@ -124,6 +119,20 @@ function rolloutReads({
   };
 }
 
+function rolloutPreview(deps: RolloutDeps): Pick<Handlers, "previewRings"> {
+  return {
+    async previewRings(request, handler) {
+      requirePlatform(callContext(handler), deps.mfaMaxAgeMinutes);
+      const errors: FieldErrors = {};
+      const rings = readRings(request.rings, errors);
+      if (rings.length === 0) errors.rings = ["Must have at least one"];
+      if (Object.keys(errors).length > 0) throw validationError(errors);
+      const counts = await countRings(rings, deps.countDevices, { needed: false });
+      return { devices: counts.map(({ devices }) => devices), ownDevices: counts.map(({ own }) => own) };
+    },
+  };
+}
+
 function rolloutCreation(deps: RolloutDeps): Pick<Handlers, "createRollout"> {
   const { db, now } = deps;
   return {
@@ -134,7 +143,7 @@ function rolloutCreation(deps: RolloutDeps): Pick<Handlers, "createRollout"> {
       const errors: FieldErrors = {};
       if (!isComponent(request.component)) errors.component = ["Must be agent, watchdog or helper"];
       if (version === null) errors.version = ["Must be a semantic version"];
-      checkRings(request.rings, errors);
+      const rings = readRings(request.rings, errors);
       const wanted = {
         percent: request.percent ?? 100,
         open_rings: request.openRings ?? Math.min(1, request.rings.length),
@@ -142,9 +151,12 @@ function rolloutCreation(deps: RolloutDeps): Pick<Handlers, "createRollout"> {
         halt_failures: request.haltAfterFailures ?? guardLimits.haltFailures,
         halt_percent: request.haltPercent ?? guardLimits.haltPercent,
         soak_seconds: request.soakSeconds ?? guardLimits.soakSeconds,
+        wave_success_percent: request.waveSuccessPercent ?? null,
       };
       checkNumbers(wanted, request.rings.length, errors);
       if (Object.keys(errors).length > 0 || version === null) throw validationError(errors);
+      const counts = await countRings(rings, deps.countDevices, { needed: true });
+      for (const [at, ring] of rings.entries()) ring.devices = counts[at]?.own ?? 0;
       const at = now();
       return idempotentTx(db, context, RolloutService.method.createRollout, request, checkedBefore, async (tx) => {
         const [release] = await lockReleasesOf(tx, version, request.component);
@@ -156,17 +168,6 @@ function rolloutCreation(deps: RolloutDeps): Pick<Handlers, "createRollout"> {
           throw new AppError("limit_reached", text, { facts: { limit: deps.stagedMax } });
         }
         const id = uuidv7(at.getTime());
-        const rings = request.rings.map((ring): Ring => {
-          const { name, partnerIds, orgIds, siteIds, groupIds } = ring;
-          const lower = (ids: readonly string[]) => ids.map((each) => each.toLowerCase());
-          return {
-            name,
-            partnerIds: lower(partnerIds),
-            orgIds: lower(orgIds),
-            siteIds: lower(siteIds),
-            groupIds: lower(groupIds),
-          };
-        });
         const by = context.caller.actor.id;
         const row = {
           id,
@@ -183,7 +184,7 @@ function rolloutCreation(deps: RolloutDeps): Pick<Handlers, "createRollout"> {
         const details = { changes: { before: {}, after } };
         auditRelease(tx, context, { action: "agent_update.rollout.create", id, name, details }, at);
         await bumpPlan(tx, { scope: "all" });
-        return { rollout: rolloutMessage(await existingRollout(tx, id), context) };
+        return { rollout: await shownTo(deps, tx, context, await existingRollout(tx, id)) };
       });
     },
   };
@@ -209,6 +210,7 @@ function rolloutChanges(deps: RolloutDeps): Pick<Handlers, "updateRollout" | "ch
         row.halt_failures = request.haltAfterFailures ?? row.halt_failures;
         row.halt_percent = request.haltPercent ?? row.halt_percent;
         row.soak_seconds = request.soakSeconds ?? row.soak_seconds;
+        row.wave_success_percent = request.waveSuccessPercent ?? row.wave_success_percent;
         checkNumbers(row, row.rings.length, errors);
         if (Object.keys(errors).length > 0) throw validationError(errors);
         return { action: "update" };
@@ -227,7 +229,7 @@ function rolloutChanges(deps: RolloutDeps): Pick<Handlers, "updateRollout" | "ch
         }
         // A halted rollout stays halted until an operator accepts its failures.
         if (change === "pause" && row.state === "halted") throw notRunning(row.state);
-        if (change === "resume") requireFewFailures(row, acceptFailures);
+        if (change === "resume") await acceptOrRefuse(tx, row, acceptFailures);
         row.state = wanted.to;
         if (change !== "pause") row.reason = null;
         if (change === "complete") {
@@ -248,15 +250,22 @@ async function moveClocks(tx: Tx, row: RolloutRow, before: RolloutRow, at: Date)
   }
 }
 
-/** Above its threshold a rollout continues only for a user who accepts its failures: then they no longer count. */
-function requireFewFailures(row: RolloutRow, acceptFailures: boolean): void {
-  const counters = countersOf(row);
-  if (acceptFailures) row.failures_before_resume = row.failed;
-  else if (isOverThreshold(limitsOf(row), counters)) {
-    const { succeeded, failed, failuresBeforeResume } = counters;
-    const facts = { succeeded, failed, failuresBeforeResume, threshold: threshold(limitsOf(row), counters) };
-    throw new AppError("rollout_over_threshold", "More updates failed than the rollout allows", { facts });
+/**
+ * Above its threshold, or with a halted part, a rollout continues only for a user who accepts the failures: then those
+ * of the whole and of its parts no longer count.
+ */
+async function acceptOrRefuse(tx: Tx, row: RolloutRow, acceptFailures: boolean): Promise<void> {
+  if (acceptFailures) {
+    row.failures_before_resume = row.failed;
+    return resumeParts(tx, row.id);
   }
+  const counters = countersOf(row);
+  const halted = await haltedParts(tx, [row.id]);
+  if (!isOverThreshold(limitsOf(row), counters) && halted.length === 0) return;
+  const { succeeded, failed, failuresBeforeResume } = counters;
+  const parts = halted.map((part) => ({ kind: part.kind, name: part.name, reason: part.reason }));
+  const facts = { succeeded, failed, failuresBeforeResume, threshold: threshold(limitsOf(row), counters), parts };
+  throw new AppError("rollout_over_threshold", "More updates failed than the rollout allows", { facts });
 }
 
 /** Devices take a rolled out version before the promoted one: it must be newer. */
@@ -273,15 +282,19 @@ async function existingRollout(tx: Tx, id: string): Promise<ShownRollout> {
   return row;
 }
 
+async function shownTo({ ramp }: RolloutDeps, tx: Tx, context: CallContext, row: ShownRollout) {
+  return rolloutMessage(row, context, { halted: await haltedParts(tx, [row.id]), ramp });
+}
+
 /** Locks a rollout and lets `change` alter its row; the rollout after it. */
 function altered(
-  { db, now }: RolloutDeps,
+  deps: RolloutDeps,
   context: CallContext,
   id: string,
   change: (tx: Tx, row: ShownRollout) => Promise<Fact>,
 ) {
-  const at = now();
-  return db.tx(
+  const at = deps.now();
+  return deps.db.tx(
     context,
     async (tx) => {
       const { component, version, state } = await existingRollout(tx, id);
@@ -298,7 +311,7 @@ function altered(
       const fact = { action: `agent_update.rollout.${action}`, id, name: `${component} ${version}` };
       auditRelease(tx, context, { ...fact, details: { ...details, changes: changed } }, at);
       await bumpPlan(tx, { scope: "all" });
-      return { rollout: rolloutMessage(await existingRollout(tx, id), context) };
+      return { rollout: await shownTo(deps, tx, context, await existingRollout(tx, id)) };
     },
     { retry: true },
   );
@@ -316,23 +329,24 @@ function settled(row: RolloutRow): Record<string, unknown> {
     open_rings: openRings,
     max_in_flight: maxInFlight,
     failures_before_resume: failuresBeforeResume,
+    wave_success_percent: waveSuccessPercent,
   } = row;
   const { halt_failures: haltAfterFailures, halt_percent: haltPercent, soak_seconds: soakSeconds } = row;
-  return { state, percent, openRings, maxInFlight, haltAfterFailures, haltPercent, soakSeconds, failuresBeforeResume };
-}
-
-function checkRings(rings: readonly Omit<Ring, "$typeName">[], errors: FieldErrors): void {
-  if (rings.length > ringsMax) errors.rings = [`At most ${ringsMax}`];
-  rings.forEach((ring, at) => {
-    const ids = [...ring.partnerIds, ...ring.orgIds, ...ring.siteIds, ...ring.groupIds];
-    if (ids.length === 0 || ids.length > ringIdsMax || !ids.every(isUuid)) {
-      errors[`rings.${at}`] = [`Must have 1 to ${ringIdsMax} ids of partners, organizations, sites or groups`];
-    }
-  });
+  const limits = { maxInFlight, haltAfterFailures, haltPercent, soakSeconds, waveSuccessPercent };
+  return { state, percent, openRings, ...limits, failuresBeforeResume };
 }
 
 function checkNumbers(
-  row: Pick<RolloutRow, "percent" | "open_rings" | "max_in_flight" | "halt_failures" | "halt_percent" | "soak_seconds">,
+  row: Pick<
+    RolloutRow,
+    | "percent"
+    | "open_rings"
+    | "max_in_flight"
+    | "halt_failures"
+    | "halt_percent"
+    | "soak_seconds"
+    | "wave_success_percent"
+  >,
   rings: number,
   errors: FieldErrors,
 ): void {
@@ -345,41 +359,5 @@ function checkNumbers(
   within("haltAfterFailures", row.halt_failures, 1, 1_000_000);
   within("haltPercent", row.halt_percent, 0, 100);
   within("soakSeconds", row.soak_seconds, 0, 86_400);
-}
-
-/** Rings name tenants: only system users see which. */
-function rolloutMessage(row: ShownRollout, { caller }: CallContext): Rollout {
-  const nobody = { partnerIds: [], orgIds: [], siteIds: [], groupIds: [] };
-  return create(RolloutSchema, {
-    id: row.id,
-    releaseId: row.release_id,
-    component: row.component,
-    version: row.version,
-    kind: row.kind,
-    state: row.state,
-    rings: row.rings.map((ring) => {
-      const members = caller.scope === "system" ? ring : { ...nobody, name: ring.name };
-      return {
-        name: members.name,
-        partnerIds: [...members.partnerIds],
-        orgIds: [...members.orgIds],
-        siteIds: [...members.siteIds],
-        groupIds: [...members.groupIds],
-      };
-    }),
-    openRings: row.open_rings,
-    percent: row.percent,
-    maxInFlight: row.max_in_flight,
-    haltAfterFailures: row.halt_failures,
-    haltPercent: row.halt_percent,
-    soakSeconds: row.soak_seconds,
-    inFlight: row.in_flight,
-    succeeded: row.succeeded,
-    failed: row.failed,
-    failuresBeforeResume: row.failures_before_resume,
-    reason: row.reason ?? "",
-    budget: row.state === "running" ? budgetOf(limitsOf(row), countersOf(row)) : 0,
-    createdAt: timestampFromDate(row.created_at),
-    updatedAt: timestampFromDate(row.updated_at),
-  });
+  if (row.wave_success_percent !== null) within("waveSuccessPercent", row.wave_success_percent, 0.01, 100);
 }

@@ -1,20 +1,30 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import { sql, type Tx } from "@muster/db";
-import { AppError, type CallContext, type FieldErrors, isUuid, validationError } from "@muster/kit";
+import { AppError, type CallContext, type FieldErrors, isUuid, type NoteVerifier, validationError } from "@muster/kit";
 import type { GetSettingsResponse, SettingsService, UpdateSettings } from "@muster/proto/muster/release/v1/settings_pb";
 import { callContext } from "@muster/rpc";
 import { requireMfa, requirePermission, requireScope, type TenantReader } from "@muster/service";
 import { auditTenant } from "../emits/audit.ts";
+import { ManifestError } from "../rules/manifest.ts";
+import { manifestRoot } from "../rules/manifest-root.ts";
+import { openRollbackNote, refusalOfNote } from "../rules/rollback-note.ts";
 import { fieldNames, mergeSettings, nothingSet, type Policy, type Settings, windowOf } from "../rules/settings.ts";
 import { compareVersions, parseVersion } from "../rules/version.ts";
 import { type Day, days, windowAt } from "../rules/window.ts";
 import { bumpPlan } from "../store/plan.ts";
+import { rootNotes } from "../store/root-notes.ts";
 import { lockSettings, putSettings, settingsFor, settingsOf } from "../store/settings.ts";
 import { partnerOfOrganization } from "../store/tenants.ts";
+import { asService } from "./guards.ts";
 import { shownFields, shownValue } from "./settings-json.ts";
 
-export type SettingsDeps = TenantReader & { now: () => Date; mfaMaxAgeMinutes: number };
+export type SettingsDeps = TenantReader & {
+  now: () => Date;
+  mfaMaxAgeMinutes: number;
+  /** Keys of manifests as they are set. */
+  keys: readonly NoteVerifier[];
+};
 
 /** Whose settings: an organization's, or the partner's own (orgId null). */
 type Level = { partnerId: string; orgId: string | null };
@@ -60,16 +70,21 @@ export function settingsService(deps: SettingsDeps): ServiceImpl<typeof Settings
         throw new AppError("scope_not_allowed", "This operation needs access to all organizations of the partner");
       }
       const at = now();
+      // Read by the service: callers do not see root notes.
+      const roots = await db.tx(asService(context), rootNotes, { readOnly: true });
+      const rollbackNote = rollbackOf(manifestRoot(deps.keys, roots).keys, level, settings, at);
       return db.tx(context, async (tx) => {
-        const wanted = await checked(tx, settings);
+        const wanted = { ...(await checked(tx, settings)), rollbackNote };
         await lockSettings(tx, level.partnerId, level.orgId);
         const rows = await settingsFor(tx, level.partnerId, level.orgId);
         const own = rows.find((row) => row.org_id === level.orgId);
         const before = own ? settingsOf(own) : nothingSet;
         await putSettings(tx, level, wanted, at);
-        const changedFields = fieldNames.filter(
+        const changed: string[] = fieldNames.filter(
           (name) => JSON.stringify(before[name]) !== JSON.stringify(wanted[name]),
         );
+        const isOther = (before.rollbackNote ?? null) !== wanted.rollbackNote;
+        const changedFields = isOther ? [...changed, "rollbackNote"] : changed;
         if (changedFields.length > 0) auditChange(tx, context, level, { before, after: wanted, changedFields }, at);
         // Written by the service: callers do not see the plan.
         await tx.execute(sql`SELECT set_config('app.scope', 'system', true)`);
@@ -89,8 +104,10 @@ function auditChange(
   at: Date,
 ): void {
   const { partnerId, orgId } = level;
-  const of = (settings: Settings) =>
-    Object.fromEntries(fieldNames.map((name) => [name, shownValue(name, settings[name])]));
+  const of = (settings: Settings) => ({
+    ...Object.fromEntries(fieldNames.map((name) => [name, shownValue(name, settings[name])])),
+    rollbackNote: settings.rollbackNote ?? null,
+  });
   const resource = { type: orgId === null ? "partner" : "organization", id: orgId ?? partnerId, name: null };
   const details = {
     changedFields: change.changedFields,
@@ -149,7 +166,36 @@ function messageOf(s: Settings): Omit<UpdateSettings, "$typeName"> {
     hasWindowDays: s.windowDays !== null,
     ...(s.windowStart === null ? {} : { windowStart: s.windowStart }),
     ...(s.windowEnd === null ? {} : { windowEnd: s.windowEnd }),
+    allowDowngrade: Boolean(s.rollbackNote),
+    ...(s.rollbackNote ? { rollbackNote: s.rollbackNote } : {}),
   };
+}
+
+/** The rollback note of a pin that may go back; null without one. Throws `rollback_note_required`, `validation_failed`. */
+function rollbackOf(
+  keys: readonly NoteVerifier[],
+  { orgId }: Level,
+  update: UpdateSettings | undefined,
+  now: Date,
+): string | null {
+  const text = update?.rollbackNote ?? "";
+  const refused = (reason: string) => validationError({ rollbackNote: [reason] });
+  if (!update?.allowDowngrade) {
+    if (text !== "") throw refused("Needs allowDowngrade: true");
+    return null;
+  }
+  if (text === "") throw new AppError("rollback_note_required", "Going back needs a signed rollback note");
+  try {
+    const note = openRollbackNote(text, keys);
+    const target = note.component === "agent" ? update.agentTarget : update.watchdogTarget;
+    const version = parseVersion(target ?? "") ?? "";
+    const problem = refusalOfNote(note, { orgId, component: note.component, version, now });
+    if (note.component === "helper" || problem !== null) throw refused(`The note ${problem ?? "is for the helper"}`);
+    return text;
+  } catch (error) {
+    if (error instanceof ManifestError) throw refused(`The note ${error.message}`);
+    throw error;
+  }
 }
 
 /** The settings as they are stored. Throws `validation_failed` with every error. */

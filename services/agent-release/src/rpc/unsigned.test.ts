@@ -41,7 +41,15 @@ async function serviceWhere(unsigned: boolean) {
   const more = { keys: [], sources: [], storage: null, autoPromote: false, wakeSync: () => undefined };
   const port = await testPort("agent-release", [
     register(ReleaseService, releaseService({ ...common, ...more })),
-    register(RolloutService, rolloutService({ ...common, stagedMax: 10 })),
+    register(
+      RolloutService,
+      rolloutService({
+        ...common,
+        ramp: release.deps.ramp,
+        countDevices: async () => ({ groups: [], unknownIds: [] }),
+        stagedMax: 10,
+      }),
+    ),
     register(DownloadService, downloadService({ db, storage: null, preferStore: false, plan })),
   ]);
   ports.push(port);

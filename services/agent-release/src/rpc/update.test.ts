@@ -108,6 +108,7 @@ const cases: Record<string, Case> = {
     before: () => service.change(sql`UPDATE release SET manifest = 'x' || manifest WHERE version = '1.1.0'`),
     after: () => service.change(sql`UPDATE release SET manifest = substr(manifest, 2) WHERE version = '1.1.0'`),
   },
+  ahead_of_target: { device: { agentVersion: "1.2.0" } },
 };
 
 describe("the decision about a device", () => {

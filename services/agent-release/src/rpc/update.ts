@@ -9,9 +9,10 @@ import { callContext } from "@muster/rpc";
 import { requirePermission } from "@muster/service";
 import type { Tenancy } from "../clients/tenancy.ts";
 import { type DecideDeps, decideForDevices, isOpen, openOf, pastOf } from "../commands/decide.ts";
+import { budgetsFor } from "../commands/rollout-counts.ts";
 import { service } from "../config.ts";
 import { auditTenant } from "../emits/audit.ts";
-import type { Catalogue } from "../rules/gate.ts";
+import type { Catalogue, Decision } from "../rules/gate.ts";
 import { resolveOffer } from "../rules/open-offer.ts";
 import { mergeSettings, nothingSet, windowOf } from "../rules/settings.ts";
 import { windowAt } from "../rules/window.ts";
@@ -26,7 +27,6 @@ import {
   requestsOf,
 } from "../store/attempts.ts";
 import { bumpPlan, changesSince, readEpoch } from "../store/plan.ts";
-import { budgetsOf } from "../store/rollouts.ts";
 import { settingsFor, settingsOf } from "../store/settings.ts";
 import { isDeletedOrganization } from "../store/tenants.ts";
 import { deviceOf } from "./device-facts.ts";
@@ -67,6 +67,7 @@ function decisions(deps: UpdateDeps): Pick<Handlers, "decide" | "getDecision"> {
             ...offer,
             size: BigInt(offer.size),
             manifest: offer.manifest ?? "",
+            rollbackNote: offer.rollbackNote ?? "",
             rootNotes: [...offer.rootNotes],
           })),
           validForMs: BigInt(Math.floor(validForMs)),
@@ -87,7 +88,7 @@ function decisions(deps: UpdateDeps): Pick<Handlers, "decide" | "getDecision"> {
         const attempts = await attemptsOf(tx, [device.id]);
         const newest = await newestAttempts(tx, device.id, shownAttempts);
         const requestedUntil = (await requestsOf(tx, [device.id])).get(device.id) ?? null;
-        const budgets = await budgetsOf(tx);
+        const budgets = await budgetsFor(tx, device, deps.ramp);
         const merged = plan.mergedOf(device.partnerId, device.orgId);
         const attempt = attempts.find(isOpen);
         const requested = requestedUntil !== null;
@@ -96,6 +97,7 @@ function decisions(deps: UpdateDeps): Pick<Handlers, "decide" | "getDecision"> {
           merged,
           catalogue: withBudgets(plan.catalogue, budgets),
           requested,
+          rollback: plan.openRollback(merged.settings.rollbackNote ?? null),
           backOffMs: deps.backOffMs,
           now: at,
         };
@@ -109,15 +111,7 @@ function decisions(deps: UpdateDeps): Pick<Handlers, "decide" | "getDecision"> {
         const fresh = mergeSettings(ofPartner ? settingsOf(ofPartner) : nothingSet, own ? settingsOf(own) : nothingSet);
         const { open, nextOpening } = windowAt(windowOf(fresh.settings), at);
         return {
-          components: decided.map((each) => ({
-            component: each.component,
-            current: each.current ?? "",
-            target: each.target?.version ?? "",
-            targetSource: each.targetSource ?? "",
-            decidingRule: Rule[each.rule.toUpperCase() as Uppercase<typeof each.rule>],
-            detail: each.detail,
-            nextCheckAt: timestampFromDate(each.recheckAt),
-          })),
+          components: decided.map(decisionMessage),
           settingsJson: JSON.stringify(shownFields(own ? settingsOf(own) : nothingSet, fresh, "organization")),
           windowOpen: open,
           ...(nextOpening ? { nextOpening: timestampFromDate(nextOpening) } : {}),
@@ -126,6 +120,18 @@ function decisions(deps: UpdateDeps): Pick<Handlers, "decide" | "getDecision"> {
         };
       });
     },
+  };
+}
+
+function decisionMessage({ component, current, target, targetSource, rule, detail, recheckAt }: Decision) {
+  return {
+    component,
+    current: current ?? "",
+    target: target?.version ?? "",
+    targetSource: targetSource ?? "",
+    decidingRule: Rule[rule.toUpperCase() as Uppercase<typeof rule>],
+    detail,
+    nextCheckAt: timestampFromDate(recheckAt),
   };
 }
 

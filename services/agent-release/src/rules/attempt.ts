@@ -59,6 +59,7 @@ export function moveAttempt(
   if (current === null) return null;
   const from = parseVersion(attempt.fromVersion);
   if (attempt.state === "returned") {
+    if (current === from) return { to: "failed", reason: "rolled_back" };
     return compareVersions(current, attempt.version) < 0
       ? { to: "failed", reason: "rolled_back" }
       : { to: "cancelled", reason: "another_version" };

@@ -13,6 +13,7 @@ const guard = (id: string, change: Partial<PlannedRollout> = {}): PlannedRollout
   rings: [],
   openRings: 0,
   percent: 100,
+  haltedParts: new Map(),
   budget: null,
   ...change,
 });
@@ -38,6 +39,7 @@ const device = {
   partnerId: "p",
   siteId: null,
   groupIds: [],
+  labels: {},
   os: "linux",
   arch: "amd64",
   versions: { agent: "1.0.0", watchdog: null, helper: null },
@@ -87,7 +89,7 @@ const rows: [RuleName, string, Partial<GateInput>][] = [
   ["current_unparsable", "a version that is none", runs("nightly")],
   ["up_to_date", "the target", runs("1.2.0")],
   ["up_to_date", "the target with build metadata", runs("v1.2.0+7")],
-  ["up_to_date", "a newer version: no downgrade", runs("1.10.0")],
+  ["ahead_of_target", "a newer version: no downgrade", runs("1.10.0")],
   ["no_artifact", "a platform without a file", says({ arch: "arm64" })],
   [
     "below_minimum",

@@ -1,15 +1,15 @@
 import type { Rule as RuleNumber } from "@muster/proto/muster/release/v1/update_pb";
 import { type Component, components } from "./component.ts";
 import { sentenceOf as lowerCounter } from "./release-trust.ts";
-import { isInBucket, isInRing, type Membership, type Ring, type RolloutState } from "./rollout.ts";
+import { isInRing, type Membership, type Ring } from "./ring.ts";
+import { type RollbackNote, refusalOfNote } from "./rollback-note.ts";
+import { isInBucket, type PartKind, partsOfDevice, type RolloutState } from "./rollout.ts";
 import type { Merged } from "./settings.ts";
 import { windowOf } from "./settings.ts";
 import { compareVersions, isPrerelease, parseVersion } from "./version.ts";
 import { windowAt } from "./window.ts";
 
 export type Device = Membership & {
-  os: string;
-  arch: string;
   /** As reported; null when the agent does not report it. */
   versions: Record<Component, string | null>;
   autoUpdateEnabled: boolean;
@@ -23,6 +23,8 @@ export type PlannedRollout = {
   rings: readonly Ring[];
   openRings: number;
   percent: number;
+  /** Why parts of it are halted, by their keys (`partKey`). */
+  haltedParts: ReadonlyMap<string, string>;
   /** Offers that may be made now; null: read when an offer is granted. */
   budget: number | null;
 };
@@ -81,11 +83,13 @@ export type GateInput = {
   requested: boolean;
   /** Waits after the first, second … failure of a release on a device; the last one from then on. */
   backOffMs: readonly number[];
+  /** What permits the device to go back to its pinned version; null: nothing does. */
+  rollback?: RollbackNote | null;
   now: Date;
 };
 
 export const recheckMaxMs = 15 * 60_000;
-const fullBudgetMs = 30_000;
+const fullBudgetMs = 5_000;
 
 /** What each component of a device is to do, and the rule that decided it. Unknowns are never an offer. */
 export function decide(input: GateInput): Decision[] {
@@ -127,23 +131,29 @@ export function decideComponent(input: GateInput, component: Component, taken: b
   }
   const { found, exclusion } = findTarget(input, component);
   const excluded = () =>
-    exclusion ? said(exclusion.rule, sentenceOf(exclusion), { ...exclusion, source: "rollout" }) : null;
+    exclusion ? said(exclusion.rule, sentenceOf(exclusion, device), { ...exclusion, source: "rollout" }) : null;
   if (!found) return excluded() ?? said("no_target", "No version is promoted or pinned");
   const running = parseVersion(current);
   if (running === null) return said("current_unparsable", `"${current}" is not a semantic version`, found);
-  if (compareVersions(running, found.release.version) >= 0) {
+  const order = compareVersions(running, found.release.version);
+  const seen = releaseOf(catalogue[component].releases, running);
+  const goesBack = order > 0 && mayGoBack(input, component, found, seen);
+  if (order >= 0 && !goesBack) {
     // The promoted release is installed already: the reason against the newer one is more informative.
     const isNewer = exclusion !== null && compareVersions(running, exclusion.release.version) < 0;
-    return (isNewer ? excluded() : null) ?? said("up_to_date", `Runs ${running}`, found);
+    const [rule, detail] =
+      order > 0
+        ? (["ahead_of_target", `Runs ${running}, newer than its target`] as const)
+        : (["up_to_date", `Runs ${running}`] as const);
+    return (isNewer ? excluded() : null) ?? said(rule, detail, found);
   }
-  const seen = releaseOf(catalogue[component].releases, running);
-  const untrusted = found.release.untrusted ?? refusedAfter(seen, found.release);
+  const untrusted = found.release.untrusted ?? (goesBack ? null : refusedAfter(seen, found.release));
   if (untrusted !== null) return said("release_untrusted", `${found.release.version} ${untrusted}`, found);
   const platform = `${device.os}/${device.arch}`;
   if (!found.release.platforms.has(platform)) {
     return said("no_artifact", `${found.release.version} has no file for ${platform}`, found);
   }
-  const step = stepBefore(catalogue[component].releases, found, { running, platform, now });
+  const step = goesBack ? found : stepBefore(catalogue[component].releases, found, { running, platform, now });
   if (step === null) {
     return said("below_minimum", `${found.release.version} needs ${found.release.minimumVersion} first`, found);
   }
@@ -154,9 +164,8 @@ export function decideComponent(input: GateInput, component: Component, taken: b
   }
   const stopped = stoppedBy(step.release, now);
   if (stopped !== null) return said("halted", stopped, step);
-  if (step.rollout.state === "paused" || step.rollout.state === "halted") {
-    return said("halted", `The rollout of ${step.release.version} is ${step.rollout.state}`, step);
-  }
+  const halt = haltOf(step.rollout, device);
+  if (halt !== null) return said("halted", `The rollout of ${step.release.version} is ${halt}`, step);
   const until = backOffUntil(attempts, component, step.release.id, input.backOffMs);
   if (until !== null && until > now) {
     return said(
@@ -205,15 +214,43 @@ function findTarget(
 }
 
 function refusalOf(rollout: PlannedRollout, device: Device): Exclusion["rule"] | null {
-  if (!isInRing(rollout.rings, rollout.openRings, device)) return "not_in_ring";
+  if (!isInRing(rollout.rings, rollout.openRings, device, device.versions.agent)) return "not_in_ring";
   if (!isInBucket(rollout.id, device.id, rollout.percent)) return "not_in_bucket";
-  return rollout.state === "running" ? null : "halted";
+  return haltOf(rollout, device) === null ? null : "halted";
 }
 
-function sentenceOf({ rule, release, rollout }: Exclusion): string {
+/** In which state a rollout offers nothing to a device, in words; null when it offers. */
+export function haltOf(rollout: PlannedRollout, device: Pick<Device, "orgId" | "os" | "arch">): string | null {
+  if (rollout.state !== "running") return rollout.state;
+  for (const part of partsOfDevice(device)) {
+    const reason = rollout.haltedParts.get(partKey(part));
+    if (reason !== undefined) return `halted for ${nameOfPart(part)}: ${reason}`;
+  }
+  return null;
+}
+
+export const partKey = ({ kind, name }: { kind: PartKind; name: string }): string => `${kind} ${name}`;
+
+/** As sentences name it: an organization's id says nothing to its readers. */
+export const nameOfPart = ({ kind, name }: { kind: PartKind; name: string }): string =>
+  kind === "organization" ? "one organization" : name;
+
+function sentenceOf({ rule, release, rollout }: Exclusion, device: Device): string {
   if (rule === "not_in_ring") return `No open ring of the rollout of ${release.version} includes the device`;
   if (rule === "not_in_bucket") return `The device is not among the ${rollout.percent} % that get ${release.version}`;
-  return `The rollout of ${release.version} is ${rollout.state}`;
+  return `The rollout of ${release.version} is ${haltOf(rollout, device) ?? rollout.state}`;
+}
+
+/** Whether a rollback note permits the device to install the older version that it is pinned to. */
+function mayGoBack(
+  { device, rollback, now }: GateInput,
+  component: Component,
+  { release, source }: Found,
+  seen: PlannedRelease | null,
+): boolean {
+  if (!rollback || (source !== "organization" && source !== "partner")) return false;
+  const of = { component, version: release.version, orgId: device.orgId, now };
+  return refusalOfNote(rollback, of) === null && rollback.counter >= (seen?.counter ?? 0);
 }
 
 function releaseOf(releases: readonly PlannedRelease[], version: string): PlannedRelease | null {

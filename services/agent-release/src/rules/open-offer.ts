@@ -1,5 +1,13 @@
 import { type Component, components } from "./component.ts";
-import { type Decision, decide, decideComponent, type GateInput, type PlannedRelease, stoppedBy } from "./gate.ts";
+import {
+  type Decision,
+  decide,
+  decideComponent,
+  type GateInput,
+  haltOf,
+  type PlannedRelease,
+  stoppedBy,
+} from "./gate.ts";
 
 /** A device's open attempt, as far as it decides what the next heartbeat is answered. */
 export type OpenOffer = {
@@ -52,7 +60,7 @@ function isPaused(input: GateInput, { component, releaseId, rolloutId }: OpenOff
 function started(input: GateInput, open: OpenOffer, decisions: Decision[]): Resolved {
   const { promotedId, releases } = input.catalogue[open.component];
   const release = releases.find(({ id }) => id === open.releaseId);
-  const stop = release ? (stoppedBy(release, input.now) ?? stoppedRollout(release, open, promotedId)) : null;
+  const stop = release ? (stoppedBy(release, input.now) ?? stoppedRollout(release, open, promotedId, input)) : null;
   const isStopped = release === undefined || stop !== null;
   if (!isStopped) return { decisions: inProgress(input, open, decisions), open: "repeat" };
   const refused = decisions.map((each) =>
@@ -63,11 +71,17 @@ function started(input: GateInput, open: OpenOffer, decisions: Decision[]): Reso
   return { decisions: refused, open: "withhold" };
 }
 
-function stoppedRollout(release: PlannedRelease, { rolloutId }: OpenOffer, promotedId: string | null): string | null {
+function stoppedRollout(
+  release: PlannedRelease,
+  { rolloutId }: OpenOffer,
+  promotedId: string | null,
+  { device }: GateInput,
+): string | null {
   const rollout = [release.guard, ...release.staged].find(({ id }) => id === rolloutId);
   // A rollout that has ended is not planned: its version is promoted, or it was cancelled.
   if (!rollout) return promotedId === release.id ? null : `The rollout of ${release.version} was cancelled`;
-  return rollout.state === "running" ? null : `The rollout of ${release.version} is ${rollout.state}`;
+  const halt = haltOf(rollout, device);
+  return halt === null ? null : `The rollout of ${release.version} is ${halt}`;
 }
 
 function inProgress(input: GateInput, open: OpenOffer, decisions: Decision[]): Decision[] {

@@ -1,11 +1,21 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { budgetOf, type Counters, isInBucket, isInRing, isOverThreshold, type Limits, threshold } from "./rollout.ts";
+import {
+  budgetOf,
+  type Counters,
+  isInBucket,
+  isOverThreshold,
+  type Limits,
+  type Part,
+  partBudgetOf,
+  threshold,
+} from "./rollout.ts";
 
+const atOnce = { startBudget: 0, firstDeviceAlone: false };
 const guard: Limits = { maxInFlight: 1_000, haltFailures: 50, haltPercent: 3 };
 
 describe("a rollout's budget", () => {
-  it("keeps failures below twice the threshold even if all attempts in flight fail", () => {
+  it("keeps failures below twice the threshold, or half of the successes, even if all in flight fail", () => {
     const counts = fc.nat({ max: 100_000 });
     const limits = fc.record<Limits>({
       maxInFlight: fc.integer({ min: 1, max: 5_000 }),
@@ -16,14 +26,15 @@ describe("a rollout's budget", () => {
       fc.property(limits, counts, fc.nat({ max: 1_000 }), (chosen, succeeded, failed) => {
         const counters: Counters = { inFlight: 0, succeeded, failed, failuresBeforeResume: 0 };
         if (isOverThreshold(chosen, counters)) return true;
-        const offers = budgetOf(chosen, counters);
-        return failed + offers < 2 * threshold(chosen, counters) && offers <= chosen.maxInFlight;
+        const offers = budgetOf(chosen, counters, atOnce);
+        const most = Math.max(2 * threshold(chosen, counters) - 1, succeeded / 2);
+        return (offers === 0 || failed + offers <= most) && offers <= chosen.maxInFlight;
       }),
     );
   });
 
   it("halts above the threshold, and not at it", () => {
-    const counters = { inFlight: 0, succeeded: 100, failed: 50, failuresBeforeResume: 0 };
+    const counters = { inFlight: 0, succeeded: 1_600, failed: 50, failuresBeforeResume: 0 };
     expect(isOverThreshold(guard, counters)).toBe(false);
     expect(isOverThreshold(guard, { ...counters, failed: 51 })).toBe(true);
     expect(isOverThreshold(guard, { ...counters, failed: 51, failuresBeforeResume: 51 })).toBe(false);
@@ -31,13 +42,55 @@ describe("a rollout's budget", () => {
   });
 
   it("grants no more than the cap", () => {
-    expect(
-      budgetOf({ ...guard, maxInFlight: 5 }, { inFlight: 0, succeeded: 0, failed: 0, failuresBeforeResume: 0 }),
-    ).toBe(5);
-    expect(
-      budgetOf({ ...guard, maxInFlight: 5 }, { inFlight: 5, succeeded: 0, failed: 0, failuresBeforeResume: 0 }),
-    ).toBe(0);
-    expect(budgetOf(guard, { inFlight: 0, succeeded: 0, failed: 0, failuresBeforeResume: 0 })).toBe(99);
+    const none = { inFlight: 0, succeeded: 0, failed: 0, failuresBeforeResume: 0 };
+    expect(budgetOf({ ...guard, maxInFlight: 5 }, none, atOnce)).toBe(5);
+    expect(budgetOf({ ...guard, maxInFlight: 5 }, { ...none, inFlight: 5 }, atOnce)).toBe(0);
+    expect(budgetOf(guard, none, atOnce)).toBe(99);
+  });
+
+  it.each([
+    [1, 2, false],
+    [2, 2, false],
+    [3, 3, true],
+    [3, 5, true],
+    [3, 6, false],
+    [4, 40, false],
+    [8, 40, true],
+    [5, 100, false],
+    [40, 1_000, false],
+    [55, 1_000, true],
+  ])("with %d of %d updates failed is halted by their share: %s", (failed, ended, halts) => {
+    const counters = { inFlight: 0, succeeded: ended - failed, failed, failuresBeforeResume: 0 };
+    expect(isOverThreshold(guard, counters)).toBe(halts);
+    expect(isOverThreshold({ ...guard, haltPercent: 100 }, counters)).toBe(false);
+  });
+
+  it("starts with five for each part, and doubles with each success", () => {
+    const part: Part = {
+      kind: "organization",
+      inFlight: 0,
+      succeeded: 0,
+      failed: 0,
+      failuresBeforeResume: 0,
+      firstEnded: false,
+      isHalted: false,
+    };
+    const ramp = { startBudget: 5, firstDeviceAlone: true };
+    const budget = (change: Partial<Part>, kind: "guard" | "staged" = "staged") =>
+      partBudgetOf(kind, { ...part, ...change }, ramp);
+    expect([
+      budget({}),
+      budget({ inFlight: 5 }),
+      budget({ succeeded: 1 }),
+      budget({ succeeded: 3, inFlight: 7 }),
+    ]).toEqual([5, 0, 10, 33]);
+    expect(budget({ isHalted: true })).toBe(0);
+    const platform = { kind: "platform" as const };
+    expect([budget(platform), budget({ ...platform, inFlight: 1 }), budget({ ...platform, firstEnded: true })]).toEqual(
+      [1, 0, 5],
+    );
+    expect(budget(platform, "guard")).toBe(5);
+    expect(partBudgetOf("staged", { ...part, ...platform, inFlight: 9 }, atOnce)).toBeGreaterThan(1_000_000);
   });
 });
 
@@ -66,24 +119,5 @@ describe("a bucket", () => {
 
   it("holds no device at 0 %, and all at 100 %", () => {
     expect([isInBucket(rollout, "x", 0), isInBucket(rollout, "x", 100)]).toEqual([false, true]);
-  });
-});
-
-describe("a ring", () => {
-  const device = { id: "d", orgId: "o", partnerId: "p", siteId: "s", groupIds: ["g"] };
-  const ring = (change: object) => ({ name: "r", partnerIds: [], orgIds: [], siteIds: [], groupIds: [], ...change });
-
-  it.each([{ partnerIds: ["p"] }, { orgIds: ["o"] }, { siteIds: ["s"] }, { groupIds: ["g"] }])(
-    "covers a device by %j",
-    (change) => {
-      expect(isInRing([ring(change)], 1, device)).toBe(true);
-      expect(isInRing([ring(change)], 0, device)).toBe(false);
-      expect(isInRing([ring({ orgIds: ["other"] }), ring(change)], 1, device)).toBe(false);
-      expect(isInRing([ring({ orgIds: ["other"] }), ring(change)], 2, device)).toBe(true);
-    },
-  );
-
-  it("is not needed where a rollout has none", () => {
-    expect(isInRing([], 0, device)).toBe(true);
   });
 });

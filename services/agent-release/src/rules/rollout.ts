@@ -1,30 +1,14 @@
 import { createHash } from "node:crypto";
+import { exceedsShare } from "./failure-bound.ts";
 
 export type RolloutState = "running" | "paused" | "halted" | "completed" | "cancelled";
-
-export type Ring = {
-  name: string;
-  partnerIds: readonly string[];
-  orgIds: readonly string[];
-  siteIds: readonly string[];
-  groupIds: readonly string[];
-};
 
 export type Limits = { maxInFlight: number; haltFailures: number; haltPercent: number };
 export type Counters = { inFlight: number; succeeded: number; failed: number; failuresBeforeResume: number };
 
-/** What a device belongs to, for rings. */
-export type Membership = {
-  id: string;
-  orgId: string;
-  partnerId: string;
-  siteId: string | null;
-  groupIds: readonly string[];
-};
-
 export const guardLimits = { maxInFlight: 1_000, haltFailures: 50, haltPercent: 3, soakSeconds: 120 } as const;
 
-/** Most failures that do not halt a rollout. */
+/** Upper limit of failures: more of them halt a rollout, whatever their share. */
 export function threshold(
   { haltFailures, haltPercent }: Limits,
   { succeeded, failed, failuresBeforeResume }: Counters,
@@ -32,29 +16,73 @@ export function threshold(
   return Math.max(haltFailures, Math.floor((haltPercent * (succeeded + failed - failuresBeforeResume)) / 100));
 }
 
-/** Whether this number of failures halts the rollout. */
+/**
+ * Whether the failures halt a rollout or one of its parts: their share is above `haltPercent` beyond doubt, or they are
+ * more than the threshold.
+ */
 export function isOverThreshold(limits: Limits, counters: Counters): boolean {
-  return counters.failed - counters.failuresBeforeResume > threshold(limits, counters);
+  const failed = counters.failed - counters.failuresBeforeResume;
+  return exceedsShare(failed, failed + counters.succeeded, limits.haltPercent) || failed > threshold(limits, counters);
 }
 
-/** Offers that may be made now: even if all updates in flight fail, fewer than twice the threshold fail. */
-export function budgetOf(limits: Limits, counters: Counters): number {
-  const exposure = 2 * threshold(limits, counters) - 1 - counters.failed + counters.failuresBeforeResume;
-  return Math.max(0, Math.min(limits.maxInFlight, exposure) - counters.inFlight);
+/** `startBudget`: updates that a part may have in flight before its first success; each success doubles it; 0: any number. */
+export type Ramp = { startBudget: number; firstDeviceAlone: boolean };
+
+const doublingsMax = 30;
+
+/** Offers that a part may be made now by its successes. */
+export function rampOf({ startBudget }: Ramp, { inFlight, succeeded }: Counters): number {
+  if (startBudget === 0) return Number.MAX_SAFE_INTEGER;
+  return Math.max(0, startBudget * 2 ** Math.min(succeeded, doublingsMax) - inFlight);
 }
 
-/** Whether an open ring includes the device; a rollout without rings is for everybody. */
-export function isInRing(rings: readonly Ring[], openRings: number, device: Membership): boolean {
-  if (rings.length === 0) return true;
-  return rings
-    .slice(0, openRings)
-    .some(
-      ({ partnerIds, orgIds, siteIds, groupIds }) =>
-        partnerIds.includes(device.partnerId) ||
-        orgIds.includes(device.orgId) ||
-        (device.siteId !== null && siteIds.includes(device.siteId)) ||
-        device.groupIds.some((id) => groupIds.includes(id)),
-    );
+/**
+ * Offers that may be made now to all devices together: even if all updates in flight fail, fewer than twice the
+ * threshold fail, or half as many as have succeeded.
+ */
+export function budgetOf(limits: Limits, counters: Counters, ramp: Ramp): number {
+  const failuresMax = Math.max(2 * threshold(limits, counters) - 1, Math.floor(counters.succeeded / 2));
+  const exposure = failuresMax - counters.failed + counters.failuresBeforeResume;
+  const left = Math.max(0, Math.min(limits.maxInFlight, exposure) - counters.inFlight);
+  return Math.min(left, rampOf(ramp, counters));
+}
+
+export type PartKind = "organization" | "platform";
+export type Part = Counters & {
+  kind: PartKind;
+  /** Whether an update of the part has ended. */
+  firstEnded: boolean;
+  isHalted: boolean;
+};
+
+/** Offers that may be made now to the devices of one organization, or of one os/arch. */
+export function partBudgetOf(kind: "guard" | "staged", part: Part, ramp: Ramp): number {
+  if (part.isHalted) return 0;
+  const isAlone = ramp.firstDeviceAlone && kind === "staged" && part.kind === "platform" && !part.firstEnded;
+  if (isAlone) return part.inFlight === 0 ? 1 : 0;
+  return rampOf(ramp, part);
+}
+
+/** Whether enough devices of the open rings have succeeded for the next ring to open. */
+export function isNextWaveDue(of: {
+  rings: readonly { devices?: number }[];
+  openRings: number;
+  percent: number;
+  succeeded: number;
+  waveSuccessPercent: number | null;
+}): boolean {
+  const { rings, openRings, percent, succeeded, waveSuccessPercent } = of;
+  if (waveSuccessPercent === null || openRings === 0 || openRings >= rings.length) return false;
+  const devices = rings.slice(0, openRings).reduce((sum, ring) => sum + (ring.devices ?? 0), 0);
+  return succeeded > 0 && succeeded >= (devices * percent * waveSuccessPercent) / 10_000;
+}
+
+/** The parts of a rollout that a device belongs to. */
+export function partsOfDevice({ orgId, os, arch }: { orgId: string; os: string; arch: string }) {
+  return [
+    { kind: "organization" as const, name: orgId },
+    { kind: "platform" as const, name: `${os}/${arch}` },
+  ];
 }
 
 /** Whether the device is within this percentage: a higher percentage includes all devices of a lower one. */

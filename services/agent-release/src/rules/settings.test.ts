@@ -26,10 +26,12 @@ describe("merged settings", () => {
       windowDays: fc.constantFrom(null, ["mon"] as const, ["sat", "sun"] as const),
       windowStart: fc.constantFrom(null, 0, 60),
       windowEnd: fc.constantFrom(null, 120, 1_440),
+      rollbackNote: fc.constantFrom(null, "a", "b"),
     });
     fc.assert(
       fc.property(level, level, (partner, organization) => {
         const { settings, sources } = mergeSettings(partner, organization);
+        expect(settings.rollbackNote).toBe(organization.rollbackNote ?? partner.rollbackNote);
         for (const field of fieldNames.filter(isLockable)) {
           const winner = partner[field] ?? organization[field];
           if (winner !== null) expect(settings[field]).toEqual(winner);

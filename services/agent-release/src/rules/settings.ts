@@ -10,6 +10,8 @@ export type Settings = {
   windowDays: readonly Day[] | null;
   windowStart: number | null;
   windowEnd: number | null;
+  /** Permits devices to go back to the pinned version; null or absent: they never do. */
+  rollbackNote?: string | null;
 };
 
 export const fieldNames = [
@@ -71,6 +73,7 @@ export function mergeSettings(partner: Settings, organization: Settings): Merged
       windowDays: fields.windowDays.value,
       windowStart: fields.windowStart.value,
       windowEnd: fields.windowEnd.value,
+      rollbackNote: organization.rollbackNote ?? partner.rollbackNote ?? null,
     },
     sources: Object.fromEntries(fieldNames.map((name) => [name, fields[name].source])) as Record<FieldName, Source>,
   };

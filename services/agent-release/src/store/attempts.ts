@@ -14,6 +14,8 @@ export type AttemptRow = {
   version: string;
   rollout_id: string;
   from_version: string;
+  /** os/arch; null for attempts of before rollouts counted by it. */
+  platform: string | null;
   state: AttemptState;
   offered_at: Date;
   /** When the agent reported that it had started; null before, and for agents that report nothing. */
@@ -29,7 +31,7 @@ export type AttemptRow = {
 /** An attempt, and whether its device was offered the release again later. */
 export type DecidingAttempt = AttemptRow & { is_superseded: boolean };
 
-const columns = sql`id, device_id, org_id, partner_id, site_id, component, release_id, version, rollout_id, from_version, state,
+const columns = sql`id, device_id, org_id, partner_id, site_id, component, release_id, version, rollout_id, from_version, platform, state,
   offered_at, started_at, deadline, progress_bytes, returned_at, ended_at, reason`;
 
 /**
@@ -76,11 +78,11 @@ export async function insertAttempts(
   const of = <K extends keyof NewAttempt>(name: K) => attempts.map((attempt) => attempt[name]);
   const rows = await tx.query<{ id: string }>(sql`
     INSERT INTO update_attempt (id, device_id, org_id, partner_id, site_id, component, release_id, version, rollout_id, from_version,
-                                state, offered_at, deadline)
+                                platform, state, offered_at, deadline)
     SELECT g.*, 'offered', clock_timestamp(), clock_timestamp() + make_interval(secs => ${timeoutSeconds})
     FROM unnest(${of("id")}::uuid[], ${of("device_id")}::uuid[], ${of("org_id")}::uuid[], ${of("partner_id")}::uuid[],
                 ${of("site_id")}::uuid[], ${of("component")}::text[], ${of("release_id")}::uuid[], ${of("version")}::text[],
-                ${of("rollout_id")}::uuid[], ${of("from_version")}::text[]) AS g
+                ${of("rollout_id")}::uuid[], ${of("from_version")}::text[], ${of("platform")}::text[]) AS g
     ON CONFLICT (device_id) WHERE ended_at IS NULL DO NOTHING RETURNING id`);
   return new Set(rows.map(({ id }) => id));
 }

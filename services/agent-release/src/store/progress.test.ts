@@ -9,10 +9,11 @@ import { startRelease, type TestRelease } from "../testing/release.ts";
 
 let release: TestRelease;
 let port: TestPort;
+const countDevices = async () => ({ groups: [], unknownIds: [] });
 beforeAll(async () => {
   release = await startRelease();
-  const { db, now, plan } = release.deps;
-  const rollouts = rolloutService({ db, now, plan, stagedMax: 10, mfaMaxAgeMinutes: 10 });
+  const { db, now, plan, ramp } = release.deps;
+  const rollouts = rolloutService({ db, now, plan, ramp, countDevices, stagedMax: 10, mfaMaxAgeMinutes: 10 });
   port = await testPort("agent-release", [register(RolloutService, rollouts)]);
 });
 afterAll(async () => {

@@ -23,6 +23,19 @@ async function filled(partnerId = uuidv7()): Promise<Tenant> {
     const of = [tenant.partnerId, tenant.orgId];
     await owner.query("INSERT INTO update_settings (partner_id, org_id, updated_at) VALUES ($1, $2, now())", of);
     await owner.query(
+      `WITH released AS (
+         INSERT INTO release (id, component, version, prerelease, source, signed, created_by, created_at)
+         VALUES (gen_random_uuid(), 'agent', gen_random_uuid()::text, false, 'api', true, 'test', now()) RETURNING id
+       ), rolled AS (
+         INSERT INTO rollout (id, release_id, kind, state, max_in_flight, halt_failures, halt_percent, soak_seconds,
+                              created_by, created_at, updated_at)
+         SELECT gen_random_uuid(), id, 'guard', 'running', 1, 1, 1, 1, 'test', now(), now() FROM released RETURNING id
+       )
+       INSERT INTO rollout_part (rollout_id, kind, name, partner_id, org_id)
+       SELECT id, 'organization', $2::text, $1::uuid, $2::uuid FROM rolled`,
+      of,
+    );
+    await owner.query(
       `INSERT INTO update_request (device_id, partner_id, org_id, requested_by, expires_at)
        VALUES (gen_random_uuid(), $1, $2, 'test', now())`,
       of,
@@ -48,7 +61,7 @@ describe("a purged tenant", () => {
     const gone = await filled();
     const neighbour = await filled(gone.partnerId);
     const before = await tenantRows(database, gone.orgId);
-    expect([Object.keys(before).length, sum(before)]).toEqual([3, 1_502]);
+    expect([Object.keys(before).length, sum(before)]).toEqual([4, 1_503]);
     await request("organization", gone.orgId);
     expect(await purge()).toBe(1);
     expect(sum(await tenantRows(database, gone.orgId))).toBe(0);
@@ -68,6 +81,6 @@ describe("a purged tenant", () => {
     const left = await asOwner(database, (owner) =>
       owner.query("SELECT FROM update_settings WHERE partner_id = $1", [first.partnerId]),
     );
-    expect([left.rowCount, sum(await tenantRows(database, other.orgId))]).toEqual([0, 1_502]);
+    expect([left.rowCount, sum(await tenantRows(database, other.orgId))]).toEqual([0, 1_503]);
   });
 });

@@ -2,7 +2,8 @@ import { type Database, sql, type Tx } from "@muster/db";
 import type { CallContext, Page } from "@muster/kit";
 import { type ListPage, readNewestPage } from "@muster/service";
 import type { Component } from "../rules/component.ts";
-import { budgetOf, type Counters, type Limits, type Ring, type RolloutState } from "../rules/rollout.ts";
+import type { Ring } from "../rules/ring.ts";
+import type { Counters, Limits, RolloutState } from "../rules/rollout.ts";
 
 export type RolloutRow = {
   id: string;
@@ -16,6 +17,8 @@ export type RolloutRow = {
   halt_failures: number;
   halt_percent: number;
   soak_seconds: number;
+  /** Percent of the devices of the open rings that open the next ring when they have succeeded; null: none. */
+  wave_success_percent: number | null;
   in_flight: number;
   succeeded: number;
   failed: number;
@@ -33,7 +36,7 @@ export type RolloutRow = {
 export type ShownRollout = RolloutRow & { component: Component; version: string };
 
 const columns = sql`id, release_id, kind, state, rings, open_rings, percent, max_in_flight, halt_failures, halt_percent, soak_seconds,
-  in_flight, succeeded, failed, forgiven AS failures_before_resume, reason, paused_at, created_by, created_at, updated_at`;
+  wave_success_percent, in_flight, succeeded, failed, forgiven AS failures_before_resume, reason, paused_at, created_by, created_at, updated_at`;
 const shown = sql`t.*, t.forgiven AS failures_before_resume, (SELECT r.component FROM release r WHERE r.id = t.release_id) AS component,
   (SELECT r.version FROM release r WHERE r.id = t.release_id) AS version`;
 
@@ -45,10 +48,10 @@ export type NewRollout = Omit<
 export async function insertRollout(tx: Tx, r: NewRollout): Promise<void> {
   await tx.execute(sql`
     INSERT INTO rollout (id, release_id, kind, state, rings, open_rings, percent, max_in_flight, halt_failures, halt_percent,
-                         soak_seconds, created_by, created_at, updated_at)
+                         soak_seconds, wave_success_percent, created_by, created_at, updated_at)
     VALUES (${r.id}, ${r.release_id}, ${r.kind}, ${r.state}, ${JSON.stringify(r.rings)}::jsonb, ${r.open_rings}, ${r.percent},
-            ${r.max_in_flight}, ${r.halt_failures}, ${r.halt_percent}, ${r.soak_seconds}, ${r.created_by}, ${r.created_at},
-            ${r.created_at})`);
+            ${r.max_in_flight}, ${r.halt_failures}, ${r.halt_percent}, ${r.soak_seconds}, ${r.wave_success_percent}, ${r.created_by},
+            ${r.created_at}, ${r.created_at})`);
 }
 
 /** All rollouts that may still offer: guards, and staged ones that have not ended. */
@@ -80,6 +83,7 @@ export async function updateRollout(tx: Tx, r: RolloutRow, at: Date): Promise<vo
     UPDATE rollout
     SET state = ${r.state}, open_rings = ${r.open_rings}, percent = ${r.percent}, max_in_flight = ${r.max_in_flight},
         halt_failures = ${r.halt_failures}, halt_percent = ${r.halt_percent}, soak_seconds = ${r.soak_seconds},
+        wave_success_percent = ${r.wave_success_percent},
         in_flight = ${r.in_flight}, succeeded = ${r.succeeded}, failed = ${r.failed}, forgiven = ${r.failures_before_resume},
         reason = ${r.reason}, paused_at = ${r.paused_at}, updated_at = ${at}
     WHERE id = ${r.id}::uuid`);
@@ -111,11 +115,6 @@ export function listRollouts(
 /** Updates in flight by rollout; rollouts without any are omitted. */
 export function countInFlightByRollout(tx: Tx): Promise<{ id: string; in_flight: number }[]> {
   return tx.query<{ id: string; in_flight: number }>(sql`SELECT id, in_flight FROM rollout WHERE in_flight > 0`);
-}
-
-/** Offers that each live rollout may make now. */
-export async function budgetsOf(tx: Tx): Promise<Map<string, number>> {
-  return new Map((await liveRollouts(tx)).map((row) => [row.id, budgetOf(limitsOf(row), countersOf(row))]));
 }
 
 export function limitsOf(r: RolloutRow): Limits {

@@ -11,9 +11,11 @@ export type SettingsRow = {
   window_days: Day[] | null;
   window_start: number | null;
   window_end: number | null;
+  rollback_note: string | null;
 };
 
-const columns = sql`partner_id, org_id, agent_target, watchdog_target, update_policy, window_days, window_start, window_end`;
+const columns = sql`partner_id, org_id, agent_target, watchdog_target, update_policy, window_days, window_start, window_end,
+  rollback_note`;
 
 /** What partners and their organizations set, in rows. */
 export function settingsOfPartners(tx: Tx, partnerIds: readonly string[]): Promise<SettingsRow[]> {
@@ -45,10 +47,11 @@ export async function putSettings(
   await tx.execute(sql`
     INSERT INTO update_settings AS u (${columns}, updated_at)
     VALUES (${of.partnerId}, ${of.orgId}, ${s.agentTarget}, ${s.watchdogTarget}, ${s.updatePolicy}, ${s.windowDays}::text[],
-            ${s.windowStart}, ${s.windowEnd}, ${at})
+            ${s.windowStart}, ${s.windowEnd}, ${s.rollbackNote ?? null}, ${at})
     ON CONFLICT (partner_id, coalesce(org_id, '00000000-0000-0000-0000-000000000000'::uuid)) DO UPDATE
     SET agent_target = excluded.agent_target, watchdog_target = excluded.watchdog_target, update_policy = excluded.update_policy,
         window_days = excluded.window_days, window_start = excluded.window_start, window_end = excluded.window_end,
+        rollback_note = excluded.rollback_note,
         version = u.version + 1, updated_at = excluded.updated_at`);
 }
 
@@ -60,5 +63,6 @@ export function settingsOf(row: SettingsRow): Settings {
     windowDays: row.window_days,
     windowStart: row.window_start,
     windowEnd: row.window_end,
+    rollbackNote: row.rollback_note,
   };
 }

@@ -48,6 +48,7 @@ export async function startRelease(change: Partial<DecideDeps> = {}) {
     timeoutSeconds: 300,
     backOffMs: [3_600_000, 4 * 3_600_000, 24 * 3_600_000],
     progressMaxSeconds: 3_600,
+    ramp: { startBudget: 0, firstDeviceAlone: false },
     heartbeatIntervalSeconds: 60,
     ...change,
   };
@@ -60,7 +61,7 @@ export async function startRelease(change: Partial<DecideDeps> = {}) {
     question(versions: object = {}, more: Partial<Question["device"]> = {}): Question {
       const id = uuidv7();
       const own = { agent: "1.0.0", watchdog: null, helper: null, ...versions };
-      const owner = { orgId: uuidv7(), partnerId: uuidv7(), siteId: null, groupIds: [] };
+      const owner = { orgId: uuidv7(), partnerId: uuidv7(), siteId: null, groupIds: [], labels: {} };
       const machine = { os: "linux", arch: "amd64", autoUpdateEnabled: true, status: "online" };
       return { device: { id, ...owner, ...machine, versions: own, ...more }, report: null };
     },
@@ -85,9 +86,18 @@ export async function startRelease(change: Partial<DecideDeps> = {}) {
       await db.tx(who, async (tx) => {
         const row = await registered(tx, version, false, counter);
         const limits = { max_in_flight: 1_000, halt_failures: 50, halt_percent: 3, soak_seconds: 0 };
+        const wave = { wave_success_percent: null };
         const audience = { rings: [], open_rings: 0, percent: 100 };
         const common = { id, release_id: String(row?.id), created_by: "test", created_at: new Date() };
-        await insertRollout(tx, { kind: "staged", state: "running", ...common, ...limits, ...audience, ...change });
+        await insertRollout(tx, {
+          kind: "staged",
+          state: "running",
+          ...common,
+          ...limits,
+          ...wave,
+          ...audience,
+          ...change,
+        });
         await bumpPlan(tx, { scope: "all" });
       });
       return id;

@@ -380,6 +380,7 @@ describe("the snapshot client", () => {
     const port = await testPort("tenancy", [
       register(SnapshotService, {
         getSnapshot: () => ({ tenants: [], nextCursor: "" }),
+        countAudiences: () => ({ groups: [], unknownIds: [] }),
         getTenants: () => ({ tenants: [] }),
         getDevices: () => ({ devices: [] }),
         getSnapshotHash: () => ({ sha256: "", count: 0n }),

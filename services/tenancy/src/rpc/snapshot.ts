@@ -19,10 +19,12 @@ import {
 } from "@muster/proto/muster/events/v1/tenancy_pb";
 import type { SnapshotService } from "@muster/proto/muster/tenancy/v1/snapshot_pb";
 import { callContext } from "@muster/rpc";
+import { countInAudiences, unknownIds } from "../store/audience.ts";
 import { devicesById } from "../store/device-facts.ts";
 import { eachSnapshotBatch, type SnapshotRow, snapshotKinds, snapshotPage, tenantsById } from "../store/snapshot.ts";
 
 const maxRows = 1_000;
+const maxAudiences = 20;
 
 /** The whole tenancy for the copies of other services. */
 export function snapshotService({ db }: { db: Database }): ServiceImpl<typeof SnapshotService> {
@@ -68,6 +70,16 @@ export function snapshotService({ db }: { db: Database }): ServiceImpl<typeof Sn
         devices: numbered.map((row) => create(DeviceChangedSchema, row)),
         facts: numbered.map((row) => create(DeviceFactsSchema, row)),
       };
+    },
+
+    async countAudiences({ audiences }, handler) {
+      const context = callContext(handler);
+      requireService(context);
+      if (audiences.length > maxAudiences) throw validationError({ audiences: [`At most ${maxAudiences}`] });
+      for (const each of audiences) requireIds([...each.partnerIds, ...each.orgIds, ...each.siteIds, ...each.groupIds]);
+      if (audiences.length === 0) return { groups: [], unknownIds: [] };
+      const groups = await countInAudiences(db, context, audiences);
+      return { groups, unknownIds: await unknownIds(db, context, audiences) };
     },
   };
 }

@@ -1,0 +1,79 @@
+import { create } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { CallContext, Caller } from "@muster/kit";
+import {
+  type HaltedPart,
+  HaltedPartSchema,
+  type Rollout,
+  RolloutSchema,
+} from "@muster/proto/muster/release/v1/rollout_pb";
+import { budgetOf, type Ramp } from "../rules/rollout.ts";
+import type { PartRow } from "../store/rollout-parts.ts";
+import { countersOf, limitsOf, type ShownRollout } from "../store/rollouts.ts";
+
+/** Rings name tenants: only system users see which. */
+export function rolloutMessage(
+  row: ShownRollout,
+  { caller }: CallContext,
+  { halted, ramp }: { halted: readonly PartRow[]; ramp: Ramp },
+): Rollout {
+  const nobody = { partnerIds: [], orgIds: [], siteIds: [], groupIds: [], labels: {}, os: [], arch: [] };
+  return create(RolloutSchema, {
+    id: row.id,
+    releaseId: row.release_id,
+    component: row.component,
+    version: row.version,
+    kind: row.kind,
+    state: row.state,
+    rings: row.rings.map((ring) => {
+      const members = caller.scope === "system" ? ring : { ...nobody, name: ring.name };
+      return {
+        name: members.name,
+        partnerIds: [...members.partnerIds],
+        orgIds: [...members.orgIds],
+        siteIds: [...members.siteIds],
+        groupIds: [...members.groupIds],
+        labels: { ...members.labels },
+        os: [...(members.os ?? [])],
+        arch: [...(members.arch ?? [])],
+        agentVersionRange: ("agentVersionRange" in members && members.agentVersionRange) || "",
+      };
+    }),
+    openRings: row.open_rings,
+    percent: row.percent,
+    maxInFlight: row.max_in_flight,
+    haltAfterFailures: row.halt_failures,
+    haltPercent: row.halt_percent,
+    soakSeconds: row.soak_seconds,
+    inFlight: row.in_flight,
+    succeeded: row.succeeded,
+    failed: row.failed,
+    failuresBeforeResume: row.failures_before_resume,
+    reason: row.reason ?? "",
+    budget: row.state === "running" ? budgetOf(limitsOf(row), countersOf(row), ramp) : 0,
+    ...(row.wave_success_percent === null ? {} : { waveSuccessPercent: row.wave_success_percent }),
+    haltedParts: halted.filter((part) => part.rollout_id === row.id && isVisible(part, caller)).map(partMessage),
+    createdAt: timestampFromDate(row.created_at),
+    updatedAt: timestampFromDate(row.updated_at),
+  });
+}
+
+/** Organizations are visible to those who may see them, systems to everybody. */
+function isVisible({ kind, org_id: orgId, partner_id: partnerId }: PartRow, caller: Caller): boolean {
+  if (kind === "platform" || caller.scope === "system") return true;
+  if (caller.scope === "organization") return caller.orgId === orgId;
+  const isInScope = caller.orgAccess.mode === "all" || caller.orgAccess.orgIds.includes(orgId ?? "");
+  return caller.partnerId === partnerId && isInScope;
+}
+
+function partMessage(part: PartRow): HaltedPart {
+  return create(HaltedPartSchema, {
+    kind: part.kind,
+    orgId: part.org_id ?? "",
+    platform: part.kind === "platform" ? part.name : "",
+    succeeded: part.succeeded,
+    failed: part.failed,
+    reason: part.reason ?? "",
+    ...(part.halted_at ? { haltedAt: timestampFromDate(part.halted_at) } : {}),
+  });
+}
