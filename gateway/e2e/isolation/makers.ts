@@ -7,7 +7,7 @@ import { newDirectory, type TestDirectory } from "../support/scim.ts";
 import { operator, roleId } from "../support/users.ts";
 import type { Owner } from "./database.ts";
 import type { Kind, Spot, Target } from "./model.ts";
-import { releaseBody } from "./releases.ts";
+import { registeredVersion, releaseBody } from "./releases.ts";
 import { webhookMakers } from "./webhooks.ts";
 
 export type Makers = {
@@ -178,13 +178,6 @@ export async function makersFor(cluster: Cluster, owner: Owner): Promise<Makers>
       const webhookId = await hooks.webhook(spot, name);
       principalKeys.push(targetAt("webhook", spot, webhookId, name));
       return targetAt(kind, spot, await hooks.deadLetter(webhookId), null);
-    }
-    if (kind === "rollout") {
-      // Newer than what another one has promoted.
-      const version = `0.1.${Date.now()}-${randomUUID().slice(0, 8)}`;
-      await post("/agent-versions", releaseBody(name, version));
-      const made = await post("/agent-versions/rollouts", { component: "helper", version, percent: 1 });
-      return targetAt(kind, spot, String(made.id), name);
     }
     const { id, keyId } = await post(...bodyOf(kind, name, spot));
     if (kind === "service_principal") {
