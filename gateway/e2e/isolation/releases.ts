@@ -11,6 +11,7 @@ export function releaseBody(name: string, version = `0.0.1-${name}`): Record<str
 /** Routes that need a published release: e2e/releases tests them. */
 export const ofPublishedReleases = [
   "POST /agent-versions/promote",
+  "POST /agent-versions/rollouts/preview",
   "POST /agent-versions/sync-:source",
   "GET /agents/download/:os/:arch",
   "GET /agents/download/:os/:arch/manifest",
