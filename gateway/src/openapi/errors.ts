@@ -118,7 +118,8 @@ export function errorReplies(
   return Object.fromEntries(
     [...byStatus].map(([status, codes]) => {
       const text = `${STATUS_CODES[status] ?? "Error"}: ${codes.map((code) => `\`${code}\``).join(", ")}`;
-      if (row.dialect === "scim") {
+      // Headers are too large before the row is known.
+      if (row.dialect === "scim" && !codes.includes("headers_too_large")) {
         return [String(status), { description: text, headers, content: { "application/scim+json": { schema: scim } } }];
       }
       const schema = { $ref: `#/components/schemas/${addError(components, base, status, codes)}` };
