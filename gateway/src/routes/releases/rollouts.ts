@@ -1,10 +1,6 @@
-import type { Rollout } from "@muster/proto/muster/release/v1/rollout_pb";
 import { z } from "zod";
 import { type Route, route } from "../../route/route.ts";
-import { arch, os } from "../fields/agent-builds.ts";
 import {
-  id,
-  idOut,
   idParams,
   listQuery,
   only,
@@ -17,117 +13,10 @@ import {
 } from "../fields/schemas.ts";
 import { component, operate, readReleases, rolloutState as states, versionIn } from "./agent-versions.ts";
 import { updateAttempt, updateAttemptOf } from "./device-updates.ts";
+import { limits, ringIn, rollout } from "./rollout-fields.ts";
+import { limitsIn, ringMessage, rolloutOf } from "./rollout-replies.ts";
 
 const tag = "Agent releases";
-const ids = z.array(id).max(1_000).optional();
-
-const criteria = {
-  labels: z.record(z.string().min(1).max(63), z.string().max(255)).optional(),
-  os: z.array(os).max(3).optional(),
-  arch: z.array(arch).max(3).optional(),
-  agentVersionRange: z
-    .string()
-    .max(200)
-    .nullish()
-    .meta({ description: "As node-semver reads ranges.", example: ">=1.2.0 <2" }),
-};
-const ringIn = z
-  .object({ name: z.string().min(1).max(100), partnerIds: ids, orgIds: ids, siteIds: ids, groupIds: ids, ...criteria })
-  .meta({
-    description:
-      "Includes the devices of all these partners, organizations, sites and groups (of all owners, when none is named) that have all labels, " +
-      "one of the systems and architectures, and an agent version in the range.",
-  });
-const idsOut = z.array(idOut);
-const ringOut = z.object({
-  name: z.string(),
-  partnerIds: idsOut,
-  orgIds: idsOut,
-  siteIds: idsOut,
-  groupIds: idsOut,
-  labels: z.record(z.string(), z.string()),
-  os: z.array(os),
-  arch: z.array(arch),
-  agentVersionRange: z.string().nullable(),
-});
-
-const percent = z.number().min(0).max(100);
-const limits = {
-  percent: percent
-    .optional()
-    .meta({ description: "Percent of the devices; a higher percentage includes all devices of a lower one." }),
-  openRings: z.int().min(0).max(20).optional().meta({ description: "Number of rings included, from the first." }),
-  maxInFlight: z
-    .int()
-    .min(1)
-    .max(1_000_000)
-    .optional()
-    .meta({ description: "Devices that may update at the same time." }),
-  haltAfterFailures: z.int().min(1).max(1_000_000).optional(),
-  haltPercent: percent.optional().meta({
-    description:
-      "Percent of the ended updates that may fail. The rollout, or the organization or system on which they fail, halts when the share is above it beyond doubt, from three failures on; at the latest beyond the larger of both limits.",
-  }),
-  soakSeconds: z
-    .int()
-    .min(0)
-    .max(86_400)
-    .optional()
-    .meta({ description: "Seconds for which a device must run the new version." }),
-  waveSuccessPercent: z.number().min(0.01).max(100).optional().meta({
-    description:
-      "Percent of the devices of the open rings, as counted when the rollout was created, after whose success the next ring opens by itself.",
-  }),
-};
-
-const haltedPart = z.object({
-  kind: z.enum(["organization", "platform"]),
-  orgId: idOut.nullable(),
-  platform: z.string().nullable().meta({ description: "Operating system and architecture, such as `linux/amd64`." }),
-  succeeded: z.int(),
-  failed: z.int(),
-  reason: z.string(),
-  haltedAt: timeOut,
-});
-
-const rollout = z
-  .object({
-    id: idOut,
-    versionId: idOut,
-    component,
-    version: z.string(),
-    kind: z.enum(["guard", "staged"]).meta({ description: "Every version has a guard, for promotions and pins." }),
-    state: states,
-    rings: z.array(ringOut).meta({
-      description: "The partners, organizations, sites and groups of a ring are shown to system callers only.",
-    }),
-    openRings: z.int(),
-    percent: z.number(),
-    maxInFlight: z.int(),
-    haltAfterFailures: z.int(),
-    haltPercent: z.number(),
-    soakSeconds: z.int(),
-    waveSuccessPercent: z.number().nullable(),
-    inFlight: z.int(),
-    succeeded: z.int(),
-    failed: z.int(),
-    failuresBeforeResume: z
-      .int()
-      .meta({ description: "Failures before the rollout was last resumed: they no longer count." }),
-    budget: z.int().meta({
-      description:
-        "Offers that may be made now: even if all updates in flight fail, fewer than twice the threshold fail, or half as many as have " +
-        "succeeded. Starts at 5 and doubles with each success.",
-    }),
-    reason: z.string().nullable().meta({ description: "Reason for the last halt, of the whole or of a part." }),
-    haltedParts: z.array(haltedPart).meta({
-      description:
-        "Organizations and systems on which too many updates failed: their devices are offered nothing until the rollout is resumed.",
-    }),
-    createdAt: timeOut,
-    updatedAt: timeOut,
-  })
-  .meta({ id: "Rollout" });
 
 const list = route({
   method: "GET",
@@ -352,75 +241,6 @@ const devices = route({
     return { data: reply.attempts.map(updateAttemptOf), pagination: paginationOf(reply.page) };
   },
 });
-
-function ringMessage({ name, ...ring }: z.output<typeof ringIn>) {
-  return {
-    name,
-    partnerIds: ring.partnerIds ?? [],
-    orgIds: ring.orgIds ?? [],
-    siteIds: ring.siteIds ?? [],
-    groupIds: ring.groupIds ?? [],
-    labels: ring.labels ?? {},
-    os: ring.os ?? [],
-    arch: ring.arch ?? [],
-    agentVersionRange: ring.agentVersionRange ?? "",
-  };
-}
-
-type Limits = { [K in keyof typeof limits]?: number | undefined };
-
-/** The limits that the body contains. */
-function limitsIn(body: Limits): { [K in keyof typeof limits]?: number } {
-  const names = Object.keys(limits) as (keyof typeof limits)[];
-  return Object.fromEntries(names.flatMap((name) => (body[name] === undefined ? [] : [[name, body[name]]])));
-}
-
-function rolloutOf(message: Rollout | undefined): z.input<typeof rollout> {
-  if (!message) throw new Error("agent-release answered without a rollout");
-  return {
-    id: message.id,
-    versionId: message.releaseId,
-    component: component.parse(message.component),
-    version: message.version,
-    kind: message.kind as "guard",
-    state: states.parse(message.state),
-    rings: message.rings.map(({ agentVersionRange, ...ring }) => ({
-      name: ring.name,
-      partnerIds: ring.partnerIds,
-      orgIds: ring.orgIds,
-      siteIds: ring.siteIds,
-      groupIds: ring.groupIds,
-      labels: ring.labels,
-      os: ring.os.map((each) => os.parse(each)),
-      arch: ring.arch.map((each) => arch.parse(each)),
-      agentVersionRange: agentVersionRange || null,
-    })),
-    openRings: message.openRings,
-    percent: message.percent,
-    maxInFlight: message.maxInFlight,
-    haltAfterFailures: message.haltAfterFailures,
-    haltPercent: message.haltPercent,
-    soakSeconds: message.soakSeconds,
-    waveSuccessPercent: message.waveSuccessPercent ?? null,
-    inFlight: message.inFlight,
-    succeeded: message.succeeded,
-    failed: message.failed,
-    failuresBeforeResume: message.failuresBeforeResume,
-    budget: message.budget,
-    reason: message.reason || null,
-    haltedParts: message.haltedParts.map(({ kind, orgId, platform, succeeded, failed, reason, haltedAt }) => ({
-      kind: kind as "platform",
-      orgId: orgId || null,
-      platform: platform || null,
-      succeeded,
-      failed,
-      reason,
-      haltedAt: timeOf(haltedAt),
-    })),
-    createdAt: timeOf(message.createdAt),
-    updatedAt: timeOf(message.updatedAt),
-  };
-}
 
 export const agentVersionRolloutRoutes: readonly Route[] = [
   list,

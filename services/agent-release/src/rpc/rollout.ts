@@ -1,36 +1,25 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { Database, Tx } from "@muster/db";
-import { AppError, type CallContext, clampPage, type FieldErrors, isUuid, uuidv7, validationError } from "@muster/kit";
+import { AppError, type CallContext, clampPage, type FieldErrors, uuidv7, validationError } from "@muster/kit";
 import { RolloutService } from "@muster/proto/muster/release/v1/rollout_pb";
 import { callContext } from "@muster/rpc";
 import { checkedBefore, idempotentTx, requirePermission } from "@muster/service";
 import type { CountDevices } from "../clients/tenancy.ts";
+import { acceptOrRefuse, alterRollout, existingRollout, type RolloutChange } from "../commands/alter-rollout.ts";
 import type { PlanMemory } from "../commands/plan-memory.ts";
 import { promoteVersion, requireTrusted, versionNotFound } from "../commands/promote.ts";
 import { countRings, readRings } from "../commands/read-rings.ts";
 import { auditRelease } from "../emits/audit.ts";
 import { isComponent } from "../rules/component.ts";
-import { guardLimits, isOverThreshold, type Ramp, type RolloutState, threshold } from "../rules/rollout.ts";
+import { guardLimits, type Ramp, type RolloutState } from "../rules/rollout.ts";
 import { compareVersions, parseVersion } from "../rules/version.ts";
-import { extendByPause, lockOpenOfRollout } from "../store/attempts.ts";
 import { bumpPlan } from "../store/plan.ts";
 import { bucketSecondsOf, expectedEnd, listAttempts, progressOf } from "../store/progress.ts";
 import { promotedVersions } from "../store/promotions.ts";
 import { lockReleasesOf, type ReleaseRow } from "../store/releases.ts";
-import { haltedParts, resumeParts } from "../store/rollout-parts.ts";
-import {
-  countersOf,
-  countStaged,
-  findRollout,
-  insertRollout,
-  limitsOf,
-  listRollouts,
-  lockRollouts,
-  type RolloutRow,
-  type ShownRollout,
-  updateRollout,
-} from "../store/rollouts.ts";
+import { haltedParts } from "../store/rollout-parts.ts";
+import { countStaged, insertRollout, listRollouts, type RolloutRow, type ShownRollout } from "../store/rollouts.ts";
 import { asService, requirePlatform } from "./guards.ts";
 import { rolloutMessage } from "./rollout-message.ts";
 import { attemptMessage } from "./update.ts";
@@ -241,33 +230,6 @@ function rolloutChanges(deps: RolloutDeps): Pick<Handlers, "updateRollout" | "ch
   };
 }
 
-/** The clocks of the attempts stop with a pause, and go on with its end. */
-async function moveClocks(tx: Tx, row: RolloutRow, before: RolloutRow, at: Date): Promise<void> {
-  if (row.state === "paused") row.paused_at = before.paused_at ?? at;
-  else if (before.paused_at !== null) {
-    await extendByPause(tx, row.id, before.paused_at);
-    row.paused_at = null;
-  }
-}
-
-/**
- * Above its threshold, or with a halted part, a rollout continues only for a user who accepts the failures: then those
- * of the whole and of its parts no longer count.
- */
-async function acceptOrRefuse(tx: Tx, row: RolloutRow, acceptFailures: boolean): Promise<void> {
-  if (acceptFailures) {
-    row.failures_before_resume = row.failed;
-    return resumeParts(tx, row.id);
-  }
-  const counters = countersOf(row);
-  const halted = await haltedParts(tx, [row.id]);
-  if (!isOverThreshold(limitsOf(row), counters) && halted.length === 0) return;
-  const { succeeded, failed, failuresBeforeResume } = counters;
-  const parts = halted.map((part) => ({ kind: part.kind, name: part.name, reason: part.reason }));
-  const facts = { succeeded, failed, failuresBeforeResume, threshold: threshold(limitsOf(row), counters), parts };
-  throw new AppError("rollout_over_threshold", "More updates failed than the rollout allows", { facts });
-}
-
 /** Devices take a rolled out version before the promoted one: it must be newer. */
 async function requireNewer(tx: Tx, { component, version }: ReleaseRow): Promise<void> {
   const promoted = (await promotedVersions(tx))[component];
@@ -276,65 +238,19 @@ async function requireNewer(tx: Tx, { component, version }: ReleaseRow): Promise
   throw validationError({ version: [reason] });
 }
 
-async function existingRollout(tx: Tx, id: string): Promise<ShownRollout> {
-  const row = isUuid(id) ? await findRollout(tx, id) : null;
-  if (!row) throw new AppError("rollout_not_found", "Rollout not found");
-  return row;
-}
-
 async function shownTo({ ramp }: RolloutDeps, tx: Tx, context: CallContext, row: ShownRollout) {
   return rolloutMessage(row, context, { halted: await haltedParts(tx, [row.id]), ramp });
 }
 
-/** Locks a rollout and lets `change` alter its row; the rollout after it. */
-function altered(
+const altered = (
   deps: RolloutDeps,
   context: CallContext,
   id: string,
-  change: (tx: Tx, row: ShownRollout) => Promise<Fact>,
-) {
-  const at = deps.now();
-  return deps.db.tx(
-    context,
-    async (tx) => {
-      const { component, version, state } = await existingRollout(tx, id);
-      // Attempts before their rollout, as heartbeats lock them.
-      if (state === "paused") await lockOpenOfRollout(tx, id);
-      const [locked] = await lockRollouts(tx, [id]);
-      if (!locked) throw new AppError("rollout_not_found", "Rollout not found");
-      const row = { ...locked, component, version };
-      const before = settled(row);
-      const { action, details } = await change(tx, row);
-      await moveClocks(tx, row, locked, at);
-      await updateRollout(tx, row, at);
-      const changed = { before, after: settled(row) };
-      const fact = { action: `agent_update.rollout.${action}`, id, name: `${component} ${version}` };
-      auditRelease(tx, context, { ...fact, details: { ...details, changes: changed } }, at);
-      await bumpPlan(tx, { scope: "all" });
-      return { rollout: await shownTo(deps, tx, context, await existingRollout(tx, id)) };
-    },
-    { retry: true },
-  );
-}
-
-type Fact = { action: string; details?: Record<string, unknown> };
+  change: (tx: Tx, row: ShownRollout) => Promise<RolloutChange>,
+) => alterRollout(deps, context, id, change, async (tx, row) => ({ rollout: await shownTo(deps, tx, context, row) }));
 
 const notRunning = (state: string) =>
   new AppError("rollout_not_running", `The rollout is ${state}`, { facts: { state } });
-
-function settled(row: RolloutRow): Record<string, unknown> {
-  const {
-    state,
-    percent,
-    open_rings: openRings,
-    max_in_flight: maxInFlight,
-    failures_before_resume: failuresBeforeResume,
-    wave_success_percent: waveSuccessPercent,
-  } = row;
-  const { halt_failures: haltAfterFailures, halt_percent: haltPercent, soak_seconds: soakSeconds } = row;
-  const limits = { maxInFlight, haltAfterFailures, haltPercent, soakSeconds, waveSuccessPercent };
-  return { state, percent, openRings, ...limits, failuresBeforeResume };
-}
 
 function checkNumbers(
   row: Pick<
