@@ -132,9 +132,12 @@ export { memberText } from "./text/json-text.ts";
 export { nameError, nameMax } from "./text/name.ts";
 export {
   isReservedHeader,
+  maxRequestHeaderLength,
   maxRequestHeaders,
   type RequestHeader,
   requestHeaderErrors,
+  requestHeaderKey,
+  requestHeaderText,
 } from "./text/request-headers.ts";
 export { storableJson, storableText, textError } from "./text/storable.ts";
 export { longerThan } from "./text/text-length.ts";

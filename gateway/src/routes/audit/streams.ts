@@ -1,6 +1,7 @@
 import type { Stream } from "@muster/proto/muster/audit/v1/stream_pb";
 import { z } from "zod";
 import { type Route, route } from "../../route/route.ts";
+import { requestHeadersIn } from "../fields/request-headers.ts";
 import {
   exampleId,
   id,
@@ -16,7 +17,6 @@ import {
   timeOut,
 } from "../fields/schemas.ts";
 import { secretIn, secretStrength, strengthOf } from "../fields/signing-secret.ts";
-import { headers } from "../webhooks/webhook-fields.ts";
 import { listErrors, tag } from "./audit-logs.ts";
 
 const type = z.enum(["webhook", "archive", "https"]);
@@ -100,7 +100,7 @@ const create = route({
     type,
     format: format.optional(),
     envelope: envelope.optional(),
-    headers: headers.nullish().meta({
+    headers: requestHeadersIn.nullish().meta({
       description:
         "Of type `https`: sent with each request, for example `Authorization`. Sealed, and never shown again.",
     }),

@@ -1,6 +1,7 @@
 import { eventTypes, isEventType } from "@muster/kit";
 import { z } from "zod";
 import type { CodedError } from "../../http/input-errors.ts";
+import { requestHeadersIn } from "../fields/request-headers.ts";
 import { id, idOut, listedIn, nameIn, objectOut, timeOut } from "../fields/schemas.ts";
 import { secretIn, secretStrength } from "../fields/signing-secret.ts";
 
@@ -108,7 +109,6 @@ export const url = z
     example: "https://example.com/hook",
   });
 /** Characters that a header's value may hold (RFC 9110, section 5.5). */
-const headerText = /^[\t\x20-\x7e]*$/;
 export const events = z
   .array(listedIn(["*", ...eventTypes]))
   .min(1)
@@ -123,15 +123,9 @@ export const events = z
     addIssue({ code: "custom", message: `Unknown: ${unknown.join(", ")}`, params });
   })
   .meta({ description: '`["*"]` stands for all.' });
-export const headers = z
-  .array(
-    z.object({
-      key: z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/, "Not a header name"),
-      value: z.string().max(2_000).regex(headerText, "At most 2,000 ASCII characters"),
-    }),
-  )
-  .max(20)
-  .meta({ description: 'Sent with each delivery. The value `"***"` keeps the stored one.' });
+const headers = requestHeadersIn.meta({
+  description: 'Sent with each delivery. The value `"***"` keeps the stored one.',
+});
 
 export const newWebhook = z.object({
   orgId: id.optional().meta({ description: "Required unless the caller belongs to one organization." }),
