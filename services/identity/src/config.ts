@@ -132,6 +132,9 @@ export const settings = {
   ),
   TENANCY_URL: baseUrls("tenancy", "creates the devices of enrolling agents"),
   MFA_MAX_AGE_MINUTES: mfaMaxAgeMinutes,
+  DIRECTORIES_PER_TENANT: whole(50, 0, 10_000).describe(
+    "Directories that an organization, or a partner for itself, may have; more are refused with 409.",
+  ),
   SESSION_MAX_DAYS: whole(30, 1, 365).describe("Days after sign-in at which a session ends."),
   SESSION_RETENTION_DAYS: whole(30, 1, 3_650).describe("Days for which the row of a session that has ended is kept."),
 };

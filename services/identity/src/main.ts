@@ -105,7 +105,10 @@ await runService({
       register(SsoLinkService, ssoLinkService(deps.sso)),
       register(SsoDomainService, ssoDomainService(deps.sso)),
       register(BrandingService, brandingService(deps.sso)),
-      register(DirectoryService, directoryService(deps.keys)),
+      register(
+        DirectoryService,
+        directoryService({ ...deps.keys, directoriesPerTenant: config.DIRECTORIES_PER_TENANT }),
+      ),
       register(ScimService, scimService(deps.directories)),
       register(EdgeService, edgeService(deps.edge)),
     ];

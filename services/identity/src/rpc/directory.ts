@@ -37,16 +37,16 @@ import { ownerFilter } from "./list-filters.ts";
 import { roleMappingHandlers } from "./role-mapping.ts";
 import { providerNotFound } from "./sso-provider.ts";
 
-/** Directories of one organization, or of one partner's own. */
-const maxDirectories = 1_000;
 /** Hours for which the tokens before a rotation may be accepted. */
 const maxGraceHours = 168;
 const hourMs = 3_600_000;
 const statuses = ["active", "paused"];
 const prefixLength = 10;
 
+type ManagedDeps = KeyDeps & { directoriesPerTenant: number };
+
 /** Directories that provision users and groups (docs/directory.md). */
-export function directoryService(deps: KeyDeps): ServiceImpl<typeof DirectoryService> {
+export function directoryService(deps: ManagedDeps): ServiceImpl<typeof DirectoryService> {
   const { db, now } = deps;
 
   const { requireReader, requireWriter, requireOwn, requireChangeable, lock } = directoryGuards(deps);
@@ -95,8 +95,8 @@ export function directoryService(deps: KeyDeps): ServiceImpl<typeof DirectorySer
       const owner = await newOwner(deps, context, request);
       await requireNamed(context, owner, fields);
       const make = async (tx: Tx) => {
-        if ((await countDirectories(tx, owner)) >= maxDirectories) {
-          const facts = { limit: maxDirectories };
+        if ((await countDirectories(tx, owner)) >= deps.directoriesPerTenant) {
+          const facts = { limit: deps.directoriesPerTenant };
           throw new AppError("limit_reached", "No more directories can be created here", { facts });
         }
         const createdBy = context.caller.actor.id;
