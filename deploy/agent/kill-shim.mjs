@@ -1,5 +1,5 @@
-// Loaded before the agent in a test (NODE_OPTIONS=--import): kills this process with SIGKILL before or after a change of
-// its files, at random, and notes where. What a killed process leaves is what the next start finds.
+// Loaded before the agent in a test (NODE_OPTIONS=--import): kills this process with SIGKILL before or after a change
+// of its files, at random, and notes where. What a killed process leaves is what the next start finds.
 import fs, { appendFileSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { basename } from "node:path";

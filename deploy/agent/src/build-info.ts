@@ -1,4 +1,6 @@
-/** What `npm run agent:build` writes into the program; a program that runs from its sources is a development version. */
+/**
+ * What `npm run agent:build` writes into the program; a program that runs from its sources is a development version.
+ */
 declare const MUSTER_AGENT_VERSION: string;
 declare const MUSTER_AGENT_ROOT_KEYS: string;
 

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { parseVerifier } from "@muster/kit/agent";
+import { messageOf } from "./caught.ts";
 import { AgentError, exitCodes } from "./exit-codes.ts";
 import { installationOf } from "./paths.ts";
 
@@ -57,8 +58,7 @@ export function readConfig(file: string): Config {
   try {
     json = JSON.parse(readFileSync(file, "utf8"));
   } catch (error) {
-    const why =
-      error instanceof SyntaxError ? `is not JSON: ${error.message}` : `cannot be read: ${(error as Error).message}`;
+    const why = error instanceof SyntaxError ? `is not JSON: ${error.message}` : `cannot be read: ${messageOf(error)}`;
     throw new AgentError(exitCodes.config, `${file} ${why}`);
   }
   const errors: string[] = [];
@@ -136,7 +136,7 @@ function keysIn(value: unknown, errors: string[]): string[] {
     try {
       parseVerifier(key);
     } catch (error) {
-      errors.push(`"rootKeys": ${(error as Error).message}`);
+      errors.push(`"rootKeys": ${messageOf(error)}`);
     }
   }
   return keys;

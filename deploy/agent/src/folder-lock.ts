@@ -1,4 +1,5 @@
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { codeOf } from "./caught.ts";
 import { AgentError, exitCodes } from "./exit-codes.ts";
 
 /** A process by its id and the moment of its start: an id alone is used again. */
@@ -9,7 +10,7 @@ export function startOf(pid: number): string | null {
   try {
     process.kill(pid, 0);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EPERM") return null;
+    if (codeOf(error) !== "EPERM") return null;
   }
   if (process.platform !== "linux") return "";
   try {
@@ -57,7 +58,7 @@ function linked(from: string, to: string): boolean {
     linkSync(from, to);
     return true;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    if (codeOf(error) === "EEXIST") return false;
     throw error;
   }
 }

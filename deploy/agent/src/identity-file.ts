@@ -1,6 +1,7 @@
 import fs from "node:fs";
 import type { AgentIdentity } from "@muster/agent";
 import { version } from "./build-info.ts";
+import { messageOf } from "./caught.ts";
 import { readStored, writeDurably } from "./durable.ts";
 import { AgentError, exitCodes } from "./exit-codes.ts";
 import { machineFacts } from "./hosts/machine-facts.ts";
@@ -43,6 +44,6 @@ export function prepareFolder(folder: string): void {
     if ((found.mode & 0o077) !== 0 && process.platform !== "win32") fs.chmodSync(folder, 0o700);
     fs.accessSync(folder, fs.constants.W_OK);
   } catch (error) {
-    throw new AgentError(exitCodes.disk, `state folder ${folder}: ${(error as Error).message}`);
+    throw new AgentError(exitCodes.disk, `state folder ${folder}: ${messageOf(error)}`);
   }
 }

@@ -13,6 +13,7 @@ import {
   ship,
 } from "@muster/agent";
 import { version } from "./build-info.ts";
+import { messageOf } from "./caught.ts";
 import type { Config } from "./config.ts";
 import { readStored, writeDurably } from "./durable.ts";
 import { exitCodes } from "./exit-codes.ts";
@@ -43,7 +44,7 @@ const cures: Record<string, string> = {
   agent_not_found: "the platform no longer knows this device: run `muster-agent enroll`",
 };
 
-/** The agent: online until the process is stopped, or another version takes its place. Returns the exit code. */
+/** The agent: online until the process is stopped, or another version replaces it. Returns the exit code. */
 export async function run(config: Config, stopping: Stopping = createStopping()): Promise<number> {
   const paths = pathsOf(config);
   prepareFolder(paths.stateFolder);
@@ -173,8 +174,7 @@ async function followSource({ source, events, paths, log, stopping }: Following)
         ending.signal,
       );
     } catch (error) {
-      if (!stopping.stopped)
-        log("warn", "logs", "the system's log cannot be read", { error: (error as Error).message });
+      if (!stopping.stopped) log("warn", "logs", "the system's log cannot be read", { error: messageOf(error) });
     }
     await stopping.pause(sourceRetryMs);
   }

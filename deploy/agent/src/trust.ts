@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { rootCertificates } from "node:tls";
 import { parseVerifier, type TrustedRoot } from "@muster/kit/agent";
 import { builtInKeys } from "./build-info.ts";
+import { messageOf } from "./caught.ts";
 import type { Config } from "./config.ts";
 import { AgentError, exitCodes } from "./exit-codes.ts";
 
@@ -35,6 +36,6 @@ function textOf(caFile: string): string {
   try {
     return readFileSync(caFile, "utf8");
   } catch (error) {
-    throw new AgentError(exitCodes.config, `"caFile": ${(error as Error).message}`);
+    throw new AgentError(exitCodes.config, `"caFile": ${messageOf(error)}`);
   }
 }

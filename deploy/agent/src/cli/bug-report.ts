@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { version as osVersion, release } from "node:os";
 import type { AgentIdentity } from "@muster/agent";
 import { versionLine } from "../build-info.ts";
+import { messageOf } from "../caught.ts";
 import { readConfig } from "../config.ts";
 import { linkTarget, readStored } from "../durable.ts";
 import { exitCodes } from "../exit-codes.ts";
@@ -37,7 +38,7 @@ export async function bugReport(file: string): Promise<number> {
     parts.push(["status", readStored(paths.status)], ["update", readUpdate(paths)], ["links", links]);
     parts.push(["log", readFileSync(paths.log, "utf8").split("\n").slice(-linesMax)]);
   } catch (error) {
-    parts.push(["error", (error as Error).message]);
+    parts.push(["error", messageOf(error)]);
   }
   process.stdout.write(`${redacted(JSON.stringify(Object.fromEntries(parts), null, 2))}\n`);
   return exitCodes.ok;

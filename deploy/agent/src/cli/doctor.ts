@@ -2,6 +2,7 @@ import { lookup } from "node:dns/promises";
 import fs from "node:fs";
 import type { AgentIdentity } from "@muster/agent";
 import { Agent, EnvHttpProxyAgent, request } from "undici";
+import { codeOf, messageOf } from "../caught.ts";
 import { type Config, readConfig } from "../config.ts";
 import { readStored } from "../durable.ts";
 import { exitCodes } from "../exit-codes.ts";
@@ -32,7 +33,7 @@ export async function examine(file: string): Promise<Finding[]> {
   try {
     config = readConfig(file);
   } catch (error) {
-    return [{ name: "config", text: (error as Error).message, cure: `correct ${file}` }];
+    return [{ name: "config", text: messageOf(error), cure: `correct ${file}` }];
   }
   const { hostname } = new URL(config.url);
   const proxy = process.env.HTTPS_PROXY ?? process.env.https_proxy ?? "";
@@ -51,7 +52,7 @@ async function nameFinding(hostname: string, proxy: string): Promise<Finding> {
     return { name: "dns", text: `${hostname} is ${address}`, cure: null };
   } catch (error) {
     const cure = proxy === "" ? `correct the "url", or the name server of this machine` : null;
-    return { name: "dns", text: `${hostname}: ${(error as NodeJS.ErrnoException).code}`, cure };
+    return { name: "dns", text: `${hostname}: ${codeOf(error)}`, cure };
   }
 }
 
@@ -79,7 +80,7 @@ async function platformFindings(config: Config): Promise<Finding[]> {
       { name: "clock", text: `${seconds} s off the platform's`, cure: isOff ? "set the clock, such as by NTP" : null },
     ];
   } catch (error) {
-    const { code = "", message } = error as NodeJS.ErrnoException;
+    const [code, message] = [codeOf(error), messageOf(error)];
     return [{ name: "tls", text: `${config.url}: ${code || message}`, cure: cureOf(code) }];
   } finally {
     await dispatcher.close();
@@ -125,7 +126,7 @@ function diskFinding(folder: string): Finding {
     const text = `${folder} has ${Math.round(free / 1024 / 1024)} MiB left`;
     return { name: "disk", text, cure: free < freeBytesMin ? "make room: an update needs 500 MiB" : null };
   } catch (error) {
-    return { name: "disk", text: `${folder}: ${(error as Error).message}`, cure: "run as root, or install again" };
+    return { name: "disk", text: `${folder}: ${messageOf(error)}`, cure: "run as root, or install again" };
   }
 }
 

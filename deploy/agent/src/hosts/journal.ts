@@ -4,7 +4,9 @@ import { createInterface } from "node:readline";
 import type { EventFilter, EventLog, EventStore, LiveEvent } from "@muster/agent";
 import { type EventSource, type Reading, type SystemEvent, storable } from "./event-source.ts";
 
-/** An entry as `journalctl -o json` prints it: texts, arrays of bytes for what is no UTF-8, null for what is too long. */
+/**
+ * An entry as `journalctl -o json` prints it: texts, arrays of bytes for what is no UTF-8, null for what is too long.
+ */
 export type JournalEntry = Record<string, string | number[] | (string | number[])[] | null | undefined>;
 
 const fields = [

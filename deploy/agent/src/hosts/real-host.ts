@@ -3,6 +3,7 @@ import { uptime } from "node:os";
 import { join } from "node:path";
 import type { AcceptedOffer, Component, Host, Offer, UpdateReport } from "@muster/agent";
 import { version } from "../build-info.ts";
+import { messageOf } from "../caught.ts";
 import type { Config } from "../config.ts";
 import { linkTarget, readStored, writeDurably } from "../durable.ts";
 import type { IdentityFile } from "../identity-file.ts";
@@ -32,7 +33,7 @@ export type RealHost = Host & {
   firstReport: UpdateReport | null;
   status: Status;
   storeStatus(): void;
-  /** Ends an update of the watchdog that the process before had begun. */
+  /** Ends an update of the watchdog that the process before had started. */
   finishWatchdog(): Promise<void>;
 };
 
@@ -77,7 +78,7 @@ export function realHost(deps: RealHostDeps): RealHost {
       fs.writeFileSync(`${paths.status}.new`, JSON.stringify(status), { mode: 0o600 });
       fs.renameSync(`${paths.status}.new`, paths.status);
     } catch (error) {
-      log("warn", "state", "the status cannot be stored", { error: (error as Error).message });
+      log("warn", "state", "the status cannot be stored", { error: messageOf(error) });
     }
   };
 

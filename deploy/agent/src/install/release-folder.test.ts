@@ -73,7 +73,7 @@ describe("a downloaded version", () => {
     expect(readdirSync(at.paths.versions).every((name) => name.endsWith(".unverified"))).toBe(true);
   });
 
-  it("is not written through a link that lies in its place", async () => {
+  it("is not written through a link at its path", async () => {
     const { offer } = offerOf("1.1.0", Buffer.from("x"));
     const elsewhere = join(at.folder, "elsewhere");
     mkdirSync(elsewhere);

@@ -5,6 +5,7 @@ import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import { type AcceptedOffer, canonicalVersion, digestOf, type Offer, UpdateRefused } from "@muster/agent";
+import { codeOf } from "../caught.ts";
 import { readStored, syncFile, syncFolder, writeDurably } from "../durable.ts";
 import { type Paths, programName } from "../paths.ts";
 
@@ -74,7 +75,7 @@ async function unpack(part: string, program: string, encoding: string | undefine
   try {
     await pipeline(createReadStream(part), createGunzip(), limit, output);
   } catch (error) {
-    const { code = "" } = error as NodeJS.ErrnoException;
+    const code = codeOf(error);
     if (code.startsWith("Z_")) throw new UpdateRefused("bad_digest", "the file cannot be unpacked");
     throw error;
   }
@@ -90,9 +91,9 @@ function versionOf(program: string): Promise<string> {
       env: { PATH: process.env.PATH },
     };
     execFile(program, ["--version"], options, (error, stdout) => {
-      const { code } = (error ?? {}) as NodeJS.ErrnoException;
+      const code = codeOf(error);
       if (code === "EACCES") return reject(new Error("noexec: the program folder does not permit programs"));
-      if (error) return reject(new Error(`does not start: ${error.killed ? "no end" : (code ?? error.message)}`));
+      if (error) return reject(new Error(`does not start: ${error.killed ? "no end" : code || error.message}`));
       resolve(/^muster-agent (\S+)/.exec(stdout)?.[1] ?? "");
     });
   });
