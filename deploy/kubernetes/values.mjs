@@ -1,5 +1,5 @@
-// node values.mjs [--check]: charts/muster/VALUES.md, a table of every value with its default and the comment above it in
-// values.yaml. --check: it is as values.yaml is, and every value has a comment, of its own or of the map around it.
+// node values.mjs [--check]: charts/muster/VALUES.md, a table of every value with its default and the comment above it
+// in values.yaml. --check: it is as values.yaml is, and every value has a comment, of its own or of the map around it.
 import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";

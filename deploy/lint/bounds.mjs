@@ -1,6 +1,6 @@
 // Fails on functions that are too long and on more type assertions than a building may have. `npm run lint -- --size`
-// prints the lines of each building. A function has at most 80 lines; casts (`as X`, without `as const`) are counted per
-// thousand lines.
+// prints the lines of each building. A function has at most 80 lines; casts (`as X`, without `as const`) are counted
+// per thousand lines.
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";

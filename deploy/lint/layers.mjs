@@ -7,8 +7,8 @@ export const roomOf = (file) => (dirname(file) === "." ? basename(file).replace(
 const rowOf = (rows, room) => rows.findIndex((row) => row.includes(room));
 
 /**
- * Problems of imports between rooms. `rows` is the order from the top down: a room imports from rows below its own alone.
- * `imports` are pairs of files.
+ * Problems of imports between rooms. `rows` is the order from the top down: a room imports from rows below its own
+ * alone. `imports` are pairs of files.
  */
 export function layerProblems(rows, files, imports) {
   const rooms = [...new Set(files.map(roomOf))];

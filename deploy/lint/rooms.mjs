@@ -1,6 +1,6 @@
-// Prints which folders of each building import which, and fails on an import that goes up, on a circle of imports (types
-// included), on two functions of one name and on files that differ in their ending alone (docs/reading-the-code.md,
-// "Layers").
+// Prints which folders of each building import which, and fails on an import that goes up, on a circle of imports
+// (types included), on two functions of one name and on files that differ in their ending alone
+// (docs/reading-the-code.md, "Layers").
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -72,7 +72,9 @@ const flat = [
 /** Packages from the top down; the console and the command line use the client of the API, and nothing else of ours. */
 const packages = [["testing"], ["service"], ["bus", "db", "egress", "rpc"], ["kit"], ["proto"]];
 const roomsMax = 12;
-/** Names that several files export on purpose: each bench is a `run`; `prepare.mjs` runs before anything is compiled. */
+/**
+ * Names that several files export on purpose: each bench is a `run`; `prepare.mjs` runs before anything is compiled.
+ */
 const repeated = { "deploy/bench": ["run"], "deploy/local": ["root"] };
 
 const isTest = (file) => /\.test\.tsx?$/.test(file);

@@ -118,6 +118,9 @@ for (const path of texts(/\.(ts|tsx|mjs)$/)) {
   const seen = new Set();
   for (const [index, line] of source.split("\n").entries()) {
     const isProse = /^\s*(\/\/|\*|\/\*)/.test(line);
+    // biome keeps code to this width, not comments; a type of JSDoc may not be broken.
+    if (isProse && line.length > 120 && !line.includes("* @"))
+      report(`${path}:${index + 1}`, "a comment beyond 120 columns");
     // Texts that users read: sentences of routes and settings, and messages wherever they arise.
     const isDescribed = /gateway\/src\/routes|\/config\.ts$/.test(path) && /["`]/.test(line);
     const isSentence = isDescribed || (!path.endsWith(".test.ts") && /["`][A-Z][^"`]* /.test(line));

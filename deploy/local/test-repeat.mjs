@@ -1,5 +1,5 @@
-// `npm run test:repeat -- N [files]`: runs suites N times, each time beside a process per processor that never rests, and
-// names those that failed, with the number of times. Ends with status 1 when one did.
+// `npm run test:repeat -- N [files]`: runs suites N times, each time beside a process per processor that never rests,
+// and names those that failed, with the number of times. Ends with status 1 when one did.
 import "./check-node.mjs";
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";

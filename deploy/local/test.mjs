@@ -1,5 +1,5 @@
-// `npm test`, `npm run test:rest` and `npm run test:all` (first, rest or both): prepares the checkout, then runs the part's
-// suites with the arguments given; ends with jest's status.
+// `npm test`, `npm run test:rest` and `npm run test:all` (first, rest or both): prepares the checkout, then runs the
+// part's suites with the arguments given; ends with jest's status.
 import "./check-node.mjs";
 import { randomInt } from "node:crypto";
 

@@ -1,7 +1,7 @@
-// `npm run test:mutation -- [--every N] [--from N] [FILE…]`: changes one expression after the other of what decides (rules
-// of services, the gateway's auth and http, the guards of libs/rpc) and runs the tests that use the file, which is never
-// changed on the disk. Prints each mutant that no test finds, and the share that is found; status 1 below 85 %. By default
-// every tenth mutant.
+// `npm run test:mutation -- [--every N] [--from N] [FILE…]`: changes one expression after the other of what decides
+// (rules of services, the gateway's auth and http, the guards of libs/rpc) and runs the tests that use the file, which
+// is never changed on the disk. Prints each mutant that no test finds, and the share that is found; status 1 below 85
+// %. By default every tenth mutant.
 import "../local/check-node.mjs";
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";

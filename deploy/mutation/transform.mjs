@@ -1,4 +1,5 @@
-// jest's transform while a mutant is planted (`TEST_MUTANT`, JSON of mutants.mjs): the source has the mutant, the file has not.
+// jest's transform while a mutant is planted (`TEST_MUTANT`, JSON of mutants.mjs): the source has the mutant, the file
+// has not.
 import swc from "@swc/jest";
 
 const mutant = JSON.parse(process.env.TEST_MUTANT);

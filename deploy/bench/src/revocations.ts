@@ -15,9 +15,9 @@ type Tally = { trials: number; requests: number; "admitted after the answer": nu
 
 /**
  * `npm run bench -- revocations [trials]`: two gateways under load; a key is revoked or rotated, a principal disabled,
- * a session logged out, a user deactivated by a directory (2,000 trials when not said, 10,000 at most). A request that starts after the answer and is
- * admitted is a failure. In one of 50 a gateway is stopped (SIGSTOP) during the call and resumed, in one of 100 NATS is
- * killed before it.
+ * a session logged out, a user deactivated by a directory (2,000 trials when not said, 10,000 at most). A request that
+ * starts after the answer and is admitted is a failure. In one of 50 a gateway is stopped (SIGSTOP) during the call and
+ * resumed, in one of 100 NATS is killed before it.
  */
 export async function run(args: string[], report: Report): Promise<void> {
   const trials = Math.min(Number(args[0] ?? 2_000), 10_000);

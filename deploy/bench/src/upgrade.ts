@@ -21,10 +21,10 @@ const shortSoakMs = 2_000;
 const shownFailures = 20;
 
 /**
- * `npm run bench -- upgrade [--short] [commit]`: the version of a commit (0.1.0's of CHANGELOG.md unless one is named), built
- * from this repository's history, is upgraded to this checkout under load and taken back again. Both run side by side
- * in between, on the newer schema, and answer each route once in both directions. Status 1 when a request fails, or
- * something acknowledged is missing or doubled.
+ * `npm run bench -- upgrade [--short] [commit]`: the version of a commit (0.1.0's of CHANGELOG.md unless one is named),
+ * built from this repository's history, is upgraded to this checkout under load and taken back again. Both run side by
+ * side in between, on the newer schema, and answer each route once in both directions. Status 1 when a request fails,
+ * or something acknowledged is missing or doubled.
  */
 export async function run(args: string[], report: Report): Promise<void> {
   const { values, positionals } = parseArgs({ args, allowPositionals: true, options: { short: { type: "boolean" } } });

@@ -267,7 +267,9 @@ export function watchMemory() {
   };
 }
 
-/** Seconds from the start of a pod's container until it was ready, and warnings of probes that failed, as a sentence. */
+/**
+ * Seconds from the start of a pod's container until it was ready, and warnings of probes that failed, as a sentence.
+ */
 export async function starts() {
   const pods = JSON.parse(await kubectl("get", "pods", "-o", "json")).items;
   const seconds = pods.flatMap(({ status }) => {

@@ -1,5 +1,5 @@
-// Which suites are in which part of all tests: `first` (`npm test`) or `rest` (`npm run test:rest`). Without a part jest
-// runs every suite, and those that sample run in full.
+// Which suites are in which part of all tests: `first` (`npm test`) or `rest` (`npm run test:rest`). Without a part
+// jest runs every suite, and those that sample run in full.
 
 /** End-to-end suites of the first part: a sign-in and one life per resource, on the shared cluster alone. */
 export const lives = [

@@ -11,7 +11,9 @@ import { root } from "../prepare.mjs";
  */
 const flags = ["--experimental-vm-modules", "--no-warnings", "--max-semi-space-size=64"];
 
-/** Runs jest with these arguments; resolves with its status. A signal ends jest and, once that is gone, this process. */
+/**
+ * Runs jest with these arguments; resolves with its status. A signal ends jest and, once that is gone, this process.
+ */
 export async function runJest(args, env = process.env) {
   const jest = join(root, "node_modules", "jest", "bin", "jest.js");
   const child = spawn(process.execPath, [...flags, jest, ...args], { cwd: root, stdio: "inherit", env });

@@ -1,6 +1,6 @@
 // node dashboards.mjs: the dashboards of charts/muster/files/dashboards against the fields that Grafana documents for a
-// dashboard's JSON model, its panels, variables and Prometheus queries; their expressions by promtool (on the PATH). Each
-// of `wrong` must be found.
+// dashboard's JSON model, its panels, variables and Prometheus queries; their expressions by promtool (on the PATH).
+// Each of `wrong` must be found.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";

@@ -1,6 +1,6 @@
-// What each alert watches, as series of one release with one sample a minute. `fires` makes it fire at `at`; `healthy` is
-// just below. `first` is the first event of a counter that was 0, or a process's first failure, and `alone` says whether
-// that fires, too; `absent` says whether it fires without any series.
+// What each alert watches, as series of one release with one sample a minute. `fires` makes it fire at `at`; `healthy`
+// is just below. `first` is the first event of a counter that was 0, or a process's first failure, and `alone` says
+// whether that fires, too; `absent` says whether it fires without any series.
 const counter = (name, labels, values) => ({ name, labels, values });
 const http = (status, values) => counter("muster_gateway_http_requests_total", { route: "/a", status }, values);
 const slow = (le, values) =>

@@ -1,4 +1,7 @@
-/** A request as a product sends it, and what it relies on in the answer. `{name}` stands for what the run makes or was answered. */
+/**
+ * A request as a product sends it, and what it relies on in the answer. `{name}` stands for what the run makes or was
+ * answered.
+ */
 export type Step = {
   what: string;
   send: [method: string, path: string, body?: unknown];

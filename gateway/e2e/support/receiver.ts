@@ -46,8 +46,8 @@ export async function claimReceiverPort(cluster: Cluster): Promise<ReceiverPort>
 }
 
 /**
- * An HTTPS receiver with a certificate of the test CA, on one of the ports that the cluster lets webhooks reach. What is
- * sent to an address of a suite before is refused and not recorded.
+ * An HTTPS receiver with a certificate of the test CA, on one of the ports that the cluster lets webhooks reach. What
+ * is sent to an address of a suite before is refused and not recorded.
  */
 export async function startReceiver(cluster: Cluster): Promise<Receiver> {
   const { port, url, release } = await claimReceiverPort(cluster);

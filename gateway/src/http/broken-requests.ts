@@ -19,8 +19,8 @@ const parserErrors: Record<string, () => EdgeError> = {
 };
 
 /**
- * NewestRequests input that could not be parsed as a request: sends the error body and closes the connection, provided that
- * the client can distinguish the reply from an earlier one.
+ * NewestRequests input that could not be parsed as a request: sends the error body and closes the connection, provided
+ * that the client can distinguish the reply from an earlier one.
  */
 export function handleBrokenRequests(server: Server, newest: NewestRequests, log: Logger): void {
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {

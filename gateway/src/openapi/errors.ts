@@ -129,8 +129,8 @@ export function errorReplies(
 }
 
 /**
- * Adds the schema of an error with one of these codes, and returns its name. Equal sets share it: generated clients have
- * a type per schema.
+ * Adds the schema of an error with one of these codes, and returns its name. Equal sets share it: generated clients
+ * have a type per schema.
  */
 function addError(
   components: Map<string, JsonSchema>,

@@ -139,7 +139,9 @@ export type BusOptions = {
   replicas: number;
   log: Logger;
   tls?: BusTls;
-  /** Once aborted, the next failure to connect is thrown as AppError `unavailable`; without it, it is tried for ever. */
+  /**
+   * Once aborted, the next failure to connect is thrown as AppError `unavailable`; without it, it is tried for ever.
+   */
   signal?: AbortSignal;
 };
 

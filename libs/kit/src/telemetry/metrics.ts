@@ -20,8 +20,9 @@ export function startDefaultMetrics(version: string): void {
 }
 
 /**
- * A counter; repeated calls with the same name return the same one. `labelValues`: the values of each label, whose series
- * begin at 0. Prometheus' `increase` of a series that begins at 1 is 0: without them an alert misses the first event.
+ * A counter; repeated calls with the same name return the same one. `labelValues`: the values of each label, whose
+ * series begin at 0. Prometheus' `increase` of a series that begins at 1 is 0: without them an alert misses the first
+ * event.
  */
 export function counter<L extends string>(
   name: string,

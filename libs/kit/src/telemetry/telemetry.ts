@@ -1,6 +1,6 @@
-// Loaded by `node --import @muster/kit/telemetry` before anything else. Loads nothing of the SDK unless an OTLP endpoint
-// is set: /metrics is ours and needs no SDK. Endpoints, headers, certificates and intervals follow the standard OTEL_*
-// variables.
+// Loaded by `node --import @muster/kit/telemetry` before anything else. Loads nothing of the SDK unless an OTLP
+// endpoint is set: /metrics is ours and needs no SDK. Endpoints, headers, certificates and intervals follow the
+// standard OTEL_* variables.
 import { type TelemetrySettings, telemetrySettings } from "./telemetry-settings.ts";
 
 async function traces({ traces: protocol, sampleRatio }: TelemetrySettings) {

@@ -243,7 +243,9 @@ class ServedPort implements RpcPort {
     socket.end(notRead);
   }
 
-  /** A closed connection alone would leave a client that writes this moment in doubt whether its call was carried out. */
+  /**
+   * A closed connection alone would leave a client that writes this moment in doubt whether its call was carried out.
+   */
   #dismissIdle(): void {
     for (const socket of this.#h1Sockets) if (!isAnswering(socket)) this.#dismiss(socket);
   }

@@ -46,10 +46,15 @@ type Held = { epoch: number; catalogue: CatalogueAt; partners: Map<string, Partn
 const partnersMax = 5_000;
 const changesMax = 1_000;
 
-/** `keys` are those of the setting, which root notes exchange; without a signature of the present ones a release counts only where `unsigned`. */
+/**
+ * `keys` are those of the setting, which root notes exchange; without a signature of the present ones a release counts
+ * only where `unsigned`.
+ */
 type Trust = { unsigned: boolean; keys: readonly NoteVerifier[]; verifyWith(keys: readonly NoteVerifier[]): Verify };
 
-/** Keeps catalogue and settings in memory by the plan's epoch: a decision reads what has changed since the one before. */
+/**
+ * Keeps catalogue and settings in memory by the plan's epoch: a decision reads what has changed since the one before.
+ */
 export function createPlanMemory({ unsigned, keys }: Omit<Trust, "verifyWith">): PlanMemory {
   let newest: Held | null = null;
   const trust = { unsigned, keys, verifyWith: createVerify() };

@@ -35,7 +35,9 @@ export async function promoteVersion(
   return promoted;
 }
 
-/** Throws `release_untrusted` for a release that agents would refuse. Reads the plan: call it before the plan changes. */
+/**
+ * Throws `release_untrusted` for a release that agents would refuse. Reads the plan: call it before the plan changes.
+ */
 export async function requireTrusted(tx: Tx, plan: PlanMemory, releases: readonly ReleaseRow[]): Promise<void> {
   const { untrusted } = await plan.read(tx, []);
   for (const { id, version } of releases) {
@@ -54,8 +56,8 @@ export async function lowerCounterOf(tx: Tx, release: ReleaseRow): Promise<strin
 }
 
 /**
- * Promotes a release that was just registered, unless the fleet's target is as new, it is a pre-release, or agents would
- * refuse it.
+ * Promotes a release that was just registered, unless the fleet's target is as new, it is a pre-release, or agents
+ * would refuse it.
  */
 export async function promoteForward(tx: Tx, who: Who, release: ReleaseRow, at: Date): Promise<boolean> {
   if (release.prerelease) return false;

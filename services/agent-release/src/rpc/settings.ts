@@ -171,7 +171,9 @@ function messageOf(s: Settings): Omit<UpdateSettings, "$typeName"> {
   };
 }
 
-/** The rollback note of a pin that may go back; null without one. Throws `rollback_note_required`, `validation_failed`. */
+/**
+ * The rollback note of a pin that may go back; null without one. Throws `rollback_note_required`, `validation_failed`.
+ */
 function rollbackOf(
   keys: readonly NoteVerifier[],
   { orgId }: Level,

@@ -30,7 +30,9 @@ export type Move =
 
 /** Times a locked file is offered again before it counts as a failure. */
 export const deferredMax = 10;
-/** Milliseconds after its end in which a failed or withdrawn attempt becomes a success when the device runs the target. */
+/**
+ * Milliseconds after its end in which a failed or withdrawn attempt becomes a success when the device runs the target.
+ */
 export const lateReturnMs = 24 * 3_600_000;
 
 /**

@@ -25,7 +25,10 @@ export function isOverThreshold(limits: Limits, counters: Counters): boolean {
   return exceedsShare(failed, failed + counters.succeeded, limits.haltPercent) || failed > threshold(limits, counters);
 }
 
-/** `startBudget`: updates that a part may have in flight before its first success; each success doubles it; 0: any number. */
+/**
+ * `startBudget`: updates that a part may have in flight before its first success; each success doubles it; 0: any
+ * number.
+ */
 export type Ramp = { startBudget: number; firstDeviceAlone: boolean };
 
 const doublingsMax = 30;

@@ -103,7 +103,9 @@ export async function markStarted(tx: Tx, ids: readonly string[]): Promise<void>
     UPDATE update_attempt SET started_at = clock_timestamp() WHERE id = ANY (${[...ids]}::uuid[]) AND started_at IS NULL`);
 }
 
-/** Records progress of downloads, which extends the time of their attempts: never beyond `maxSeconds` after the offer. */
+/**
+ * Records progress of downloads, which extends the time of their attempts: never beyond `maxSeconds` after the offer.
+ */
 export async function recordProgress(
   tx: Tx,
   progress: readonly { id: string; bytes: number }[],

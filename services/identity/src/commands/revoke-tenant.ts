@@ -22,11 +22,11 @@ import { organizationInScope, partnerInScope } from "./tenant-in-scope.ts";
 type Revoked = Omit<RevokeTenantCredentialsResponse, "$typeName" | "$unknown">;
 
 /**
- * Revokes all keys of a tenant, disables its principals, ends its enrollment keys, its directories' tokens and its users' sessions in the given
- * transaction: an audit row per key and principal, and one message to the gateways in total. Verified domains end only
- * with the tenant's deletion. So do agents' tokens, since an agent without a token cannot return without manual work at
- * its device; they are not touched here, however many there are: `resolveAgent` refuses those of a deleted tenant, and
- * the purge deletes them.
+ * Revokes all keys of a tenant, disables its principals, ends its enrollment keys, its directories' tokens and its
+ * users' sessions in the given transaction: an audit row per key and principal, and one message to the gateways in
+ * total. Verified domains end only with the tenant's deletion. So do agents' tokens, since an agent without a token
+ * cannot return without manual work at its device; they are not touched here, however many there are: `resolveAgent`
+ * refuses those of a deleted tenant, and the purge deletes them.
  */
 export async function revokeTenant(
   tx: Tx,

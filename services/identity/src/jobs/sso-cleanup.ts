@@ -33,8 +33,8 @@ export async function recheckDomains({ db, txt, log, now }: Deps): Promise<numbe
 }
 
 /**
- * Each minute removes expired login flows, codes, assertions and old requests of directories, looks up the domains and metadata that are due, warns
- * of expiring certificates, and lets our next keys take over.
+ * Each minute removes expired login flows, codes, assertions and old requests of directories, looks up the domains and
+ * metadata that are due, warns of expiring certificates, and lets our next keys take over.
  */
 export function startSsoCleanup(deps: Deps & Pick<SsoDeps, "sealing">): Repeating {
   const clean = async () => {

@@ -35,8 +35,8 @@ const searched = ["search", "label", "agentVersion", "seenAfter", "seenBefore", 
 
 /**
  * A page of the devices in the caller's scope, newest first unless sorted (indexes devices_by_org, _by_partner,
- * _newest, _by_site, _by_status, _by_enrollment_key). Null when the organization of the filter is out of scope. Throws `validation_failed`
- * when a search takes longer than 3 s.
+ * _newest, _by_site, _by_status, _by_enrollment_key). Null when the organization of the filter is out of scope. Throws
+ * `validation_failed` when a search takes longer than 3 s.
  */
 export async function listDevices(
   db: Database,

@@ -66,8 +66,8 @@ const keyOf = ({ org_id: orgId, event_id: eventId, created_at: at }: Claimed) =>
 /**
  * For WITH RECURSIVE, after `limits` and `partner_rooms`. Eleven parts, each with what was measured of alternatives:
  *
- * 1. `queued`: the webhooks that may have something to send (store/queued.ts). All webhooks with queued deliveries: 300 ms
- *    with 10,000 that wait for retries, 11 so.
+ * 1. `queued`: the webhooks that may have something to send (store/queued.ts). All webhooks with queued deliveries: 300
+ *    ms with 10,000 that wait for retries, 11 so.
  * 2. `leasing`: their slots, counted from leased rows, so that a crash leaks none. A counter per webhook: each outcome
  *    would write it, in one order over all senders.
  * 3. `capacity`: free slots of organization, host, and of partner and organization at the host. Equal shares of those
@@ -83,8 +83,8 @@ const keyOf = ({ org_id: orgId, event_id: eventId, created_at: at }: Claimed) =>
  * 9. `claimed`: the lease, which is the fence of this sender. FOR UPDATE SKIP LOCKED without the lock of claims: two
  *    claims count the same free slots.
  * 10. `interrupted`: the attempt of a sender whose lease expired.
- * 11. The answer: the body of an event once, however many of its deliveries were claimed, and the keys without a slot. A
- *    body per delivery: 600 bytes × 256.
+ * 11. The answer: the body of an event once, however many of its deliveries were claimed, and the keys without a slot.
+ *    A body per delivery: 600 bytes × 256.
  */
 const claimed = sql`
   ${queuedWebhooks()}, ${webhookCapacity}, ${partnerCapacity},

@@ -58,9 +58,9 @@ export type PartnerRooms = { rooms: ReadonlyMap<string, number>; otherRoom: numb
 export type Concurrency = { webhookConcurrency: number; organizationConcurrency: number; hostConcurrency: number };
 
 /*
- * The rule by which a webhook gets a request, as parts of a statement that has `limits` (one row: webhook, organization,
- * host, most, other_room) and, for the second and third part, `partner_rooms` (id, room). rules/shares.ts is the same
- * rule for deliveries that are leased as they are stored.
+ * The rule by which a webhook gets a request, as parts of a statement that has `limits` (one row: webhook,
+ * organization, host, most, other_room) and, for the second and third part, `partner_rooms` (id, room). rules/shares.ts
+ * is the same rule for deliveries that are leased as they are stored.
  */
 
 const limit = (name: Query) => sql`(SELECT l.${name} FROM limits l)`;
@@ -95,8 +95,8 @@ export const partnerCapacity = sql`
   )`;
 
 /**
- * `picked`: those of `found` in their `order` that have a slot of their organization, of their partner, of each of these
- * at their host, and of the host; at most `most`.
+ * `picked`: those of `found` in their `order` that have a slot of their organization, of their partner, of each of
+ * these at their host, and of the host; at most `most`.
  */
 export const withinSlots = (order: Query) => sql`
   candidates AS (

@@ -6,8 +6,8 @@ const postBinding = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST";
 
 /**
  * Our metadata, for one identity provider to import (SAML 2.0 Metadata, 2.4.4). While our key is renewed both
- * certificates are in it, for encryption the next one first. Names the methods by which assertions may be encrypted: some
- * products choose modes that are refused here otherwise.
+ * certificates are in it, for encryption the next one first. Names the methods by which assertions may be encrypted:
+ * some products choose modes that are refused here otherwise.
  */
 export function ownMetadata({ entityId, acsUrl, certificate, nextCertificate, ...own }: OwnEntity): string {
   const next = nextCertificate === null ? [] : [nextCertificate];

@@ -52,7 +52,9 @@ function compares(found: unknown, operator: string, wanted: FilterValue): boolea
   }
 }
 
-/** `type eq "work"`, alone or joined by `and`, as the values that a new value of the list has. Null for anything else. */
+/**
+ * `type eq "work"`, alone or joined by `and`, as the values that a new value of the list has. Null for anything else.
+ */
 export function equalities(filter: Filter): Record<string, FilterValue> | null {
   if (filter.kind === "compare" && filter.operator === "eq" && filter.path.sub === null) {
     return { [filter.path.name]: filter.value };

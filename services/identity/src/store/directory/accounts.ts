@@ -35,8 +35,8 @@ export async function lockAccount(tx: Tx, id: string): Promise<AccountRow | null
 const leastRole = { organization: "org-viewer", partner: "partner-technician" } as const;
 
 /**
- * Makes an account without a password; without a role it is disabled, with the least one, until a mapping gives another.
- * Returns role and status.
+ * Makes an account without a password; without a role it is disabled, with the least one, until a mapping gives
+ * another. Returns role and status.
  */
 export async function insertDirectoryUser(
   tx: Tx,
