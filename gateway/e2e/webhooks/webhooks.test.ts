@@ -224,7 +224,7 @@ describe("a webhook", () => {
     expect(fieldErrors).toEqual({
       name: [expect.any(String)],
       url: ["Invalid webhook URL: not_a_url"],
-      secret: ["At most 512 ASCII characters"],
+      secret: ["At most 512 printable ASCII characters"],
       events: ['"*" stands alone'],
       "headers.0.key": ["Not a header name"],
       "headers.0.value": ["At most 2,000 ASCII characters"],

@@ -13,7 +13,7 @@ export const secretIn = z
   })
   .meta({
     description:
-      "Signs each request; visible ASCII. After `whsec_` it is base64 of 24 to 64 bytes. Leave it out where one is generated, or take at least 16 random characters.",
+      "Signs each request; printable ASCII. After `whsec_` it is base64 of 24 to 64 bytes. Leave it out where one is generated, or take at least 16 random characters.",
   });
 
 const strength = z.enum(["weak", "strong"]);

@@ -4,7 +4,7 @@ import { signingSecretError, strengthOfSealed } from "./signing-secret.ts";
 
 const encoded = (bytes: number) => `whsec_${Buffer.alloc(bytes, 7).toString("base64")}`;
 const noKey = "After whsec_: base64 of 24 to 64 bytes";
-const noText = "At most 512 ASCII characters";
+const noText = "At most 512 printable ASCII characters";
 
 describe("a signing secret", () => {
   it.each([
@@ -21,6 +21,8 @@ describe("a signing secret", () => {
     ["512 characters", "x".repeat(512), null],
     ["513 characters", "x".repeat(513), noText],
     ["a line break", "a\nb", noText],
+    ["a tab", "a\tb", noText],
+    ["a space", "a b", null],
     ["an umlaut", "schlüssel", noText],
   ])("with %s has the error that a receiver would meet", (_what, secret, error) => {
     expect(signingSecretError(secret)).toBe(error);

@@ -6,8 +6,7 @@ const prefix = "whsec_";
 const maxLength = 512;
 const keyBytes = { min: 24, max: 64 };
 const strongLength = 16;
-/** RFC 9110, 5.5: a secret may be sent in a header of a test. */
-const headerText = /^[\t\x20-\x7e]*$/;
+const printableAscii = /^[\x20-\x7e]*$/;
 /** RFC 4648, 4, with its padding: libraries of Standard Webhooks refuse other forms. */
 const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
@@ -16,7 +15,8 @@ const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$
  * key in base64, 24 to 64 bytes (Standard Webhooks); any other text is the key itself.
  */
 export function signingSecretError(secret: string): string | null {
-  if (secret.length > maxLength || !headerText.test(secret)) return `At most ${maxLength} ASCII characters`;
+  if (secret.length > maxLength || !printableAscii.test(secret))
+    return `At most ${maxLength} printable ASCII characters`;
   if (!secret.startsWith(prefix)) return null;
   const key = secret.slice(prefix.length);
   const bytes = base64.test(key) ? Buffer.from(key, "base64").length : 0;
