@@ -33,6 +33,29 @@ export const lives = [
 /** In the first part a sample of each, by the run's seed (gateway/e2e/support/sample.ts); in the rest the whole. */
 export const sampled = ["isolation/audit-rows", "isolation/bad-input", "isolation/isolation"];
 
+/**
+ * Suites of packages that are in the rest: they kill processes, start whole clusters, or wait for real time-outs, and
+ * what they promise seldom breaks without another suite of the same package.
+ */
+export const long = [
+  "deploy/agent-sim/src/fleet",
+  "deploy/agent-sim/src/updates",
+  "deploy/agent/src/install/power-cut",
+  "deploy/agent/src/install/supervise",
+  "deploy/agent/src/kill-nine",
+  "deploy/agent/src/real-agent",
+  "deploy/local/src/guard",
+  "deploy/local/src/keep-running",
+  "deploy/local/src/standby",
+  "gateway/src/patterns",
+  "libs/bus/src/deliveries",
+  "libs/bus/src/recovery",
+  "libs/db/src/checks/check-schema",
+  "libs/egress/src/bad-receivers",
+  "libs/rpc/src/client/restart",
+  "libs/service/src/check-only",
+];
+
 const anyOf = (names) => `(${names.join("|")})\\.test\\.ts$`;
 
 /** Patterns of the paths that a part leaves out. Throws for a name that is no part. */
@@ -41,9 +64,9 @@ export function leftOut(part) {
     case undefined:
       return [];
     case "first":
-      return [`/gateway/e2e/(?!${anyOf([...lives, ...sampled])})`];
+      return [`/gateway/e2e/(?!${anyOf([...lives, ...sampled])})`, `/${anyOf(long)}`];
     case "rest":
-      return [`^(?!.*/gateway/e2e/)`, `/gateway/e2e/${anyOf(lives)}`];
+      return [`^(?!.*(?:/gateway/e2e/|/${anyOf(long)}))`, `/gateway/e2e/${anyOf(lives)}`];
     default:
       throw new Error(`TEST_PART is "${part}": it is first or rest`);
   }

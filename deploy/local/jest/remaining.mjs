@@ -7,7 +7,7 @@ const queries = {
   webhook: `SELECT w.name, w.url_shown AS address FROM webhook_dispatcher.webhooks w
             WHERE w.status = 'active' AND w.deleted_at IS NULL AND w.stopped_at IS NULL`,
   "audit stream": `SELECT s.name, s.url_shown AS address FROM audit.audit_streams s
-                   WHERE s.status = 'active' AND s.type = 'webhook'
+                   WHERE s.status = 'active' AND s.type <> 'archive'
                      AND NOT EXISTS (SELECT FROM audit.tenant t WHERE t.deleted AND t.id IN (s.org_id, s.partner_id))`,
 };
 

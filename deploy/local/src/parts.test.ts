@@ -3,10 +3,11 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 
-type Parts = { lives: string[]; sampled: string[]; leftOut(part: string | undefined): string[] };
+type Parts = { lives: string[]; sampled: string[]; long: string[]; leftOut(part: string | undefined): string[] };
 const script = "../jest/parts.mjs";
 const root = fileURLToPath(new URL("../../../", import.meta.url));
-const e2e = join(root, "gateway", "e2e");
+const inRoot = (name: string) => join(root, name);
+const e2e = inRoot("gateway/e2e");
 
 let parts: Parts;
 beforeAll(async () => {
@@ -37,7 +38,8 @@ describe("the two parts of all suites", () => {
   });
 
   it("name suites that exist", () => {
-    const missing = [...parts.lives, ...parts.sampled].filter((name) => !existsSync(join(e2e, `${name}.test.ts`)));
+    const paths = [...[...parts.lives, ...parts.sampled].map((name) => join(e2e, name)), ...parts.long.map(inRoot)];
+    const missing = paths.filter((path) => !existsSync(`${path}.test.ts`));
     expect(missing).toEqual([]);
   });
 

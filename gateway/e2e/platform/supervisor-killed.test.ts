@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -14,6 +14,28 @@ const folders: string[] = [];
 afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
+
+/** Those that are stopped with the supervisor. */
+const processes = [
+  "agent-release",
+  "audit",
+  "audit-retention",
+  "device-logs",
+  "gateway",
+  "identity",
+  "tenancy",
+  "webhook-dispatcher",
+];
+
+/** What the processes logged. */
+function linesOf(dataDir: string): { service: string; msg: string }[] {
+  const logs = join(dataDir, "logs");
+  const texts = readdirSync(logs).map((name) => readFileSync(join(logs, name), "utf8"));
+  return texts
+    .flatMap((text) => text.split("\n"))
+    .filter((line) => line.includes('"msg":'))
+    .map((line) => JSON.parse(line));
+}
 
 type Start = {
   program: string;
@@ -83,8 +105,16 @@ describe("nothing of a cluster outlives its killed supervisor", () => {
     await until("all of it to end", () => processesOf(dataDir).length === 0, 60_000);
   }, 240_000);
 
-  it("when npm received an interrupt that came from no terminal", async () => {
+  it("when npm received an interrupt that came from no terminal, and each process stopped all that it started", async () => {
     const dataDir = await killedOnce((said) => said.includes("Muster is ready"), typed);
     await until("all of it to end", () => processesOf(dataDir).length === 0, 60_000);
+    const logs = linesOf(dataDir);
+    expect(
+      logs
+        .filter(({ msg }) => msg === "stopped")
+        .map(({ service }) => service)
+        .sort(),
+    ).toEqual(processes);
+    expect(logs.filter(({ msg }) => msg === "something was not stopped")).toEqual([]);
   }, 240_000);
 });

@@ -1,5 +1,5 @@
 import { openBus } from "@muster/bus";
-import { busTls, type Process, sleep } from "@muster/kit";
+import { busTls, type Process, settledWithin } from "@muster/kit";
 import { followAuthStream } from "../auth/auth-stream.ts";
 import type { Config } from "../config.ts";
 import type { App } from "./start-gateway.ts";
@@ -32,7 +32,10 @@ export function connectBus(proc: Process, config: Config, app: App): void {
     log.error({ err }, "cannot use the message bus");
   });
   proc.onStop("bus", async () => {
-    const opened = await Promise.race([connected.catch(() => null), sleep(2_000).then(() => null)]);
+    const opened = await settledWithin(
+      2_000,
+      connected.catch(() => null),
+    );
     await opened?.follower.stop();
     await opened?.bus.close();
   });

@@ -145,4 +145,4 @@ export { isTimezone } from "./text/timezone.ts";
 export { withoutTrailing } from "./text/trailing.ts";
 export { atMostEvery } from "./timing/at-most-every.ts";
 export { keepWorking, type Repeating, repeatEvery } from "./timing/repeat.ts";
-export { backoffMs, sleep } from "./timing/retry.ts";
+export { backoffMs, settledWithin, sleep } from "./timing/retry.ts";

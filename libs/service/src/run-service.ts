@@ -16,8 +16,8 @@ import {
   redactConfig,
   runProcess,
   serviceSettings,
+  settledWithin,
   sharedValues,
-  sleep,
   startConfig,
 } from "@muster/kit";
 import { StatusService } from "@muster/proto/muster/common/v1/status_pb";
@@ -266,7 +266,10 @@ function connectBus(options: {
     process.kill(process.pid, "SIGTERM");
   });
   proc.onStop("bus", async () => {
-    const opened = await Promise.race([connected.catch(() => null), sleep(500).then(() => null)]);
+    const opened = await settledWithin(
+      500,
+      connected.catch(() => null),
+    );
     if (!opened) return;
     for (const stoppable of opened.stops.reverse()) await stoppable.stop();
     await opened.bus.close();

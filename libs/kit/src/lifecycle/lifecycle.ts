@@ -4,6 +4,7 @@ import { createLogger } from "../telemetry/logger.ts";
 import { startDefaultMetrics } from "../telemetry/metrics.ts";
 import { flushTelemetry } from "../telemetry/tracing.ts";
 import { shrinkWhenIdle } from "./idle-memory.ts";
+import { leftResources } from "./left-resources.ts";
 import { type OpsServer, startOps } from "./ops.ts";
 import { Readiness } from "./readiness.ts";
 
@@ -30,6 +31,20 @@ type Options = {
   drainDelayMs: number;
   drainGraceMs: number;
 };
+
+/** Milliseconds that closed connections may take to be gone. */
+const closingMs = 1_000;
+
+/** With everything stopped nothing keeps the process alive; what does, a part without a stop, is logged and ended. */
+function endByItself(log: Logger, status: number): void {
+  process.exitCode = status;
+  process.channel?.unref();
+  const end = () => {
+    log.warn({ left: leftResources() }, "something was not stopped");
+    process.exit(status);
+  };
+  setTimeout(end, closingMs).unref();
+}
 
 /**
  * Runs a process from start to ordered stop. SIGTERM or SIGINT: readiness off, drain delay, then every registered stop
@@ -61,7 +76,7 @@ export async function runProcess(options: Options, start: (process: Process) => 
       await flushTelemetry();
       clearTimeout(hardStop);
       log.info("stopped");
-      process.exit(status);
+      endByItself(log, status);
     })();
     return ending;
   };

@@ -12,7 +12,7 @@ import {
   type TracerProvider,
   trace,
 } from "@opentelemetry/api";
-import { sleep } from "../timing/retry.ts";
+import { settledWithin } from "../timing/retry.ts";
 
 const scope = "@muster";
 const traceparentPattern = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
@@ -94,7 +94,7 @@ export async function flushTelemetry(): Promise<void> {
   const flushing = [delegate, meters].flatMap((each) => each.forceFlush?.().catch(() => undefined) ?? []);
   if (flushing.length === 0) return;
   // A collector that is away is no reason to end with an error.
-  await Promise.race([Promise.all(flushing), sleep(2_000)]);
+  await settledWithin(2_000, Promise.all(flushing));
 }
 
 export function withSpan<T>(span: Span, run: () => T): T {

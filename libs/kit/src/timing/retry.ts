@@ -4,6 +4,13 @@ export function backoffMs(attempt: number, baseMs: number, maxMs: number, random
   return full / 2 + (full / 2) * random();
 }
 
+/** What the work resolves with, or null when it takes longer; rejects as the work does. No timer stays. */
+export async function settledWithin<T>(ms: number, work: Promise<T>): Promise<T | null> {
+  const settled = new AbortController();
+  const late = sleep(ms, settled.signal).then(() => null);
+  return Promise.race([work, late]).finally(() => settled.abort());
+}
+
 /** Waits, or ends early (resolving false) when the signal aborts. */
 export function sleep(ms: number, signal?: AbortSignal): Promise<boolean> {
   return new Promise((resolve) => {

@@ -7,6 +7,7 @@ import {
   keepWorking,
   type Logger,
   type NoteVerifier,
+  settledWithin,
   sleep,
   systemCaller,
   uuidv7,
@@ -86,7 +87,7 @@ export function startSyncing(deps: SyncDeps): { wake(): void; stop(): Promise<vo
     async stop() {
       stopping.abort();
       // A sync that is aborted here is resumed by the process that finds its job silent.
-      await Promise.race([Promise.all([worker.stop(), here]), sleep(farewellMs)]);
+      await settledWithin(farewellMs, Promise.all([worker.stop(), here]));
     },
   };
 }

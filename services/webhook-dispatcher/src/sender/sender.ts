@@ -1,5 +1,5 @@
 import type { Database } from "@muster/db";
-import { backoffMs, counter, type Logger, type SecretBox, sleep, systemCaller } from "@muster/kit";
+import { backoffMs, counter, type Logger, type SecretBox, settledWithin, sleep, systemCaller } from "@muster/kit";
 import { createMutex, type InlineLease, type InlineSends } from "../commands/inline.ts";
 import { confirmLeases } from "../store/intake.ts";
 import type { Outcome } from "../store/outcomes.ts";
@@ -116,10 +116,7 @@ export class Sender {
     // Waits for leasing transactions: their requests have started then, and nothing more is leased.
     await this.#exclusively(async () => undefined);
     await this.#requests.drain(graceMs);
-    // The timer ends together with the drain: it would keep the process.
-    const drained = new AbortController();
-    const draining = this.#finisher.drained().finally(() => drained.abort());
-    await Promise.race([draining, sleep(graceMs, drained.signal)]);
+    await settledWithin(graceMs, this.#finisher.drained());
   }
 
   async #loop(): Promise<void> {
