@@ -64,10 +64,16 @@ muster.dev/service: {{ .service }}
   | default .root.Chart.AppVersion -}}
 {{- end -}}
 
+{{/* By its own digest or tag, by the chart-wide tag, or by the digest that the chart was released with. */}}
 {{- define "muster.image" -}}
 {{- $own := .workload.values.image -}}
-{{ $own.repository | default (printf "%s/%s" .root.Values.image.registry .workload.facts.service) }}
-{{- if $own.digest }}@{{ $own.digest }}{{ else }}:{{ include "muster.tag" . }}{{ end -}}
+{{- $all := .root.Values.image -}}
+{{- $digest := $own.digest -}}
+{{- if not (or $digest $own.repository $own.tag $all.tag) -}}
+{{- $digest = get $all.digests .workload.facts.service -}}
+{{- end -}}
+{{ $own.repository | default (printf "%s/%s" $all.registry .workload.facts.service) }}
+{{- if $digest }}@{{ $digest }}{{ else }}:{{ include "muster.tag" . }}{{ end -}}
 {{- end -}}
 
 {{- define "muster.secret" -}}

@@ -1,0 +1,23 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { makeChart } from "./chart.mjs";
+import { writeChecksums } from "./checksums.mjs";
+import { writeInventory } from "./inventory.mjs";
+import { sign } from "./signature.mjs";
+import { makeTree } from "./tree.mjs";
+
+/**
+ * Parts of a release in the order in which they are made: the chart names the images' digests, the checksums all
+ * files. `always` are those that `--only` does not leave out.
+ */
+export const parts = [
+  { name: "tree", always: true, make: makeTree },
+  { name: "chart", make: makeChart },
+  { name: "notes", always: true, make: ({ out, notes }) => writeFileSync(join(out, "notes.md"), notes) },
+  { name: "inventory", always: true, make: writeInventory },
+  { name: "checksums", always: true, make: ({ out }) => writeChecksums(out) },
+  { name: "signature", always: true, make: sign },
+];
+
+/** Names of what `--only` takes. */
+export const partNames = parts.filter(({ always }) => !always).map(({ name }) => name);
