@@ -4,7 +4,6 @@ import { AppError, type ErrorCode } from "@muster/kit";
 export type EdgeCode =
   | "bad_request"
   | "cross_origin"
-  | "invalid_json"
   | "method_not_allowed"
   | "request_timeout"
   | "payload_too_large"

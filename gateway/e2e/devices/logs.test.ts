@@ -34,13 +34,21 @@ const anEvent = (change: object = {}) => ({
 const many = <T>(n: number, make: (i: number) => T): T[] => Array.from({ length: n }, (_, i) => make(i));
 const totalOf = (body: Record<string, unknown>) => (body.pagination as { total: number }).total;
 
-async function sendGzip({ deviceId, token }: TestAgent, bytes: Buffer): Promise<Response> {
-  return fetch(`${cluster.url}/api/v1/agents/${deviceId}/logs`, {
+type Sent = { path?: string; type?: string; isGzip?: boolean };
+
+async function sendBytes({ deviceId, token }: TestAgent, bytes: Buffer, sent: Sent = {}): Promise<Response> {
+  const { path = "logs", type = "application/json", isGzip = false } = sent;
+  const headers = { authorization: `Bearer ${token}`, "content-type": type };
+  return fetch(`${cluster.url}/api/v1/agents/${deviceId}/${path}`, {
     method: "POST",
-    headers: { authorization: `Bearer ${token}`, "content-type": "application/json", "content-encoding": "gzip" },
+    headers: { ...headers, ...(isGzip ? { "content-encoding": "gzip" } : {}) },
     body: bytes,
   });
 }
+
+const sendGzip = (agent: TestAgent, bytes: Buffer) => sendBytes(agent, bytes, { isGzip: true });
+const countOf = async ({ deviceId }: TestAgent) =>
+  totalOf((await root.call("GET", `/devices/${deviceId}/diagnostic-logs`)).body);
 
 describe("diagnostic logs", () => {
   it("are taken from an agent that enrolled this moment, and shown with every field", async () => {
@@ -49,7 +57,7 @@ describe("diagnostic logs", () => {
     const sent = await agent.api.call("POST", `/agents/${agent.deviceId}/logs`, {
       logs: [aLog({ fields: { attempt: 2 }, agentVersion: "1.4.0" })],
     });
-    expect([sent.status, sent.body]).toEqual([201, { received: 1 }]);
+    expect([sent.status, sent.body]).toEqual([201, { received: 1, refused: [] }]);
     const { status, body } = await root.call("GET", `/devices/${agent.deviceId}/diagnostic-logs`);
     expect(status).toBe(200);
     expect(body).toEqual({
@@ -142,20 +150,47 @@ describe("diagnostic logs", () => {
     expect(most.body.pagination).toMatchObject({ limit: 1_000 });
   });
 
-  it("are stored all or not at all: 501 entries, one bad of 500, none", async () => {
+  it("are stored as far as they are valid: 501 entries, one bad of 500, bad ones alone, none", async () => {
     const agent = await newAgent(await newTenant(root));
     const send = (logs: unknown) => agent.api.call("POST", `/agents/${agent.deviceId}/logs`, { logs });
     expect(await send(many(501, () => aLog()))).toMatchObject({
       status: 400,
       body: { code: "validation_failed", details: { fieldErrors: { logs: expect.anything() } } },
     });
-    expect(await send(many(500, (i) => (i === 233 ? aLog({ level: "loud" }) : aLog())))).toMatchObject({
+    expect(await send([aLog({ level: "loud" })])).toMatchObject({
       status: 400,
-      body: { details: { fieldErrors: { "logs.233.level": expect.anything() } } },
+      body: { code: "validation_failed", details: { fieldErrors: { "logs.0.level": expect.anything() } } },
     });
-    expect(totalOf((await root.call("GET", `/devices/${agent.deviceId}/diagnostic-logs`)).body)).toBe(0);
-    expect(await send([])).toMatchObject({ status: 201, body: { received: 0 } });
+    expect(await countOf(agent)).toBe(0);
+    expect(await send([])).toMatchObject({ status: 201, body: { received: 0, refused: [] } });
+    expect(await send(many(500, (i) => (i === 233 ? aLog({ level: "loud" }) : aLog())))).toMatchObject({
+      status: 201,
+      body: { received: 499, refused: [{ index: 233, errors: { level: [expect.any(String)] } }] },
+    });
     expect(await send(many(500, () => aLog()))).toMatchObject({ status: 201, body: { received: 500 } });
+    expect(await countOf(agent)).toBe(999);
+  });
+
+  it("may come as an array or as lines, with bytes that are no UTF-8", async () => {
+    const agent = await newAgent(await newTenant(root));
+    const lines = Buffer.from(`${JSON.stringify(aLog({ message: "caf#" }))}\n{"half\n${JSON.stringify(aLog())}\n`);
+    lines[lines.indexOf("#")] = 0xe9;
+    const array = await sendBytes(agent, Buffer.from(JSON.stringify([aLog()])));
+    expect([array.status, await array.json()]).toEqual([201, { received: 1, refused: [] }]);
+    for (const type of ["application/x-ndjson", "application/x-ndjson; charset=utf-8"]) {
+      const reply = await sendBytes(agent, lines, { type });
+      const refused = [{ index: 1, errors: { entry: ["Must be JSON"] } }];
+      expect([reply.status, await reply.json()]).toEqual([201, { received: 2, refused }]);
+    }
+    const { body } = await root.call("GET", `/devices/${agent.deviceId}/diagnostic-logs?search=caf`);
+    expect((body.data as { message: string }[]).map(({ message: text }) => text)).toEqual(["caf\ufffd"]);
+    const bad = [
+      await sendBytes(agent, Buffer.from('{"a'), { type: "application/x-ndjson" }),
+      await sendBytes(agent, Buffer.from('{"a')),
+      await sendBytes(agent, lines, { type: "text/plain" }),
+    ];
+    const codes = await Promise.all(bad.map(async (reply) => ((await reply.json()) as { code: string }).code));
+    expect(codes).toEqual(["validation_failed", "invalid_json", "unsupported_media_type"]);
   });
 
   it("are refused as unknown with another agent's token, and for an unknown id", async () => {
@@ -179,11 +214,17 @@ describe("diagnostic logs", () => {
       agent,
       gzipSync(JSON.stringify({ logs: many(500, () => aLog({ message: "x".repeat(500) })) })),
     );
-    expect([good.status, await good.json()]).toEqual([201, { received: 500 }]);
-    const bomb = await sendGzip(agent, gzipSync(Buffer.alloc(64 * 1024 * 1024, 32)));
-    expect([bomb.status, ((await bomb.json()) as { code: string }).code]).toEqual([413, "payload_too_large"]);
-    const broken = await sendGzip(agent, Buffer.from("no gzip at all"));
-    expect(broken.status).toBe(400);
+    expect([good.status, await good.json()]).toEqual([201, { received: 500, refused: [] }]);
+    // One MiB that inflates to one GiB.
+    const part = gzipSync(Buffer.alloc(64 * 1024 * 1024, 32));
+    const bomb = Buffer.concat(Array(16).fill(part));
+    for (const path of ["logs", "otlp/v1/logs"]) {
+      expect((await sendBytes(agent, bomb, { path, isGzip: true })).status).toBe(413);
+      const cut = gzipSync(JSON.stringify({ logs: [aLog()] })).subarray(0, -9);
+      for (const bytes of [Buffer.from("no gzip at all"), cut]) {
+        expect((await sendBytes(agent, bytes, { path, isGzip: true })).status).toBe(400);
+      }
+    }
     expect(totalOf((await root.call("GET", `/devices/${agent.deviceId}/diagnostic-logs`)).body)).toBe(500);
   });
 });

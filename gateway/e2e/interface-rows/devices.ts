@@ -68,6 +68,7 @@ export const deviceRows: AreaRows = {
       { auth: "agent" },
       `
     GET /agents/:id/channel
+    POST /agents/:id/otlp/v1/logs
     POST /agents/:id/heartbeat
     POST /agents/:id/rotate-token`,
     ),

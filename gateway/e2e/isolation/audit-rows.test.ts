@@ -34,7 +34,7 @@ type Row = {
 const changing = routes.filter(({ method, dialect }) => method !== "GET" && dialect === undefined);
 const ownSession = (path: string) => path.startsWith("/auth/");
 /** Requests that are too frequent for an audit row each. */
-const unauditedByAgents = ["POST /agents/:id/logs", "POST /agents/:id/heartbeat"];
+const unauditedByAgents = ["POST /agents/:id/logs", "POST /agents/:id/otlp/v1/logs", "POST /agents/:id/heartbeat"];
 /** An event is a record by itself, and there are thousands a second; a search and a preview change nothing. */
 const unaudited = ["POST /events", "POST /sso/find", "POST /agent-versions/rollouts/preview"];
 /** Rows of new users, of links to real providers, and of a real provider: e2e/sso checks them. */

@@ -102,9 +102,17 @@ const isFree = (property: Property): boolean =>
 /** Numbers that JSON.parse changes. */
 const changed = ["12345678901234567890", "0.12345678901234567890", "1e-400"];
 
+const ofUnknownMembers: ReadonlySet<string> = new Set([
+  "deep JSON",
+  "__proto__",
+  "__proto__ inside",
+  "NUL in an unknown field",
+  "half a surrogate pair in a key",
+]);
+
 /** Everything that a row's body must refuse, made from its schema and one valid body. */
 export function badBodies(
-  { body: schema, opaque }: Pick<Route, "body" | "opaque">,
+  { body: schema, opaque, raw }: Pick<Route, "body" | "opaque" | "raw">,
   valid: Record<string, unknown>,
   limitBytes: number,
 ): BadInput[] {
@@ -126,6 +134,8 @@ export function badBodies(
     { what: "NUL in an unknown field", body: JSON.stringify({ ...valid, unknown: "\0" }) },
     { what: "half a surrogate pair in a key", body: JSON.stringify({ ...valid, "\ud800": 1 }) },
   ];
+  // What is stored is checked by the service behind the row, which ignores unknown members.
+  if (raw !== undefined) return inputs.filter(({ what }) => !ofUnknownMembers.has(what));
   if (!schema) return inputs;
   for (const whole of ["null", "[]", '"text"', "7", "true"]) inputs.push({ what: `${whole} as body`, body: whole });
   const { properties = {}, required = [] } = schemaOf(schema);

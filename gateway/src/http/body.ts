@@ -1,9 +1,9 @@
 import type { IncomingMessage } from "node:http";
-import { changedNumbers, memberText, textError, validationError } from "@muster/kit";
+import { changedNumbers, invalidJson, memberText, textError, validationError } from "@muster/kit";
 import { EdgeError } from "../errors.ts";
 import type { Inbound } from "../request/headers.ts";
 import { overrunBytes, payloadTooLarge } from "./bodies.ts";
-import { isFormType, isJsonType } from "./media-type.ts";
+import { isFormType, jsonMediaType, mediaTypeOf } from "./media-type.ts";
 import { parseQuery } from "./query.ts";
 
 /** Nesting that a JSON body may have. */
@@ -30,7 +30,7 @@ export function checkAnnouncedLength(request: IncomingMessage, limitBytes: numbe
 }
 
 /** How a route accepts its body. */
-export type BodyRules = { limitBytes: number; isForm: boolean; takesGzip: boolean };
+export type BodyRules = { isForm: boolean; takesGzip: boolean; raw: readonly string[] | null };
 
 /** A body, the bytes that it was read from, and its text if it is JSON. */
 export type Body = { value: unknown; bytes: Uint8Array; text: string };
@@ -38,20 +38,21 @@ export type Body = { value: unknown; bytes: Uint8Array; text: string };
 export const emptyBody: Body = { value: {}, bytes: Buffer.from("{}"), text: "{}" };
 
 /**
- * Checks a body by the head of its request, before it is received: type, encoding, announced length. Returns whether it
- * is compressed. Throws EdgeError `unsupported_media_type` and `payload_too_large`.
+ * Checks a body by the head of its request, before it is received: type and encoding. Returns whether it is compressed.
+ * Throws EdgeError `unsupported_media_type`.
  */
 export function checkBodyHead(
   { contentType, contentEncoding }: Inbound,
-  { isForm, takesGzip }: Pick<BodyRules, "isForm" | "takesGzip">,
+  { isForm, takesGzip, raw }: BodyRules,
 ): { isGzip: boolean } {
   const encoding = contentEncoding?.toLowerCase() ?? "identity";
   const isGzip = takesGzip && !isForm && (encoding === "gzip" || encoding === "x-gzip");
   if (isForm && (contentType === null || !isFormType(contentType) || encoding !== "identity")) {
     throw new EdgeError("unsupported_media_type", "Request body must be application/x-www-form-urlencoded");
   }
-  if (!isForm && (contentType === null || !isJsonType(contentType))) {
-    throw new EdgeError("unsupported_media_type", "Request body must be application/json");
+  if (!isForm && (contentType === null || mediaTypeOf(contentType, raw ?? [jsonMediaType]) === null)) {
+    const types = (raw ?? [jsonMediaType]).join(" or ");
+    throw new EdgeError("unsupported_media_type", `Request body must be ${types}`);
   }
   if (encoding !== "identity" && !isGzip) {
     throw new EdgeError("unsupported_media_type", "Content-Encoding is not accepted here");
@@ -85,7 +86,7 @@ export function isStillSending(request: IncomingMessage): boolean {
 }
 
 /**
- * Throws EdgeError `invalid_json` on broken UTF-8 or JSON, AppError `validation_failed` on text or nesting we refuse.
+ * Throws AppError `invalid_json` on broken UTF-8 or JSON, `validation_failed` on text or nesting we refuse.
  */
 function parseJson(bytes: Buffer): Omit<Body, "bytes"> {
   let value: unknown;
@@ -94,7 +95,7 @@ function parseJson(bytes: Buffer): Omit<Body, "bytes"> {
     text = utf8.decode(bytes);
     value = JSON.parse(text);
   } catch {
-    throw new EdgeError("invalid_json", "Request body is not valid JSON");
+    throw invalidJson();
   }
   // Valid UTF-8 and valid JSON: only an escape or a number could still contain a value that no store accepts.
   const plain = !text.includes("\\u") && !text.includes("__proto__");

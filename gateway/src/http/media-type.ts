@@ -18,6 +18,14 @@ export function isFormType(contentType: string): boolean {
   return isUtf8Type(contentType, (name) => name === "x-www-form-urlencoded");
 }
 
+/** The one of these media types that a `Content-Type` is, JSON by the rule of `isJsonType`; null when it is none. */
+export function mediaTypeOf(contentType: string, accepted: readonly string[]): string | null {
+  if (accepted.includes(jsonMediaType) && isJsonType(contentType)) return jsonMediaType;
+  return accepted.find((type) => isUtf8Type(contentType, (name) => `${application}${name}` === type)) ?? null;
+}
+
+export const jsonMediaType = "application/json";
+
 function isUtf8Type(contentType: string, isWanted: (name: string) => boolean): boolean {
   if (contentType.length > maxLength) return false;
   const [essence = "", ...parameters] = contentType.split(";").map((part) => part.trim().toLowerCase());

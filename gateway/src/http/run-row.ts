@@ -5,6 +5,7 @@ import type { RouteRequest } from "../route/route.ts";
 import { cookieOf } from "./cookies.ts";
 import type { Exchange, ExchangeOptions } from "./exchange.ts";
 import { withBoundCursor } from "./list-cursor.ts";
+import { mediaTypeOf } from "./media-type.ts";
 import { publicError } from "./public-error.ts";
 import { noteRefusedChange } from "./refused-change.ts";
 import { isSameOrigin } from "./same-origin.ts";
@@ -74,6 +75,7 @@ function requestOf(options: ExchangeOptions, exchange: Exchange): RouteRequest {
     query: queryValues,
     body,
     bodyBytes,
+    mediaType: mediaTypeFor(exchange),
     opaqueJson,
     cookie: cookieFor(options, exchange),
     conditions: () => (exchange.request.method === "HEAD" ? { ...inbound, range: null } : inbound),
@@ -89,6 +91,11 @@ function requestOf(options: ExchangeOptions, exchange: Exchange): RouteRequest {
 function cookieFor({ deps }: ExchangeOptions, { inbound, served }: Exchange): string | null {
   const { cookie } = served.row;
   return cookie === undefined ? null : cookieOf(inbound.cookie, typeof cookie === "string" ? cookie : cookie(deps));
+}
+
+function mediaTypeFor({ inbound, served }: Exchange): string | null {
+  const { raw } = served.row;
+  return raw === undefined || inbound.contentType === null ? null : mediaTypeOf(inbound.contentType, raw);
 }
 
 /** A cached caller is one object for as long as nothing about them changes. */

@@ -2,15 +2,16 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import type { AddressInfo } from "node:net";
 import { AppError, type Logger, uuidv7, withSpan } from "@muster/kit";
 import { toAppError } from "@muster/rpc";
-import { EdgeError, errorReply, unavailable } from "../errors.ts";
+import { EdgeError, unavailable } from "../errors.ts";
 import { acceptedRequestId, createHeaderReader, requestIdOf } from "../request/headers.ts";
-import { Answered, jsonType, Rendered, Streamed } from "../route/reply.ts";
+import { Answered, Rendered, Streamed } from "../route/reply.ts";
 import { deadlinesMs, type Route } from "../route/route.ts";
 import { isStillSending } from "./body.ts";
 import { handleBrokenRequests } from "./broken-requests.ts";
 import { mayCompress, takesGzip, varying } from "./compression.ts";
 import { boundConnections } from "./connections.ts";
 import { createCors } from "./cors.ts";
+import { formedError } from "./error-form.ts";
 import { beginExchange, type Exchange, type ExchangeOptions } from "./exchange.ts";
 import { type NewestRequests, trackNewestRequests } from "./newest-requests.ts";
 import { createObserver } from "./observe.ts";
@@ -22,7 +23,6 @@ import { cachingOf, joined, privacyOf } from "./reply-lines.ts";
 import { endRequestSpan, type RequestSpan, startRequestSpan } from "./request-span.ts";
 import { buildRouteTable, type Served } from "./route-table.ts";
 import { runRow } from "./run-row.ts";
-import { isScimTarget, scimErrorReply, scimType } from "./scim-errors.ts";
 import { sendBare, sendStream, sendText } from "./send-reply.ts";
 import { networkOf, releaseSlots } from "./slots.ts";
 import { parseTarget } from "./target.ts";
@@ -288,12 +288,16 @@ class GatewayServer implements Gateway {
     moreLines: readonly string[] | null,
   ): number {
     const requestId = existingId ?? requestIdOf(request.rawHeaders) ?? uuidv7();
-    const isScim = isScimTarget(request.url ?? "");
-    const reply = (isScim ? scimErrorReply : errorReply)(whileStopping(thrown, this.#options.draining()), requestId);
+    const failed = {
+      target: request.url ?? "",
+      row: served?.row ?? null,
+      contentType: request.headers["content-type"] ?? null,
+    };
+    const reply = formedError(failed, whileStopping(thrown, this.#options.draining()), requestId);
     const privacy = served === null ? null : privacyOf(served.row, null);
     if (privacy !== null) reply.headers.push(...privacy);
     const lines = joined(reply.headers, moreLines, this.#connectionLines(request, reply.code));
-    sendText(response, reply.status, requestId, reply.body, isScim ? scimType : jsonType, lines);
+    sendText(response, reply.status, requestId, reply.body, reply.contentType, lines);
     return reply.status;
   }
 

@@ -27,6 +27,7 @@ import { validateBody } from "./validate-body.ts";
 /** Checks a request or finds something out about it; throws AppError or EdgeError. Awaited only when it must wait. */
 export type Step = (options: ExchangeOptions, exchange: Exchange) => void | Promise<void>;
 
+const noBytes = new Uint8Array(0);
 const bodyLimitOf = ({ served }: Exchange) => served.row.bodyLimitBytes ?? defaultBodyLimitBytes;
 
 /** 413 for a Content-Length beyond the limit. A row with a refusal of its own reads what is a little beyond it. */
@@ -101,8 +102,8 @@ export const receiveBody: Step = (options, exchange) => {
 
 async function received(options: ExchangeOptions, exchange: Exchange): Promise<void> {
   const { request, response, inbound, served, session } = exchange;
-  const { form: isForm = false, gzip, access } = served.row;
-  const { isGzip } = checkBodyHead(inbound, { isForm, takesGzip: gzip ?? access.auth === "agent" });
+  const { form: isForm = false, gzip, access, raw = null } = served.row;
+  const { isGzip } = checkBodyHead(inbound, { isForm, takesGzip: gzip ?? access.auth === "agent", raw });
   const caller = session?.caller ?? null;
   const limitBytes = bodyLimitOf(exchange);
   releaseSlot(options, exchange);
@@ -121,11 +122,15 @@ export const waitInQueue: Step = ({ signIns, clientAddress }, { request, respons
   return signIns.enter(clientAddress(request.socket.remoteAddress, inbound), response) ?? undefined;
 };
 
-/** 400 for a body that the route does not accept. */
+/** 400 for a body that the route does not accept; a raw one is its service's to read. */
 export const readBody: Step = (_options, exchange) => {
   const { sent, served, session } = exchange;
   const { row, freeMembers } = served;
   if (row.method === "GET") return;
+  if (row.raw !== undefined) {
+    exchange.bodyBytes = sent ?? noBytes;
+    return;
+  }
   const read = sent === null ? emptyBody : row.form ? readForm(sent) : readJson(sent);
   exchange.bodyBytes = read.bytes;
   exchange.body = validateBody(row, read.value, parseQuery(exchange.query), session?.caller.scope ?? null);

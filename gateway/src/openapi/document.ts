@@ -1,12 +1,13 @@
 import type { z } from "zod";
 import { idempotencyKeyHeader } from "../http/idempotency-key.ts";
+import { jsonMediaType } from "../http/media-type.ts";
 import { takesOrgInQuery } from "../http/validate-body.ts";
 import type { AnsweredStatus } from "../route/reply.ts";
 import { fullPath, noBody, type Route } from "../route/route.ts";
 import { type Tag, tagSentences } from "../route/tags.ts";
 import { description, license, securitySchemes } from "./about.ts";
 import { effectsOf } from "./effects.ts";
-import { errorBody, errorReplies, scimErrorBody } from "./errors.ts";
+import { errorBody, errorReplies, inBothEncodings, otlpErrorBody, scimErrorBody } from "./errors.ts";
 import { exampleOf, exampleOfParameter } from "./examples.ts";
 import { type JsonSchema, jsonSchemaOf } from "./json-schema.ts";
 
@@ -34,7 +35,8 @@ const orgIdParameter = {
 export function openApiDocument(rows: readonly Route[], about: { version: string }): JsonSchema {
   const components = new Map<string, JsonSchema>();
   const scim = jsonSchemaOf(scimErrorBody, "output", components);
-  const errors = { base: jsonSchemaOf(errorBody, "output", components), scim, components };
+  const otlp = jsonSchemaOf(otlpErrorBody, "output", components);
+  const errors = { base: jsonSchemaOf(errorBody, "output", components), scim, otlp, components };
   const paths: Record<string, JsonSchema> = {};
   for (const row of rows) {
     const path = fullPath(row).replace(/:([A-Za-z]+)/g, "{$1}");
@@ -120,9 +122,10 @@ function answersOf(row: Route): Record<string, JsonSchema> {
 }
 
 function bodyContent(row: Route, schema: JsonSchema): JsonSchema {
-  return row.form
-    ? { "application/x-www-form-urlencoded": { schema, example: exampleOf(row) } }
-    : jsonContent(schema, exampleOf(row));
+  if (row.form) return { "application/x-www-form-urlencoded": { schema, example: exampleOf(row) } };
+  const others = (row.raw ?? []).filter((type) => type !== jsonMediaType);
+  const bytes = { schema: { type: "string", format: "binary" } };
+  return { ...jsonContent(schema, exampleOf(row)), ...Object.fromEntries(others.map((type) => [type, bytes])) };
 }
 
 /** Whether a request may have no body, which the gateway reads as `{}`; a PATCH without one is 400 `no_updates`. */
@@ -200,7 +203,8 @@ function parametersOf(
   });
 }
 
-function contentOf({ file, contentType }: Route, schema: JsonSchema): JsonSchema {
+function contentOf({ file, contentType, dialect }: Route, schema: JsonSchema): JsonSchema {
+  if (dialect === "otlp") return inBothEncodings(schema);
   if (contentType) return { [contentType]: { schema } };
   if (!file) return jsonContent(schema);
   return Object.fromEntries(file.contentTypes.map((type) => [type, { schema }]));

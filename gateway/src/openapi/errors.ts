@@ -3,6 +3,7 @@ import { STATUS_CODES } from "node:http";
 import { z } from "zod";
 import { type PublicCode, statusOf } from "../errors.ts";
 import { hasCursor } from "../http/list-cursor.ts";
+import { protobufMediaType } from "../http/otlp-errors.ts";
 import type { Route } from "../route/route.ts";
 import { addComponent, type JsonSchema } from "./json-schema.ts";
 
@@ -107,10 +108,31 @@ export function errorCodesOf(row: Route): PublicCode[] {
   return [...new Set(codes)];
 }
 
+/** The body of every error of OTLP over HTTP: a google.rpc.Status. */
+export const otlpErrorBody = z
+  .object({
+    code: z.int().meta({ description: "A number of google.rpc.Code." }),
+    message: z.string().meta({ description: "Our stable code, and what is wrong." }),
+  })
+  .meta({ id: "OtlpStatus" });
+
+/** Content of OTLP over HTTP: a JSON schema, and the same message in protobuf. */
+export const inBothEncodings = (schema: JsonSchema) => ({
+  "application/json": { schema },
+  [protobufMediaType]: { schema: { type: "string", format: "binary" } },
+});
+
+export type ErrorSchemas = {
+  base: JsonSchema;
+  scim: JsonSchema;
+  otlp: JsonSchema;
+  components: Map<string, JsonSchema>;
+};
+
 /** The error responses of a row by status, each with its codes as an enum; `base` is the schema of every error. */
 export function errorReplies(
   row: Route,
-  { base, scim, components }: { base: JsonSchema; scim: JsonSchema; components: Map<string, JsonSchema> },
+  { base, scim, otlp, components }: ErrorSchemas,
   headers: JsonSchema,
 ): Record<string, JsonSchema> {
   const byStatus = new Map<number, PublicCode[]>();
@@ -121,6 +143,9 @@ export function errorReplies(
       // Headers are too large before the row is known.
       if (row.dialect === "scim" && !codes.includes("headers_too_large")) {
         return [String(status), { description: text, headers, content: { "application/scim+json": { schema: scim } } }];
+      }
+      if (row.dialect === "otlp" && !codes.includes("headers_too_large")) {
+        return [String(status), { description: text, headers, content: inBothEncodings(otlp) }];
       }
       const schema = { $ref: `#/components/schemas/${addError(components, base, status, codes)}` };
       return [String(status), { description: text, headers, content: { "application/json": { schema } } }];

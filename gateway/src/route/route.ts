@@ -81,8 +81,10 @@ export type RouteRequest<A extends Access = Access, P = unknown, Q = unknown, B 
   params: P;
   query: Q;
   body: B;
-  /** The JSON text of `body`, inflated, for services that parse it themselves. */
+  /** The bytes of the body, inflated, for services that parse it themselves. */
   bodyBytes: Uint8Array;
+  /** The one of the row's `raw` types that the body has; null without a body, and on rows without these. */
+  mediaType: string | null;
   /** JSON text of the member that the row names as `opaque`, exactly as it was posted; empty when it is absent. */
   opaqueJson: string;
   /** The value of the cookie that the route names; null when it is absent or sent twice. */
@@ -154,6 +156,11 @@ export type RouteDefinition<
   bodyLimitBytes?: number;
   /** The body is a form (`application/x-www-form-urlencoded`) instead of JSON. */
   form?: true;
+  /**
+   * Media types of a body that the service behind the row parses and validates: the handler gets `bodyBytes`, and
+   * `body` only documents what is JSON.
+   */
+  raw?: readonly string[];
   /** Name of the one cookie that the handler gets. */
   cookie?: string | ((deps: Pick<Deps, "publicUrl">) => string);
   /** Requests per minute that one address may make to this route; a setting of the gateway holds the number. */
@@ -179,10 +186,10 @@ export type RouteDefinition<
   /** Type of the record in that row; the first part of the action when absent. */
   auditResource?: string;
   /**
-   * Another convention than the API's own (docs/directory.md#protocol): unknown parameters are ignored, a body may have
-   * any fields, errors have SCIM's body, deletes answer 204.
+   * Another convention than the API's own. `scim` (docs/directory.md#protocol): unknown parameters are ignored, a body
+   * may have any fields, errors have SCIM's body, deletes answer 204. `otlp`: errors are the Status of OTLP over HTTP.
    */
-  dialect?: "scim";
+  dialect?: "scim" | "otlp";
   /** 200 when absent; 101 for an upgrade; 302 and 303 have no body, so that `reply` is `noBody`. */
   status?: 101 | 200 | 201 | 202 | 204 | 302 | 303;
   /** What each further status means with which the handler may answer, and what its header lines are. */

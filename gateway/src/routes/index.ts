@@ -6,6 +6,7 @@ import { auditReportRoutes } from "./audit/reports.ts";
 import { auditRetentionRoutes } from "./audit/retention.ts";
 import { auditStreamRoutes } from "./audit/streams.ts";
 import { agentLogRoutes } from "./devices/agent-logs.ts";
+import { agentOtlpRoutes } from "./devices/agent-otlp.ts";
 import { agentRoutes } from "./devices/agents.ts";
 import { deviceChangeRoutes } from "./devices/device-changes.ts";
 import { deviceGroupRoutes } from "./devices/device-groups.ts";
@@ -83,6 +84,7 @@ export const routes: readonly Route[] = [
   ...deviceUpdateRoutes,
   ...deviceGroupRoutes,
   ...agentLogRoutes,
+  ...agentOtlpRoutes,
   ...deviceLogRoutes,
   ...liveLogRoutes,
   ...auditLogRoutes,

@@ -63,6 +63,7 @@ describe("the route table", () => {
         // Records by themselves, thousands a second.
         "POST /api/v1/agents/:/heartbeat",
         "POST /api/v1/agents/:/logs",
+        "POST /api/v1/agents/:/otlp/v1/logs",
         "POST /api/v1/events",
         // Counts, and changes nothing.
         "POST /api/v1/agent-versions/rollouts/preview",

@@ -68,6 +68,16 @@ describe("what is shipped", () => {
     expect(spool.next(10, 1000)).toBeNull();
   });
 
+  it("counts the entries that the platform refuses beside those that it stores", async () => {
+    spooled("1", "bad", "3");
+    await shipAll(() => {
+      stopping.stop();
+      return { ...replyOf(201), body: { received: 3, refused: [{ index: 1, errors: { message: ["no"] } }] } };
+    });
+    expect(dropped).toEqual(["1 validation_failed"]);
+    expect(spool.next(10, 1000)).toBeNull();
+  });
+
   it("goes on without the entries that the platform refuses by their index", async () => {
     spooled("1", "bad", "3", "bad", "5");
     const stored = await shipAll((texts) => {

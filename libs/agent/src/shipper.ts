@@ -44,6 +44,8 @@ export async function ship(deps: ShipperDeps, shipment: Shipment): Promise<void>
     const reply = await send(deps.call, shipment, batch);
     if (reply.status === 200 || reply.status === 201) {
       batch.done();
+      const count = refusedIn(reply);
+      if (count > 0) deps.refused(count, "validation_failed");
       most = Math.min(linesMax, most * 2);
       attempt = 0;
     } else if (reply.status === 413 || reply.status === 400) {
@@ -88,6 +90,9 @@ function shrink({ refused }: ShipperDeps, batch: SpoolBatch, reply: ApiReply): n
   }
   return first < length ? first : Math.max(1, Math.floor(length / 2));
 }
+
+/** Number of entries that were refused beside stored ones. */
+const refusedIn = ({ body: { refused } }: ApiReply): number => (Array.isArray(refused) ? refused.length : 0);
 
 /** Indices of the entries that a refusal names, such as 17 of `logs.17.level`. */
 function namedIn({ body }: ApiReply): number[] {

@@ -40,6 +40,7 @@ export {
   type ErrorCode,
   errorCodes,
   type FieldErrors,
+  invalidJson,
   isErrorCode,
   sessionEnded,
   validationError,

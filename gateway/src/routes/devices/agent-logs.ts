@@ -1,13 +1,13 @@
 import { z } from "zod";
 import { EdgeError } from "../../errors.ts";
+import { jsonMediaType } from "../../http/media-type.ts";
 import { type Route, route } from "../../route/route.ts";
 import { exampleTime, idParams, objectIn, success } from "../fields/schemas.ts";
 
 const tag = "Agents";
 const access = { auth: "agent" } as const;
 
-/** Below the maximum size of a service's message, whatever the entries contain. */
-const bodyLimitBytes = 4 * 1024 * 1024 - 64 * 1024;
+export const bodyLimitBytes = 4 * 1024 * 1024;
 
 /** By the device's own clock, which may be wrong by any measure. */
 const deviceTime = z.iso
@@ -43,6 +43,19 @@ const eventEntry = z
   })
   .meta({ id: "DeviceEventInput" });
 
+const ndjsonTypes = ["application/x-ndjson", "application/ndjson", "application/jsonl"];
+
+const refusedEntry = z
+  .object({
+    index: z.int().meta({ description: "Position of the entry in the request, from 0." }),
+    errors: z
+      .record(z.string(), z.array(z.string()))
+      .meta({ description: "What is wrong, by field; `entry` stands for the whole entry." }),
+  })
+  .meta({ id: "RefusedLogEntry" });
+
+const fieldErrors = z.record(z.string(), z.array(z.string()));
+
 const appendLogs = route({
   method: "POST",
   path: "/agents/:id/logs",
@@ -50,18 +63,23 @@ const appendLogs = route({
   tag,
   summary: "Store diagnostic logs of the agent",
   description:
-    "All entries are stored, or none. A repeat is stored once and answered as the first: under the same Idempotency-Key, or without one the same body from the same device within 10 minutes. Takes gzip.",
+    "An object with `logs`, an array of entries, or an entry on each line (NDJSON). Valid entries are stored together, the others are `refused`; 400 when none is valid. A repeat is stored once and answered as the first: under the same Idempotency-Key, or without one the same body from the same device within 10 minutes. Invalid UTF-8 becomes U+FFFD. Takes gzip.",
   params: idParams,
-  body: z.object({ logs: z.array(logEntry).max(500) }),
+  body: z.union([z.object({ logs: z.array(logEntry).max(500) }), z.array(logEntry).max(500)]),
   example: { logs: [{ timestamp: exampleTime, level: "info", component: "ws", message: "Connected" }] },
+  raw: [jsonMediaType, ...ndjsonTypes],
   bodyLimitBytes,
   load: "ingest",
   idempotent: true,
   status: 201,
-  reply: z.object({ received: z.int() }),
-  async handle({ params, bodyBytes: bodyJson, rpc }, { services }) {
-    const { received } = await services.deviceLogs.appendAgentLogs({ deviceId: params.id, bodyJson }, await rpc());
-    return { received };
+  reply: z.object({ received: z.int(), refused: z.array(refusedEntry) }),
+  async handle({ params, bodyBytes: bodyJson, mediaType, rpc }, { services }) {
+    const wanted = { deviceId: params.id, bodyJson, ndjson: ndjsonTypes.includes(mediaType ?? "") };
+    const { received, refused } = await services.deviceLogs.appendAgentLogs(wanted, await rpc());
+    return {
+      received,
+      refused: refused.map(({ index, errorsJson }) => ({ index, errors: fieldErrors.parse(JSON.parse(errorsJson)) })),
+    };
   },
 });
 
@@ -78,6 +96,7 @@ const submitEvents = route({
   params: idParams,
   body: z.object({ events: z.array(eventEntry).max(1_000) }),
   example: { events: [{ timestamp: exampleTime, source: "System", message: "Started" }] },
+  raw: [jsonMediaType],
   bodyLimitBytes,
   load: "ingest",
   reply: success.extend({ count: z.int() }),

@@ -156,7 +156,7 @@ describe("GET /api/v1/openapi.json", () => {
       expect(document.tags.map(({ name }) => name)).toContain(row.tag);
       const replies = Object.entries(operation?.responses as Record<string, unknown>);
       // Errors of SCIM have no code.
-      if (row.dialect === "scim") continue;
+      if (row.dialect !== undefined) continue;
       const answered = Object.keys(row.answers ?? {}); // Without a body, so without a code.
       for (const [status, reply] of replies.filter(([code]) => Number(code) >= 400 && !answered.includes(code))) {
         if (codesOf(document, reply).length === 0) throw new Error(`${row.method} ${row.path} ${status} lists no code`);

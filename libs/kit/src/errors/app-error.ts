@@ -1,6 +1,7 @@
 /** Every code that may cross RPC or reach a client. Closed: a new one is added here and in the gateway's table. */
 export const errorCodes = [
   "validation_failed",
+  "invalid_json",
   "unauthenticated",
   "token_expired",
   "session_revoked",
@@ -157,6 +158,11 @@ export type FieldErrors = Record<string, string[]>;
 /** 400 with one text per field, in the shape of docs/behaviour.md#errors. */
 export function validationError(fieldErrors: FieldErrors, formErrors: string[] = []): AppError {
   return new AppError("validation_failed", "Validation failed", { facts: { details: { formErrors, fieldErrors } } });
+}
+
+/** 400 for a body that is no JSON (RFC 8259). */
+export function invalidJson(): AppError {
+  return new AppError("invalid_json", "Request body is not valid JSON");
 }
 
 /** The session behind a credential has ended: gateway and identity return the same error. */

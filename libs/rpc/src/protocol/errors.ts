@@ -9,6 +9,7 @@ const retryAfterKey = "retryAfterSeconds";
 /** What a gRPC or Connect tool sees for each of our codes. Closed: a new ErrorCode does not compile without a line. */
 const connectCodes: Record<ErrorCode, Code> = {
   validation_failed: Code.InvalidArgument,
+  invalid_json: Code.InvalidArgument,
   unauthenticated: Code.Unauthenticated,
   token_expired: Code.Unauthenticated,
   session_revoked: Code.Unauthenticated,

@@ -22,7 +22,8 @@ export type PortLimits = {
 };
 
 export const defaultLimits: PortLimits = {
-  maxBodyBytes: 4 * 1024 * 1024,
+  // A body of 4 MiB, and the fields beside it.
+  maxBodyBytes: 4 * 1024 * 1024 + 64 * 1024,
   compressMinBytes: 1024,
   maxConnections: 2_000,
   firstBytesMs: 5_000,

@@ -3,6 +3,7 @@ import { create } from "@bufbuild/protobuf";
 import { timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { systemCaller } from "@muster/kit";
+import { DeviceLogService } from "@muster/proto/muster/devicelogs/v1/log_pb";
 import { TenantChangedSchema } from "@muster/proto/muster/events/v1/tenancy_pb";
 import { toAppError } from "@muster/rpc";
 import { applyTenants } from "@muster/service";
@@ -36,7 +37,7 @@ describe("diagnostic logs", () => {
     expect(await service.count("agent_log", deviceId)).toBe(500);
   });
 
-  it("with one invalid entry of 500 are refused with its index and none is stored", async () => {
+  it("with one invalid entry of 500 are stored without it, which is refused with its index", async () => {
     const device = service.device();
     const { deviceId } = device;
     const agent = service.logs(service.agentOf(device));
@@ -54,10 +55,46 @@ describe("diagnostic logs", () => {
       [{ timestamp: "0001-01-01T00:00:00Z" }, "timestamp"],
       [{ message: "a\0b" }, "message"],
     ] as const) {
-      const answer = await outcome(agent.appendAgentLogs({ deviceId, logs: withBad(bad) }));
-      expect(answer).toBe(`validation_failed logs.317.${field}`);
+      const { received, refused } = await agent.appendAgentLogs({ deviceId, logs: withBad(bad) });
+      expect(received).toBe(499);
+      expect(refused.map(({ index, errorsJson }) => [index, Object.keys(JSON.parse(errorsJson))])).toEqual([
+        [317, [field]],
+      ]);
+      expect(await outcome(agent.appendAgentLogs({ deviceId, logs: [aLog(bad)] }))).toBe(
+        `validation_failed logs.0.${field}`,
+      );
     }
-    expect(await service.count("agent_log", deviceId)).toBe(0);
+    expect(await service.count("agent_log", deviceId)).toBe(11 * 499);
+  });
+
+  it("with refused entries are answered the same when repeated, and stored once", async () => {
+    const device = service.device();
+    const { deviceId } = device;
+    const agent = service.logs(service.agentOf(device));
+    const logs = [aLog({ level: "fatal" }), aLog()];
+    const answers = [await agent.appendAgentLogs({ deviceId, logs }), await agent.appendAgentLogs({ deviceId, logs })];
+    for (const answer of answers) expect(answer).toMatchObject({ received: 1, refused: [{ index: 0 }] });
+    expect(await service.count("agent_log", deviceId)).toBe(1);
+  });
+
+  it("from OpenTelemetry are stored once, 5,000 at a time; another device's are refused", async () => {
+    const device = service.device();
+    const { deviceId } = device;
+    const agent = service.port.client(DeviceLogService, service.agentOf(device));
+    const logRecords = many(5_000, (i) => ({
+      timeUnixNano: "1767323045678000000",
+      body: { stringValue: `line ${i}` },
+    }));
+    const body = Buffer.from(JSON.stringify({ resourceLogs: [{ scopeLogs: [{ logRecords }] }] }));
+    const wanted = { deviceId, body, json: true };
+    for (const _ of many(2, () => 0)) {
+      expect(await agent.appendOtlpLogs(wanted)).toMatchObject({ received: 5_000, refused: 0, firstError: "" });
+    }
+    expect(await service.count("agent_log", deviceId)).toBe(5_000);
+    const other = service.port.client(DeviceLogService, service.agentOf(service.device()));
+    expect(await outcome(other.appendOtlpLogs(wanted))).toBe("agent_not_found");
+    const broken = { deviceId, body: Buffer.from("x"), json: false };
+    expect(await outcome(agent.appendOtlpLogs(broken))).toMatch(/^validation_failed/);
   });
 
   it("answer another device's token, and users, as if the agent did not exist", async () => {
@@ -164,7 +201,7 @@ describe("a repeated request with diagnostic logs", () => {
 
   it("is recognised by every process, also while the first is being stored", async () => {
     const device = service.device();
-    const entries = readAgentLogs(Buffer.from(JSON.stringify({ logs: many(5, () => aLog()) })));
+    const { entries } = readAgentLogs(Buffer.from(JSON.stringify({ logs: many(5, () => aLog()) })));
     const logs = { owner: device, entries, request: logRequestOf(Buffer.from("one body"), null) };
     const appenders = many(4, () => logAppender(service.database.db));
     await Promise.all(many(20, (i) => appenders[i % 4]?.append(logs)));

@@ -1,7 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { type Timestamp, timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
-import type { Database } from "@muster/db";
 import { AppError, type CallContext, clampPage, type Page, validationError } from "@muster/kit";
 import { PageInfoSchema } from "@muster/proto/muster/common/v1/page_pb";
 import {
@@ -12,31 +11,23 @@ import {
   type DeviceLogService,
 } from "@muster/proto/muster/devicelogs/v1/log_pb";
 import { callContext } from "@muster/rpc";
-import { auditEvent, requirePermission } from "@muster/service";
-import { agentLogLevels, eventCategories, eventLevels, readAgentLogs, readEvents } from "../rules/entries.ts";
-import type { FloodControl } from "../rules/flood.ts";
-import { logRequestOf } from "../rules/log-request.ts";
-import type { Appender } from "../store/appender.ts";
+import { requirePermission } from "@muster/service";
+import { agentLogLevels, eventCategories, eventLevels } from "../rules/entries.ts";
 import type { DeviceCopy } from "../store/device-copy.ts";
 import {
   type AgentLogRow,
-  appendEvents,
   type EventRow,
   type Filter,
   type LogPage,
-  type Owner,
   queryAgentLogs,
   queryEvents,
 } from "../store/logs.ts";
+import { type AppendDeps, appends } from "./append.ts";
 
-export type LogDeps = {
-  db: Database;
+export type LogDeps = AppendDeps & {
   devices: DeviceCopy;
-  appender: Appender;
-  flood: FloodControl;
   /** Milliseconds a query may take. */
   queryTimeoutMs: number;
-  now: () => Date;
 };
 
 /** Most rows of a page, of agent logs and of events. */
@@ -45,40 +36,9 @@ const maxEventPage = 500;
 
 /** Stored logs: written by agents for their own device, read by callers who may read the device. */
 export function deviceLogService(deps: LogDeps): ServiceImpl<typeof DeviceLogService> {
-  const { db, devices, appender, flood, now } = deps;
+  const { db, devices } = deps;
   return {
-    async appendAgentLogs({ deviceId, bodyJson }, handler) {
-      const context = callContext(handler);
-      const owner = ownDevice(context, deviceId);
-      const entries = readAgentLogs(bodyJson);
-      flood.admit(deviceId, entries.length, bodyJson.length);
-      const request = logRequestOf(bodyJson, context.meta.idempotencyKey ?? null);
-      await appender.append({ owner, entries, request });
-      return { received: entries.length };
-    },
-
-    async appendEvents({ deviceId, bodyJson }, handler) {
-      const context = callContext(handler);
-      const owner = ownDevice(context, deviceId);
-      const entries = readEvents(bodyJson);
-      flood.admit(deviceId, entries.length, bodyJson.length);
-      const at = now();
-      const store = async (tx: Parameters<Parameters<Database["tx"]>[1]>[0]) => {
-        const inserted = entries.length === 0 ? 0 : await appendEvents(tx, { owner, entries });
-        const details = { submitted: entries.length, inserted };
-        const resource = { type: "device", id: deviceId, name: context.caller.actor.name };
-        const fact = {
-          action: "agent.eventlogs.submit",
-          resource,
-          details,
-          orgId: owner.orgId,
-          partnerId: owner.partnerId,
-        };
-        tx.emit(auditEvent("device-logs", context, fact, at));
-        return inserted;
-      };
-      return { inserted: await db.tx(context, store, { retry: true }) };
-    },
+    ...appends(deps),
 
     async listAgentLogs(request, handler) {
       const context = callContext(handler);
@@ -112,15 +72,6 @@ export function deviceLogService(deps: LogDeps): ServiceImpl<typeof DeviceLogSer
 }
 
 const anything = { levels: [], component: "", category: "", source: "", search: "", from: null, to: null };
-
-/** An agent acts for its own device only. Throws `agent_not_found`. */
-function ownDevice({ caller }: CallContext, deviceId: string): Owner {
-  const { actor, orgId, partnerId } = caller;
-  if (actor.type !== "agent" || actor.id !== deviceId || orgId === null || partnerId === null) {
-    throw new AppError("agent_not_found", "Agent not found");
-  }
-  return { deviceId, orgId, partnerId };
-}
 
 /** Runs a query with its own timeout. Throws `time_range_too_wide` when the timeout ended it. */
 async function inTime<T>(deps: LogDeps, context: CallContext, run: (who: CallContext) => Promise<T>): Promise<T> {

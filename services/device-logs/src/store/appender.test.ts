@@ -22,7 +22,7 @@ afterAll(() => database?.drop());
 /** An appender, and a device of some organization that appends 500 rows at a time. */
 function appending() {
   const appender = logAppender(database.db, { flushRows: 1_000, waitingRows: 10_000 });
-  const entries = readAgentLogs(Buffer.from(JSON.stringify({ logs: Array.from({ length: 500 }, () => aLog()) })));
+  const { entries } = readAgentLogs(Buffer.from(JSON.stringify({ logs: Array.from({ length: 500 }, () => aLog()) })));
   const request = logRequestOf(Buffer.from("x"), null);
   return (orgId: string) =>
     outcome(appender.append({ owner: { deviceId: uuidv7(), orgId, partnerId: uuidv7() }, entries, request }));

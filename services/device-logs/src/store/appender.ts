@@ -14,7 +14,10 @@ import type { LogRequest } from "../rules/log-request.ts";
 import { type Taken, takeRequests } from "./log-requests.ts";
 import { appendAgentLogs, type Batch } from "./logs.ts";
 
-/** Rows of one statement, and rows that may wait; beyond it requests are refused. */
+/**
+ * Rows of one statement, and rows that may wait; beyond it requests are refused. A statement has more rows when its
+ * last request has more than 500, as those of OTLP may.
+ */
 const defaults = { flushRows: 4_000, waitingRows: 100_000 };
 /** One flush is written while the next one gathers. */
 const maxConcurrentFlushes = 2;
@@ -89,7 +92,7 @@ export function logAppender(
     while (flushes < maxConcurrentFlushes && queue.size > 0) {
       const batch: Waiting[] = [];
       let rows = 0;
-      // Each request fits as a whole.
+      // Each request goes as a whole.
       while (rows === 0 || rows + maxAgentLogs <= maxFlushRows) {
         const next = queue.next();
         if (next === undefined) break;
