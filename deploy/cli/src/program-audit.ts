@@ -1,12 +1,13 @@
 import { type Command, Option } from "commander";
 import { type ExportOptions, exportLogs, verifyChain } from "./commands/audit.ts";
+import { type AppendOptions, appendEvents } from "./commands/audit-append.ts";
 import { runProgram } from "./external.ts";
 import type { Globals, Io } from "./io.ts";
 import { add, all, ended, organization } from "./program-parts.ts";
 
-/** `audit verify` and `audit export`. */
+/** `audit verify`, `audit export` and `audit append`. */
 export function addAudit(parent: Command, io: Io) {
-  const audit = parent.command("audit").description("verify and export the audit trail");
+  const audit = parent.command("audit").description("verify and export the audit trail, append to it");
   add(
     audit,
     "verify",
@@ -35,4 +36,13 @@ export function addAudit(parent: Command, io: Io) {
     .addOption(new Option("--format <format>", "jsonl or csv").choices(["jsonl", "csv"]).default("jsonl"))
     .option("--output <file>", "a file (mode 0600) instead of standard output")
     .action((_options, command: Command) => exportLogs(io, all<ExportOptions>(command)));
+  add(
+    audit,
+    "append",
+    "append own events, a JSON object a line; from standard input without a file",
+    "muster audit append --org ID events.jsonl",
+  )
+    .argument("[file]", "JSON lines as the API describes them", "-")
+    .addOption(organization())
+    .action((file: string, _options, command: Command) => appendEvents(io, file, all<AppendOptions>(command)));
 }

@@ -29,6 +29,7 @@ export const auditRows: AreaRows = {
     GET /audit-logs/reports/security-events
     GET /audit-logs/reports/compliance`,
     ),
+    ...rows(51, { permission: "audit:append" }, "POST /audit-logs/events"),
     ...rows(6, { permission: "audit:write" }, "GET /audit-logs/retention"),
     ...rows(6, { permission: "audit:write", mfa: true }, "PATCH /audit-logs/retention"),
     ...rows(

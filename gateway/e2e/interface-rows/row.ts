@@ -53,6 +53,7 @@ function keyScopeOf(method: string, path: string): KeyScope | null {
   if (path.startsWith("/orgs/sites")) return `sites:${verb}`;
   if (path.startsWith("/orgs")) return `organizations:${verb}`;
   if (/^\/audit-logs(\/(logs|search|export|reports|verify|checkpoints).*)?$/.test(path)) return "audit:read";
+  if (path === "/audit-logs/events") return "audit:append";
   if (/^\/(devices|system-tools)\/.*logs/.test(path)) return "logs:read";
   if (/^\/device(s|-groups)/.test(path)) return `devices:${verb}`;
   if (path.startsWith("/webhooks")) return `webhooks:${verb}`;

@@ -45,6 +45,8 @@ const elsewhere = [
   "POST /sso/providers/:id/keys",
   "POST /sso/link/start/:providerId",
   "DELETE /sso/link/:providerId",
+  // Its rows are those that it appends: e2e/audit.
+  "POST /audit-logs/events",
 ];
 /** May leave a row of more than one component: e2e/releases looks at them. */
 const ofReleases = [...ofPublishedReleases, "POST /agent-versions/rollouts/:id/complete"];

@@ -105,6 +105,7 @@ export function keyScopeOf({ method, path, permission, mfa }: InterfaceRow): str
   if (path.startsWith("/orgs/sites")) return `sites:${verb}`;
   if (path.startsWith("/orgs")) return `organizations:${verb}`;
   if (permission === "audit:read" || permission === "audit:export") return "audit:read";
+  if (permission === "audit:append") return "audit:append";
   if (/^\/(devices|system-tools)\/.*logs/.test(path)) return "logs:read";
   if (/^\/device(s|-groups)/.test(path)) return `devices:${verb}`;
   if (/^\/(webhooks|events)/.test(path)) return permission;
@@ -130,7 +131,10 @@ export function turnedAway(actor: Actor, row: InterfaceRow): Outcome | null {
   if (actor.as === "key" && key !== "GET /auth/me") {
     const scope = keyScopeOf(row);
     if (scope === null) return refused(403, "user_session_required");
-    if (!actor.keyScopes.some((held) => held === "*" || held === scope)) return refused(403, "insufficient_scope");
+    const isOfAny = scope !== "audit:append";
+    if (!actor.keyScopes.some((held) => held === scope || (held === "*" && isOfAny))) {
+      return refused(403, "insufficient_scope");
+    }
   }
   if (!actor.isPartnerActive && !alwaysOpen.includes(key)) return refused(403, "partner_inactive");
   const lacks = actor.role ? withheld[actor.role] : undefined;

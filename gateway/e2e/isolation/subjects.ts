@@ -68,6 +68,7 @@ const otherLists: Record<string, Kind> = {
 const ofOrganization: Record<string, Kind> = {
   "GET /audit-logs/retention": "audit_log",
   "PATCH /audit-logs/retention": "audit_log",
+  "POST /audit-logs/events": "audit_log",
 };
 
 /** Rows about the caller's own partner, and rows that answer every caller alike. */

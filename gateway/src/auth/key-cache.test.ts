@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { beforeEach, describe, expect, it } from "@jest/globals";
-import { AppError, createLogger, scopePermissions } from "@muster/kit";
+import { AppError, createLogger, scopePermissions, scopesOfAny } from "@muster/kit";
 import { type FoundKey, FoundKeySchema, KeyRecordSchema } from "@muster/proto/muster/identity/v1/edge_pb";
 import { until } from "@muster/testing";
 import type { KeyHolder } from "../route/credential.ts";
@@ -164,13 +164,14 @@ describe("a key's caller", () => {
     });
   });
 
-  it("holds the permissions of its scopes, all of the catalogue's with *, none of an unknown one", () => {
+  it("holds the permissions of its scopes, with * those that need no name, none of an unknown one", () => {
     expect(callerOf(["sites:read", "organizations:read"]).permissions).toEqual(["organizations:read"]);
     expect(callerOf(["devices:write"]).permissions).toEqual(["devices:write", "devices:delete"]);
     expect(callerOf(["nonsense", "users:write"]).permissions).toEqual([]);
     const all = callerOf(["*"]).permissions;
-    for (const permission of Object.values(scopePermissions)) expect(all).toContain(permission);
-    for (const never of ["users:read", "roles:write", "platform:admin", "audit:write"])
+    for (const scope of scopesOfAny) expect(all).toContain(scopePermissions[scope]);
+    for (const never of ["users:read", "roles:write", "platform:admin", "audit:write", "audit:append"])
       expect(all).not.toContain(never);
+    expect(callerOf(["*", "audit:append"]).permissions).toContain("audit:append");
   });
 });

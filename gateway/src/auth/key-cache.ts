@@ -2,11 +2,10 @@ import { equals } from "@bufbuild/protobuf";
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import {
   AppError,
-  anyScope,
   type Caller,
   counter,
   gauge,
-  isKeyScope,
+  includesScope,
   keyScopes,
   type Logger,
   permissionsOfScope,
@@ -130,6 +129,6 @@ function callerOf(key: KeyRecord): Caller {
  * organization.
  */
 function permissionsOf(scopes: readonly string[]): string[] {
-  const held = scopes.includes(anyScope) ? keyScopes : scopes.filter(isKeyScope);
+  const held = keyScopes.filter((scope) => includesScope(scopes, scope));
   return [...new Set(held.flatMap(permissionsOfScope))];
 }

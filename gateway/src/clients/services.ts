@@ -1,6 +1,7 @@
 import type { DescService } from "@bufbuild/protobuf";
 import { type Client, createClient, type Transport } from "@connectrpc/connect";
 import { type ServiceName, serviceNames } from "@muster/kit";
+import { AppendService } from "@muster/proto/muster/audit/v1/append_pb";
 import { ExportService } from "@muster/proto/muster/audit/v1/export_pb";
 import { AuditLogService } from "@muster/proto/muster/audit/v1/log_pb";
 import { AuditProofService } from "@muster/proto/muster/audit/v1/proof_pb";
@@ -92,6 +93,7 @@ const clients = {
   auditExports: [ExportService, "audit"],
   auditReports: [ReportService, "audit"],
   auditRetention: [RetentionService, "audit"],
+  auditAppends: [AppendService, "audit"],
   auditStreams: [StreamService, "audit"],
   auditProof: [AuditProofService, "audit"],
   deviceLogs: [DeviceLogService, "device-logs"],

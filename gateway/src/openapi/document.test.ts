@@ -123,6 +123,7 @@ const open: Readonly<Record<string, string>> = {
   "WebhookDeadLetter.event": "of the dispatcher, which may know more",
   "WebhookDelivery.event": "of the dispatcher, which may know more",
   "AuditLog.resource.type": "of any service",
+  "claimedActor.type": "of the sender's own program",
 };
 const isOpen = (position: string) => Object.keys(open).some((end) => position.endsWith(end));
 

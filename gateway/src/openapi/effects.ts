@@ -21,6 +21,7 @@ const destroying = new Set([
 ]);
 const harmless = new Set([
   "access",
+  "append",
   "change",
   "complete",
   "create",

@@ -1,5 +1,6 @@
 import type { Route } from "../route/route.ts";
 import { auditLogRoutes } from "./audit/audit-logs.ts";
+import { auditEventRoutes } from "./audit/events.ts";
 import { auditExportRoutes } from "./audit/export.ts";
 import { auditProofRoutes } from "./audit/proof.ts";
 import { auditReportRoutes } from "./audit/reports.ts";
@@ -92,6 +93,7 @@ export const routes: readonly Route[] = [
   ...webhookDeliveryRoutes,
   ...webhookReplayRoutes,
   ...eventRoutes,
+  ...auditEventRoutes,
   ...auditExportRoutes,
   ...auditReportRoutes,
   ...auditRetentionRoutes,

@@ -14,11 +14,13 @@ export { clientNetwork } from "./caller/client-network.ts";
 export { type Permission, permissionSentences, permissions } from "./caller/permissions.ts";
 export {
   anyScope,
+  includesScope,
   isKeyScope,
   type KeyScope,
   keyScopes,
   permissionsOfScope,
   scopePermissions,
+  scopesOfAny,
   scopesOpen,
 } from "./caller/scopes.ts";
 export { followRoots, nextRoot, rootNumberOf, type TrustedRoot } from "./crypto/root-note.ts";

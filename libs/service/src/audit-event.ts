@@ -5,6 +5,8 @@ import { AuditEventSchema } from "@muster/proto/muster/events/v1/audit_pb";
 import { encode } from "@muster/rpc";
 
 export type AuditFact = {
+  /** A UUID of the one who reports it; without it, a new one. */
+  id?: string;
   action: string;
   resource: { type: string; id: string; name: string | null };
   /** Where the fact belongs; decides the chain: organization, else partner, else the platform. */
@@ -30,7 +32,7 @@ export function auditEvent(
 ): OutboxMessage {
   const { actor, sessionId } = who.caller;
   const chainId = fact.orgId ?? fact.partnerId ?? zeroUuid;
-  const id = uuidv7(now.getTime());
+  const id = fact.id ?? uuidv7(now.getTime());
   const body = encode(AuditEventSchema, {
     id,
     timestamp: timestampFromDate(now),

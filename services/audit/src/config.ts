@@ -138,6 +138,9 @@ export const settings = {
     .optional()
     .describe("Access key of the bucket; when empty, the environment's credentials (role of the pod or machine)."),
   STREAM_S3_SECRET_ACCESS_KEY: z.string().optional().describe("Secret of the bucket's access key."),
+  AUDIT_APPENDED_ROWS_PER_DAY: whole(100_000, 0, 100_000_000).describe(
+    "Own events that an organization may append to its chain per day (UTC); beyond it they are refused with 429 until the next day.",
+  ),
   SEARCH_BUDGET_MS: whole(2_000, 100, 8_000).describe(
     "Milliseconds that a list may scan rows before it returns a partial page; its count has the same limit separately.",
   ),

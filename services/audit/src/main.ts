@@ -1,6 +1,7 @@
 import type { Bus } from "@muster/bus";
 import { openReplica, primaryReader } from "@muster/db";
-import { noteKeys, secretBox, type serviceSettings } from "@muster/kit";
+import { noteKeys, repeatEvery, secretBox, type serviceSettings } from "@muster/kit";
+import { AppendService } from "@muster/proto/muster/audit/v1/append_pb";
 import { ExportService } from "@muster/proto/muster/audit/v1/export_pb";
 import { AuditLogService } from "@muster/proto/muster/audit/v1/log_pb";
 import { AuditProofService } from "@muster/proto/muster/audit/v1/proof_pb";
@@ -18,12 +19,14 @@ import { startSealer } from "./events/sealer.ts";
 import { startCheckpointer } from "./jobs/checkpointer.ts";
 import { startStreamer } from "./jobs/streamer.ts";
 import { startVerifier } from "./jobs/verifier.ts";
+import { appendService } from "./rpc/append.ts";
 import { exportService } from "./rpc/export.ts";
 import { auditLogService } from "./rpc/log.ts";
 import { auditProofService } from "./rpc/proof.ts";
 import { reportService } from "./rpc/report.ts";
 import { retentionService } from "./rpc/retention.ts";
 import { streamService } from "./rpc/stream.ts";
+import { removeOldAppended } from "./store/appended.ts";
 import { sealedColumns, secretPurposes } from "./store/sealed-columns.ts";
 
 await runService({
@@ -66,7 +69,10 @@ await runService({
       mfaMaxAgeMinutes,
       streamsPerOrganization: config.STREAMS_PER_ORGANIZATION,
     };
+    startAppendedCleanup(context, now);
+    const appending = { ...reader, now, appendedRowsPerDay: config.AUDIT_APPENDED_ROWS_PER_DAY };
     return [
+      register(AppendService, appendService(appending)),
       register(AuditLogService, auditLogService(searching)),
       register(ExportService, exportService(exporting)),
       register(ReportService, reportService(reporting)),
@@ -143,6 +149,16 @@ async function startStreams({ db, config, process }: Context, now: () => Date) {
   });
   process.onStop("streamer", () => streamer.stop());
   return { box, replyBox, pushes, archive };
+}
+
+/** Every ten minutes forgets the ids of appended events that the chain knows. */
+function startAppendedCleanup({ db, process }: Context, now: () => Date): void {
+  const cleanup = repeatEvery(
+    600_000,
+    () => removeOldAppended(db, now()),
+    (err) => process.log.warn({ err }, "ids of appended events not cleaned up"),
+  );
+  process.onStop("cleanup of appended events", () => cleanup.stop());
 }
 
 /** Where exports and reports read: a replica where one is configured. */

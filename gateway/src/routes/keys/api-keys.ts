@@ -41,7 +41,7 @@ export const scopesIn = z
     const params: CodedError = { code: "unknown_scope", text: "Unknown scope", facts: { scopes: unknown } };
     addIssue({ code: "custom", message: `Unknown: ${unknown.join(", ")}`, params });
   })
-  .meta({ description: `\`${anyScope}\` stands for all.` });
+  .meta({ description: `\`${anyScope}\` stands for all but \`audit:append\`.` });
 const rateLimit = z.int().min(1).max(100_000);
 const allowedIps = z
   .array(z.string().min(1).max(100))

@@ -23,6 +23,17 @@ describe("the catalogue of scopes", () => {
   });
 });
 
+describe("the scope that writes evidence", () => {
+  it.each<[string[], boolean]>([
+    [["*"], false],
+    [["audit:read", "audit:export"], false],
+    [["audit:append"], true],
+    [["*", "audit:append"], true],
+  ])("is held by name alone: %j %s", (held, opens) => {
+    expect(scopesOpen(held, ["audit:append"])).toBe(opens);
+  });
+});
+
 describe("a route's scopes", () => {
   it.each<[string[], boolean]>([
     [["devices:read"], true],

@@ -13,6 +13,7 @@ export const scopePermissions = {
   "devices:write": "devices:write",
   "logs:read": "devices:read",
   "audit:read": "audit:read",
+  "audit:append": "audit:append",
   "webhooks:read": "webhooks:read",
   "webhooks:write": "webhooks:write",
   "events:write": "events:write",
@@ -49,10 +50,20 @@ export function permissionsOfScope(scope: KeyScope): readonly Permission[] {
 
 export type KeyScope = keyof typeof scopePermissions;
 
-/** Passes every scope check; granted by users who hold the permission of each scope. */
+/** Passes the check of every scope that need not be named; granted by users who hold the permission of each of them. */
 export const anyScope = "*";
 
 export const keyScopes = Object.keys(scopePermissions) as KeyScope[];
+
+/** Scopes that `*` does not include: what they write is evidence, so a key holds them by name. */
+const onlyByName: readonly string[] = ["audit:append"] satisfies KeyScope[];
+
+/** What `*` stands for. */
+export const scopesOfAny: readonly KeyScope[] = keyScopes.filter((scope) => !onlyByName.includes(scope));
+
+/** Whether a list of scopes includes this one, by its name or by `*`. */
+export const includesScope = (held: readonly string[], scope: string): boolean =>
+  held.includes(scope) || (held.includes(anyScope) && !onlyByName.includes(scope));
 
 export function isKeyScope(value: string): value is KeyScope {
   return Object.hasOwn(scopePermissions, value);
@@ -60,5 +71,5 @@ export function isKeyScope(value: string): value is KeyScope {
 
 /** Whether a key with these scopes opens a route that asks for one of `required`. */
 export function scopesOpen(held: readonly string[], required: readonly KeyScope[]): boolean {
-  return held.includes(anyScope) || required.some((scope) => held.includes(scope));
+  return required.some((scope) => includesScope(held, scope));
 }

@@ -15,7 +15,7 @@ const emitters = new Map<string, readonly string[]>(
       "partner.credentials.revoke",
     ],
     tenancy: ["partner.", "organization.", "site.", "device.", "device_group.", "agent.source.ip.changed"],
-    audit: ["audit.", "data."],
+    audit: ["audit.", "data.", "custom."],
     "device-logs": ["agent.eventlogs.submit", "data.access"],
     "webhook-dispatcher": ["webhook.", "event."],
     "agent-release": ["agent_version.", "agent_update.", "device.update."],

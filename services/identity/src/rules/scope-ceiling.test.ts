@@ -43,6 +43,7 @@ describe("the scopes that a user may grant", () => {
     [["devices:read", "devices:write"], ["devices:write"], ["devices:write"]],
     [["devices:write", "devices:delete"], ["devices:write"], []],
     [[...permissions], ["*", ...keyScopes], []],
+    [permissions.filter((permission) => permission !== "audit:append"), ["*", "audit:append"], ["audit:append"]],
   ])("holding %j, %j leaves %j denied", (held, scopes, denied) => {
     const expected = denied.length === 0 ? null : ["delegation_denied", denied];
     expect(refusal(() => requireHeld(held, scopes))).toEqual(expected);
@@ -66,6 +67,8 @@ describe("the ceiling of a principal", () => {
     [["devices:read"], ["devices:write"], ["devices:write"]],
     [["devices:read"], ["*"], ["*"]],
     [["*"], ["devices:write", "*"], []],
+    [["*"], ["audit:append", "*"], ["audit:append"]],
+    [["*", "audit:append"], ["audit:append", "*"], []],
     [[], [], []],
   ])("%j keeps %j within, but %j", (ceiling, scopes, denied) => {
     const expected = denied.length === 0 ? null : ["delegation_denied", denied];
@@ -77,6 +80,13 @@ describe("the ceiling of a principal", () => {
     [["*"], ["a"], ["a"]],
     [["a"], ["*"], ["a"]],
     [["*"], ["*"], ["*"]],
+    [["*"], ["audit:append"], []],
+    [["*", "audit:append"], ["audit:append"], ["audit:append"]],
+    [
+      ["*", "audit:append"],
+      ["audit:append", "*"],
+      ["*", "audit:append"],
+    ],
     [["a"], [], []],
     [[], ["*"], []],
   ])("%j and %j have %j in common", (a, b, common) => expect(commonScopes(a, b)).toEqual(common));

@@ -1,4 +1,4 @@
-import { AppError, anyScope, isKeyScope, keyScopes, permissionsOfScope } from "@muster/kit";
+import { AppError, anyScope, includesScope, isKeyScope, keyScopes, permissionsOfScope, scopesOfAny } from "@muster/kit";
 
 const maxScopes = 100;
 
@@ -13,23 +13,22 @@ export function validScopes(requested: readonly string[]): string[] {
 }
 
 /**
- * A user grants what they hold now: each scope's permission, and for `*` that of every scope. Throws
+ * A user grants what they hold now: each scope's permission, and for `*` those of the scopes that it includes. Throws
  * `delegation_denied`.
  */
 export function requireHeld(permissions: readonly string[], scopes: readonly string[]): void {
   const held = (scope: string) => isKeyScope(scope) && permissionsOfScope(scope).every((p) => permissions.includes(p));
-  deny(scopes.filter((scope) => (scope === anyScope ? !keyScopes.every(held) : !held(scope))));
+  deny(scopes.filter((scope) => (scope === anyScope ? !scopesOfAny.every(held) : !held(scope))));
 }
 
 /** A principal's key stays within the principal's scopes. Throws `delegation_denied`. */
 export function requireWithin(ceiling: readonly string[], scopes: readonly string[]): void {
-  if (!ceiling.includes(anyScope)) deny(scopes.filter((scope) => !ceiling.includes(scope)));
+  deny(scopes.filter((scope) => !includesScope(ceiling, scope)));
 }
 
-/** What both allow; `*` allows everything. */
+/** What both allow; `*` allows everything that it includes. */
 export function commonScopes(a: readonly string[], b: readonly string[]): string[] {
-  if (a.includes(anyScope)) return [...b];
-  return b.includes(anyScope) ? [...a] : a.filter((scope) => b.includes(scope));
+  return [...new Set([...a, ...b])].filter((scope) => includesScope(a, scope) && includesScope(b, scope));
 }
 
 function deny(scopes: readonly string[]): void {

@@ -10,6 +10,7 @@ import { FailureState, Loading } from "../../parts/states.tsx";
 import { Instant } from "../../parts/time.tsx";
 import { searchFor, useRecordId } from "../../parts/use-filters.ts";
 import { changesOf } from "../../rules/changes.ts";
+import { claimedActorIn } from "../../rules/claimed-actor.ts";
 import { curlOf } from "../../rules/curl.ts";
 import { Verification } from "./verification.tsx";
 
@@ -32,6 +33,7 @@ export function AuditRow() {
   const details = data.details as Details & { changes?: Details };
   const { before, after } = details.changes ?? details;
   const changes = changesOf(before ?? {}, after ?? {});
+  const claimedActor = claimedActorIn(data.details);
   const text = (value: unknown) =>
     value === undefined ? "" : typeof value === "string" ? value : JSON.stringify(value);
   return (
@@ -56,6 +58,7 @@ export function AuditRow() {
           of={[
             ["Actor", data.user.email ?? data.user.name ?? data.actorType],
             ["Kind of actor", data.actorType],
+            ...(claimedActor === null ? [] : ([["Claimed actor", claimedActor]] as const)),
             ["Time", <Instant key="time" at={data.timestamp} />],
             ["Resource", `${data.resource.type} ${data.resource.name ?? data.resource.id ?? ""}`],
             ["Category", data.category],
