@@ -21,6 +21,8 @@ const outside = [
 /** Applied migrations never change: what they cite may have been merged. */
 const frozen = /\/migrations\/\d+_.*\.sql$/;
 const linked = /\]\((?!https?:|#)([^)\s#]+\.md)(#[\w-]+)?\)/g;
+/** A link to a heading of the same page. */
+const within = /\]\(#([\w-]+)\)/g;
 const cited = /\b(?:docs|services\/[\w-]+)\/[\w./-]+?\.md(#[\w-]+)?/g;
 
 /** A decision by its file's name alone. */
@@ -41,6 +43,8 @@ function* brokenLinks(line, path) {
     if (!existsSync(`${root}${to}`)) yield `${to} does not exist`;
     else if (heading && !headingsOf(to).has(heading.slice(1))) yield `${to} has no heading ${heading}`;
   }
+  for (const [, heading] of line.matchAll(within))
+    if (!headingsOf(path).has(heading)) yield `${path} has no heading #${heading}`;
 }
 
 function* problemsOf(line) {
