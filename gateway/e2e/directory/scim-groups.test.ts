@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, it } from "@jest/globals";
+import { manyUsers } from "../support/many-users.ts";
 import { ownTenant } from "../support/own-tenant.ts";
 import {
   entraUser,
@@ -115,6 +116,56 @@ describe("a group of a directory", () => {
     const taken = await own.scim("POST", "/Groups", { displayName: "Staff" });
     const repeat = await own.scim("POST", "/Groups", { displayName: "STAFF" });
     expect([taken.status, ...scimError(repeat)]).toEqual([201, 409, "uniqueness", true]);
+  });
+
+  it("takes a body of 8 MiB: 100,000 members in one PUT", async () => {
+    const { scim } = await newDirectory(cluster, tenant.admin.api);
+    const [id, member] = [await groupIn(scim), await userIn(scim)];
+    const put = (members: object[]) => scim("PUT", `/Groups/${id}`, { displayName: "Everybody", members });
+    const repeated = await put(Array.from({ length: 100_000 }, () => ({ value: member })));
+    expect([repeated.status, membersOf(repeated)]).toEqual([200, [member]]);
+    const unknown = await put(Array.from({ length: 100_000 }, () => ({ value: randomUUID() })));
+    expect(scimError(unknown)).toEqual([400, "noTarget", true]);
+  });
+
+  it("stands in lists without its members where it has more than 2,000, beside others with theirs", async () => {
+    const { scim, id: directoryId } = await newDirectory(cluster, tenant.admin.api);
+    const member = await userIn(scim);
+    const [large, small] = [await groupIn(scim, [], "Large"), await groupIn(scim, [member], "Small")];
+    await manyUsers(cluster, directoryId, large, 2_000);
+    const listed = async (query = "") => {
+      const { status, body } = await scim("GET", `/Groups${query}`);
+      const groups = body.Resources as { id: string; members?: unknown[] }[];
+      const counts = groups.map((group) => [group.id, group.members?.length ?? null]);
+      return [status, body.totalResults, Object.fromEntries(counts)];
+    };
+    expect(await listed()).toEqual([200, 2, { [large]: 2_000, [small]: 1 }]);
+    await scim("PATCH", `/Groups/${large}`, patchOf({ op: "add", path: "members", value: [{ value: member }] }));
+    expect(await listed()).toEqual([200, 2, { [large]: null, [small]: 1 }]);
+    expect(await listed("?attributes=members")).toEqual([200, 2, { [large]: null, [small]: 1 }]);
+    expect(membersOf(await scim("GET", `/Groups/${large}`))).toHaveLength(2_001);
+  });
+
+  it("is searched by POST, alone and beside users", async () => {
+    const { scim } = await newDirectory(cluster, tenant.admin.api);
+    const [user, group] = [await userIn(scim, `a-${address()}`), await groupIn(scim)];
+    const other = await userIn(scim, `b-${address()}`);
+    const search = async (path: string, body: object = {}) => {
+      const { status, body: found } = await scim("POST", `${path}/.search`, body);
+      const { Resources = [], totalResults } = found as { Resources?: { id: string }[]; totalResults?: number };
+      return [status, totalResults, Resources.map(({ id }) => id)];
+    };
+    expect(await search("/Groups")).toEqual([200, 1, [group]]);
+    expect(await search("/Users", { filter: `id eq "${other}"`, attributes: ["userName"] })).toEqual([200, 1, [other]]);
+    expect(await search("", { sortBy: "id" })).toEqual([200, 3, [user, other, group]]);
+    expect(await search("", { startIndex: 2, count: 1 })).toEqual([200, 3, [other]]);
+    expect(await search("", { startIndex: 3, count: 9 })).toEqual([200, 3, [group]]);
+    expect(await search("", { startIndex: 4 })).toEqual([200, 3, []]);
+    expect(await search("", { filter: "userName pr" })).toEqual([200, 2, [user, other]]);
+    const shown = await scim("POST", "/Users/.search", { attributes: ["userName"], excludedAttributes: [] });
+    expect(Object.keys((shown.body.Resources as object[])[0] ?? {}).sort()).toEqual(["id", "schemas", "userName"]);
+    expect(scimError(await scim("POST", "/.search", { filter: "shoeSize pr" }))).toEqual([400, "invalidFilter", true]);
+    expect(scimError(await scim("POST", "/Users/.search", { count: "x" }))).toEqual([400, "invalidSyntax", true]);
   });
 
   it("is read in pages however many members it has", async () => {

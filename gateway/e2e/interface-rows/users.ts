@@ -87,6 +87,9 @@ export const userRows: AreaRows = {
     GET /scim/v2/ResourceTypes/:id
     GET /scim/v2/Schemas
     GET /scim/v2/Schemas/:id
+    POST /scim/v2/.search
+    POST /scim/v2/Users/.search
+    POST /scim/v2/Groups/.search
     GET /scim/v2/Users
     POST /scim/v2/Users
     GET /scim/v2/Users/:id

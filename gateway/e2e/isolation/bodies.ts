@@ -55,6 +55,10 @@ const bodies: Record<string, (from: Ingredients) => Record<string, unknown>> = {
   "POST /sso/domains": ({ name, home }) => ({ domain: `${name}.example`, orgId: home.orgId }),
   "POST /directories": ({ name, home }) => ({ name, orgId: home.orgId }),
   "PUT /directories/:id/mappings": () => ({ mappings: [] }),
+  // Of users alone: the model lists one kind.
+  "POST /scim/v2/.search": () => ({ filter: "userName pr" }),
+  "POST /scim/v2/Users/.search": () => ({ filter: "id pr" }),
+  "POST /scim/v2/Groups/.search": () => ({ filter: "id pr" }),
   "POST /scim/v2/Users": ({ name }) => ({ userName: name }),
   "PUT /scim/v2/Users/:id": ({ name }) => ({ userName: name }),
   "PATCH /scim/v2/Users/:id": ({ name }) => ({ Operations: [{ op: "replace", path: "title", value: name }] }),

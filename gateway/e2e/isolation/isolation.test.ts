@@ -21,7 +21,7 @@ const oneIn = 20;
 const lastRow = "POST /auth/logout";
 /** Rows that read first: what others change would show in their lists. */
 const order = ({ method, path }: { method: string; path: string }) =>
-  `${method} ${path}` === lastRow ? 2 : method === "GET" ? 0 : 1;
+  `${method} ${path}` === lastRow ? 2 : method === "GET" || path.endsWith("/.search") ? 0 : 1;
 const table = [...routes].sort((a, b) => order(a) - order(b)).map((row) => [`${row.method} ${row.path}`, row] as const);
 
 let cluster: Cluster;

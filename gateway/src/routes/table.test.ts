@@ -67,6 +67,10 @@ describe("the route table", () => {
         "POST /api/v1/events",
         // Counts, and changes nothing.
         "POST /api/v1/agent-versions/rollouts/preview",
+        // Lists of SCIM, without parameters in the address.
+        "POST /api/v1/scim/v2/.search",
+        "POST /api/v1/scim/v2/Users/.search",
+        "POST /api/v1/scim/v2/Groups/.search",
       ].sort(),
     );
   });

@@ -72,6 +72,8 @@ export type ServiceDefinition<S extends z.ZodRawShape> = {
    * that may not have a consumer on the stream.
    */
   alsoPublished?: (subject: string) => string | null;
+  /** Largest request of its RPCs in bytes, where 4 MiB are too few. */
+  maxRequestBytes?: number;
   /** Figures that its status shows besides those of every service. */
   figures?: (db: Database) => Promise<OwnFigures>;
   start(context: ServiceContext<z.infer<z.ZodObject<S & typeof serviceSettings>>>): Promise<Registration[]>;
@@ -138,7 +140,7 @@ export async function runService<S extends z.ZodRawShape>(definition: ServiceDef
 }
 
 type BusUser = (bus: Bus) => Promise<{ stop(): Promise<void> | void } | undefined>;
-type AnyDefinition = Pick<ServiceDefinition<z.ZodRawShape>, "name" | "version" | "figures">;
+type AnyDefinition = Pick<ServiceDefinition<z.ZodRawShape>, "name" | "version" | "figures" | "maxRequestBytes">;
 
 /** The database once its migrations and its role are checked; closed when the process stops. */
 async function checkedDatabase(
@@ -182,7 +184,7 @@ async function openPort(options: {
   db: Database;
 }): Promise<number> {
   const { definition, registrations, shared, config, proc, db } = options;
-  const { name, version, figures } = definition;
+  const { name, version, figures, maxRequestBytes } = definition;
   const { log, readiness } = proc;
   const ownFigures = figures ? () => figures(db) : undefined;
   const status = statusService({ db, version, readiness, ownFigures });
@@ -198,6 +200,7 @@ async function openPort(options: {
     readiness,
     drainDelayMs: farewellMs,
     graceMs: config.DRAIN_GRACE_MS,
+    ...(maxRequestBytes === undefined ? {} : { limits: { maxBodyBytes: maxRequestBytes } }),
   });
   proc.onStop("rpc port", () => port.drain());
   return port.port;

@@ -55,6 +55,9 @@ import { seedRoles } from "./store/roles.ts";
 import { sealedColumns } from "./store/sealed-columns.ts";
 import { hasSamlProvider } from "./store/sso/providers.ts";
 
+/** A body of SCIM, of at most 8 MiB, in a message. */
+const scimRequestBytes = 9 * 1024 * 1024;
+
 await runService({
   name: "identity",
   version,
@@ -62,6 +65,7 @@ await runService({
   migrations,
   tenantCopy: { onChange: announceTenant, onDevices: followDevices, onPurged: requestPurge },
   sealed: sealedColumns,
+  maxRequestBytes: scimRequestBytes,
   async start({ db, config, process, learnTenants }) {
     const { log } = process;
     const deps = identityDeps({ db, config, process, learnTenants });

@@ -31,8 +31,10 @@ export function hasOperations(body: unknown): boolean {
   return !Array.isArray(found?.[1]) || found[1].length > 0;
 }
 
+export type ScimPage = Pick<ListScimResourcesResponse, "total" | "startIndex" | "json">;
+
 /** A ListResponse (RFC 7644, section 3.4.2) as JSON text. */
-export function listText({ total, startIndex, json }: ListScimResourcesResponse): string {
+export function listText({ total, startIndex, json }: ScimPage): string {
   const head = {
     schemas: ["urn:ietf:params:scim:api:messages:2.0:ListResponse"],
     totalResults: Number(total),

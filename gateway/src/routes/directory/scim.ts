@@ -6,18 +6,9 @@ import type { DirectoryClient } from "../../route/credential.ts";
 import { Answered, Rendered, Streamed } from "../../route/reply.ts";
 import { noBody, type Route, type RouteRequest, route } from "../../route/route.ts";
 import { exampleId } from "../fields/schemas.ts";
+import { common, list } from "./scim-common.ts";
 import { groupFrom, hasOperations, includesMembers, listText, projectionOf } from "./scim-replies.ts";
-
-const tag = "SCIM";
-/** Properties shared by every route of SCIM. */
-const common = {
-  access: { auth: "directory" },
-  dialect: "scim",
-  tag,
-  contentType: "application/scim+json",
-  gzip: true,
-  deadline: "report",
-} as const;
+import { scimSearchRoutes } from "./scim-search.ts";
 
 const readErrors = ["scim_resource_not_found", "scim_invalid"] as const;
 const writeErrors = [...readErrors, "scim_uniqueness", "last_administrator"] as const;
@@ -43,7 +34,6 @@ const listQuery = z.object({
 });
 
 const resource = z.looseObject({ schemas: z.array(z.string()).optional(), id: z.string().optional() });
-const list = z.looseObject({ schemas: z.array(z.string()), totalResults: z.int() });
 const description = z.looseObject({ schemas: z.array(z.string()) });
 const body = z.looseObject({}).meta({ description: "The resource (RFC 7643); unknown attributes are ignored." });
 const patchBody = z.looseObject({}).meta({ description: "A PatchOp with `Operations` (RFC 7644, section 3.5.2)." });
@@ -284,4 +274,5 @@ export const scimRoutes: readonly Route[] = [
   ...describe("Schemas"),
   ...resourceRoutes("User", "user"),
   ...resourceRoutes("Group", "group"),
+  ...scimSearchRoutes,
 ];

@@ -1,5 +1,4 @@
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
-import { sql } from "@muster/db";
 import { AppError, type CallContext, isUuid } from "@muster/kit";
 import type {
   GetScimResourceRequest,
@@ -19,13 +18,12 @@ import { createScimUser, deleteScimUser, patchScimUser, replaceScimUser } from "
 import type { DirectoryDeps } from "../deps.ts";
 import { withoutValues } from "../emits/request-log.ts";
 import { scimInvalid, scimNotFound } from "../rules/scim/errors.ts";
-import { attributePath, parseFilter } from "../rules/scim/filter.ts";
 import { includes, type Projection } from "../rules/scim/project.ts";
 import type { ResourceKind } from "../rules/scim/schema.ts";
-import { filterCondition, orderOf } from "../store/directory/scim-filter.ts";
-import { findScimGroup, listScimGroups, membersAfter, type ScimGroupRow } from "../store/directory/scim-groups.ts";
-import { findScimUser, groupsOfUsers, listScimUsers, type ScimUserRow } from "../store/directory/scim-users.ts";
-import { describeScim, pageMax } from "./scim-description.ts";
+import { findScimGroup, membersAfter, type ScimGroupRow } from "../store/directory/scim-groups.ts";
+import { findScimUser, type GroupOfUser, groupsOfPage, type ScimUserRow } from "../store/directory/scim-users.ts";
+import { describeScim } from "./scim-description.ts";
+import { listPage } from "./scim-list.ts";
 import { groupJson, memberJson, projectionOf, resourceMessage, userJson } from "./scim-resource.ts";
 
 /** Members in one page of ListScimMembers. */
@@ -38,12 +36,13 @@ const decoder = new TextDecoder();
 export function scimService(deps: DirectoryDeps): ServiceImpl<typeof ScimService> {
   const { db, scimUrl: base } = deps;
 
+  const userWith = (row: ScimUserRow, groups: readonly GroupOfUser[], projection: Projection) => ({
+    resource: resourceMessage("User", row.user_id, row.version, userJson(row, groups, base, projection), base),
+  });
   const userMessage = async (row: ScimUserRow, shown: ScimProjection | undefined) => {
     const projection = projectionOf(shown);
-    const groups = includes(projection, "groups") ? await groupsOfUsers(db, [row.user_id]) : [];
-    return {
-      resource: resourceMessage("User", row.user_id, row.version, userJson(row, groups, base, projection), base),
-    };
+    const groups = includes(projection, "groups") ? (await groupsOfPage(db, [row.user_id])).groups : [];
+    return userWith(row, groups, projection);
   };
   const groupMessage = (row: ScimGroupRow, shown: ScimProjection | undefined) => ({
     resource: resourceMessage("Group", row.id, row.version, groupJson(row, base, projectionOf(shown)), base),
@@ -51,15 +50,7 @@ export function scimService(deps: DirectoryDeps): ServiceImpl<typeof ScimService
 
   const list = async (request: ListScimResourcesRequest) => {
     const { id: directoryId } = await requireClient(db, request.digest);
-    const kind = kindOf(request.kind);
-    const { startIndex, ...page } = listOf(kind, request);
-    const projection = projectionOf(request.projection);
-    if (kind === "User") {
-      const { rows, total } = await listScimUsers(db, directoryId, page);
-      return { total: BigInt(total), startIndex: BigInt(startIndex), json: await usersJson(deps, rows, projection) };
-    }
-    const { rows, total } = await listScimGroups(db, directoryId, page);
-    return { total: BigInt(total), startIndex: BigInt(startIndex), json: await groupsJson(deps, rows, projection) };
+    return listPage(deps, directoryId, kindOf(request.kind), request);
   };
   const get = async ({ digest, kind, id, projection }: GetScimResourceRequest) => {
     const client = await requireClient(db, digest);
@@ -137,7 +128,10 @@ export function scimService(deps: DirectoryDeps): ServiceImpl<typeof ScimService
       const { digest, kind, body, projection } = request;
       const create = async () => {
         const value = bodyOf(body);
-        if (kindOf(kind) === "User") return userMessage(await createScimUser(deps, context, digest, value), projection);
+        // A new user is in no group.
+        if (kindOf(kind) === "User") {
+          return userWith(await createScimUser(deps, context, digest, value), [], projectionOf(projection));
+        }
         return groupMessage(await createScimGroup(deps, context, digest, value), projection);
       };
       const idOf = (made: Awaited<ReturnType<typeof create>>) => made.resource.id;
@@ -205,59 +199,4 @@ function bodyOf(bytes: Uint8Array): unknown {
     if (cause instanceof SyntaxError) throw scimInvalid("invalidSyntax", "The body is no JSON.");
     throw cause;
   }
-}
-
-/** Condition, order and page of a list (RFC 7644, section 3.4.2). */
-function listOf(kind: ResourceKind, request: ListScimResourcesRequest) {
-  const { filter, sortBy, sortOrder } = request;
-  const startIndex = Math.max(1, whole(request.startIndex, "startIndex") ?? 1);
-  const limit = Math.min(pageMax, Math.max(0, whole(request.count, "count") ?? pageMax));
-  const path = sortBy === "" ? null : attributePath(sortBy);
-  return {
-    where: filter.trim() === "" ? sql`true` : filterCondition(kind, parseFilter(filter)),
-    order: orderOf(kind, path, sortOrder.toLowerCase() === "descending"),
-    offset: startIndex - 1,
-    limit,
-    startIndex,
-  };
-}
-
-function whole(text: string, name: string): number | null {
-  if (text.trim() === "") return null;
-  const number = Number(text);
-  if (Number.isSafeInteger(number) && Math.abs(number) <= 2_147_483_647) return number;
-  throw scimInvalid("invalidValue", `"${name}" must be a whole number.`);
-}
-
-async function usersJson(
-  { db, scimUrl }: DirectoryDeps,
-  rows: readonly ScimUserRow[],
-  projection: Projection,
-): Promise<string[]> {
-  const isShown = rows.length > 0 && includes(projection, "groups");
-  const ids = rows.map(({ user_id }) => user_id);
-  const groups = isShown ? await groupsOfUsers(db, ids) : [];
-  const groupsOf = (id: string) => groups.filter(({ user_id }) => user_id === id);
-  return rows.map((row) => JSON.stringify(userJson(row, groupsOf(row.user_id), scimUrl, projection)));
-}
-
-/** Groups of a list with their members; one with more than a page of them is read alone. */
-async function groupsJson(
-  { db, scimUrl }: DirectoryDeps,
-  rows: readonly ScimGroupRow[],
-  projection: Projection,
-): Promise<string[]> {
-  const isShown = includes(projection, "members");
-  return Promise.all(
-    rows.map(async (row) => {
-      const json = groupJson(row, scimUrl, projection);
-      const members = isShown ? await membersAfter(db, row.id, null, membersPage) : [];
-      if (members.length === membersPage) {
-        const sentence = `${row.display_name} has too many members for a list: add excludedAttributes=members.`;
-        throw scimInvalid("tooMany", sentence);
-      }
-      const shown = members.map((member) => memberJson(member, scimUrl));
-      return JSON.stringify(shown.length > 0 ? { ...json, members: shown } : json);
-    }),
-  );
 }

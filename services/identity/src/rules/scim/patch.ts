@@ -8,7 +8,7 @@ import {
   valueAt,
 } from "./document.ts";
 import { scimInvalid, shown } from "./errors.ts";
-import { type PatchPath, parsePatchPath } from "./filter.ts";
+import { type Filter, type PatchPath, parsePatchPath } from "./filter.ts";
 import { equalities, matchesValue } from "./matches.ts";
 import { type Attribute, attributeOf, externalId, type Resource } from "./schema.ts";
 
@@ -126,6 +126,7 @@ function applyWhole(
   }
   if (!isObject(value)) throw scimInvalid("invalidValue", `"${shown(pathText)}" must be an object.`);
   for (const [name, one] of Object.entries(value)) {
+    if (leftOut.includes(name.toLowerCase())) continue;
     const path = parsePatchPath(`${urn}:${name}`);
     applyOne(resource, document, { op, path, pathText: name, value: one });
   }
@@ -227,10 +228,13 @@ function changedValues(
     const isNowPrimary = before.some((one, at) => isMeant(one) && isPrimary(changed[at]));
     return isNowPrimary ? changed.map((one, at) => (isMeant(before[at]) ? one : without(one, "primary"))) : changed;
   }
-  const made = filter === null ? (op === "add" ? {} : null) : equalities(filter);
+  // Only an "add" makes a value (RFC 7644, sections 3.5.2.1 and 3.5.2.3).
+  const made = op === "add" ? madeBy(filter) : null;
   if (made === null) throw scimInvalid("noTarget", `No value matches ${shown(pathText)}.`);
   return [...before, change(named(attribute, made))];
 }
+
+const madeBy = (filter: Filter | null) => (filter === null ? {} : equalities(filter));
 
 const isPrimary = (one: unknown) => isObject(one) && one.primary === true;
 

@@ -115,6 +115,23 @@ export async function membersAfter(
   return rows.map(({ user_id }) => user_id);
 }
 
+/** Members with which a group is listed; one with more of them is listed without. */
+export const membersListed = 2_000;
+
+/** Up to `limit` members of each of these groups. */
+export async function firstMembers(
+  db: Database,
+  groupIds: readonly string[],
+  limit: number,
+): Promise<Map<string, string[]>> {
+  const rows = await db.read<{ id: string; members: string[] }>(
+    system,
+    sql`SELECT g.id, ARRAY(SELECT m.user_id FROM scim_members m WHERE m.group_id = g.id ORDER BY m.user_id LIMIT ${limit})
+          AS members FROM unnest(${[...groupIds]}::uuid[]) AS g (id)`,
+  );
+  return new Map(rows.map(({ id, members }) => [id, members]));
+}
+
 /** The first of these ids that is no user of the directory; null when all are. */
 export async function unknownMember(tx: Tx, directoryId: string, ids: readonly string[]): Promise<string | null> {
   if (ids.length === 0) return null;

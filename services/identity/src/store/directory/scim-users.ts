@@ -104,13 +104,26 @@ export async function listScimUsers(
 
 export type GroupOfUser = { user_id: string; id: string; display_name: string };
 
-/** Groups of these users, by name. */
-export const groupsOfUsers = (db: Database, userIds: readonly string[]): Promise<GroupOfUser[]> =>
-  db.read<GroupOfUser>(
+/** Groups that one user is shown with, and that one page has. */
+const groupsShown = 2_000;
+const groupsPerPage = 10_000;
+
+/** The groups of users, by name, and for how many of these users, from the first, they are complete. */
+export async function groupsOfPage(
+  db: Database,
+  userIds: readonly string[],
+): Promise<{ groups: GroupOfUser[]; complete: number }> {
+  const groups = await db.read<GroupOfUser>(
     system,
-    sql`SELECT m.user_id, g.id, g.display_name FROM scim_members m JOIN scim_groups g ON g.id = m.group_id
-        WHERE m.user_id = ANY (${[...userIds]}::uuid[]) ORDER BY g.display_name, g.id`,
+    sql`SELECT w.user_id, f.id, f.display_name
+        FROM unnest(${[...userIds]}::uuid[]) WITH ORDINALITY AS w (user_id, position), LATERAL (
+          SELECT g.id, g.display_name FROM scim_members m JOIN scim_groups g ON g.id = m.group_id
+          WHERE m.user_id = w.user_id ORDER BY g.display_name, g.id LIMIT ${groupsShown}) f
+        ORDER BY w.position, f.display_name, f.id LIMIT ${groupsPerPage}`,
   );
+  const last = groups.length < groupsPerPage ? undefined : groups.at(-1)?.user_id;
+  return { groups, complete: last === undefined ? userIds.length : userIds.indexOf(last) };
+}
 
 /** The directory that manages a user; null for none. */
 export async function managingDirectory(tx: Tx, userId: string): Promise<{ id: string; name: string } | null> {
