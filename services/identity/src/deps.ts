@@ -102,6 +102,7 @@ export type SsoDeps = KeyDeps & {
 
 export type DirectoryDeps = {
   db: Database;
+  log: Logger;
   now: () => Date;
   /** Base address of SCIM, without a trailing slash. */
   scimUrl: string;
@@ -154,7 +155,7 @@ export function identityDeps(context: Context) {
   const edge: EdgeDeps = { db, log, now, unknownKeys: limited(shared, "api-key", config.UNKNOWN_KEYS_PER_MINUTE) };
   const requests = requestLog({ db, now, log });
   process.onStop("log of directories", () => requests.stop());
-  const directories: DirectoryDeps = { db, now, scimUrl: `${publicUrl}/api/v1/scim/v2`, requests };
+  const directories: DirectoryDeps = { db, log, now, scimUrl: `${publicUrl}/api/v1/scim/v2`, requests };
   const own = { sessions, factors, passkeys, accounts, users, keys, enrollmentKeys };
   return { ...own, agents, sso, directories, edge, mailBox, publicUrl };
 }

@@ -26,6 +26,7 @@ import { followDevices } from "./events/devices.ts";
 import { announceTenant } from "./events/tenants.ts";
 import { bootstrapAdministrator } from "./jobs/bootstrap.ts";
 import { startEdgeCleanup } from "./jobs/edge-cleanup.ts";
+import { startPendingRoles } from "./jobs/pending-roles.ts";
 import { startMail } from "./jobs/send-mail.ts";
 import { startSessionCleanup } from "./jobs/session-cleanup.ts";
 import { startSsoCleanup } from "./jobs/sso-cleanup.ts";
@@ -89,6 +90,8 @@ await runService({
     if (await hasSamlProvider(db)) await prepareSaml();
     const ssoCleanup = startSsoCleanup(deps.sso);
     process.onStop("single sign-on clean-up", () => ssoCleanup.stop());
+    const pendingRoles = startPendingRoles({ db, now, log });
+    process.onStop("pending roles", () => pendingRoles.stop());
     const purges = startPurges({ db, service: "identity", log, plan: purgePlan });
     process.onStop("purges", () => purges.stop());
 

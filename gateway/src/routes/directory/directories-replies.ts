@@ -39,6 +39,9 @@ export const directory = z
       })
       .nullable()
       .meta({ description: "Requests since the last pause of ten minutes; null before the first one." }),
+    rolesPending: z
+      .int()
+      .meta({ description: "Users whose role is evaluated again after a change that concerns many; 0 when all are." }),
     createdBy: idOut,
     createdAt: timeOut,
     updatedAt: timeOut,
@@ -83,6 +86,7 @@ export function directoryOf(message: Directory | undefined, publicUrl: string): 
       expiresAt: timeOrNull(expiresAt),
     })),
     lastCycle: cycleOf(message.lastCycle),
+    rolesPending: message.rolesPending,
     createdBy: message.createdBy,
     createdAt: timeOf(message.createdAt),
     updatedAt: timeOf(message.updatedAt),

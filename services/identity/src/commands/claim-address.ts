@@ -31,6 +31,18 @@ type Who = { caller: Caller; meta: RequestMeta };
 export const invitesAs = ({ scope, orgAccess }: Pick<Caller, "scope" | "orgAccess">, of: Tenant): Tenant =>
   scope === "system" || (scope === "partner" && orgAccess.mode === "all") ? { ...of, orgId: null } : of;
 
+/** What decides a claim of an address: who verified its domain, and who has it. */
+export type AddressFacts = {
+  owner: Awaited<ReturnType<typeof ownerOfAddress>>;
+  holders: Awaited<ReturnType<typeof findHolders>>;
+};
+
+/** Read in one round trip. */
+export async function readAddress(tx: Tx, email: string): Promise<AddressFacts> {
+  const [owner, holders] = await Promise.all([ownerOfAddress(tx, email), findHolders(tx, email)]);
+  return { owner, holders };
+}
+
 /** The address for an invitation. Null in a domain that another tenant has verified. */
 export async function invitedAddress(tx: Tx, by: Tenant, email: string): Promise<ClaimedAddress | null> {
   return checkInvitation({ email, by, owner: await ownerOfAddress(tx, email) });
@@ -39,7 +51,7 @@ export async function invitedAddress(tx: Tx, by: Tenant, email: string): Promise
 /**
  * Claims an address for an account, in a transaction of the service: accounts of other tenants that cannot prove it
  * give it up, and the trails of both tell so. Null when another tenant owns it (rules/address-owner.ts). The caller
- * holds `lockAddress`.
+ * holds `lockAddress`, and may have read `facts` under it.
  */
 export async function claimAddress(
   tx: Tx,
@@ -47,8 +59,9 @@ export async function claimAddress(
   account: { userId: string; name: string; tenant: Tenant },
   { email, by, evidence }: { email: string; by: Tenant; evidence: Evidence },
   now: Date,
+  facts?: AddressFacts,
 ): Promise<ClaimedAddress | null> {
-  const [owner, found] = await Promise.all([ownerOfAddress(tx, email), findHolders(tx, email)]);
+  const { owner, holders: found } = facts ?? (await readAddress(tx, email));
   const holders = found.filter(({ userId, isAccount }) => isAccount && userId !== account.userId);
   const claimed = checkClaim({ email, by, owner, holders, evidence });
   if (claimed === null || claimed.yielding.length === 0) return claimed;

@@ -21,6 +21,7 @@ export function directoryMessage(row: DirectoryRow): Directory {
       ...(expiresAt === null ? {} : { expiresAt: timestampFromDate(new Date(expiresAt)) }),
     })),
     ...(row.last_cycle === null ? {} : { lastCycle: cycleOf(row.last_cycle) }),
+    rolesPending: row.roles_pending,
     createdBy: row.created_by,
     createdAt: timestampFromDate(row.created_at),
     updatedAt: timestampFromDate(row.updated_at),

@@ -5,11 +5,11 @@ import { DirectoryService } from "@muster/proto/muster/identity/v1/directory_pb"
 import { callContext } from "@muster/rpc";
 import { checkedBefore, idempotentTx } from "@muster/service";
 import { serializedByPartner } from "../commands/administer.ts";
-import { applyRoles } from "../commands/directory/apply-roles.ts";
+import { asDirectory } from "../commands/directory/client.ts";
+import { applyOrDefer, rolesApplied } from "../commands/directory/pending-roles.ts";
 import { newOwner } from "../commands/sso/owner.ts";
 import { requireDefaultRole } from "../commands/sso/prepare-provider.ts";
 import type { KeyDeps } from "../deps.ts";
-import { appliedEverywhere } from "../emits/applied-everywhere.ts";
 import { recordDirectory, visibleDirectoryFields } from "../emits/directory-facts.ts";
 import { changesBetween } from "../emits/key-facts.ts";
 import type { DirectoryRow } from "../rules/directory/directory.ts";
@@ -133,11 +133,11 @@ export function directoryService(deps: ManagedDeps): ServiceImpl<typeof Director
           const details = changesBetween(visibleDirectoryFields(before), visibleDirectoryFields(row));
           recordDirectory(tx, context, row, "directory.update", details, at);
           const users = defaultRoleId === undefined && providerId === undefined ? [] : await managedUserIds(tx, id);
-          return { row, messages: await applyRoles(tx, context, row, users, { cause: "mapping" }, at) };
+          return { row, applied: await applyOrDefer(tx, asDirectory(context, row), row, users, "mapping", at) };
         }),
       );
-      const { row, messages } = await changed.catch(providerTaken);
-      await appliedEverywhere(db, messages);
+      const { row, applied } = await changed.catch(providerTaken);
+      await rolesApplied(deps, context, row, applied);
       return { directory: directoryMessage(row) };
     },
 

@@ -9,11 +9,12 @@ import {
 } from "@muster/proto/muster/identity/v1/directory_pb";
 import { callContext } from "@muster/rpc";
 import { serializedByPartner } from "../commands/administer.ts";
-import { applyRoles, readRules } from "../commands/directory/apply-roles.ts";
+import { readRules } from "../commands/directory/apply-roles.ts";
+import { asDirectory } from "../commands/directory/client.ts";
+import { applyOrDefer, rolesApplied } from "../commands/directory/pending-roles.ts";
 import { requireSites } from "../commands/invite-user.ts";
 import { requireDefaultRole } from "../commands/sso/prepare-provider.ts";
 import type { KeyDeps } from "../deps.ts";
-import { appliedEverywhere } from "../emits/applied-everywhere.ts";
 import { recordDirectory } from "../emits/directory-facts.ts";
 import type { DirectoryRow } from "../rules/directory/directory.ts";
 import { mappedRole } from "../rules/directory/role-mapping.ts";
@@ -81,7 +82,7 @@ export function roleMappingHandlers(deps: KeyDeps): Handlers {
         await requireDefaultRole(deps, context, ownerOf(seen), row.roleId, `mappings.${at}.roleId`);
       }
       await requireExistingSites(deps, context, seen, wanted);
-      const { stored, messages } = await serializedByPartner(db, seen.partner_id, () =>
+      const { stored, applied } = await serializedByPartner(db, seen.partner_id, () =>
         db.tx({ ...context, caller: systemCaller("identity"), actsFor: seen.org_id ?? seen.partner_id }, async (tx) => {
           const at = now();
           const directory = await lock(tx, context, seen);
@@ -102,11 +103,11 @@ export function roleMappingHandlers(deps: KeyDeps): Handlers {
           recordDirectory(tx, context, directory, "directory.mapping.update", { changes }, at);
           const rules = await readRules(tx, { ...context, caller: systemCaller("identity") }, directory);
           const users = await managedUserIds(tx, directory.id);
-          const messages = await applyRoles(tx, context, directory, users, { cause: "mapping", rules }, at);
-          return { stored: messagesOf(after, rules.rules), messages };
+          const applied = await applyOrDefer(tx, asDirectory(context, directory), directory, users, "mapping", at);
+          return { stored: messagesOf(after, rules.rules), applied };
         }),
       );
-      await appliedEverywhere(db, messages);
+      await rolesApplied(deps, context, seen, applied);
       return { mappings: stored };
     },
 

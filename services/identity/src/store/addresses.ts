@@ -23,10 +23,10 @@ type HolderRow = {
  */
 export async function lockAddress(tx: Tx, email: string): Promise<void> {
   const names = domainsOf(email).map(domainLock).sort();
-  await tx.query(
-    sql`SELECT pg_advisory_xact_lock_shared(hashtextextended(name, 0)) FROM unnest(${names}::text[]) AS name`,
-  );
-  await tx.query(sql`SELECT pg_advisory_xact_lock(hashtextextended('identity.address/' || lower(${email}), 0))`);
+  await Promise.all([
+    tx.query(sql`SELECT pg_advisory_xact_lock_shared(hashtextextended(name, 0)) FROM unnest(${names}::text[]) AS name`),
+    tx.query(sql`SELECT pg_advisory_xact_lock(hashtextextended('identity.address/' || lower(${email}), 0))`),
+  ]);
 }
 
 /** Makes a change of a domain's owner wait for claims of its addresses in flight, and new ones for the change. */

@@ -3,8 +3,8 @@ import { AppError, type CallContext } from "@muster/kit";
 import { userEvent } from "../../emits/audit.ts";
 import { userChanged } from "../../emits/auth.ts";
 import { grantable } from "../../rules/catalogue.ts";
-import type { DirectoryRow } from "../../rules/directory/directory.ts";
-import { type MappedRole, type MappingRule, mappedRole } from "../../rules/directory/role-mapping.ts";
+import type { MappedDirectory } from "../../rules/directory/directory.ts";
+import { type Cause, type MappedRole, type MappingRule, mappedRole } from "../../rules/directory/role-mapping.ts";
 import { ownerOf } from "../../rules/owner.ts";
 import { principalCaller } from "../../rules/principal.ts";
 import { mayProvision } from "../../rules/sso/may-provision.ts";
@@ -22,10 +22,7 @@ import { readPrincipal } from "../../store/principals.ts";
 import { readRole } from "../../store/roles.ts";
 import { endSessions } from "../end-sessions.ts";
 
-type Mapped = Pick<
-  DirectoryRow,
-  "id" | "name" | "partner_id" | "org_id" | "provider_id" | "default_role_id" | "default_role_by"
->;
+type Who = Pick<CallContext, "caller" | "meta">;
 
 /** Roles that a directory gives, as its mapping and its grantors are now. */
 export type RoleRules = {
@@ -41,7 +38,7 @@ const batch = 1_000;
 const keysListed = 100;
 
 /** The mapping of a directory; each row's author is checked again (rules/sso/may-provision.ts). */
-export async function readRules(tx: Tx, context: CallContext, directory: Mapped): Promise<RoleRules> {
+export async function readRules(tx: Tx, context: Who, directory: MappedDirectory): Promise<RoleRules> {
   const owner = ownerOf(directory);
   const grantors = new Map<string, Awaited<ReturnType<typeof readPrincipal>>>();
   const mayGrant = async (by: string | null, role: Parameters<typeof mayProvision>[1]): Promise<boolean> => {
@@ -53,7 +50,12 @@ export async function readRules(tx: Tx, context: CallContext, directory: Mapped)
   const permissions = new Map<string, readonly string[]>();
   const names = new Map<string, string>();
   const rules: MappingRule[] = [];
-  for (const row of await readMappings(tx, directory.id)) {
+  const { default_role_id: wanted, default_role_by: by } = directory;
+  const [mappings, role] = await Promise.all([
+    readMappings(tx, directory.id),
+    wanted === null ? null : readRole(tx, context.caller, wanted),
+  ]);
+  for (const row of mappings) {
     permissions.set(row.role_id, row.permissions);
     names.set(row.role_id, row.role);
     rules.push({
@@ -65,8 +67,6 @@ export async function readRules(tx: Tx, context: CallContext, directory: Mapped)
       isGranted: await mayGrant(row.granted_by, row),
     });
   }
-  const { default_role_id: wanted, default_role_by: by } = directory;
-  const role = wanted === null ? null : await readRole(tx, context.caller, wanted);
   if (role) {
     permissions.set(role.id, role.permissions);
     names.set(role.id, role.key ?? role.name);
@@ -75,8 +75,6 @@ export async function readRules(tx: Tx, context: CallContext, directory: Mapped)
   return { rules, defaultRoleId, permissions, names };
 }
 
-export type Cause = "user" | "group" | "mapping" | "sign_in";
-
 /**
  * Gives users the roles that the mapping says, and takes access from those whom it gives none or whom the directory
  * has deactivated; their sessions end. The last administrator of a tenant keeps the role, which is audited; with
@@ -84,8 +82,8 @@ export type Cause = "user" | "group" | "mapping" | "sign_in";
  */
 export async function applyRoles(
   tx: Tx,
-  context: CallContext,
-  directory: Mapped,
+  context: Who,
+  directory: MappedDirectory,
   userIds: readonly string[],
   { cause, mayRefuse = false, rules }: { cause: Cause; mayRefuse?: boolean; rules?: RoleRules },
   now: Date,
@@ -110,8 +108,8 @@ type Application = { roleRules: RoleRules; cause: Cause; mayRefuse: boolean };
 
 async function applyOne(
   tx: Tx,
-  context: CallContext,
-  directory: Mapped,
+  context: Who,
+  directory: MappedDirectory,
   row: StandingRow,
   mapped: MappedRole | null,
   { roleRules, cause, mayRefuse }: Application,
@@ -154,7 +152,7 @@ async function applyOne(
 }
 
 /** Ends a user's sessions and open invitations; returns ids of messages to wait for. */
-export async function endAccess(tx: Tx, context: CallContext, userId: string, now: Date): Promise<string[]> {
+export async function endAccess(tx: Tx, context: Who, userId: string, now: Date): Promise<string[]> {
   await withdrawInvites(tx, userId);
   const principal = await readPrincipal(tx, userId);
   return principal ? endSessions(tx, context, principal, { except: null }, "user_disabled", now) : [];

@@ -37,27 +37,41 @@ function checked(client: ClientRow | null): ClientRow {
 
 /**
  * A change by a directory, in one transaction of the service under the lock of its partner's administration: users and
- * roles change one at a time, and a token that was revoked meanwhile changes nothing. Throws as requireClient.
+ * roles change one at a time, and a token that was revoked meanwhile changes nothing. `read` issues statements that
+ * only read or lock: they run under the lock, in the round trip that takes it. Throws as requireClient.
  */
-export async function changeAsDirectory<T>(
+export async function changeAsDirectory<R, T>(
   db: Database,
   context: CallContext,
   digest: Uint8Array,
-  work: (tx: Tx, call: DirectoryCall) => Promise<T>,
+  read: (tx: Tx, client: ClientRow) => Promise<R>,
+  work: (tx: Tx, call: DirectoryCall, found: R) => Promise<T>,
 ): Promise<T> {
   const seen = await requireClient(db, digest);
   const who = { ...asDirectory(context, seen), actsFor: seen.org_id ?? seen.partner_id };
   return serializedByPartner(db, seen.partner_id, () =>
     db.tx(who, async (tx) => {
-      await lockAdministration(tx, "partner", seen.partner_id);
-      const client = checked(await readClient(tx, digest));
-      return work(tx, { context: asDirectory(context, client), client });
+      const [, current, early] = await Promise.all([
+        lockAdministration(tx, "partner", seen.partner_id),
+        readClient(tx, digest),
+        read(tx, seen),
+      ]);
+      const client = checked(current);
+      const found = isUnchanged(seen, client) ? early : await read(tx, client);
+      return work(tx, { context: asDirectory(context, client), client }, found);
     }),
   );
 }
 
+/** In what `read` may have used. */
+const isUnchanged = (a: ClientRow, b: ClientRow): boolean =>
+  a.default_role_id === b.default_role_id && a.default_role_by === b.default_role_by && a.provider_id === b.provider_id;
+
 /** The service in the name of a directory: audit rows show which. */
-export function asDirectory(context: CallContext, { name }: Pick<ClientRow, "name">): CallContext {
+export function asDirectory<C extends Pick<CallContext, "caller" | "meta">>(
+  context: C,
+  { name }: Pick<ClientRow, "name">,
+): C {
   const system = systemCaller("identity");
   const caller: Caller = { ...system, actor: { ...system.actor, name: `directory: ${name}` } };
   return { ...context, caller };

@@ -1,11 +1,11 @@
 import type { Tx } from "@muster/db";
 import { type CallContext, uuidv7 } from "@muster/kit";
 import { auditEvent } from "@muster/service";
-import { appliedEverywhere } from "../../emits/applied-everywhere.ts";
 import { groupResource, readDocument, requireComplete, type ScimDocument } from "../../rules/scim/document.ts";
 import { scimNotFound, scimTaken } from "../../rules/scim/errors.ts";
 import { changeGroup, type MemberChange, membersOf, noMember } from "../../rules/scim/group-patch.ts";
 import { readOperations } from "../../rules/scim/patch.ts";
+import type { ClientRow } from "../../store/directory/clients.ts";
 import { isMapped } from "../../store/directory/role-mappings.ts";
 import {
   addMembers,
@@ -20,8 +20,8 @@ import {
   unknownMember,
   writeScimGroup,
 } from "../../store/directory/scim-groups.ts";
-import { applyRoles } from "./apply-roles.ts";
 import { changeAsDirectory, type DirectoryCall } from "./client.ts";
+import { type AppliedRoles, applyOrDefer, rolesApplied } from "./pending-roles.ts";
 import type { ScimDeps } from "./scim-users.ts";
 import { requireVersion } from "./versions.ts";
 
@@ -34,10 +34,11 @@ export function createScimGroup(
 ): Promise<ScimGroupRow> {
   const document = readGroup(body);
   const members = membersOf(body);
-  return changeAsDirectory(db, context, digest, async (tx, call) => {
+  const values = valuesOf(document);
+  const read = (tx: Tx, client: ClientRow) => groupTakenBy(tx, client.id, values, null);
+  return changeAsDirectory(db, context, digest, read, async (tx, call, taken) => {
     const at = now();
-    const values = valuesOf(document);
-    await requireFree(tx, call, values, null);
+    requireFree(taken);
     const row = await insertScimGroup(tx, call.client, uuidv7(at.getTime()), values, at);
     const { added } = await changeMembers(tx, call, row.id, [{ kind: "add", ids: members }]);
     // No mapping can name it yet.
@@ -72,52 +73,58 @@ export function patchScimGroup(
 type GroupEdit = { id: string; ifMatch: string; change(before: ScimDocument): ReturnType<typeof changeGroup> };
 
 async function change(
-  { db, now }: ScimDeps,
+  deps: ScimDeps,
   context: CallContext,
   digest: Uint8Array,
   { id, ifMatch, change }: GroupEdit,
 ): Promise<ScimGroupRow> {
-  const { row, messages } = await changeAsDirectory(db, context, digest, async (tx, call) => {
-    const at = now();
-    const before = await lockScimGroup(tx, call.client.id, id);
+  const read = (tx: Tx, client: ClientRow) => Promise.all([lockScimGroup(tx, client.id, id), isMapped(tx, id)]);
+  const { row, client, applied } = await changeAsDirectory(deps.db, context, digest, read, async (tx, call, found) => {
+    const { client } = call;
+    const at = deps.now();
+    const [before, isRole] = found;
     if (!before) throw scimNotFound();
     requireVersion(ifMatch, before.version);
     const { document, members } = change(documentOf(before));
     const values = valuesOf(document);
     const isRenamed = values.displayName !== before.display_name || values.externalId !== before.external_id;
-    if (isRenamed) await requireFree(tx, call, values, id);
+    if (isRenamed) requireFree(await groupTakenBy(tx, client.id, values, id));
     const { added, removed } = await changeMembers(tx, call, id, members);
-    if (!isRenamed && added.length + removed.length === 0) return { row: before, messages: [] };
+    if (!isRenamed && added.length + removed.length === 0) return { row: before, client, applied: unchanged };
     const row = await writeScimGroup(tx, id, values, at);
     const details = { added: added.length, removed: removed.length, ...(isRenamed ? renamed(before, values) : {}) };
     record(tx, call, row, "directory.group.update", details, at);
-    const affected = (await isMapped(tx, id)) ? [...new Set([...added, ...removed])] : [];
-    return { row, messages: await applyRoles(tx, call.context, call.client, affected, { cause: "group" }, at) };
+    const affected = isRole ? [...new Set([...added, ...removed])] : [];
+    return { row, client, applied: await applyOrDefer(tx, call.context, client, affected, "group", at) };
   });
   // A role that a member has lost is lost everywhere when this resolves.
-  await appliedEverywhere(db, messages);
+  await rolesApplied(deps, context, client, applied);
   return row;
 }
 
+const unchanged: AppliedRoles = { messages: [], isPending: false };
+
 /** Removes a group; its members lose the roles that they had by it. */
 export async function removeScimGroup(
-  { db, now }: ScimDeps,
+  deps: ScimDeps,
   context: CallContext,
   digest: Uint8Array,
   { id, ifMatch }: { id: string; ifMatch: string },
 ): Promise<void> {
-  const messages = await changeAsDirectory(db, context, digest, async (tx, call) => {
-    const at = now();
-    const row = await lockScimGroup(tx, call.client.id, id);
+  const read = (tx: Tx, client: ClientRow) => Promise.all([lockScimGroup(tx, client.id, id), isMapped(tx, id)]);
+  const { client, applied } = await changeAsDirectory(deps.db, context, digest, read, async (tx, call, found) => {
+    const { client } = call;
+    const at = deps.now();
+    const [row, isRole] = found;
     if (!row) throw scimNotFound();
     requireVersion(ifMatch, row.version);
-    const affected = (await isMapped(tx, id)) ? await keepMembers(tx, id, []) : [];
+    const affected = isRole ? await keepMembers(tx, id, []) : [];
     await deleteScimGroup(tx, id);
     const changes = { before: { displayName: row.display_name, externalId: row.external_id }, after: {} };
     record(tx, call, row, "directory.group.delete", { changes }, at);
-    return applyRoles(tx, call.context, call.client, affected, { cause: "group" }, at);
+    return { client, applied: await applyOrDefer(tx, call.context, client, affected, "group", at) };
   });
-  await appliedEverywhere(db, messages);
+  await rolesApplied(deps, context, client, applied);
 }
 
 function readGroup(body: unknown): ScimDocument {
@@ -141,8 +148,7 @@ export const documentOf = ({ display_name, external_id }: ScimGroupRow): ScimDoc
   ...(external_id === null ? {} : { externalId: external_id }),
 });
 
-async function requireFree(tx: Tx, { client }: DirectoryCall, values: ScimGroupValues, id: string | null) {
-  const field = await groupTakenBy(tx, client.id, values, id);
+function requireFree(field: Awaited<ReturnType<typeof groupTakenBy>>): void {
   if (field !== null) throw scimTaken(`Another group of this directory has this ${field}.`);
 }
 

@@ -1,17 +1,17 @@
 import type { Database, Tx } from "@muster/db";
-import { AppError, type CallContext, uuidv7 } from "@muster/kit";
+import { AppError, type CallContext, type Logger, uuidv7 } from "@muster/kit";
 import { appliedEverywhere } from "../../emits/applied-everywhere.ts";
 import { userEvent } from "../../emits/audit.ts";
 import { userChanged } from "../../emits/auth.ts";
 import { changesBetween } from "../../emits/key-facts.ts";
-import type { ClaimedAddress, Tenant } from "../../rules/address-owner.ts";
+import { type ClaimedAddress, checkInvitation, type Tenant } from "../../rules/address-owner.ts";
 import { ownerOf } from "../../rules/owner.ts";
 import { accountOf, type DirectoryAccount, emailsOf, placeholderEmail } from "../../rules/scim/account.ts";
 import { readDocument, requireComplete, type ScimDocument, userResource } from "../../rules/scim/document.ts";
 import { scimInvalid, scimNotFound, scimTaken } from "../../rules/scim/errors.ts";
 import { applyPatch, readOperations } from "../../rules/scim/patch.ts";
 import { emailOf } from "../../rules/sso/claims.ts";
-import { lockAddress } from "../../store/addresses.ts";
+import { lockAddress, ownerOfAddress } from "../../store/addresses.ts";
 import {
   type AccountRow,
   findAccount,
@@ -19,6 +19,7 @@ import {
   lockAccount,
   writeAccount,
 } from "../../store/directory/accounts.ts";
+import type { ClientRow } from "../../store/directory/clients.ts";
 import { lockStandings } from "../../store/directory/role-mappings.ts";
 import {
   insertScimUser,
@@ -29,12 +30,12 @@ import {
   writeScimUser,
 } from "../../store/directory/scim-users.ts";
 import { deleteUser } from "../../store/users.ts";
-import { claimAddress, invitedAddress } from "../claim-address.ts";
+import { claimAddress, readAddress } from "../claim-address.ts";
 import { applyRoles, endAccess, keepsAdministrator, readRules } from "./apply-roles.ts";
-import { changeAsDirectory, type DirectoryCall } from "./client.ts";
+import { asDirectory, changeAsDirectory, type DirectoryCall } from "./client.ts";
 import { requireVersion } from "./versions.ts";
 
-export type ScimDeps = { db: Database; now: () => Date };
+export type ScimDeps = { db: Database; now: () => Date; log: Logger };
 
 /** Creates a user, or takes over the tenant's own account of the address. Throws `scim_invalid`, `scim_uniqueness`. */
 export async function createScimUser(
@@ -46,23 +47,39 @@ export async function createScimUser(
   const document = readDocument(userResource, body);
   requireComplete(userResource, document);
   const account = accountOf(document);
-  const { row, messages } = await changeAsDirectory(db, context, digest, async (tx, call) => {
+  const values = valuesOf(document);
+  const id = uuidv7(now().getTime());
+  const email = account.email ?? placeholderEmail(id);
+  const read = async (tx: Tx, client: ClientRow) => {
+    const [, taken, found, address, rules] = await Promise.all([
+      lockAddress(tx, email),
+      takenBy(tx, client.id, values, null),
+      findAccount(tx, ownerOf(client), email),
+      readClaim(tx, email, document),
+      readRules(tx, asDirectory(context, client), client),
+    ]);
+    return { taken, found, address, rules };
+  };
+  const create = async (tx: Tx, call: DirectoryCall, seen: Awaited<ReturnType<typeof read>>) => {
+    const { taken, found, address, rules } = seen;
     const at = now();
-    const values = valuesOf(document);
-    const id = uuidv7(at.getTime());
-    const email = account.email ?? placeholderEmail(id);
-    await lockAddress(tx, email);
-    await requireFree(tx, call, values, null);
-    const found = await findAccount(tx, ownerOf(call.client), email);
+    requireFree(taken);
     if (found?.isManaged) throw scimTaken("Another user has this address.");
-    const claimed = await addressFor(tx, call, { id: found?.id ?? id, ...account, email }, document, at);
-    if (found) await takeOver(tx, call, found, account, claimed, at);
-    else await insertNew(tx, call, id, account, claimed, at);
-    const row = await insertScimUser(tx, call.client, found?.id ?? id, values, at);
-    // A new user is in no group: it was made with the default role.
-    const cause = { cause: "user" as const };
-    return { row, messages: found ? await applyRoles(tx, call.context, call.client, [found.id], cause, at) : [] };
-  });
+    const claimed = await addressFor(tx, call, { id: found?.id ?? id, ...account, email }, address, at);
+    if (!found) {
+      // A new user is in no group: it is made with the default role.
+      const [, row] = await Promise.all([
+        insertNew(tx, call, id, { ...account, roleId: rules.defaultRoleId }, claimed, at),
+        insertScimUser(tx, call.client, id, values, at),
+      ]);
+      return { row, messages: [] };
+    }
+    await takeOver(tx, call, found, account, claimed, at);
+    const row = await insertScimUser(tx, call.client, found.id, values, at);
+    const options = { cause: "user" as const, rules };
+    return { row, messages: await applyRoles(tx, call.context, call.client, [found.id], options, at) };
+  };
+  const { row, messages } = await changeAsDirectory(db, context, digest, read, create);
   await appliedEverywhere(db, messages);
   return row;
 }
@@ -100,15 +117,15 @@ async function changeUser(
   digest: Uint8Array,
   { id, ifMatch, change }: { id: string; ifMatch: string; change(before: ScimDocument): ScimDocument },
 ): Promise<ScimUserRow> {
-  const { row, messages } = await changeAsDirectory(db, context, digest, async (tx, call) => {
+  const read = (tx: Tx, client: ClientRow) => readScimUser(tx, client.id, id);
+  const { row, messages } = await changeAsDirectory(db, context, digest, read, async (tx, call, before) => {
     const at = now();
-    const before = await readScimUser(tx, call.client.id, id);
     if (!before) throw scimNotFound();
     requireVersion(ifMatch, before.version);
     const document = change(before.document);
     if (JSON.stringify(document) === JSON.stringify(before.document)) return { row: before, messages: [] };
     const values = valuesOf(document);
-    await requireFree(tx, call, values, id);
+    requireFree(await takenBy(tx, call.client.id, values, id));
     const messages = await moveAccount(tx, call, id, before.document, document, at);
     const row = await writeScimUser(tx, id, values, at);
     const isEnding = before.active && !row.active;
@@ -128,9 +145,9 @@ export async function deleteScimUser(
   digest: Uint8Array,
   { id, ifMatch }: { id: string; ifMatch: string },
 ): Promise<void> {
-  const messages = await changeAsDirectory(db, context, digest, async (tx, call) => {
+  const read = (tx: Tx, client: ClientRow) => readScimUser(tx, client.id, id);
+  const messages = await changeAsDirectory(db, context, digest, read, async (tx, call, row) => {
     const at = now();
-    const row = await readScimUser(tx, call.client.id, id);
     if (!row) throw scimNotFound();
     requireVersion(ifMatch, row.version);
     const [standing] = await lockStandings(tx, call.client, [id]);
@@ -160,12 +177,19 @@ const valuesOf = (document: ScimDocument): ScimUserValues => ({
 
 const viaOf = ({ client }: DirectoryCall) => ({ directoryId: client.id, directory: client.name });
 
-async function requireFree(tx: Tx, { client }: DirectoryCall, values: ScimUserValues, id: string | null) {
-  const field = await takenBy(tx, client.id, values, id);
+function requireFree(field: Awaited<ReturnType<typeof takenBy>>): void {
   if (field !== null) throw scimTaken(`Another user of this directory has this ${field}.`);
 }
 
 type NewAddress = Pick<DirectoryAccount, "name"> & { id: string; email: string };
+
+/** Facts of an account's address, and the owner of its user name where that is another address. */
+async function readClaim(tx: Tx, email: string, { userName }: ScimDocument) {
+  const name = emailOf(userName);
+  const isOther = name !== null && name.toLowerCase() !== email.toLowerCase();
+  const [facts, named] = await Promise.all([readAddress(tx, email), isOther ? ownerOfAddress(tx, name) : null]);
+  return { ...facts, named: isOther ? { email: name, owner: named } : null };
+}
 
 /**
  * The address for an account: proven in the tenant's own verified domains, unproven elsewhere, where it neither makes
@@ -176,28 +200,27 @@ async function addressFor(
   tx: Tx,
   { context, client }: DirectoryCall,
   { id, name, email }: NewAddress,
-  document: ScimDocument,
+  { named, ...facts }: Awaited<ReturnType<typeof readClaim>>,
   now: Date,
 ): Promise<ClaimedAddress> {
-  const tenant: Tenant = ownerOf(client);
-  const userName = emailOf(document.userName);
-  const unproven = await invitedAddress(tx, tenant, email);
-  const named = userName === null ? unproven : await invitedAddress(tx, tenant, userName);
-  if (!unproven || !named) throw scimInvalid("invalidValue", "This e-mail address cannot be used here.");
-  const account = { userId: id, name, tenant };
-  return (await claimAddress(tx, context, account, { email, by: tenant, evidence: "none" }, now)) ?? unproven;
+  const by: Tenant = ownerOf(client);
+  const unproven = checkInvitation({ email, by, owner: facts.owner });
+  if (!unproven || (named && !checkInvitation({ ...named, by }))) {
+    throw scimInvalid("invalidValue", "This e-mail address cannot be used here.");
+  }
+  const account = { userId: id, name, tenant: by };
+  return (await claimAddress(tx, context, account, { email, by, evidence: "none" }, now, facts)) ?? unproven;
 }
 
 async function insertNew(
   tx: Tx,
   call: DirectoryCall,
   id: string,
-  { name, department, active }: DirectoryAccount,
+  { name, department, active, roleId }: DirectoryAccount & { roleId: string | null },
   address: ClaimedAddress,
   now: Date,
 ): Promise<void> {
   const { client, context } = call;
-  const { defaultRoleId: roleId } = await readRules(tx, context, client);
   const tenant = ownerOf(client);
   const role = await insertDirectoryUser(tx, id, address, { name, department, active, tenant, roleId }, now);
   const after = { email: address.email, name, ...role };
@@ -245,7 +268,9 @@ async function moveAccount(
     const other = await findAccount(tx, ownerOf(call.client), email);
     if (other && other.id !== id) throw scimTaken("Another user has this address.");
   }
-  const claimed = isMoved ? await addressFor(tx, call, { id, name: is.name, email }, after, now) : null;
+  const claimed = isMoved
+    ? await addressFor(tx, call, { id, name: is.name, email }, await readClaim(tx, email, after), now)
+    : null;
   const next = {
     email: hasMoved ? email : current.email,
     proof: hasMoved ? (claimed?.proof ?? null) : current.email_proof,
@@ -265,7 +290,7 @@ async function moveAccount(
 
 /** Leaves a row of what was refused to protect the tenant's last administrator, then throws on. */
 async function auditRefusal(
-  { db, now }: ScimDeps,
+  { db, now }: Pick<ScimDeps, "db" | "now">,
   context: CallContext,
   digest: Uint8Array,
   id: string,
@@ -273,8 +298,8 @@ async function auditRefusal(
   error: unknown,
 ): Promise<never> {
   if (error instanceof AppError && error.code === "last_administrator") {
-    await changeAsDirectory(db, context, digest, async (tx, call) => {
-      const user = await lockAccount(tx, id);
+    const read = (tx: Tx) => lockAccount(tx, id);
+    await changeAsDirectory(db, context, digest, read, async (tx, call, user) => {
       if (!user) return;
       const failed = { result: "denied" as const, message: error.message };
       const fact = { action, details: { via: viaOf(call) }, failed };

@@ -7,6 +7,7 @@ import { userEvent } from "../../emits/audit.ts";
 import { userChanged } from "../../emits/auth.ts";
 import { recordLoginFlowOutcome } from "../../emits/sso-facts.ts";
 import { addressRefusal, ownsFor } from "../../rules/address-owner.ts";
+import type { MappedDirectory } from "../../rules/directory/directory.ts";
 import { mappedRole } from "../../rules/directory/role-mapping.ts";
 import { tokenHash } from "../../rules/opaque-token.ts";
 import { ownerOf } from "../../rules/owner.ts";
@@ -19,7 +20,7 @@ import { LoginFlowEnded } from "../../rules/sso/reasons.ts";
 import { type Verdict, whoIsLetIn } from "../../rules/sso/who-is-let-in.ts";
 import { lockAddress, ownerOfAddress, storeProof } from "../../store/addresses.ts";
 import { lockAdministration } from "../../store/administration.ts";
-import { type DirectoryOfProvider, directoryOfProvider, storeClaimGroups } from "../../store/directory/of-provider.ts";
+import { directoryOfProvider, storeClaimGroups } from "../../store/directory/of-provider.ts";
 import { lockStandings } from "../../store/directory/role-mappings.ts";
 import { withdrawInvites } from "../../store/invites.ts";
 import { readPrincipal } from "../../store/principals.ts";
@@ -167,7 +168,7 @@ const noRoles: Applied = { messages: [], hasAccess: true };
 async function applyClaims(
   tx: Tx,
   context: CallContext,
-  directory: DirectoryOfProvider,
+  directory: MappedDirectory,
   { id: providerId }: ProviderRow,
   { claimed }: Arrival,
   userId: string,

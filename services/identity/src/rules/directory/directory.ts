@@ -15,7 +15,15 @@ export type DirectoryRow = {
   tokens: readonly StoredToken[];
   /** Null before its first request. */
   last_cycle: StoredCycle | null;
+  /** Users whose role is evaluated again. */
+  roles_pending: number;
 };
+
+/** What evaluating the roles of its users needs of a directory. */
+export type MappedDirectory = Pick<
+  DirectoryRow,
+  "id" | "name" | "partner_id" | "org_id" | "provider_id" | "default_role_id" | "default_role_by"
+>;
 
 /** What a directory did since its last longer pause, as JSON of the database. */
 export type StoredCycle = {

@@ -1,3 +1,6 @@
+/** What had a user's role evaluated. */
+export type Cause = "user" | "group" | "mapping" | "sign_in";
+
 /** A row of a directory's role mapping, with what it takes to use it. */
 export type MappingRule = {
   id: string;

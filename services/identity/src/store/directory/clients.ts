@@ -5,7 +5,7 @@ import type { DirectoryRow } from "../../rules/directory/directory.ts";
 const system = { caller: systemCaller("identity") };
 
 /** A directory as it calls: by a token that is accepted now. */
-export type ClientRow = Omit<DirectoryRow, "tokens" | "last_cycle"> & {
+export type ClientRow = Omit<DirectoryRow, "tokens" | "last_cycle" | "roles_pending"> & {
   token_id: string;
   /** Of its tenant: "deleted", or "unknown" to the copy; null for the organization of a partner's own directory. */
   partner_status: string;

@@ -15,7 +15,8 @@ export const directoryColumns = sql`
    FROM directory_tokens k WHERE k.directory_id = t.id AND (k.expires_at IS NULL OR k.expires_at > now())) AS tokens,
   (SELECT jsonb_build_object('startedAt', c.started_at, 'lastAt', c.last_at, 'requests', c.requests, 'refused', c.refused,
                              'created', c.created, 'changed', c.changed, 'deleted', c.deleted)
-   FROM directory_cycles c WHERE c.directory_id = t.id) AS last_cycle`;
+   FROM directory_cycles c WHERE c.directory_id = t.id) AS last_cycle,
+  (SELECT count(*)::int FROM pending_roles p WHERE p.directory_id = t.id) AS roles_pending`;
 
 export type DirectoryValues = DirectoryFields & { defaultRoleBy: string | null };
 

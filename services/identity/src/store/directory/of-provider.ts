@@ -1,14 +1,9 @@
 import { sql, type Tx } from "@muster/db";
-import type { DirectoryRow } from "../../rules/directory/directory.ts";
-
-export type DirectoryOfProvider = Pick<
-  DirectoryRow,
-  "id" | "name" | "partner_id" | "org_id" | "provider_id" | "default_role_id" | "default_role_by"
->;
+import type { MappedDirectory } from "../../rules/directory/directory.ts";
 
 /** The directory whose users sign in through a provider; null for none (index directories_provider). */
-export async function directoryOfProvider(tx: Tx, providerId: string): Promise<DirectoryOfProvider | null> {
-  const [row] = await tx.query<DirectoryOfProvider>(sql`
+export async function directoryOfProvider(tx: Tx, providerId: string): Promise<MappedDirectory | null> {
+  const [row] = await tx.query<MappedDirectory>(sql`
     SELECT d.id, d.name, d.partner_id, d.org_id, d.provider_id, d.default_role_id, d.default_role_by
     FROM directories d WHERE d.provider_id = ${providerId}`);
   return row ?? null;
