@@ -8,6 +8,7 @@ import {
   createStopping,
   openChannel,
   openSpool,
+  proxyFor,
   type Spool,
   type Stopping,
   ship,
@@ -139,6 +140,7 @@ function startWork(deps: WorkDeps, work: Promise<void>[]): Channel {
     agentId: host.identity.agentId ?? "",
     token: () => host.identity.token ?? "",
     ca,
+    proxyOf: proxyFor,
     answer: async (operation, params, signal) =>
       source ? answerOf(source.store, operation, params, signal) : { code: "not supported on this system yet" },
     onState: (state, code) => log("debug", "channel", state, { code }),

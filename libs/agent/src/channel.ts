@@ -1,4 +1,5 @@
 import { agentChunkBytes, agentQueriesMax, decodeAgentFrame, encodeAgentFrame } from "@muster/kit/agent";
+import { HttpsProxyAgent } from "https-proxy-agent";
 import WebSocket from "ws";
 import type { Answer } from "./event-logs.ts";
 
@@ -18,8 +19,12 @@ export type ChannelOptions = {
   answer: AnswerQuery;
   /** Certificates (PEM) that are trusted; without any the system's. */
   ca?: readonly string[];
+  /** The HTTP proxy for a URL, through whose tunnel (CONNECT) the channel goes; null for none, the default. */
+  proxyOf?: (url: string) => string | null;
   /** Milliseconds of the first wait before a reconnect; doubled up to a minute, each with full jitter. */
   retryMs?: number;
+  /** Milliseconds until a connection must be open: a gateway or proxy may accept it and say nothing. */
+  openMs?: number;
   onState?: (state: "connected" | "closed", code: number) => void;
 };
 
@@ -40,7 +45,7 @@ const messageBytesMax = 512 * 1024;
 
 /** Keeps one agent's channel open and answers its live queries until stopped. */
 export function openChannel(options: ChannelOptions): Channel {
-  const { retryMs = 5_000, onState = () => {}, ca } = options;
+  const { retryMs = 5_000, openMs = 30_000, onState = () => {} } = options;
   let socket: WebSocket | null = null;
   let stopped = false;
   let attempt = 0;
@@ -50,19 +55,16 @@ export function openChannel(options: ChannelOptions): Channel {
   const figures = { answered: 0, cancelled: 0 };
 
   const connect = () => {
-    const url = `${options.baseUrl().replace(/^http/, "ws")}/api/v1/agents/${options.agentId}/channel`;
-    const own = new WebSocket(url, {
-      headers: { authorization: `Bearer ${options.token()}` },
-      perMessageDeflate: false,
-      maxPayload: messageBytesMax,
-      ...(ca && ca.length > 0 ? { ca: [...ca] } : {}),
-    });
+    const own = newSocket(options);
     socket = own;
+    dead = setTimeout(() => own.terminate(), openMs);
+    dead.unref();
     const alive = () => {
       if (dead) dead.refresh();
     };
     own.on("open", () => {
       attempt = 0;
+      clearTimeout(dead);
       dead = setTimeout(() => own.terminate(), deadMs);
       dead.unref();
       onState("connected", 0);
@@ -143,6 +145,18 @@ export function openChannel(options: ChannelOptions): Channel {
       setTimeout(() => last?.terminate(), 2_000).unref();
     },
   };
+}
+
+function newSocket({ baseUrl, agentId, token, ca, proxyOf }: ChannelOptions): WebSocket {
+  const url = baseUrl();
+  const proxy = proxyOf?.(url) ?? null;
+  return new WebSocket(`${url.replace(/^http/, "ws")}/api/v1/agents/${agentId}/channel`, {
+    headers: { authorization: `Bearer ${token()}` },
+    perMessageDeflate: false,
+    maxPayload: messageBytesMax,
+    ...(ca && ca.length > 0 ? { ca: [...ca] } : {}),
+    ...(proxy === null ? {} : { agent: new HttpsProxyAgent(proxy) }),
+  });
 }
 
 function* chunksOf(id: string, bytes: Buffer): Generator<Uint8Array> {

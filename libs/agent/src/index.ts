@@ -11,6 +11,7 @@ export { type Api, type ApiOptions, type ApiReply, type CallOptions, createApi }
 export { type Backoff, backoffWith } from "./backoff.ts";
 export { type AnswerQuery, type Channel, type ChannelOptions, openChannel } from "./channel.ts";
 export { digestOf, downloadOffer, sizeOf } from "./download.ts";
+export { proxyFor } from "./env-proxy.ts";
 export {
   type Answer,
   answerOf,

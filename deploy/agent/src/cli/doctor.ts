@@ -1,7 +1,7 @@
 import { lookup } from "node:dns/promises";
 import fs from "node:fs";
-import type { AgentIdentity } from "@muster/agent";
-import { Agent, EnvHttpProxyAgent, request } from "undici";
+import { type AgentIdentity, proxyFor } from "@muster/agent";
+import { EnvHttpProxyAgent, request } from "undici";
 import { codeOf, messageOf } from "../caught.ts";
 import { type Config, readConfig } from "../config.ts";
 import { readStored } from "../durable.ts";
@@ -36,7 +36,7 @@ export async function examine(file: string): Promise<Finding[]> {
     return [{ name: "config", text: messageOf(error), cure: `correct ${file}` }];
   }
   const { hostname } = new URL(config.url);
-  const proxy = process.env.HTTPS_PROXY ?? process.env.https_proxy ?? "";
+  const proxy = proxyFor(config.url) ?? "";
   return [
     { name: "config", text: file, cure: null },
     await nameFinding(hostname, proxy),
@@ -58,9 +58,7 @@ async function nameFinding(hostname: string, proxy: string): Promise<Finding> {
 
 async function platformFindings(config: Config): Promise<Finding[]> {
   const connect = { ca: certificates(config), timeout: timeoutMs };
-  const dispatcher = process.env.HTTPS_PROXY
-    ? new EnvHttpProxyAgent({ connect, requestTls: connect })
-    : new Agent({ connect });
+  const dispatcher = new EnvHttpProxyAgent({ connect, requestTls: connect });
   try {
     const { statusCode, headers, body } = await request(`${config.url}/install.sh`, {
       dispatcher,
