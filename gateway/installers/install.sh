@@ -12,9 +12,13 @@
 #   --no-service     starts the watchdog in the background instead of a service
 #   --uninstall      stops and removes agent, service and state
 #
-# It ends with 0 once the machine is online.
+# It ends with 0 once the machine is online. Killed at any moment it leaves a machine as before, or one on which the
+# same line finishes what it began.
 set -eu
 umask 022
+
+# The whole script is read before any of it runs: a download that was cut does nothing.
+main() {
 
 url='@PUBLIC_URL@'
 key_file='' ca_file='' root_key='' prefix='' service=yes action=install
@@ -53,17 +57,34 @@ fi
 unit=/etc/systemd/system/muster-agent.service
 openrc=/etc/init.d/muster-agent
 plist=/Library/LaunchDaemons/com.muster.agent.plist
+# Where the download is unpacked: not in /tmp, where programs may not be permitted to run.
+home=${prefix:-/opt}
+# The user whose the installed files are; empty for the one who runs this script.
+owner=''
+[ "$service" = no ] || [ "$(uname -s)" != Linux ] || owner=$user
 
 has() { command -v "$1" >/dev/null 2>&1; }
+# In folders of the agent's user root does nothing itself: the links that this user may have put there would lead it on.
+as_owner() {
+  if [ -z "$owner" ]; then "$@"
+  elif has runuser; then runuser -u "$owner" -- "$@"
+  else su -s /bin/sh "$owner" -c 'exec "$0" "$@"' -- "$@"
+  fi
+}
+# Stores the input as a file of the agent's user alone.
+store() { as_owner sh -c 'umask 077 && rm -f "$1.new" && cat >"$1.new" && mv -f "$1.new" "$1"' sh "$1"; }
 has_systemd() { [ -d /run/systemd/system ] && has systemctl; }
 
-# The process of a lock file, if it still is the one that took it: a number is used again.
+# The process of a lock file, if it still is the one that took it, of the user whose the folder is: a number is used
+# again, and that user may write any number.
 pid_of() {
-  [ -r "$1" ] || return 1
+  [ -f "$1" ] && [ -r "$1" ] || return 1
   read -r found started <"$1" || [ -n "${found:-}" ] || return 1
+  case $found in 0* | *[!0-9]*) return 1 ;; esac
   kill -0 "$found" 2>/dev/null || return 1
-  if [ -r "/proc/$found/stat" ]; then
+  if [ -d /proc/self ]; then
     [ "$(sed 's/.*) //' "/proc/$found/stat" | cut -d' ' -f20)" = "$started" ] || return 1
+    [ "$(stat -c %u "/proc/$found")" = "$(stat -c %u "$state")" ] || return 1
   fi
   echo "$found"
 }
@@ -102,10 +123,10 @@ uninstall() {
   for name in versions current previous watchdog watchdog-previous .current.new .previous.new .watchdog.new .watchdog-previous.new; do
     rm -rf "${program:?}/$name"
   done
-  rm -rf "${state:?}"
-  rm -f "$config"
+  rm -rf "${state:?}" "$home"/.muster-agent.??????
+  rm -f "$config" "$config.new" "$(dirname "$config")/ca.pem"
   if [ -z "$prefix" ]; then
-    rm -f /usr/local/bin/muster-agent
+    rm -f /usr/local/bin/muster-agent /usr/local/bin/muster-agent.new
     rmdir /etc/muster-agent 2>/dev/null || true
     if has userdel && id "$user" >/dev/null 2>&1; then userdel "$user" 2>/dev/null || true; fi
   fi
@@ -183,12 +204,13 @@ enrolled=no
 [ -f "$state/identity.json" ] && enrolled=yes
 [ "$enrolled" = yes ] && [ -z "$key_file" ] && [ -z "${MUSTER_ENROLLMENT_KEY:-}" ] || read_key
 
-# Not in /tmp, where programs may not be permitted to run.
-home=${prefix:-/opt}
 mkdir -p "$home"
+# Of installations that were killed.
+find "$home" -maxdepth 1 -name '.muster-agent.??????' -mmin +60 -exec rm -rf {} + 2>/dev/null || true
 temp=$(mktemp -d "$home/.muster-agent.XXXXXX")
 trap 'rm -rf "$temp"; [ -z "$prefix" ] || rmdir "$prefix" 2>/dev/null || true' EXIT
 trap 'exit 1' HUP INT TERM
+chmod 755 "$temp"
 
 say "asking $url for the agent of $os/$arch"
 get "$url/api/v1/agents/download/$os/$arch/manifest" "$temp/manifest" ||
@@ -212,31 +234,41 @@ case $encoding in
 esac
 chmod 755 "$temp/program"
 
-mkdir -p "$program/versions" "$state" "$(dirname "$config")"
-chmod 700 "$state"
+"$temp/program" verify --manifest "$temp/manifest" ${root_key:+--root-key "$root_key"} "$temp/program" ||
+  fail 'the program is not the one of the manifest, or nobody whom it trusts signed it'
 inner=$(digest "$temp/program")
-folder=versions/$version-$(printf %.12s "$inner")
-partial=$program/$folder.unverified
-rm -rf "$partial"
-mkdir "$partial"
-cp "$temp/program" "$partial/muster-agent"
-chmod 755 "$partial/muster-agent"
-"$temp/program" verify --manifest "$temp/manifest" ${root_key:+--root-key "$root_key"} "$partial/muster-agent" ||
-  { rm -rf "$partial" && fail 'the program is not the one of the manifest, or nobody whom it trusts signed it'; }
 counter=$(printf '%s' "$line" | sed -n 's/.*"counter":\([0-9]*\).*/\1/p')
 printf '{"version":"%s","size":%s,"sha256":"%s","counter":%s,"component":"agent"}' \
-  "$version" "$(wc -c <"$partial/muster-agent" | tr -d ' ')" "$inner" "${counter:-0}" >"$partial/release.json"
+  "$version" "$(wc -c <"$temp/program" | tr -d ' ')" "$inner" "${counter:-0}" >"$temp/release.json"
+
+if [ -n "$owner" ] && ! id "$owner" >/dev/null 2>&1; then
+  if has useradd; then
+    useradd --system --home-dir "$state" --no-create-home --shell /usr/sbin/nologin "$owner"
+  else
+    adduser -S -D -H -h "$state" -s /sbin/nologin "$owner"
+  fi
+fi
+mkdir -p "$program" "$state" "$(dirname "$config")"
+[ -z "$owner" ] || chown "$owner" "$program" "$state"
+chmod 700 "$state"
+
+folder=versions/$version-$(printf %.12s "$inner")
+if [ "$(as_owner cat "$program/$folder/muster-agent" 2>/dev/null | digest -)" != "$inner" ]; then
+  # Whole before it has its name; a damaged one makes room.
+  as_owner sh -c 'cd "$1" && mkdir -p versions && rm -rf "$2.unverified" "$2" && mkdir "$2.unverified" &&
+    cp "$3/program" "$2.unverified/muster-agent" && chmod 755 "$2.unverified/muster-agent" &&
+    cp "$3/release.json" "$2.unverified/release.json" && sync && mv "$2.unverified" "$2"' sh "$program" "$folder" "$temp"
+fi
 
 end_processes
-rm -rf "${program:?}/$folder"
-mv "$partial" "$program/$folder"
+# A link leads to another version from one moment to the next.
 link() {
-  ln -s "$1" "$program/.$2.new"
-  mv -fT "$program/.$2.new" "$program/$2" 2>/dev/null || { rm -f "$program/$2" && mv "$program/.$2.new" "$program/$2"; }
+  as_owner sh -c 'cd "$1" && rm -f ".$3.new" && ln -s "$2" ".$3.new" &&
+    { mv -fT ".$3.new" "$3" 2>/dev/null || mv -fh ".$3.new" "$3"; }' sh "$program" "$folder" "$1"
 }
-rm -f "$program/.current.new" "$program/.watchdog.new" "$state/update.json"
-link "$folder" current
-link "$folder" watchdog
+as_owner rm -f "$state/update.json"
+link current
+link watchdog
 
 json_text() { printf '%s' "$1" | sed 's/[\\"]/\\&/g'; }
 if [ -n "$ca_file" ]; then
@@ -259,26 +291,19 @@ fi
 if [ -f "$config" ] && [ "$enrolled" = yes ]; then rm "$config.new"; else mv "$config.new" "$config"; fi
 
 # What runs as root from here on is this download: the installed files are the agent's own user's.
-[ -f "$state/machine.json" ] || "$temp/program" machine "$state/machine.json" --config "$config"
-if [ -n "$key" ]; then
-  rm -f "$state/enrollment.key"
-  # Created here or not at all: no link is followed.
-  (umask 077 && set -C && printf '%s' "$key" >"$state/enrollment.key")
-  # Another key is another enrollment.
-  rm -f "$state/identity.json"
+if ! as_owner test -f "$state/machine.json"; then
+  "$temp/program" machine "$temp/machine.json" --config "$config"
+  store "$state/machine.json" <"$temp/machine.json"
 fi
-rm -f "$state/status.json"
+if [ -n "$key" ]; then
+  printf '%s' "$key" | store "$state/enrollment.key"
+  # Another key is another enrollment.
+  as_owner rm -f "$state/identity.json"
+fi
+as_owner rm -f "$state/status.json"
 
 if [ "$service" = yes ]; then
   if [ "$os" = linux ]; then
-    if ! id "$user" >/dev/null 2>&1; then
-      if has useradd; then
-        useradd --system --home-dir "$state" --no-create-home --shell /usr/sbin/nologin "$user"
-      else
-        adduser -S -D -H -h "$state" -s /sbin/nologin "$user"
-      fi
-    fi
-    chown -R "$user" "$program" "$state"
     cat >/usr/local/bin/muster-agent.new <<'COMMAND'
 #!/bin/sh
 # As the agent's user: its program is that user's, and root runs nothing that another user can replace.
@@ -335,7 +360,7 @@ fi
 
 tries=0
 while [ $tries -lt 150 ]; do
-  if "$temp/program" status --config "$config" >"$temp/status" 2>&1; then
+  if as_owner "$temp/program" status --config "$config" >"$temp/status" 2>&1; then
     say "$version is $(sed -n 's/^state *//p' "$temp/status")"
     exit 0
   fi
@@ -343,5 +368,8 @@ while [ $tries -lt 150 ]; do
   sleep 0.2
 done
 cat "$temp/status" >&2
-"$temp/program" doctor --config "$config" >&2 || true
+as_owner "$temp/program" doctor --config "$config" >&2 || true
 fail "installed, but not online after 30 s: the lines above say what to do"
+}
+
+main "$@"
