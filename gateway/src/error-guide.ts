@@ -204,7 +204,9 @@ export const errorGuide: Record<PublicCode, Guide> = {
   dead_letter_not_found: { cause: "No dead letter has this id, or it was requeued.", remedy: listFirst },
   replay_not_found: { cause: "No replay has this id.", remedy: listFirst },
   audit_stream_not_found: { cause: "No audit stream has this id in your scope.", remedy: listFirst },
+  event_not_found: { cause: "No event has this id in your scope, or its retention is over.", remedy: listFirst },
   delivery_not_failed: { cause: "The delivery is pending, retrying or delivered.", remedy: readState },
+  delivery_not_ended: { cause: "The delivery is pending or retrying.", remedy: "Wait for its outcome, then repeat." },
   invalid_webhook_url: {
     cause: "The URL leads to a private network, lacks https, or has a refused port; `reason` says which.",
     remedy: "Use a public https URL.",

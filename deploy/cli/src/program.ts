@@ -1,6 +1,5 @@
 import { Command } from "commander";
 import { type AddOptions, addDevices } from "./commands/add-devices.ts";
-import { type ListenOptions, listen } from "./commands/listen.ts";
 import { enrollTotp, login, logout, whoami } from "./commands/session.ts";
 import { candidates, scripts } from "./completion.ts";
 import { runProgram } from "./external.ts";
@@ -10,6 +9,7 @@ import { addAudit } from "./program-audit.ts";
 import { addDirectory } from "./program-directory.ts";
 import { add, all, ended, organization } from "./program-parts.ts";
 import { addKeys, addRecords } from "./program-records.ts";
+import { addWebhooks } from "./program-webhooks.ts";
 
 /** The whole tool: each command with its help, an example and what it does. */
 export function programOf(io: Io): Command {
@@ -84,29 +84,6 @@ function addMachines(program: Command, io: Io): void {
     .option("--count <n>", "machines that the key is for", "1")
     .option("--wait <seconds>", "how long to wait for them", "600")
     .action((_options, command: Command) => addDevices(io, all<AddOptions>(command)));
-}
-
-function addWebhooks(program: Command, io: Io): void {
-  const webhooks = program.command("webhooks").description("receive webhooks on this machine");
-  add(
-    webhooks,
-    "listen",
-    "show and verify deliveries as they come, until Ctrl-C",
-    "muster webhooks listen --org ID --events device.online,device.offline --forward-to http://localhost:8080/hook",
-  )
-    .addOption(organization())
-    .option("--events <types>", "event types, separated by commas", "*")
-    .option("--port <port>", "port of the receiver, on 127.0.0.1", "8499")
-    .option(
-      "--address <url>",
-      "where the deployment reaches that port, such as a tunnel; default http://muster-listen.test:PORT/",
-    )
-    .option("--cert <file>", "serve HTTPS with this certificate (PEM)")
-    .option("--key <file>", "and its private key (PEM)")
-    .option("--forward-to <url>", "hand verified deliveries on to an application, and answer what it answers")
-    .option("--count <n>", "end after that many deliveries")
-    .option("--test", "ask for a test delivery at once")
-    .action((_options, command: Command) => listen(io, all<ListenOptions>(command)));
 }
 
 /** Programs that parse their own arguments. */

@@ -57,7 +57,8 @@ function keyScopeOf(method: string, path: string): KeyScope | null {
   if (/^\/(devices|system-tools)\/.*logs/.test(path)) return "logs:read";
   if (/^\/device(s|-groups)/.test(path)) return `devices:${verb}`;
   if (path.startsWith("/webhooks")) return `webhooks:${verb}`;
-  return path === "/events" ? "events:write" : null;
+  if (!path.startsWith("/events")) return null;
+  return method === "GET" ? "webhooks:read" : "events:write";
 }
 
 export const read: Needs = { permission: "organizations:read" };

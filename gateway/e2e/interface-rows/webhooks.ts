@@ -33,13 +33,17 @@ export const webhookRows: AreaRows = {
     GET /webhooks/:id/deliveries/:deliveryId
     GET /webhooks/:id/replays
     GET /webhooks/:id/replays/:replayId
-    GET /webhooks/dead-letters`,
+    GET /webhooks/dead-letters
+    GET /events
+    GET /events/:id
+    GET /events/:id/deliveries`,
     ),
     ...rows(
       8,
       { permission: "webhooks:write" },
       `
     POST /webhooks/:id/rotate-secret
+    POST /webhooks/:id/deliveries/:deliveryId/resend
     POST /webhooks/:id/replay
     DELETE /webhooks/:id/replays/:replayId
     POST /webhooks/dead-letters/:id/requeue`,

@@ -186,7 +186,7 @@ function onOneself(actor: Actor, { route, key }: Subject): Outcome | null {
 }
 
 /** Lists of one organization, which partner and system callers name. */
-const listsOfOne = ["GET /webhooks", "GET /audit-logs/streams"];
+const listsOfOne = ["GET /webhooks", "GET /events", "GET /audit-logs/streams"];
 const lackingContext = ({ key }: Subject, { scope }: Actor) =>
   listsOfOne.includes(key) && scope !== "organization" ? refused(400, "organization_context_required") : null;
 
@@ -345,8 +345,9 @@ export function homeOf({ spots }: World, { orgId, partnerId }: Actor): Spot {
 
 /** Ids of this world that a list shows; null for platform administrators, who see other tenants' records, too. */
 function listedOf(world: World, actor: Actor, kind: Kind | null, filter: Cell["varied"]): ReadonlySet<string> | null {
-  // Audit rows are counted in the database; checkpoints come when they are due, verifications with other calls.
-  if (kind === "audit_log" || kind === "checkpoint" || kind === "audit_verification") return null;
+  // Audit rows are counted in the database; checkpoints come when they are due, verifications with other calls, events
+  // with other posts.
+  if (kind === "audit_log" || kind === "checkpoint" || kind === "audit_verification" || kind === "event") return null;
   const by = filter?.target;
   const within = (record: Target): boolean => {
     if (!by) return true;

@@ -168,6 +168,7 @@ export async function makersFor(cluster: Cluster, owner: Owner): Promise<Makers>
     if (kind === "webhook") return targetAt(kind, spot, await hooks.webhook(spot, name), name);
     if (kind === "delivery") return targetAt(kind, spot, hooks.deliveryOf(await hooks.webhook(spot, name)), name);
     if (kind === "replay") return targetAt(kind, spot, hooks.replayOf(await hooks.webhook(spot, name)), null);
+    if (kind === "event") return targetAt(kind, spot, await hooks.event(spot, name), name);
     if (kind === "rollout") return targetAt(kind, spot, await makeRollout(), name);
     if (kind === "sso_attempt") {
       const provider = await post(...bodyOf("sso_provider", name, spot));

@@ -192,7 +192,7 @@ export function withoutAccess(actor: Actor, target: Target): Outcome | null {
 /** Organization-wide writes, service principals, audit trails and deliveries are closed to people limited to sites. */
 export function closedToSiteRestricted({ method, path }: InterfaceRow): boolean {
   if (path.startsWith("/audit-logs") || path.startsWith("/service-principals")) return true;
-  if (/^\/webhooks\/(dead-letters|:id\/(deliveries|stats))/.test(path)) return true;
+  if (/^\/(webhooks\/(dead-letters|:id\/(deliveries|stats))|events)/.test(path)) return true;
   if (method === "GET") return false;
   if (path.startsWith("/orgs/sites")) return method !== "PATCH";
   return /^\/(users|roles|api-keys|orgs|webhooks|events|directories|sso\/(providers|domains))/.test(path);

@@ -119,7 +119,7 @@ export async function makeWorld(owner: Owner, makers: Makers, kinds: ReadonlySet
       add(active, "enrollment_key", spots[relation]);
     }
   }
-  for (const kind of ["webhook", "dead_letter"] as const) {
+  for (const kind of ["webhook", "dead_letter", "event"] as const) {
     if (!kinds.has(kind)) continue;
     for (const relation of ["own", "sibling", "other"] as const)
       add(active, kind, { ...spots[relation], siteId: null });

@@ -55,6 +55,21 @@ export async function webhookMakers(cluster: Cluster, root: Api, owner: Owner) {
       return String(id);
     },
 
+    /** An event as the dispatcher stores it. */
+    async event({ orgId, partnerId }: Spot, name: string): Promise<string> {
+      const [event] = await owner.rows<{ id: string }>(
+        `WITH key AS (
+           INSERT INTO webhook_dispatcher.webhook_event_keys (org_id, event_id, occurred_at)
+           VALUES ($1, gen_random_uuid(), date_trunc('milliseconds', now())) RETURNING *
+         )
+         INSERT INTO webhook_dispatcher.webhook_events (org_id, id, occurred_at, partner_id, type, body)
+         SELECT org_id, event_id, occurred_at, $2, 'patch.failed', $3 FROM key RETURNING id`,
+        [orgId, partnerId, JSON.stringify({ data: { name } })],
+      );
+      if (!event) throw new Error("an event was not stored");
+      return event.id;
+    },
+
     async deadLetter(webhookId: string): Promise<string> {
       const [letter] = await until("the dead letter", () =>
         owner.rows<{ id: string }>(

@@ -115,6 +115,37 @@ describe("a webhook over HTTP", () => {
     expect((await replay()).status).toBe("done");
   }, 120_000);
 
+  it("shows an event by its id with its deliveries, and sends a delivered one again", async () => {
+    const id = await newWebhook({ events: ["patch.rollback"] });
+    const posted = await admin.call("POST", "/events", { type: "patch.rollback", data: { n: 1.0 } });
+    const event = async () => (await admin.call("GET", `/events/${posted.body.id}`)).body;
+    type Shown = { id: string; status: string; origin: string; repeats: string | null };
+    const deliveries = async () => (await event()).deliveries as Shown[];
+    await until("the delivery", async () => (await deliveries())[0]?.status === "delivered", patienceMs);
+    expect(await event()).toMatchObject({ type: "patch.rollback", orgId: tenant.orgId, source: "api", data: { n: 1 } });
+    const [first] = await deliveries();
+    const path = `/webhooks/${id}/deliveries/${first?.id}`;
+    const resent = await admin.call("POST", `${path}/resend`);
+    expect([resent.status, resent.body.delivery]).toEqual([202, expect.objectContaining({ status: "pending" })]);
+    await until("the second request", () => ofType("patch.rollback").length === 2, patienceMs);
+    const [one, two] = ofType("patch.rollback").map(({ headers }) => headers["webhook-id"]);
+    expect(two).toBe(one);
+    const listed = await admin.call("GET", `/events/${posted.body.id}/deliveries`);
+    expect((listed.body.data as Shown[]).map(({ origin, repeats }) => [origin, repeats])).toEqual([
+      ["resend", first?.id],
+      ["event", null],
+    ]);
+    const filtered = await admin.call("GET", `/webhooks/${id}/deliveries?eventId=${posted.body.id}`);
+    expect(filtered.body.data).toHaveLength(2);
+    const events = await admin.call("GET", "/events?type=patch.rollback");
+    expect(events.body.data).toMatchObject([{ id: posted.body.id }]);
+    for (const bad of ["/events?from=x", "/events?type=nothing", "/events/x", `/webhooks/${id}/deliveries?eventId=x`]) {
+      expect([bad, (await admin.call("GET", bad)).body.code]).toEqual([bad, "validation_failed"]);
+    }
+    const missing = await admin.call("GET", `/events/${tenant.orgId}`);
+    expect([missing.status, missing.body.code]).toEqual([404, "event_not_found"]);
+  });
+
   it("gets what devices do and who signs in and out of its organization, and of no other", async () => {
     const siteId = await newSite(cluster, tenant.orgId);
     await newWebhook({ name: "Everything" });

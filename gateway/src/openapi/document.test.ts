@@ -122,6 +122,8 @@ const open: Readonly<Record<string, string>> = {
   "WebhookReplay.events": "of the dispatcher, which may know more",
   "WebhookDeadLetter.event": "of the dispatcher, which may know more",
   "WebhookDelivery.event": "of the dispatcher, which may know more",
+  "WebhookEvent.type": "of the dispatcher, which may know more",
+  "/events/{id} 200.type": "of the dispatcher, which may know more",
   "AuditLog.resource.type": "of any service",
   "claimedActor.type": "of the sender's own program",
 };

@@ -36,6 +36,7 @@ const harmless = new Set([
   "replay",
   "request",
   "requeue",
+  "resend",
   "resume",
   "retry",
   "setup",

@@ -47,6 +47,7 @@ import { siteRoutes } from "./tenants/sites.ts";
 import { webhookDeliveryRoutes } from "./webhooks/deliveries.ts";
 import { eventRoutes } from "./webhooks/events.ts";
 import { webhookReplayRoutes } from "./webhooks/replays.ts";
+import { storedEventRoutes } from "./webhooks/stored-events.ts";
 import { webhookRoutes } from "./webhooks/webhooks.ts";
 
 /** All routes that the gateway handles itself; the documentation pages are served by Express. */
@@ -94,6 +95,7 @@ export const routes: readonly Route[] = [
   ...webhookReplayRoutes,
   ...eventRoutes,
   ...auditEventRoutes,
+  ...storedEventRoutes,
   ...auditExportRoutes,
   ...auditReportRoutes,
   ...auditRetentionRoutes,

@@ -39,6 +39,7 @@ const list = route({
   query: listQuery.extend({
     status: deliveryStatus.optional().meta({ description: only.equal }),
     event: sentType.optional().meta({ description: only.equal, example: "device.offline" }),
+    eventId: id.optional().meta({ description: "Only deliveries of this event." }),
     from: timeIn.optional().meta({ description: "Only records queued at this time or later." }),
     to: timeIn.optional().meta({ description: "Only records queued before this time." }),
     answer: z
@@ -61,6 +62,7 @@ const list = route({
       from: timestampOf(query.from),
       to: timestampOf(query.to),
       answer: query.answer ?? "",
+      eventId: query.eventId ?? "",
     };
     const reply = await services.deliveries.listDeliveries(wanted, await rpc());
     return renderedPage(
@@ -178,6 +180,26 @@ const retry = route({
   },
 });
 
+const resend = route({
+  method: "POST",
+  path: "/webhooks/:id/deliveries/:deliveryId/resend",
+  audit: "webhook.resend",
+  access: write,
+  tag,
+  summary: "Send a delivery again, also a delivered one",
+  description: "Creates a new record with the same event and `webhook-id`; the earlier one stays.",
+  params: deliveryParams,
+  status: 202,
+  idempotent: true,
+  reply: z.object({ message: z.string(), delivery: queued }),
+  errors: ["webhook_not_found", "delivery_not_found", "delivery_not_ended", "site_restricted"],
+  async handle({ params, rpc }, { services }) {
+    const wanted = { webhookId: params.id, id: params.deliveryId };
+    const reply = await services.deliveries.resendDelivery(wanted, await rpc());
+    return { message: "Delivery queued again", delivery: queuedOf(deliveryOf(reply.delivery)) };
+  },
+});
+
 const deadLetters = route({
   method: "GET",
   path: "/webhooks/dead-letters",
@@ -216,4 +238,4 @@ const requeue = route({
   },
 });
 
-export const webhookDeliveryRoutes: readonly Route[] = [list, get, stats, test, retry, deadLetters, requeue];
+export const webhookDeliveryRoutes: readonly Route[] = [list, get, stats, test, retry, resend, deadLetters, requeue];

@@ -7,6 +7,8 @@ export const sentType = z.enum([...eventTypes, testEventType]);
 export const source = z.enum(["platform", "api"]);
 export const postedBy = z.object({ type: z.enum(["user", "api_key"]), id: z.string() });
 
+export const origin = z.enum(["event", "test", "retry", "resend", "replay"]);
+
 export const delivery = z
   .object({
     id: idOut.meta({ description: "`X-Service-Delivery-Id`, the same for every retry." }),
@@ -19,6 +21,8 @@ export const delivery = z
       description: "Whether Muster emitted the event or a caller posted it; null when an earlier version stored it.",
     }),
     postedBy: postedBy.nullable().meta({ description: "The caller who posted the event, or requested the test." }),
+    origin: origin.meta({ description: "Why it was queued; all but `event` and `test` repeat an earlier delivery." }),
+    repeats: idOut.nullable().meta({ description: "The delivery that it repeats." }),
     payload: objectOut.meta({ description: "`data` of the sent event, as it was posted." }),
     responseStatus: z.int().nullable(),
     responseBody: z.string().nullable().meta({ description: "First 1,000 characters of the response's body." }),
@@ -47,7 +51,7 @@ export const deliveryAttempt = z
       description: "The sender ended before it stored an outcome; the webhook may have handled the request.",
     }),
     possibleDuplicate: z.boolean().meta({ description: "The request was marked as a replay." }),
-    requestHeaders: objectOut,
+    requestHeaders: objectOut.meta({ description: 'As they were sent; values of custom headers are `"***"`.' }),
     responseStatus: z.int().nullable(),
     responseBody: z.string().nullable(),
     errorCode: z.string().nullable(),

@@ -7,6 +7,7 @@ import {
   type delivery,
   type deliveryAttempt,
   deliveryStatus,
+  origin,
   postedBy,
   source,
 } from "./delivery-fields.ts";
@@ -28,8 +29,9 @@ export function deliveryOf(message: Delivery | undefined): Shown {
     status: deliveryStatus.parse(message.status),
     event: message.event,
     eventId: message.eventId,
-    source: message.source === "" ? null : source.parse(message.source),
-    postedBy: message.postedById === "" ? null : postedBy.parse({ type: message.postedByType, id: message.postedById }),
+    ...emitterOf(message),
+    origin: origin.parse(message.origin),
+    repeats: message.repeats || null,
     responseStatus: message.responseStatus ?? null,
     responseBody: message.responseBody ?? null,
     responseTimeMs: message.responseTimeMs ?? null,
@@ -38,6 +40,15 @@ export function deliveryOf(message: Delivery | undefined): Shown {
     nextAttemptAt: timeOrNull(message.nextAttemptAt),
     createdAt: timeOf(message.createdAt),
     deliveredAt: timeOrNull(message.deliveredAt),
+  };
+}
+
+/** Who emitted an event. */
+export function emitterOf(message: Pick<Delivery, "source" | "postedByType" | "postedById">) {
+  const { postedByType: type, postedById: poster } = message;
+  return {
+    source: message.source === "" ? null : source.parse(message.source),
+    postedBy: poster === "" ? null : postedBy.parse({ type, id: poster }),
   };
 }
 

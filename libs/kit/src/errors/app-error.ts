@@ -88,6 +88,8 @@ export const errorCodes = [
   "audit_stream_not_found",
   "dead_letter_not_found",
   "delivery_not_failed",
+  "delivery_not_ended",
+  "event_not_found",
   "invalid_webhook_url",
   "unknown_event_type",
   "sso_not_configured",

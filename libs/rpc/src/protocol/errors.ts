@@ -96,6 +96,8 @@ const connectCodes: Record<ErrorCode, Code> = {
   replay_not_found: Code.NotFound,
   audit_stream_not_found: Code.NotFound,
   delivery_not_failed: Code.FailedPrecondition,
+  delivery_not_ended: Code.FailedPrecondition,
+  event_not_found: Code.NotFound,
   invalid_webhook_url: Code.InvalidArgument,
   unknown_event_type: Code.InvalidArgument,
   sso_not_configured: Code.NotFound,

@@ -33,6 +33,8 @@ export function deliveryMessage(row: DeliveryRow): Delivery {
     source: sourceOf(row.poster) ?? "",
     postedByType: caller?.type ?? "",
     postedById: caller?.id ?? "",
+    origin: row.origin,
+    repeats: row.retry_of ?? "",
   });
 }
 

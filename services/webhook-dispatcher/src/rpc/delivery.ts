@@ -1,51 +1,38 @@
 import { randomUUID } from "node:crypto";
 import { timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
-import type { Tx } from "@muster/db";
-import {
-  AppError,
-  type CallContext,
-  clampPage,
-  isEventType,
-  isUuid,
-  testEventType,
-  uuidv7,
-  validationError,
-} from "@muster/kit";
+import type { Database, Tx } from "@muster/db";
+import { AppError, clampPage, isEventType, isUuid, testEventType, uuidv7, validationError } from "@muster/kit";
 import { DeliveryService } from "@muster/proto/muster/webhook/v1/delivery_pb";
 import { callContext } from "@muster/rpc";
-import { idempotentTx, type TenantReader } from "@muster/service";
+import { idempotentTx } from "@muster/service";
 import { answerOf, bucketsOf, hoursMax } from "../rules/delivery-filter.ts";
 import { envelopeBody, isObjectText } from "../rules/envelope.ts";
 import { posterOf } from "../rules/poster.ts";
 import {
-  type DeliveryRow,
   type DeliveryStatus,
   findDelivery,
   insertDelivery,
   listAttempts,
   listDeadLetters,
   listDeliveries,
-  lockDelivery,
-  takeDeadLetter,
-  webhookOfDeadLetter,
 } from "../store/deliveries.ts";
 import { countDeliveries } from "../store/delivery-counts.ts";
-import { findWebhook, lockWebhook, noteTest, type WebhookRow } from "../store/webhooks.ts";
+import { deliveriesOfEvent, eventKeys } from "../store/events.ts";
+import { findWebhook, noteTest, type WebhookRow } from "../store/webhooks.ts";
 import { attemptMessage, deadLetterMessage, deliveryMessage } from "./delivery-message.ts";
+import { deliveryRepeats, type RepeatDeps } from "./delivery-repeats.ts";
 import {
   deliveryNotFound,
   listedOrganization,
+  lockedWebhook,
   requireDeliveryReader,
   requireWriter,
   webhookNotFound,
 } from "./guards.ts";
 import { record } from "./webhook.ts";
 
-export type DeliveryDeps = TenantReader & {
-  now: () => Date;
-  /** Called after something was queued. */
-  wake: () => void;
+export type DeliveryDeps = RepeatDeps & {
   /** Most tests of one webhook per minute. */
   testsPerMinute: number;
 };
@@ -54,9 +41,22 @@ type Handlers = ServiceImpl<typeof DeliveryService>;
 
 const deliveryStatuses: readonly DeliveryStatus[] = ["pending", "delivered", "failed", "retrying"];
 
+/** Reads a filter by status; null when empty. Throws `validation_failed` on others. */
+export function statusFilter(text: string): DeliveryStatus | null {
+  const status = deliveryStatuses.find((each) => each === text) ?? null;
+  if (text !== "" && status === null) throw validationError({ status: [`One of ${deliveryStatuses.join(", ")}`] });
+  return status;
+}
+
+/** The deliveries of an event to one webhook; those of a test have no key of the event. */
+async function ofEvent(db: Database, { id, org_id: orgId }: Pick<WebhookRow, "id" | "org_id">, eventId: string) {
+  const [key] = await eventKeys(db, [orgId], eventId);
+  return deliveriesOfEvent(key ?? { id: eventId, orgId, occurredAt: null }, [id]);
+}
+
 /** Deliveries of webhooks, tests, retries by hand and dead letters (docs/behaviour.md#webhook-deliveries). */
 export function deliveryService(deps: DeliveryDeps): Handlers {
-  return { ...reads(deps), ...tests(deps), ...repeats(deps) };
+  return { ...reads(deps), ...tests(deps), ...deliveryRepeats(deps) };
 }
 
 function reads(
@@ -67,14 +67,14 @@ function reads(
     async listDeliveries(request, handler) {
       const context = callContext(handler);
       requireDeliveryReader(context);
-      const status = deliveryStatuses.find((each) => each === request.status) ?? null;
-      if (request.status !== "" && status === null) {
-        throw validationError({ status: [`One of ${deliveryStatuses.join(", ")}`] });
-      }
+      const status = statusFilter(request.status);
+      const { eventId } = request;
+      if (eventId !== "" && !isUuid(eventId)) throw validationError({ eventId: ["Must be a UUID"] });
       const webhook = isUuid(request.webhookId) ? await findWebhook(db, context, request.webhookId) : null;
       if (!webhook) throw webhookNotFound();
       const filter = {
         webhookId: webhook.id,
+        ofEvent: eventId === "" ? null : await ofEvent(db, webhook, eventId),
         status,
         event: request.event || null,
         from: request.from ? timestampDate(request.from) : null,
@@ -148,7 +148,7 @@ function tests(deps: DeliveryDeps): Pick<Handlers, "testWebhook"> {
       if (payload !== "" && !isObjectText(payload)) {
         throw validationError({ payload: ["A JSON object of at most 65,536 bytes"] });
       }
-      const lock = (tx: Tx) => locked(tx, context, request.webhookId);
+      const lock = (tx: Tx) => lockedWebhook(tx, context, request.webhookId);
       const run = async (tx: Tx, webhook: WebhookRow) => {
         const retryAfterSeconds = await noteTest(tx, webhook.id, deps.testsPerMinute);
         if (retryAfterSeconds !== null) {
@@ -184,80 +184,4 @@ function tests(deps: DeliveryDeps): Pick<Handlers, "testWebhook"> {
       return reply;
     },
   };
-}
-
-function repeats(deps: DeliveryDeps): Pick<Handlers, "retryDelivery" | "requeueDeadLetter"> {
-  const { db, now } = deps;
-  return {
-    async retryDelivery(request, handler) {
-      const context = callContext(handler);
-      requireWriter(context);
-      const at = now();
-      const lock = (tx: Tx) => locked(tx, context, request.webhookId);
-      const run = async (tx: Tx, webhook: WebhookRow) => {
-        const failed = isUuid(request.id) ? await lockDelivery(tx, context, webhook.id, request.id) : null;
-        const row = await repeat(tx, context, failed, at);
-        record(tx, context, webhook, "webhook.retry", { deliveryId: row.id, retryOf: request.id }, at);
-        return { delivery: deliveryMessage(row) };
-      };
-      const reply = await idempotentTx(db, context, DeliveryService.method.retryDelivery, request, lock, run);
-      deps.wake();
-      return reply;
-    },
-
-    async requeueDeadLetter(request, handler) {
-      const context = callContext(handler);
-      requireWriter(context);
-      const at = now();
-      const notFound = () => new AppError("dead_letter_not_found", "Dead letter not found");
-      const lock = async (tx: Tx): Promise<WebhookRow> => {
-        const webhookId = isUuid(request.id) ? await webhookOfDeadLetter(tx, context, request.id) : null;
-        const webhook = webhookId === null ? null : await lockWebhook(tx, context, webhookId);
-        if (!webhook) throw notFound();
-        return webhook;
-      };
-      const run = async (tx: Tx, webhook: WebhookRow) => {
-        const letter = await takeDeadLetter(tx, context, request.id, at);
-        if (!letter) throw notFound();
-        const row = await repeat(tx, context, await lockDelivery(tx, context, webhook.id, letter.delivery_id), at);
-        const details = { webhookId: webhook.id, deliveryId: row.id, retryOf: letter.delivery_id };
-        record(tx, context, { ...webhook, id: letter.id }, "webhook.requeue", details, at);
-        return { delivery: deliveryMessage(row) };
-      };
-      const reply = await idempotentTx(db, context, DeliveryService.method.requeueDeadLetter, request, lock, run);
-      deps.wake();
-      return reply;
-    },
-  };
-}
-
-/** Queues a failed delivery again, in the caller's transaction. */
-async function repeat(tx: Tx, context: CallContext, delivery: DeliveryRow | null, at: Date): Promise<DeliveryRow> {
-  if (!delivery) throw deliveryNotFound();
-  if (delivery.status !== "failed" || delivery.body === null) {
-    throw new AppError("delivery_not_failed", "Only failed deliveries can be retried");
-  }
-  return insertDelivery(
-    tx,
-    {
-      id: randomUUID(),
-      webhookId: delivery.webhook_id,
-      orgId: delivery.org_id,
-      partnerId: delivery.partner_id,
-      eventId: delivery.event_id,
-      event: delivery.event,
-      body: delivery.body,
-      poster: delivery.poster,
-      origin: "retry",
-      retryOf: delivery.id,
-      traceparent: context.meta.traceparent,
-    },
-    at,
-  );
-}
-
-async function locked(tx: Tx, context: CallContext, id: string): Promise<WebhookRow> {
-  const webhook = isUuid(id) ? await lockWebhook(tx, context, id) : null;
-  if (!webhook) throw webhookNotFound();
-  return webhook;
 }

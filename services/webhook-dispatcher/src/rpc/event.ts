@@ -8,12 +8,15 @@ import type { IntakeThrottle } from "../commands/intake-throttle.ts";
 import { envelopeBody, isObjectText } from "../rules/envelope.ts";
 import { posterOf } from "../rules/poster.ts";
 import { isPartnerInScope, namedOrganization, organizationNotFound, organizationOf, requireWriter } from "./guards.ts";
+import { storedEvents } from "./stored-events.ts";
 
 export type EventDeps = TenantReader & { now: () => Date; intake: Intake; throttle: Pick<IntakeThrottle, "admit"> };
 
-/** Events posted by other programs: stored with their deliveries before the answer. */
+/** Events of organizations: those posted by other programs are stored with their deliveries before the answer. */
 export function eventService(deps: EventDeps): ServiceImpl<typeof EventService> {
   return {
+    ...storedEvents(deps),
+
     async publish(request, handler) {
       const context = callContext(handler);
       // Services of the platform publish as themselves (libs/rpc/src/caller/issuers.ts).

@@ -1,6 +1,8 @@
+import type { Tx } from "@muster/db";
 import { AppError, type CallContext, type Caller, isUuid } from "@muster/kit";
 import { requireOrganization, requirePermission, requireWholeOrganization, type TenantReader } from "@muster/service";
 import { organizationExists, partnerOfOrganization } from "../store/tenants.ts";
+import { lockWebhook, type WebhookRow } from "../store/webhooks.ts";
 
 export function requireReader(context: CallContext): void {
   requirePermission(context, "webhooks:read");
@@ -61,4 +63,12 @@ export async function listedOrganization(reader: TenantReader, context: CallCont
 
 export const organizationNotFound = () => new AppError("organization_not_found", "Organization not found");
 export const webhookNotFound = () => new AppError("webhook_not_found", "Webhook not found");
+export const eventNotFound = () => new AppError("event_not_found", "Event not found");
 export const deliveryNotFound = () => new AppError("delivery_not_found", "Delivery not found");
+
+/** A webhook in the caller's scope, locked until the end of the transaction. Throws `webhook_not_found`. */
+export async function lockedWebhook(tx: Tx, context: CallContext, id: string): Promise<WebhookRow> {
+  const webhook = isUuid(id) ? await lockWebhook(tx, context, id) : null;
+  if (!webhook) throw webhookNotFound();
+  return webhook;
+}

@@ -17,6 +17,7 @@ export type DeliveryRow = {
   event_id: string;
   event: string;
   origin: string;
+  retry_of: string | null;
   status: DeliveryStatus;
   attempt: number;
   next_attempt_at: Date | null;
@@ -54,8 +55,8 @@ const nextAttemptAt = sql`CASE WHEN t.next_attempt_at IS NOT NULL AND EXISTS (
     WHERE w.id = t.webhook_id AND w.status = 'active' AND w.stopped_at IS NULL AND w.deleted_at IS NULL
   ) THEN t.next_attempt_at END AS next_attempt_at`;
 
-const columns = sql`t.id, t.created_at, t.webhook_id, t.org_id, t.partner_id, t.event_id, t.event, t.origin, t.status,
-  t.attempt, ${nextAttemptAt}, t.delivered_at, t.response_status, t.response_body, t.response_time_ms, t.error_code,
+const columns = sql`t.id, t.created_at, t.webhook_id, t.org_id, t.partner_id, t.event_id, t.event, t.origin, t.retry_of,
+  t.status, t.attempt, ${nextAttemptAt}, t.delivered_at, t.response_status, t.response_body, t.response_time_ms, t.error_code,
   t.error_message`;
 
 const ofEvent = (column: Query) => sql`(SELECT ${column} FROM webhook_events e
@@ -63,7 +64,10 @@ const ofEvent = (column: Query) => sql`(SELECT ${column} FROM webhook_events e
 const ofEventColumns = sql`${ofEvent(sql`e.body`)} AS body, ${ofEvent(sql`e.posted_by`)} AS poster`;
 
 export type DeliveryFilter = {
-  webhookId: string;
+  /** Null: of every webhook of the table `ofEvent`. */
+  webhookId: string | null;
+  /** The deliveries of one event (`deliveriesOfEvent`); null: of any. */
+  ofEvent: Query | null;
   status: DeliveryStatus | null;
   event: string | null;
   from: Date | null;
@@ -83,7 +87,10 @@ function leavesOutDelivered({ status, answer }: DeliveryFilter): boolean {
   return answer === "none" || (answer !== null && (answer.from > 299 || answer.to < 200));
 }
 
-/** A page of one webhook's deliveries, newest first (index webhook_deliveries_by_webhook, or `undelivered`). */
+/**
+ * A page of one webhook's or one event's deliveries, newest first (index webhook_deliveries_by_webhook, `undelivered`
+ * or `deliveriesOfEvent`).
+ */
 export async function listDeliveries(
   db: Database,
   who: CallContext,
@@ -91,14 +98,19 @@ export async function listDeliveries(
   page: Page,
 ): Promise<ListPage<DeliveryRow>> {
   const { webhookId, status, event, from, to, answer } = filter;
-  const where = sql`t.webhook_id = ${webhookId} AND (${status}::text IS NULL OR t.status = ${status}::text)
+  const where = sql`(${webhookId}::uuid IS NULL OR t.webhook_id = ${webhookId}::uuid) AND (${status}::text IS NULL OR t.status = ${status}::text)
     AND (${event}::text IS NULL OR t.event = ${event}::text)
     AND (${from}::timestamptz IS NULL OR t.created_at >= ${from}::timestamptz)
     AND (${to}::timestamptz IS NULL OR t.created_at < ${to}::timestamptz)
     AND ${answeredWith(answer)}`;
-  const fewer = leavesOutDelivered(filter) ? await undelivered(db, who, webhookId) : null;
-  const list = { table: fewer ?? sql`webhook_deliveries`, columns: sql`${columns}, ${ofEventColumns}`, where };
+  const table = filter.ofEvent ?? (await fewerOf(db, who, filter)) ?? sql`webhook_deliveries`;
+  const list = { table, columns: sql`${columns}, ${ofEventColumns}`, where };
   return readNewestPage<DeliveryRow>(db, who, list, page);
+}
+
+async function fewerOf(db: Database, who: CallContext, filter: DeliveryFilter): Promise<Query | null> {
+  if (filter.webhookId === null) throw new Error("deliveries are listed by webhook or by event");
+  return leavesOutDelivered(filter) ? undelivered(db, who, filter.webhookId) : null;
 }
 
 /** One delivery of a webhook, or null. */
@@ -163,7 +175,7 @@ export type NewDelivery = {
   event: string;
   body: string;
   poster: Poster;
-  origin: "test" | "retry" | "replay";
+  origin: "test" | "retry" | "resend";
   retryOf: string | null;
   /** Of the request that asks for it: the attempt belongs to its trace. */
   traceparent: string | null;
@@ -173,8 +185,8 @@ export type NewDelivery = {
 export async function insertDelivery(tx: Tx, delivery: NewDelivery, now: Date): Promise<DeliveryRow> {
   const { id, webhookId, orgId, partnerId, eventId, event, origin, retryOf } = delivery;
   await tx.execute(sql`
-    INSERT INTO webhook_events (org_id, id, occurred_at, partner_id, type, body, posted_by, traceparent)
-    VALUES (${orgId}, ${eventId}, ${now}, ${partnerId}, ${event}, ${delivery.body}, ${delivery.poster}, ${delivery.traceparent})
+    INSERT INTO webhook_events (org_id, id, occurred_at, partner_id, type, body, posted_by, traceparent, listed)
+    VALUES (${orgId}, ${eventId}, ${now}, ${partnerId}, ${event}, ${delivery.body}, ${delivery.poster}, ${delivery.traceparent}, false)
     ON CONFLICT DO NOTHING`);
   const [row] = await tx.query<DeliveryRow>(sql`
     INSERT INTO webhook_deliveries AS t (id, created_at, webhook_id, org_id, partner_id, event_id, event, origin, retry_of,

@@ -245,8 +245,8 @@ async function queueAgain(tx: Tx, replay: ReplayRow, matches: readonly Found[]):
   const eventIds = added.map((match) => match.event_id);
   await Promise.all([
     tx.execute(sql`
-      INSERT INTO webhook_events (org_id, id, occurred_at, partner_id, type, body, posted_by)
-      SELECT e.org_id, e.id, ${replay.created_at}, e.partner_id, e.type, e.body, e.posted_by
+      INSERT INTO webhook_events (org_id, id, occurred_at, partner_id, type, body, posted_by, listed)
+      SELECT e.org_id, e.id, ${replay.created_at}, e.partner_id, e.type, e.body, e.posted_by, false
       FROM unnest(${eventIds}::uuid[], ${added.map((match) => match.created_at)}::timestamptz[]) AS x (id, occurred_at)
       JOIN webhook_events e ON e.org_id = ${replay.org_id} AND e.id = x.id AND e.occurred_at = x.occurred_at
       ON CONFLICT DO NOTHING`),
