@@ -1,19 +1,16 @@
 #!/usr/bin/env node
 // Makes the agent's programs and their manifests, ready for `sync-directory` and for a release on GitHub. The same
 // sources and options make the same bytes.
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { chmodSync, copyFileSync, existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { gzipSync } from "node:zlib";
-import { rolldown } from "rolldown";
+import { ownPlatform, platforms } from "../program/platforms.mjs";
+import { makeBlob, makeProgram } from "../program/single-program.mjs";
 import { makeDeb } from "./deb.mjs";
-import { nodeProgram } from "./node-program.mjs";
-import { ownPlatform, platforms } from "./platforms.mjs";
-import { signMac, withoutAuthenticode } from "./sign.mjs";
 
 const usage = `Usage: npm run agent:build -- --version V [options]
 
@@ -32,9 +29,6 @@ RELEASE_SIGNING_KEY (of \`muster-release key\`) signs the manifests; without it 
 const here = dirname(fileURLToPath(import.meta.url));
 const root = join(here, "..", "..");
 const cache = join(root, "node_modules", ".cache", "muster-agent");
-const require = createRequire(import.meta.url);
-// Of every Node program since 20: where a blob may be.
-const fuse = "NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2";
 const versionForm = /^(0|[1-9]\d*)(\.(0|[1-9]\d*)){2}(-[0-9A-Za-z.-]+)?$/;
 
 const { values } = parseArgs({
@@ -64,10 +58,10 @@ mkdirSync(folder, { recursive: true });
 const work = join(cache, `work-${process.pid}`);
 mkdirSync(work, { recursive: true });
 try {
-  const blob = await makeBlob(work);
+  const blob = await makeBlob(agent(work));
   const artifacts = [];
   for (const name of wanted) {
-    const artifact = await makeProgram(name, blob, work);
+    const artifact = await makeArtifact(name, blob, work);
     if (artifact) artifacts.push(artifact);
   }
   if (artifacts.length === 0) throw new Error("no program was written");
@@ -76,53 +70,35 @@ try {
   rmSync(work, { recursive: true, force: true });
 }
 
-/** One file of everything, as a blob that any platform's Node loads. */
-async function makeBlob(work) {
-  const bundle = await rolldown({
-    input: resolve(values.entry ?? join(here, "src", "main.ts")),
-    platform: "node",
-    resolve: { conditionNames: ["source", "node", "import", "default"] },
-    external: ["bufferutil", "utf-8-validate"],
-    transform: {
-      define: {
-        MUSTER_AGENT_VERSION: JSON.stringify(version),
-        MUSTER_AGENT_ROOT_KEYS: JSON.stringify((values["root-key"] ?? []).join(",")),
+/** What the blob is made of. */
+function agent(work) {
+  return {
+    bundle: {
+      input: resolve(values.entry ?? join(here, "src", "main.ts")),
+      resolve: { conditionNames: ["source", "node", "import", "default"] },
+      external: ["bufferutil", "utf-8-validate"],
+      transform: {
+        define: {
+          MUSTER_AGENT_VERSION: JSON.stringify(version),
+          MUSTER_AGENT_ROOT_KEYS: JSON.stringify((values["root-key"] ?? []).join(",")),
+        },
       },
     },
-  });
-  const main = join(work, "main.cjs");
-  await bundle.write({ file: main, format: "cjs", codeSplitting: false, minify: true });
-  await bundle.close();
-  const [config, blob] = [join(work, "sea.json"), join(work, "agent.blob")];
-  // The blob holds the path of its main file: relative, so that it is the same everywhere.
-  const relative = { main: "main.cjs", output: "agent.blob" };
-  // A small young generation: what an agent makes is short-lived and little.
-  const options = { disableExperimentalSEAWarning: true, execArgv: ["--max-semi-space-size=1"] };
-  writeFileSync(config, JSON.stringify({ ...relative, ...options }));
-  execFileSync(await nodeProgram(ownPlatform(), cache), ["--experimental-sea-config", "sea.json"], {
-    cwd: work,
-    stdio: "pipe",
-  });
-  return readFileSync(blob);
+    output: "agent.blob",
+    // A small young generation: what an agent makes is short-lived and little.
+    execArgv: ["--max-semi-space-size=1"],
+    work,
+    cache,
+  };
 }
 
-async function makeProgram(name, blob, work) {
-  const { os, arch, strip } = platforms[name];
+async function makeArtifact(name, blob, work) {
+  const { os, arch } = platforms[name];
   const path = join(work, "program");
-  copyFileSync(await nodeProgram(name, cache), path);
-  if (os === "windows") writeFileSync(path, withoutAuthenticode(readFileSync(path)));
-  chmodSync(path, 0o755);
-  // Before the blob: afterwards it would be removed, too.
-  const stripped = strip.some((tool) => spawnSync(tool, [path]).status === 0);
-  if (strip.length > 0 && !stripped)
-    process.stderr.write(`${name}: not stripped, none of ${strip.join(", ")} is here\n`);
-  const { inject } = require("postject");
-  await inject(path, "NODE_SEA_BLOB", blob, {
-    sentinelFuse: fuse,
-    ...(os === "darwin" ? { machoSegmentName: "NODE_SEA" } : {}),
-  });
-  if (os === "darwin" && !signMac(path)) {
-    process.stderr.write(`${name}: not written, since neither codesign nor rcodesign is here to sign it\n`);
+  const warn = (line) => process.stderr.write(`${line}\n`);
+  const missing = await makeProgram({ name, blob, path, identifier: "com.muster.agent", cache, warn });
+  if (missing !== null) {
+    warn(`${name}: not written, since ${missing}`);
     return null;
   }
   const program = readFileSync(path);
@@ -157,7 +133,9 @@ function writeManifest(component, artifacts) {
   const file = join(folder, `${component}.manifest`);
   writeFileSync(file, `${JSON.stringify(manifest)}\n\n`);
   if (process.env.RELEASE_SIGNING_KEY) {
-    execFileSync(process.execPath, [join(here, "..", "cli", "muster-release.mjs"), "sign", file], { stdio: "inherit" });
+    execFileSync(process.execPath, [join(here, "..", "cli", "dist", "muster-release.js"), "sign", file], {
+      stdio: "inherit",
+    });
   } else if (existsSync(file)) process.stdout.write(`${file}: unsigned\n`);
 }
 

@@ -1,5 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { partOfTree } from "./build.mjs";
 import { makeChart } from "./chart.mjs";
 import { writeChecksums } from "./checksums.mjs";
 import { writeInventory } from "./inventory.mjs";
@@ -12,6 +13,8 @@ import { makeTree } from "./tree.mjs";
  */
 export const parts = [
   { name: "tree", always: true, make: makeTree },
+  partOfTree("npm", "npm.mjs", "makePackages"),
+  partOfTree("programs", "programs.mjs", "makePrograms"),
   { name: "chart", make: makeChart },
   { name: "notes", always: true, make: ({ out, notes }) => writeFileSync(join(out, "notes.md"), notes) },
   { name: "inventory", always: true, make: writeInventory },

@@ -10,11 +10,13 @@ import { addDirectory } from "./program-directory.ts";
 import { add, all, ended, organization } from "./program-parts.ts";
 import { addKeys, addRecords } from "./program-records.ts";
 import { addWebhooks } from "./program-webhooks.ts";
+import { version } from "./version.ts";
 
 /** The whole tool: each command with its help, an example and what it does. */
 export function programOf(io: Io): Command {
   const program = new Command("muster")
     .description("Muster from the command line: sign in, look, change, verify, listen")
+    .version(version, "--version", "the version of this program")
     .option(
       "--url <address>",
       "the deployment; default MUSTER_URL, else that of the newest sign-in, else http://localhost:3000",

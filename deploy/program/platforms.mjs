@@ -1,4 +1,5 @@
-// Platforms that the agent is built for, and the Node program of each: a pinned wheel (a zip file) by its SHA-256.
+// Platforms that single programs are built for, and the Node program of each: a pinned wheel (a zip file) by its
+// SHA-256.
 
 export const nodeVersion = "24.19.0";
 
@@ -57,6 +58,6 @@ export function ownPlatform() {
   const os = { linux: "linux", darwin: "darwin", win32: "windows" }[process.platform];
   const arch = { x64: "amd64", arm64: "arm64" }[process.arch];
   const name = `${os}/${arch}`;
-  if (!(name in platforms)) throw new Error(`the agent cannot be built on ${name}`);
+  if (!(name in platforms)) throw new Error(`single programs cannot be built on ${name}`);
   return name;
 }

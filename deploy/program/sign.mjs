@@ -2,13 +2,13 @@ import { spawnSync } from "node:child_process";
 
 /** What signs a Mac program ad hoc: Apple's tool, or apple-codesign's (`cargo install apple-codesign`). */
 const signers = [
-  ["codesign", ["--force", "--sign", "-", "--identifier", "com.muster.agent"]],
-  ["rcodesign", ["sign", "--binary-identifier", "com.muster.agent"]],
+  ["codesign", ["--force", "--sign", "-", "--identifier"]],
+  ["rcodesign", ["sign", "--binary-identifier"]],
 ];
 
 /** Whether a Mac program can be signed here: an arm64 Mac ends one without a valid signature. */
-export function signMac(path) {
-  return signers.some(([tool, args]) => spawnSync(tool, [...args, path], { stdio: "ignore" }).status === 0);
+export function signMac(path, identifier) {
+  return signers.some(([tool, args]) => spawnSync(tool, [...args, identifier, path], { stdio: "ignore" }).status === 0);
 }
 
 /**

@@ -1,0 +1,57 @@
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { rolldown } from "rolldown";
+import { packTgz, pathsIn } from "./archive.mjs";
+import { cliBundle } from "./npm/cli-bundle.mjs";
+import { clientManifest, cliManifest, programFiles, sizeLimit, withJsImports } from "./npm/manifests.mjs";
+
+const nameOf = (scope, name, version) => `${scope.slice(1)}-${name}-${version}.tgz`;
+
+/** Writes the packages of npm as `npm pack` would, each with a bound of its size. */
+export async function makePackages(context) {
+  for (const [name, fill] of [
+    ["cli", fillCli],
+    ["client", fillClient],
+  ]) {
+    const parent = join(context.work, "npm", name);
+    const folder = join(parent, "package");
+    mkdirSync(folder, { recursive: true });
+    await fill(context, folder);
+    const file = join(context.out, nameOf(context.scope, name, context.version));
+    await packTgz(file, parent, context.epoch);
+    const { size } = statSync(file);
+    context.say(`  ${name}: ${(size / 1000).toFixed(0)} KB`);
+    if (size > sizeLimit) throw new Error(`${file} has ${size} bytes, more than ${sizeLimit}`);
+  }
+}
+
+const writeJson = (path, value) => writeFileSync(path, `${JSON.stringify(value, null, 2)}\n`);
+/** A README names the packages as they are published. */
+const scoped = (text, scope) => text.replaceAll("@muster/", `${scope}/`).replaceAll("@muster-fleet/", `${scope}/`);
+
+async function fillCli({ tree, version, scope, source }, folder) {
+  writeJson(join(folder, "package.json"), cliManifest({ version, scope, source }));
+  const readme = readFileSync(join(tree, "deploy/release/npm/cli.md"), "utf8");
+  writeFileSync(join(folder, "README.md"), scoped(readme, scope));
+  copyFileSync(join(tree, "LICENSE"), join(folder, "LICENSE"));
+  const build = await rolldown(cliBundle("cli-entry.mjs", version));
+  await build.write({ file: join(folder, "dist/cli.js"), format: "esm", codeSplitting: false });
+  await build.close();
+  mkdirSync(join(folder, "bin"));
+  for (const [name, text] of programFiles()) {
+    writeFileSync(join(folder, "bin", name), text);
+    chmodSync(join(folder, "bin", name), 0o755);
+  }
+}
+
+async function fillClient({ tree, version, scope, source }, folder) {
+  const from = join(tree, "libs", "client");
+  const own = JSON.parse(readFileSync(join(from, "package.json"), "utf8"));
+  writeJson(join(folder, "package.json"), clientManifest({ version, scope, source }, own));
+  writeFileSync(join(folder, "README.md"), scoped(readFileSync(join(from, "README.md"), "utf8"), scope));
+  copyFileSync(join(tree, "LICENSE"), join(folder, "LICENSE"));
+  for (const path of pathsIn(join(from, "dist")).filter((each) => /(?<!\.test)(\.d\.ts|\.js)$/.test(each))) {
+    mkdirSync(dirname(join(folder, "dist", path)), { recursive: true });
+    writeFileSync(join(folder, "dist", path), withJsImports(readFileSync(join(from, "dist", path), "utf8")));
+  }
+}

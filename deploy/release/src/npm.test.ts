@@ -1,0 +1,106 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+
+const root = fileURLToPath(new URL("../../../", import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), "muster-npm-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** The packages of this checkout, made under a clock and into a folder of their own. */
+function packages(name: string): string {
+  const out = join(folder, name);
+  mkdirSync(out);
+  const context = { tree: root, work: out, out, version: "1.4.0", scope: "@acme", epoch: 1_700_000_000 };
+  const script = `import { makePackages } from ${JSON.stringify(join(root, "deploy/release/npm.mjs"))};
+    await makePackages({ ...${JSON.stringify(context)}, say: () => undefined });`;
+  execFileSync(process.execPath, ["--input-type=module", "-e", script], { cwd: folder, stdio: "pipe" });
+  return out;
+}
+
+let out: string;
+let cli: string;
+beforeAll(() => {
+  out = packages("one");
+  for (const name of readdirSync(out).filter((file) => file.endsWith(".tgz"))) {
+    const at = join(folder, "installed", name.replace(/-1.*/, ""));
+    mkdirSync(at, { recursive: true });
+    execFileSync("tar", ["-xzf", join(out, name), "--strip-components=1", "-C", at]);
+  }
+  cli = join(folder, "installed", "acme-cli");
+});
+
+/** Runs a program of the installed package in an empty folder, without this checkout. */
+const run = (name: string, args: string[], input = "") =>
+  spawnSync(process.execPath, [join(cli, "bin", `${name}.js`), ...args], { cwd: folder, input, encoding: "utf8" });
+
+describe("the package of the command line", () => {
+  it("has four programs and one bundled file, which imports nothing but Node", () => {
+    const manifest = JSON.parse(readFileSync(join(cli, "package.json"), "utf8"));
+    expect(manifest).toMatchObject({ name: "@acme/cli", version: "1.4.0" });
+    expect(manifest.dependencies).toBeUndefined();
+    expect(Object.keys(manifest.bin)).toEqual(["muster", "muster-audit", "muster-key", "muster-release"]);
+    expect(readdirSync(join(cli, "dist"))).toEqual(["cli.js"]);
+    const code = readFileSync(join(cli, "dist/cli.js"), "utf8");
+    const imported = [...code.matchAll(/^import .* from "([^"]+)"/gm)].map(([, name]) => name);
+    expect(imported.filter((name) => !name?.startsWith("node:"))).toEqual([]);
+    expect(code).not.toContain(root);
+  });
+
+  it.each([
+    ["muster", ["--version"], 0, /^1\.4\.0\n$/],
+    ["muster", ["get", "--help"], 0, /devices/],
+    ["muster", ["whoam"], 2, /Did you mean whoami\?/],
+    ["muster", ["cluster", "keys", "x"], 2, /needs a checkout/],
+    ["muster", ["keys", "check", "svc_abcdefghijklmnopqrstuvwxyzTCdQvQ"], 0, /svc_abcdefgh: well-formed/],
+    ["muster-key", ["check", "password"], 1, /does not begin with svc_/],
+    ["muster-release", ["manifest"], 2, /^Usage:/],
+    ["muster-release", ["key", "a b"], 1, /no spaces/],
+    ["muster-audit", ["verify"], 2, /^Usage:/],
+    ["muster-audit", ["verify", "/no/such/file"], 2, /no such file/],
+  ])("%s %j ends with %d", (name, args, code, text) => {
+    const { status, stdout, stderr } = run(name, args);
+    expect([status, stdout + stderr]).toEqual([code, expect.stringMatching(text)]);
+  });
+
+  it("verifies an export with the service's verifier, built in", () => {
+    writeFileSync(join(folder, "export.jsonl"), "no row\n");
+    for (const [name, args] of [
+      ["muster-audit", ["verify", "export.jsonl"]],
+      ["muster", ["audit", "verify", "export.jsonl"]],
+    ] as const) {
+      const { status, stdout } = run(name, [...args]);
+      expect([status, stdout]).toEqual([1, expect.stringMatching(/FILE_CHANGED[\s\S]*NOT OK/)]);
+    }
+  });
+});
+
+describe("the package of the client", () => {
+  it("declares types for each entry, and names compiled files in them", () => {
+    const client = join(folder, "installed", "acme-client");
+    const manifest = JSON.parse(readFileSync(join(client, "package.json"), "utf8"));
+    expect(manifest).toMatchObject({
+      name: "@acme/client",
+      type: "module",
+      exports: { ".": { types: "./dist/index.d.ts" } },
+    });
+    expect(JSON.stringify(manifest)).not.toMatch(/source|private|@muster/);
+    const declarations = readdirSync(join(client, "dist"), { recursive: true, encoding: "utf8" }).filter((path) =>
+      path.endsWith(".d.ts"),
+    );
+    for (const path of declarations)
+      expect(readFileSync(join(client, "dist", path), "utf8")).not.toMatch(/from "\.[^"]*\.ts"/);
+    expect(readFileSync(join(client, "README.md"), "utf8")).toContain('from "@acme/client"');
+  });
+});
+
+describe("packages of npm", () => {
+  it("are the same bytes when they are made again elsewhere", () => {
+    const again = packages("two");
+    for (const name of readdirSync(out).filter((file) => file.endsWith(".tgz"))) {
+      expect(readFileSync(join(again, name)).equals(readFileSync(join(out, name)))).toBe(true);
+    }
+  });
+});
