@@ -81,6 +81,9 @@ export const configSchema = z.object({
   DIRECTORY_RATE_LIMIT: whole(1_000_000, 1, 1_000_000_000).describe(
     "Requests per hour of one token of a directory (SCIM); more are refused with 429.",
   ),
+  DIRECTORY_CONCURRENCY: whole(2, 1, 1_000).describe(
+    "Requests of one directory (SCIM) that a gateway serves concurrently; more of them wait, at most ten seconds.",
+  ),
   AGENT_REQUESTS_PER_MINUTE: whole(6_000, 1, 1_000_000_000).describe(
     "Requests per minute of one agent, and its largest burst; more are refused with 429. Counted by each gateway separately.",
   ),

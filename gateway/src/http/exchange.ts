@@ -13,6 +13,7 @@ import type { Credential } from "../route/credential.ts";
 import type { Deps } from "../route/deps.ts";
 import type { AddressRates } from "./address-rates.ts";
 import type { Bodies } from "./bodies.ts";
+import type { DirectorySlots } from "./directory-slots.ts";
 import type { Served } from "./route-table.ts";
 import type { Shedder } from "./shedding.ts";
 import type { SignInQueue } from "./sign-in-queue.ts";
@@ -25,6 +26,7 @@ export type ExchangeOptions = {
   shedder: Pick<Shedder, "enter" | "enterShare" | "enterAgent" | "leave" | "leaveAgent">;
   bodies: Pick<Bodies, "receive" | "inflate">;
   signIns: SignInQueue;
+  directorySlots: DirectorySlots;
   /** Requests per hour of one session. */
   sessionRateLimit: number;
   /** Requests per hour of one token of a directory. */
@@ -64,6 +66,8 @@ export type Exchange = Found & {
   shareOf: string | null;
   /** The agent whose concurrency limit the request counts towards; null before authentication and for other callers. */
   slotOfAgent: string | null;
+  /** The directory whose slot the request holds; null before it starts, and for other callers. */
+  slotOfDirectory: string | null;
   idempotencyKey: string | null;
   params: { id?: unknown };
   queryValues: unknown;
@@ -97,6 +101,7 @@ export function beginExchange(found: Found): Exchange {
     hasSlot: false,
     shareOf: null,
     slotOfAgent: null,
+    slotOfDirectory: null,
     idempotencyKey: null,
     params: nothing,
     queryValues: nothing,

@@ -20,6 +20,7 @@ import {
   readBody,
   receiveBody,
   type Step,
+  waitForDirectory,
   waitInQueue,
 } from "./steps.ts";
 import { metaOf, rpcOf } from "./upstream.ts";
@@ -36,6 +37,7 @@ const steps: readonly Step[] = [
   readAddress,
   receiveBody,
   waitInQueue,
+  waitForDirectory,
   readBody,
 ];
 

@@ -34,6 +34,8 @@ export function releaseSlots(options: ExchangeOptions, exchange: Exchange): void
   releaseSlot(options, exchange);
   if (exchange.slotOfAgent !== null) options.shedder.leaveAgent(exchange.slotOfAgent);
   exchange.slotOfAgent = null;
+  if (exchange.slotOfDirectory !== null) options.directorySlots.leave(exchange.slotOfDirectory);
+  exchange.slotOfDirectory = null;
 }
 
 /**

@@ -122,6 +122,17 @@ export const waitInQueue: Step = ({ signIns, clientAddress }, { request, respons
   return signIns.enter(clientAddress(request.socket.remoteAddress, inbound), response) ?? undefined;
 };
 
+/** Waits for earlier requests of the same directory. */
+export const waitForDirectory: Step = ({ directorySlots }, exchange) => {
+  const { session, response } = exchange;
+  if (session?.kind !== "directory") return undefined;
+  const started = () => {
+    exchange.slotOfDirectory = session.id;
+  };
+  const waiting = directorySlots.enter(session.id, response);
+  return waiting === null ? started() : waiting.then(started);
+};
+
 /** 400 for a body that the route does not accept; a raw one is its service's to read. */
 export const readBody: Step = (_options, exchange) => {
   const { sent, served, session } = exchange;

@@ -3,6 +3,7 @@ import type { RateLimiter } from "../auth/rate-limit.ts";
 import type { Config } from "../config.ts";
 import { type AddressRates, createAddressRates } from "../http/address-rates.ts";
 import { type Bodies, createBodies } from "../http/bodies.ts";
+import { createDirectorySlots, type DirectorySlots } from "../http/directory-slots.ts";
 import { watchLoopLag } from "../http/loop-lag.ts";
 import { createShedder, type Shedder } from "../http/shedding.ts";
 import { createSignInQueue, type SignInQueue } from "../http/sign-in-queue.ts";
@@ -11,6 +12,7 @@ export type Limits = {
   shedder: Shedder;
   bodies: Bodies;
   signIns: SignInQueue;
+  directorySlots: DirectorySlots;
   agentRates: AgentRates;
   addressRates: AddressRates;
   /** Ends the watch on the event loop. */
@@ -45,6 +47,7 @@ export function createLimits(config: Config, rates: RateLimiter): Limits {
     perSecond: config.SIGN_INS_STARTED_PER_SECOND,
     queuedMax: config.SIGN_INS_QUEUED_MAX,
   });
+  const directorySlots = createDirectorySlots(config.DIRECTORY_CONCURRENCY);
   const agentRates = createAgentRates({
     rates,
     limit: config.AGENT_RATE_LIMIT,
@@ -56,5 +59,5 @@ export function createLimits(config: Config, rates: RateLimiter): Limits {
     max: config.ADDRESSES_COUNTED_MAX,
   });
   const lag = watchLoopLag((p99Ms) => shedder.observeLag(p99Ms));
-  return { shedder, bodies, signIns, agentRates, addressRates, stop: lag.stop };
+  return { shedder, bodies, signIns, directorySlots, agentRates, addressRates, stop: lag.stop };
 }
