@@ -69,6 +69,10 @@ export const errorGuide: Record<PublicCode, Guide> = {
   site_not_found: { cause: "No site has this id in your scope.", remedy: listFirst },
   device_not_found: { cause: "No device has this id in your scope.", remedy: listFirst },
   device_group_not_found: { cause: "No device group has this id in your scope.", remedy: listFirst },
+  saved_view_not_found: {
+    cause: "No saved view has this id among yours and those shared with you.",
+    remedy: listFirst,
+  },
   user_not_found: { cause: "No user has this id in your scope.", remedy: listFirst },
   role_not_found: { cause: "No role has this id in your scope.", remedy: listFirst },
   api_key_missing: { cause: "The route takes API keys only, and none was sent.", remedy: "Send it as `X-API-Key`." },
@@ -151,6 +155,10 @@ export const errorGuide: Record<PublicCode, Guide> = {
   limit_reached: {
     cause: "The tenant has as many of these as it may.",
     remedy: "Remove some, or have the limit raised; the reply names it.",
+  },
+  device_not_quarantined: {
+    cause: "The device is trusted already, or was never quarantined.",
+    remedy: "Decommission it instead if it is to go.",
   },
   device_decommissioned: { cause: "The device was decommissioned.", remedy: "Enroll the machine again." },
   payload_too_large: {

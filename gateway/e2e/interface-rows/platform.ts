@@ -16,6 +16,16 @@ export const platformRows: AreaRows = {
     GET {base}/.well-known/jwks.json`,
     ),
     ...rows(18, {}, "GET /names"),
+    ...rows(
+      46,
+      {},
+      `
+    GET /saved-views
+    GET /saved-views/:id
+    POST /saved-views
+    PATCH /saved-views/:id
+    DELETE /saved-views/:id`,
+    ),
     ...rows(18, {}, "GET /agents/downloads"),
     ...rows(18, { permission: "platform:admin", scopes: system }, "GET /platform/status"),
     ...rows(

@@ -5,6 +5,7 @@ import {
   hasAccess,
   invalid,
   isSeeded,
+  isWithheld,
   type Kind,
   type Outcome,
   ofDirectories,
@@ -209,6 +210,15 @@ function onRecord(actor: Actor, subject: Subject, target: Target): Outcome | nul
     // A partner's role applies to all of its organizations.
     if (target.orgId === null && actor.scope === "partner" && actor.orgIds !== "all")
       return refused(403, "scope_not_allowed");
+  }
+  // No spare device is quarantined.
+  if (subject.key === "POST /devices/:id/reject" && target.state === "orphaned") {
+    return refused(409, "device_not_quarantined");
+  }
+  // A view that is shared, as these are, belongs to the whole organization.
+  if (target.kind === "saved_view" && method !== "GET") {
+    if (isWithheld(actor, "organizations:write")) return refused(403, "permission_denied");
+    if (actor.siteIds !== null) return refused(403, "site_restricted");
   }
   // Users limited to sites may change the keys of their own sites only; they see the others.
   const isSiteKey = target.kind === "enrollment_key" && method !== "GET" && actor.siteIds !== null;

@@ -127,6 +127,8 @@ export async function makersFor(cluster: Cluster, owner: Owner): Promise<Makers>
         return ["/sso/domains", { orgId, domain: `${name}.example` }];
       case "directory":
         return ["/directories", { orgId, name }];
+      case "saved_view":
+        return ["/saved-views", { orgId, name, resource: "devices", query: { search: name }, shared: true }];
       case "agent_version":
         return ["/agent-versions", releaseBody(name)];
       case "enrollment_key": {

@@ -32,7 +32,8 @@ export type Kind =
   | "scim_user"
   | "scim_group"
   | "agent_version"
-  | "rollout";
+  | "rollout"
+  | "saved_view";
 
 /** `orphaned`: its organization was deleted. `ended`: decommissioned, still to be read. */
 export type State = "active" | "orphaned" | "ended" | "deleted" | "missing" | "malformed";
@@ -143,6 +144,9 @@ export function turnedAway(actor: Actor, row: InterfaceRow): Outcome | null {
   if (!row.scopes.includes(actor.scope)) return refused(403, "scope_not_allowed");
   return null;
 }
+
+/** Whether a user's role lacks a permission. */
+export const isWithheld = ({ role }: Actor, permission: Permission) => (role && withheld[role]?.(permission)) ?? false;
 
 /** Seeded roles have no owner; users see those of their own scope and below. */
 export const isSeeded = ({ kind, relation }: Target) => kind === "role" && relation.startsWith("seeded ");

@@ -46,6 +46,7 @@ const collections: Record<string, Kind> = {
   "/scim/v2/Groups": "scim_group",
   "/agent-versions": "agent_version",
   "/agent-versions/rollouts": "rollout",
+  "/saved-views": "saved_view",
 };
 
 /** Lists whose path is not that of a collection. */

@@ -119,6 +119,10 @@ export async function makeWorld(owner: Owner, makers: Makers, kinds: ReadonlySet
       add(active, "enrollment_key", spots[relation]);
     }
   }
+  if (kinds.has("saved_view")) {
+    for (const relation of ["own", "sibling", "other"] as const)
+      add(active, "saved_view", { ...spots[relation], siteId: null });
+  }
   for (const kind of ["webhook", "dead_letter", "event"] as const) {
     if (!kinds.has(kind)) continue;
     for (const relation of ["own", "sibling", "other"] as const)

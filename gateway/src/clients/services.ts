@@ -41,6 +41,7 @@ import { NameService } from "@muster/proto/muster/tenancy/v1/name_pb";
 import { OrganizationService } from "@muster/proto/muster/tenancy/v1/organization_pb";
 import { PartnerService } from "@muster/proto/muster/tenancy/v1/partner_pb";
 import { PresenceService } from "@muster/proto/muster/tenancy/v1/presence_pb";
+import { SavedViewService } from "@muster/proto/muster/tenancy/v1/saved_view_pb";
 import { SiteService } from "@muster/proto/muster/tenancy/v1/site_pb";
 import { DeliveryService } from "@muster/proto/muster/webhook/v1/delivery_pb";
 import { EventService } from "@muster/proto/muster/webhook/v1/event_pb";
@@ -79,6 +80,7 @@ const clients = {
   servicePrincipals: [ServicePrincipalService, "identity"],
   partners: [PartnerService, "tenancy"],
   organizations: [OrganizationService, "tenancy"],
+  savedViews: [SavedViewService, "tenancy"],
   sites: [SiteService, "tenancy"],
   names: [NameService, "tenancy"],
   agents: [AgentService, "identity"],

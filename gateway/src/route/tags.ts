@@ -21,6 +21,7 @@ export const tagSentences = {
   "Device logs": "Stored logs and events of devices.",
   "Live event logs": "Event logs read on the device at the moment of the request.",
   "Audit logs": "The tamper-evident record of every change: search, export, reports, retention, streams, proofs.",
+  "Saved views": "Named queries of lists, of a user or shared in a tenant.",
   Webhooks: "URLs that receive events over HTTPS, their deliveries, retries and replays.",
   Events: "Events that other parts of the platform emit.",
   Platform: "Health, this document, and the public keys of access tokens.",

@@ -26,6 +26,7 @@ import { roleRoutes } from "./people/roles.ts";
 import { userRoutes } from "./people/users.ts";
 import { nameRoutes } from "./platform/names.ts";
 import { platformRoutes } from "./platform/platform.ts";
+import { savedViewRoutes } from "./platform/saved-views.ts";
 import { agentDownloadRoutes } from "./releases/agent-downloads.ts";
 import { agentUpdateRoutes } from "./releases/agent-updates.ts";
 import { agentVersionRoutes } from "./releases/agent-versions.ts";
@@ -50,8 +51,7 @@ import { webhookReplayRoutes } from "./webhooks/replays.ts";
 import { storedEventRoutes } from "./webhooks/stored-events.ts";
 import { webhookRoutes } from "./webhooks/webhooks.ts";
 
-/** All routes that the gateway handles itself; the documentation pages are served by Express. */
-export const routes: readonly Route[] = [
+const rows: readonly Route[] = [
   ...authRoutes,
   ...mfaRoutes,
   ...passkeyRoutes,
@@ -103,3 +103,6 @@ export const routes: readonly Route[] = [
   ...auditProofRoutes,
   ...platformRoutes,
 ];
+
+/** All routes that the gateway handles itself; the documentation pages are served by Express. */
+export const routes: readonly Route[] = [...rows, ...savedViewRoutes(rows)];

@@ -3,6 +3,7 @@ import { NameService } from "@muster/proto/muster/tenancy/v1/name_pb";
 import { OrganizationService } from "@muster/proto/muster/tenancy/v1/organization_pb";
 import { PartnerService } from "@muster/proto/muster/tenancy/v1/partner_pb";
 import { PresenceService } from "@muster/proto/muster/tenancy/v1/presence_pb";
+import { SavedViewService } from "@muster/proto/muster/tenancy/v1/saved_view_pb";
 import { SiteService } from "@muster/proto/muster/tenancy/v1/site_pb";
 import { SnapshotService } from "@muster/proto/muster/tenancy/v1/snapshot_pb";
 import { register } from "@muster/rpc";
@@ -17,6 +18,7 @@ import { nameService } from "./rpc/name.ts";
 import { organizationService } from "./rpc/organization.ts";
 import { partnerService } from "./rpc/partner.ts";
 import { presenceService } from "./rpc/presence.ts";
+import { savedViewService } from "./rpc/saved-view.ts";
 import { siteService } from "./rpc/site.ts";
 import { snapshotService } from "./rpc/snapshot.ts";
 
@@ -44,6 +46,7 @@ await runService({
       register(PresenceService, presenceService(deps)),
       register(DeviceGroupService, deviceGroupService(deps)),
       register(NameService, nameService(deps)),
+      register(SavedViewService, savedViewService(deps)),
       register(SnapshotService, snapshotService(deps)),
     ];
   },

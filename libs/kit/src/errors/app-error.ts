@@ -21,6 +21,8 @@ export const errorCodes = [
   "site_not_found",
   "device_not_found",
   "device_group_not_found",
+  "device_not_quarantined",
+  "saved_view_not_found",
   "user_not_found",
   "role_not_found",
   "api_key_missing",

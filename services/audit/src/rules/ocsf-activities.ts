@@ -56,6 +56,7 @@ const entities: readonly string[] = [
   "site.",
   "device.",
   "device_group.",
+  "saved_view.",
   "webhook.",
   "agent_version.",
   "agent_update.",

@@ -2,6 +2,7 @@ import type { Database } from "@muster/db";
 import { counter, keepWorking, type Logger, type Repeating, systemCaller, uuidv7 } from "@muster/kit";
 import { recordChange } from "../emits/record-change.ts";
 import { takePurged } from "../store/purges.ts";
+import { deleteViewsOf } from "../store/saved-views.ts";
 
 const everyMs = 3_600_000;
 const dayMs = 86_400_000;
@@ -21,6 +22,10 @@ export async function purgeOnce({ db, days, now }: { db: Database; days: number;
   for (let total = 0; ; ) {
     const count = await db.tx({ caller }, async (tx) => {
       const tenants = await takePurged(tx, new Date(at.getTime() - days * dayMs), at, most);
+      await deleteViewsOf(
+        tx,
+        tenants.map(({ id }) => id),
+      );
       for (const { kind, id, name, version, partner_id: partnerId, status } of tenants) {
         const orgId = kind === "organization" ? id : null;
         const tenant = { kind, id, name, version, partnerId, orgId, status, deleted: true };

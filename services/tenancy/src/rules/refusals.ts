@@ -22,8 +22,17 @@ export function deviceGroupNotFound(): AppError {
   return new AppError("device_group_not_found", "Device group not found");
 }
 
+export function savedViewNotFound(): AppError {
+  return new AppError("saved_view_not_found", "Saved view not found");
+}
+
 export function siteNotFound(): AppError {
   return new AppError("site_not_found", "Site not found");
+}
+
+/** For what only quarantined devices are open to. */
+export function deviceNotQuarantined(): AppError {
+  return new AppError("device_not_quarantined", "Device is not quarantined");
 }
 
 /** For writes on a device whose record only stays to be read. */

@@ -7,6 +7,7 @@ import { type DeviceChanged, DeviceChangedSchema } from "@muster/proto/muster/ev
 import { DeviceGroupService, DeviceService } from "@muster/proto/muster/tenancy/v1/device_pb";
 import { OrganizationService } from "@muster/proto/muster/tenancy/v1/organization_pb";
 import { PartnerService } from "@muster/proto/muster/tenancy/v1/partner_pb";
+import { SavedViewService } from "@muster/proto/muster/tenancy/v1/saved_view_pb";
 import { SiteService } from "@muster/proto/muster/tenancy/v1/site_pb";
 import { SnapshotService } from "@muster/proto/muster/tenancy/v1/snapshot_pb";
 import { register } from "@muster/rpc";
@@ -15,6 +16,7 @@ import { deviceService } from "../rpc/device.ts";
 import { deviceGroupService } from "../rpc/device-group.ts";
 import { organizationService } from "../rpc/organization.ts";
 import { partnerService } from "../rpc/partner.ts";
+import { savedViewService } from "../rpc/saved-view.ts";
 import { siteService } from "../rpc/site.ts";
 import { snapshotService } from "../rpc/snapshot.ts";
 
@@ -124,3 +126,4 @@ async function serve(db: Database): Promise<TestPort> {
     register(SnapshotService, snapshotService(deps)),
   ]);
 }
+    register(SavedViewService, savedViewService(deps)),
