@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { type AddOptions, addDevices } from "./commands/add-devices.ts";
+import { reviewDevices } from "./commands/review-devices.ts";
 import { enrollTotp, login, logout, whoami } from "./commands/session.ts";
 import { candidates, scripts } from "./completion.ts";
 import { runProgram } from "./external.ts";
@@ -74,7 +75,7 @@ function addSession(program: Command, io: Io): void {
 
 /** Machines that join. */
 function addMachines(program: Command, io: Io): void {
-  const devices = program.command("devices").description("bring machines online");
+  const devices = program.command("devices").description("bring machines online, and trust those that are quarantined");
   add(
     devices,
     "add",
@@ -86,6 +87,17 @@ function addMachines(program: Command, io: Io): void {
     .option("--count <n>", "machines that the key is for", "1")
     .option("--wait <seconds>", "how long to wait for them", "600")
     .action((_options, command: Command) => addDevices(io, all<AddOptions>(command)));
+  add(
+    devices,
+    "review",
+    "approve, merge or reject quarantined devices; ids from standard input without any",
+    "muster get devices status=quarantined --all --json | jq -r '.[].id' | muster devices review merge",
+  )
+    .argument("<action>", "approve: trust it; merge: and let it replace the device with its hardware id; reject")
+    .argument("[ids...]")
+    .action((action: string, ids: string[], _options, command: Command) =>
+      reviewDevices(io, action, ids, all(command)),
+    );
 }
 
 /** Programs that parse their own arguments. */

@@ -51,7 +51,7 @@ export const resources: readonly Resource[] = [
   resource("device-events", "/api/v1/devices/{id}/eventlogs", ["timestamp", "level", "category", "source", "message"], ["category", "level", "source", "startDate", "endDate"]),
   resource("device-groups", "/api/v1/device-groups", ["id", "name", "siteId", "orgId"], ["orgId", "siteId", "search"], all),
   resource("device-logs", "/api/v1/devices/{id}/diagnostic-logs", ["timestamp", "level", "component", "message"], ["level", "component", "since", "until", "search"]),
-  resource("devices", "/api/v1/devices", ["id", "hostname", "os", "agentVersion", "status", "lastSeenAt"], ["orgId", "siteId", "groupId", "status", "os", "agentVersion", "label", "seenAfter", "seenBefore", "enrollmentKeyId", "search", "sort"], ["get", "update", "delete"]),
+  resource("devices", "/api/v1/devices", ["id", "hostname", "os", "agentVersion", "status", "lastSeenAt"], ["orgId", "siteId", "groupId", "status", "os", "arch", "agentVersion", "agentVersionRange", "updateState", "label", "hardwareId", "serialNumber", "address", "seenAfter", "seenBefore", "enrollmentKeyId", "search", "sort"], ["get", "update", "delete"]),
   resource("directories", "/api/v1/directories", ["id", "name", "status", "preset", "defaultRoleId"], ["orgId", "scope"], all),
   resource("enrollment-keys", "/api/v1/enrollment-keys", ["id", "name", "usageCount", "maxUsage", "expiresAt"], ["orgId", "expired"], ["get", "create", "delete"]),
   resource("event-deliveries", "/api/v1/events/{id}/deliveries", ["id", "webhookId", "status", "attempt", "responseStatus", "createdAt"], ["orgId", "status"]),

@@ -251,7 +251,7 @@ describe("completion", () => {
     [["create", "dev"], ["device-groups"]],
     [
       ["get", "devices", "s"],
-      ["siteId=", "status=", "seenAfter=", "seenBefore=", "search=", "sort="],
+      ["siteId=", "status=", "serialNumber=", "seenAfter=", "seenBefore=", "search=", "sort="],
     ],
     [["get", "devices", "--li"], ["--limit"]],
     [["--json", "keys", "r"], ["rotate"]],

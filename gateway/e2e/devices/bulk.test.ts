@@ -88,6 +88,51 @@ describe("a decommissioning of several devices", () => {
   });
 });
 
+describe("a review of several devices", () => {
+  it("approves, merges and rejects quarantined ones, each on its own", async () => {
+    const hardwareId = randomUUID();
+    const first = await enroll(orgId, { hardwareId, siteId });
+    const [beside, rejected, merged] = [
+      await enroll(orgId, { hardwareId }),
+      await enroll(orgId, { hardwareId }),
+      await enroll(orgId, { hardwareId }),
+    ];
+    const review = (deviceIds: string[], action: string) =>
+      codesOf(root, "/devices/bulk-review", { deviceIds, action });
+    const missing = randomUUID();
+    expect(await review([beside, missing], "approve")).toEqual([
+      [beside, null],
+      [missing, "device_not_found"],
+    ]);
+    expect(await review([rejected, first], "reject")).toEqual([
+      [rejected, null],
+      [first, "device_not_quarantined"],
+    ]);
+    expect(await review([merged], "merge")).toEqual([[merged, null]]);
+    const states = await Promise.all([first, beside, rejected, merged].map(one));
+    expect(states.map(({ status }) => status)).toEqual(["decommissioned", "offline", "decommissioned", "offline"]);
+    expect(states[3]).toMatchObject({ siteId });
+  });
+
+  it("is refused for 501 ids, and changes none", async () => {
+    const hardwareId = randomUUID();
+    await enroll(orgId, { hardwareId });
+    const clone = await enroll(orgId, { hardwareId });
+    const deviceIds = [clone, ...Array.from({ length: 500 }, () => randomUUID())];
+    const refused = await root.call("POST", "/devices/bulk-review", { deviceIds, action: "approve" });
+    expect([refused.status, Object.keys((refused.body.details as { fieldErrors: object }).fieldErrors)]).toEqual([
+      400,
+      ["deviceIds"],
+    ]);
+    expect(await one(clone)).toMatchObject({ status: "quarantined" });
+    const served = await codesOf(root, "/devices/bulk-review", {
+      deviceIds: deviceIds.slice(0, 500),
+      action: "approve",
+    });
+    expect([served[0], served.length]).toEqual([[clone, null], 500]);
+  }, 60_000);
+});
+
 describe("several devices in one call", () => {
   it("are those in the caller's scope: others are not found, and stay as they are", async () => {
     const neighbour = await newOrganization(cluster, partnerId);
@@ -143,6 +188,7 @@ describe("several devices in one call", () => {
     const calls = [
       ["/devices/bulk-update", { deviceIds, change: { autoUpdateEnabled: false } }],
       ["/devices/bulk-decommission", { deviceIds }],
+      ["/devices/bulk-review", { deviceIds, action: "approve" }],
     ] as const;
     const viewer = (await signedInAs(cluster, "org-viewer", { partnerId, orgId })).api;
     const { key } = await newKey(root, orgId, { scopes: ["devices:read"] });

@@ -41,6 +41,7 @@ export const deviceRows: AreaRows = {
       `
     PATCH /devices/:id
     POST /devices/bulk-update
+    POST /devices/bulk-review
     POST /device-groups
     PATCH /device-groups/:id
     POST /device-groups/:id/devices
@@ -53,6 +54,7 @@ export const deviceRows: AreaRows = {
       `
     DELETE /devices/:id
     POST /devices/bulk-decommission
+    POST /devices/:id/reject
     DELETE /device-groups/:id`,
     ),
     ...rows(7, open, "POST /agents/enroll"),

@@ -168,7 +168,9 @@ async function renew({ makers, world }: Runner, { actor, subject }: Cell, target
   if (target.state !== "active") return target;
   // No other user's organization is their own.
   if (target.kind === "organization" && actor.scope === "organization") return target;
-  return subject.key === "POST /devices/:id/approve" ? makers.makeClone(target) : makers.make(target.kind, target);
+  return /^POST \/devices\/:id\/(approve|reject)$/.test(subject.key)
+    ? makers.makeClone(target)
+    : makers.make(target.kind, target);
 }
 
 /**

@@ -90,7 +90,11 @@ const selfRows = [
 ];
 
 /** Answer for each of several devices; e2e/devices/bulk.test.ts looks at their audit rows. */
-export const ofSeveralDevices = ["POST /devices/bulk-update", "POST /devices/bulk-decommission"];
+export const ofSeveralDevices = [
+  "POST /devices/bulk-update",
+  "POST /devices/bulk-decommission",
+  "POST /devices/bulk-review",
+];
 
 const openRows = [
   // Without ids; gateway/e2e/tenants/names.test.ts names some.

@@ -1,6 +1,6 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { CallOptions, Client } from "@connectrpc/connect";
-import { sleep } from "@muster/kit";
+import { counter, sleep } from "@muster/kit";
 import type { DeviceAnswer, Offer } from "@muster/proto/muster/release/v1/update_pb";
 import type { HeartbeatSchema, PresenceService } from "@muster/proto/muster/tenancy/v1/presence_pb";
 import { overloaded } from "../errors.ts";
@@ -25,12 +25,17 @@ const batches = { max: 500, callsMax: 2 };
 const lockPausesMs = [100, 300, 1_000];
 const endings = ["locked", "failed", "rolled_back"];
 
+const unstored = counter(
+  "muster_gateway_update_states_dropped_total",
+  "Update states of devices that tenancy did not store; later decisions repeat them.",
+);
+
 /**
  * Forwards heartbeats, batched; each resolves once it is committed and, if the device's updates may have changed,
  * agent-release has decided them. Throws AppError.
  */
 export function createHeartbeats(options: {
-  presence: Pick<Client<typeof PresenceService>, "recordHeartbeats">;
+  presence: Pick<Client<typeof PresenceService>, "recordHeartbeats" | "recordUpdateStates">;
   updates: UpdateAnswers;
   /** Options of a call made in the gateway's own name. */
   call(timeoutMs: number): Promise<CallOptions>;
@@ -45,12 +50,22 @@ export function createHeartbeats(options: {
     return results.map(({ status, facts }) => ({ status, facts, heartbeatIntervalSeconds }));
   }, batches);
 
+  const states = batched(async (changed: readonly { deviceId: string; state: string }[]) => {
+    await presence.recordUpdateStates({ states: [...changed] }, await call(timeoutMs));
+    return changed.map(() => null);
+  }, batches);
+  // The heartbeat does not wait: what is not stored now is after the next decision.
+  const note = (changed: { deviceId: string; state: string }) => {
+    states(changed).catch(() => unstored.inc());
+  };
+
   return async (heartbeat, report) => {
     const knownVersion = report === null ? updates.knownVersion(heartbeat.deviceId) : 0n;
     const updateEnded = report !== null && endings.includes(report.state);
     const { status, facts, ...rest } = await unlocked(() => record({ knownVersion, updateEnded, ...heartbeat }));
     if (!facts) return { status, offers: [], ...rest };
     const answer = await updates.request(facts, report);
+    if (answer && answer.updateState !== facts.updateState) note({ deviceId: facts.id, state: answer.updateState });
     return { status: statusOf(status, answer), offers: answer?.offers ?? [], ...rest };
   };
 }

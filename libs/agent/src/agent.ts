@@ -166,8 +166,8 @@ export function createAgent(deps: AgentDeps): Agent {
     for (let attempt = 0; !stopping.stopped; attempt++) {
       const startedMs = performance.now();
       const { agent: agentVersion, watchdog: watchdogVersion, helper: helperVersion } = identity.versions;
-      const versions = { agentVersion, watchdogVersion, helperVersion };
-      const reply = await call("POST", "/heartbeat", { ...versions, ...host.facts(), ...(update ? { update } : {}) });
+      const said = { agentVersion, watchdogVersion, helperVersion, ...machineOf(identity) };
+      const reply = await call("POST", "/heartbeat", { ...said, ...host.facts(), ...(update ? { update } : {}) });
       if (reply.status === 200) {
         const nowMs = performance.now();
         took(nowMs - startedMs);
@@ -319,3 +319,5 @@ export function createAgent(deps: AgentDeps): Agent {
     },
   };
 }
+
+const machineOf = ({ hostname, os, arch }: Host["identity"]) => ({ hostname, os, arch });

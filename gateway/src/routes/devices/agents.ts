@@ -151,6 +151,9 @@ const heartbeat = route({
     metrics: metrics.nullish(),
     ipAddresses: z.array(addressIn).max(32).nullish(),
     helperVersion: optionalVersion,
+    hostname: nameIn.nullish().meta({ description: "Of the machine; a name that people gave stays until it changes." }),
+    os: os.nullish(),
+    arch: arch.nullish(),
     update: z
       .object({
         component,
@@ -177,7 +180,8 @@ const heartbeat = route({
     updates: z.array(offered).meta({ description: "At most one; empty when there is nothing to do." }),
   }),
   async handle({ session, body, meta }, { heartbeats, publicUrl }) {
-    const { agentVersion, watchdogVersion, helperVersion, update, ...said } = body;
+    const { agentVersion, watchdogVersion, helperVersion, hostname, os, arch, ...said } = body;
+    const { update } = said;
     const reported = Object.entries(said).filter(([, value]) => value !== null && value !== undefined);
     const { requestId, clientAddress, userAgent } = meta();
     const report = update ? reportOf(update) : null;
@@ -187,6 +191,9 @@ const heartbeat = route({
       agentVersion,
       watchdogVersion: watchdogVersion ?? "",
       helperVersion: helperVersion ?? "",
+      hostname: hostname ?? "",
+      os: os ?? "",
+      arch: arch ?? "",
       reportedJson: reported.length > 0 ? JSON.stringify(Object.fromEntries(reported)) : "",
       clientAddress: clientAddress ?? "",
       userAgent: userAgent ?? "",

@@ -10,13 +10,16 @@ const tag = "Devices";
 
 /** Maximum number of devices of one call, and of concurrent calls for them: one caller does not fill tenancy's pool. */
 const devicesMax = 100;
+const reviewedMax = 500;
 const concurrency = 4;
 
-const deviceIds = z
-  .array(id)
-  .min(1)
-  .max(devicesMax)
-  .meta({ description: `At most ${devicesMax}; a duplicate counts once.` });
+const upTo = (most: number) =>
+  z
+    .array(id)
+    .min(1)
+    .max(most)
+    .meta({ description: `At most ${most}; a duplicate counts once.` });
+const deviceIds = upTo(devicesMax);
 
 const reply = z.object({
   results: z
@@ -81,6 +84,31 @@ const decommission = route({
   },
 });
 
+const review = route({
+  method: "POST",
+  path: "/devices/bulk-review",
+  audit: "device.update",
+  access: { auth: "session", permission: "devices:write", keyScopes: ["devices:write"] },
+  tag,
+  summary: "Approve, reject or merge several quarantined devices, each on its own",
+  description:
+    "`approve` trusts a device beside the one that has its hardware id; `merge` trusts it in the place of that one, which is decommissioned; " +
+    "`reject` decommissions it. The last two need permission `devices:delete`, too. `results` holds the outcome per device.",
+  body: z.object({ deviceIds: upTo(reviewedMax), action: z.enum(["approve", "merge", "reject"]) }),
+  example: { deviceIds: [exampleId], action: "approve" },
+  deadline: "report",
+  reply,
+  async handle({ body: { deviceIds: ids, action }, rpc }, { services }) {
+    return ofEach(ids, async (each) => {
+      if (action !== "reject") {
+        return services.devices.approveDevice({ id: each, merge: action === "merge" }, await rpc());
+      }
+      await services.devices.rejectDevice({ id: each }, await rpc());
+      return services.agents.endAgent({ deviceId: each }, await rpc());
+    });
+  },
+});
+
 /** Applies a change to each device, a few concurrently; a refusal concerns only its device. */
 async function ofEach(ids: readonly string[], work: (id: string) => Promise<unknown>): Promise<z.input<typeof reply>> {
   const wanted = [...new Set(ids)];
@@ -99,4 +127,4 @@ async function ofEach(ids: readonly string[], work: (id: string) => Promise<unkn
   return { results: wanted.map((each) => ({ id: each, code: null, error: null, ...errors.get(each) })) };
 }
 
-export const deviceBulkRoutes: readonly Route[] = [update, decommission];
+export const deviceBulkRoutes: readonly Route[] = [update, decommission, review];

@@ -21,12 +21,24 @@ import {
   timestampOf,
   valuesIn,
 } from "../fields/schemas.ts";
+import { component } from "../releases/agent-versions.ts";
 
 const tag = "Devices";
 const read = { auth: "session", permission: "devices:read", keyScopes: ["devices:read"] } as const;
 const write = { auth: "session", permission: "devices:write", keyScopes: ["devices:write"] } as const;
 
 const status = z.enum(["online", "offline", "updating", "decommissioned", "quarantined"]);
+
+const updateState = z.enum(["current", "behind", "ahead", "failed"]);
+
+const reportedUpdate = z.object({
+  component,
+  version: z.string(),
+  state: z.string(),
+  error: z.string().optional(),
+  bytesDone: z.int().optional(),
+  bytesTotal: z.int().optional(),
+});
 
 const device = z
   .object({
@@ -39,10 +51,16 @@ const device = z
     arch,
     agentVersion: z.string(),
     watchdogVersion: z.string().nullable(),
+    helperVersion: z.string().nullable(),
     status: status.meta({ description: "Quarantined: enrolled with the hardware id of another active device." }),
     lastSeenAt: timeOut.nullable(),
     lastIpAddress: z.string().nullable(),
     autoUpdateEnabled: z.boolean(),
+    updateState: updateState.nullable().meta({
+      description:
+        "How its versions stand to their targets, as of the last heartbeat whose updates were decided: at most 15 minutes ago " +
+        "while it is online. Null when no component has a target.",
+    }),
     hardwareId: z.string().nullable(),
     serialNumber: z.string().nullable(),
     labels: z.record(z.string(), z.string()),
@@ -55,6 +73,7 @@ const device = z
         status: z.string().optional(),
         metrics: z.record(z.string(), z.number()).optional(),
         ipAddresses: z.array(z.string()).optional(),
+        update: reportedUpdate.optional(),
       })
       .nullable()
       .meta({ description: "Facts that its agent last reported." }),
@@ -71,7 +90,19 @@ const filters = listQuery.extend({
     .optional()
     .meta({ description: only.oneOf, example: ["offline"] }),
   os: os.optional().meta({ description: only.equal }),
+  arch: arch.optional().meta({ description: only.equal }),
   agentVersion: z.string().max(64).optional().meta({ description: only.equal, example: "1.4.2" }),
+  agentVersionRange: z.string().max(256).optional().meta({
+    description: "Only records with an agent version in this range, in node-semver's grammar.",
+    example: ">=1.4.0 <2",
+  }),
+  updateState: updateState.optional().meta({ description: only.equal }),
+  hardwareId: z.string().max(255).optional().meta({ description: "Only records with this value, ignoring case." }),
+  serialNumber: z.string().max(255).optional().meta({ description: "Only records with this value, ignoring case." }),
+  address: z.string().max(64).optional().meta({
+    description: "Only records last seen at this IP address, or in this network.",
+    example: "192.0.2.0/24",
+  }),
   label: z.string().max(319).optional().meta({
     description: "Only records with this label: `name=value`, or `name` for any value.",
     example: "region=eu",
@@ -79,11 +110,10 @@ const filters = listQuery.extend({
   seenAfter: timeIn.optional().meta({ description: "Only records last seen at this time or later." }),
   seenBefore: timeIn.optional().meta({ description: "Only records last seen before this time." }),
   enrollmentKeyId: id.optional().meta({ description: "Only devices that enrolled with this key." }),
-  search: z
-    .string()
-    .max(255)
-    .optional()
-    .meta({ description: "Only records with a host name that contains this text, ignoring case." }),
+  search: z.string().max(255).optional().meta({
+    description:
+      "Only records with a host name, serial number, address or organization that contains this text, ignoring case.",
+  }),
   sort: z.enum(["hostname", "-hostname", "lastSeenAt", "-lastSeenAt"]).optional().meta({
     description:
       "Field to sort by, descending with `-`; without it, the newest come first. Reads all visible devices and is refused after 3 s.",
@@ -118,6 +148,12 @@ const list = route({
       groupId: query.groupId ?? "",
       statuses: query.status ?? [],
       os: query.os ?? "",
+      arch: query.arch ?? "",
+      agentVersionRange: query.agentVersionRange ?? "",
+      updateState: query.updateState ?? "",
+      hardwareId: query.hardwareId ?? "",
+      serialNumber: query.serialNumber ?? "",
+      address: query.address ?? "",
       agentVersion: query.agentVersion ?? "",
       label: query.label ?? "",
       seenAfter: timestampOf(query.seenAfter),
@@ -220,18 +256,41 @@ const approve = route({
   access: write,
   tag,
   summary: "Trust a quarantined device",
-  description: "A device that is not quarantined stays unchanged. `replace` needs permission `devices:delete`, too.",
+  description:
+    "A device that is not quarantined stays unchanged. `replace` and `merge` need permission `devices:delete`, too.",
   params: idParams,
   body: z.object({
     replace: z.boolean().optional().meta({
       description: "Decommission the device that has the same hardware id; without it both stay.",
     }),
+    merge: z.boolean().optional().meta({
+      description:
+        "As `replace`, and take over its site, groups, labels, update setting and the name that people gave it.",
+    }),
   }),
   reply: device,
   errors: ["device_not_found", "device_decommissioned", "permission_denied"],
   async handle({ params, body, rpc }, { services }) {
-    const reply = await services.devices.approveDevice({ id: params.id, replace: body.replace ?? false }, await rpc());
+    const { replace = false, merge = false } = body;
+    const reply = await services.devices.approveDevice({ id: params.id, replace, merge }, await rpc());
     return deviceOf(reply.device);
+  },
+});
+
+const reject = route({
+  method: "POST",
+  path: "/devices/:id/reject",
+  audit: "device.delete",
+  access: { auth: "session", permission: "devices:delete", keyScopes: ["devices:write"] },
+  tag,
+  summary: "Decommission a quarantined device",
+  params: idParams,
+  reply: success,
+  errors: ["device_not_found", "device_decommissioned", "device_not_quarantined"],
+  async handle({ params, rpc }, { services }) {
+    await services.devices.rejectDevice({ id: params.id }, await rpc());
+    await services.agents.endAgent({ deviceId: params.id }, await rpc());
+    return { success: true as const };
   },
 });
 
@@ -267,10 +326,12 @@ function deviceOf(message: Device | undefined): z.input<typeof device> {
     arch: arch.parse(message.arch),
     agentVersion: message.agentVersion,
     watchdogVersion: message.watchdogVersion || null,
+    helperVersion: message.helperVersion || null,
     status: status.parse(message.status),
     lastSeenAt: timeOrNull(message.lastSeenAt),
     lastIpAddress: message.lastIpAddress || null,
     autoUpdateEnabled: message.autoUpdateEnabled,
+    updateState: message.updateState ? updateState.parse(message.updateState) : null,
     hardwareId: message.hardwareId || null,
     serialNumber: message.serialNumber || null,
     labels: message.labels,
@@ -282,4 +343,4 @@ function deviceOf(message: Device | undefined): z.input<typeof device> {
   };
 }
 
-export const deviceRoutes: readonly Route[] = [list, summary, get, update, decommission, approve, autoUpdate];
+export const deviceRoutes: readonly Route[] = [list, summary, get, update, decommission, approve, reject, autoUpdate];

@@ -24,6 +24,8 @@ const tag = "Enrollment keys";
 const read = { auth: "session", permission: "organizations:read" } as const;
 const write = { auth: "session", permission: "organizations:write", mfa: true } as const;
 
+const reinstall = z.enum(["quarantine", "replace", "new"]);
+
 const enrollmentKey = z
   .object({
     id: idOut,
@@ -32,6 +34,7 @@ const enrollmentKey = z
     name: z.string(),
     usageCount: z.int(),
     maxUsage: z.int().nullable().meta({ description: "Maximum number of enrollments; null for no limit." }),
+    reinstall,
     expiresAt: timeOut,
     createdBy: idOut,
     createdAt: timeOut,
@@ -58,6 +61,12 @@ const create = route({
     siteId: id.nullish(),
     name: nameIn,
     maxUsage: maxUsage.optional().meta({ description: "Maximum number of enrollments.", default: 1 }),
+    reinstall: reinstall.optional().meta({
+      description:
+        "For a machine that enrolls again while the device with its hardware id is offline: quarantine it; replace that " +
+        "device and take its place; or enroll it as a new device.",
+      default: "quarantine",
+    }),
     expiresAt: comingTimeIn
       .nullish()
       .meta({ description: "Time at which the key expires; without it, after ENROLLMENT_KEY_DEFAULT_TTL_MINUTES." }),
@@ -74,6 +83,7 @@ const create = route({
       siteId: body.siteId ?? "",
       name: body.name,
       maxUsage: body.maxUsage,
+      reinstall: body.reinstall ?? "",
       expiresAt: timestampOf(body.expiresAt ?? undefined),
     };
     const reply = await services.enrollmentKeys.createEnrollmentKey(wanted, await rpc());
@@ -182,6 +192,7 @@ function enrollmentKeyOf(message: EnrollmentKey | undefined): z.input<typeof enr
     name: message.name,
     usageCount: message.usageCount,
     maxUsage: message.maxUsage ?? null,
+    reinstall: reinstall.parse(message.reinstall),
     expiresAt: timeOf(message.expiresAt),
     createdBy: message.createdBy,
     createdAt: timeOf(message.createdAt),

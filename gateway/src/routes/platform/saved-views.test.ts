@@ -11,7 +11,7 @@ describe("the lists of saved views", () => {
       const isPaged = method === "GET" && names.includes("cursor");
       return isPaged && names.some((name) => !["page", "limit", "cursor", "skipCount"].includes(name));
     });
-    const known = new Set<string>([...Object.values(viewedLists), ...without]);
-    expect(filtered.map(({ path }) => path).filter((path) => !known.has(path))).toEqual([]);
+    const listed = new Set<string>([...Object.values(viewedLists), ...without]);
+    expect(filtered.map(({ path }) => path).filter((path) => !listed.has(path))).toEqual([]);
   });
 });

@@ -122,9 +122,9 @@ function queryCheck(table: readonly Route[]): QueryCheck {
   const byName = new Map<string, z.ZodObject>(schemas);
   return (of, parameters) => {
     const schema = byName.get(of) as z.ZodObject;
-    const known = Object.keys(schema.shape).filter((name) => !paging.includes(name));
-    const unknown = Object.keys(parameters).filter((name) => !known.includes(name));
-    const text = `Unknown parameter; ${known.length === 0 ? "none is known" : `known: ${known.sort().join(", ")}`}`;
+    const accepted = Object.keys(schema.shape).filter((name) => !paging.includes(name));
+    const unknown = Object.keys(parameters).filter((name) => !accepted.includes(name));
+    const text = `Unknown parameter; ${accepted.length === 0 ? "none is known" : `known: ${accepted.sort().join(", ")}`}`;
     const errors: InputError[] = [
       ...unknown.map((name) => ({ path: name, text })),
       ...parse(schema, parameters).errors.map((error) => ({ path: error.path, text: error.text })),

@@ -13,6 +13,7 @@ const device = {
   arch: "amd64",
   agentVersion: "1.4.2",
   watchdogVersion: null,
+  helperVersion: null,
   status: "online",
   lastSeenAt: exampleTime,
   lastIpAddress: "192.0.2.1",

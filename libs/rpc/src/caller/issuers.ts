@@ -71,6 +71,7 @@ export const issuers: Readonly<Record<string, IssuerRules>> = {
       "muster.identity.v1.ScimService/PatchScimResource",
       "muster.identity.v1.ScimService/DeleteScimResource",
       "muster.tenancy.v1.PresenceService/RecordHeartbeats",
+      "muster.tenancy.v1.PresenceService/RecordUpdateStates",
       "muster.release.v1.UpdateService/Decide",
       "muster.release.v1.UpdateService/ListChanges",
       "muster.release.v1.DownloadService/Locate",

@@ -5,6 +5,7 @@ import { service } from "../config.ts";
 import { type Decision, type Device, type PastAttempt, recheckMaxMs } from "../rules/gate.ts";
 import { type OpenOffer, resolveOffer } from "../rules/open-offer.ts";
 import type { Ramp } from "../rules/rollout.ts";
+import { type UpdateState, updateStateOf } from "../rules/update-state.ts";
 import {
   type AttemptRow,
   attemptsOf,
@@ -27,6 +28,7 @@ export type Question = {
 
 /** `ended`: the device was updating and does so no more. */
 export type Answer = { offers: Offer[]; validForMs: number; updating: boolean; ended: boolean };
+export type StatedAnswer = Answer & { updateState: UpdateState | null };
 
 export type DecideDeps = {
   db: Database;
@@ -60,7 +62,7 @@ let recordedAtMs = Number.NEGATIVE_INFINITY;
 export async function decideForDevices(
   deps: DecideDeps,
   questions: readonly Question[],
-): Promise<{ answers: Answer[]; epoch: number }> {
+): Promise<{ answers: StatedAnswer[]; epoch: number }> {
   const newest = new Map(questions.map((question) => [question.device.id, question]));
   const who = { caller: systemCaller(service) };
   const decided = await deps.db.tx(who, (tx) => decideIn(tx, deps, [...newest.values()]), { retry: true });
@@ -69,7 +71,8 @@ export async function decideForDevices(
     epoch: decided.epoch,
     answers: questions.map(({ device }) => {
       const answer = decided.answers.get(device.id) ?? nothing;
-      return answer.offers.length === 0 || started.has(device.id) ? answer : nothing;
+      const isAnswered = answer.offers.length === 0 || started.has(device.id);
+      return { ...(isAnswered ? answer : nothing), updateState: decided.states.get(device.id) ?? null };
     }),
   };
 }
@@ -83,7 +86,12 @@ async function endAll({ end, log }: DecideDeps, answers: ReadonlyMap<string, Ans
   await end(ids).catch((err: unknown) => log.warn({ err, devices: ids.length }, "tenancy records no ends of updates"));
 }
 
-type Decided = { answers: Map<string, Answer>; begins: Begin[]; epoch: number };
+type Decided = {
+  answers: Map<string, Answer>;
+  states: Map<string, UpdateState | null>;
+  begins: Begin[];
+  epoch: number;
+};
 type Wanted = { question: Question; attempt: NewAttempt; ended: boolean; note: string | null };
 
 async function decideIn(tx: Tx, deps: DecideDeps, questions: readonly Question[]): Promise<Decided> {
@@ -104,6 +112,7 @@ async function decideIn(tx: Tx, deps: DecideDeps, questions: readonly Question[]
   await moveAttempts(tx, deps, questions, byDevice, now);
 
   const answers = new Map<string, Answer>();
+  const states = new Map<string, UpdateState | null>();
   const begins: Begin[] = [];
   const withdrawn: Outcome[] = [];
   const wanted: Wanted[] = [];
@@ -123,7 +132,9 @@ async function decideIn(tx: Tx, deps: DecideDeps, questions: readonly Question[]
       backOffMs: deps.backOffMs,
       now,
     };
-    const resolved = resolveOffer({ ...input, attempts: pastOf(attempts) }, open ? openOf(open, now) : null);
+    const past = { ...input, attempts: pastOf(attempts) };
+    states.set(device.id, updateStateOf(past));
+    const resolved = resolveOffer(past, open ? openOf(open, now) : null);
     for (const decision of resolved.decisions) count(said, decision);
     if (open && resolved.open !== "withdraw") {
       const offer = resolved.open === "repeat" ? offerOf(plan, open, device, note) : null;
@@ -153,7 +164,7 @@ async function decideIn(tx: Tx, deps: DecideDeps, questions: readonly Question[]
       begins.push({ ...beginOf(attempt), isNew: true });
     }
   }
-  return { answers, begins, epoch: plan.epoch };
+  return { answers, states, begins, epoch: plan.epoch };
 }
 
 const fullBudgetMs = 5_000;

@@ -62,7 +62,7 @@ function decisions(deps: UpdateDeps): Pick<Handlers, "decide" | "getDecision"> {
       const { answers, epoch } = await decideForDevices(deps, questions);
       return {
         epoch: BigInt(epoch),
-        answers: answers.map(({ offers, validForMs, updating, ended }) => ({
+        answers: answers.map(({ offers, validForMs, updating, ended, updateState }) => ({
           offers: offers.map((offer) => ({
             ...offer,
             size: BigInt(offer.size),
@@ -73,6 +73,7 @@ function decisions(deps: UpdateDeps): Pick<Handlers, "decide" | "getDecision"> {
           validForMs: BigInt(Math.floor(validForMs)),
           updating,
           ended,
+          updateState: updateState ?? "",
         })),
       };
     },

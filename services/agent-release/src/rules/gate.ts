@@ -183,7 +183,7 @@ export function decideComponent(input: GateInput, component: Component, taken: b
 }
 
 /** The pin, else the newest staged rollout that covers the device, else the promoted release. */
-function findTarget(
+export function findTarget(
   { device, merged, catalogue, now }: GateInput,
   component: Component,
 ): { found: Found | null; exclusion: Exclusion | null } {

@@ -4,7 +4,13 @@ import { type Device, DeviceService } from "@muster/proto/muster/tenancy/v1/devi
 import { callOptions, createSigner, createTransport, toAppError } from "@muster/rpc";
 import type { AgentFields } from "../rules/enrollment.ts";
 
-export type NewDevice = AgentFields & { id: string; orgId: string; siteId: string; enrollmentKeyId: string };
+export type NewDevice = AgentFields & {
+  id: string;
+  orgId: string;
+  siteId: string;
+  enrollmentKeyId: string;
+  reinstall: string;
+};
 export type CreatedDevice = { device: Device; heartbeatIntervalSeconds: number };
 
 /** Tenancy's devices as enrollment needs them. Calls throw AppError. */

@@ -86,8 +86,9 @@ async function makeDevice(
   use: ReservedUse,
   wanted: AgentFields & { id: string },
 ): Promise<CreatedDevice | null> {
+  const { orgId, keyId: enrollmentKeyId, reinstall } = use;
   const create = (siteId: string) =>
-    devices.create({ ...wanted, orgId: use.orgId, siteId, enrollmentKeyId: use.keyId }, { meta, deadlineMs });
+    devices.create({ ...wanted, orgId, siteId, enrollmentKeyId, reinstall }, { meta, deadlineMs });
   try {
     return await create(use.siteId ?? "").catch((error: unknown) => {
       // The site was deleted a moment ago: its keys enroll into the organization from now on.

@@ -39,6 +39,26 @@ const sweep = () =>
     log: createLogger("test", "fatal"),
   });
 
+describe("an enrollment key's setting for reinstalled machines", () => {
+  it.each([
+    ["", "quarantine"],
+    ["replace", "replace"],
+    ["new", "new"],
+  ])("%j is %s, is kept by a rotation and reaches enrollments", async (reinstall, expected) => {
+    const { id, reinstall: stored } = await made({ reinstall });
+    expect(stored).toBe(expected);
+    const rotated = await admin().rotateEnrollmentKey({ id });
+    expect(rotated.enrollmentKey?.reinstall).toBe(expected);
+    const digest = enrollmentDigest(rotated.key, keys.pepper);
+    const use = await keys.db.tx(keys.system, (tx) => reserveUse(tx, [digest], uuidv7()));
+    expect(granted(use)).toMatchObject({ keyId: id, reinstall: expected });
+  });
+
+  it("is refused when it is none of them", async () => {
+    expect(await codeOf(made({ reinstall: "overwrite" }))).toBe("validation_failed");
+  });
+});
+
 describe("creating an enrollment key", () => {
   it("defaults to the caller's organization, one use and an hour, and returns the key once", async () => {
     const { key, ...record } = await made();
@@ -218,7 +238,7 @@ describe("using an enrollment key", () => {
     const siteId = await keys.addSite(tenant.partnerId, tenant.orgId);
     const { id, key } = await made({ siteId });
     const device = uuidv7();
-    const owner = { keyId: id, orgId: tenant.orgId, partnerId: tenant.partnerId, siteId };
+    const owner = { keyId: id, orgId: tenant.orgId, partnerId: tenant.partnerId, siteId, reinstall: "quarantine" };
     expect(await use(key, device)).toEqual(owner);
     expect(await use(key, device)).toEqual(owner);
     expect(await usesOf(id)).toBe(1);

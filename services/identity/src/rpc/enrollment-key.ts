@@ -165,6 +165,7 @@ const visibleFields = (row: EnrollmentKeyRow) => ({
   name: row.name,
   siteId: row.site_id,
   maxUsage: row.max_usage,
+  reinstall: row.reinstall,
   expiresAt: row.expires_at.toISOString(),
 });
 
@@ -180,5 +181,6 @@ function toMessage(row: EnrollmentKeyRow): EnrollmentKey {
     expiresAt: timestampFromDate(row.expires_at),
     createdBy: row.created_by,
     createdAt: timestampFromDate(row.created_at),
+    reinstall: row.reinstall,
   });
 }

@@ -42,16 +42,29 @@ export function enrollmentDigest(key: string, pepper: Pepper): Buffer {
   return createHmac("sha256", pepper.secret).update(key).digest();
 }
 
-export type NewEnrollmentKey = { name: string; siteId: string | null; maxUsage: number; expiresAt: Date };
+/** What becomes of a machine that enrolls again while the device with its hardware id is offline. */
+export const reinstalls = ["quarantine", "replace", "new"] as const;
+export type Reinstall = (typeof reinstalls)[number];
+
+export type NewEnrollmentKey = {
+  name: string;
+  siteId: string | null;
+  maxUsage: number;
+  expiresAt: Date;
+  reinstall: Reinstall;
+};
 
 /** A new key's fields with the documented defaults. Throws `validation_failed`. */
 export function newEnrollmentFields(
-  input: { name: string; siteId: string; maxUsage?: number | undefined; expiresAt: Date | null },
+  input: { name: string; siteId: string; maxUsage?: number | undefined; expiresAt: Date | null; reinstall: string },
   now: Date,
   defaultTtlMinutes: number,
 ): NewEnrollmentKey {
   const check = keyChecks();
+  const reinstall = reinstalls.find((each) => each === (input.reinstall || "quarantine"));
+  if (reinstall === undefined) throw validationError({ reinstall: [`One of ${reinstalls.join(", ")}`] });
   const fields = {
+    reinstall,
     name: check.name(input.name),
     siteId: input.siteId || null,
     maxUsage: check.maxUsage(input.maxUsage ?? 1),

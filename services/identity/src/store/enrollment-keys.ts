@@ -14,13 +14,14 @@ export type EnrollmentKeyRow = {
   key_prefix: string;
   usage_count: number;
   max_usage: number | null;
+  reinstall: string;
   expires_at: Date;
   created_by: string;
   created_at: Date;
 };
 
 // The displayed usage is the number of successful enrollments; the limit also counts those in flight.
-const columns = sql`id, org_id, partner_id, site_id, name, key_prefix, confirmed_count AS usage_count, max_usage, expires_at, created_by,
+const columns = sql`id, org_id, partner_id, site_id, name, key_prefix, confirmed_count AS usage_count, max_usage, reinstall, expires_at, created_by,
   created_at`;
 
 type Owner = { orgId: string; partnerId: string; createdBy: string };
@@ -36,9 +37,9 @@ export async function insertEnrollmentKey(
   return only(
     await tx.query<EnrollmentKeyRow>(sql`
       INSERT INTO enrollment_keys (id, org_id, partner_id, site_id, name, key_prefix, digest, pepper_id, max_usage,
-                                   expires_at, created_by, created_at, updated_at)
+                                   reinstall, expires_at, created_by, created_at, updated_at)
       VALUES (${id}, ${key.orgId}, ${key.partnerId}, ${key.siteId}, ${key.name}, ${material.prefix}, ${material.digest},
-              ${material.pepper.id}, ${key.maxUsage}, ${key.expiresAt}, ${key.createdBy}, ${now}, ${now})
+              ${material.pepper.id}, ${key.maxUsage}, ${key.reinstall}, ${key.expiresAt}, ${key.createdBy}, ${now}, ${now})
       RETURNING ${columns}`),
   );
 }

@@ -8,7 +8,14 @@ export const defaultReservationSeconds = 60;
 const keepConfirmed = sql`interval '1 day'`;
 
 /** Where an agent that used the key belongs. */
-export type ReservedUse = { keyId: string; orgId: string; partnerId: string; siteId: string | null };
+export type ReservedUse = {
+  keyId: string;
+  orgId: string;
+  partnerId: string;
+  siteId: string | null;
+  /** What becomes of a machine that is enrolled already. */
+  reinstall: string;
+};
 
 /**
  * Takes one use of a key for a device, in a system's transaction: digests of the presented text under each pepper. A
@@ -28,14 +35,14 @@ export async function reserveUse(
       WHERE digest = ANY (${buffers(digests)}::bytea[]) AND expires_at > clock_timestamp()
         AND (max_usage IS NULL OR usage_count < max_usage)
         AND NOT EXISTS (SELECT FROM enrollment_reservations r WHERE r.key_id = k.id AND r.device_id = ${deviceId} AND r.generation = k.generation)
-      RETURNING id, generation, org_id, partner_id, site_id
+      RETURNING id, generation, org_id, partner_id, site_id, reinstall
     ), reserved AS (
       INSERT INTO enrollment_reservations (key_id, device_id, generation, reserved_until)
       SELECT id, ${deviceId}, generation, clock_timestamp() + make_interval(secs => ${reservationSeconds}) FROM used
       ON CONFLICT (key_id, device_id) DO UPDATE
       SET generation = excluded.generation, reserved_until = excluded.reserved_until, confirmed_at = NULL
     )
-    SELECT id AS "keyId", org_id AS "orgId", partner_id AS "partnerId", site_id AS "siteId" FROM used`);
+    SELECT id AS "keyId", org_id AS "orgId", partner_id AS "partnerId", site_id AS "siteId", reinstall FROM used`);
   return taken ?? heldOrRefused(tx, digests, deviceId);
 }
 
@@ -59,7 +66,7 @@ type KeyState = ReservedUse & { reserved: boolean; given_up: boolean; expired: b
 
 async function heldOrRefused(tx: Tx, digests: readonly Uint8Array[], deviceId: string): Promise<ReservedUse | Refusal> {
   const [key] = await tx.query<KeyState>(sql`
-    SELECT id AS "keyId", org_id AS "orgId", partner_id AS "partnerId", site_id AS "siteId",
+    SELECT id AS "keyId", org_id AS "orgId", partner_id AS "partnerId", site_id AS "siteId", reinstall,
            expires_at <= clock_timestamp() AS expired,
            r.device_id IS NOT NULL AS reserved, r.given_up_at IS NOT NULL AS given_up
     FROM enrollment_keys k LEFT JOIN enrollment_reservations r

@@ -26,7 +26,17 @@ async function updating(component = "agent") {
   const id = await fleet.device(orgId);
   const beat = async (agentVersion: string, change: Partial<ReceivedHeartbeat> = {}) => {
     const said = { watchdogVersion: "1.0.0", helperVersion: null, updateEnded: false, knownVersion: 0 };
-    const heartbeat = { deviceId: id, orgId, agentVersion, ...said, reportedJson: null, clientAddress: null, meta };
+    const machine = { hostname: null, os: null, arch: null };
+    const heartbeat = {
+      ...machine,
+      deviceId: id,
+      orgId,
+      agentVersion,
+      ...said,
+      reportedJson: null,
+      clientAddress: null,
+      meta,
+    };
     const [result] = await recordHeartbeats(db(), [{ ...heartbeat, ...change }], intervalSeconds);
     return result?.status;
   };

@@ -2,13 +2,14 @@ import type { Database, Tx } from "@muster/db";
 import { type CallContext, validationError } from "@muster/kit";
 import { auditDevice, emitDevice } from "../emits/device.ts";
 import { changesBetween } from "../rules/changes.ts";
-import { cloneReason, firstStatus, type NewDevice, requireEnrollable, requireRoom } from "../rules/device.ts";
+import { cloneReason, type NewDevice, reinstallOf, requireEnrollable, requireRoom } from "../rules/device.ts";
 import { deviceDecommissioned, organizationNotFound, siteNotFound } from "../rules/refusals.ts";
 import { countDown, countUp, devicesOfPartner } from "../store/device-counts.ts";
 import { findOwner, holdSite } from "../store/device-scope.ts";
 import {
   type DeviceRow,
   enrolledFields,
+  findDeviceById,
   findHardwareOwner,
   insertDevice,
   isDiscarded,
@@ -19,6 +20,7 @@ import {
 } from "../store/devices.ts";
 import { lockOrganization } from "../store/organizations.ts";
 import { lockPartner } from "../store/partners.ts";
+import { inherit, lockReplaced, retire } from "./replace-device.ts";
 
 type Deps = { db: Database; now: () => Date };
 
@@ -43,17 +45,30 @@ export async function createDevice({ db, now }: Deps, context: CallContext, want
     if (existing || (await isDiscarded(tx, wanted.id))) return null;
     requireEnrollable(owner.partner, owner.organization);
     await requireSite(tx, context, wanted);
+    const same = await lockSameMachine(tx, context, wanted);
+    const reinstall = reinstallOf(same?.device ?? null, wanted.reinstall);
+    const replaced = reinstall === "replace" ? same : null;
+    // Before it is counted: at its limit an organization can still replace its devices.
+    if (replaced) await retire(tx, context, replaced.device, wanted.id, at);
     await countIn(tx, owner);
-    const ownerId = wanted.hardwareId === null ? null : await findHardwareOwner(tx, wanted.orgId, wanted.hardwareId);
+    const isClone = reinstall === "quarantine";
     const device = {
       ...wanted,
       partnerId: owner.partner.id,
-      status: firstStatus(ownerId !== null),
-      quarantineReason: ownerId === null ? null : cloneReason(ownerId),
+      status: isClone ? "quarantined" : "offline",
+      quarantineReason: isClone && same ? cloneReason(same.device.id) : null,
+      shared: reinstall === "new",
     };
-    const created = await insertDevice(tx, caller, device, at);
+    const inserted = await insertDevice(tx, caller, device, at);
+    const { siteId } = replaced ?? {};
+    const created = replaced
+      ? await inherit(tx, caller, { device: inserted, from: replaced.device, siteId: siteId ?? null })
+      : inserted;
     emitDevice(tx, context, "created", created);
-    const details = { changes: { before: {}, after: enrolledFields(created) } };
+    const details = {
+      changes: { before: {}, after: enrolledFields(created) },
+      ...(replaced ? { replaces: replaced.device.id } : {}),
+    };
     auditDevice(tx, context, { action: "device.create", row: created, details }, at);
     return created;
   });
@@ -94,6 +109,15 @@ async function lockOwner(tx: Tx, { caller }: CallContext, orgId: string) {
 
 async function requireSite(tx: Tx, { caller }: CallContext, { siteId, orgId }: NewDevice): Promise<void> {
   if (siteId !== null && (await holdSite(tx, caller, siteId)) !== orgId) throw siteNotFound();
+}
+
+/** The trusted device of the same machine, locked; null when there is none. */
+async function lockSameMachine(tx: Tx, { caller }: CallContext, { orgId, hardwareId }: NewDevice) {
+  const ownerId = hardwareId === null ? null : await findHardwareOwner(tx, orgId, hardwareId);
+  const seen = ownerId === null ? null : await findDeviceById(tx, caller, ownerId);
+  const found = seen && (await lockReplaced(tx, caller, { id: seen.id, siteId: seen.site_id }));
+  // Decommissioned meanwhile.
+  return found?.device.status === "decommissioned" ? null : found;
 }
 
 /** Counts the new device in. Throws `limit_reached`, which undoes it. */

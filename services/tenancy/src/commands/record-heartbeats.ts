@@ -1,7 +1,8 @@
 import type { Database, Tx } from "@muster/db";
 import { counter, histogram, type RequestMeta, sleep, systemCaller } from "@muster/kit";
 import { auditDevice, emitDevice } from "../emits/device.ts";
-import { heartbeatChange, saysNothingNew, statusAfterHeartbeat } from "../rules/presence.ts";
+import { saysNothingNew, statusAfterHeartbeat } from "../rules/presence.ts";
+import { announcementOf, factFields, factsAfter, factsOfRow } from "../rules/reported-facts.ts";
 import { type DeviceFacts, factsOf } from "../store/device-facts.ts";
 import { type DeviceRow, lockDevices } from "../store/devices.ts";
 import {
@@ -49,6 +50,7 @@ export async function recordHeartbeats(
   db: Database,
   heartbeats: readonly ReceivedHeartbeat[],
   intervalSeconds: number,
+  now = new Date(),
 ): Promise<(HeartbeatResult | null)[]> {
   batchSize.observe(heartbeats.length);
   // Of several heartbeats of a device within a batch the last one counts.
@@ -57,7 +59,7 @@ export async function recordHeartbeats(
   let left = [...newest.values()].sort((a, b) => (a.deviceId < b.deviceId ? -1 : 1));
   for (const pauseMs of [0, ...lockPausesMs]) {
     if (pauseMs > 0) await sleep(pauseMs);
-    const { devices, locked } = await writeNow(db, left, intervalSeconds);
+    const { devices, locked } = await writeNow(db, left, { intervalSeconds, now });
     for (const [id, device] of devices) results.set(id, device);
     left = left.filter(({ deviceId }) => locked.has(deviceId));
     if (left.length === 0) break;
@@ -67,6 +69,8 @@ export async function recordHeartbeats(
   return heartbeats.map(({ deviceId }) => results.get(deviceId) ?? null);
 }
 
+type Settings = { intervalSeconds: number; now: Date };
+
 /**
  * Writes the heartbeats of devices that are not locked, in one transaction. Rows are locked in the order of ids;
  * heartbeats without changes take one UPDATE together.
@@ -74,7 +78,7 @@ export async function recordHeartbeats(
 async function writeNow(
   db: Database,
   sorted: readonly ReceivedHeartbeat[],
-  intervalSeconds: number,
+  settings: Settings,
 ): Promise<{ devices: Map<string, HeartbeatResult>; locked: ReadonlySet<string> }> {
   return db.tx(
     { caller: systemCaller("tenancy") },
@@ -97,7 +101,7 @@ async function writeNow(
         statuses.set(row.id, row.status);
         versions.set(row.id, row.version);
         if (row.status === "decommissioned") continue;
-        (saysNothingNew(row, heartbeat) ? common : others).push(heartbeat);
+        (saysNothingNew(row, heartbeat, settings.now) ? common : others).push(heartbeat);
       }
       if (common.length > 0) await touchDevices(tx, common);
       if (others.length === 0) {
@@ -111,7 +115,7 @@ async function writeNow(
         others.map(async (heartbeat) => {
           const row = rows.get(heartbeat.deviceId);
           if (!row) return;
-          const after = await apply(tx, heartbeat, row, intervalSeconds);
+          const after = await apply(tx, heartbeat, row, settings);
           statuses.set(after.id, after.status);
           versions.set(after.id, after.version);
         }),
@@ -139,32 +143,46 @@ async function resultsOf(
   return new Map([...statuses].map(([id, status]) => [id, { status, facts: facts.get(id) ?? null }]));
 }
 
+/** Writes a heartbeat with news: one event and one audit row at most, however many facts have changed. */
 async function apply(
   tx: Tx,
   heartbeat: ReceivedHeartbeat,
   before: DeviceRow,
-  intervalSeconds: number,
+  { intervalSeconds, now }: Settings,
 ): Promise<DeviceRow> {
   const status = statusAfterHeartbeat(before, heartbeat);
-  const change = heartbeatChange(before, {
-    status,
-    agent_version: heartbeat.agentVersion,
-    watchdog_version: heartbeat.watchdogVersion ?? before.watchdog_version,
-    helper_version: heartbeat.helperVersion ?? before.helper_version,
-  });
-  const { meta } = heartbeat;
+  const [was, facts] = [factsOfRow(before), factsAfter(before, heartbeat)];
+  const { announced, ...changes } = announcementOf(was, facts, before.announced_facts, now);
+  const changedFields = Object.keys(changes.after);
+  const isOnlineNow = status !== before.status;
+  const isChanged = changedFields.length > 0 || factFields.some((field) => facts[field] !== was[field]);
+  const tells = isOnlineNow || isChanged;
   const caller = systemCaller("tenancy");
-  const after = await writeHeartbeat(tx, caller, heartbeat, { status, tells: change !== null, intervalSeconds });
-  if (change !== null) emitDevice(tx, { meta }, "updated", after, change);
+  const after = await writeHeartbeat(tx, caller, heartbeat, { status, facts, announced, tells, intervalSeconds });
+  const event = isOnlineNow ? "device.online" : changedFields.length > 0 ? "device.updated" : null;
+  const { meta } = heartbeat;
+  if (tells) emitDevice(tx, { meta }, "updated", after, event);
+  if (changedFields.length > 0) auditAgent(tx, heartbeat, after, "device.update", { changedFields, changes }, now);
   const [from, to] = [before.last_ip_address, after.last_ip_address];
   if (from !== null && from !== to) {
-    const agent = { ...caller.actor, type: "agent" as const, id: after.id, name: null };
     const details = {
       changedFields: ["lastIpAddress"],
       changes: { before: { lastIpAddress: from }, after: { lastIpAddress: to } },
     };
-    const who = { caller: { ...caller, actor: agent }, meta };
-    auditDevice(tx, who, { action: "agent.source.ip.changed", row: after, details }, new Date());
+    auditAgent(tx, heartbeat, after, "agent.source.ip.changed", details, now);
   }
   return after;
+}
+
+function auditAgent(
+  tx: Tx,
+  { meta }: ReceivedHeartbeat,
+  row: DeviceRow,
+  action: string,
+  details: Record<string, unknown>,
+  at: Date,
+): void {
+  const caller = systemCaller("tenancy");
+  const agent = { ...caller.actor, type: "agent" as const, id: row.id, name: null };
+  auditDevice(tx, { caller: { ...caller, actor: agent }, meta }, { action, row, details }, at);
 }

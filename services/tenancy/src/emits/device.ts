@@ -14,15 +14,15 @@ const platformTypes = {
 } as const;
 
 /**
- * Emits `tenancy.device.<change>` with the row after it, and the event of the platform, in the transaction that makes
- * the change.
+ * Emits `tenancy.device.<change>` with the row after it, and the event of the platform unless `type` is null, in the
+ * transaction that makes the change.
  */
 export function emitDevice(
   tx: Tx,
   context: Pick<CallContext, "meta">,
   change: "created" | "updated" | "decommissioned",
   row: DeviceRow,
-  type: EventType = platformTypes[change],
+  type: EventType | null = platformTypes[change],
 ): void {
   const body = encode(DeviceChangedSchema, {
     id: row.id,
@@ -39,6 +39,7 @@ export function emitDevice(
     body,
     traceparent: context.meta.traceparent,
   });
+  if (type === null) return;
   const fact = { type, orgId: row.org_id, partnerId: row.partner_id, data: eventData(row) };
   tx.emit(platformEvent("tenancy", fact, context.meta.traceparent));
 }
@@ -54,6 +55,7 @@ function eventData(row: DeviceRow): Record<string, unknown> {
     arch: row.arch,
     agentVersion: row.agent_version,
     watchdogVersion: row.watchdog_version,
+    helperVersion: row.helper_version,
     status: row.status,
     lastSeenAt: row.last_seen_at?.toISOString() ?? null,
     lastIpAddress: row.last_ip_address,

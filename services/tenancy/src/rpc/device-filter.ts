@@ -1,7 +1,9 @@
+import { isIP } from "node:net";
 import { type Timestamp, timestampDate } from "@bufbuild/protobuf/wkt";
 import type { ListDevicesRequest } from "@muster/proto/muster/tenancy/v1/device_pb";
-import { deviceStatuses, deviceSystems, idField } from "../rules/device.ts";
+import { deviceArchitectures, deviceStatuses, deviceSystems, idField, updateStates } from "../rules/device.ts";
 import { type Checks, checks } from "../rules/fields.ts";
+import { rangeField } from "../rules/version-range.ts";
 import { type DeviceFilter, type DeviceOwners, deviceSorts } from "../store/device-list.ts";
 
 /** Filters as the store accepts them, empty ones left empty; throws `validation_failed` with each invalid one. */
@@ -12,6 +14,12 @@ export function deviceFilter(request: ListDevicesRequest): DeviceFilter {
     ...ownersOf(request, check),
     statuses: statuses.map((status) => check.oneOf("status", status, deviceStatuses)),
     os: request.os === "" ? "" : check.oneOf("os", request.os, deviceSystems),
+    arch: request.arch === "" ? "" : check.oneOf("arch", request.arch, deviceArchitectures),
+    agentVersionRange: rangeField("agentVersionRange", request.agentVersionRange, check),
+    updateState: request.updateState === "" ? "" : check.oneOf("updateState", request.updateState, updateStates),
+    hardwareId: check.text("hardwareId", request.hardwareId, 255),
+    serialNumber: check.text("serialNumber", request.serialNumber, 255),
+    address: addressOf("address", request.address, check),
     agentVersion: check.text("agentVersion", request.agentVersion, 64),
     label: labelOf(check.text("label", request.label, 319)),
     seenAfter: instantOf("seenAfter", request.seenAfter, check),
@@ -35,6 +43,18 @@ export function deviceOwners(request: DeviceOwners): DeviceOwners {
 function ownersOf(request: DeviceOwners, check: Checks): DeviceOwners {
   const id = (field: keyof DeviceOwners) => (request[field] === "" ? "" : idField(field, request[field], check));
   return { orgId: id("orgId"), siteId: id("siteId"), groupId: id("groupId") };
+}
+
+/** An IP address, or a network in CIDR notation. */
+function addressOf(field: string, text: string, check: Checks): string {
+  if (text === "") return "";
+  const [address = "", length, ...more] = text.split("/");
+  const version = isIP(address);
+  const isLength = length === undefined || (/^\d{1,3}$/.test(length) && Number(length) <= (version === 4 ? 32 : 128));
+  if (version === 0 || address.includes("%") || !isLength || more.length > 0) {
+    check.fail(field, "An IP address, or a network such as 10.0.0.0/8");
+  }
+  return text;
 }
 
 /** `name=value`, or `name` for a label with any value. */

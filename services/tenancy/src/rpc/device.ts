@@ -5,7 +5,7 @@ import { AppError, type CallContext, clampPage, isUuid } from "@muster/kit";
 import { DeviceSchema, type DeviceService } from "@muster/proto/muster/tenancy/v1/device_pb";
 import { callContext } from "@muster/rpc";
 import { requireOrganization, requirePermission } from "@muster/service";
-import { approveDevice } from "../commands/approve-device.ts";
+import { approveDevice, rejectDevice } from "../commands/approve-device.ts";
 import { createDevice, discardDevice } from "../commands/create-device.ts";
 import { auditDevice, emitDevice } from "../emits/device.ts";
 import { changesBetween } from "../rules/changes.ts";
@@ -39,7 +39,7 @@ type Handlers = ServiceImpl<typeof DeviceService>;
 
 /** Device records: created by enrollment, read and changed by people within their organizations and sites. */
 export function deviceService(deps: Deps): ServiceImpl<typeof DeviceService> {
-  return { ...deviceReads(deps), ...deviceChanges(deps) };
+  return { ...deviceReads(deps), ...deviceEnrollment(deps), ...deviceReview(deps), ...deviceChanges(deps) };
 }
 
 function deviceReads({ db }: Deps): Pick<Handlers, "listDevices" | "countDevices" | "getDevice"> {
@@ -76,13 +76,8 @@ function deviceReads({ db }: Deps): Pick<Handlers, "listDevices" | "countDevices
   };
 }
 
-function deviceChanges(
-  deps: Deps,
-): Pick<
-  Handlers,
-  "createDevice" | "discardDevice" | "forgetEnrollmentKey" | "approveDevice" | "updateDevice" | "decommissionDevice"
-> {
-  const { heartbeatIntervalSeconds, db, now } = deps;
+function deviceEnrollment(deps: Deps): Pick<Handlers, "createDevice" | "discardDevice" | "forgetEnrollmentKey"> {
+  const { heartbeatIntervalSeconds, db } = deps;
   return {
     async createDevice(request, handler) {
       const context = callContext(handler);
@@ -110,15 +105,30 @@ function deviceChanges(
       await discardDevice(deps, context, id);
       return {};
     },
+  };
+}
 
+function deviceReview(deps: Deps): Pick<Handlers, "approveDevice" | "rejectDevice"> {
+  return {
     async approveDevice(request, handler) {
       const context = callContext(handler);
       requirePermission(context, "devices:write");
-      if (request.replace) requirePermission(context, "devices:delete");
+      if (request.replace || request.merge) requirePermission(context, "devices:delete");
       requireOrganization(context);
       return { device: deviceMessage(await approveDevice(deps, context, request)) };
     },
 
+    async rejectDevice({ id }, handler) {
+      const context = callContext(handler);
+      admit(context, "devices:delete");
+      await rejectDevice(deps, context, id);
+      return {};
+    },
+  };
+}
+
+function deviceChanges({ db, now }: Deps): Pick<Handlers, "updateDevice" | "decommissionDevice"> {
+  return {
     async updateDevice({ id, updateMask, device }, handler) {
       const context = callContext(handler);
       admit(context, "devices:write");

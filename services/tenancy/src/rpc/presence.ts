@@ -1,11 +1,18 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { Database } from "@muster/db";
-import { AppError, type Caller, isUuid, longerThan, validationError } from "@muster/kit";
-import type { BeganUpdate, Heartbeat, PresenceService } from "@muster/proto/muster/tenancy/v1/presence_pb";
+import { AppError, type Caller, isUuid, longerThan, systemCaller, validationError } from "@muster/kit";
+import type {
+  BeganUpdate,
+  DeviceUpdateState,
+  Heartbeat,
+  PresenceService,
+} from "@muster/proto/muster/tenancy/v1/presence_pb";
 import { callContext } from "@muster/rpc";
 import { beginUpdates, endUpdates } from "../commands/begin-updates.ts";
 import { type ReceivedHeartbeat, recordHeartbeats } from "../commands/record-heartbeats.ts";
+import { deviceArchitectures, deviceSystems, isHostname, updateStates } from "../rules/device.ts";
 import { maxReportedBytes } from "../rules/presence.ts";
+import { storeUpdateStates } from "../store/presence.ts";
 
 type Deps = { db: Database; heartbeatIntervalSeconds: number };
 
@@ -37,6 +44,18 @@ export function presenceService({ db, heartbeatIntervalSeconds }: Deps): Service
       return { deviceIds: await beginUpdates(db, meta, updates) };
     },
 
+    async recordUpdateStates({ states }, handler) {
+      const { actor } = callContext(handler).caller;
+      if (actor.type !== "system" || actor.id !== "gateway") {
+        throw new AppError("permission_denied", "Only gateways may report update states");
+      }
+      if (states.length > batchMax || !states.every(isState)) {
+        throw validationError({ states: [`At most ${batchMax} states of devices`] });
+      }
+      await db.tx({ caller: systemCaller("tenancy") }, (tx) => storeUpdateStates(tx, states), { retry: true });
+      return {};
+    },
+
     async endUpdates({ deviceIds }, handler) {
       const { caller, meta } = callContext(handler);
       requireAgentRelease(caller);
@@ -55,6 +74,10 @@ function requireAgentRelease({ actor }: Caller): void {
   }
 }
 
+function isState({ deviceId, state }: DeviceUpdateState): boolean {
+  return isUuid(deviceId) && (state === "" || updateStates.some((each) => each === state));
+}
+
 function isUpdate({ deviceId, component, version, timeoutSeconds }: BeganUpdate): boolean {
   const isComponent = component === "agent" || component === "watchdog" || component === "helper";
   return isUuid(deviceId) && isComponent && version !== "" && !longerThan(version, 50) && timeoutSeconds > 0;
@@ -66,11 +89,13 @@ function isUpdate({ deviceId, component, version, timeoutSeconds }: BeganUpdate)
 function heartbeatOf(message: Heartbeat): ReceivedHeartbeat {
   const { deviceId, orgId, agentVersion, watchdogVersion, helperVersion, reportedJson } = message;
   const isTooLong = [agentVersion, watchdogVersion, helperVersion].some((version) => longerThan(version, 50));
+  const machine = machineFacts(message);
   if (
     !isUuid(deviceId) ||
     !isUuid(orgId) ||
     agentVersion === "" ||
     isTooLong ||
+    machine === null ||
     Buffer.byteLength(reportedJson) > maxReportedBytes
   ) {
     throw validationError({ heartbeats: ["Not a heartbeat"] });
@@ -81,6 +106,7 @@ function heartbeatOf(message: Heartbeat): ReceivedHeartbeat {
     agentVersion,
     watchdogVersion: watchdogVersion || null,
     helperVersion: helperVersion || null,
+    ...machine,
     updateEnded: message.updateEnded,
     knownVersion: Number(message.knownVersion),
     reportedJson: reportedJson || null,
@@ -92,4 +118,12 @@ function heartbeatOf(message: Heartbeat): ReceivedHeartbeat {
       traceparent: null,
     },
   };
+}
+
+/** What the agent reports of its machine; null when one of the values is impossible. */
+function machineFacts({ hostname, os, arch }: Heartbeat): Pick<ReceivedHeartbeat, "hostname" | "os" | "arch"> | null {
+  const isListed = (value: string, list: readonly string[]) => value === "" || list.includes(value);
+  if (!isListed(os, deviceSystems) || !isListed(arch, deviceArchitectures)) return null;
+  if (hostname !== "" && !isHostname(hostname)) return null;
+  return { hostname: hostname || null, os: os || null, arch: arch || null };
 }

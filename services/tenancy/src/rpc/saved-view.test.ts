@@ -50,7 +50,7 @@ describe("a saved view", () => {
     const neighbour = await fleet.tenant();
     const sibling = await fleet.organization(partnerId);
     const owner = callers.partnerAdmin(partnerId, { permissions });
-    const people: [string, Caller, boolean][] = [
+    const viewers: [string, Caller, boolean][] = [
       ["its organization", callers.orgAdmin(partnerId, orgId, { permissions: [] }), true],
       ["the partner", callers.partnerAdmin(partnerId), true],
       ["the partner, granted", callers.partnerWithList(partnerId, [orgId]), true],
@@ -63,7 +63,7 @@ describe("a saved view", () => {
     const id = view?.id ?? "";
     const seenBy = async () => {
       const seen = [];
-      for (const [who, caller] of people) {
+      for (const [who, caller] of viewers) {
         const isListed = (await names(caller, { search: "offline" })).length > 0;
         const isFound = (await outcome(views(caller).getSavedView({ id }))) === "ok";
         expect([who, isListed]).toEqual([who, isFound]);
@@ -73,7 +73,7 @@ describe("a saved view", () => {
     };
     expect(await seenBy()).toEqual([]);
     await views(owner).updateSavedView({ id, updateMask: { paths: ["shared"] }, view: { shared: true } });
-    expect(await seenBy()).toEqual(people.filter(([, , sees]) => sees).map(([who]) => who));
+    expect(await seenBy()).toEqual(viewers.filter(([, , sees]) => sees).map(([who]) => who));
     await fleet.port
       .client(OrganizationService, callers.platformAdmin({ permissions }))
       .deleteOrganization({ id: orgId });
@@ -87,7 +87,7 @@ describe("a saved view", () => {
     expect(row).toBeUndefined();
   });
 
-  it("of a partner or of the platform is shared with their own people", async () => {
+  it("belongs to a partner or the platform, and is shared with their users", async () => {
     const { partnerId, orgId } = await fleet.tenant();
     const name = `shared ${uuidv7()}`;
     await views(callers.partnerAdmin(partnerId, { permissions })).createSavedView({ ...wanted, name, shared: true });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { AppError, uuidv7 } from "@muster/kit";
-import { deviceChange, firstStatus, newDevice, requireEnrollable, requireRoom } from "./device.ts";
+import { deviceChange, newDevice, reinstallOf, requireEnrollable, requireRoom } from "./device.ts";
 
 const valid = {
   id: uuidv7(),
@@ -15,6 +15,7 @@ const valid = {
   serialNumber: "",
   labels: {},
   enrollmentKeyId: "",
+  reinstall: "",
 };
 
 /** Code of what `act` throws and the fields it names; "ok" when it throws nothing. */
@@ -39,6 +40,7 @@ describe("a new device", () => {
       hardwareId: null,
       serialNumber: null,
       enrollmentKeyId: null,
+      reinstall: "quarantine",
     });
   });
 
@@ -62,6 +64,7 @@ describe("a new device", () => {
     ["watchdogVersion", { watchdogVersion: "x".repeat(51) }],
     ["hardwareId", { hardwareId: "x".repeat(256) }],
     ["serialNumber", { serialNumber: "x\u0000" }],
+    ["reinstall", { reinstall: "overwrite" }],
   ])("reports the invalid field %s", (field, change) => {
     expect(outcome(() => newDevice({ ...valid, ...change }))).toBe(`validation_failed ${field}`);
   });
@@ -70,9 +73,14 @@ describe("a new device", () => {
     expect(newDevice({ ...valid, hostname: " WS-1\r\n" }).hostname).toBe("WS-1");
   });
 
-  it("begins offline, or quarantined when a trusted device has its hardware id", () => {
-    expect([firstStatus(false), firstStatus(true)]).toEqual(["offline", "quarantined"]);
-  });
+  it.each(["quarantine", "replace", "new"] as const)(
+    "of an enrolled machine is treated as its key says: %s",
+    (wanted) => {
+      expect(reinstallOf(null, wanted)).toBeNull();
+      expect(reinstallOf({ status: "offline" }, wanted)).toBe(wanted);
+      for (const status of ["online", "updating"]) expect(reinstallOf({ status }, wanted)).toBe("quarantine");
+    },
+  );
 });
 
 describe("a change of a device", () => {

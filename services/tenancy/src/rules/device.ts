@@ -1,9 +1,14 @@
-import { AppError, isUuid } from "@muster/kit";
+import { AppError, isUuid, nameError } from "@muster/kit";
 import { type Checks, checks } from "./fields.ts";
 
 export const deviceSystems = ["windows", "linux", "darwin"] as const;
 export const deviceArchitectures = ["amd64", "arm64", "386"] as const;
+export const updateStates = ["current", "behind", "ahead", "failed"] as const;
 export const deviceStatuses = ["online", "offline", "updating", "decommissioned", "quarantined"] as const;
+
+/** What an enrollment key wants for a machine that is enrolled already. */
+export const reinstalls = ["quarantine", "replace", "new"] as const;
+export type Reinstall = (typeof reinstalls)[number];
 
 export type NewDevice = {
   id: string;
@@ -18,6 +23,7 @@ export type NewDevice = {
   serialNumber: string | null;
   labels: Record<string, string>;
   enrollmentKeyId: string | null;
+  reinstall: Reinstall;
 };
 
 export type DeviceInput = {
@@ -33,6 +39,7 @@ export type DeviceInput = {
   serialNumber: string;
   labels: Record<string, string>;
   enrollmentKeyId: string;
+  reinstall: string;
 };
 
 /** What people may change of a device. */
@@ -58,6 +65,7 @@ export function newDevice(input: DeviceInput): NewDevice {
     serialNumber: optionalText("serialNumber", input.serialNumber, 255, check),
     labels: check.labels("labels", input.labels),
     enrollmentKeyId: input.enrollmentKeyId === "" ? null : idField("enrollmentKeyId", input.enrollmentKeyId, check),
+    reinstall: input.reinstall === "" ? "quarantine" : check.oneOf("reinstall", input.reinstall, reinstalls),
   };
   if (input.agentVersion === "") check.fail("agentVersion", "1 to 50 characters");
   check.done();
@@ -85,11 +93,13 @@ export function cloneReason(ownerId: string): string {
 }
 
 /**
- * Status of a device that enrolls: `quarantined` when its hardware id is that of a trusted device that is not
- * decommissioned, so that a clone never replaces the device; else `offline` until its first heartbeat.
+ * What becomes of a device that enrolls with the hardware id of a trusted one, `owner`, that is not decommissioned: as
+ * its key wants while the owner is offline, else quarantined, so that a clone never replaces a device that is there.
+ * Null without an owner.
  */
-export function firstStatus(hardwareIdTaken: boolean): "offline" | "quarantined" {
-  return hardwareIdTaken ? "quarantined" : "offline";
+export function reinstallOf(owner: { status: string } | null, wanted: Reinstall): Reinstall | null {
+  if (owner === null) return null;
+  return owner.status === "offline" ? wanted : "quarantine";
 }
 
 /**
@@ -119,6 +129,11 @@ export function idField(field: string, value: string, check: Checks): string {
 
 /** Control characters, line separators and what turns the direction of text around make one name look like another. */
 const misleading = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u;
+
+/** Whether a text is a host name as the platform stores it. */
+export function isHostname(value: string): boolean {
+  return nameError(value) === null && !misleading.test(value);
+}
 
 function hostnameField(value: string, check: Checks): string {
   const name = value.trim();

@@ -1,4 +1,12 @@
 import { createCounts } from "@muster/kit";
+import {
+  type FactColumns,
+  factFields,
+  factsAfter,
+  factsOfRow,
+  isAnnouncementDue,
+  type ReportedFacts,
+} from "./reported-facts.ts";
 
 /** Heartbeats a device may miss before it counts as offline. */
 export const missedMax = 3;
@@ -22,21 +30,13 @@ export function crowdOf(devices: readonly { org_id: string; partner_id: string }
 }
 
 /** What of a device's presence matters to a heartbeat. */
-export type Presence = {
-  status: string;
-  agent_version: string;
-  watchdog_version: string | null;
-  helper_version: string | null;
-};
+export type Presence = FactColumns & { status: string };
 
 /** What a device updates itself to; null while it does not. */
 export type Updating = { updating_component: string | null; updating_version: string | null };
 
 /** An agent's report; null for fields that it omitted. */
-export type Said = {
-  agentVersion: string;
-  watchdogVersion: string | null;
-  helperVersion: string | null;
+export type Said = ReportedFacts & {
   /** Its update has ended without the new version. */
   updateEnded: boolean;
 };
@@ -58,28 +58,24 @@ function hasEndedUpdate({ updating_component: component, updating_version: versi
   return now !== null && now.replace(/^v/, "").replace(/\+.*$/s, "") === version;
 }
 
-/** The changes of a heartbeat besides its time; null when none of them is announced. */
-export function heartbeatChange(before: Presence, after: Presence): "device.online" | "device.updated" | null {
-  if (after.status !== before.status) return "device.online";
-  const isSame =
-    after.agent_version === before.agent_version &&
-    after.watchdog_version === before.watchdog_version &&
-    after.helper_version === before.helper_version;
-  return isSame ? null : "device.updated";
-}
-
 /** Whether a heartbeat reports nothing except that the device is online. */
 export function saysNothingNew(
   before: Presence & Updating & { last_ip_address: string | null; last_seen_at: Date | null },
   said: Said & { clientAddress: string | null },
+  now: Date,
 ): boolean {
   return (
     (before.status === "online" || before.status === "quarantined" || before.status === "updating") &&
     statusAfterHeartbeat(before, said) === before.status &&
     before.last_seen_at !== null &&
-    before.agent_version === said.agentVersion &&
-    (said.watchdogVersion === null || before.watchdog_version === said.watchdogVersion) &&
-    (said.helperVersion === null || before.helper_version === said.helperVersion) &&
-    (said.clientAddress === null || before.last_ip_address === said.clientAddress)
+    (said.clientAddress === null || before.last_ip_address === said.clientAddress) &&
+    hasSameFacts(before, said) &&
+    !isAnnouncementDue(before, now)
   );
+}
+
+function hasSameFacts(before: Presence, said: Said): boolean {
+  if (said.hostname !== null && said.hostname !== before.agent_hostname) return false;
+  const [facts, after] = [factsOfRow(before), factsAfter(before, said)];
+  return factFields.every((field) => after[field] === facts[field]);
 }

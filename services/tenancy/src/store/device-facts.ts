@@ -18,12 +18,13 @@ export type DeviceFacts = {
   helperVersion: string;
   autoUpdateEnabled: boolean;
   labels: Record<string, string>;
+  updateState: string;
 };
 
 const columns = sql`id, version, partner_id AS "partnerId", org_id AS "orgId", coalesce((${shownSite})::text, '') AS "siteId", status,
   ARRAY(SELECT m.group_id FROM device_group_members m WHERE m.device_id = devices.id ORDER BY m.group_id)::text[] AS "groupIds",
   os, arch, agent_version AS "agentVersion", coalesce(watchdog_version, '') AS "watchdogVersion",
-  coalesce(helper_version, '') AS "helperVersion", auto_update_enabled AS "autoUpdateEnabled", labels`;
+  coalesce(helper_version, '') AS "helperVersion", auto_update_enabled AS "autoUpdateEnabled", labels, coalesce(update_state, '') AS "updateState"`;
 
 /** The existing devices with these ids, decommissioned ones included. */
 export function devicesById(db: Database, who: CallContext, ids: readonly string[]): Promise<DeviceFacts[]> {

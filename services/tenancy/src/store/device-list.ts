@@ -1,17 +1,26 @@
-import { type Database, type Query, sql } from "@muster/db";
+import { type Database, type Query, sql, type Tx } from "@muster/db";
 import { AppError, type CallContext, type Caller, type Page, validationError } from "@muster/kit";
 import { deviceStatuses } from "../rules/device.ts";
+import { versionsIn } from "../rules/version-range.ts";
 import { findGroupMembers, type GroupMembers, walkMembers } from "./device-group-filter.ts";
 import { type Counted, countUpToMany, inIndexOrder, type Order, readNewestPage } from "./device-page.ts";
 import { findOwner, ownBySite, rowsInScope } from "./device-scope.ts";
 import { type DeviceRow, deviceColumns } from "./devices.ts";
-import type { NamePage } from "./name-page.ts";
+import { containing, type NamePage } from "./name-page.ts";
 
 /** Empty texts and lists, and null, do not filter. */
 export type DeviceFilter = DeviceOwners & {
   statuses: readonly string[];
   os: string;
+  arch: string;
   agentVersion: string;
+  /** In node-semver's grammar. */
+  agentVersionRange: string;
+  updateState: string;
+  hardwareId: string;
+  serialNumber: string;
+  /** An address or a network. */
+  address: string;
   /** A label's name, and its value unless any will do. */
   label: { name: string; value: string | null } | null;
   seenAfter: Date | null;
@@ -31,7 +40,20 @@ export type DeviceOwners = { orgId: string; siteId: string; groupId: string };
 const searchTimeoutMs = 3_000;
 
 /** Filters that look at each device in scope, and so do orders: an index of what heartbeats write would slow those. */
-const searched = ["search", "label", "agentVersion", "seenAfter", "seenBefore", "sort"] as const;
+const searched = [
+  "search",
+  "label",
+  "arch",
+  "agentVersion",
+  "agentVersionRange",
+  "updateState",
+  "hardwareId",
+  "serialNumber",
+  "address",
+  "seenAfter",
+  "seenBefore",
+  "sort",
+] as const;
 
 /**
  * A page of the devices in the caller's scope, newest first unless sorted (indexes devices_by_org, _by_partner,
@@ -53,7 +75,12 @@ export async function listDevices(
       { caller, meta, deadlineMs: bounded ? searchEndsMs : deadlineMs },
       async (tx) => {
         const members = filter.groupId === "" ? null : await findGroupMembers(tx, filter.groupId);
-        const list = { ...counted(caller, conditions(filter, members)), columns: deviceColumns(caller), ...order };
+        const versions = await versionsOf(tx, caller, filter, members);
+        const list = {
+          ...counted(caller, conditions(filter, members, versions)),
+          columns: deviceColumns(caller),
+          ...order,
+        };
         const [, , owner, listed] = await Promise.all([
           isInOrder(caller, filter) && inIndexOrder(tx),
           members?.isLarge && filter.sort === null && walkMembers(tx),
@@ -70,21 +97,28 @@ export async function listDevices(
   }
 }
 
+/** Filters that few devices may meet: they are not sought along an index of all. */
+const rare = [
+  "groupId",
+  "enrollmentKeyId",
+  "agentVersion",
+  "agentVersionRange",
+  "updateState",
+  "hardwareId",
+  "serialNumber",
+  "address",
+] as const;
+
 /**
  * Whether one of the indexes has the devices in the order of the list: those of an organization, a site, a partner or
  * of all, and those of one status of an organization. Other filters look at each device on the way.
  */
 export function isInOrder(caller: Caller, filter: DeviceFilter): boolean {
-  const { statuses, sort, groupId, agentVersion, label, seenAfter, seenBefore, enrollmentKeyId } = filter;
+  const { statuses, sort, label, seenAfter, seenBefore } = filter;
   const isOfOne = caller.scope === "organization" || filter.orgId !== "";
   const isOfAll = caller.scope === "system" || caller.orgAccess.mode === "all";
   const isRare =
-    groupId !== "" ||
-    enrollmentKeyId !== "" ||
-    agentVersion !== "" ||
-    label !== null ||
-    seenAfter !== null ||
-    seenBefore !== null;
+    rare.some((name) => filter[name] !== "") || label !== null || seenAfter !== null || seenBefore !== null;
   const isWhole = caller.siteIds === null && (isOfOne || isOfAll || filter.siteId !== "");
   return isWhole && sort === null && !isRare && statuses.length <= (isOfOne ? 1 : 0);
 }
@@ -134,15 +168,41 @@ function orderOf(sort: DeviceSort): Order {
 
 const and = (all: Query, part: Query): Query => sql`${all} AND ${part}`;
 
-function conditions(
-  { statuses, os, agentVersion, label, seenAfter, seenBefore, search, enrollmentKeyId, ...owners }: DeviceFilter,
+/** The versions of the devices in scope that are in the range of the filter; null without one. */
+async function versionsOf(
+  tx: Tx,
+  caller: Caller,
+  { agentVersionRange, ...filter }: DeviceFilter,
   members: GroupMembers | null,
+): Promise<string[] | null> {
+  if (agentVersionRange === "") return null;
+  const ofOwners = ownerConditions(filter, members).reduce(and, rowsInScope(caller));
+  const rows = await tx.query<{ version: string }>(
+    sql`SELECT DISTINCT agent_version AS version FROM devices WHERE ${ofOwners}`,
+  );
+  return versionsIn(
+    agentVersionRange,
+    rows.map(({ version }) => version),
+  );
+}
+
+function conditions(
+  { statuses, os, arch, agentVersion, label, seenAfter, seenBefore, search, enrollmentKeyId, ...others }: DeviceFilter,
+  members: GroupMembers | null,
+  versions: readonly string[] | null,
 ) {
-  const parts = ownerConditions(owners, members);
+  const { updateState, hardwareId, serialNumber, address } = others;
+  const parts = ownerConditions(others, members);
   if (statuses.length === 1) parts.push(sql`status = ${statuses[0]}`);
   if (statuses.length > 1) parts.push(sql`status = ANY (${statuses}::text[])`);
   if (os !== "") parts.push(sql`os = ${os}`);
+  if (arch !== "") parts.push(sql`arch = ${arch}`);
   if (agentVersion !== "") parts.push(sql`agent_version = ${agentVersion}`);
+  if (versions) parts.push(sql`agent_version = ANY (${[...versions]}::text[])`);
+  if (updateState !== "") parts.push(sql`update_state = ${updateState}`);
+  if (hardwareId !== "") parts.push(sql`lower(hardware_id) = lower(${hardwareId})`);
+  if (serialNumber !== "") parts.push(sql`lower(serial_number) = lower(${serialNumber})`);
+  if (address !== "") parts.push(sql`last_ip_address <<= ${address}::inet`);
   if (label) {
     const { name, value } = label;
     parts.push(value === null ? sql`labels ? ${name}::text` : sql`labels ->> ${name}::text = ${value}`);
@@ -151,8 +211,20 @@ function conditions(
   // A device that was never seen was not seen since, either.
   if (seenBefore) parts.push(sql`coalesce(last_seen_at, created_at) < ${seenBefore}::timestamptz`);
   if (enrollmentKeyId !== "") parts.push(sql`enrollment_key_id = ${enrollmentKeyId}::uuid`);
-  if (search !== "") parts.push(sql`position(lower(${search}) IN lower(hostname)) > 0`);
+  if (search !== "") parts.push(searchCondition(search));
   return parts.reduce(and, sql`true`);
+}
+
+/** Devices of which host name, serial number, address or organization contains a text, ignoring case. */
+function searchCondition(text: string): Query {
+  const organizations = sql`SELECT o.id FROM organizations o WHERE ${containing(text, sql`o.name`)}`;
+  const own = containing(
+    text,
+    sql`hostname`,
+    sql`coalesce(serial_number, '')`,
+    sql`coalesce(host(last_ip_address), '')`,
+  );
+  return sql`(${own} OR org_id = ANY (ARRAY(${organizations})))`;
 }
 
 function ownerConditions({ orgId, siteId }: DeviceOwners, members: GroupMembers | null): Query[] {

@@ -1,23 +1,19 @@
 import { type Database, type Query, sql, type Tx } from "@muster/db";
 import type { CallContext, Caller } from "@muster/kit";
 import type { DeviceFields, NewDevice } from "../rules/device.ts";
+import type { FactColumns } from "../rules/reported-facts.ts";
 import { rowsInScope } from "./device-scope.ts";
 import { shownSite } from "./site-removals.ts";
 
-export type DeviceRow = {
+export type DeviceRow = FactColumns & {
   id: string;
   org_id: string;
   partner_id: string;
   site_id: string | null;
-  hostname: string;
-  os: string;
-  arch: string;
-  agent_version: string;
-  watchdog_version: string | null;
-  helper_version: string | null;
   updating_component: string | null;
   updating_version: string | null;
   status: string;
+  update_state: string | null;
   hardware_id: string | null;
   serial_number: string | null;
   last_seen_at: Date | null;
@@ -42,8 +38,9 @@ export function deviceColumns({ siteIds }: Caller): Query {
     sql`ARRAY(SELECT m.group_id FROM device_group_members m WHERE m.device_id = devices.id AND ${seen} ORDER BY m.group_id)`;
   const all = groups(sql`true`);
   const seen = siteIds === null ? all : groups(sql`m.group_id IN (SELECT g.id FROM device_groups g)`);
-  return sql`id, org_id, partner_id, ${shownSite} AS site_id, hostname, os, arch, agent_version, watchdog_version, helper_version,
-    updating_component, updating_version, status, hardware_id, serial_number, last_seen_at, host(last_ip_address) AS last_ip_address, auto_update_enabled, version, created_at,
+  return sql`id, org_id, partner_id, ${shownSite} AS site_id, hostname, agent_hostname, os, arch, agent_version, watchdog_version, helper_version,
+    announced_facts,
+    updating_component, updating_version, update_state, status, hardware_id, serial_number, last_seen_at, host(last_ip_address) AS last_ip_address, auto_update_enabled, version, created_at,
     updated_at, labels, quarantine_reason, reported, enrollment_key_id, ${all} AS group_ids, ${seen} AS seen_group_ids`;
 }
 
@@ -52,6 +49,14 @@ export async function findDevice(db: Database, who: CallContext, id: string): Pr
   const { caller } = who;
   const [row] = await db.read<DeviceRow>(
     who,
+    sql`SELECT ${deviceColumns(caller)} FROM devices WHERE id = ${id}::uuid AND ${rowsInScope(caller)}`,
+  );
+  return row ?? null;
+}
+
+/** As findDevice, within a transaction. */
+export async function findDeviceById(tx: Tx, caller: Caller, id: string): Promise<DeviceRow | null> {
+  const [row] = await tx.query<DeviceRow>(
     sql`SELECT ${deviceColumns(caller)} FROM devices WHERE id = ${id}::uuid AND ${rowsInScope(caller)}`,
   );
   return row ?? null;
@@ -90,18 +95,19 @@ export async function findHardwareOwner(tx: Tx, orgId: string, hardwareId: strin
 export async function insertDevice(
   tx: Tx,
   caller: Caller,
-  device: NewDevice & { partnerId: string; status: string; quarantineReason: string | null },
+  device: NewDevice & { partnerId: string; status: string; quarantineReason: string | null; shared: boolean },
   now: Date,
 ): Promise<DeviceRow> {
   return writtenRow(
     tx,
     sql`
-      INSERT INTO devices (id, org_id, partner_id, site_id, hostname, os, arch, agent_version, watchdog_version, status,
-                           hardware_id, serial_number, labels, quarantine_reason, enrollment_key_id, created_at, updated_at)
-      VALUES (${device.id}, ${device.orgId}, ${device.partnerId}, ${device.siteId}, ${device.hostname}, ${device.os},
+      INSERT INTO devices (id, org_id, partner_id, site_id, hostname, agent_hostname, os, arch, agent_version, watchdog_version, status,
+                           hardware_id, serial_number, labels, quarantine_reason, hardware_shared, enrollment_key_id, created_at,
+                           updated_at)
+      VALUES (${device.id}, ${device.orgId}, ${device.partnerId}, ${device.siteId}, ${device.hostname}, ${device.hostname}, ${device.os},
               ${device.arch}, ${device.agentVersion}, ${device.watchdogVersion}, ${device.status}, ${device.hardwareId},
-              ${device.serialNumber}, ${JSON.stringify(device.labels)}::jsonb, ${device.quarantineReason}, ${device.enrollmentKeyId},
-              ${now}, ${now})
+              ${device.serialNumber}, ${JSON.stringify(device.labels)}::jsonb, ${device.quarantineReason}, ${device.shared},
+              ${device.enrollmentKeyId}, ${now}, ${now})
       RETURNING ${deviceColumns(caller)}`,
   );
 }
@@ -154,6 +160,22 @@ export async function markApproved(tx: Tx, caller: Caller, id: string, shared: b
                          updated_at = ${now}
       WHERE id = ${id}::uuid RETURNING ${deviceColumns(caller)}`,
   );
+}
+
+/** What a device takes over of the one that it replaces. */
+export type Assignment = DeviceFields & { labels: Record<string, string> };
+
+/** Writes the assignment of a locked device, and makes it a member of the groups of another one. */
+export async function copyAssignment(tx: Tx, fromId: string, toId: string, of: Assignment): Promise<void> {
+  await tx.execute(sql`
+    UPDATE devices
+    SET site_id = ${of.siteId}, hostname = ${of.hostname}, auto_update_enabled = ${of.autoUpdateEnabled},
+        labels = ${JSON.stringify(of.labels)}::jsonb
+    WHERE id = ${toId}::uuid`);
+  await tx.execute(sql`
+    INSERT INTO device_group_members (group_id, device_id, org_id, partner_id, added_at)
+    SELECT group_id, ${toId}::uuid, org_id, partner_id, added_at FROM device_group_members WHERE device_id = ${fromId}::uuid
+    ON CONFLICT DO NOTHING`);
 }
 
 /** Whether the enrollment of this device was rolled back. */

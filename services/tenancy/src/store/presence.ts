@@ -1,6 +1,7 @@
 import { type Database, sql, type Tx } from "@muster/db";
 import type { Caller } from "@muster/kit";
 import { missedMax, watchPauseSeconds } from "../rules/presence.ts";
+import type { AnnouncedFacts, FactColumns, ReportedFacts } from "../rules/reported-facts.ts";
 import { type DeviceRow, deviceColumns } from "./devices.ts";
 
 /** A heartbeat as the gateway forwards it; null for fields that the agent omitted. */
@@ -10,6 +11,9 @@ export type Heartbeat = {
   agentVersion: string;
   watchdogVersion: string | null;
   helperVersion: string | null;
+  hostname: string | null;
+  os: string | null;
+  arch: string | null;
   updateEnded: boolean;
   /** Version of the row that the update decision used; 0 when none. */
   knownVersion: number;
@@ -18,13 +22,10 @@ export type Heartbeat = {
 };
 
 /** What a heartbeat is compared with. */
-export type SeenDevice = {
+export type SeenDevice = FactColumns & {
   id: string;
   org_id: string;
   status: string;
-  agent_version: string;
-  watchdog_version: string | null;
-  helper_version: string | null;
   updating_component: string | null;
   updating_version: string | null;
   version: number;
@@ -40,7 +41,7 @@ export async function planByKey(tx: Tx): Promise<void> {
   await tx.execute(sql`SELECT set_config('enable_seqscan', 'off', true)`);
 }
 
-const seenColumns = sql`id, org_id, status, agent_version, watchdog_version, helper_version, updating_component,
+const seenColumns = sql`id, org_id, status, hostname, agent_hostname, os, arch, announced_facts, agent_version, watchdog_version, helper_version, updating_component,
   updating_version, version, host(last_ip_address) AS last_ip_address, last_seen_at`;
 
 /**
@@ -78,19 +79,27 @@ export async function commitWithoutFlush(tx: Tx): Promise<void> {
   await tx.execute(sql`SELECT set_config('synchronous_commit', 'off', true)`);
 }
 
-/** Writes a heartbeat of a locked device with all its changes; `tells` when the change emits an event. */
+/** Writes a heartbeat of a locked device with all its changes; `tells` when a field of its record has changed. */
 export async function writeHeartbeat(
   tx: Tx,
   caller: Caller,
   heartbeat: Heartbeat,
-  after: { status: string; tells: boolean; intervalSeconds: number },
+  after: {
+    status: string;
+    facts: ReportedFacts;
+    announced: AnnouncedFacts;
+    tells: boolean;
+    intervalSeconds: number;
+  },
 ): Promise<DeviceRow> {
-  const { status, tells, intervalSeconds } = after;
+  const { status, facts, announced, tells, intervalSeconds } = after;
+  const announcedJson = Object.keys(announced).length > 0 ? JSON.stringify(announced) : null;
   const [row] = await tx.query<DeviceRow>(sql`
     UPDATE devices
-    SET last_seen_at = clock_timestamp(), status = ${status}, agent_version = ${heartbeat.agentVersion},
-        watchdog_version = coalesce(${heartbeat.watchdogVersion}, watchdog_version),
-        helper_version = coalesce(${heartbeat.helperVersion}, helper_version),
+    SET last_seen_at = clock_timestamp(), status = ${status}, agent_version = ${facts.agentVersion},
+        watchdog_version = ${facts.watchdogVersion}, helper_version = ${facts.helperVersion},
+        hostname = ${facts.hostname}, os = ${facts.os}, arch = ${facts.arch},
+        agent_hostname = coalesce(${heartbeat.hostname}, agent_hostname), announced_facts = ${announcedJson}::jsonb,
         updating_component = CASE WHEN ${status} = 'updating' THEN updating_component END,
         updating_version = CASE WHEN ${status} = 'updating' THEN updating_version END,
         reported = coalesce(${heartbeat.reportedJson}::jsonb, reported),
@@ -201,6 +210,19 @@ export async function storeStartedUpdates(
           WHERE devices.id = g.device_id RETURNING ${deviceColumns(caller)}`);
   const all = [...started.map(({ id }) => id), ...updates.filter(updatingNow).map(({ deviceId }) => deviceId)];
   return { started, ids: all };
+}
+
+/** Stores how devices stand to their targets; those that another transaction has locked are left out. */
+export async function storeUpdateStates(tx: Tx, states: readonly { deviceId: string; state: string }[]): Promise<void> {
+  const byId = new Map(states.map(({ deviceId, state }) => [deviceId, state]));
+  const { seen } = await lockSeen(tx, [...byId.keys()]);
+  const ids = seen.filter(({ status }) => status !== "decommissioned").map(({ id }) => id);
+  if (ids.length === 0) return;
+  await tx.execute(sql`
+    UPDATE devices SET update_state = nullif(g.state, '')
+    FROM unnest(${ids}::uuid[], ${ids.map((id) => byId.get(id) ?? "")}::text[]) AS g (device_id, state)
+    WHERE devices.id = g.device_id`);
+  await commitWithoutFlush(tx);
 }
 
 /** Marks devices that are updating as online again; locked in the order of ids, those that are locked are left out. */

@@ -37,9 +37,12 @@ type DeviceOptions = {
   hostname?: string;
   hardwareId?: string;
   os?: string;
+  arch?: string;
+  serialNumber?: string;
   agentVersion?: string;
   labels?: Record<string, string>;
   enrollmentKeyId?: string;
+  reinstall?: string;
 };
 
 /** Tenancy on two ports with a pool each, over one database. */
@@ -123,7 +126,7 @@ async function serve(db: Database): Promise<TestPort> {
     register(SiteService, siteService(deps)),
     register(DeviceService, deviceService(deps)),
     register(DeviceGroupService, deviceGroupService(deps)),
+    register(SavedViewService, savedViewService(deps)),
     register(SnapshotService, snapshotService(deps)),
   ]);
 }
-    register(SavedViewService, savedViewService(deps)),

@@ -87,6 +87,7 @@ function DeviceFacts({
           ["System", `${data.os} ${data.arch}`],
           ["Agent", data.agentVersion],
           ["Watchdog", data.watchdogVersion],
+          ["Helper", data.helperVersion],
           ["Site", data.siteId ? <SiteLink key="site" id={data.siteId} /> : null],
           ["Groups", data.groupIds.length > 0 ? <GroupLinks key="groups" of={data} /> : null],
           ["Last seen", <Time key="seen" at={data.lastSeenAt} />],
