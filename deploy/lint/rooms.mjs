@@ -49,7 +49,15 @@ const buildings = {
     ["keys", "people", "platform", "releases", "sign-in", "tenants", "webhooks"],
     ["fields"],
   ],
-  "gateway/console/src": [["main"], ["router"], ["pages", "shell", "sign-in"], ["parts"], ["api"], ["rules"]],
+  "gateway/console/src": [
+    ["main"],
+    ["router"],
+    ["pages", "shell", "sign-in", "parts-page"],
+    ["operations"],
+    ["parts"],
+    ["api"],
+    ["rules"],
+  ],
   "libs/kit/src": [
     ["index", "agent", "light", "undici"],
     ["lifecycle"],

@@ -38,14 +38,20 @@ describe("the built console", () => {
     expect(kilobytes(scriptsOf("sign-in.html"))).toBeLessThan(90);
   });
 
-  it("opens the devices with at most 200 KB of script and 20 KB of styles", () => {
+  it("opens the devices with at most 200 KB of script and 24 KB of styles", () => {
     const devices = names.find((name) => /^devices-[\w-]+\.js$/.test(name)) ?? "";
     expect(kilobytes(new Set([...app, ...withImports(devices)]))).toBeLessThan(200);
-    expect(kilobytes(names.filter((name) => name.endsWith(".css")))).toBeLessThan(20);
+    expect(kilobytes(names.filter((name) => name.endsWith(".css")))).toBeLessThan(24);
   });
 
-  it.each(pages)("loads at most 30 KB for %s", (name) => {
-    expect(kilobytes([...withImports(name)].filter((each) => !app.has(each)))).toBeLessThan(30);
+  it.each(pages)("loads at most 40 KB for %s", (name) => {
+    expect(kilobytes([...withImports(name)].filter((each) => !app.has(each)))).toBeLessThan(40);
+  });
+
+  it("has one font of at most 60 KB", () => {
+    const fonts = names.filter((name) => name.endsWith(".woff2"));
+    expect(fonts).toHaveLength(1);
+    expect(statSync(join(assets, fonts[0] ?? "")).size).toBeLessThan(60_000);
   });
 
   it.each(["index.html", "sign-in.html"])(

@@ -61,7 +61,13 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
-    rolldownOptions: { input: { index: join(root, "index.html"), "sign-in": join(root, "sign-in.html") } },
+    rolldownOptions: {
+      // Packages for React servers mark their files, which means nothing in a browser.
+      onLog: (level, entry, report) => {
+        if (entry.code !== "MODULE_LEVEL_DIRECTIVE") report(level, entry);
+      },
+      input: { index: join(root, "index.html"), "sign-in": join(root, "sign-in.html") },
+    },
   },
   server: {
     port: 5173,

@@ -54,7 +54,7 @@ describe("the console's pages", () => {
     expect([reply.status, await reply.text()]).toEqual([200, `<!doctype html>${entry}`]);
     expect(reply.headers.get("cache-control")).toBe("no-cache");
     const policy = reply.headers.get("content-security-policy") ?? "";
-    expect(policy).toContain("script-src 'self'; style-src 'self'; img-src 'self' data:;");
+    expect(policy).toContain("script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data:;");
     expect(policy).toContain("require-trusted-types-for 'script'; trusted-types 'none'");
     expect(policy).not.toContain("unsafe");
     expect(reply.headers.get("cross-origin-opener-policy")).toBe("same-origin");

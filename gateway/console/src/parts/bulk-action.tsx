@@ -55,7 +55,7 @@ export function BulkAction(props: BulkActionProps) {
           </PlainTable>
         ) : null}
         <DialogActions>
-          <button type="button" className="primary" onClick={onDone}>
+          <button type="button" data-weight="primary" onClick={onDone}>
             Close
           </button>
         </DialogActions>
@@ -83,7 +83,8 @@ export function BulkAction(props: BulkActionProps) {
         </button>
         <button
           type="button"
-          className={typed === undefined ? "primary" : "danger"}
+          data-weight={typed === undefined ? "primary" : undefined}
+          data-tone={typed === undefined ? undefined : "danger"}
           disabled={isDisabled || (typed !== undefined && text !== typed)}
           onClick={() => void run()}
         >

@@ -6,7 +6,7 @@ export const BulkBar = ({ count, onClear, children }: { count: number; onClear()
   <section aria-label="Selected rows" className={styles.bar}>
     <span role="status">{count.toLocaleString()} selected</span>
     {children}
-    <button type="button" className="link" onClick={onClear}>
+    <button type="button" data-weight="link" onClick={onClear}>
       Select none
     </button>
   </section>

@@ -1,4 +1,3 @@
-import { Columns3 } from "lucide-react";
 import { useState } from "react";
 import { type ColumnChoice, choiceOf, moved, orderedColumns, usualColumns } from "../rules/column-choice.ts";
 import styles from "./column-menu.module.css";
@@ -17,15 +16,15 @@ export function useColumnChoice(list: string): [ColumnChoice | null, (choice: Co
   return [choice, change];
 }
 
-type ColumnMenuProps = {
+type ColumnsDialogProps = {
   columns: readonly { id: string; title: string }[];
   choice: ColumnChoice | null;
   onChange(choice: ColumnChoice | null): void;
+  onClose(): void;
 };
 
 /** Shows, hides and moves the columns of a list; the first one stays. */
-export function ColumnMenu({ columns, choice, onChange }: ColumnMenuProps) {
-  const [isOpen, setOpen] = useState(false);
+export function ColumnsDialog({ columns, choice, onChange, onClose }: ColumnsDialogProps) {
   const [first, ...others] = orderedColumns(columns, choice);
   const hidden = choice?.hidden ?? [];
   const show = (id: string, isShown: boolean) => {
@@ -33,61 +32,56 @@ export function ColumnMenu({ columns, choice, onChange }: ColumnMenuProps) {
     onChange({ ...(choice ?? usualColumns), hidden: isShown ? rest : [...rest, id] });
   };
   return (
-    <>
-      <button type="button" aria-haspopup="dialog" onClick={() => setOpen(true)}>
-        <Columns3 size={16} aria-hidden />
-        <span>Columns</span>
-      </button>
-      {isOpen ? (
-        <Dialog title="Columns" onClose={() => setOpen(false)}>
-          <ul className={styles.list}>
-            <li>
-              <label>
-                <input type="checkbox" checked disabled /> {first?.title}
-              </label>
-            </li>
-            {others.map(({ id, title }, at) => (
-              <li key={id}>
-                <label>
-                  <input
-                    type="checkbox"
-                    checked={!hidden.includes(id)}
-                    onChange={(event) => show(id, event.target.checked)}
-                  />{" "}
-                  {title}
-                </label>
-                <span>
-                  <button
-                    type="button"
-                    aria-label={`Move ${title} to the left`}
-                    disabled={at === 0}
-                    onClick={() => onChange(moved(columns, choice, id, -1))}
-                  >
-                    ↑
-                  </button>{" "}
-                  <button
-                    type="button"
-                    aria-label={`Move ${title} to the right`}
-                    disabled={at === others.length - 1}
-                    onClick={() => onChange(moved(columns, choice, id, 1))}
-                  >
-                    ↓
-                  </button>
-                </span>
-              </li>
-            ))}
-          </ul>
-          <p className="soft">Narrow screens show only the most important ones.</p>
-          <DialogActions>
-            <button type="button" disabled={choice === null} onClick={() => onChange(null)}>
-              As they were
-            </button>
-            <button type="button" className="primary" onClick={() => setOpen(false)}>
-              Close
-            </button>
-          </DialogActions>
-        </Dialog>
-      ) : null}
-    </>
+    <Dialog title="Columns" onClose={onClose}>
+      <ul className={styles.list}>
+        <li>
+          <label>
+            <input type="checkbox" checked disabled /> {first?.title}
+          </label>
+        </li>
+        {others.map(({ id, title }, at) => (
+          <li key={id}>
+            <label>
+              <input
+                type="checkbox"
+                checked={!hidden.includes(id)}
+                onChange={(event) => show(id, event.target.checked)}
+              />{" "}
+              {title}
+            </label>
+            <span>
+              <button
+                type="button"
+                data-weight="quiet"
+                data-size="icon"
+                aria-label={`Move ${title} to the left`}
+                disabled={at === 0}
+                onClick={() => onChange(moved(columns, choice, id, -1))}
+              >
+                ↑
+              </button>{" "}
+              <button
+                type="button"
+                data-weight="quiet"
+                data-size="icon"
+                aria-label={`Move ${title} to the right`}
+                disabled={at === others.length - 1}
+                onClick={() => onChange(moved(columns, choice, id, 1))}
+              >
+                ↓
+              </button>
+            </span>
+          </li>
+        ))}
+      </ul>
+      <DialogActions>
+        <button type="button" disabled={choice === null} onClick={() => onChange(null)}>
+          As they were
+        </button>
+        <button type="button" data-weight="primary" onClick={onClose}>
+          Close
+        </button>
+      </DialogActions>
+    </Dialog>
   );
 }

@@ -14,6 +14,7 @@ export function Confirm({
   children,
   verb,
   typed,
+  tone = typed === undefined ? undefined : "danger",
   action,
   onClose,
 }: {
@@ -22,6 +23,7 @@ export function Confirm({
   verb: string;
   /** The name to type. */
   typed?: string;
+  tone?: "danger" | undefined;
   action(): Promise<void>;
   onClose(): void;
 }) {
@@ -55,7 +57,8 @@ export function Confirm({
         </button>
         <button
           type="button"
-          className="danger"
+          data-weight={tone === undefined ? "primary" : undefined}
+          data-tone={tone}
           disabled={isRunning || (typed !== undefined && text !== typed)}
           onClick={() => void run()}
         >

@@ -1,31 +1,52 @@
-import { type ReactNode, useEffect, useId, useRef } from "react";
+import { Dialog as Base } from "@base-ui/react/dialog";
+import { type ReactNode, useEffect, useId } from "react";
 import styles from "./dialog.module.css";
 
+/** The dialogs that are open, the newest last: Escape is for that one alone, also when another part opened it. */
+const open: string[] = [];
+
+/** Whether a dialog covers the page, so that single keys do nothing. */
+export const isDialogOpen = () => open.length > 0;
+
 /**
- * A modal dialog: the browser keeps the focus inside and returns it. `onClose` is called for Escape, too; without it
- * the dialog stays.
+ * A modal dialog for what interrupts: questions and short forms. The focus stays inside and returns. `onClose` is
+ * called for Escape, too; without it the dialog stays.
  */
-export function Dialog({ title, children, onClose }: { title: string; children: ReactNode; onClose?: () => void }) {
-  const element = useRef<HTMLDialogElement>(null);
-  const heading = useId();
+export function Dialog({
+  title,
+  children,
+  onClose,
+  isPlain = false,
+}: {
+  title: string;
+  children: ReactNode;
+  onClose?: () => void;
+  /** Without padding and with a title for screen readers alone: what it holds has a look of its own. */
+  isPlain?: boolean;
+}) {
+  const id = useId();
   useEffect(() => {
-    const dialog = element.current;
-    dialog?.showModal();
-    return () => dialog?.close();
-  }, []);
+    open.push(id);
+    return () => {
+      open.splice(open.indexOf(id), 1);
+    };
+  }, [id]);
   return (
-    <dialog
-      ref={element}
-      className={styles.dialog}
-      aria-labelledby={heading}
-      onCancel={(event) => {
-        event.preventDefault();
-        onClose?.();
+    <Base.Root
+      open
+      disablePointerDismissal
+      onOpenChange={(_isOpen, { reason }) => {
+        if (reason === "escape-key" && open.at(-1) === id) onClose?.();
       }}
     >
-      <h2 id={heading}>{title}</h2>
-      {children}
-    </dialog>
+      <Base.Portal>
+        <Base.Backdrop className={styles.veil} />
+        <Base.Popup className={isPlain ? styles.plain : styles.dialog}>
+          <Base.Title className={isPlain ? "visually-hidden" : undefined}>{title}</Base.Title>
+          {children}
+        </Base.Popup>
+      </Base.Portal>
+    </Base.Root>
   );
 }
 

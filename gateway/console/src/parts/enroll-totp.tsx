@@ -60,7 +60,7 @@ export function EnrollTotp({ onDone, onCancel }: { onDone(): void; onCancel(): v
         them
       </label>
       <DialogActions>
-        <button type="button" className="primary" disabled={!isStored} onClick={onDone}>
+        <button type="button" data-weight="primary" disabled={!isStored} onClick={onDone}>
           Go on
         </button>
       </DialogActions>
@@ -83,7 +83,7 @@ function PasswordForm({ problem, isSending, onCancel, begin }: FormParts & { beg
         <button type="button" onClick={onCancel}>
           Cancel
         </button>
-        <button type="submit" className="primary" disabled={isSending}>
+        <button type="submit" data-weight="primary" disabled={isSending}>
           Continue
         </button>
       </DialogActions>
@@ -106,7 +106,7 @@ function CodeForm({ problem, isSending, onCancel, enable, setup }: FormParts & {
         <button type="button" onClick={onCancel}>
           Cancel
         </button>
-        <button type="submit" className="primary" disabled={isSending}>
+        <button type="submit" data-weight="primary" disabled={isSending}>
           Turn on
         </button>
       </DialogActions>

@@ -56,7 +56,7 @@ export function ExportButton({ filters, shown: { columns, total } }: ExportButto
       <button
         type="button"
         disabled={why !== null || state === "running"}
-        title={
+        data-tip={
           why ?? `The rows that these filters find, with ${columns ? "the columns that you chose" : "every column"}`
         }
         onClick={() => void run()}

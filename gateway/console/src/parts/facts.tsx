@@ -13,14 +13,16 @@ export const Facts = ({ of }: { of: readonly (readonly [name: string, value: Rea
   </dl>
 );
 
-/** A part of a page with a heading. */
-export const Section = ({ title, children, action }: { title: string; children: ReactNode; action?: ReactNode }) => (
-  <section className={styles.section}>
+type SectionProps = { title: string; children: ReactNode; action?: ReactNode; tone?: "bad" };
+
+/** A card: a part of a page with a heading, and beside it what can be done or where more is. */
+export const Section = ({ title, children, action, tone }: SectionProps) => (
+  <section className={styles.section} data-tone={tone}>
     <header>
       <h2>{title}</h2>
       {action}
     </header>
-    {children}
+    <div className={styles.body}>{children}</div>
   </section>
 );
 

@@ -1,4 +1,4 @@
-import { X } from "lucide-react";
+import { Search, X } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import styles from "./filter-bar.module.css";
 import { useShortcut } from "./shortcuts.ts";
@@ -32,7 +32,7 @@ export function FilterBar({
         <label key={name} className={styles.choice}>
           <span>{label}</span>
           <select value={filters[name] ?? ""} onChange={(event) => change({ [name]: event.target.value || undefined })}>
-            <option value="">All</option>
+            <option value="">any</option>
             {options.map(([value, title]) => (
               <option key={value} value={value}>
                 {title}
@@ -77,6 +77,7 @@ function TextFilter({
   return (
     <label className={styles.text}>
       <span className="visually-hidden">{label}</span>
+      <Search size={14} aria-hidden />
       <input
         ref={field}
         type="search"

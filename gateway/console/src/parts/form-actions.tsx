@@ -17,7 +17,7 @@ export const FormActions = ({ onCancel, isRunning, isDisabled = false, running, 
     <button type="button" onClick={onCancel}>
       Cancel
     </button>
-    <button type="submit" className="primary" disabled={isRunning || isDisabled}>
+    <button type="submit" data-weight="primary" disabled={isRunning || isDisabled}>
       {isRunning ? running : children}
     </button>
   </DialogActions>

@@ -1,73 +1,122 @@
-import { Check, Copy, RefreshCw, Terminal } from "lucide-react";
+import { Check, Columns3, Copy, RefreshCw, Terminal } from "lucide-react";
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { curlOf } from "../rules/curl.ts";
-import styles from "./list-head.module.css";
+import { Menu } from "./menu.tsx";
+import type { MenuItem } from "./menu-popup.tsx";
 import { PageTitle } from "./page-title.tsx";
+import { toast } from "./said.ts";
 import { useShortcut } from "./shortcuts.ts";
 import { useFilters } from "./use-filters.ts";
 
-/** Title, number of rows, and what can be done with a list as a whole. */
-export function ListHead({
-  title,
-  total,
-  isEstimate = false,
-  path,
-  asOf,
-  onRefresh,
-  children,
-}: {
+type ListHeadProps = {
   title: string;
   total: number | null;
   isEstimate?: boolean;
+  /** What the rows are, after their number. */
+  noun: string;
+  /** More about them, after their number. */
+  about?: ReactNode;
   /** Of the API, for the copied curl. */
   path: string;
   /** Milliseconds since 1970 of the last answer; 0 for none. */
   asOf: number;
   onRefresh(): void;
+  onColumns(): void;
+  /** Further choices of the menu. */
+  more?: readonly MenuItem[];
   children?: ReactNode;
-}) {
+};
+
+/** Title, number of rows, and what can be done with a list as a whole. */
+export function ListHead(props: ListHeadProps) {
+  const {
+    title,
+    total,
+    isEstimate = false,
+    noun,
+    about,
+    path,
+    asOf,
+    onRefresh,
+    onColumns,
+    more = [],
+    children,
+  } = props;
   const [filters] = useFilters();
+  const [shown, show] = useState<string | null>(null);
   useShortcut("r", onRefresh);
+  const copy = (text: string) => () =>
+    void (navigator.clipboard?.writeText(text) ?? Promise.reject(new Error("no clipboard"))).then(
+      () => toast("Copied."),
+      // Pages over plain http beyond localhost may not copy: the text is shown, selected.
+      () => show(text),
+    );
   return (
-    <header className={styles.head}>
+    <>
       <PageTitle
         title={title}
-        after={
-          total === null ? null : (
-            <span className={styles.total}>{`${isEstimate ? "about " : ""}${total.toLocaleString()}`}</span>
+        sub={
+          total === null ? (
+            about
+          ) : (
+            <>
+              <span className="number">
+                {isEstimate ? "about " : ""}
+                {total.toLocaleString()} {noun}
+              </span>
+              {about}
+            </>
           )
         }
+        actions={
+          <>
+            <button
+              type="button"
+              data-weight="quiet"
+              data-tip="Reads the list again"
+              aria-keyshortcuts="r"
+              onClick={onRefresh}
+            >
+              <RefreshCw size={14} aria-hidden />
+              <span className="number">{asOf === 0 ? "Refresh" : `As of ${new Date(asOf).toLocaleTimeString()}`}</span>
+            </button>
+            <Menu
+              label="More"
+              items={[
+                { label: "Columns …", icon: <Columns3 size={15} aria-hidden />, onChoose: onColumns },
+                { label: "Copy link", icon: <Copy size={15} aria-hidden />, onChoose: copy(location.href) },
+                {
+                  label: "Copy as curl",
+                  icon: <Terminal size={15} aria-hidden />,
+                  onChoose: copy(curlOf(location.origin, path, filters)),
+                },
+                ...more,
+              ]}
+            />
+            {children}
+          </>
+        }
       />
-      <div className={styles.actions}>
-        {children}
-        <CopyButton what="link" text={() => location.href} icon={<Copy size={16} aria-hidden />} />
-        <CopyButton
-          what="as curl"
-          text={() => curlOf(location.origin, path, filters)}
-          icon={<Terminal size={16} aria-hidden />}
-        />
-        <button type="button" onClick={onRefresh}>
-          <RefreshCw size={16} aria-hidden />
-          <span>{asOf === 0 ? "Refresh" : `As of ${new Date(asOf).toLocaleTimeString()}`}</span>
-        </button>
-      </div>
-    </header>
+      {shown === null ? null : <ShownText text={shown} onDone={() => show(null)} />}
+    </>
   );
+}
+
+function ShownText({ text, onDone }: { text: string; onDone(): void }) {
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => field.current?.select(), []);
+  return <input ref={field} readOnly value={text} aria-label="Text to copy" onBlur={onDone} />;
 }
 
 /** Copies a text; where pages may not (plain http beyond localhost) it shows the text selected. */
 export function CopyButton({ what, text, icon }: { what: string; text(): string; icon?: ReactNode }) {
   const [state, setState] = useState<"idle" | "copied" | "manual">("idle");
-  const field = useRef<HTMLInputElement>(null);
   useEffect(() => {
-    if (state === "manual") field.current?.select();
     if (state !== "copied") return;
     const timer = setTimeout(() => setState("idle"), 2_000);
     return () => clearTimeout(timer);
   }, [state]);
-  if (state === "manual") {
-    return <input ref={field} readOnly value={text()} aria-label={`Copy ${what}`} onBlur={() => setState("idle")} />;
-  }
+  if (state === "manual") return <ShownText text={text()} onDone={() => setState("idle")} />;
   return (
     <button
       type="button"
@@ -78,7 +127,7 @@ export function CopyButton({ what, text, icon }: { what: string; text(): string;
         )
       }
     >
-      {state === "copied" ? <Check size={16} aria-hidden /> : (icon ?? <Copy size={16} aria-hidden />)}
+      {state === "copied" ? <Check size={15} aria-hidden /> : (icon ?? <Copy size={15} aria-hidden />)}
       <span>{state === "copied" ? "Copied" : `Copy ${what}`}</span>
     </button>
   );

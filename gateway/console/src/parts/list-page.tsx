@@ -1,9 +1,10 @@
 import type { ItemOf, ListPath } from "@muster/client";
+import { SearchX } from "lucide-react";
 import { type ReactNode, useEffect, useMemo, useState } from "react";
 import { type FilterOf, type FiltersOf, useCount, useList } from "../api/queries.ts";
 import { areChosen, chosenColumns, usualColumns } from "../rules/column-choice.ts";
 import { BulkBar } from "./bulk-bar.tsx";
-import { ColumnMenu, useColumnChoice } from "./column-menu.tsx";
+import { ColumnsDialog, useColumnChoice } from "./column-menu.tsx";
 import { type Choice, FilterBar } from "./filter-bar.tsx";
 import styles from "./list-head.module.css";
 import { ListHead } from "./list-head.tsx";
@@ -11,7 +12,7 @@ import { useWhyNot } from "./me.tsx";
 import { noteListed } from "./neighbours.tsx";
 import { PageTitle } from "./page-title.tsx";
 import type { SectionName } from "./sections.ts";
-import { EmptyState, FailureState, Loading, NotAllowed } from "./states.tsx";
+import { EmptyState, FailureState, NotAllowed, Skeleton } from "./states.tsx";
 import { type Column, Table } from "./table.tsx";
 import { Tabs } from "./tabs.tsx";
 import { Instant } from "./time.tsx";
@@ -36,6 +37,10 @@ type ListPageProps<P extends ListPath> = {
   bulk?: (rows: readonly ItemOf<P>[], clear: () => void) => ReactNode;
   /** Section whose other pages are shown as tabs. */
   section?: SectionName;
+  /** What the rows are, after their number; without it, the title. */
+  noun?: string;
+  /** More about the rows, after their number. */
+  about?: ReactNode;
 };
 
 /** What an export of the list is to have: null columns for all of them, null rows while their number is not known. */
@@ -57,6 +62,8 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
     actions,
     section,
     bulk,
+    noun = title.toLowerCase(),
+    about,
   } = props;
   const notAllowed = useWhyNot(`GET ${path}`);
   const [filters, change] = useFilters();
@@ -68,7 +75,9 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
   const list = useList(path, { params }, { ...polled, enabled: isAllowed, isStill: true });
   const count = useCount(path, { params }, list);
   const [columnChoice, chooseColumns] = useColumnChoice(path);
+  const choice = columnChoice ?? usualColumns;
   const shownColumns = useMemo(() => chosenColumns(columns, columnChoice), [columns, columnChoice]);
+  const [areColumnsOpen, openColumns] = useState(false);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   // Rows that another filter hides are no longer selected.
   const selected = bulk ? list.rows.filter((row) => chosen.has(keyOf(row))) : [];
@@ -86,6 +95,8 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
       </>
     );
   }
+  const exported = areChosen(columnChoice) ? shownColumns.flatMap((column) => column.exported ?? []) : null;
+  const shown: Shown = { columns: exported, total: count.total };
   const inForce = names.filter((name) => name !== "orgId" && name !== "sort" && filters[name]);
   const order = names.some((name) => name === "sort")
     ? { order: { inForce: filters.sort, change: (sort: string | undefined) => change({ sort }) } }
@@ -96,18 +107,23 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
         title={title}
         total={count.total}
         isEstimate={count.isEstimate}
+        noun={noun}
+        about={about}
         path={path}
         asOf={list.asOf}
         onRefresh={() => showNewest()}
+        onColumns={() => openColumns(true)}
       >
-        {typeof actions === "function"
-          ? actions({
-              columns: areChosen(columnChoice) ? shownColumns.flatMap(({ exported = [] }) => exported) : null,
-              total: count.total,
-            })
-          : actions}
-        <ColumnMenu columns={columns} choice={columnChoice} onChange={chooseColumns} />
+        {typeof actions === "function" ? actions(shown) : actions}
       </ListHead>
+      {areColumnsOpen ? (
+        <ColumnsDialog
+          columns={columns}
+          choice={columnChoice}
+          onChange={chooseColumns}
+          onClose={() => openColumns(false)}
+        />
+      ) : null}
       {section ? <Tabs section={section} label={`Pages beside ${title}`} /> : null}
       <FilterBar {...(text ? { text } : {})} choices={choices} {...(labels ? { labels } : {})} />
       <ListFailure list={list} />
@@ -118,7 +134,7 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
       ) : null}
       <NewRows count={list.newCount} isMore={list.isMore} show={showNewest} />
       <SearchedTo list={list} />
-      {list.isLoading ? <Loading what={`Loading ${title.toLowerCase()}`} /> : null}
+      {list.isLoading ? <Skeleton what={`Loading ${title.toLowerCase()}`} /> : null}
       {list.rows.length > 0 ? (
         <Table
           label={title}
@@ -127,10 +143,7 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
           keyOf={keyOf}
           {...(bulk ? { selection: { chosen, change: setChosen } } : {})}
           {...order}
-          sizing={{
-            widths: columnChoice?.widths ?? usualColumns.widths,
-            change: (widths) => chooseColumns({ ...(columnChoice ?? usualColumns), widths }),
-          }}
+          sizing={{ widths: choice.widths, change: (widths) => chooseColumns({ ...choice, widths }) }}
           total={count.total}
           hasMore={list.hasMore}
           isLoadingMore={list.isLoadingMore}
@@ -139,15 +152,7 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
         />
       ) : !list.isLoading && list.failure === null ? (
         inForce.length > 0 ? (
-          <EmptyState title="Nothing matches these filters.">
-            <div>
-              {inForce.map((name) => (
-                <button type="button" key={name} onClick={() => change({ [name]: undefined })}>
-                  Without {name} “{filters[name]}”
-                </button>
-              ))}
-            </div>
-          </EmptyState>
+          <NothingMatches inForce={inForce} filters={filters} drop={(name) => change({ [name]: undefined })} />
         ) : (
           empty
         )
@@ -155,6 +160,20 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
     </>
   );
 }
+
+type NothingMatchesProps = { inForce: readonly string[]; filters: Filters; drop(name: string): void };
+
+const NothingMatches = ({ inForce, filters, drop }: NothingMatchesProps) => (
+  <EmptyState title="Nothing matches these filters." icon={SearchX}>
+    <div>
+      {inForce.map((name) => (
+        <button type="button" key={name} onClick={() => drop(name)}>
+          Without {name} “{filters[name]}”
+        </button>
+      ))}
+    </div>
+  </EmptyState>
+);
 
 function ListFailure({ list }: { list: Pick<ReturnType<typeof useList>, "failure" | "refresh"> }) {
   return list.failure ? (
@@ -172,7 +191,7 @@ function SearchedTo({ list }: { list: Pick<ReturnType<typeof useList>, "searched
   return list.searchedTo ? (
     <p role="status" className={styles.partial}>
       The search looked back as far as <Instant at={list.searchedTo} />; older rows were not looked at yet.{" "}
-      <button type="button" className="link" disabled={list.isLoadingMore} onClick={() => void list.loadMore()}>
+      <button type="button" data-weight="link" disabled={list.isLoadingMore} onClick={() => void list.loadMore()}>
         {list.isLoadingMore ? "Looking …" : "Look further back"}
       </button>
     </p>

@@ -9,9 +9,9 @@ export function Operation({ name, isPrimary, onClick, children }: OperationProps
   return (
     <button
       type="button"
-      className={isPrimary ? "primary" : undefined}
+      data-weight={isPrimary ? "primary" : undefined}
       aria-disabled={why !== null}
-      title={why ?? undefined}
+      data-tip={why ?? undefined}
       onClick={() => {
         if (why === null) onClick();
       }}

@@ -1,31 +1,60 @@
-import { type ReactNode, useEffect, useRef } from "react";
+import { type ReactNode, useEffect, useRef, useSyncExternalStore } from "react";
+import styles from "./list-head.module.css";
 import { Status } from "./status.tsx";
 
 let isFirstPage = true;
+let shown = "";
+const listeners = new Set<() => void>();
+
+/** The title of the page that is open, for the bar above it. */
+export const useShownTitle = () =>
+  useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    () => shown,
+  );
+
+function show(title: string): void {
+  shown = title;
+  document.title = `${title} · Muster`;
+  for (const listener of listeners) listener();
+}
+
+type PageTitleProps = {
+  title: string;
+  /** Words of the h1 where they are others than the title. */
+  heading?: string;
+  /** State of the record that the page is about. */
+  status?: ReactNode;
+  /** A line of what matters most about it. */
+  sub?: ReactNode;
+  /** What can be done; one primary button at most. */
+  actions?: ReactNode;
+};
 
 /**
- * The one h1 of a page, with the state of the record that it is about. It gets the focus after a navigation, so that
- * the new page is read from its beginning.
+ * The head of a page with its one h1, which gets the focus after a navigation, so that the new page is read from its
+ * beginning.
  */
-export function PageTitle({ title, status, after }: { title: string; status?: string; after?: ReactNode }) {
+export function PageTitle({ title, heading: words = title, status, sub, actions }: PageTitleProps) {
   const heading = useRef<HTMLHeadingElement>(null);
-  useEffect(() => {
-    document.title = `${title} · Muster`;
-  }, [title]);
+  useEffect(() => show(title), [title]);
   useEffect(() => {
     if (!isFirstPage) heading.current?.focus();
     isFirstPage = false;
   }, []);
   return (
-    <h1 ref={heading} tabIndex={-1}>
-      {title}
-      {status === undefined ? null : (
-        <small>
-          {" "}
-          <Status of={status} />
-        </small>
-      )}
-      {after}
-    </h1>
+    <header className={styles.head}>
+      <div className={styles.words}>
+        <h1 ref={heading} tabIndex={-1}>
+          {words}
+          {status === undefined ? null : <> {typeof status === "string" ? <Status of={status} /> : status}</>}
+        </h1>
+        {sub === undefined || sub === null ? null : <div className={styles.sub}>{sub}</div>}
+      </div>
+      {actions ? <div className={styles.actions}>{actions}</div> : null}
+    </header>
   );
 }

@@ -1,4 +1,4 @@
-import type { ReactNode } from "react";
+import type { CSSProperties, ReactNode } from "react";
 import styles from "./plain-table.module.css";
 
 type PlainTableProps = {
@@ -9,10 +9,14 @@ type PlainTableProps = {
   children: ReactNode;
 };
 
+/** The titles of the columns as texts of the styles: on a phone each value has its title beside it. */
+const titlesOf = (columns: readonly string[]) =>
+  Object.fromEntries(columns.map((title, at) => [`--title-${at + 1}`, JSON.stringify(title)])) as CSSProperties;
+
 /** A table of few rows, all of them in the page; long lists are a Table. */
 export const PlainTable = ({ columns, hasActions, children }: PlainTableProps) => (
   <div className={styles.scroller}>
-    <table className={styles.table}>
+    <table className={styles.table} style={titlesOf(columns)}>
       <thead>
         <tr>
           {columns.map((title) => (

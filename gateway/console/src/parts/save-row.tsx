@@ -3,7 +3,7 @@ export const SaveRow = ({ why, isRunning }: { why: string | null; isRunning: boo
   <>
     {why ? <p className="soft">{why}</p> : null}
     <div>
-      <button type="submit" className="primary" disabled={isRunning || why !== null}>
+      <button type="submit" data-weight="primary" disabled={isRunning || why !== null}>
         {isRunning ? "Saving …" : "Save"}
       </button>
     </div>

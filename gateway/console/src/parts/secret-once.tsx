@@ -35,7 +35,7 @@ export function SecretOnce({
         it
       </label>
       <DialogActions>
-        <button type="button" className="primary" disabled={!isStored} onClick={onClose}>
+        <button type="button" data-weight="primary" disabled={!isStored} onClick={onClose}>
           Close
         </button>
       </DialogActions>

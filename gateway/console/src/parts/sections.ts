@@ -13,9 +13,9 @@ export const sections = {
   audit: [
     { to: "/audit", title: "Audit", needs: "GET /api/v1/audit-logs/logs" },
     { to: "/audit/reports", title: "Reports", needs: "GET /api/v1/audit-logs/reports/categories" },
-    { to: "/audit/streams", title: "Streams", needs: "GET /api/v1/audit-logs/streams" },
     { to: "/audit/retention", title: "Retention", needs: "GET /api/v1/audit-logs/retention" },
   ],
+  streams: [{ to: "/audit/streams", title: "Streams", needs: "GET /api/v1/audit-logs/streams" }],
   webhooks: [{ to: "/webhooks", title: "Webhooks", needs: "GET /api/v1/webhooks" }],
   keys: [
     { to: "/keys", title: "API keys", needs: "GET /api/v1/api-keys" },
@@ -35,9 +35,11 @@ export const sections = {
     { to: "/releases", title: "Releases", needs: "GET /api/v1/agent-versions" },
     { to: "/releases/rollouts", title: "Rollouts", needs: "GET /api/v1/agent-versions/rollouts" },
   ],
-  settings: [
+  signIn: [
     { to: "/settings/sso", title: "Single sign-on", needs: "GET /api/v1/sso/providers" },
     { to: "/settings/domains", title: "Domains", needs: "GET /api/v1/sso/domains" },
+  ],
+  settings: [
     { to: "/settings/partner", title: "Partner", needs: "GET /api/v1/orgs/partners/me" },
     { to: "/settings/branding", title: "Branding", needs: "GET /api/v1/partners/me/login-branding" },
   ],

@@ -1,4 +1,5 @@
 import { useEffect, useRef } from "react";
+import { isDialogOpen } from "./dialog.tsx";
 
 const setting = "muster.single-keys";
 
@@ -23,7 +24,7 @@ export function useShortcut(keys: string, action: () => void): void {
     const onKey = (event: KeyboardEvent) => {
       const { key, ctrlKey, metaKey, altKey } = event;
       if (ctrlKey || metaKey || altKey || takesText(event.target) || !areSingleKeysOn()) return;
-      if (document.querySelector("dialog[open]")) return;
+      if (isDialogOpen()) return;
       const pressed = performance.now() - prefixAt < 1_000 && prefix !== "" ? `${prefix} ${key}` : key;
       if (pressed !== keys) return;
       event.preventDefault();

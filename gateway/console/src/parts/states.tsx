@@ -1,4 +1,5 @@
-import type { ReactNode } from "react";
+import { CircleAlert, CircleCheck, Inbox, Lock, type LucideIcon } from "lucide-react";
+import type { CSSProperties, ReactNode } from "react";
 import type { Failure } from "../api/call.ts";
 import { failureSentence } from "../rules/failure-sentence.ts";
 import styles from "./states.module.css";
@@ -7,15 +8,18 @@ import styles from "./states.module.css";
 export function FailureState({ failure, onRetry }: { failure: Failure; onRetry?: () => void }) {
   return (
     <div role="alert" className={styles.failure}>
-      <p>
-        <strong>
-          {failure.status === 404 ? "This does not exist, or is not yours to see." : failureSentence(failure)}
-        </strong>
-      </p>
-      <p className={styles.facts}>
-        {failure.code}
-        {failure.requestId ? ` · request ${failure.requestId}` : ""}
-      </p>
+      <CircleAlert size={17} aria-hidden />
+      <div>
+        <p>
+          <strong>
+            {failure.status === 404 ? "This does not exist, or is not yours to see." : failureSentence(failure)}
+          </strong>
+        </p>
+        <p className={styles.facts}>
+          {failure.code}
+          {failure.requestId ? ` · request ${failure.requestId}` : ""}
+        </p>
+      </div>
       {onRetry && failure.status !== 404 && failure.status !== 403 ? (
         <button type="button" onClick={onRetry}>
           Try again
@@ -25,9 +29,14 @@ export function FailureState({ failure, onRetry }: { failure: Failure; onRetry?:
   );
 }
 
-/** An empty list: what it would hold, and the first step. */
-export const EmptyState = ({ title, children }: { title: string; children?: ReactNode }) => (
+type EmptyStateProps = { title: string; icon?: LucideIcon; children?: ReactNode };
+
+/** An empty list: a picture, what it would hold, and one first step. */
+export const EmptyState = ({ title, icon: Icon = Inbox, children }: EmptyStateProps) => (
   <div className={styles.empty}>
+    <span className={styles.picture}>
+      <Icon size={22} strokeWidth={1.75} aria-hidden />
+    </span>
     <p>
       <strong>{title}</strong>
     </p>
@@ -42,18 +51,34 @@ export const Loading = ({ what = "Loading" }: { what?: string }) => (
   </p>
 );
 
+const shares = ["46%", "32%", "58%", "40%", "52%", "36%"];
+
+/** Rows of a list that is loading, in the place of the real ones. */
+export const Skeleton = ({ what }: { what: string }) => (
+  <div role="status" className={styles.skeleton}>
+    <span className="visually-hidden">{what} …</span>
+    {shares.map((share) => (
+      <span key={share} aria-hidden style={{ "--share": share } as CSSProperties} />
+    ))}
+  </div>
+);
+
 /** What the user may not do here, and why. */
 export const NotAllowed = ({ why }: { why: string }) => (
   <div role="status" className={styles.empty}>
+    <span className={styles.picture}>
+      <Lock size={22} strokeWidth={1.75} aria-hidden />
+    </span>
     <p>
       <strong>This page is not for your account.</strong> {why}
     </p>
   </div>
 );
 
-/** A short answer to what was just done. */
-export const Said = ({ children }: { children: ReactNode }) => (
-  <p role="status" className={children ? styles.said : styles.none}>
+/** A short answer to what was just done; a failure is never shown as a success. */
+export const Said = ({ children, isFailure = false }: { children: ReactNode; isFailure?: boolean }) => (
+  <p role="status" className={children ? styles.said : styles.none} data-tone={isFailure ? "bad" : undefined}>
+    {children ? isFailure ? <CircleAlert size={16} aria-hidden /> : <CircleCheck size={16} aria-hidden /> : null}
     {children}
   </p>
 );

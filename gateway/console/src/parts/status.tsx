@@ -1,44 +1,36 @@
 import styles from "./status.module.css";
 
-const tones: Readonly<Record<string, string | undefined>> = {
-  online: styles.good,
-  active: styles.good,
-  delivered: styles.good,
-  success: styles.good,
-  closed: styles.good,
-  ok: styles.good,
-  done: styles.good,
-  running: styles.good,
-  completed: styles.good,
-  succeeded: styles.good,
-  offline: styles.quiet,
-  decommissioned: styles.quiet,
-  revoked: styles.quiet,
-  expired: styles.quiet,
-  disabled: styles.quiet,
-  churned: styles.quiet,
-  updating: styles.warn,
-  pending: styles.warn,
-  retrying: styles.warn,
-  paused: styles.warn,
-  invited: styles.warn,
-  trial: styles.warn,
-  recovering: styles.warn,
-  starting: styles.warn,
-  testing: styles.warn,
-  queued: styles.warn,
-  degraded: styles.bad,
-  unavailable: styles.bad,
-  halted: styles.bad,
-  quarantined: styles.bad,
-  failed: styles.bad,
-  failure: styles.bad,
-  denied: styles.bad,
-  suspended: styles.bad,
-  open: styles.bad,
+export type Tone = "good" | "warn" | "bad" | "run" | "off";
+
+const statesOf: Readonly<Record<Exclude<Tone, "off">, readonly string[]>> = {
+  good: ["online", "active", "delivered", "success", "closed", "ok", "done", "completed", "succeeded", "healthy"],
+  warn: [
+    "quarantined",
+    "pending",
+    "retrying",
+    "paused",
+    "invited",
+    "trial",
+    "recovering",
+    "testing",
+    "queued",
+    "slow",
+    "waits",
+  ],
+  bad: ["degraded", "unavailable", "halted", "failed", "failing", "failure", "denied", "suspended", "open"],
+  run: ["updating", "running", "starting", "offered", "returned", "promoted"],
 };
 
-/** A state as text; the colour only repeats it. */
-export const Status = ({ of }: { of: string }) => (
-  <span className={`${styles.status} ${tones[of] ?? styles.quiet}`}>{of}</span>
+const tones: Readonly<Record<string, Tone | undefined>> = Object.fromEntries(
+  Object.entries(statesOf).flatMap(([tone, states]) => states.map((state) => [state, tone as Tone])),
+);
+
+/** The tone of a state of the API; the quiet one for those that need nothing. */
+export const toneOf = (state: string): Tone => tones[state] ?? "off";
+
+/** A state as a word; the colour only repeats it. `as` is the word where the API's name is none. */
+export const Status = ({ of, as, tone }: { of: string; as?: string; tone?: Tone }) => (
+  <span className={styles.status} data-tone={tone ?? toneOf(of)}>
+    {as ?? of}
+  </span>
 );

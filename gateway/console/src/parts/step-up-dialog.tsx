@@ -70,7 +70,7 @@ function Prove() {
               Use a passkey
             </button>
           ) : null}
-          <button type="submit" className="primary" disabled={isSending}>
+          <button type="submit" data-weight="primary" disabled={isSending}>
             Continue
           </button>
         </DialogActions>

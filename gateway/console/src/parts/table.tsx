@@ -8,12 +8,16 @@ import {
   type RefObject,
   useCallback,
   useEffect,
+  useMemo,
   useRef,
+  useSyncExternalStore,
 } from "react";
 import { type ColumnWidths, narrowest, widest, widthWithin } from "../rules/column-choice.ts";
+import { toggled } from "../rules/selection.ts";
 import { nextSort, sortedBy } from "../rules/sort.ts";
 import { useShortcut } from "./shortcuts.ts";
 import styles from "./table.module.css";
+import { chosenDensity } from "./theme.ts";
 
 export type Column<Row> = {
   id: string;
@@ -21,8 +25,12 @@ export type Column<Row> = {
   cell(row: Row): ReactNode;
   /** CSS width; the widest takes the remaining width. */
   width?: string;
-  /** Left out on narrow screens. */
+  /** On a phone, a value that needs the column's title beside it. */
   isMinor?: true;
+  /** Aligned at the end of the cell: numbers and times. */
+  isEnd?: true;
+  /** What it is in the card that a row becomes on a phone: the state stands beside the name. */
+  as?: "state" | "plain" | "end" | "none";
   /** The API's name for an order by this column. */
   sort?: string;
   /** The API's names of what it shows, in an export. */
@@ -51,7 +59,24 @@ type TableProps<Row> = {
 /** Rows that are selected, by their keys. */
 export type Selection = { chosen: ReadonlySet<string>; change(chosen: ReadonlySet<string>): void };
 
-const rowPx = 40;
+/** Heights of a row, in pixels, as the styles have them: by the density, and of the cards of a phone. */
+const rowPx = { usual: 41, compact: 32, card: 100 };
+
+/** The height of a row now. */
+function useRowPx(): number {
+  const narrow = useMemo(() => matchMedia("(width < 48rem)"), []);
+  return useSyncExternalStore(
+    (listener) => {
+      narrow.addEventListener("change", listener);
+      addEventListener("resize", listener);
+      return () => {
+        narrow.removeEventListener("change", listener);
+        removeEventListener("resize", listener);
+      };
+    },
+    () => (narrow.matches ? rowPx.card : rowPx[chosenDensity()]),
+  );
+}
 /** As a custom property, which narrow screens do not use. */
 const widthOf = (width: string | undefined) => (width ? ({ "--column-width": width } as CSSProperties) : undefined);
 
@@ -75,12 +100,7 @@ export function Table<Row>(props: TableProps<Row>) {
     sizing,
   } = props;
   const scroller = useRef<HTMLElement>(null);
-  const virtual = useVirtualizer({
-    count: rows.length,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => rowPx,
-    overscan: 12,
-  });
+  const virtual = useVirtualRows(rows.length, scroller);
   const items = virtual.getVirtualItems();
   const last = items.at(-1)?.index ?? 0;
   useEffect(() => {
@@ -88,25 +108,23 @@ export function Table<Row>(props: TableProps<Row>) {
   }, [hasMore, isLoadingMore, last, rows.length, loadMore]);
 
   const onKeyDown = useRowFocus(scroller);
-  const toggle = (key: string) => {
-    if (!selection) return;
-    const chosen = new Set(selection.chosen);
-    if (!chosen.delete(key)) chosen.add(key);
-    selection.change(chosen);
-  };
+  const toggle = useToggle(rows, keyOf, selection);
   // One function for all rows, which never changes, so that no row is rendered again because of it.
   const latestToggle = useRef(toggle);
   latestToggle.current = toggle;
-  const toggleLatest = useCallback((key: string) => latestToggle.current(key), []);
+  const toggleLatest = useCallback((key: string, isRange: boolean) => latestToggle.current(key, isRange), []);
   useShortcut("x", () => {
     const key = document.activeElement?.closest<HTMLElement>("tr[data-key]")?.dataset.key;
     if (key !== undefined) toggle(key);
   });
   const areAllChosen =
     selection !== undefined && rows.length > 0 && rows.every((row) => selection.chosen.has(keyOf(row)));
+  const areSomeChosen =
+    !areAllChosen && selection !== undefined && rows.some((row) => selection.chosen.has(keyOf(row)));
   const width = columns.length + (selection ? 1 : 0);
-  const above = items[0]?.start ?? 0;
-  const below = virtual.getTotalSize() - (items.at(-1)?.end ?? 0);
+  const margin = virtual.options.scrollMargin;
+  const above = (items[0]?.start ?? margin) - margin;
+  const below = virtual.getTotalSize() - ((items.at(-1)?.end ?? margin) - margin);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled by keyboard
     <section ref={scroller} className={styles.scroller} aria-label={label} tabIndex={0} aria-busy={isStale}>
@@ -117,11 +135,15 @@ export function Table<Row>(props: TableProps<Row>) {
           sizing={sizing}
           chooser={
             selection
-              ? { areAllChosen, choose: () => selection.change(new Set(areAllChosen ? [] : rows.map(keyOf))) }
+              ? {
+                  areAllChosen,
+                  areSomeChosen,
+                  choose: () => selection.change(new Set(areAllChosen ? [] : rows.map(keyOf))),
+                }
               : null
           }
         />
-        <tbody className={isStale ? styles.stale : undefined}>
+        <tbody>
           {above > 0 ? <Space height={above} columns={width} /> : null}
           {items.map(({ index }) => {
             const row = rows[index] as Row;
@@ -147,6 +169,34 @@ export function Table<Row>(props: TableProps<Row>) {
   );
 }
 
+/** Selects a row or takes it out; with `isRange` all rows from the one before to it. */
+function useToggle<Row>(rows: readonly Row[], keyOf: (row: Row) => string, selection: Selection | undefined) {
+  const before = useRef<string | null>(null);
+  return (key: string, isRange = false) => {
+    if (!selection) return;
+    const keys = rows.map(keyOf);
+    selection.change(toggled({ keys, chosen: selection.chosen, key, from: isRange ? before.current : null }));
+    before.current = key;
+  };
+}
+
+/** The rows that are in the DOM: those in sight, and some around them. */
+function useVirtualRows(count: number, scroller: RefObject<HTMLElement | null>) {
+  const heightPx = useRowPx();
+  const isCard = heightPx === rowPx.card;
+  const virtual = useVirtualizer({
+    count,
+    // On a phone the page scrolls, not the table.
+    getScrollElement: () => (isCard ? document.getElementById("main") : scroller.current),
+    estimateSize: () => heightPx,
+    scrollMargin: isCard ? (scroller.current?.offsetTop ?? 0) : 0,
+    overscan: 12,
+  });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: other heights are measured again
+  useEffect(() => virtual.measure(), [heightPx]);
+  return virtual;
+}
+
 /** Moves the focus from row to row by j and k, and by the arrow keys, which the handler returned here takes. */
 function useRowFocus(scroller: RefObject<HTMLElement | null>): (event: KeyboardEvent) => void {
   const focusRow = (by: 1 | -1) => {
@@ -170,26 +220,28 @@ function TableHead<Row>({
   sizing,
   chooser,
 }: Pick<TableProps<Row>, "columns" | "order" | "sizing"> & {
-  chooser: { areAllChosen: boolean; choose(): void } | null;
+  chooser: { areAllChosen: boolean; areSomeChosen: boolean; choose(): void } | null;
 }) {
   return (
     <>
       <colgroup>
         {chooser ? <col className={styles.check} /> : null}
-        {columns.map(({ id, width, isMinor }) => (
+        {columns.map(({ id, width }) => (
           <col
             key={id}
             data-column={id}
             style={widthOf(id in (sizing?.widths ?? {}) ? `${sizing?.widths[id]}px` : width)}
-            className={isMinor ? styles.minor : undefined}
           />
         ))}
       </colgroup>
       <thead>
         <tr aria-rowindex={1}>
           {chooser ? (
-            <th scope="col">
+            <th scope="col" className={styles.check}>
               <input
+                ref={(box) => {
+                  if (box) box.indeterminate = chooser.areSomeChosen;
+                }}
                 type="checkbox"
                 aria-label="Select all rows that are loaded"
                 checked={chooser.areAllChosen}
@@ -197,12 +249,12 @@ function TableHead<Row>({
               />
             </th>
           ) : null}
-          {columns.map(({ id, title, isMinor, sort }) => (
+          {columns.map(({ id, title, isEnd, sort }) => (
             <th
               key={id}
               scope="col"
               data-column={id}
-              className={isMinor ? styles.minor : undefined}
+              className={isEnd ? styles.end : undefined}
               aria-sort={sort && order ? sortedBy(sort, order.inForce) : undefined}
             >
               {sort && order ? (
@@ -264,7 +316,7 @@ function Sizer({
       aria-valuemax={widest}
       aria-valuenow={widths[id] ?? narrowest}
       aria-valuetext={widths[id] === undefined ? "usual" : `${widths[id]} pixels`}
-      title="Drag, or press an arrow key; a double click restores the default widths"
+      data-tip="Drag, or press an arrow key; a double click restores the default widths"
       onKeyDown={(event) => {
         const by = { ArrowLeft: -stepPx, ArrowRight: stepPx }[event.key];
         if (by === undefined) return;
@@ -303,19 +355,30 @@ type LineProps = {
   row: unknown;
   columns: readonly Column<unknown>[];
   isChosen?: boolean;
-  toggle?(id: string): void;
+  /** `isRange` for all rows from the one before to this one. */
+  toggle?(id: string, isRange: boolean): void;
 };
 
 /** One row; rendered again only when the row or its columns change, not for a scroll or the list's number. */
 const Line = memo(({ id, index, row, columns, isChosen, toggle }: LineProps) => (
   <tr data-key={id} data-index={index} aria-rowindex={index + 2} className={isChosen ? styles.chosen : undefined}>
     {toggle ? (
-      <td>
-        <input type="checkbox" aria-label={`Select row ${index + 1}`} checked={isChosen} onChange={() => toggle(id)} />
+      <td className={styles.check}>
+        <input
+          type="checkbox"
+          aria-label={`Select row ${index + 1}`}
+          checked={isChosen}
+          onChange={({ nativeEvent }) => toggle(id, (nativeEvent as MouseEvent).shiftKey)}
+        />
       </td>
     ) : null}
-    {columns.map(({ id: column, cell, isMinor }) => (
-      <td key={column} className={isMinor ? styles.minor : undefined}>
+    {columns.map(({ id: column, title, cell, isMinor, isEnd, as }, at) => (
+      <td
+        key={column}
+        className={isEnd ? styles.end : undefined}
+        data-as={at === 0 ? "title" : (as ?? (isMinor ? "fact" : "plain"))}
+        data-title={title}
+      >
         {cell(row)}
       </td>
     ))}

@@ -1,28 +1,6 @@
 import { useEffect, useState } from "react";
 import { ago } from "../rules/ago.ts";
-
-const setting = "muster.time-zone";
-
-/** Which zone times are shown in: the browser's own, UTC as logs and audits have it, or one by its IANA name. */
-export const chosenZone = (): string => zoneOf(localStorage.getItem(setting) ?? "browser");
-
-/** Takes effect with the next page. */
-export function chooseZone(zone: string): void {
-  if (zone === "browser") localStorage.removeItem(setting);
-  else localStorage.setItem(setting, zone);
-  exact = formatOf(zoneOf(zone));
-}
-
-/** The browser's own zone replaces one that this browser does not know. */
-function zoneOf(zone: string): string {
-  if (zone === "browser") return zone;
-  try {
-    new Intl.DateTimeFormat(undefined, { timeZone: zone });
-    return zone;
-  } catch {
-    return "browser";
-  }
-}
+import { useZone } from "./zone.ts";
 
 // Times of another zone than the browser's name their zone, since users would not expect it.
 const formatOf = (zone: string) => {
@@ -34,15 +12,25 @@ const formatOf = (zone: string) => {
   const name = zone === "browser" ? "" : ` ${zone.slice(zone.lastIndexOf("/") + 1).replaceAll("_", " ")}`;
   return (at: Date) => `${format.format(at)}${name}`;
 };
-let exact = formatOf(chosenZone());
+
+const formats = new Map<string, (at: Date) => string>();
+
+/** An instant as text, in the zone that the user chose. */
+export function useExactTime(): (at: Date) => string {
+  const zone = useZone();
+  const format = formats.get(zone) ?? formatOf(zone);
+  formats.set(zone, format);
+  return format;
+}
 
 /** An instant: how long ago, with the instant itself as a tooltip. */
 export function Time({ at }: { at: string | null }) {
   useNow(30_000);
+  const exact = useExactTime();
   if (at === null) return <span className="soft">never</span>;
   const instant = new Date(at);
   return (
-    <time dateTime={at} title={`${exact(instant)} · ${at}`}>
+    <time dateTime={at} className="number" data-tip={`${exact(instant)} · ${at}`}>
       {/* Not the last tick: newer instants would be in its future. */}
       {ago(instant, new Date())}
     </time>
@@ -50,11 +38,14 @@ export function Time({ at }: { at: string | null }) {
 }
 
 /** An instant to the second, as audits require. */
-export const Instant = ({ at }: { at: string }) => (
-  <time dateTime={at} title={at}>
-    {exact(new Date(at))}
-  </time>
-);
+export function Instant({ at }: { at: string }) {
+  const exact = useExactTime();
+  return (
+    <time dateTime={at} className="number" data-tip={at}>
+      {exact(new Date(at))}
+    </time>
+  );
+}
 
 /** The current time, refreshed at an interval while the page is visible. */
 export function useNow(everyMs: number): Date {

@@ -1,7 +1,7 @@
 import { useNavigate } from "@tanstack/react-router";
 import { type FormEvent, useEffect, useState } from "react";
 import { api } from "../api/api.ts";
-import { Dialog, DialogActions } from "../parts/dialog.tsx";
+import { Dialog, DialogActions, isDialogOpen } from "../parts/dialog.tsx";
 import { recentDevices } from "../parts/recent-devices.ts";
 import { useShortcut } from "../parts/shortcuts.ts";
 import { useFilters } from "../parts/use-filters.ts";
@@ -121,12 +121,7 @@ export function CommandMenu({ me }: { me: Me }) {
 function useOpenKey(open: () => void): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
-      if (
-        event.key.toLowerCase() !== "k" ||
-        !(event.ctrlKey || event.metaKey) ||
-        document.querySelector("dialog[open]")
-      )
-        return;
+      if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || isDialogOpen()) return;
       event.preventDefault();
       open();
     };

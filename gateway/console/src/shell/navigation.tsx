@@ -4,8 +4,11 @@ import {
   Building2,
   Gauge,
   KeyRound,
-  MonitorSmartphone,
+  Laptop,
+  LogIn,
+  type LucideIcon,
   PackageCheck,
+  Rss,
   ScrollText,
   Settings,
   Users,
@@ -13,68 +16,139 @@ import {
 } from "lucide-react";
 import { type SectionName, sections, type Tab, tabsFor } from "../parts/sections.ts";
 import { useShortcut } from "../parts/shortcuts.ts";
+import { useAttention } from "../parts/use-attention.ts";
 import { searchFor, useFilters } from "../parts/use-filters.ts";
-import { useScrollToCurrent } from "../parts/use-scroll-to-current.ts";
 import type { Me } from "../rules/why-not.ts";
-import styles from "./shell.module.css";
+import styles from "./navigation.module.css";
 
-/** The entries, in the order of their value. */
-export const entries = [
-  { section: "overview", title: "Overview", icon: Gauge, keys: "g o" },
-  { section: "devices", title: "Devices", icon: MonitorSmartphone, keys: "g d" },
-  { section: "audit", title: "Audit", icon: ScrollText, keys: "g a" },
-  { section: "webhooks", title: "Webhooks", icon: Webhook, keys: "g w" },
-  { section: "keys", title: "Keys", icon: KeyRound, keys: "g k" },
-  { section: "users", title: "People", icon: Users, keys: "g p" },
-  { section: "tenants", title: "Organizations", icon: Building2, keys: "g z" },
-  { section: "releases", title: "Releases", icon: PackageCheck, keys: "g e" },
-  { section: "settings", title: "Settings", icon: Settings, keys: "g s" },
-  { section: "operations", title: "Operations", icon: Activity, keys: "g n" },
-] as const satisfies readonly { section: SectionName; title: string; icon: typeof Gauge; keys: string }[];
+type Entry = { section: SectionName; title: string; icon: LucideIcon; keys: string };
 
-type Shown = Omit<(typeof entries)[number], "title"> & { to: string; title: string };
+/** The entries in their groups. */
+export const groups: readonly { name: string; entries: readonly Entry[] }[] = [
+  { name: "", entries: [{ section: "overview", title: "Overview", icon: Gauge, keys: "g o" }] },
+  {
+    name: "Fleet",
+    entries: [
+      { section: "devices", title: "Devices", icon: Laptop, keys: "g d" },
+      { section: "releases", title: "Releases", icon: PackageCheck, keys: "g e" },
+    ],
+  },
+  {
+    name: "Trust",
+    entries: [
+      { section: "audit", title: "Audit", icon: ScrollText, keys: "g a" },
+      { section: "users", title: "People", icon: Users, keys: "g p" },
+      { section: "keys", title: "Keys", icon: KeyRound, keys: "g k" },
+      { section: "signIn", title: "Sign-in", icon: LogIn, keys: "g i" },
+    ],
+  },
+  {
+    name: "Connect",
+    entries: [
+      { section: "webhooks", title: "Webhooks", icon: Webhook, keys: "g w" },
+      { section: "streams", title: "Streams", icon: Rss, keys: "g t" },
+    ],
+  },
+  {
+    name: "Manage",
+    entries: [
+      { section: "tenants", title: "Organizations", icon: Building2, keys: "g z" },
+      { section: "settings", title: "Settings", icon: Settings, keys: "g s" },
+      { section: "operations", title: "Operations", icon: Activity, keys: "g n" },
+    ],
+  },
+];
 
-/** Entries whose pages would show something to this user; each leads to the first of them, and has its name. */
-export const entriesFor = (me: Me): Shown[] =>
-  entries.flatMap((entry) => {
-    const [first] = tabsFor(me, entry.section);
-    if (!first) return [];
-    return [{ ...entry, to: first.to, title: first.to === sections[entry.section][0].to ? entry.title : first.title }];
-  });
+const entries = groups.flatMap((group) => group.entries);
+
+export type ShownEntry = Entry & { to: string };
+
+/** An entry whose pages would show something to this user: it leads to the first of them, and has its name. */
+function shownFor(me: Me, entry: Entry): ShownEntry | null {
+  const [first] = tabsFor(me, entry.section);
+  if (!first) return null;
+  return { ...entry, to: first.to, title: first.to === sections[entry.section][0].to ? entry.title : first.title };
+}
+
+/** The groups with the entries that this user has. */
+export const groupsFor = (me: Me) =>
+  groups
+    .map(({ name, entries: all }) => ({ name, entries: all.flatMap((each) => shownFor(me, each) ?? []) }))
+    .filter((group) => group.entries.length > 0);
 
 /** Every page that would show something to this user. */
 export const pagesFor = (me: Me): readonly Tab[] => entries.flatMap(({ section }) => tabsFor(me, section));
 
-export function Navigation({ me }: { me: Me }) {
+/** The entry whose pages a path belongs to: the one with the longest path of its own. */
+export function entryOf(pathname: string): Entry | undefined {
+  const length = ({ section }: Entry) =>
+    Math.max(
+      ...sections[section].map(({ to }) =>
+        pathname === to || (to !== "/" && pathname.startsWith(`${to}/`)) ? to.length : 0,
+      ),
+    );
+  const [best] = [...entries].sort((a, b) => length(b) - length(a));
+  return best && length(best) > 0 ? best : undefined;
+}
+
+/** All pages in their groups, with what fails in each. */
+export function Navigation({ me, onGo }: { me: Me; onGo?: () => void }) {
   const [{ orgId }] = useFilters();
   const { pathname } = useLocation();
-  const row = useScrollToCurrent<HTMLUListElement>();
+  const current = entryOf(pathname)?.section;
+  const { needs, summary } = useAttention(orgId);
+  const count = (kind: string) => needs.filter((need) => need.kind === kind && need.tone === "bad").length;
+  const failing: Partial<Record<SectionName, number>> = {
+    releases: count("rollout"),
+    webhooks: count("webhook"),
+    streams: count("stream"),
+  };
+  const devices = summary?.byStatus.reduce((sum, each) => sum + (each.status === "decommissioned" ? 0 : each.count), 0);
   return (
-    <nav aria-label="Main">
-      <ul ref={row} className={styles.nav}>
-        {entriesFor(me).map((entry) => (
-          <li key={entry.section}>
-            <Link
-              to={entry.to}
-              search={searchFor({ orgId })}
-              activeOptions={{ exact: true, includeSearch: false }}
-              aria-current={isWithin(entry.section, pathname) ? "true" : undefined}
-            >
-              <entry.icon size={17} aria-hidden />
-              {entry.title}
-            </Link>
-            <Shortcut keys={entry.keys} to={entry.to} orgId={orgId} />
-          </li>
-        ))}
-      </ul>
+    <nav aria-label="Main" className={styles.nav}>
+      {groupsFor(me).map((group) => (
+        <div key={group.name}>
+          {group.name ? <p aria-hidden>{group.name}</p> : null}
+          <ul aria-label={group.name || undefined}>
+            {group.entries.map((entry) => (
+              <li key={entry.section}>
+                <Link
+                  to={entry.to}
+                  search={searchFor({ orgId })}
+                  activeOptions={{ exact: true, includeSearch: false }}
+                  aria-current={entry.section === current ? "true" : undefined}
+                  {...(onGo ? { onClick: onGo } : {})}
+                >
+                  <entry.icon size={16} strokeWidth={1.75} aria-hidden />
+                  {entry.title}
+                </Link>
+                {entry.section === "devices" && devices ? (
+                  <small className="number">{devices.toLocaleString()}</small>
+                ) : null}
+                {failing[entry.section] ? (
+                  <small className={`${styles.failing} number`}>
+                    {failing[entry.section]}
+                    <span className="visually-hidden"> failing</span>
+                  </small>
+                ) : null}
+              </li>
+            ))}
+          </ul>
+        </div>
+      ))}
     </nav>
   );
 }
 
-const isWithin = (section: SectionName, pathname: string) =>
-  sections[section].some(({ to }) => pathname === to || (to !== "/" && pathname.startsWith(`${to}/`)));
+/** The shortcuts of all entries, wherever the navigation is. */
+export function NavigationKeys({ me }: { me: Me }) {
+  return groupsFor(me).flatMap((group) =>
+    group.entries.map(({ section, keys, to }) => <Shortcut key={section} keys={keys} to={to} />),
+  );
+}
 
-function Shortcut({ keys, to, orgId }: { keys: string; to: string; orgId: string | undefined }) {
+function Shortcut({ keys, to }: { keys: string; to: string }) {
+  const [{ orgId }] = useFilters();
   const navigate = useNavigate();
   useShortcut(keys, () => void navigate({ to, search: searchFor({ orgId }) }));
   return null;

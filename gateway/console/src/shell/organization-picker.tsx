@@ -5,25 +5,54 @@ import { Dialog, DialogActions } from "../parts/dialog.tsx";
 import { FailureState, Loading } from "../parts/states.tsx";
 import { useFilters } from "../parts/use-filters.ts";
 import { useSettled } from "../parts/use-settled.ts";
+import type { Me } from "../rules/why-not.ts";
+import { whyNot } from "../rules/why-not.ts";
 import styles from "./shell.module.css";
+
+/** Whose console this is: the partner's, the organization's, or the platform's. */
+function useOwnName(me: Me): string | undefined {
+  const partner = useGet(
+    "/api/v1/orgs/partners/me",
+    {},
+    { enabled: me.scope === "partner" && whyNot(me, "GET /api/v1/orgs/partners/me") === null, freshMs: 300_000 },
+  );
+  return me.scope === "system" ? "Muster" : partner.data?.name;
+}
 
 /**
  * Which organization the lists show: a filter of the address that stays while navigating, so that two tabs may show
  * two.
  */
-export function OrganizationPicker() {
+export function OrganizationPicker({ me }: { me: Me }) {
   const [{ orgId }, change] = useFilters();
   const [isOpen, setOpen] = useState(false);
+  const shownId = me.orgId ?? orgId ?? "";
+  const isReadable = whyNot(me, "GET /api/v1/orgs/organizations/{id}") === null;
   const chosen = useGet(
     "/api/v1/orgs/organizations/{id}",
-    { params: { path: { id: orgId ?? "" } } },
-    { enabled: !!orgId },
+    { params: { path: { id: shownId } } },
+    { enabled: shownId !== "" && isReadable, freshMs: 300_000 },
   );
-  const name = orgId ? (chosen.data?.name ?? "…") : "All organizations";
+  const own = useOwnName(me);
+  const name = shownId ? (chosen.data?.name ?? "Organization") : (own ?? "Muster");
+  const [first = "M"] = name;
+  const words = (
+    <>
+      <span className={styles.logo} aria-hidden>
+        {first.toUpperCase()}
+      </span>
+      <span className={styles.owner}>
+        {name}
+        <small>{shownId ? (me.orgId ? "Organization" : (own ?? "One organization")) : "All organizations"}</small>
+      </span>
+    </>
+  );
+  if (me.scope === "organization") return <div className={styles.picker}>{words}</div>;
   return (
     <>
-      <button type="button" aria-haspopup="dialog" onClick={() => setOpen(true)}>
-        {name} <ChevronDown size={16} aria-hidden />
+      <button type="button" className={styles.picker} aria-haspopup="dialog" onClick={() => setOpen(true)}>
+        {words}
+        <ChevronDown size={15} aria-hidden />
       </button>
       {isOpen ? (
         <Choose

@@ -9,7 +9,7 @@ export function PageCrash({ error }: { error: unknown }) {
       <PageTitle title="This page failed" />
       <p>Muster may have been updated meanwhile. Nothing that you saved is lost.</p>
       <p>
-        <button type="button" className="primary" onClick={() => location.reload()}>
+        <button type="button" data-weight="primary" onClick={() => location.reload()}>
           Load it again
         </button>
       </p>

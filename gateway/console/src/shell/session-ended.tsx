@@ -44,7 +44,7 @@ export function SessionEnded({ me }: { me: Me }) {
           <button type="button" onClick={elsewhere}>
             Sign in another way
           </button>
-          <button type="submit" className="primary" disabled={isSending}>
+          <button type="submit" data-weight="primary" disabled={isSending}>
             {isSending ? "Signing in …" : "Sign in"}
           </button>
         </DialogActions>

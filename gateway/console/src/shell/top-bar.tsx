@@ -1,62 +1,66 @@
-import { Link } from "@tanstack/react-router";
-import { LogOut, Moon, Search, Sun, SunMoon, UserRound } from "lucide-react";
-import { useState } from "react";
-import { signOut } from "../api/session.ts";
-import { chooseTheme, chosenTheme, type Theme } from "../parts/theme.ts";
-import { failureSentence } from "../rules/failure-sentence.ts";
-import type { Me } from "../rules/why-not.ts";
+import { Link, useLocation } from "@tanstack/react-router";
+import { ChevronRight, Search } from "lucide-react";
+import { useShownTitle } from "../parts/page-title.tsx";
+import { Popover } from "../parts/popover.tsx";
+import { sections } from "../parts/sections.ts";
+import { searchFor, useFilters } from "../parts/use-filters.ts";
+import { useZone, zoneName } from "../parts/zone.ts";
+import { ZoneChoice } from "../parts/zone-choice.tsx";
 import { openCommandMenu } from "./command-menu.tsx";
-import { OrganizationPicker } from "./organization-picker.tsx";
+import { entryOf } from "./navigation.tsx";
 import styles from "./shell.module.css";
 
-const themes: readonly (readonly [Theme, string, typeof Sun])[] = [
-  ["system", "As the system", SunMoon],
-  ["light", "Light", Sun],
-  ["dark", "Dark", Moon],
-];
-
-export function TopBar({ me }: { me: Me }) {
-  const [theme, setTheme] = useState(chosenTheme);
-  const [problem, setProblem] = useState<string | null>(null);
-  const at = themes.findIndex(([name]) => name === theme);
-  const [, title, Icon] = themes[at] ?? themes[0] ?? ["system", "", SunMoon];
-  const next = themes[(at + 1) % themes.length]?.[0] ?? "system";
+/** Where the user is, and in which zone times are shown; on a phone also the search. */
+export function TopBar() {
+  const zone = useZone();
   return (
     <>
-      <Link to="/" className="frame-brand">
-        Muster
-      </Link>
-      {me.scope === "organization" ? null : <OrganizationPicker />}
+      <span className={`${styles.logo} ${styles.narrow}`} aria-hidden>
+        M
+      </span>
+      <Crumbs />
       <span className={styles.grow} />
-      {problem ? <span role="alert">{problem}</span> : null}
-      <button type="button" onClick={openCommandMenu} aria-keyshortcuts="Control+K Meta+K">
-        <Search size={16} aria-hidden />
-        <span className={styles.words}>Go to …</span>
-        <kbd className={styles.wide}>Ctrl K</kbd>
-      </button>
+      <span className={styles.wide}>
+        <Popover label="Time zone of this page" weight="quiet" button={`Times in ${zoneName(zone)}`}>
+          <ZoneChoice />
+        </Popover>
+      </span>
       <button
         type="button"
-        aria-label={`Theme: ${title}`}
-        title={`Theme: ${title}`}
-        onClick={() => {
-          chooseTheme(next);
-          setTheme(next);
-        }}
+        data-weight="quiet"
+        data-size="icon"
+        className={styles.narrow}
+        aria-label="Search or run"
+        onClick={openCommandMenu}
       >
-        <Icon size={16} aria-hidden />
-      </button>
-      <Link to="/profile" className={styles.user} title={me.email}>
-        <UserRound size={18} aria-hidden className={styles.narrow} />
-        <span className={styles.words}>{me.name}</span>
-      </Link>
-      <button
-        type="button"
-        aria-label="Sign out"
-        title="Sign out"
-        onClick={() => void signOut().then((failure) => failure && setProblem(failureSentence(failure)))}
-      >
-        <LogOut size={16} aria-hidden />
+        <Search size={19} aria-hidden />
       </button>
     </>
+  );
+}
+
+/** The page's place: its part of the navigation, its list, and itself. */
+function Crumbs() {
+  const { pathname } = useLocation();
+  const [{ orgId }] = useFilters();
+  const title = useShownTitle();
+  const entry = entryOf(pathname);
+  const pages = entry ? sections[entry.section] : [];
+  const list = [...pages]
+    .filter(({ to }) => to !== "/" && pathname.startsWith(`${to}/`))
+    .sort((a, b) => b.to.length - a.to.length)[0];
+  return (
+    <div className={styles.crumbs}>
+      {list ? (
+        <span className={styles.wide}>
+          <Link to={list.to} search={searchFor({ orgId })}>
+            {list.title}
+            <span className="visually-hidden">, the list</span>
+          </Link>
+          <ChevronRight size={13} aria-hidden />
+        </span>
+      ) : null}
+      <b>{title}</b>
+    </div>
   );
 }

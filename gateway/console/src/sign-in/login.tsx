@@ -86,7 +86,7 @@ export function Login({ arrival: { ssoCode, wasStartedHere, next } }: { arrival:
       <Problem>{problem}</Problem>
       <AttemptId id={problem === null ? null : attemptIn(parameters)} />
       {sso ? (
-        <button type="button" className="primary" onClick={() => startSso(sso.loginUrl, next)}>
+        <button type="button" data-weight="primary" onClick={() => startSso(sso.loginUrl, next)}>
           Continue with {sso.name}
         </button>
       ) : null}
@@ -121,7 +121,7 @@ function PasswordOrLink({
   return isFolded ? (
     <>
       <p className={styles.hint}>Your organization signs in through {sso?.name}.</p>
-      <button type="button" className="link" onClick={() => showPassword(true)}>
+      <button type="button" data-weight="link" onClick={() => showPassword(true)}>
         Use a password instead
       </button>
     </>

@@ -52,7 +52,7 @@ export function NewPasswordForm({
       <label>
         <input type="checkbox" checked={isShown} onChange={(event) => show(event.target.checked)} /> Show the password
       </label>
-      <button type="submit" className="primary" disabled={isSending}>
+      <button type="submit" data-weight="primary" disabled={isSending}>
         {isSending ? "Saving …" : action}
       </button>
     </form>

@@ -59,7 +59,7 @@ function AskForMail() {
               spellCheck={false}
             />
           </div>
-          <button type="submit" className="primary" disabled={isSending}>
+          <button type="submit" data-weight="primary" disabled={isSending}>
             {isSending ? "Sending …" : "Send me a link"}
           </button>
         </form>

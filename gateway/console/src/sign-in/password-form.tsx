@@ -66,7 +66,7 @@ export function PasswordForm({
           maxLength={1024}
         />
       </div>
-      <button type="submit" className="primary" disabled={isSending || left > 0}>
+      <button type="submit" data-weight="primary" disabled={isSending || left > 0}>
         {isSending ? "Signing in …" : left > 0 ? `Wait ${left} s` : "Sign in"}
       </button>
       <a href="/reset-password">Forgot your password?</a>

@@ -78,7 +78,7 @@ export function SecondFactor({
           .map((other) => (
             <button
               type="button"
-              className="link"
+              data-weight="link"
               key={other}
               onClick={() => {
                 setWay(other);
@@ -88,7 +88,7 @@ export function SecondFactor({
               {names[other]}
             </button>
           ))}
-        <button type="button" className="link" onClick={() => onStartAgain("")}>
+        <button type="button" data-weight="link" onClick={() => onStartAgain("")}>
           Start again
         </button>
       </div>
@@ -118,7 +118,7 @@ function FactorField({
       <p className={styles.hint}>Your device asks for your fingerprint, face or PIN, or for your security key.</p>
       <button
         type="button"
-        className="primary"
+        data-weight="primary"
         disabled={isSending}
         onClick={() => void finish(provePasskey<SignInReply>({ mfaToken }))}
       >
@@ -147,7 +147,7 @@ function FactorField({
             : "One of the codes that you stored; each works once."}
         </p>
       </div>
-      <button type="submit" className="primary" disabled={isSending || left > 0}>
+      <button type="submit" data-weight="primary" disabled={isSending || left > 0}>
         {isSending ? "Checking …" : left > 0 ? `Wait ${left} s` : "Continue"}
       </button>
     </form>

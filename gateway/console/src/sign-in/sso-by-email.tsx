@@ -26,7 +26,7 @@ export function SsoByEmail({ next }: { next: string }) {
 
   if (!isOpen) {
     return (
-      <button type="button" className="link" onClick={() => setOpen(true)}>
+      <button type="button" data-weight="link" onClick={() => setOpen(true)}>
         Sign in through your organization
       </button>
     );

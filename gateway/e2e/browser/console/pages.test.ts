@@ -132,6 +132,8 @@ inChromium("the console's pages", (visit) => {
       await page.keyboard.press("[");
       await page.getByRole("heading", { level: 1, name: /web-02/ }).waitFor();
       expect(await page.getByRole("link", { name: /^The row above/ }).count()).toBe(0);
+      await visitor.expectAccessible();
+      await page.getByRole("tab", { name: "Events" }).click();
       await page.getByText("Its agent has sent no events yet.").waitFor();
       await visitor.expectAccessible();
       await page.keyboard.press("]");
@@ -147,7 +149,9 @@ inChromium("the console's pages", (visit) => {
       await visitor.expectAccessible();
       await page.getByRole("button", { name: /^Without search/ }).click();
       await page.getByRole("link", { name: "web-01" }).click();
-      await page.getByRole("button", { name: "Decommission …" }).click();
+      await page.getByRole("button", { name: "More for web-01" }).click();
+      await visitor.expectAccessible();
+      await page.getByRole("menuitem", { name: "Decommission …" }).click();
       const dialog = page.getByRole("dialog");
       await visitor.expectAccessible();
       expect(await dialog.getByRole("button", { name: "Decommission" }).isDisabled()).toBe(true);
@@ -359,11 +363,11 @@ inChromium("the console's pages", (visit) => {
     await page.getByRole("heading", { level: 1, name: /by-id/ }).waitFor();
     const expiresAt = new Date(Date.now() + 5 * 86_400_000).toISOString();
     await admin.api.call("POST", "/api-keys", { orgId, name: "Ends soon", scopes: ["devices:read"], expiresAt });
-    await visitor.open("/", "Overview");
-    await page.getByRole("row", { name: /^Ends soon/ }).waitFor();
+    await visitor.open("/", /^Good /);
+    await page.getByText("API key “Ends soon” ends in 5 days.").waitFor();
     await page.getByText("This chain was not verified in the last 30 days.").waitFor();
     for (const [path, heading] of [
-      ["/", "Overview"],
+      ["/", /^Good /],
       ["/orgs", "Organizations"],
       ["/profile", "Profile"],
       ["/keys/enrollment", "Enrollment keys"],

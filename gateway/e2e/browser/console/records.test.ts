@@ -66,18 +66,21 @@ inChromium("records in the console", (visit) => {
 
       await asDatabaseOwner(cluster, "UPDATE tenancy.devices SET status = 'offline' WHERE id = $1", [agent.deviceId]);
       await visitor.open(`/devices/${agent.deviceId}`, /first/);
+      await page.getByRole("tab", { name: "Logs" }).click();
       const messages = page.getByRole("cell", { name: /the disk is full|checked/ });
       await page.getByRole("cell", { name: "checked", exact: true }).waitFor();
       expect(await messages.count()).toBe(2);
-      await page.getByRole("cell", { name: "the disk is gone" }).waitFor();
-      await page.getByRole("combobox", { name: "Level of events" }).selectOption("info");
-      await page.getByText("No event matches.").waitFor();
       await page.getByRole("combobox", { name: "Level", exact: true }).selectOption("error");
       await page.getByRole("cell", { name: "checked", exact: true }).waitFor({ state: "detached" });
       expect(await messages.count()).toBe(1);
       await page.getByRole("searchbox", { name: "Text of a message" }).fill("no such words");
       await page.keyboard.press("Enter");
       await page.getByText("No message matches.").waitFor();
+      await visitor.expectAccessible();
+      await page.getByRole("tab", { name: "Events" }).click();
+      await page.getByRole("cell", { name: "the disk is gone" }).waitFor();
+      await page.getByRole("combobox", { name: "Level of events" }).selectOption("info");
+      await page.getByText("No event matches.").waitFor();
       await visitor.expectAccessible();
       await visitor.follow(page.getByRole("link", { name: "Live event logs" }));
       await page.getByText("The device is offline.").waitFor();

@@ -228,11 +228,11 @@ inChromium("the console's pages of tenants and users", (visit) => {
     const admin = await signedInAs(cluster, "org-admin", { orgId });
     await visitor.signIn(admin, "/devices");
     await page.getByRole("link", { name: "till-1" }).waitFor();
-    await page.getByRole("button", { name: "Columns" }).click();
+    await page.getByRole("button", { name: "More", exact: true }).click();
+    await page.getByRole("menuitem", { name: "Columns …" }).click();
     await page.getByLabel("System", { exact: true }).last().uncheck();
-    // Over the hidden one, then over the status.
-    await page.getByRole("button", { name: "Move Agent to the left" }).click();
-    await page.getByRole("button", { name: "Move Agent to the left" }).click();
+    // Over the hidden one, the site and the status.
+    for (let by = 0; by < 3; by++) await page.getByRole("button", { name: "Move Agent to the left" }).click();
     await visitor.expectAccessible();
     await page.getByRole("button", { name: "Close" }).click();
     const status = page.getByRole("columnheader", { name: "Status" });
@@ -247,7 +247,15 @@ inChromium("the console's pages of tenants and users", (visit) => {
     await page.getByRole("separator", { name: "Width of Status" }).dblclick();
     await until("the usual width", async () => (await widthOfStatus()) === usual);
     const heads = await page.getByRole("columnheader").allTextContents();
-    expect(heads.filter((text) => text !== "")).toEqual(["Host", "Agent", "Status", "Address", "Labels", "Last seen"]);
+    expect(heads.filter((text) => text !== "")).toEqual([
+      "Host",
+      "Agent",
+      "Status",
+      "Site",
+      "Address",
+      "Labels",
+      "Last seen",
+    ]);
     await enroll(orgId, { hostname: "till-4" });
     const news = page.getByRole("button", { name: "1 new – show" });
     await news.waitFor();

@@ -103,7 +103,7 @@ function columns({
         return (
           <button
             type="button"
-            className="link"
+            data-weight="link"
             onClick={() => change({ actorId: user.id })}
             title="Only this actor's rows"
           >

@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { useGet } from "../../api/queries.ts";
-import { BarChart } from "../../parts/bar-chart.tsx";
+import { Chart } from "../../parts/chart.tsx";
 import { DayField } from "../../parts/day-field.tsx";
 import { Facts, Section } from "../../parts/facts.tsx";
 import filters from "../../parts/filter-bar.module.css";
@@ -97,7 +97,7 @@ function Shown({ of: report, orgId }: { of: Report; orgId: string | undefined })
       />
       {byDay.length > 0 ? (
         <Section title="By day">
-          <BarChart
+          <Chart
             label="Audit rows by day"
             series={[
               { name: "Success", tone: "good" },

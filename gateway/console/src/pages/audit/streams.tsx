@@ -38,7 +38,7 @@ export function Streams() {
     <>
       <ListPage
         title="Streams"
-        section="audit"
+        section="streams"
         path="/api/v1/audit-logs/streams"
         filters={["orgId"]}
         everyMs={10_000}

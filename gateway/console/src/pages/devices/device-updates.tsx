@@ -1,49 +1,77 @@
+import { Link } from "@tanstack/react-router";
 import { useGet } from "../../api/queries.ts";
 import { Section } from "../../parts/facts.tsx";
 import { useWhyNot } from "../../parts/me.tsx";
-import styles from "../../parts/plain-table.module.css";
+import { PlainTable } from "../../parts/plain-table.tsx";
 import { FailureState, Loading } from "../../parts/states.tsx";
-import { Time } from "../../parts/time.tsx";
+import { Status } from "../../parts/status.tsx";
+import { Instant, Time } from "../../parts/time.tsx";
+import { decisionState } from "../../rules/decision-state.ts";
 
-/** Why the device's programs update or do not. */
-export function DeviceUpdates({ id }: { id: string }) {
+/** Why the device's programs update or do not; with `isShort` without its earlier updates. */
+export function DeviceUpdates({ id, isShort = false }: { id: string; isShort?: boolean }) {
   const isHidden = useWhyNot("GET /api/v1/devices/{id}/update-decision") !== null;
   const decision = useGet("/api/v1/devices/{id}/update-decision", { params: { path: { id } } }, { enabled: !isHidden });
   if (isHidden) return null;
+  const [first] = decision.data?.components ?? [];
   return (
-    <Section title="Updates">
-      {decision.error ? (
-        <FailureState failure={decision.error.failure} onRetry={() => void decision.refetch()} />
-      ) : null}
-      {decision.isPending ? <Loading /> : null}
-      {decision.data ? (
-        <div className={styles.scroller}>
-          <table className={styles.table}>
-            <thead>
-              <tr>
-                <th scope="col">Program</th>
-                <th scope="col">Runs</th>
-                <th scope="col">Target</th>
-                <th scope="col">Why</th>
-                <th scope="col">Next check</th>
+    <>
+      <Section
+        title="Updates"
+        {...(first
+          ? {
+              action: (
+                <p>
+                  next check <Time at={first.nextCheckAt} />
+                </p>
+              ),
+            }
+          : {})}
+      >
+        {decision.error ? (
+          <FailureState failure={decision.error.failure} onRetry={() => void decision.refetch()} />
+        ) : null}
+        {decision.isPending ? <Loading /> : null}
+        {decision.data ? (
+          <PlainTable columns={["Program", "Runs", "Target", "Decision"]}>
+            {decision.data.components.map((each) => (
+              <tr key={each.component}>
+                <th scope="row">{each.component}</th>
+                <td className="number">{each.current ?? "not reported"}</td>
+                <td className="number">{each.target ?? "none"}</td>
+                <td>
+                  <Status {...decisionState(each)} /> <span className="soft">{each.detail}</span>
+                </td>
               </tr>
-            </thead>
-            <tbody>
-              {decision.data.components.map((each) => (
-                <tr key={each.component}>
-                  <th scope="row">{each.component}</th>
-                  <td>{each.current ?? "not reported"}</td>
-                  <td>{each.target ?? "none"}</td>
-                  <td>{each.detail}</td>
+            ))}
+          </PlainTable>
+        ) : null}
+      </Section>
+      {isShort || !decision.data ? null : (
+        <Section title="Earlier updates">
+          {decision.data.attempts.length === 0 ? <p className="soft">None was offered to it yet.</p> : null}
+          {decision.data.attempts.length > 0 ? (
+            <PlainTable columns={["Version", "From", "State", "Offered"]}>
+              {decision.data.attempts.map((attempt) => (
+                <tr key={attempt.id}>
+                  <th scope="row">
+                    <Link to="/releases/rollouts/$id" params={{ id: attempt.rolloutId }}>
+                      {attempt.component} {attempt.version}
+                    </Link>
+                  </th>
+                  <td>{attempt.fromVersion}</td>
                   <td>
-                    <Time at={each.nextCheckAt} />
+                    <Status of={attempt.state} /> <span className="soft">{attempt.reason}</span>
+                  </td>
+                  <td>
+                    <Instant at={attempt.offeredAt} />
                   </td>
                 </tr>
               ))}
-            </tbody>
-          </table>
-        </div>
-      ) : null}
-    </Section>
+            </PlainTable>
+          ) : null}
+        </Section>
+      )}
+    </>
   );
 }

@@ -1,224 +1,120 @@
+import { Tabs } from "@base-ui/react/tabs";
 import { Link } from "@tanstack/react-router";
-import { useEffect, useState } from "react";
-import { api } from "../../api/api.ts";
+import { Terminal } from "lucide-react";
+import { type ReactNode, useEffect } from "react";
 import { useDeviceChanges } from "../../api/changes.ts";
-import { type BodyOf, dataOf, useForget, useGet } from "../../api/queries.ts";
-import { Confirm } from "../../parts/confirm.tsx";
-import { Facts, Json, Section } from "../../parts/facts.tsx";
+import { type BodyOf, useGet } from "../../api/queries.ts";
+import { deviceOperations } from "../../operations/devices.tsx";
+import { HeadOperations } from "../../operations/operation-buttons.tsx";
 import { LabelList } from "../../parts/label-list.tsx";
+import { useWhyNot } from "../../parts/me.tsx";
+import { NameOf } from "../../parts/name-of.tsx";
 import { Neighbours } from "../../parts/neighbours.tsx";
-import { Operation } from "../../parts/operation.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { noteDevice } from "../../parts/recent-devices.ts";
 import { RecordState } from "../../parts/record-state.tsx";
-import { Said } from "../../parts/states.tsx";
+import styles from "../../parts/tabs.module.css";
 import { Time } from "../../parts/time.tsx";
-import { searchFor, useRecordId } from "../../parts/use-filters.ts";
-import { ChangeDevice } from "./change-device.tsx";
+import { useFilters, useRecordId } from "../../parts/use-filters.ts";
+import { systemName } from "../../rules/system-name.ts";
 import { DeviceEvents } from "./device-events.tsx";
+import { DeviceHistory } from "./device-history.tsx";
 import { DeviceLogs } from "./device-logs.tsx";
+import { DeviceOverview } from "./device-overview.tsx";
 import { DeviceUpdates } from "./device-updates.tsx";
-import { GroupLinks, SiteLink } from "./site-and-group-links.tsx";
 
-type Device = BodyOf<"/api/v1/devices/{id}">;
-
-type Asking = "change" | "approve" | "replace" | "decommission" | null;
-
-/** One device: its properties, its logs, and the actions on it. */
+/** One device: how it is, its logs and events, its updates and its history. */
 export function DevicePage() {
   const id = useRecordId();
   const params = { path: { id } };
   const isNotified = useDeviceChanges(undefined);
   // Polled, since heartbeats are no changes, but the page shows when the device was last seen.
   const device = useGet("/api/v1/devices/{id}", { params }, { everyMs: isNotified ? 30_000 : 5_000 });
-  const [asking, ask] = useState<Asking>(null);
-  const [said, say] = useState<string | null>(null);
-  const forget = useForget();
   const hostname = device.data?.hostname;
   useEffect(() => {
     if (hostname !== undefined) noteDevice({ id, hostname });
   }, [id, hostname]);
   if (!device.data) return <RecordState title="Device" of={device} />;
   const { data } = device;
-  const close = () => ask(null);
-  const changed = async (sentence: string) => {
-    say(sentence);
-    await forget("/api/v1/devices");
-  };
   return (
     <>
-      <PageTitle title={data.hostname} status={data.status} />
-      <Neighbours id={id} />
-      <Said>{said}</Said>
-      {data.quarantineReason ? <p role="note">Quarantined: {data.quarantineReason}</p> : null}
-      <DeviceFacts data={data} ask={ask} id={id} params={params} say={say} changed={changed} />
-      {data.reported ? (
-        <Section title="As its agent reports">
-          <Json value={data.reported} label="Report of the agent" />
-        </Section>
-      ) : null}
-      <DeviceUpdates id={id} />
-      <DeviceLogs id={id} />
-      <DeviceEvents id={id} />
-      <DeviceQuestions data={data} asking={asking} close={close} params={params} changed={changed} />
-    </>
-  );
-}
-
-function DeviceFacts({
-  data,
-  ask,
-  id,
-  params,
-  say,
-  changed,
-}: {
-  data: Device;
-  ask(what: Asking): void;
-  id: string;
-  params: { path: { id: string } };
-  say(sentence: string): void;
-  changed(sentence: string): Promise<void>;
-}) {
-  return (
-    <Section title="Facts" action={<DeviceActions data={data} ask={ask} params={params} say={say} changed={changed} />}>
-      <Facts
-        of={[
-          ["System", `${data.os} ${data.arch}`],
-          ["Agent", data.agentVersion],
-          ["Watchdog", data.watchdogVersion],
-          ["Helper", data.helperVersion],
-          ["Site", data.siteId ? <SiteLink key="site" id={data.siteId} /> : null],
-          ["Groups", data.groupIds.length > 0 ? <GroupLinks key="groups" of={data} /> : null],
-          ["Last seen", <Time key="seen" at={data.lastSeenAt} />],
-          ["Last address", data.lastIpAddress],
-          ["Agent updates", data.autoUpdateEnabled ? "on" : "off"],
-          ["Serial number", data.serialNumber],
-          ["Hardware id", data.hardwareId],
-          ["Enrolled", <Time key="made" at={data.createdAt} />],
-          ["Id", <code key="id">{data.id}</code>],
-        ]}
+      <PageTitle
+        title={data.hostname}
+        status={data.status}
+        sub={<DeviceLine of={data} />}
+        actions={
+          <>
+            <Link to="/devices/$id/live" params={{ id }} className="button">
+              <Terminal size={15} aria-hidden />
+              Live event logs
+            </Link>
+            <HeadOperations of={data} operations={deviceOperations} name={data.hostname} />
+          </>
+        }
       />
-      <LabelList of={data.labels} />
-      <p>
-        <Link to="/audit" search={searchFor({ orgId: data.orgId, resourceId: id })}>
-          Its audit rows
-        </Link>{" "}
-        ·{" "}
-        <Link to="/devices/$id/live" params={{ id }}>
-          Live event logs
-        </Link>
-      </p>
-    </Section>
+      <Neighbours id={id} />
+      {data.quarantineReason ? <p role="note">Quarantined: {data.quarantineReason}</p> : null}
+      <DeviceTabs of={data} />
+    </>
   );
 }
 
-function DeviceActions({
-  data,
-  ask,
-  params,
-  say,
-  changed,
-}: {
-  data: Device;
-  ask(what: Asking): void;
-  params: { path: { id: string } };
-  say(sentence: string): void;
-  changed(sentence: string): Promise<void>;
-}) {
-  return (
-    <div>
-      {data.status === "quarantined" ? (
-        <>
-          <Operation name="POST /api/v1/devices/{id}/approve" onClick={() => ask("approve")}>
-            Approve …
-          </Operation>{" "}
-          <Operation name="DELETE /api/v1/devices/{id}" onClick={() => ask("replace")}>
-            Approve and replace …
-          </Operation>
-        </>
-      ) : null}{" "}
-      {data.status === "decommissioned" ? null : (
-        <>
-          <Operation name="PATCH /api/v1/devices/{id}" onClick={() => ask("change")}>
-            Change …
-          </Operation>{" "}
-          <Operation
-            name="POST /api/v1/devices/{id}/auto-update"
-            onClick={() =>
-              void dataOf(
-                api.POST("/api/v1/devices/{id}/auto-update", {
-                  params,
-                  body: { enabled: !data.autoUpdateEnabled },
-                }),
-              ).then(
-                ({ autoUpdateEnabled }) => changed(`Agent updates are ${autoUpdateEnabled ? "on" : "off"}.`),
-                (error: Error) => say(`Not changed: ${error.message}`),
-              )
-            }
-          >
-            Turn agent updates {data.autoUpdateEnabled ? "off" : "on"}
-          </Operation>{" "}
-          <Operation name="DELETE /api/v1/devices/{id}" onClick={() => ask("decommission")}>
-            Decommission …
-          </Operation>
-        </>
-      )}
-    </div>
-  );
-}
+type Device = BodyOf<"/api/v1/devices/{id}">;
 
-function DeviceQuestions({
-  data,
-  asking,
-  close,
-  params,
-  changed,
-}: {
-  data: Device;
-  asking: Asking;
-  close(): void;
-  params: { path: { id: string } };
-  changed(sentence: string): Promise<void>;
-}) {
+/** Whose it is, what it is, and when it was last seen. */
+function DeviceLine({ of: { orgId, siteId, os, arch, lastSeenAt, labels } }: { of: Device }) {
   return (
     <>
-      {asking === "change" ? <ChangeDevice of={data} onClose={close} onDone={changed} /> : null}
-      {asking === "approve" || asking === "replace" ? (
-        <Confirm
-          title={asking === "replace" ? "Replace the other device?" : "Trust this device?"}
-          verb={asking === "replace" ? "Replace" : "Approve"}
-          onClose={close}
-          action={async () => {
-            const body = { replace: asking === "replace" };
-            await dataOf(api.POST("/api/v1/devices/{id}/approve", { params, body }));
-            await changed("The device is trusted.");
-          }}
-        >
-          <p>
-            {asking === "replace"
-              ? "The device with the same hardware id is decommissioned; its agent is refused from then on."
-              : "Its agent is accepted from now on. The device with the same hardware id stays, too."}
-          </p>
-        </Confirm>
-      ) : null}
-      {asking === "decommission" ? (
-        <Confirm
-          title={`Decommission ${data.hostname}?`}
-          verb="Decommission"
-          typed={data.hostname}
-          onClose={close}
-          action={async () => {
-            await dataOf(api.DELETE("/api/v1/devices/{id}", { params }));
-            await changed("The device is decommissioned.");
-          }}
-        >
-          <p>
-            Its agent's token is refused at once and permanently; its record, logs and audit rows stay. It no longer
-            counts against any limit.
-          </p>
-        </Confirm>
-      ) : null}
+      <span>
+        <NameOf id={orgId} />
+        {siteId ? (
+          <>
+            , <NameOf id={siteId} />
+          </>
+        ) : null}{" "}
+        · {systemName(os)}, {arch} · last heartbeat <Time at={lastSeenAt} />
+      </span>
+      <LabelList of={labels} />
     </>
+  );
+}
+
+type TabName = "overview" | "logs" | "events" | "updates" | "history";
+
+/** The parts of the page, in its address, so that each can be linked. */
+function DeviceTabs({ of }: { of: Device }) {
+  const { id, orgId } = of;
+  const [{ tab = "overview" }, change] = useFilters();
+  const mayReadLogs = useWhyNot("GET /api/v1/devices/{id}/diagnostic-logs") === null;
+  const mayReadEvents = useWhyNot("GET /api/v1/devices/{id}/eventlogs") === null;
+  const mayReadUpdates = useWhyNot("GET /api/v1/devices/{id}/update-decision") === null;
+  const mayReadAudit = useWhyNot("GET /api/v1/audit-logs/logs") === null;
+  const all: readonly (readonly [name: TabName, title: string, isShown: boolean, content: () => ReactNode])[] = [
+    ["overview", "Overview", true, () => <DeviceOverview of={of} open={(name) => change({ tab: name })} />],
+    ["logs", "Logs", mayReadLogs, () => <DeviceLogs id={id} />],
+    ["events", "Events", mayReadEvents, () => <DeviceEvents id={id} />],
+    ["updates", "Updates", mayReadUpdates, () => <DeviceUpdates id={id} />],
+    ["history", "History", mayReadAudit, () => <DeviceHistory id={id} orgId={orgId} />],
+  ];
+  const shown = all.filter(([, , isShown]) => isShown);
+  const [open = "overview"] = shown.find(([name]) => name === tab) ?? [];
+  return (
+    <Tabs.Root
+      value={open}
+      onValueChange={(value: TabName) => change({ tab: value === "overview" ? undefined : value })}
+    >
+      <Tabs.List className={styles.tabs} aria-label="Parts of this page">
+        {shown.map(([name, title]) => (
+          <Tabs.Tab key={name} value={name}>
+            {title}
+          </Tabs.Tab>
+        ))}
+      </Tabs.List>
+      {shown.map(([name, , , content]) => (
+        <Tabs.Panel key={name} value={name}>
+          {content()}
+        </Tabs.Panel>
+      ))}
+    </Tabs.Root>
   );
 }

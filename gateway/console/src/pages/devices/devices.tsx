@@ -1,17 +1,19 @@
 import type { ItemOf } from "@muster/client";
 import { Link } from "@tanstack/react-router";
+import { Laptop, Plus } from "lucide-react";
 import { useDeviceChanges } from "../../api/changes.ts";
 import { useGet } from "../../api/queries.ts";
 import { asOptions } from "../../parts/filter-bar.tsx";
 import { LabelList } from "../../parts/label-list.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
 import { useMe } from "../../parts/me.tsx";
-import { organizationColumn } from "../../parts/name-of.tsx";
+import { NameOf } from "../../parts/name-of.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { searchFor, useFilters } from "../../parts/use-filters.ts";
+import { systemName } from "../../rules/system-name.ts";
 import { BulkDevices } from "./bulk-devices.tsx";
 
 const statuses = [
@@ -53,16 +55,34 @@ export function Devices() {
       everyMs={isNotified ? 60_000 : 10_000}
       bulk={(devices, clear) => <BulkDevices devices={devices} onDone={clear} />}
       columns={columns({ orgId, change, isEverywhere })}
+      about={<Online orgId={orgId} />}
+      actions={
+        <Link to="/welcome" search={searchFor({ orgId })} className="button" data-weight="primary">
+          <Plus size={15} aria-hidden />
+          Add devices
+        </Link>
+      }
       empty={
-        <EmptyState title="No device has enrolled yet.">
+        <EmptyState title="No device has enrolled yet." icon={Laptop}>
           <p>Make an enrollment key, and start an agent with it.</p>
-          <Link to="/welcome" className="button primary">
+          <Link to="/welcome" className="button" data-weight="primary">
             Bring the first device online
           </Link>
         </EmptyState>
       }
     />
   );
+}
+
+/** How many of them are connected now. */
+function Online({ orgId }: { orgId: string | undefined }) {
+  const { data } = useGet(
+    "/api/v1/devices/summary",
+    { params: { query: orgId ? { orgId } : {} } },
+    { everyMs: 120_000 },
+  );
+  const online = data?.byStatus.find(({ status }) => status === "online");
+  return online ? <span className="number">· {online.count.toLocaleString()} online</span> : null;
 }
 
 function columns({
@@ -78,6 +98,7 @@ function columns({
     {
       id: "host",
       title: "Host",
+      width: "14rem",
       sort: "hostname",
       cell: ({ id, hostname }) => (
         <Link to="/devices/$id" params={{ id }} search={searchFor({ orgId })}>
@@ -85,33 +106,75 @@ function columns({
         </Link>
       ),
     },
-    { id: "status", title: "Status", width: "10rem", cell: ({ status }) => <Status of={status} /> },
-    ...(isEverywhere ? [organizationColumn] : []),
-    { id: "os", title: "System", width: "11rem", isMinor: true, cell: ({ os, arch }) => `${os} ${arch}` },
+    {
+      id: "status",
+      title: "Status",
+      width: "8.5rem",
+      as: "state",
+      cell: ({ status }) => <Status of={status} />,
+    },
+    {
+      id: "org",
+      title: isEverywhere ? "Organization" : "Site",
+      width: isEverywhere ? "15rem" : "11rem",
+      cell: ({ orgId: owner, siteId }) => <Location orgId={isEverywhere ? owner : null} siteId={siteId} />,
+    },
+    {
+      id: "os",
+      title: "System",
+      width: "9rem",
+      cell: ({ os, arch }) => (
+        <span className="soft">
+          {systemName(os)} {arch}
+        </span>
+      ),
+    },
     {
       id: "agent",
       title: "Agent",
-      width: "8rem",
+      width: "6rem",
       isMinor: true,
       cell: ({ agentVersion }) => (
         <button
           type="button"
-          className="link"
-          title="Only devices with this version"
+          data-weight="link"
+          data-tip="Only devices with this version"
+          className="number"
           onClick={() => change({ agentVersion })}
         >
           {agentVersion}
         </button>
       ),
     },
-    { id: "address", title: "Address", width: "10rem", isMinor: true, cell: ({ lastIpAddress }) => lastIpAddress },
-    { id: "labels", title: "Labels", isMinor: true, cell: ({ labels }) => <LabelList of={labels} /> },
+    {
+      id: "address",
+      title: "Address",
+      width: "8.5rem",
+      isMinor: true,
+      cell: ({ lastIpAddress }) => <span className="soft number">{lastIpAddress}</span>,
+    },
+    { id: "labels", title: "Labels", as: "none", cell: ({ labels }) => <LabelList of={labels} /> },
     {
       id: "seen",
       title: "Last seen",
-      width: "9rem",
+      width: "8.5rem",
       sort: "lastSeenAt",
+      isEnd: true,
+      as: "end",
       cell: ({ lastSeenAt }) => <Time at={lastSeenAt} />,
     },
   ];
 }
+
+/** Whose a device is, and where it stands. */
+const Location = ({ orgId, siteId }: { orgId: string | null; siteId: string | null }) => (
+  <>
+    {orgId ? <NameOf id={orgId} /> : null}
+    {siteId ? (
+      <span className={orgId ? "faint" : undefined}>
+        {orgId ? " / " : null}
+        <NameOf id={siteId} />
+      </span>
+    ) : null}
+  </>
+);

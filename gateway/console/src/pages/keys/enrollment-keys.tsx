@@ -32,7 +32,7 @@ export function EnrollmentKeys() {
           },
         ]}
         actions={
-          <Link to="/welcome" className="button primary">
+          <Link to="/welcome" className="button" data-weight="primary">
             New enrollment key
           </Link>
         }
@@ -66,7 +66,7 @@ export function EnrollmentKeys() {
         ]}
         empty={
           <EmptyState title="No enrollment key yet.">
-            <Link to="/welcome" className="button primary">
+            <Link to="/welcome" className="button" data-weight="primary">
               Bring the first device online
             </Link>
           </EmptyState>

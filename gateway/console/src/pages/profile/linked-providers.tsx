@@ -38,7 +38,7 @@ export function LinkedProviders() {
             <td>
               <button
                 type="button"
-                className="link"
+                data-weight="link"
                 disabled={write.isRunning}
                 onClick={() => (linked ? choose({ id, name }) : void link(id))}
               >

@@ -13,14 +13,16 @@ import forms from "../../parts/field.module.css";
 import { Field } from "../../parts/field.tsx";
 import { FormActions } from "../../parts/form-actions.tsx";
 import { FormDialog } from "../../parts/form-dialog.tsx";
-import { useMe, useWhyNot } from "../../parts/me.tsx";
+import { useMe } from "../../parts/me.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { PlainTable } from "../../parts/plain-table.tsx";
 import { SecretOnce } from "../../parts/secret-once.tsx";
 import { areSingleKeysOn, setSingleKeys } from "../../parts/shortcuts.ts";
 import { FailureState, Loading, Said } from "../../parts/states.tsx";
-import { chooseZone, chosenZone, Instant, Time } from "../../parts/time.tsx";
+import { chooseDensity, chosenDensity } from "../../parts/theme.ts";
+import { Instant, Time } from "../../parts/time.tsx";
 import { useWrite } from "../../parts/use-write.ts";
+import { ZoneChoice } from "../../parts/zone-choice.tsx";
 import { attemptIn, ssoReasonSentence } from "../../rules/sso-reasons.ts";
 import { LinkedProviders } from "./linked-providers.tsx";
 
@@ -61,35 +63,28 @@ export function Profile() {
           Single keys are shortcuts (press ? for the list)
         </label>
         <ZoneChoice />
+        <DensityChoice />
       </Section>
     </>
   );
 }
 
-/** Chooses the time zone of this browser, of the user's partner, or UTC. */
-function ZoneChoice() {
-  const why = useWhyNot("GET /api/v1/orgs/partners/me");
-  const partner = useGet("/api/v1/orgs/partners/me", {}, { enabled: why === null });
-  const [zone, setZone] = useState(chosenZone);
-  const { timezone } = partner.data?.settings ?? {};
-  const others = new Set(["UTC", ...(typeof timezone === "string" ? [timezone] : []), zone]);
-  others.delete("browser");
+/** Chooses how much fits on a screen. */
+function DensityChoice() {
+  const [density, setDensity] = useState(chosenDensity);
   return (
     <label className={forms.inline}>
-      Times are shown in{" "}
+      Rows are{" "}
       <select
-        value={zone}
+        value={density}
         onChange={({ target }) => {
-          chooseZone(target.value);
-          setZone(chosenZone());
+          const wanted = target.value === "compact" ? "compact" : "usual";
+          chooseDensity(wanted);
+          setDensity(wanted);
         }}
       >
-        <option value="browser">this browser's zone ({Intl.DateTimeFormat().resolvedOptions().timeZone})</option>
-        {[...others].map((name) => (
-          <option key={name} value={name}>
-            {name === timezone ? `your partner's zone (${name})` : name}
-          </option>
-        ))}
+        <option value="usual">as usual</option>
+        <option value="compact">compact: more of them fit</option>
       </select>
     </label>
   );
@@ -176,7 +171,7 @@ function Factors() {
       {factors.data && me.mfaEnabled ? (
         <p>
           Recovery codes left: {factors.data.recoveryCodes}.{" "}
-          <button type="button" className="link" onClick={() => setOpen("codes")}>
+          <button type="button" data-weight="link" onClick={() => setOpen("codes")}>
             Make new ones …
           </button>
         </p>
@@ -217,7 +212,7 @@ function Passkeys({
             <Time at={lastUsedAt} />
           </td>
           <td>
-            <button type="button" className="link" onClick={() => choose({ id, name })}>
+            <button type="button" data-weight="link" onClick={() => choose({ id, name })}>
               Remove<span className="visually-hidden"> {name}</span>
             </button>
           </td>
@@ -468,7 +463,7 @@ function Sessions() {
                 ) : (
                   <button
                     type="button"
-                    className="link"
+                    data-weight="link"
                     onClick={() =>
                       end(() =>
                         dataOf(api.DELETE("/api/v1/auth/sessions/{id}", { params: { path: { id: session.id } } })),

@@ -94,7 +94,7 @@ function Form({ kept }: { kept: Look }) {
           >
             Clear
           </button>
-          <button type="submit" className="primary" disabled={write.isRunning || why !== null}>
+          <button type="submit" data-weight="primary" disabled={write.isRunning || why !== null}>
             {write.isRunning ? "Saving …" : "Save"}
           </button>
         </div>

@@ -39,7 +39,7 @@ export function Domains() {
     <>
       <ListPage
         title="Domains"
-        section="settings"
+        section="signIn"
         path="/api/v1/sso/domains"
         filters={["orgId"]}
         actions={create}
@@ -188,7 +188,7 @@ function Verify({ domain: { id, domain, recordName, recordValue }, onClose }: { 
         <button type="button" onClick={onClose}>
           Close
         </button>
-        <button type="button" className="primary" disabled={isLooking} onClick={() => void look()}>
+        <button type="button" data-weight="primary" disabled={isLooking} onClick={() => void look()}>
           {isLooking ? "Looking …" : "Look now"}
         </button>
       </DialogActions>

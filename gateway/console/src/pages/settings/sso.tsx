@@ -26,7 +26,7 @@ export function SingleSignOn() {
     <>
       <ListPage
         title="Single sign-on"
-        section="settings"
+        section="signIn"
         path="/api/v1/sso/providers"
         filters={["orgId", "scope"]}
         {...(me.scope === "partner"

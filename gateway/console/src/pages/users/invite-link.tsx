@@ -12,7 +12,7 @@ export const InviteLink = ({ to: { email, inviteUrl }, onClose }: { to: Invited;
     </p>
     <DialogActions>
       {inviteUrl ? <CopyButton what="link" text={() => inviteUrl} /> : null}
-      <button type="button" className="primary" onClick={onClose}>
+      <button type="button" data-weight="primary" onClick={onClose}>
         Close
       </button>
     </DialogActions>

@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { useGet } from "../../api/queries.ts";
-import { BarChart } from "../../parts/bar-chart.tsx";
+import { Chart } from "../../parts/chart.tsx";
 import { Section } from "../../parts/facts.tsx";
 import { FailureState, Loading } from "../../parts/states.tsx";
 import { Instant } from "../../parts/time.tsx";
@@ -14,7 +14,7 @@ const spans = [
 const series = [
   { name: "Delivered", tone: "good" },
   { name: "Failed", tone: "bad" },
-  { name: "Waiting", tone: "quiet" },
+  { name: "Waiting", tone: "off" },
 ] as const;
 
 /** How the deliveries of a webhook ended over time. */
@@ -51,7 +51,7 @@ export function DeliveryChart({ id }: { id: string }) {
       ) : null}
       {data && total === 0 ? <p className="soft">Nothing was queued in this time.</p> : null}
       {data && total > 0 ? (
-        <BarChart
+        <Chart
           label={`${total.toLocaleString()} deliveries by outcome`}
           series={series}
           points={data.buckets.map(({ at, delivered, failed, open }) => ({ at, values: [delivered, failed, open] }))}

@@ -113,7 +113,7 @@ function Choose({
           <input name="name" required maxLength={100} autoComplete="off" />
         </Field>
         <div>
-          <button type="submit" className="primary" disabled={write.isRunning}>
+          <button type="submit" data-weight="primary" disabled={write.isRunning}>
             {write.isRunning ? "Creating …" : `Create ${what}`}
           </button>
         </div>
@@ -200,7 +200,7 @@ function KeyStep({ orgId, siteId, onDone }: { orgId: string; siteId: string; onD
         <input name="maxUsage" type="number" required min={1} max={100000} defaultValue={5} />
       </Field>
       <div>
-        <button type="submit" className="primary" disabled={write.isRunning}>
+        <button type="submit" data-weight="primary" disabled={write.isRunning}>
           {write.isRunning ? "Creating …" : "Create enrollment key"}
         </button>
       </div>

@@ -1,9 +1,9 @@
 import type { ItemOf } from "@muster/client";
-import { api } from "../../api/api.ts";
-import { dataOf, useGet } from "../../api/queries.ts";
-import { Field } from "../../parts/field.tsx";
-import { FormDialog } from "../../parts/form-dialog.tsx";
-import { NamedOptions } from "../../parts/options.tsx";
+import { api } from "../api/api.ts";
+import { dataOf, useGet } from "../api/queries.ts";
+import { Field } from "../parts/field.tsx";
+import { FormDialog } from "../parts/form-dialog.tsx";
+import { NamedOptions } from "../parts/options.tsx";
 
 type ChangeDeviceProps = {
   of: ItemOf<"/api/v1/devices">;

@@ -1,0 +1,67 @@
+import { useMe } from "../parts/me.tsx";
+import { Menu } from "../parts/menu.tsx";
+import { whyNot } from "../rules/why-not.ts";
+import { asksFirst, type Operation, offeredFor } from "./record-operation.ts";
+import { useRun } from "./runner.tsx";
+
+type OperationsProps<R> = { of: R; operations: readonly Operation<R>[]; name: string };
+
+const labelOf = <R,>(operation: Operation<R>, record: R) =>
+  `${operation.verb(record)}${asksFirst(operation) ? " …" : ""}`;
+
+/** The operations of a page's record: some as buttons, the first of them at the end, the rest in a menu. */
+export function HeadOperations<R>({ of, operations, name }: OperationsProps<R>) {
+  const offered = offeredFor(operations, of);
+  const prominent = offered.filter(({ shown }) => shown !== undefined);
+  const others = offered.filter(({ shown }) => shown === undefined);
+  return (
+    <>
+      {[...prominent].reverse().map((operation) => (
+        <OperationButton key={operation.id} of={of} operation={operation} />
+      ))}
+      <RowOperations of={of} operations={others} name={name} />
+    </>
+  );
+}
+
+/** One operation as a button; users who may not use it get the reason. */
+export function OperationButton<R>({ of, operation }: { of: R; operation: Operation<R> }) {
+  const run = useRun();
+  const why = whyNot(useMe(), operation.needs);
+  return (
+    <button
+      type="button"
+      data-weight={operation.shown === "primary" ? "primary" : undefined}
+      data-tone={operation.tone}
+      aria-disabled={why !== null}
+      data-tip={why ?? undefined}
+      onClick={() => {
+        if (why === null) run(operation, of);
+      }}
+    >
+      <operation.icon size={15} aria-hidden />
+      {labelOf(operation, of)}
+      {why ? <span className="visually-hidden"> ({why})</span> : null}
+    </button>
+  );
+}
+
+/** The operations of a row in a menu; nothing when none is offered. */
+export function RowOperations<R>({ of, operations, name }: OperationsProps<R>) {
+  const run = useRun();
+  const me = useMe();
+  const offered = offeredFor(operations, of);
+  if (offered.length === 0) return null;
+  return (
+    <Menu
+      label={`More for ${name}`}
+      items={offered.map((operation) => ({
+        label: labelOf(operation, of),
+        icon: <operation.icon size={15} aria-hidden />,
+        ...(operation.tone ? { tone: operation.tone } : {}),
+        why: whyNot(me, operation.needs),
+        onChoose: () => run(operation, of),
+      }))}
+    />
+  );
+}

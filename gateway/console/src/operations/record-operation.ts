@@ -1,0 +1,53 @@
+import type { paths } from "@muster/client";
+import type { LucideIcon } from "lucide-react";
+import type { ComponentType, ReactNode } from "react";
+
+/** What a form of an operation gets. `onDone` closes it and says what is different now. */
+export type FormProps<R> = { of: R; onClose(): void; onDone(sentence: string): Promise<void> };
+
+/** The question before an operation. With `typed`, for what cannot be undone, that name must be typed. */
+export type Question<R> = {
+  title(record: R): string;
+  /** What changes with it, and what stays. */
+  says(record: R): ReactNode;
+  typed?(record: R): string;
+};
+
+/**
+ * What can be done with a record, once: the head of its page, the menu of its row, the bar of selected rows and the
+ * command menu all render it from here.
+ */
+export type Operation<R> = {
+  /** Unique, as `device.decommission`. */
+  id: string;
+  /** What the button says, and the button of the question. */
+  verb(record: R): string;
+  /** The API's operation, whose permission decides who may use it. */
+  needs: string;
+  icon: LucideIcon;
+  /** For what cannot be undone. */
+  tone?: "danger";
+  /** A button of its own in the head of the page, not in the menu; the primary one where it is wanted next. */
+  shown?: "button" | "primary";
+  /** Whether the record is in a state in which it can be done. */
+  isOffered?(record: R): boolean;
+  /** Asked before `run`; without it there is nothing to ask. */
+  asks?: Question<R>;
+  /** A form instead of a question. */
+  form?: ComponentType<FormProps<R>>;
+  /** Throws Failed, which is shown. */
+  run?(record: R): Promise<unknown>;
+  /** What is different now, as a sentence. */
+  done?(record: R): string;
+  /** Paths whose answers are stale afterwards. */
+  forgets: readonly (keyof paths)[];
+  /** The list to go to, when the record is gone. */
+  leaves?: string;
+};
+
+/** The operations that a record's state allows, with their reasons left to whoever renders them. */
+export const offeredFor = <R>(operations: readonly Operation<R>[], record: R): readonly Operation<R>[] =>
+  operations.filter(({ isOffered }) => isOffered?.(record) ?? true);
+
+/** Whether something is asked first, which the button says by an ellipsis. */
+export const asksFirst = <R>({ asks, form }: Operation<R>) => Boolean(asks ?? form);

@@ -1,0 +1,76 @@
+import { CheckCheck, CircleX, Pause, Play } from "lucide-react";
+import { api } from "../api/api.ts";
+import { type BodyOf, dataOf } from "../api/queries.ts";
+import type { Operation } from "./record-operation.ts";
+
+type Rollout = BodyOf<"/api/v1/agent-versions/rollouts/{id}/progress">["rollout"];
+
+const of = ({ id }: Rollout) => ({ path: { id } });
+const isOver = ({ state }: Rollout) => state === "completed" || state === "cancelled";
+const isStopped = ({ state }: Rollout) => state === "paused" || state === "halted";
+const title = (verb: string) => (rollout: Rollout) => `${verb} the rollout of ${rollout.version}?`;
+const forgets = ["/api/v1/agent-versions"] as const;
+
+/** What can be done with a rollout. */
+export const rolloutOperations: readonly Operation<Rollout>[] = [
+  {
+    id: "rollout.resume",
+    verb: () => "Resume",
+    needs: "POST /api/v1/agent-versions/rollouts/{id}/resume",
+    icon: Play,
+    shown: "primary",
+    isOffered: isStopped,
+    asks: {
+      title: title("Resume"),
+      says: () => "Offers continue. Failures so far no longer count towards the threshold.",
+    },
+    run: (rollout) => {
+      const body = { acceptFailures: rollout.state === "halted" };
+      return dataOf(api.POST("/api/v1/agent-versions/rollouts/{id}/resume", { params: of(rollout), body }));
+    },
+    done: () => "The rollout continues.",
+    forgets,
+  },
+  {
+    id: "rollout.pause",
+    verb: () => "Pause",
+    needs: "POST /api/v1/agent-versions/rollouts/{id}/pause",
+    icon: Pause,
+    shown: "button",
+    isOffered: (rollout) => !isOver(rollout) && !isStopped(rollout),
+    asks: {
+      title: title("Pause"),
+      says: () => "No further device is offered the version. Updates in progress continue.",
+    },
+    run: (rollout) => dataOf(api.POST("/api/v1/agent-versions/rollouts/{id}/pause", { params: of(rollout) })),
+    done: () => "The rollout is paused.",
+    forgets,
+  },
+  {
+    id: "rollout.cancel",
+    verb: () => "Cancel it",
+    needs: "POST /api/v1/agent-versions/rollouts/{id}/cancel",
+    icon: CircleX,
+    tone: "danger",
+    shown: "button",
+    isOffered: (rollout) => !isOver(rollout) && rollout.kind === "staged",
+    asks: {
+      title: title("Cancel"),
+      says: () => "No further device is offered the version, permanently.",
+    },
+    run: (rollout) => dataOf(api.POST("/api/v1/agent-versions/rollouts/{id}/cancel", { params: of(rollout) })),
+    done: () => "The rollout is cancelled.",
+    forgets,
+  },
+  {
+    id: "rollout.complete",
+    verb: () => "Complete",
+    needs: "POST /api/v1/agent-versions/rollouts/{id}/complete",
+    icon: CheckCheck,
+    isOffered: (rollout) => !isOver(rollout) && rollout.kind === "staged",
+    asks: { title: title("Complete"), says: () => "The version becomes the target of the whole fleet." },
+    run: (rollout) => dataOf(api.POST("/api/v1/agent-versions/rollouts/{id}/complete", { params: of(rollout) })),
+    done: () => "The rollout is completed.",
+    forgets,
+  },
+];

@@ -1,0 +1,85 @@
+import { useNavigate } from "@tanstack/react-router";
+import { createContext, type ReactNode, useCallback, useContext, useMemo, useState } from "react";
+import { Failed, useForget } from "../api/queries.ts";
+import { Confirm } from "../parts/confirm.tsx";
+import { toast } from "../parts/said.ts";
+import { searchFor, useFilters } from "../parts/use-filters.ts";
+import { failureSentence } from "../rules/failure-sentence.ts";
+import type { Operation } from "./record-operation.ts";
+
+type Run = <R>(operation: Operation<R>, record: R) => void;
+// Operations of different records share one place: each is kept with its own record.
+type Open = { key: string; render(close: () => void): ReactNode };
+
+const Context = createContext<Run | null>(null);
+
+/** Starts an operation: asks first where it asks, shows a failure there, and says what is different. */
+export function useRun(): Run {
+  const run = useContext(Context);
+  if (run === null) throw new Error("no runner of operations around this");
+  return run;
+}
+
+/** Runs the operations of all that is inside. */
+export function Runner({ children }: { children: ReactNode }) {
+  const [open, setOpen] = useState<Open | null>(null);
+  const forget = useForget();
+  const navigate = useNavigate();
+  const [{ orgId }] = useFilters();
+  const finish = useCallback(
+    async <R,>({ done, forgets, leaves }: Operation<R>, record: R, sentence = done?.(record)) => {
+      if (sentence) toast(sentence);
+      if (leaves) await navigate({ to: leaves, search: searchFor({ orgId }) });
+      await forget(...forgets);
+    },
+    [forget, navigate, orgId],
+  );
+  const run: Run = useCallback(
+    (operation, record) => {
+      const { id, verb, asks, form: Form, run: work } = operation;
+      if (Form) {
+        return setOpen({
+          key: id,
+          render: (close) => (
+            <Form of={record} onClose={close} onDone={(sentence) => finish(operation, record, sentence)} />
+          ),
+        });
+      }
+      const act = async () => {
+        await work?.(record);
+        await finish(operation, record);
+      };
+      if (!asks) {
+        act().catch((error: unknown) => {
+          if (!(error instanceof Failed)) throw error;
+          toast(failureSentence(error.failure), "failure");
+        });
+        return;
+      }
+      const typed = asks.typed?.(record);
+      setOpen({
+        key: id,
+        render: (close) => (
+          <Confirm
+            title={asks.title(record)}
+            verb={verb(record)}
+            {...(operation.tone ? { tone: operation.tone } : {})}
+            {...(typed === undefined ? {} : { typed })}
+            action={act}
+            onClose={close}
+          >
+            <p>{asks.says(record)}</p>
+          </Confirm>
+        ),
+      });
+    },
+    [finish],
+  );
+  const close = useMemo(() => () => setOpen(null), []);
+  return (
+    <Context value={run}>
+      {children}
+      {open ? <div key={open.key}>{open.render(close)}</div> : null}
+    </Context>
+  );
+}

@@ -1,0 +1,127 @@
+import { Link } from "@tanstack/react-router";
+import { CircleAlert, CircleCheck, Laptop, type LucideIcon, ScrollText } from "lucide-react";
+import type { ReactNode } from "react";
+import { type BodyOf, useGet, useList } from "../../api/queries.ts";
+import { Section } from "../../parts/facts.tsx";
+import { useWhyNot } from "../../parts/me.tsx";
+import { PlainTable } from "../../parts/plain-table.tsx";
+import { EmptyState, ListState } from "../../parts/states.tsx";
+import { Status } from "../../parts/status.tsx";
+import { Instant, Time } from "../../parts/time.tsx";
+import { searchFor } from "../../parts/use-filters.ts";
+import { actionWords } from "../../rules/action-words.ts";
+import styles from "./device.module.css";
+
+type Device = BodyOf<"/api/v1/devices/{id}">;
+type Moment = { key: string; at: string; icon: LucideIcon; text: ReactNode };
+const most = 6;
+
+/** What happened to the device: its updates, what people did, and its enrollment, newest first. */
+export function DeviceTimeline({ of: { id, orgId, createdAt, agentVersion }, onMore }: { of: Device; onMore(): void }) {
+  const params = { path: { id } };
+  const mayReadUpdates = useWhyNot("GET /api/v1/devices/{id}/update-decision") === null;
+  const mayReadAudit = useWhyNot("GET /api/v1/audit-logs/logs") === null;
+  const decision = useGet("/api/v1/devices/{id}/update-decision", { params }, { enabled: mayReadUpdates });
+  const query = { orgId, resourceId: id, limit: "20", skipCount: "true" };
+  const audit = useGet("/api/v1/audit-logs/logs", { params: { query } }, { enabled: mayReadAudit });
+  const moments: Moment[] = [
+    ...(decision.data?.attempts ?? []).map((attempt) => ({
+      key: attempt.id,
+      at: attempt.endedAt ?? attempt.offeredAt,
+      icon: attempt.state === "failed" ? CircleAlert : CircleCheck,
+      text: (
+        <>
+          {attempt.component} {attempt.fromVersion} → <b>{attempt.version}</b>: {attempt.state}
+          {attempt.reason ? <span className="soft"> {attempt.reason}</span> : null}
+        </>
+      ),
+    })),
+    ...(audit.data?.data ?? [])
+      .filter(({ actorType }) => actorType === "user" || actorType === "api_key")
+      .map((row) => {
+        const { did, kind } = actionWords(row);
+        return {
+          key: row.id,
+          at: row.timestamp,
+          icon: ScrollText,
+          text: (
+            <Link to="/audit/$id" params={{ id: row.id }} search={searchFor({ orgId })}>
+              <b>{row.user.name ?? row.user.email ?? "An API key"}</b> {did} {kind}
+            </Link>
+          ),
+        };
+      }),
+    { key: "enrolled", at: createdAt, icon: Laptop, text: `Enrolled; runs agent ${agentVersion} now` },
+  ];
+  const newest = moments.sort((a, b) => b.at.localeCompare(a.at)).slice(0, most);
+  return (
+    <Section
+      title="Timeline"
+      {...(mayReadAudit
+        ? {
+            action: (
+              <button type="button" data-weight="link" onClick={onMore}>
+                All history
+              </button>
+            ),
+          }
+        : {})}
+    >
+      <ul className={styles.events}>
+        {newest.map(({ key, at, icon: Icon, text }) => (
+          <li key={key}>
+            <Icon size={15} strokeWidth={1.75} aria-hidden />
+            <span>{text}</span>
+            <Time at={at} />
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}
+
+/** The audit rows about the device. */
+export function DeviceHistory({ id, orgId }: { id: string; orgId: string }) {
+  const list = useList("/api/v1/audit-logs/logs", { params: { query: { orgId, resourceId: id } } });
+  return (
+    <Section
+      title="Audit rows about this device"
+      action={
+        <Link to="/audit" search={searchFor({ orgId, resourceId: id })}>
+          In the audit trail
+        </Link>
+      }
+    >
+      <ListState list={list} what="Loading audit rows">
+        <EmptyState title="No audit row is about this device." />
+      </ListState>
+      {list.rows.length > 0 ? (
+        <PlainTable columns={["What", "Who", "Result", "Time"]}>
+          {list.rows.map((row) => (
+            <tr key={row.id}>
+              <th scope="row">
+                <Link to="/audit/$id" params={{ id: row.id }} search={searchFor({ orgId })}>
+                  {row.action}
+                </Link>
+              </th>
+              <td>{row.user.name ?? row.user.email ?? row.actorType}</td>
+              <td>
+                <Status of={row.result} />
+              </td>
+              <td>
+                <Instant at={row.timestamp} />
+              </td>
+            </tr>
+          ))}
+        </PlainTable>
+      ) : null}
+      {list.hasMore ? (
+        <div>
+          <button type="button" disabled={list.isLoadingMore} onClick={() => void list.loadMore()}>
+            Older rows
+          </button>
+        </div>
+      ) : null}
+    </Section>
+  );
+}

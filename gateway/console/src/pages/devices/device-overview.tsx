@@ -1,0 +1,120 @@
+import { Cpu, HardDrive, type LucideIcon, MemoryStick } from "lucide-react";
+import type { CSSProperties } from "react";
+import { type BodyOf, useList } from "../../api/queries.ts";
+import { Facts, Section } from "../../parts/facts.tsx";
+import { useWhyNot } from "../../parts/me.tsx";
+import { NameOf } from "../../parts/name-of.tsx";
+import { Time, useExactTime } from "../../parts/time.tsx";
+import { systemName } from "../../rules/system-name.ts";
+import styles from "./device.module.css";
+import { DeviceTimeline } from "./device-history.tsx";
+import { DeviceUpdates } from "./device-updates.tsx";
+import { GroupLinks, SiteLink } from "./site-and-group-links.tsx";
+
+type Device = BodyOf<"/api/v1/devices/{id}">;
+
+/** How the device is now, what happens to it, and what is known of it. */
+export function DeviceOverview({ of, open }: { of: Device; open(tab: "logs" | "history"): void }) {
+  const mayReadLogs = useWhyNot("GET /api/v1/devices/{id}/diagnostic-logs") === null;
+  return (
+    <div className={styles.sides}>
+      <div>
+        <Meters of={of} />
+        <DeviceUpdates id={of.id} isShort />
+        <DeviceTimeline of={of} onMore={() => open("history")} />
+      </div>
+      <div>
+        <DeviceFacts of={of} />
+        {mayReadLogs ? <LastErrors id={of.id} onMore={() => open("logs")} /> : null}
+      </div>
+    </div>
+  );
+}
+
+const meters: readonly (readonly [name: string, title: string, icon: LucideIcon])[] = [
+  ["cpu", "CPU", Cpu],
+  ["memory", "Memory", MemoryStick],
+  ["disk", "Disk", HardDrive],
+];
+
+/** Above these shares a meter warns. */
+const [highShare, fullShare] = [0.8, 0.95];
+
+/** What the agent last reported of the machine's load. */
+function Meters({ of: { reported } }: { of: Device }) {
+  const metrics = reported?.metrics ?? {};
+  const shown = meters.filter(([name]) => metrics[name] !== undefined);
+  if (shown.length === 0) return null;
+  return (
+    <div className={styles.meters}>
+      {shown.map(([name, title, Icon]) => {
+        const share = Math.min(1, Math.max(0, metrics[name] ?? 0));
+        const tone = share >= fullShare ? "bad" : share >= highShare ? "warn" : undefined;
+        return (
+          <Section key={name} title={title} action={<Icon size={15} aria-hidden />}>
+            <div className={styles.meter}>
+              <b className="number">{Math.round(share * 100)} %</b>
+              <span className={styles.track} data-tone={tone} aria-hidden>
+                <i style={{ "--share": `${share * 100}%` } as CSSProperties} />
+              </span>
+            </div>
+          </Section>
+        );
+      })}
+    </div>
+  );
+}
+
+function DeviceFacts({ of }: { of: Device }) {
+  const addresses = of.reported?.ipAddresses ?? [];
+  return (
+    <Section title="Facts">
+      <Facts
+        of={[
+          ["Organization", <NameOf key="organization" id={of.orgId} />],
+          ["Site", of.siteId ? <SiteLink key="site" id={of.siteId} /> : null],
+          ["Groups", of.groupIds.length > 0 ? <GroupLinks key="groups" of={of} /> : null],
+          ["System", `${systemName(of.os)}, ${of.arch}`],
+          ["Agent", of.agentVersion],
+          ["Watchdog", of.watchdogVersion],
+          ["Helper", of.helperVersion],
+          ["Agent updates", of.autoUpdateEnabled ? "on" : "held"],
+          ["Last seen", <Time key="seen" at={of.lastSeenAt} />],
+          ["Last address", of.lastIpAddress],
+          ...(addresses.length > 0 ? ([["Own addresses", addresses.join(", ")]] as const) : []),
+          ["Serial number", of.serialNumber],
+          ["Hardware id", of.hardwareId ? <code key="hardware">{of.hardwareId}</code> : null],
+          ["Enrolled", <Time key="made" at={of.createdAt} />],
+          ["Id", <code key="id">{of.id}</code>],
+        ]}
+      />
+    </Section>
+  );
+}
+
+/** The newest messages of the agent that are errors. */
+function LastErrors({ id, onMore }: { id: string; onMore(): void }) {
+  const exact = useExactTime();
+  const { rows } = useList("/api/v1/devices/{id}/diagnostic-logs", {
+    params: { path: { id }, query: { level: "error" } },
+  });
+  return (
+    <Section
+      title="Last errors"
+      action={
+        <button type="button" data-weight="link" onClick={onMore}>
+          Logs
+        </button>
+      }
+    >
+      {rows.length === 0 ? <p className="soft">Its agent reported no error.</p> : null}
+      <ul className={styles.errors}>
+        {rows.slice(0, 5).map((row) => (
+          <li key={row.id}>
+            {exact(new Date(row.timestamp))} {row.component}: {row.message}
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}

@@ -1,0 +1,89 @@
+import { Link } from "@tanstack/react-router";
+import {
+  Building2,
+  KeyRound,
+  Laptop,
+  LogIn,
+  type LucideIcon,
+  PackageCheck,
+  ScrollText,
+  Users,
+  Webhook,
+} from "lucide-react";
+import { useGet } from "../../api/queries.ts";
+import { Section } from "../../parts/facts.tsx";
+import { FailureState, Loading } from "../../parts/states.tsx";
+import { Time } from "../../parts/time.tsx";
+import { searchFor, useFilters } from "../../parts/use-filters.ts";
+import { actionWords } from "../../rules/action-words.ts";
+import styles from "./overview.module.css";
+
+const icons: readonly (readonly [RegExp, LucideIcon])[] = [
+  [/^(device|agent\b|site)/, Laptop],
+  [/^(agent_update|agent_version|release)/, PackageCheck],
+  [/^(api_key|service_principal|enrollment)/, KeyRound],
+  [/^(sso|mfa)|\.log(in|out)/, LogIn],
+  [/^(user|role)/, Users],
+  [/^webhook/, Webhook],
+  [/^(organization|partner)/, Building2],
+];
+
+const iconOf = (action: string) => icons.find(([pattern]) => pattern.test(action))?.[1] ?? ScrollText;
+
+/** What programs write by themselves, day and night. */
+export const machineActions = [
+  "user.login",
+  "user.logout",
+  "agent.logs.submit",
+  "agent.eventlogs.submit",
+  "agent.token.rotate",
+] as const;
+const most = 8;
+
+/** What people changed last; agents' own entries and sign-ins are left out. */
+export function ChangesByUsers({ orgId }: { orgId: string | undefined }) {
+  const query = {
+    limit: "50",
+    skipCount: "true",
+    excludeActions: machineActions.join(","),
+    ...(orgId ? { orgId } : {}),
+  };
+  const { data, error, isPending, refetch } = useGet(
+    "/api/v1/audit-logs/logs",
+    { params: { query } },
+    { everyMs: 60_000 },
+  );
+  const [{ orgId: chosen }] = useFilters();
+  const rows = (data?.data ?? []).filter(({ actorType }) => actorType === "user" || actorType === "api_key");
+  const folded = (data?.data.length ?? 0) - rows.length;
+  return (
+    <Section
+      title="Changes by people"
+      action={
+        <Link to="/audit" search={searchFor({ orgId: chosen })}>
+          Audit
+        </Link>
+      }
+    >
+      {error ? <FailureState failure={error.failure} onRetry={() => void refetch()} /> : null}
+      {isPending ? <Loading what="Loading changes" /> : null}
+      {data && rows.length === 0 ? <p className="soft">Nobody changed anything lately.</p> : null}
+      <ul className={styles.events}>
+        {rows.slice(0, most).map((row) => {
+          const Icon = iconOf(row.action);
+          const { did, kind, name } = actionWords(row);
+          return (
+            <li key={row.id}>
+              <Icon size={15} strokeWidth={1.75} aria-hidden />
+              <Link to="/audit/$id" params={{ id: row.id }} search={searchFor({ orgId: chosen })}>
+                <b>{row.user.name ?? row.user.email ?? "An API key"}</b> {did} {kind} {name ? <b>{name}</b> : null}
+              </Link>
+              <Time at={row.timestamp} />
+            </li>
+          );
+        })}
+      </ul>
+      {folded > 0 ? <p className="soft">{folded} newer entries by machines are folded.</p> : null}
+    </Section>
+  );
+}

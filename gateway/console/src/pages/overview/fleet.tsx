@@ -1,0 +1,58 @@
+import { Link } from "@tanstack/react-router";
+import type { CSSProperties } from "react";
+import type { BodyOf } from "../../api/queries.ts";
+import { Section } from "../../parts/facts.tsx";
+import { searchFor } from "../../parts/use-filters.ts";
+import styles from "./overview.module.css";
+
+const shown = [
+  ["online", "Online", "good", "connected now"],
+  ["offline", "Offline", "off", "missed their heartbeats"],
+  ["updating", "Updating", "run", "install a version"],
+  ["quarantined", "To approve", "warn", "wait for a decision"],
+] as const;
+
+/** How many devices are in which state, each a link to them. */
+export function Fleet({
+  orgId,
+  summary,
+}: {
+  orgId: string | undefined;
+  summary: BodyOf<"/api/v1/devices/summary"> | undefined;
+}) {
+  const of = (status: string) => summary?.byStatus.find((each) => each.status === status);
+  const all = shown.reduce((sum, [status]) => sum + (of(status)?.count ?? 0), 0);
+  const share = (count: number) => `${((count / all) * 100).toLocaleString("en", { maximumFractionDigits: 1 })} %`;
+  return (
+    <Section
+      title="Fleet"
+      action={
+        <Link to="/devices" search={searchFor({ orgId })}>
+          All devices
+        </Link>
+      }
+    >
+      <ul className={styles.counts}>
+        {shown.map(([status, name, tone, what]) => {
+          const { count = 0, isEstimate = false } = of(status) ?? {};
+          return (
+            <li key={status} data-tone={tone}>
+              <Link to="/devices" search={searchFor({ status, orgId })}>
+                <span>{name}</span>
+                <b className="number">{summary ? `${isEstimate ? "about " : ""}${count.toLocaleString()}` : "…"}</b>
+                <small>{status === "online" && all > 0 ? share(count) : what}</small>
+              </Link>
+            </li>
+          );
+        })}
+      </ul>
+      {all > 0 ? (
+        <div className={styles.share} aria-hidden>
+          {shown.map(([status, , tone]) => (
+            <i key={status} data-tone={tone} style={{ "--share": of(status)?.count ?? 0 } as CSSProperties} />
+          ))}
+        </div>
+      ) : null}
+    </Section>
+  );
+}

@@ -1,0 +1,46 @@
+import { Link } from "@tanstack/react-router";
+import type { CSSProperties } from "react";
+import { useGet } from "../../api/queries.ts";
+import { Section } from "../../parts/facts.tsx";
+import { FailureState, Loading } from "../../parts/states.tsx";
+import styles from "./overview.module.css";
+
+/** Rollouts that are not over yet: how many devices are done, and how many failed. */
+export function RunningRollouts() {
+  const { data, error, refetch } = useGet(
+    "/api/v1/agent-versions/rollouts",
+    { params: { query: { limit: "20", skipCount: "true" } } },
+    { everyMs: 120_000 },
+  );
+  const running = (data?.data ?? [])
+    .filter(({ state, kind }) => state !== "completed" && state !== "cancelled" && kind === "staged")
+    .slice(0, 5);
+  return (
+    <Section title="Rollouts" action={<Link to="/releases/rollouts">All rollouts</Link>}>
+      {error ? <FailureState failure={error.failure} onRetry={() => void refetch()} /> : null}
+      {!data && !error ? <Loading what="Loading rollouts" /> : null}
+      {data && running.length === 0 ? <p className="soft">No rollout is in progress.</p> : null}
+      <ul className={styles.bars}>
+        {running.map(({ id, component, version, state, succeeded, failed, inFlight }) => {
+          const all = Math.max(1, succeeded + failed + inFlight);
+          const share = (count: number) => ({ "--share": `${(count / all) * 100}%` }) as CSSProperties;
+          return (
+            <li key={id}>
+              <Link to="/releases/rollouts/$id" params={{ id }}>
+                {component} {version}
+              </Link>
+              <span className={styles.bar} aria-hidden>
+                <i data-tone="good" style={share(succeeded)} />
+                <i data-tone="bad" style={share(failed)} />
+              </span>
+              <small className="number">
+                {state === "running" ? "" : `${state}, `}
+                {succeeded.toLocaleString()} done{failed > 0 ? `, ${failed.toLocaleString()} failed` : ""}
+              </small>
+            </li>
+          );
+        })}
+      </ul>
+    </Section>
+  );
+}

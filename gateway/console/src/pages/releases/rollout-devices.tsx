@@ -1,0 +1,73 @@
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { useList } from "../../api/queries.ts";
+import { Section } from "../../parts/facts.tsx";
+import { NameOf } from "../../parts/name-of.tsx";
+import { Options } from "../../parts/options.tsx";
+import { PlainTable } from "../../parts/plain-table.tsx";
+import { EmptyState, ListState } from "../../parts/states.tsx";
+import { Status } from "../../parts/status.tsx";
+import { Instant } from "../../parts/time.tsx";
+
+const states = ["failed", "offered", "returned", "succeeded", "cancelled", "deferred"] as const;
+
+/** The devices that were offered the version, by what happened. */
+export function RolloutDevices({ id }: { id: string }) {
+  const [state, setState] = useState("");
+  const list = useList(
+    "/api/v1/agent-versions/rollouts/{id}/devices",
+    { params: { path: { id }, query: { state } } },
+    { everyMs: 10_000 },
+  );
+  return (
+    <Section
+      title="Devices"
+      action={
+        <label>
+          State{" "}
+          <select value={state} onChange={(event) => setState(event.target.value)}>
+            <option value="">any</option>
+            <Options of={states} />
+          </select>
+        </label>
+      }
+    >
+      <ListState list={list} what="Loading devices">
+        <EmptyState title={state ? "No device is in this state." : "No device has been offered it yet."} />
+      </ListState>
+      {list.rows.length > 0 ? (
+        <PlainTable columns={["Device", "Organization", "State", "What happened", "Offered"]}>
+          {list.rows.map((attempt) => (
+            <tr key={attempt.id}>
+              <th scope="row">
+                <Link to="/devices/$id" params={{ id: attempt.deviceId }}>
+                  <NameOf id={attempt.deviceId} />
+                </Link>
+                <div className="soft">
+                  {attempt.fromVersion} → {attempt.version}
+                </div>
+              </th>
+              <td>
+                <NameOf id={attempt.orgId} />
+              </td>
+              <td>
+                <Status of={attempt.state} />
+              </td>
+              <td className="soft">{attempt.reason}</td>
+              <td>
+                <Instant at={attempt.offeredAt} />
+              </td>
+            </tr>
+          ))}
+        </PlainTable>
+      ) : null}
+      {list.hasMore ? (
+        <div>
+          <button type="button" disabled={list.isLoadingMore} onClick={() => void list.loadMore()}>
+            More devices
+          </button>
+        </div>
+      ) : null}
+    </Section>
+  );
+}

@@ -1,0 +1,66 @@
+import { lazy, Suspense, useId, useState } from "react";
+import { describe, type Point } from "../rules/stacked.ts";
+import styles from "./chart.module.css";
+import { PlainTable } from "./plain-table.tsx";
+import type { Series } from "./plot.tsx";
+import { Instant, useExactTime } from "./time.tsx";
+
+const Plot = lazy(() => import("./plot.tsx"));
+
+type ChartProps = {
+  /** What is shown, for all readers. */
+  label: string;
+  series: readonly Series[];
+  points: readonly Point[];
+  /** Counts of a span each as bars, or a state over time as an area. */
+  kind?: "bars" | "area";
+  size?: "large";
+};
+
+/**
+ * Counts over time, the series on one another. The same figures are a sentence for those who do not see it, and a
+ * table for all; arrow keys move from value to value.
+ */
+export function Chart({ label, series, points, kind = "bars", size }: ChartProps) {
+  const exact = useExactTime();
+  const id = useId();
+  const [isTableOpen, openTable] = useState(false);
+  const names = series.map(({ name }) => name);
+  return (
+    <figure className={styles.figure}>
+      <Suspense fallback={<div className={styles.plot} data-size={size} />}>
+        <Plot label={label} describedBy={id} series={series} points={points} kind={kind} {...(size ? { size } : {})} />
+      </Suspense>
+      <figcaption className={styles.legend}>
+        {series.map(({ name, tone }) => (
+          <span key={name} data-tone={tone}>
+            {name}
+          </span>
+        ))}
+        <span id={id} className="visually-hidden">
+          {describe(points, names, exact)}
+        </span>
+        <button type="button" data-weight="link" aria-expanded={isTableOpen} onClick={() => openTable(!isTableOpen)}>
+          As a table
+        </button>
+      </figcaption>
+      {isTableOpen ? (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled by keyboard
+        <section className={styles.table} aria-label={`${label}, as a table`} tabIndex={0}>
+          <PlainTable columns={["Time", ...names]}>
+            {points.map(({ at, values }) => (
+              <tr key={at}>
+                <td>
+                  <Instant at={at} />
+                </td>
+                {names.map((name, index) => (
+                  <td key={name}>{values[index]?.toLocaleString()}</td>
+                ))}
+              </tr>
+            ))}
+          </PlainTable>
+        </section>
+      ) : null}
+    </figure>
+  );
+}

@@ -1,0 +1,210 @@
+import { type CSSProperties, type KeyboardEvent, useEffect, useRef, useState } from "react";
+import uPlot from "uplot";
+import { type Point, stacked } from "../rules/stacked.ts";
+import styles from "./chart.module.css";
+import type { Tone } from "./status.tsx";
+import "./plot.css";
+import { useExactTime } from "./time.tsx";
+import { useZone, zoneName } from "./zone.ts";
+
+export type Series = { name: string; tone: Tone };
+
+type PlotProps = {
+  label: string;
+  describedBy: string;
+  series: readonly Series[];
+  points: readonly Point[];
+  kind: "bars" | "area";
+  size?: "large";
+};
+
+type Shown = { index: number; left: number };
+
+/** Colours as a canvas takes them: the tokens, as the theme resolves them. */
+function coloursOf(element: HTMLElement) {
+  const probe = element.appendChild(document.createElement("span"));
+  const resolved = (token: string) => {
+    probe.style.color = `var(${token})`;
+    return getComputedStyle(probe).color;
+  };
+  const tones = { good: "--good", bad: "--bad", run: "--accent", warn: "--warn", off: "--bar-off" };
+  const colours = {
+    faint: resolved("--text-faint"),
+    line: resolved("--line-soft"),
+    tones: Object.fromEntries(Object.entries(tones).map(([tone, token]) => [tone, resolved(token)])),
+  };
+  probe.remove();
+  return colours;
+}
+
+const font = '11px "Inter Variable", system-ui, sans-serif';
+const short = new Intl.NumberFormat("en", { notation: "compact" });
+
+function optionsOf(
+  element: HTMLElement,
+  { series, kind, zone, onMove }: { series: readonly Series[]; kind: string; zone: string; onMove(plot: uPlot): void },
+): uPlot.Options {
+  const { faint, line, tones } = coloursOf(element);
+  const axis = { font, stroke: faint, ticks: { show: false } };
+  const bars = uPlot.paths.bars?.({ size: [0.8, 40], radius: 0.15 });
+  return {
+    width: element.clientWidth,
+    height: element.clientHeight,
+    tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1_000), zone),
+    legend: { show: false },
+    padding: [8, 8, 0, 0],
+    cursor: { drag: { x: false, y: false }, y: false, points: { show: kind === "area" } },
+    scales: {
+      // Half a bar of space at both ends.
+      x: {
+        range: (plot, least, most) =>
+          kind === "bars" ? [least - halfStep(plot), most + halfStep(plot)] : [least, most],
+      },
+      y: { range: (_plot, _least, most) => [0, Math.max(1, most * 1.05)] },
+    },
+    axes: [
+      {
+        ...axis,
+        grid: { show: false },
+        size: 24,
+        gap: 4,
+        space: 64,
+        values: (_plot, values, _axis, _space, step) => values.map((at) => tickText(at, step, zone)),
+      },
+      {
+        ...axis,
+        grid: { stroke: line, width: 1 },
+        size: 40,
+        gap: 6,
+        values: (_plot, values) => values.map((value) => (Number.isInteger(value) ? short.format(value) : "")),
+      },
+    ],
+    // The sum of all is drawn first, the others over it.
+    series: [
+      {},
+      ...[...series].reverse().map(({ tone }) => {
+        const colour = tones[tone] ?? faint;
+        return kind === "bars" && bars
+          ? { fill: colour, stroke: colour, width: 0, paths: bars, points: { show: false } }
+          : {
+              fill: `color-mix(in srgb, ${colour} 14%, transparent)`,
+              stroke: colour,
+              width: 1.5,
+              points: { show: false },
+            };
+      }),
+    ],
+    hooks: { setCursor: [onMove] },
+  };
+}
+
+/** Half the distance of two values, in seconds. */
+function halfStep({ data: [x] }: uPlot): number {
+  const [first, second] = x;
+  return first === undefined || second === undefined ? 1 : (second - first) / 2;
+}
+
+const daySeconds = 86_400;
+
+/** An instant of the axis: the day, or the time within a day. */
+function tickText(seconds: number, step: number, timeZone: string): string {
+  const parts: Intl.DateTimeFormatOptions =
+    step >= daySeconds ? { day: "numeric", month: "short" } : { hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
+  return new Intl.DateTimeFormat("en", { ...parts, timeZone }).format(new Date(seconds * 1_000));
+}
+
+/** The chart itself, once it is loaded. */
+export default function Plot({ label, describedBy, series, points, kind, size }: PlotProps) {
+  const element = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | null>(null);
+  const [shown, show] = useState<Shown | null>(null);
+  const zone = zoneName(useZone());
+  const theme = useThemeChanges();
+  const exact = useExactTime();
+  const latest = useRef(points);
+  latest.current = points;
+  const dataOf = (all: readonly Point[]) => {
+    const [x = [], ...sums] = stacked(all, series.length);
+    return [x, ...sums.reverse()] as uPlot.AlignedData;
+  };
+  const names = series.map(({ name, tone }) => `${name} ${tone}`).join();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: made again for what it cannot change
+  useEffect(() => {
+    const box = element.current;
+    if (!box) return;
+    const onMove = ({ cursor: { idx, left = -1 } }: uPlot) =>
+      show(idx === null || idx === undefined || left < 0 ? null : { index: idx, left });
+    const made = new uPlot(optionsOf(box, { series, kind, zone, onMove }), dataOf(latest.current), box);
+    plot.current = made;
+    const observer = new ResizeObserver(() => made.setSize({ width: box.clientWidth, height: box.clientHeight }));
+    observer.observe(box);
+    return () => {
+      observer.disconnect();
+      made.destroy();
+    };
+  }, [names, kind, zone, theme]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the data alone
+  useEffect(() => plot.current?.setData(dataOf(points)), [points]);
+
+  const onKeyDown = (event: KeyboardEvent) => {
+    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (by === undefined || points.length === 0 || !plot.current) return;
+    event.preventDefault();
+    const last = points.length - 1;
+    const index = shown ? Math.min(last, Math.max(0, shown.index + by)) : by < 0 ? last : 0;
+    const left = plot.current.valToPos(plot.current.data[0][index] ?? 0, "x");
+    plot.current.setCursor({ left, top: 0 });
+    show({ index, left });
+  };
+  const point = shown ? points[shown.index] : undefined;
+  return (
+    <div
+      ref={element}
+      className={styles.plot}
+      data-size={size}
+      role="img"
+      aria-label={label}
+      aria-describedby={describedBy}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: its values are read by arrow keys
+      tabIndex={0}
+      onKeyDown={onKeyDown}
+      onBlur={() => show(null)}
+    >
+      {point && shown ? (
+        <div className={styles.tip} style={tipStyle(shown.left, element.current)} aria-live="polite">
+          <b>{exact(new Date(point.at))}</b>
+          {series.map(({ name }, at) => (
+            <span key={name} className="number">
+              {at > 0 ? " · " : ""}
+              {(point.values[at] ?? 0).toLocaleString()} {name.toLowerCase()}
+            </span>
+          ))}
+        </div>
+      ) : null}
+    </div>
+  );
+}
+
+/** Beside the pointer, on the side where there is room. Pixels of the axis included. */
+function tipStyle(left: number, box: HTMLElement | null): CSSProperties {
+  const x = left + 48;
+  const isRight = x > (box?.clientWidth ?? 0) / 2;
+  return { left: `${x}px`, "--shift": isRight ? "calc(-100% - 0.75rem)" : "0.75rem" } as CSSProperties;
+}
+
+/** Counts the changes of the theme: a canvas keeps the colours that it was painted with. */
+function useThemeChanges(): number {
+  const [count, setCount] = useState(0);
+  useEffect(() => {
+    const changed = () => setCount((before) => before + 1);
+    const dark = matchMedia("(prefers-color-scheme: dark)");
+    const observer = new MutationObserver(changed);
+    observer.observe(document.documentElement, { attributeFilter: ["data-theme"] });
+    dark.addEventListener("change", changed);
+    return () => {
+      observer.disconnect();
+      dark.removeEventListener("change", changed);
+    };
+  }, []);
+  return count;
+}
