@@ -303,6 +303,10 @@ export const errorGuide: Record<PublicCode, Guide> = {
     cause: "The caller sent more than its limit.",
     remedy: "Wait for `Retry-After`; `X-RateLimit-*` shows what is left.",
   },
+  log_quota_exceeded: {
+    cause: "The agents of the organization sent as many log rows or bytes as it may in a day of UTC.",
+    remedy: "Keep entries until `Retry-After`. Send less, or have an administrator of the platform raise the quota.",
+  },
   internal: { cause: "A bug in Muster.", remedy: "Report the `requestId`: the log holds the cause." },
   overloaded: { cause: "The platform refuses work beyond its capacity, before it starts.", remedy: later },
   unavailable: { cause: "A service, the database or NATS does not answer.", remedy: later },

@@ -165,6 +165,7 @@ const table: Record<PublicCode, HttpError> = {
   release_untrusted: { status: 400 },
   release_sync_failed: { status: 502 },
   rate_limited: { status: 429, retryAfterSeconds: 1 },
+  log_quota_exceeded: { status: 429, retryAfterSeconds: 60 },
   internal: { status: 500, text: "Internal server error", bare: true },
   overloaded: { status: 503, text: "Service is overloaded, try again shortly", retryAfterSeconds: 1 },
   unavailable: { status: 503, text: "Service is temporarily unavailable", retryAfterSeconds: 1, bare: true },

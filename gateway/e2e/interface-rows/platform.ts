@@ -28,6 +28,7 @@ export const platformRows: AreaRows = {
     ),
     ...rows(18, {}, "GET /agents/downloads"),
     ...rows(18, { permission: "platform:admin", scopes: system }, "GET /platform/status"),
+    ...rows(46, { permission: "platform:admin", scopes: system }, "GET /platform/log-usage"),
     ...rows(
       16,
       { permission: "agent-releases:read" },

@@ -59,5 +59,7 @@ export const tenantRows: AreaRows = {
     ...rows(16, { permission: "partner:policy", mfa: true, scopes: partner }, "PUT /orgs/partners/me/agent-updates"),
     ...rows(16, read, "GET /orgs/organizations/:id/agent-updates"),
     ...rows(16, { ...write, mfa: true }, "PUT /orgs/organizations/:id/agent-updates"),
+    ...rows(46, read, "GET /orgs/organizations/:id/log-limits"),
+    ...rows(46, { ...write, mfa: true }, "PATCH /orgs/organizations/:id/log-limits"),
   ],
 };

@@ -101,6 +101,7 @@ const openRows = [
   "GET /names",
   "GET /agents/downloads",
   "GET /platform/status",
+  "GET /platform/log-usage",
   "GET /sso/presets",
   "GET /directories/presets",
   "GET /permissions",

@@ -19,7 +19,12 @@ const named = subjects.flatMap((subject) =>
     .filter(({ kind, within }) => (kind === "organization" || kind === "partner") && within !== "params")
     .map((reference) => [`${subject.key} ${reference.within}.${reference.field}`, subject, reference] as const),
 );
-const ofTenant = ["/orgs/organizations/:id", "/orgs/organizations/:id/agent-updates", "/orgs/partners/:id"];
+const ofTenant = [
+  "/orgs/organizations/:id",
+  "/orgs/organizations/:id/agent-updates",
+  "/orgs/organizations/:id/log-limits",
+  "/orgs/partners/:id",
+];
 
 let cluster: Cluster;
 let root: Api;
@@ -92,6 +97,7 @@ describe("an organization that was just made is available in every service immed
     "/webhooks?orgId=:id",
     "/api-keys?orgId=:id",
     "/orgs/organizations/:id/agent-updates",
+    "/orgs/organizations/:id/log-limits",
   ];
   it.each(reads)("%s", async (path) => {
     for (let round = 0; round < 5; round++) {

@@ -10,6 +10,7 @@ import { RetentionService } from "@muster/proto/muster/audit/v1/retention_pb";
 import { StreamService } from "@muster/proto/muster/audit/v1/stream_pb";
 import { ProbeService } from "@muster/proto/muster/common/v1/probe_pb";
 import { StatusService } from "@muster/proto/muster/common/v1/status_pb";
+import { LogLimitService } from "@muster/proto/muster/devicelogs/v1/limit_pb";
 import { LiveLogService } from "@muster/proto/muster/devicelogs/v1/live_pb";
 import { DeviceLogService } from "@muster/proto/muster/devicelogs/v1/log_pb";
 import { AccountService } from "@muster/proto/muster/identity/v1/account_pb";
@@ -99,6 +100,7 @@ const clients = {
   auditStreams: [StreamService, "audit"],
   auditProof: [AuditProofService, "audit"],
   deviceLogs: [DeviceLogService, "device-logs"],
+  logLimits: [LogLimitService, "device-logs"],
   liveLogs: [LiveLogService, "live"],
   releases: [ReleaseService, "agent-release"],
   rollouts: [RolloutService, "agent-release"],

@@ -15,6 +15,7 @@ import { deviceLogRoutes } from "./devices/device-logs.ts";
 import { deviceRoutes } from "./devices/devices.ts";
 import { deviceBulkRoutes } from "./devices/devices-bulk.ts";
 import { liveLogRoutes } from "./devices/live-logs.ts";
+import { logLimitRoutes } from "./devices/log-limits.ts";
 import { directoryRoutes } from "./directory/directories.ts";
 import { roleMappingRoutes } from "./directory/role-mappings.ts";
 import { scimRoutes } from "./directory/scim.ts";
@@ -87,6 +88,7 @@ const rows: readonly Route[] = [
   ...deviceGroupRoutes,
   ...agentLogRoutes,
   ...agentOtlpRoutes,
+  ...logLimitRoutes,
   ...deviceLogRoutes,
   ...liveLogRoutes,
   ...auditLogRoutes,

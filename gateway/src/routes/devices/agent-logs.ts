@@ -1,6 +1,8 @@
+import type { LogQuota } from "@muster/proto/muster/devicelogs/v1/limit_pb";
 import { z } from "zod";
 import { EdgeError } from "../../errors.ts";
 import { jsonMediaType } from "../../http/media-type.ts";
+import { Answered, Rendered } from "../../route/reply.ts";
 import { type Route, route } from "../../route/route.ts";
 import { exampleTime, idParams, objectIn, success } from "../fields/schemas.ts";
 
@@ -54,6 +56,20 @@ const refusedEntry = z
   })
   .meta({ id: "RefusedLogEntry" });
 
+/** Of replies to logs, where the organization has a quota. */
+export const quotaHeaders = {
+  "X-Log-Quota-Rows": "Rows that the organization's agents may still send today (UTC).",
+  "X-Log-Quota-Bytes": "Bytes that they may still send.",
+};
+
+export function quotaLines(quota: LogQuota | undefined): string[] {
+  const { rows, bytes } = quota ?? {};
+  return [
+    ...(rows === undefined ? [] : ["X-Log-Quota-Rows", String(rows)]),
+    ...(bytes === undefined ? [] : ["X-Log-Quota-Bytes", String(bytes)]),
+  ];
+}
+
 const fieldErrors = z.record(z.string(), z.array(z.string()));
 
 const appendLogs = route({
@@ -73,13 +89,16 @@ const appendLogs = route({
   idempotent: true,
   status: 201,
   reply: z.object({ received: z.int(), refused: z.array(refusedEntry) }),
+  answers: { 201: { description: "Success", headers: quotaHeaders } },
+  errors: ["log_quota_exceeded"],
   async handle({ params, bodyBytes: bodyJson, mediaType, rpc }, { services }) {
     const wanted = { deviceId: params.id, bodyJson, ndjson: ndjsonTypes.includes(mediaType ?? "") };
-    const { received, refused } = await services.deviceLogs.appendAgentLogs(wanted, await rpc());
-    return {
-      received,
-      refused: refused.map(({ index, errorsJson }) => ({ index, errors: fieldErrors.parse(JSON.parse(errorsJson)) })),
-    };
+    const { received, refused, quota } = await services.deviceLogs.appendAgentLogs(wanted, await rpc());
+    const entries = refused.map(({ index, errorsJson }) => ({
+      index,
+      errors: fieldErrors.parse(JSON.parse(errorsJson)),
+    }));
+    return new Answered(201, quotaLines(quota), new Rendered(JSON.stringify({ received, refused: entries })));
   },
 });
 
@@ -100,9 +119,12 @@ const submitEvents = route({
   bodyLimitBytes,
   load: "ingest",
   reply: success.extend({ count: z.int() }),
+  answers: { 200: { description: "Success", headers: quotaHeaders } },
+  errors: ["log_quota_exceeded"],
   async handle({ params, bodyBytes: bodyJson, rpc }, { services }) {
-    const { inserted } = await services.deviceLogs.appendEvents({ deviceId: params.id, bodyJson }, await rpc());
-    return { success: true as const, count: inserted };
+    const wanted = { deviceId: params.id, bodyJson };
+    const { inserted: count, quota } = await services.deviceLogs.appendEvents(wanted, await rpc());
+    return new Answered(200, quotaLines(quota), new Rendered(JSON.stringify({ success: true, count })));
   },
 });
 

@@ -2,10 +2,10 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { ExportLogsServiceResponseSchema as ResponseSchema } from "@muster/proto/opentelemetry/proto/collector/logs/v1/logs_service_pb";
 import { z } from "zod";
 import { otlpMediaTypes, protobufMediaType } from "../../http/otlp-errors.ts";
-import { Streamed } from "../../route/reply.ts";
+import { Answered, Rendered, Streamed } from "../../route/reply.ts";
 import { type Route, route } from "../../route/route.ts";
 import { idParams } from "../fields/schemas.ts";
-import { bodyLimitBytes } from "./agent-logs.ts";
+import { bodyLimitBytes, quotaHeaders, quotaLines } from "./agent-logs.ts";
 
 type Partial = { rejectedLogRecords: bigint; errorMessage: string };
 
@@ -39,12 +39,15 @@ const appendOtlp = route({
       .optional()
       .meta({ description: "Absent when every record was stored." }),
   }),
+  answers: { 200: { description: "Success", headers: quotaHeaders } },
+  errors: ["log_quota_exceeded"],
   async handle({ params, bodyBytes: body, mediaType, rpc }, { services }) {
     const isProtobuf = mediaType === protobufMediaType;
     const wanted = { deviceId: params.id, body, json: !isProtobuf };
-    const { refused, firstError } = await services.deviceLogs.appendOtlpLogs(wanted, await rpc());
+    const { refused, firstError, quota } = await services.deviceLogs.appendOtlpLogs(wanted, await rpc());
     const partial = refused === 0 ? null : { rejectedLogRecords: BigInt(refused), errorMessage: firstError };
-    return isProtobuf ? protobufReply(partial) : jsonReply(partial);
+    const reply = isProtobuf ? protobufReply(partial) : new Rendered(JSON.stringify(jsonReply(partial)));
+    return new Answered(200, quotaLines(quota), reply);
   },
 });
 

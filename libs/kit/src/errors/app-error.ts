@@ -125,6 +125,7 @@ export const errorCodes = [
   "release_untrusted",
   "release_sync_failed",
   "rate_limited",
+  "log_quota_exceeded",
   "overloaded",
   "unavailable",
   "deadline_exceeded",

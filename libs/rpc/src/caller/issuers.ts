@@ -88,7 +88,7 @@ export const issuers: Readonly<Record<string, IssuerRules>> = {
   tenancy: onlyItself(),
   // Streams of audit rows go out where deliveries do.
   audit: onlyItself(...copyRpcs, "muster.webhook.v1.PushService/CheckUrl", "muster.webhook.v1.PushService/Push"),
-  "device-logs": onlyItself(...snapshotRpcs, "muster.tenancy.v1.SnapshotService/GetDevices"),
+  "device-logs": onlyItself(...copyRpcs, "muster.tenancy.v1.SnapshotService/GetDevices"),
   "webhook-dispatcher": onlyItself(...copyRpcs),
   "agent-release": onlyItself(
     ...copyRpcs,

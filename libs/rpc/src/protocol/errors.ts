@@ -133,6 +133,7 @@ const connectCodes: Record<ErrorCode, Code> = {
   release_untrusted: Code.InvalidArgument,
   release_sync_failed: Code.Unavailable,
   rate_limited: Code.ResourceExhausted,
+  log_quota_exceeded: Code.ResourceExhausted,
   overloaded: Code.Unavailable,
   unavailable: Code.Unavailable,
   deadline_exceeded: Code.DeadlineExceeded,

@@ -24,7 +24,7 @@ const emitters = new Map<string, readonly string[]>(
       "agent.source.ip.changed",
     ],
     audit: ["audit.", "data.", "custom."],
-    "device-logs": ["agent.eventlogs.submit", "data.access"],
+    "device-logs": ["agent.eventlogs.submit", "data.access", "organization.log_limits.update"],
     "webhook-dispatcher": ["webhook.", "event."],
     "agent-release": ["agent_version.", "agent_update.", "device.update."],
     gateway: [],

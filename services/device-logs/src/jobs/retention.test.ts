@@ -37,7 +37,7 @@ const weeks = () =>
     return rows;
   });
 
-const options = () => ({ db: service.database.db, log, agentLogDays: 30, eventLogDays: 90, now: () => new Date() });
+const options = () => ({ db: service.database.db, log, platform: service.platform, now: () => new Date() });
 
 describe("the partition maintenance", () => {
   it("removes requests whose repeats are no longer recognised, and no others", async () => {

@@ -2,6 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { Database, Tx } from "@muster/db";
 import { AppError, type CallContext } from "@muster/kit";
+import { type LogQuota, LogQuotaSchema } from "@muster/proto/muster/devicelogs/v1/limit_pb";
 import {
   type DeviceLogService,
   type RefusedEntry,
@@ -9,6 +10,7 @@ import {
 } from "@muster/proto/muster/devicelogs/v1/log_pb";
 import { callContext } from "@muster/rpc";
 import { auditEvent } from "@muster/service";
+import type { LogQuotas, QuotaLeft } from "../commands/log-quotas.ts";
 import {
   type EventEntry,
   type RefusedEntry as Refused,
@@ -25,19 +27,27 @@ import { appendEvents, type Owner } from "../store/logs.ts";
 
 type Appends = Pick<ServiceImpl<typeof DeviceLogService>, "appendAgentLogs" | "appendOtlpLogs" | "appendEvents">;
 
-export type AppendDeps = { db: Database; appender: Appender; flood: FloodControl; now: () => Date };
+export type AppendDeps = {
+  db: Database;
+  appender: Appender;
+  flood: FloodControl;
+  quotas: Pick<LogQuotas, "admit" | "count">;
+  now: () => Date;
+};
 
 /** What agents write, each for its own device. */
-export function appends({ db, appender, flood, now }: AppendDeps): Appends {
+export function appends({ db, appender, flood, quotas, now }: AppendDeps): Appends {
   return {
     async appendAgentLogs({ deviceId, bodyJson, ndjson }, handler) {
       const context = callContext(handler);
       const owner = ownDevice(context, deviceId);
       const { entries, refused } = readAgentLogs(bodyJson, ndjson ? "ndjson" : "json");
       flood.admit(deviceId, entries.length + refused.length, bodyJson.length);
+      await quotas.admit(owner);
       const request = logRequestOf(bodyJson, context.meta.idempotencyKey ?? null);
       await appender.append({ owner, entries, request });
-      return { received: entries.length, refused: refused.map(refusedMessage) };
+      const quota = await quotas.count(owner, entries.length, bodyJson.length);
+      return { received: entries.length, refused: refused.map(refusedMessage), quota: quotaMessage(quota) };
     },
 
     async appendOtlpLogs({ deviceId, body, json }, handler) {
@@ -48,9 +58,12 @@ export function appends({ db, appender, flood, now }: AppendDeps): Appends {
       const read = readOtlp(body, json ? "json" : "protobuf");
       if (read.replaced > 0) replacedUtf8.inc(read.replaced);
       const { entries, refused, firstError, characters } = otlpEntries(read, now());
-      flood.admit(deviceId, entries.length + refused, Math.max(characters, body.length));
+      const bytes = Math.max(characters, body.length);
+      flood.admit(deviceId, entries.length + refused, bytes);
+      await quotas.admit(owner);
       await appender.append({ owner, entries, request });
-      return { received: entries.length, refused, firstError };
+      const quota = await quotas.count(owner, entries.length, bytes);
+      return { received: entries.length, refused, firstError, quota: quotaMessage(quota) };
     },
 
     async appendEvents({ deviceId, bodyJson }, handler) {
@@ -58,9 +71,11 @@ export function appends({ db, appender, flood, now }: AppendDeps): Appends {
       const owner = ownDevice(context, deviceId);
       const entries = readEvents(bodyJson);
       flood.admit(deviceId, entries.length, bodyJson.length);
+      await quotas.admit(owner);
       const at = now();
       const store = (tx: Tx) => storeEvents(tx, { context, owner, entries, at });
-      return { inserted: await db.tx(context, store, { retry: true }) };
+      const inserted = await db.tx(context, store, { retry: true });
+      return { inserted, quota: quotaMessage(await quotas.count(owner, inserted, bodyJson.length)) };
     },
   };
 }
@@ -84,6 +99,13 @@ function ownDevice({ caller }: CallContext, deviceId: string): Owner {
     throw new AppError("agent_not_found", "Agent not found");
   }
   return { deviceId, orgId, partnerId };
+}
+
+function quotaMessage({ rows, bytes }: QuotaLeft): LogQuota {
+  return create(LogQuotaSchema, {
+    ...(rows === null ? {} : { rows: BigInt(rows) }),
+    ...(bytes === null ? {} : { bytes: BigInt(bytes) }),
+  });
 }
 
 function refusedMessage({ index, errors }: Refused): RefusedEntry {

@@ -131,10 +131,9 @@ export async function prune(
     if (!row?.week) break;
     done.weeks.push(row.week);
   }
-  done.agentLogs = await deleteInChunks(db, sql`agent_log_default`, before.agentLogs, go);
-  for (let part = 0; part < 16; part++) {
-    done.events += await deleteInChunks(db, eventPartitions[part] as Query, before.events, go);
-  }
+  const olderThan = (time: Date) => sql`created_at < ${time}`;
+  done.agentLogs = await deleteInChunks(db, sql`agent_log_default`, olderThan(before.agentLogs), go);
+  for (const part of eventPartitions) done.events += await deleteInChunks(db, part, olderThan(before.events), go);
   return done;
 }
 
@@ -148,14 +147,17 @@ export async function makeWeeks(db: Database, weeksAhead: number): Promise<numbe
 
 const eventPartitions: readonly Query[] = Array.from({ length: 16 }, (_, part) => sqlName(`event_log_${part}`));
 
-/** Short transactions: nothing waits for a long delete. Found by the BRIN index on created_at. */
-async function deleteInChunks(db: Database, table: Query, before: Date, go: () => boolean): Promise<number> {
+/**
+ * Deletes rows of one table in short transactions, while `go` agrees: nothing waits for a long delete. Found by the
+ * BRIN index on created_at.
+ */
+export async function deleteInChunks(db: Database, table: Query, where: Query, go: () => boolean): Promise<number> {
   let all = 0;
   while (go()) {
     const gone = await db.inOneBatch({ caller: systemCaller("device-logs") }, (tx) =>
       tx.execute(sql`
         DELETE FROM ${table} WHERE ctid = ANY (ARRAY(
-          SELECT ctid FROM ${table} WHERE created_at < ${before} LIMIT ${pruneRows} FOR UPDATE SKIP LOCKED))`),
+          SELECT ctid FROM ${table} WHERE ${where} LIMIT ${pruneRows} FOR UPDATE SKIP LOCKED))`),
     );
     all += gone;
     if (gone < pruneRows) break;

@@ -14,6 +14,8 @@ export const purgePlan: PurgePlan = async (tx, tenant) => {
     ...ordered.map((table) => ({ table, where, walk: walked, family: "agent_log" })),
     ...(await partitionsOf(tx, "event_log")).map((table) => ({ table, where, walk: walked, family: "event_log" })),
     { table: "agent_log_request", where, walk: walked },
+    { table: "log_limit", where, walk: walked },
+    { table: "log_usage", where, walk: walked },
     { table: "device", where, walk: walked },
   ];
 };

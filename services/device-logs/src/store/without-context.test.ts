@@ -14,7 +14,9 @@ const rows = `
   INSERT INTO event_log (id, device_id, org_id, partner_id, "timestamp", level, category, source, message)
     VALUES ('${id}', '${id}', '${id}', '${id}', now(), 'info', 'system', 's', 'x');
   INSERT INTO agent_log_request (device_id, org_id, partner_id, request, body_sha256, expires_at)
-    VALUES ('${id}', '${id}', '${id}', 'x', 'x', now())`;
+    VALUES ('${id}', '${id}', '${id}', 'x', 'x', now());
+  INSERT INTO log_limit (org_id, partner_id) VALUES ('${id}', '${id}');
+  INSERT INTO log_usage (org_id, partner_id, day, rows, bytes, refused) VALUES ('${id}', '${id}', now(), 1, 1, 1)`;
 
 describe("the database", () => {
   it("returns no row of any table, and permits no change, without a caller", async () => {

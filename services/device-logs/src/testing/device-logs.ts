@@ -3,6 +3,7 @@ import { create, fromBinary } from "@bufbuild/protobuf";
 import type { Relay } from "@muster/bus";
 import { sql } from "@muster/db";
 import { AppError, type Caller, createLogger, systemCaller, uuidv7 } from "@muster/kit";
+import { LogLimitService } from "@muster/proto/muster/devicelogs/v1/limit_pb";
 import { LiveLogService } from "@muster/proto/muster/devicelogs/v1/live_pb";
 import { DeviceLogService } from "@muster/proto/muster/devicelogs/v1/log_pb";
 import { type AuditEvent, AuditEventSchema } from "@muster/proto/muster/events/v1/audit_pb";
@@ -10,10 +11,13 @@ import { type DeviceChanged, DeviceChangedSchema } from "@muster/proto/muster/ev
 import { register } from "@muster/rpc";
 import { tenantMigrations } from "@muster/service";
 import { callers, type TestDatabase, testDatabase, testPort } from "@muster/testing";
+import { LogQuotas } from "../commands/log-quotas.ts";
+import { logLimitService } from "../rpc/limit.ts";
 import { liveLogService } from "../rpc/live.ts";
 import { deviceLogService } from "../rpc/log.ts";
 import { floodControl } from "../rules/flood.ts";
 import { liveSlots } from "../rules/live-slots.ts";
+import type { EffectiveLimits } from "../rules/log-limits.ts";
 import { logAppender } from "../store/appender.ts";
 import { deviceCopy } from "../store/device-copy.ts";
 import { applyDevices } from "../store/devices.ts";
@@ -28,6 +32,8 @@ export async function startDeviceLogs(
     queryTimeoutMs?: number;
     liveTimeoutMs?: number;
     liveQueriesPerOrganization?: number;
+    platform?: Partial<EffectiveLimits>;
+    now?: () => Date;
   } = {},
 ) {
   const database: TestDatabase = await testDatabase({
@@ -38,7 +44,10 @@ export async function startDeviceLogs(
     ],
   });
   const { db } = database;
-  const now = () => new Date();
+  const now = options.now ?? (() => new Date());
+  const platform = { rowsPerDay: null, bytesPerDay: null, agentLogDays: 30, eventLogDays: 90, ...options.platform };
+  const newQuotas = () => new LogQuotas({ db, log: createLogger("test", "error"), platform, now });
+  const quotas = newQuotas();
   const devicesOfTenancy = new Map<string, DeviceChanged>();
   let queries = 0;
   let tenancyIsAway = false;
@@ -54,6 +63,7 @@ export async function startDeviceLogs(
     devices,
     appender: logAppender(db),
     flood,
+    quotas,
     queryTimeoutMs: options.queryTimeoutMs ?? 3_000,
     now,
   };
@@ -67,8 +77,10 @@ export async function startDeviceLogs(
     followPauseMs: 50,
     now,
   };
+  const limits = { db, learnTenants: async () => false, platform, mfaMaxAgeMinutes: 60, now };
   const port = await testPort("device-logs", [
     register(DeviceLogService, deviceLogService(stored)),
+    register(LogLimitService, logLimitService(limits)),
     register(LiveLogService, liveLogService(live)),
   ]);
   const system = { caller: systemCaller("device-logs") };
@@ -76,6 +88,11 @@ export async function startDeviceLogs(
   return {
     database,
     port,
+    platform,
+    /** Of the service; and those of another process. */
+    quotas,
+    newQuotas,
+    limits: (caller: Caller) => port.client(LogLimitService, caller),
     agentOf: ({ deviceId, orgId, partnerId }: TestDevice): Caller =>
       callers.orgAdmin(partnerId, orgId, { actor: { type: "agent", id: deviceId, email: null }, permissions: [] }),
     readerOf: ({ orgId, partnerId }: TestDevice, change: Partial<Caller> = {}): Caller =>
