@@ -11,6 +11,7 @@ import { gzipSync } from "node:zlib";
 import { ownPlatform, platforms } from "../program/platforms.mjs";
 import { makeBlob, makeProgram } from "../program/single-program.mjs";
 import { makeDeb } from "./deb.mjs";
+import { makeRpm } from "./rpm.mjs";
 
 const usage = `Usage: npm run agent:build -- --version V [options]
 
@@ -18,7 +19,7 @@ const usage = `Usage: npm run agent:build -- --version V [options]
   --platform NAME    one of ${Object.keys(platforms).join(", ")}; repeatable (this machine's)
   --root-key KEY     verifier key of release manifests that is built in; repeatable. Without one the program says
                      "development key", and trusts the keys of its config alone
-  --deb              a Debian package for each Linux program, too (needs dpkg-deb)
+  --deb, --rpm       packages of each Linux program, too (need dpkg-deb, rpmbuild)
   --entry FILE       another main file, to make a version that fails
   --counter N        counter of the manifests (seconds since 1970)
   --expires TIME     until when the manifests count
@@ -39,6 +40,7 @@ const { values } = parseArgs({
     counter: { type: "string" },
     expires: { type: "string" },
     deb: { type: "boolean" },
+    rpm: { type: "boolean" },
     entry: { type: "string" },
     out: { type: "string" },
     help: { type: "boolean" },
@@ -51,6 +53,7 @@ if (values.help || !versionForm.test(version) || unknown !== undefined) {
   process.stderr.write(`${unknown === undefined ? "" : `${unknown} is no platform\n\n`}${usage}`);
   process.exit(values.help ? 0 : 2);
 }
+const packages = [...(values.deb ? [makeDeb] : []), ...(values.rpm ? [makeRpm] : [])];
 const counter = Number(values.counter ?? Math.floor(Date.now() / 1000));
 const folder = join(resolve(values.out ?? join(root, ".muster", "agent-releases")), version);
 rmSync(folder, { recursive: true, force: true });
@@ -107,9 +110,8 @@ async function makeArtifact(name, blob, work) {
   const file = join(folder, `muster-agent-${suffix}`);
   writeFileSync(file, packed);
   linkSync(file, join(folder, `muster-watchdog-${suffix}`));
-  if (values.deb && os === "linux") {
-    makeDeb({ version, arch, program: path, release: { ...measured(program), counter }, folder, work });
-  }
+  const release = { ...measured(program), counter };
+  for (const make of os === "linux" ? packages : []) make({ version, arch, program: path, release, folder, work });
   const mebibytes = (bytes) => `${(bytes.length / 1e6).toFixed(1)} MB`;
   process.stdout.write(`${name}: ${mebibytes(program)}, ${mebibytes(packed)} packed\n`);
   return {
