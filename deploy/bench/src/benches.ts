@@ -22,6 +22,7 @@ export const benches: Record<string, () => Promise<Bench>> = {
   scaling: () => import("./scaling.ts"),
   memory: () => import("./memory.ts"),
   growth: () => import("./growth.ts"),
+  agent: () => import("./agent.ts"),
   agents: () => import("./agents.ts"),
   enrollments: () => import("./enrollments.ts"),
   heartbeat: () => import("./heartbeat.ts"),

@@ -24,7 +24,7 @@ export type ShipperDeps = {
 const linesMax = 500;
 /** Half of what a body may have. */
 const bytesMax = 2 * 1024 * 1024;
-const idleMs = 500;
+const idleMs = 1_000;
 
 /**
  * Sends what a spool holds, oldest first, until the process stops: what the platform did not accept stays in the spool,

@@ -7,7 +7,7 @@ import { fits } from "./journal.ts";
 
 type Position = { inode: number; offset: number };
 
-const pollMs = 500;
+const pollMs = 1_000;
 const chunkBytes = 1024 * 1024;
 /** Bytes at the end of a file that live queries read. */
 const tailBytes = 4 * 1024 * 1024;
@@ -104,6 +104,8 @@ async function readFile(
     if (!isWanted(ino)) return null;
     const isSame = ino === from.inode && size >= from.offset;
     const offset = isSame ? from.offset : 0;
+    // Mostly there is nothing new.
+    if (size === offset) return { lines: [], position: { inode: ino, offset } };
     const lines = await linesAt(file, offset, chunkBytes);
     const last = lines.at(-1);
     const next = last === undefined ? offset : last.offset + Buffer.byteLength(last.text, "latin1") + 1;
@@ -115,7 +117,7 @@ async function readFile(
 
 /** Read as bytes, so that an offset is one of the file. */
 async function linesAt(file: FileHandle, offset: number, bytes: number): Promise<Line[]> {
-  const { buffer, bytesRead } = await file.read(Buffer.alloc(bytes), 0, bytes, offset);
+  const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(bytes), 0, bytes, offset);
   const text = buffer.subarray(0, bytesRead).toString("latin1");
   const end = text.lastIndexOf("\n");
   // A line that is longer than what is read at once is cut.
