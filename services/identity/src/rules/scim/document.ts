@@ -8,6 +8,8 @@ export type ScimDocument = Record<string, unknown>;
 /** Characters of one text, and values of one list. */
 export const textMax = 1_024;
 export const valuesMax = 100;
+/** Characters of a whole document: a page of 200 is read at once. */
+const documentMax = 65_536;
 
 /**
  * The document that a client sent, in the form in which it is stored: known attributes under their own names, texts and
@@ -27,12 +29,15 @@ export function readDocument(resource: Resource, body: unknown): ScimDocument {
   return document;
 }
 
-/** Throws `scim_invalid` (`invalidValue`) when an attribute is missing that each resource has. */
+/** Throws `scim_invalid` (`invalidValue`) when an attribute is missing that each resource has, or all are too long. */
 export function requireComplete({ schema, kind }: Resource, document: ScimDocument): void {
   for (const { name, required } of schema.attributes) {
     if (required && (document[name] === undefined || document[name] === "")) {
       throw scimInvalid("invalidValue", `A ${kind} needs "${name}".`);
     }
+  }
+  if (JSON.stringify(document).length > documentMax) {
+    throw scimInvalid("invalidValue", `The attributes of a ${kind} may have ${documentMax} characters.`);
   }
 }
 

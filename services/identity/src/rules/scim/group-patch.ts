@@ -23,7 +23,7 @@ export function changeGroup(before: ScimDocument, operations: readonly PatchOper
   const ofMembers = (operation: PatchOperation) =>
     operation.path?.name === "members" && schemaOf(Group, operation.path.urn) !== undefined;
   const others = operations.filter((operation) => !ofMembers(operation));
-  const members = operations.filter(ofMembers).flatMap(memberChange);
+  const members = joined(operations.filter(ofMembers).flatMap(memberChange));
   if (members.reduce((count, { ids }) => count + ids.length, 0) > memberIdsMax) {
     throw scimInvalid("tooMany", `A request may name ${memberIdsMax} members; send more in further requests.`);
   }
@@ -31,6 +31,22 @@ export function changeGroup(before: ScimDocument, operations: readonly PatchOper
   requireComplete(Group, document);
   return { document, members };
 }
+
+/** Neighbours that add, or that remove, as one change: clients send an operation for each member. */
+function joined(changes: readonly MemberChange[]): MemberChange[] {
+  const all: MemberChange[] = [];
+  for (const change of changes) {
+    const last = all.at(-1);
+    if (last && last.kind === change.kind && change.kind !== "set") all[all.length - 1] = merged(last, change);
+    else all.push(change);
+  }
+  return all;
+}
+
+const merged = (one: MemberChange, other: MemberChange): MemberChange => ({
+  kind: one.kind,
+  ids: [...one.ids, ...other.ids],
+});
 
 function memberChange({ op, path, pathText, value }: PatchOperation): MemberChange[] {
   if (path?.sub) throw scimInvalid("mutability", `${shown(pathText)} cannot be changed: add and remove members.`);

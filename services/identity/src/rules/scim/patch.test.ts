@@ -109,6 +109,11 @@ describe("a PATCH of a user, as clients send it", () => {
     expect(refusalOf(() => patched(operation))).toBe(scimType);
   });
 
+  it("keeps a document of bounded size", () => {
+    const value = Array.from({ length: 70 }, (_, n) => ({ formatted: "x".repeat(1_000), region: `${n}` }));
+    expect(refusalOf(() => patched({ op: "add", path: "addresses", value }))).toBe("invalidValue");
+  });
+
   it("changes nothing of what it was given", () => {
     const copy = structuredClone(before);
     expect(refusalOf(() => patched({ op: "replace", path: "active", value: false }, { op: "x" }))).toBe(
@@ -146,6 +151,17 @@ describe("a PATCH of a group", () => {
     ],
   ])("%j changes members alone", (operation, expected) => {
     expect(changed(operation)).toEqual({ document: { displayName: "G" }, members: [expected] });
+  });
+
+  it("joins operations of the same kind, which clients send for each member", () => {
+    const other = id.replace("018f", "028f");
+    const [add, remove] = ["add", "remove"].map((op) => ({ op, path: "members", value: [{ value: id }] }));
+    const more = { op: "Add", path: "members", value: [{ value: other }] };
+    expect(changed(add, more, remove, { ...more, op: "remove" }, add).members).toEqual([
+      { kind: "add", ids: [id, other] },
+      { kind: "remove", ids: [id, other] },
+      { kind: "add", ids: [id] },
+    ]);
   });
 
   it("renames as Okta does, with the id beside the name", () => {
