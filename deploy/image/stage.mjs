@@ -4,6 +4,7 @@ import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { settledSbom } from "./sbom.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 const read = (folder) => JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8"));
@@ -76,7 +77,8 @@ export function stage(service, out) {
       stdio: ["ignore", "pipe", "inherit"],
     });
   npm("install", "--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline");
-  writeFileSync(join(out, "sbom.cdx.json"), npm("sbom", "--omit=dev", "--sbom-format=cyclonedx"));
+  const sbom = npm("sbom", "--omit=dev", "--sbom-format=cyclonedx");
+  write(out, "sbom.cdx.json", settledSbom(sbom, `muster-${service}`));
   for (const folder of needed) {
     const from = join(root, folder);
     if (!existsSync(join(from, "dist"))) throw new Error(`${folder} is not compiled: npm run build`);

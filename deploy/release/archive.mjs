@@ -19,16 +19,17 @@ export function pathsIn(folder, { folders = false } = {}) {
 
 /**
  * Writes a tar of what is below a folder; the same files and time (seconds) make the same bytes, wherever and whenever.
- * Modes are 755 for programs and folders, 644 for other files.
+ * Modes are 755 for programs and folders, 644 for other files, unless they are kept.
  */
-export function packTar(file, folder, epoch, options) {
-  const list = pathsIn(folder, options)
+export function packTar(file, folder, epoch, { folders = false, keepModes = false } = {}) {
+  const list = pathsIn(folder, { folders })
     .map((path) => `${path}\0`)
     .join("");
   const order = ["--null", "--no-recursion", "--verbatim-files-from", "-T", "-"];
-  const attributes = ["--format=gnu", `--mtime=@${epoch}`, "--owner=0", "--group=0", "--numeric-owner"];
+  const modes = keepModes ? [] : ["--mode=u=rwX,go=rX"];
+  const attributes = ["--format=gnu", `--mtime=@${epoch}`, "--owner=0", "--group=0", "--numeric-owner", ...modes];
   try {
-    execFileSync("tar", ["-C", folder, ...attributes, "--mode=u=rwX,go=rX", "-cf", file, ...order], { input: list });
+    execFileSync("tar", ["-C", folder, ...attributes, "-cf", file, ...order], { input: list });
   } catch (cause) {
     throw new Refusal("tool", `GNU tar could not write ${file}: ${cause.stderr ?? cause.message}`);
   }

@@ -4,6 +4,7 @@ import { rolldown } from "rolldown";
 import { packTgz, pathsIn } from "./archive.mjs";
 import { cliBundle } from "./npm/cli-bundle.mjs";
 import { clientManifest, cliManifest, programFiles, sizeLimit, withJsImports } from "./npm/manifests.mjs";
+import { packagesOf, writeBill } from "./sbom.mjs";
 
 const nameOf = (scope, name, version) => `${scope.slice(1)}-${name}-${version}.tgz`;
 
@@ -29,14 +30,16 @@ const writeJson = (path, value) => writeFileSync(path, `${JSON.stringify(value, 
 /** A README names the packages as they are published. */
 const scoped = (text, scope) => text.replaceAll("@muster/", `${scope}/`).replaceAll("@muster-fleet/", `${scope}/`);
 
-async function fillCli({ tree, version, scope, source }, folder) {
+async function fillCli(context, folder) {
+  const { tree, version, scope, source } = context;
   writeJson(join(folder, "package.json"), cliManifest({ version, scope, source }));
   const readme = readFileSync(join(tree, "deploy/release/npm/cli.md"), "utf8");
   writeFileSync(join(folder, "README.md"), scoped(readme, scope));
   copyFileSync(join(tree, "LICENSE"), join(folder, "LICENSE"));
   const build = await rolldown(cliBundle("cli-entry.mjs", version));
-  await build.write({ file: join(folder, "dist/cli.js"), format: "esm", codeSplitting: false });
+  const { output } = await build.write({ file: join(folder, "dist/cli.js"), format: "esm", codeSplitting: false });
   await build.close();
+  writeBill(context, "cli", packagesOf(output.flatMap(({ modules = {} }) => Object.keys(modules))));
   mkdirSync(join(folder, "bin"));
   for (const [name, text] of programFiles()) {
     writeFileSync(join(folder, "bin", name), text);
@@ -44,7 +47,8 @@ async function fillCli({ tree, version, scope, source }, folder) {
   }
 }
 
-async function fillClient({ tree, version, scope, source }, folder) {
+async function fillClient(context, folder) {
+  const { tree, version, scope, source } = context;
   const from = join(tree, "libs", "client");
   const own = JSON.parse(readFileSync(join(from, "package.json"), "utf8"));
   writeJson(join(folder, "package.json"), clientManifest({ version, scope, source }, own));
@@ -54,4 +58,8 @@ async function fillClient({ tree, version, scope, source }, folder) {
     mkdirSync(dirname(join(folder, "dist", path)), { recursive: true });
     writeFileSync(join(folder, "dist", path), withJsImports(readFileSync(join(from, "dist", path), "utf8")));
   }
+  const needed = ["openapi-fetch", "openapi-typescript-helpers"].map((name) =>
+    join(tree, "node_modules", name, "index.js"),
+  );
+  writeBill(context, "client", packagesOf(needed));
 }

@@ -4,6 +4,7 @@ import { partOfTree } from "./build.mjs";
 import { makeChart } from "./chart.mjs";
 import { writeChecksums } from "./checksums.mjs";
 import { writeInventory } from "./inventory.mjs";
+import { writeLicenses } from "./licenses.mjs";
 import { sign } from "./signature.mjs";
 import { makeTree } from "./tree.mjs";
 
@@ -15,8 +16,10 @@ export const parts = [
   { name: "tree", always: true, make: makeTree },
   partOfTree("npm", "npm.mjs", "makePackages"),
   partOfTree("programs", "programs.mjs", "makePrograms"),
+  partOfTree("images", "images.mjs", "makeImages"),
   { name: "chart", make: makeChart },
   { name: "notes", always: true, make: ({ out, notes }) => writeFileSync(join(out, "notes.md"), notes) },
+  { name: "licenses", always: true, make: writeLicenses },
   { name: "inventory", always: true, make: writeInventory },
   { name: "checksums", always: true, make: ({ out }) => writeChecksums(out) },
   { name: "signature", always: true, make: sign },

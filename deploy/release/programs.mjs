@@ -1,13 +1,10 @@
 import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { homedir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { platforms } from "../program/platforms.mjs";
 import { makeBlob, makeProgram } from "../program/single-program.mjs";
+import { cache } from "./cache.mjs";
 import { cliBundle } from "./npm/cli-bundle.mjs";
-
-/** Nodes of other platforms, fetched once per machine; each is compared with its pinned digest when it is fetched. */
-export const cache = join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "muster-release");
 
 /** Writes the command line as a program of each platform: `muster-VERSION-OS-ARCH.gz`, with the blob in its Node. */
 export async function makePrograms({ work, out, version, say, notMade }) {
