@@ -16,7 +16,7 @@ export const bundled = () => ["gateway", ...readdirSync(join(root, "services")).
  * A module finds what lies beside its source (migrations, workers, schemas) as it does alone: `import.meta.url` is the
  * URL of its file, told from where the bundle is.
  */
-const ownUrls = (out) => ({
+export const ownUrls = (out) => ({
   name: "own-urls",
   transform: {
     filter: { code: /\bimport\.meta\.url\b/ },

@@ -3,7 +3,8 @@ import { dirname, join } from "node:path";
 import { rolldown } from "rolldown";
 import { packTgz, pathsIn } from "./archive.mjs";
 import { cliBundle } from "./npm/cli-bundle.mjs";
-import { clientManifest, cliManifest, programFiles, sizeLimit, withJsImports } from "./npm/manifests.mjs";
+import { clientManifest, cliManifest, programFiles, sizeLimits, withJsImports } from "./npm/manifests.mjs";
+import { fillServer } from "./npm/server.mjs";
 import { packagesOf, writeBill } from "./sbom.mjs";
 
 const nameOf = (scope, name, version) => `${scope.slice(1)}-${name}-${version}.tgz`;
@@ -13,6 +14,7 @@ export async function makePackages(context) {
   for (const [name, fill] of [
     ["cli", fillCli],
     ["client", fillClient],
+    ["server", fillServer],
   ]) {
     const parent = join(context.work, "npm", name);
     const folder = join(parent, "package");
@@ -22,7 +24,7 @@ export async function makePackages(context) {
     await packTgz(file, parent, context.epoch);
     const { size } = statSync(file);
     context.say(`  ${name}: ${(size / 1000).toFixed(0)} KB`);
-    if (size > sizeLimit) throw new Error(`${file} has ${size} bytes, more than ${sizeLimit}`);
+    if (size > sizeLimits[name]) throw new Error(`${file} has ${size} bytes, more than ${sizeLimits[name]}`);
   }
 }
 
@@ -36,7 +38,7 @@ async function fillCli(context, folder) {
   const readme = readFileSync(join(tree, "deploy/release/npm/cli.md"), "utf8");
   writeFileSync(join(folder, "README.md"), scoped(readme, scope));
   copyFileSync(join(tree, "LICENSE"), join(folder, "LICENSE"));
-  const build = await rolldown(cliBundle("cli-entry.mjs", version));
+  const build = await rolldown(cliBundle("cli-entry.mjs", { version, scope }));
   const { output } = await build.write({ file: join(folder, "dist/cli.js"), format: "esm", codeSplitting: false });
   await build.close();
   writeBill(context, "cli", packagesOf(output.flatMap(({ modules = {} }) => Object.keys(modules))));

@@ -7,10 +7,10 @@ import { cache } from "./cache.mjs";
 import { cliBundle } from "./npm/cli-bundle.mjs";
 
 /** Writes the command line as a program of each platform: `muster-VERSION-OS-ARCH.gz`, with the blob in its Node. */
-export async function makePrograms({ work, out, version, say, notMade }) {
+export async function makePrograms({ work, out, version, scope, say, notMade }) {
   const folder = join(work, "programs");
   mkdirSync(folder, { recursive: true });
-  const bundle = cliBundle("single-entry.mjs", version);
+  const bundle = cliBundle("single-entry.mjs", { version, scope });
   const blob = await makeBlob({ bundle, output: "muster.blob", execArgv: [], work: folder, cache });
   const path = join(folder, "program");
   for (const [name, { os, arch }] of Object.entries(platforms)) {

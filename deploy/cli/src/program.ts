@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { type AddOptions, addDevices } from "./commands/add-devices.ts";
+import { type LocalOptions, local } from "./commands/local.ts";
 import { reviewDevices } from "./commands/review-devices.ts";
 import { enrollTotp, login, logout, whoami } from "./commands/session.ts";
 import { candidates, scripts } from "./completion.ts";
@@ -42,7 +43,7 @@ export function programOf(io: Io): Command {
   addDirectory(program, io);
   addMachines(program, io);
   addWebhooks(program, io);
-  addPrograms(program);
+  addPrograms(program, io);
   addCompletion(program, io);
   return program;
 }
@@ -100,8 +101,14 @@ function addMachines(program: Command, io: Io): void {
     );
 }
 
-/** Programs that parse their own arguments. */
-function addPrograms(program: Command): void {
+/** Programs that run on this machine; the others parse their own arguments. */
+function addPrograms(program: Command, io: Io): void {
+  add(program, "local", "start a whole cluster on this machine, until Ctrl-C", "muster local --port 3100")
+    .option("--data <folder>", "folder of the server and its data")
+    .option("--port <port>", "port of the console and the API (3000)")
+    .option("--reset", "remove the data first")
+    .option("--server <file>", "the server's package as a file, without a registry")
+    .action((_options, command: Command) => local(io, all<LocalOptions>(command)).then(ended));
   const about = "make and check manifests of agent releases, offline";
   add(program, "release", about, "muster release verify --key PUBLIC agent.manifest muster-agent-linux-amd64")
     .argument("[key|manifest|verify]", "`muster release` alone lists them")

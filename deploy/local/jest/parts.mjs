@@ -47,6 +47,8 @@ export const long = [
   "deploy/local/src/guard",
   "deploy/local/src/keep-running",
   "deploy/local/src/standby",
+  "deploy/release/src/local",
+  "deploy/release/src/npm",
   "gateway/src/patterns",
   "libs/bus/src/deliveries",
   "libs/bus/src/recovery",

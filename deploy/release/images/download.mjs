@@ -13,8 +13,8 @@ async function bytesAt(url) {
 }
 
 /**
- * A file by its pinned SHA-256, of the first URL that has it, kept in a folder under its digest. Throws a refusal when a
- * URL has another file, or none has it.
+ * A file by its pinned SHA-256, of the first URL that has it, kept in a folder under its digest. Throws a refusal when
+ * a URL has another file, or none has it.
  */
 export async function download(urls, digest, cache, fetched = bytesAt) {
   const file = join(cache, digest);

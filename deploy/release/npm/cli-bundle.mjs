@@ -13,9 +13,9 @@ const builtIn = {
  * Options of rolldown for the command line in one file, without a package beside it.
  *
  * @param {"cli-entry.mjs" | "single-entry.mjs"} entry
- * @param {string} version that the program reports
+ * @param {{ version: string, scope: string }} release that the program reports
  */
-export const cliBundle = (entry, version) => ({
+export const cliBundle = (entry, { version, scope }) => ({
   input: at(entry),
   // Comments name the bundled files from here.
   cwd: at("../../../"),
@@ -23,5 +23,5 @@ export const cliBundle = (entry, version) => ({
   resolve: { conditionNames: ["source", "node", "import", "default"] },
   plugins: [builtIn],
   treeshake: { moduleSideEffects: (id) => !/\/libs\/kit\//.test(id) },
-  transform: { define: { MUSTER_CLI_VERSION: JSON.stringify(version) } },
+  transform: { define: { MUSTER_CLI_VERSION: JSON.stringify(version), MUSTER_CLI_SCOPE: JSON.stringify(scope) } },
 });

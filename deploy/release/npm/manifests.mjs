@@ -1,5 +1,5 @@
-/** Bytes that a package of npm has at most, packed. */
-export const sizeLimit = 400_000;
+/** Bytes that each package of npm has at most, packed. */
+export const sizeLimits = { cli: 400_000, client: 400_000, server: 15_000_000 };
 
 const common = ({ version, source }) => ({
   version,

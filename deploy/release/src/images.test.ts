@@ -188,26 +188,26 @@ describe("a pinned download", () => {
   const cache = join(folder, "downloads");
 
   it("comes from the first mirror that has it, once", async () => {
-    const asked: string[] = [];
+    const requested: string[] = [];
     const fetched = async (url: string) => {
-      asked.push(url);
+      requested.push(url);
       if (url === "one") throw new Error("HTTP 404");
       return bytes;
     };
     const file = await parts.download(["one", "two", "three"], digest, cache, fetched);
     expect(readFileSync(file)).toEqual(bytes);
     await parts.download(["one"], digest, cache, fetched);
-    expect(asked).toEqual(["one", "two"]);
+    expect(requested).toEqual(["one", "two"]);
   });
 
-  it("with another digest is refused, and not kept", async () => {
+  it("is refused with another digest, and not kept", async () => {
     const other = "0".repeat(64);
     const made = parts.download(["one"], other, cache, async () => bytes);
     await expect(made).rejects.toMatchObject({ reason: "download", message: new RegExp(`one has SHA-256 ${digest}`) });
     expect(existsSync(join(cache, other))).toBe(false);
   });
 
-  it("that no mirror has is refused with each mirror's reason", async () => {
+  it("is refused with each mirror's reason when no mirror has it", async () => {
     const made = parts.download(["one", "two"], "1".repeat(64), cache, async (url) =>
       Promise.reject(new Error(`no ${url}`)),
     );

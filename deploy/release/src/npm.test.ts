@@ -96,6 +96,41 @@ describe("the package of the client", () => {
   });
 });
 
+describe("the package of the server", () => {
+  const server = () => join(folder, "installed", "acme-server");
+
+  it("needs packages in the versions of the lock file, and none of this repository", () => {
+    const { dependencies, optionalDependencies } = JSON.parse(readFileSync(join(server(), "package.json"), "utf8"));
+    const versions = Object.values<string>({ ...dependencies, ...optionalDependencies });
+    expect(versions.filter((each) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(each))).toEqual([]);
+    expect(Object.keys({ ...dependencies, ...optionalDependencies }).join(" ")).not.toContain("@muster");
+  });
+
+  it("has the migrations, the console and the programs, and neither sources, maps nor paths of this machine", () => {
+    const paths = readdirSync(server(), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name));
+    const has = (part: string) => paths.some((path) => path.includes(part));
+    for (const service of readdirSync(join(root, "services")))
+      expect(has(`services/${service}/migrations/0`)).toBe(true);
+    for (const part of ["gateway/console/dist/index.html", "deploy/sql/roles.sql", "libs/service/migrations/"]) {
+      expect(has(part)).toBe(true);
+    }
+    expect(paths.filter((path) => /\.(ts|map)$/.test(path))).toEqual([]);
+    const code = paths.filter((path) => /\.m?js$/.test(path));
+    expect(code.filter((path) => readFileSync(path, "utf8").includes(root))).toEqual([]);
+  });
+
+  it("starts without a package beside it, and names a setting that is wrong", () => {
+    const main = join(server(), "deploy/local/dist/main.js");
+    const { status, stderr } = spawnSync(process.execPath, [main], {
+      encoding: "utf8",
+      env: { ...process.env, PORT: "x" },
+    });
+    expect([status, stderr]).toEqual([1, expect.stringMatching(/PORT/)]);
+  });
+});
+
 describe("packages of npm", () => {
   it("are the same bytes when they are made again elsewhere", () => {
     const again = packages("two");
