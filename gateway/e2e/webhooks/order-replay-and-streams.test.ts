@@ -71,6 +71,21 @@ describe("a webhook over HTTP", () => {
     expect([refused.status, refused.body.code]).toEqual([400, "validation_failed"]);
   });
 
+  it("has a retry schedule, of which nothing else is stored", async () => {
+    const own = { delaysSeconds: [60, 3_600], jitterPercent: 10 };
+    const id = await newWebhook({ events: ["patch.failed"], retrySchedule: own });
+    expect((await admin.call("GET", `/webhooks/${id}`)).body.retrySchedule).toEqual(own);
+    const changed = await admin.call("PATCH", `/webhooks/${id}`, { retrySchedule: "extended" });
+    expect([changed.status, changed.body.retrySchedule]).toEqual([200, "extended"]);
+    const wrong = ["daily", null, 5, {}, { delaysSeconds: [] }, { delaysSeconds: [0] }, { delaysSeconds: [1e300] }];
+    for (const retrySchedule of [...wrong, { delaysSeconds: [1], jitterPercent: 21 }]) {
+      const { status, body } = await admin.call("PATCH", `/webhooks/${id}`, { retrySchedule });
+      const [field = ""] = Object.keys((body.details as { fieldErrors: object } | undefined)?.fieldErrors ?? {});
+      expect([retrySchedule, status, field.split(".")[0]]).toEqual([retrySchedule, 400, "retrySchedule"]);
+    }
+    expect((await admin.call("PATCH", `/webhooks/${id}`, { ordered: true })).status).toBe(400);
+  });
+
   it("sends earlier deliveries again on a replay, and reports its progress", async () => {
     const id = await newWebhook({ events: ["patch.installed"] });
     const sent = [];

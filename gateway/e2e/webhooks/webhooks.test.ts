@@ -67,6 +67,7 @@ describe("a webhook", () => {
       headers: [{ key: "X-Team", value: "***" }],
       status: "active",
       retryPolicy: null,
+      retrySchedule: "standard",
       successCount: 0,
       failureCount: 0,
       lastDeliveryAt: null,

@@ -61,11 +61,11 @@ export const settings = {
   BREAKER_OPEN_SECONDS: whole(30, 1, 3_600).describe(
     "Seconds of a breaker's first opening; doubled each further time, up to 300.",
   ),
-  FAILED_AFTER_HOURS: whole(72, 1, 8_760).describe(
-    "Hours without a success after which a webhook is marked failed; FAILED_AFTER_DELIVERIES must be reached, too.",
+  FAILED_AFTER_HOURS: whole(120, 1, 8_760).describe(
+    "Hours from the first failed attempt without a success after which a webhook is marked failed; FAILED_AFTER_DELIVERIES must be reached, too.",
   ),
   FAILED_AFTER_DELIVERIES: whole(50, 1, 1_000_000).describe(
-    "Failed deliveries since the last success after which a webhook is marked failed; FAILED_AFTER_HOURS must be reached, too.",
+    "Failed attempts at deliveries since the last success after which a webhook is marked failed; FAILED_AFTER_HOURS must be reached, too.",
   ),
   REPLAY_WINDOW: coupled(
     whole(4, 1, 256).describe(
@@ -111,6 +111,6 @@ export function healthLimits(config: Health) {
     breakerOpenSeconds: config.BREAKER_OPEN_SECONDS,
     webhookConcurrency: config.WEBHOOK_CONCURRENCY,
     failedAfterHours: config.FAILED_AFTER_HOURS,
-    failedAfterDeliveries: config.FAILED_AFTER_DELIVERIES,
+    failedAfterAttempts: config.FAILED_AFTER_DELIVERIES,
   };
 }

@@ -135,6 +135,7 @@ export class Dispatcher {
       ...{ ...tenants, wake, intake, box, replyBox, egress },
       secretGraceHours: config.SECRET_GRACE_HOURS,
       perOrganization: config.WEBHOOKS_PER_ORGANIZATION,
+      retentionDays: config.WEBHOOK_RETENTION_DAYS,
     };
     const pushes = { egress, now, timeoutMs: config.DELIVERY_TIMEOUT_MS, concurrency: config.PUSH_CONCURRENCY };
     return [

@@ -15,6 +15,29 @@ export const retryPolicy = z.object({
   maxDelayMs: z.int().optional(),
 });
 
+const scheduleText = "standard, extended, or {delaysSeconds: 1 to 16 numbers of 1 to 86,400, jitterPercent: 0 to 20}";
+export const retrySchedule = z.union(
+  [
+    z.enum(["standard", "extended"]),
+    z.object({
+      delaysSeconds: z.array(z.int().min(1).max(86_400)).min(1).max(16),
+      jitterPercent: z
+        .int()
+        .min(0)
+        .max(20)
+        .optional()
+        .meta({ description: "Most percent that a delay grows by at random.", default: 0 }),
+    }),
+  ],
+  { error: scheduleText },
+);
+const retryScheduleIn = retrySchedule.optional().meta({
+  description:
+    "`standard`: 5 retries in 31 s. `extended`, recommended: 9 retries in some three days. Or seconds from each failed attempt to the next. " +
+    "The delays add up to less than WEBHOOK_RETENTION_DAYS and, for an ordered webhook, less than 10 minutes.",
+  default: "standard",
+});
+
 export const webhook = z
   .object({
     id: idOut,
@@ -31,7 +54,10 @@ export const webhook = z
     }),
     retryPolicy: retryPolicy
       .nullable()
-      .meta({ description: "Null stands for 5 retries after 1, 2, 4, 8 and 16 seconds." }),
+      .meta({ description: "Set by the operator alone; null leaves it to `retrySchedule`." }),
+    retrySchedule: retrySchedule.meta({
+      description: "Without an operator's `retryPolicy`, when deliveries are retried.",
+    }),
     successCount: z.int().meta({ description: "Number of successful deliveries." }),
     failureCount: z.int().meta({ description: "Number of deliveries with exhausted retries." }),
     lastDeliveryAt: timeOut.nullable(),
@@ -61,7 +87,7 @@ export const health = z
     consecutiveFailedDeliveries: z
       .int()
       .meta({ description: "Number of deliveries with exhausted retries since the last success." }),
-    failingSince: timeOut.nullable().meta({ description: "Time of the first such delivery." }),
+    failingSince: timeOut.nullable().meta({ description: "Time of the first failed attempt since then." }),
     lastSuccessAt: timeOut.nullable(),
     lastFailureAt: timeOut.nullable(),
     oldestDueSeconds: z.number().meta({ description: "How long the oldest delivery has been due; 0 when none is." }),
@@ -135,6 +161,7 @@ export const newWebhook = z.object({
   events,
   headers: headers.nullish(),
   ordered: z.boolean().optional(),
+  retrySchedule: retryScheduleIn,
 });
 
 export const patch = z.object({
@@ -145,6 +172,7 @@ export const patch = z.object({
   headers: headers.nullish(),
   status: webhookStatus.optional(),
   ordered: z.boolean().optional(),
+  retrySchedule: retryScheduleIn,
 });
 export const webhookPaths = {
   name: "name",
@@ -154,4 +182,5 @@ export const webhookPaths = {
   headers: "headers",
   status: "status",
   ordered: "ordered",
+  retrySchedule: "retrySchedule",
 };

@@ -1,8 +1,8 @@
-import type { RetryPolicy, Webhook, WebhookHealth } from "@muster/proto/muster/webhook/v1/webhook_pb";
+import type { RetryPolicy, RetrySchedule, Webhook, WebhookHealth } from "@muster/proto/muster/webhook/v1/webhook_pb";
 import type { z } from "zod";
 import { timeOf, timeOrNull } from "../fields/schemas.ts";
 import { strengthOf } from "../fields/signing-secret.ts";
-import { health, type retryPolicy, type webhook, webhookStatus } from "./webhook-fields.ts";
+import { health, type retryPolicy, retrySchedule, type webhook, webhookStatus } from "./webhook-fields.ts";
 
 export function webhookOf(message: Webhook | undefined): z.input<typeof webhook> {
   if (!message) throw new Error("the dispatcher answered without a webhook");
@@ -18,6 +18,7 @@ export function webhookOf(message: Webhook | undefined): z.input<typeof webhook>
     status: webhookStatus.parse(message.status),
     ordered: message.ordered,
     retryPolicy: policyOf(message.retryPolicy),
+    retrySchedule: scheduleOf(message.retrySchedule),
     successCount: Number(message.successCount),
     failureCount: Number(message.failureCount),
     lastDeliveryAt: timeOrNull(message.lastDeliveryAt),
@@ -49,4 +50,17 @@ function policyOf(policy: RetryPolicy | undefined): z.input<typeof retryPolicy> 
   if (!policy) return null;
   const { maxRetries, initialDelayMs, backoffMultiplier, maxDelayMs } = policy;
   return { maxRetries, initialDelayMs, backoffMultiplier, maxDelayMs };
+}
+
+type Schedule = z.output<typeof retrySchedule>;
+
+function scheduleOf(message: RetrySchedule | undefined): Schedule {
+  const { name = "standard", delaysSeconds = [], jitterPercent = 0 } = message ?? {};
+  return name === "" ? { delaysSeconds, jitterPercent } : retrySchedule.parse(name);
+}
+
+/** A schedule as the dispatcher takes it. */
+export function scheduleInput(schedule: Schedule | undefined) {
+  if (schedule === undefined || typeof schedule === "string") return { name: schedule ?? "standard" };
+  return { delaysSeconds: schedule.delaysSeconds, jitterPercent: schedule.jitterPercent ?? 0 };
 }

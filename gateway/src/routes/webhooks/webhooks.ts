@@ -29,7 +29,7 @@ import {
   webhookPaths,
   webhookStatus,
 } from "./webhook-fields.ts";
-import { healthOf, webhookOf } from "./webhook-replies.ts";
+import { healthOf, scheduleInput, webhookOf } from "./webhook-replies.ts";
 
 const tag = "Webhooks";
 
@@ -108,6 +108,7 @@ const create = route({
       events: body.events,
       headers: body.headers ?? [],
       ordered: body.ordered ?? false,
+      retrySchedule: scheduleInput(body.retrySchedule),
     };
     const reply = await services.webhooks.createWebhook(wanted, await rpc());
     return webhookOf(reply.webhook);
@@ -175,6 +176,7 @@ const update = route({
       headers: body.headers ?? [],
       status: body.status ?? "",
       ordered: body.ordered ?? false,
+      retrySchedule: scheduleInput(body.retrySchedule),
     };
     const wanted = { id: params.id, updateMask: maskOf(body, webhookPaths), change };
     const reply = await services.webhooks.updateWebhook(wanted, await rpc());

@@ -33,7 +33,14 @@ export function webhookMessage(row: WebhookRow, counters: WebhookCounters = noCo
     createdAt: timestampFromDate(row.created_at),
     updatedAt: timestampFromDate(row.updated_at),
     ordered: row.ordered,
+    retrySchedule: scheduleMessage(row),
   });
+}
+
+function scheduleMessage({ retry_schedule: schedule }: WebhookRow) {
+  if (schedule === null) return { name: "standard" };
+  if (typeof schedule === "string") return { name: schedule };
+  return { delaysSeconds: [...schedule.delaysSeconds], jitterPercent: schedule.jitterPercent };
 }
 
 /** A webhook as audit rows show it. */
@@ -46,5 +53,6 @@ export function auditedFields(row: WebhookRow): Record<string, unknown> {
     headers: row.header_names,
     status: shownStatus(row.status),
     ordered: row.ordered,
+    retrySchedule: row.retry_schedule ?? "standard",
   };
 }

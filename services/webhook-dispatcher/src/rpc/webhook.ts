@@ -44,6 +44,8 @@ export type WebhookDeps = TenantReader & {
   intake: Pick<Intake, "answered">;
   /** Most webhooks of one organization. */
   perOrganization: number;
+  /** Days for which payloads are kept. */
+  retentionDays: number;
 };
 
 type Handlers = ServiceImpl<typeof WebhookService>;
@@ -62,7 +64,7 @@ function creation(deps: WebhookDeps): Pick<Handlers, "createWebhook" | "deleteWe
     async createWebhook(request, handler) {
       const context = callContext(handler);
       requireWriter(context);
-      const fields = newWebhook(request);
+      const fields = newWebhook(request, deps);
       const tenant = await organizationOf(deps, context, request.orgId);
       const { createWebhook } = WebhookService.method;
       const repeated = await repeatedReply(db, context, createWebhook, request);
@@ -123,10 +125,15 @@ function changes(deps: WebhookDeps): Pick<Handlers, "updateWebhook" | "rotateWeb
         const stored = await lockWebhook(tx, context, current.id);
         if (!stored) return null;
         const before = openFields(box, stored);
-        const after = changeWebhook(before, urlKept ? [...requested, "url"] : requested, {
-          ...wanted,
-          url: urlKept ? before.url : wanted.url,
-        });
+        const after = changeWebhook(
+          before,
+          urlKept ? [...requested, "url"] : requested,
+          {
+            ...wanted,
+            url: urlKept ? before.url : wanted.url,
+          },
+          deps,
+        );
         const set = { statusSet: requested.includes("status"), secretSet: requested.includes("secret") };
         const row = await updateWebhook(tx, box, stored, { ...after, shownUrl: shown ?? stored.url_shown }, set, at);
         const details = differences(auditedFields(stored), auditedFields(row), {
@@ -160,7 +167,7 @@ function changes(deps: WebhookDeps): Pick<Handlers, "updateWebhook" | "rotateWeb
         return stored;
       };
       const run = async (tx: Tx, stored: WebhookRow) => {
-        changeWebhook(openFields(box, stored), ["secret"], { ...create(WebhookChangeSchema), secret });
+        changeWebhook(openFields(box, stored), ["secret"], { ...create(WebhookChangeSchema), secret }, deps);
         const until = stored.secret_sealed && graceSeconds > 0 ? new Date(at.getTime() + graceSeconds * 1_000) : null;
         const row = await rotateSecret(tx, box, stored, secret, until, at);
         const details = { previousSecretUntil: until?.toISOString() ?? null };

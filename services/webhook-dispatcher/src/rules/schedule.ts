@@ -1,3 +1,5 @@
+import { daySeconds, delaysOf, type OwnSchedule, type RetrySchedule, totalSeconds } from "./retry-schedule.ts";
+
 /** A webhook's own schedule; absent members take the defaults (docs/behaviour.md#webhook-deliveries). */
 export type RetryPolicy = {
   maxRetries?: number;
@@ -13,24 +15,42 @@ export const defaultPolicy: Required<RetryPolicy> = {
   maxDelayMs: 300_000,
 };
 
-/** Longest delay that a `Retry-After` can cause, in milliseconds. */
+/** Longest delay that a `Retry-After` can cause, in milliseconds; under a schedule of a day or more, a day. */
 const longestMs = 300_000;
+const longestOfDaysMs = daySeconds * 1_000;
+
+/** How a webhook is retried: an operator's policy counts before the schedule that its users chose. */
+export type Retries = { policy: RetryPolicy | null; schedule: RetrySchedule };
+
+/** Most percent that a delay grows by, and how much of that: 0 to 1. */
+export type Jitter = { percent: number; share: number };
 
 /**
  * Milliseconds from the end of an attempt to the next one, null when the schedule is exhausted. `failures` counts
  * attempts that used it up, this one included. A `Retry-After` only ever makes it later.
  */
 export function retryDelayMs(
-  policy: RetryPolicy | null,
+  { policy, schedule }: Retries,
   failures: number,
   retryAfterMs: number | null,
-  jitter: number,
+  jitter: Jitter,
 ): number | null {
+  const own = policy === null ? delaysOf(schedule) : null;
+  const scheduled = own ? ownDelayMs(own, failures) : policyDelayMs(policy, failures);
+  if (scheduled === null) return null;
+  const later = scheduled * (1 + (jitter.share * Math.max(jitter.percent, own?.jitterPercent ?? 0)) / 100);
+  const longest = own && totalSeconds(own) >= daySeconds ? longestOfDaysMs : longestMs;
+  return Math.round(Math.max(later, Math.min(retryAfterMs ?? 0, longest)));
+}
+
+function ownDelayMs({ delaysSeconds }: OwnSchedule, failures: number): number | null {
+  const seconds = delaysSeconds[failures - 1];
+  return seconds === undefined ? null : seconds * 1_000;
+}
+
+function policyDelayMs(policy: RetryPolicy | null, failures: number): number | null {
   const { maxRetries, initialDelayMs, backoffMultiplier, maxDelayMs } = { ...defaultPolicy, ...policy };
-  if (failures > maxRetries) return null;
-  const scheduled = Math.min(initialDelayMs * backoffMultiplier ** (failures - 1), maxDelayMs);
-  const wanted = Math.max(scheduled * (1 + jitter), retryAfterMs ?? 0);
-  return Math.round(Math.min(wanted, Math.max(longestMs, scheduled)));
+  return failures > maxRetries ? null : Math.min(initialDelayMs * backoffMultiplier ** (failures - 1), maxDelayMs);
 }
 
 /**

@@ -15,7 +15,9 @@ const stored: WebhookFields = {
   secret: "one",
   headers: [{ key: "X-Token", value: "kept" }],
   status: "active",
+  retrySchedule: "standard",
 };
+const limits = { retentionDays: 4 };
 const patch = (change: Partial<WebhookInput>): WebhookInput => ({ ...good, status: "", ...change });
 
 function refusal(run: () => unknown): string {
@@ -63,7 +65,7 @@ describe("a new webhook", () => {
     ["with a secret of 513 characters", { secret: "s".repeat(513) }, "validation_failed secret"],
     ["with a secret that no library can use", { secret: "whsec_no-base64" }, "validation_failed secret"],
   ])("%s: %s", (_what, change, expected) => {
-    expect(refusal(() => newWebhook({ ...good, ...change }))).toBe(expected);
+    expect(refusal(() => newWebhook({ ...good, ...change }, limits))).toBe(expected);
   });
 });
 
@@ -73,7 +75,7 @@ describe("a changed webhook", () => {
       { key: "x-token", value: "***" },
       { key: "X-New", value: " new " },
     ];
-    const changed = changeWebhook(stored, ["headers"], patch({ headers }));
+    const changed = changeWebhook(stored, ["headers"], patch({ headers }), limits);
     expect(changed).toEqual({
       ...stored,
       headers: [
@@ -84,15 +86,15 @@ describe("a changed webhook", () => {
   });
 
   it("drops its secret, and takes the API's states as the stored ones", () => {
-    expect(changeWebhook(stored, ["secret"], patch({ secret: "" })).secret).toBeNull();
+    expect(changeWebhook(stored, ["secret"], patch({ secret: "" }), limits).secret).toBeNull();
     const states = ["active", "paused", "failed"].map(
-      (status) => changeWebhook(stored, ["status"], patch({ status })).status,
+      (status) => changeWebhook(stored, ["status"], patch({ status }), limits).status,
     );
     expect(states).toEqual(["active", "disabled", "error"]);
-    expect(refusal(() => changeWebhook(stored, ["status"], patch({ status: "disabled" })))).toBe(
+    expect(refusal(() => changeWebhook(stored, ["status"], patch({ status: "disabled" }), limits))).toBe(
       "validation_failed status",
     );
-    expect(refusal(() => changeWebhook(stored, ["colour"], patch({})))).toBe("no_updates");
+    expect(refusal(() => changeWebhook(stored, ["colour"], patch({}), limits))).toBe("no_updates");
   });
 });
 
@@ -120,11 +122,46 @@ describe("a webhook whose URL changes", () => {
     ],
     ["to another path", ["url"], { url: "https://example.com:443/path?x=1" }, "ok"],
   ])("%s: %s", (_what, paths, change, expected) => {
-    expect(refusal(() => changeWebhook(stored, paths, patch(change)))).toBe(expected);
+    expect(refusal(() => changeWebhook(stored, paths, patch(change), limits))).toBe(expected);
   });
 
   it("requires no secret values again where none are stored", () => {
     const bare = { ...stored, secret: null, headers: [] };
-    expect(changeWebhook(bare, ["url"], patch({ url: moved })).url).toBe(moved);
+    expect(changeWebhook(bare, ["url"], patch({ url: moved }), limits).url).toBe(moved);
+  });
+});
+
+describe("a retry schedule", () => {
+  const own = (delaysSeconds: number[], jitterPercent = 0, name = "") => ({ name, delaysSeconds, jitterPercent });
+  const named = (name: string) => own([], 0, name);
+  const refused = "validation_failed retrySchedule";
+  it.each<[object, string]>([
+    [{}, "ok"],
+    [{ retrySchedule: named("extended") }, "ok"],
+    [{ retrySchedule: own([1]) }, "ok"],
+    [{ retrySchedule: named("daily") }, refused],
+    [{ retrySchedule: own([]) }, refused],
+    [{ retrySchedule: own([0]) }, refused],
+    [{ retrySchedule: own([86_401]) }, refused],
+    [{ retrySchedule: own(Array(17).fill(1)) }, refused],
+    [{ retrySchedule: own([1], 21) }, refused],
+    [{ retrySchedule: own([1], -1) }, refused],
+    // Kept for four days.
+    [{ retrySchedule: own([86_400, 86_400, 86_400, 86_399]) }, "ok"],
+    [{ retrySchedule: own([86_400, 86_400, 86_400, 86_399], 1) }, refused],
+    [{ retrySchedule: named("extended"), ordered: true }, refused],
+    [{ retrySchedule: own([599]), ordered: true }, "ok"],
+    [{ retrySchedule: own([600]), ordered: true }, refused],
+  ])("%j: %s", (change, expected) => {
+    expect(refusal(() => newWebhook({ ...good, ...change }, limits))).toBe(expected);
+  });
+
+  it("bounds a later change of the order, and no other change", () => {
+    const extended: WebhookFields = { ...stored, retrySchedule: "extended" };
+    const change = (paths: string[], input: Partial<WebhookInput>, retentionDays = 4) =>
+      refusal(() => changeWebhook(extended, paths, patch(input), { retentionDays }));
+    expect(change(["ordered"], { ordered: true })).toBe(refused);
+    expect(change(["ordered", "retrySchedule"], { ordered: true })).toBe("ok");
+    expect(change(["name"], { name: "Other" }, 1)).toBe("ok");
   });
 });

@@ -9,6 +9,7 @@ import {
   signingSecretError,
   validationError,
 } from "@muster/kit";
+import { type RetrySchedule, type RetryScheduleInput, retryScheduleError, retryScheduleOf } from "./retry-schedule.ts";
 
 export type Header = RequestHeader;
 
@@ -28,6 +29,7 @@ export type WebhookFields = {
   status: StoredStatus;
   /** One request at a time, in the order of the events. */
   ordered: boolean;
+  retrySchedule: RetrySchedule;
 };
 
 export type WebhookInput = {
@@ -38,10 +40,25 @@ export type WebhookInput = {
   headers: readonly Header[];
   status: string;
   ordered: boolean;
+  retrySchedule?: RetryScheduleInput | undefined;
+};
+
+export type WebhookLimits = {
+  /** Days for which payloads are kept: longer than the last retry waits. */
+  retentionDays: number;
 };
 
 /** Paths of an update mask. */
-export const webhookPaths = ["name", "url", "secret", "events", "headers", "status", "ordered"] as const;
+export const webhookPaths = [
+  "name",
+  "url",
+  "secret",
+  "events",
+  "headers",
+  "status",
+  "ordered",
+  "retrySchedule",
+] as const;
 
 /** Replaces header values in replies; when a client sends it back, the stored value is kept. */
 export const maskedValue = "***";
@@ -51,7 +68,7 @@ export const anyEvent = "*";
  * The fields of a new webhook. Throws `validation_failed` naming each bad field, `unknown_event_type`. The URL is
  * validated elsewhere.
  */
-export function newWebhook(input: Omit<WebhookInput, "status">): WebhookFields {
+export function newWebhook(input: Omit<WebhookInput, "status">, limits: WebhookLimits): WebhookFields {
   const errors: FieldErrors = {};
   const fields: WebhookFields = {
     name: nameOf(input.name, errors),
@@ -61,7 +78,9 @@ export function newWebhook(input: Omit<WebhookInput, "status">): WebhookFields {
     headers: headersOf(input.headers, [], errors),
     status: "active",
     ordered: input.ordered,
+    retrySchedule: retryScheduleOf(input.retrySchedule, errors),
   };
+  requireRetryable(fields, limits, errors);
   done(errors);
   return fields;
 }
@@ -70,7 +89,12 @@ export function newWebhook(input: Omit<WebhookInput, "status">): WebhookFields {
  * The webhook after a change of the masked fields. A new origin gets no secret that was set for another one: the change
  * must contain secret and header values again. Throws `no_updates`, `validation_failed`, `unknown_event_type`.
  */
-export function changeWebhook(stored: WebhookFields, paths: readonly string[], input: WebhookInput): WebhookFields {
+export function changeWebhook(
+  stored: WebhookFields,
+  paths: readonly string[],
+  input: WebhookInput,
+  limits: WebhookLimits,
+): WebhookFields {
   const requested = webhookPaths.filter((path) => paths.includes(path));
   if (requested.length === 0) throw new AppError("no_updates", "No updates provided");
   const errors: FieldErrors = {};
@@ -82,9 +106,11 @@ export function changeWebhook(stored: WebhookFields, paths: readonly string[], i
     if (path === "events") changed.events = eventsOf(input.events, errors);
     if (path === "headers") changed.headers = headersOf(input.headers, stored.headers, errors);
     if (path === "ordered") changed.ordered = input.ordered;
+    if (path === "retrySchedule") changed.retrySchedule = retryScheduleOf(input.retrySchedule, errors);
     if (path === "status") changed.status = statusOf(input.status, errors);
   }
   if (originChanges(stored, changed)) requireAnew(stored, requested, input, errors);
+  if (requested.includes("retrySchedule") || requested.includes("ordered")) requireRetryable(changed, limits, errors);
   done(errors);
   return changed;
 }
@@ -92,6 +118,16 @@ export function changeWebhook(stored: WebhookFields, paths: readonly string[], i
 /** Whether scheme, host or port differ: it may be another receiver. */
 export function originChanges(before: Pick<WebhookFields, "url">, after: Pick<WebhookFields, "url">): boolean {
   return new URL(before.url).origin !== new URL(after.url).origin;
+}
+
+function requireRetryable(
+  { retrySchedule, ordered }: WebhookFields,
+  { retentionDays }: WebhookLimits,
+  errors: FieldErrors,
+): void {
+  if (errors.retrySchedule) return;
+  const error = retryScheduleError(retrySchedule, ordered, retentionDays);
+  if (error) errors.retrySchedule = [error];
 }
 
 const anew = "A new scheme, host or port needs it anew";

@@ -2,7 +2,7 @@ import { type Egress, EgressRefused, type Exchange } from "@muster/egress";
 import { answerText, unsafeMessage } from "../rules/answer.ts";
 import { sourceOf } from "../rules/poster.ts";
 import { messageIdOf, requestHeaders } from "../rules/request.ts";
-import { retryAfterMs, retryDelayMs } from "../rules/schedule.ts";
+import { type Retries, retryAfterMs, retryDelayMs } from "../rules/schedule.ts";
 import type { Outcome } from "../store/outcomes.ts";
 import type { Claimed, Payload } from "../store/queue.ts";
 import type { OpenedWebhook } from "./webhook-cache.ts";
@@ -20,6 +20,8 @@ export type AttemptDeps = {
 type Failed = { code: string; message: string };
 type Result = { exchange: Exchange | null; failed: Failed | null; final: boolean };
 
+const noJitter = { percent: 0, share: 0 };
+const defaultRetries: Retries = { policy: null, schedule: "standard" };
 const keepBytes = 4_096;
 const drainBytes = 65_536;
 
@@ -95,7 +97,9 @@ export async function attempt(
 
 /** Whether no retry is left after interrupted attempts. */
 function exhausted(webhook: OpenedWebhook, claim: Claimed): boolean {
-  return claim.was_leased && claim.failures > 0 && retryDelayMs(webhook.retryPolicy, claim.failures, null, 0) === null;
+  return (
+    claim.was_leased && claim.failures > 0 && retryDelayMs(webhook.retries, claim.failures, null, noJitter) === null
+  );
 }
 
 function nextOf(
@@ -111,8 +115,8 @@ function nextOf(
   const retryAfter = exchange?.status
     ? retryAfterMs(exchange.status, exchange.headers["retry-after"], deps.now())
     : null;
-  const jitter = (deps.random() * deps.jitterPercent) / 100;
-  const delayMs = retryDelayMs(webhook?.retryPolicy ?? null, failures, retryAfter, jitter);
+  const jitter = { percent: deps.jitterPercent, share: deps.random() };
+  const delayMs = retryDelayMs(webhook?.retries ?? defaultRetries, failures, retryAfter, jitter);
   return delayMs === null ? { status: "failed" } : { status: "retrying", delayMs };
 }
 

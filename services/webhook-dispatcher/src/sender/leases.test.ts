@@ -71,7 +71,7 @@ describe("the breaker", () => {
       breakerOpenSeconds: 1,
       webhookConcurrency: 8,
       failedAfterHours: 72,
-      failedAfterDeliveries: 50,
+      failedAfterAttempts: 50,
     };
     const sender = dispatcher.sender({ limits });
     await dispatcher.match(eventMessages(orgId, 60));

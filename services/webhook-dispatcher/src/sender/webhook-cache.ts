@@ -1,6 +1,6 @@
 import { type Statement, sql } from "@muster/db";
 import type { SecretBox } from "@muster/kit";
-import type { RetryPolicy } from "../rules/schedule.ts";
+import type { Retries } from "../rules/schedule.ts";
 import { splitUserinfo } from "../rules/target.ts";
 import type { Header } from "../rules/webhook.ts";
 import type { Claimed } from "../store/queue.ts";
@@ -15,7 +15,7 @@ export type OpenedWebhook = {
   secret: string | null;
   previous: { secret: string; untilMs: number } | null;
   headers: readonly Header[];
-  retryPolicy: RetryPolicy | null;
+  retries: Retries;
 };
 
 /** Most cached webhooks. */
@@ -37,8 +37,8 @@ export function webhookCache(box: SecretBox) {
       if (stale.size === 0) return;
       const rows = await read(sql`
         SELECT id, org_id, partner_id, name, url_sealed, url_shown, secret_sealed, previous_secret_sealed,
-               previous_secret_until, headers_sealed, header_names, events, status, retry_policy, ordered, generation,
-               created_by, created_at, updated_at
+               previous_secret_until, headers_sealed, header_names, events, status, retry_policy, retry_schedule, ordered,
+               generation, created_by, created_at, updated_at
         FROM webhooks WHERE id = ANY (${[...stale]}::uuid[])`);
       for (const row of rows) {
         cached.delete(row.id);
@@ -71,6 +71,6 @@ function openWebhook(box: SecretBox, row: WebhookRow): OpenedWebhook {
         }
       : null,
     headers: fields.headers,
-    retryPolicy: row.retry_policy,
+    retries: { policy: row.retry_policy, schedule: row.retry_schedule ?? "standard" },
   };
 }

@@ -8,7 +8,7 @@ export type HealthLimits = {
   breakerOpenSeconds: number;
   webhookConcurrency: number;
   failedAfterHours: number;
-  failedAfterDeliveries: number;
+  failedAfterAttempts: number;
 };
 
 export type Tally = {
@@ -90,8 +90,7 @@ export async function addTallies(tx: Tx, tallies: readonly Tally[], limits: Heal
         failed_attempts = CASE WHEN g.delivered > 0 THEN 0 ELSE s.failed_attempts + g.attempts END,
         failed_in_a_row = CASE WHEN g.delivered > 0 THEN 0 ELSE s.failed_in_a_row + g.failed END,
         failing_since = CASE WHEN g.delivered > 0 THEN NULL
-                             WHEN g.failed > 0 THEN coalesce(s.failing_since, statement_timestamp())
-                             ELSE s.failing_since END,
+                             ELSE coalesce(s.failing_since, statement_timestamp()) END,
         open_seconds = CASE WHEN ${opens} THEN ${nextOpenSeconds} WHEN ${isWhole} THEN 0 ELSE s.open_seconds END,
         open_until = CASE WHEN ${opens} THEN statement_timestamp() + ${nextOpenSeconds} * interval '1 second'
                           WHEN s.open_seconds = 0 OR ${isWhole} THEN NULL ELSE s.open_until END,
@@ -110,7 +109,7 @@ export async function addTallies(tx: Tx, tallies: readonly Tally[], limits: Heal
     WHERE s.webhook_id = g.webhook_id
     -- Only a breaker that opened just now has no window.
     RETURNING s.webhook_id, s.window_started_at IS NULL AS opened,
-              s.failed_in_a_row >= ${limits.failedAfterDeliveries}::int
+              s.failed_attempts >= ${limits.failedAfterAttempts}::int
               AND s.failing_since <= statement_timestamp() - ${limits.failedAfterHours}::int * interval '1 hour' AS exhausted`);
   return (await Promise.all([inOrder, changes]))[1];
 }

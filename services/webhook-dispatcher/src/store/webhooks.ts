@@ -1,6 +1,7 @@
 import { type Database, type Query, sql, type Tx } from "@muster/db";
 import type { CallContext, Caller, Page, SecretBox } from "@muster/kit";
 import { type ListPage, readNewestPage, visibleTo } from "@muster/service";
+import type { RetrySchedule } from "../rules/retry-schedule.ts";
 import type { RetryPolicy } from "../rules/schedule.ts";
 import type { Header, StoredStatus, WebhookFields } from "../rules/webhook.ts";
 
@@ -19,6 +20,8 @@ export type WebhookRow = {
   events: string[];
   status: StoredStatus;
   retry_policy: RetryPolicy | null;
+  /** Null: standard. */
+  retry_schedule: RetrySchedule | null;
   ordered: boolean;
   generation: number;
   created_by: string;
@@ -35,7 +38,7 @@ export type WebhookCounters = {
 
 const columns = sql`t.id, t.org_id, t.partner_id, t.name, t.url_sealed, t.url_shown, t.secret_sealed,
   t.previous_secret_sealed, t.previous_secret_until, t.headers_sealed, t.header_names, t.events, t.status, t.retry_policy,
-  t.ordered, t.generation, t.created_by, t.created_at, t.updated_at`;
+  t.retry_schedule, t.ordered, t.generation, t.created_by, t.created_at, t.updated_at`;
 
 const counters = sql`s.success_count, s.failure_count, s.last_delivery_at, s.last_success_at`;
 
@@ -67,6 +70,7 @@ export function openFields(box: SecretBox, row: WebhookRow): WebhookFields {
     headers: JSON.parse(box.open(row.headers_sealed, sealedAt.headers(id)).toString()) as Header[],
     status: row.status,
     ordered: row.ordered,
+    retrySchedule: row.retry_schedule ?? "standard",
   };
 }
 
@@ -79,6 +83,9 @@ function sealed(box: SecretBox, id: string, fields: WebhookFields) {
     names: fields.headers.map(({ key }) => key),
   };
 }
+
+const storedSchedule = ({ retrySchedule }: WebhookFields) =>
+  retrySchedule === "standard" ? null : JSON.stringify(retrySchedule);
 
 type Owner = { orgId: string; partnerId: string; createdBy: string };
 
@@ -94,9 +101,10 @@ export async function insertWebhook(
   const secrets = sealed(box, id, fields);
   const rows = await tx.query<WebhookRow>(sql`
     INSERT INTO webhooks AS t (id, org_id, partner_id, name, url_sealed, url_shown, secret_sealed, headers_sealed,
-                               header_names, events, status, ordered, created_by, created_at, updated_at)
+                               header_names, events, status, ordered, retry_schedule, created_by, created_at, updated_at)
     VALUES (${id}, ${owner.orgId}, ${owner.partnerId}, ${fields.name}, ${secrets.url}, ${shownUrl}, ${secrets.secret},
-            ${secrets.headers}, ${secrets.names}, ${fields.events}, ${fields.status}, ${fields.ordered}, ${owner.createdBy}, ${now}, ${now})
+            ${secrets.headers}, ${secrets.names}, ${fields.events}, ${fields.status}, ${fields.ordered},
+            ${storedSchedule(fields)}::jsonb, ${owner.createdBy}, ${now}, ${now})
     RETURNING ${columns}`);
   await tx.execute(sql`
     INSERT INTO webhook_endpoint_state (webhook_id, org_id, partner_id, slots)
@@ -203,7 +211,7 @@ export async function updateWebhook(
         previous_secret_sealed = CASE WHEN ${change.secretSet} THEN NULL ELSE previous_secret_sealed END,
         previous_secret_until = CASE WHEN ${change.secretSet} THEN NULL ELSE previous_secret_until END,
         headers_sealed = ${secrets.headers}, header_names = ${secrets.names}, events = ${fields.events},
-        status = ${fields.status}, ordered = ${fields.ordered}, generation = generation + 1, updated_at = ${now}
+        status = ${fields.status}, ordered = ${fields.ordered}, retry_schedule = ${storedSchedule(fields)}::jsonb, generation = generation + 1, updated_at = ${now}
     WHERE t.id = ${stored.id} RETURNING ${columns}`);
   if (change.statusSet && fields.status === "active") {
     await tx.execute(sql`

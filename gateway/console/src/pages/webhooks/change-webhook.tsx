@@ -5,6 +5,7 @@ import { Field } from "../../parts/field.tsx";
 import { FormDialog } from "../../parts/form-dialog.tsx";
 import { checkedOf } from "../../rules/checked.ts";
 import { EventBoxes } from "./event-boxes.tsx";
+import { RetrySchedule, retryScheduleOf } from "./retry-schedule.tsx";
 
 type ChangeWebhookProps = {
   of: ItemOf<"/api/v1/webhooks">;
@@ -26,6 +27,7 @@ export function ChangeWebhook({ of: webhook, onClose, onDone }: ChangeWebhookPro
           name: String(form.get("name")),
           events: checkedOf<EventName>(form, "events"),
           ordered: form.has("ordered"),
+          ...retryScheduleOf(form),
           // The shown address may lack credentials: it is sent only when the user changed it.
           ...(url === webhook.url ? {} : { url }),
           ...(secret === "" ? {} : { secret }),
@@ -50,6 +52,7 @@ export function ChangeWebhook({ of: webhook, onClose, onDone }: ChangeWebhookPro
             <input name="secret" type="password" maxLength={512} autoComplete="off" />
           </Field>
           <EventBoxes chosen={webhook.events} errorsOf={errorsOf} />
+          <RetrySchedule chosen={webhook.retrySchedule} errors={errorsOf("retrySchedule")} />
           <label>
             <input type="checkbox" name="ordered" defaultChecked={webhook.ordered} /> One at a time, in the order of the
             events; a failing one holds back later ones

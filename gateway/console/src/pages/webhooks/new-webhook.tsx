@@ -8,6 +8,7 @@ import { useMe } from "../../parts/me.tsx";
 import { SecretOnce } from "../../parts/secret-once.tsx";
 import { checkedOf } from "../../rules/checked.ts";
 import { EventBoxes } from "./event-boxes.tsx";
+import { RetrySchedule, retryScheduleOf } from "./retry-schedule.tsx";
 
 /** A secret that signs deliveries: 32 random bytes, as the Standard Webhooks write them. */
 function newSecret(): string {
@@ -46,6 +47,7 @@ export function NewWebhook({ orgId, onClose }: { orgId: string | undefined; onCl
           url: String(form.get("url")),
           secret: fresh,
           events: checkedOf<EventName>(form, "events"),
+          ...retryScheduleOf(form),
         };
         await dataOf(api.POST("/api/v1/webhooks", { body }));
         await forget("/api/v1/webhooks");
@@ -61,6 +63,7 @@ export function NewWebhook({ orgId, onClose }: { orgId: string | undefined; onCl
             <input name="url" type="url" required placeholder="https://example.com/hook" maxLength={4096} />
           </Field>
           <EventBoxes errorsOf={errorsOf} />
+          <RetrySchedule chosen="extended" errors={errorsOf("retrySchedule")} />
         </>
       )}
     </FormDialog>

@@ -20,6 +20,7 @@ import { Deliveries } from "./deliveries.tsx";
 import { DeliveryChart } from "./delivery-chart.tsx";
 import { EventExamples } from "./event-examples.tsx";
 import { Replays } from "./replays.tsx";
+import { retriesText } from "./retry-schedule.tsx";
 
 type Webhook = BodyOf<"/api/v1/webhooks/{id}">;
 type Asking = "change" | "delete" | "rotate" | null;
@@ -240,6 +241,7 @@ function Endpoint({
           ["Failed permanently", stats.failed.toLocaleString()],
           ["Signed", signedText(data)],
           ["Order", data.ordered ? "one at a time" : "as they come"],
+          ["Retries", retriesText(data.retrySchedule)],
           ["Events", data.events.join(", ")],
         ]}
       />
