@@ -70,7 +70,7 @@ export const resources: readonly Resource[] = [
   resource("sso-domains", "/api/v1/sso/domains", ["id", "domain", "verifiedAt", "lastError"], ["orgId", "scope"], ["create", "delete"]),
   resource("sso-providers", "/api/v1/sso/providers", ["id", "name", "type", "status", "enforceSSO"], ["orgId", "scope"], all),
   resource("users", "/api/v1/users", ["id", "email", "name", "role", "status", "lastLoginAt"], ["partnerId", "orgId", "role", "status", "search"], ["get", "create", "update", "delete"]),
-  resource("webhooks", "/api/v1/webhooks", ["id", "name", "url", "status", "events", "successCount", "failureCount"], ["orgId", "status", "search"], all),
+  resource("webhooks", "/api/v1/webhooks", ["id", "name", "url", "status", "health", "events", "successCount", "failureCount"], ["orgId", "status", "search"], all),
 ];
 
 /** The resource of a name, its singular too; throws a Failure that suggests one. */

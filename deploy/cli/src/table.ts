@@ -11,9 +11,9 @@ export function cell(value: unknown): string {
   return visible(String(value));
 }
 
-/** Records inside of records, such as the user of an audit row. */
+/** Records inside of records, such as the user of an audit row or the health of a webhook. */
 function nameOf(record: Record<string, unknown>): string {
-  const name = record.name ?? record.email ?? record.id;
+  const name = record.name ?? record.email ?? record.id ?? record.status;
   return typeof name === "string" && name !== "" ? name : JSON.stringify(record);
 }
 

@@ -113,6 +113,8 @@ const open: Readonly<Record<string, string>> = {
   "Error.status": "a list for each code",
   "Error.scopes": "what was refused",
   "WebhookDeadLetter.reason": "a sentence",
+  "WebhookHealth.reason": "a sentence",
+  ".health.reason": "a sentence",
   "/sync-{source} 200.skipped.reason": "a sentence",
   "Rollout.haltedParts.reason": "a sentence",
   "200.events": "of the dispatcher, which may know more",

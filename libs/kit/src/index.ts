@@ -61,7 +61,15 @@ export {
 export { apiKeyPrefix, looksLikeApiKey, newApiKeyText } from "./formats/api-key-text.ts";
 export { type AuditCsvColumn, auditCsvColumns } from "./formats/audit-columns.ts";
 export { decodeCursor, encodeCursor, foreignCursor } from "./formats/cursor.ts";
-export { type EventType, eventTypes, isEventType, testEventType } from "./formats/event-types.ts";
+export {
+  type EventType,
+  eventTypes,
+  healthChangedType,
+  isEventType,
+  postedEventTypes,
+  testEventType,
+} from "./formats/event-types.ts";
+export { type Health, type HealthStatus, healthStatuses } from "./formats/health-status.ts";
 export { clampPage, type Page } from "./formats/page.ts";
 export { isUuid, uuidv7 } from "./formats/uuid.ts";
 export { shrinkWhenIdle } from "./lifecycle/idle-memory.ts";

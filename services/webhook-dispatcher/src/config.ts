@@ -67,6 +67,15 @@ export const settings = {
   FAILED_AFTER_DELIVERIES: whole(50, 1, 1_000_000).describe(
     "Failed attempts at deliveries since the last success after which a webhook is marked failed; FAILED_AFTER_HOURS must be reached, too.",
   ),
+  HEALTH_FAILING_ATTEMPTS: whole(5, 1, 1_000_000).describe(
+    "Failed attempts in a row from which the health of a webhook is failing.",
+  ),
+  HEALTH_UNREACHABLE_ATTEMPTS: whole(20, 1, 1_000_000).describe(
+    "Failed attempts in a row from which the health of a webhook is unreachable, as it is while its breaker is open.",
+  ),
+  HEALTH_SLOW_SECONDS: whole(60, 1, 86_400).describe(
+    "Seconds for which the oldest delivery of a webhook has been due from which its health is slow.",
+  ),
   REPLAY_WINDOW: coupled(
     whole(4, 1, 256).describe(
       "Replayed deliveries of one webhook queued or in flight; live deliveries keep the other slots, and the replay continues as these end.",
@@ -112,5 +121,18 @@ export function healthLimits(config: Health) {
     webhookConcurrency: config.WEBHOOK_CONCURRENCY,
     failedAfterHours: config.FAILED_AFTER_HOURS,
     failedAfterAttempts: config.FAILED_AFTER_DELIVERIES,
+  };
+}
+
+/** The thresholds of a webhook's health. */
+export function healthThresholds(
+  config: {
+    [name in "HEALTH_FAILING_ATTEMPTS" | "HEALTH_UNREACHABLE_ATTEMPTS" | "HEALTH_SLOW_SECONDS"]: number;
+  },
+) {
+  return {
+    failingAttempts: config.HEALTH_FAILING_ATTEMPTS,
+    unreachableAttempts: config.HEALTH_UNREACHABLE_ATTEMPTS,
+    slowSeconds: config.HEALTH_SLOW_SECONDS,
   };
 }

@@ -13,7 +13,7 @@ import { createWakeUp } from "./clients/wake-up.ts";
 import { Intake, type IntakeDeps } from "./commands/intake.ts";
 import type { IntakeThrottle } from "./commands/intake-throttle.ts";
 import { createOrganizationCache } from "./commands/organization-cache.ts";
-import { healthLimits, type settings } from "./config.ts";
+import { healthLimits, healthThresholds, type settings } from "./config.ts";
 import { type MatcherDeps, startMatcher } from "./events/matcher.ts";
 import { startReplayer } from "./jobs/replayer.ts";
 import { deliveryService } from "./rpc/delivery.ts";
@@ -136,6 +136,7 @@ export class Dispatcher {
       secretGraceHours: config.SECRET_GRACE_HOURS,
       perOrganization: config.WEBHOOKS_PER_ORGANIZATION,
       retentionDays: config.WEBHOOK_RETENTION_DAYS,
+      health: healthThresholds(config),
     };
     const pushes = { egress, now, timeoutMs: config.DELIVERY_TIMEOUT_MS, concurrency: config.PUSH_CONCURRENCY };
     return [

@@ -1,7 +1,8 @@
 import { openEgress, parseExceptions } from "@muster/egress";
 import { requestPurge, runService, startPurges } from "@muster/service";
-import { migrations, settings, version } from "./config.ts";
+import { healthThresholds, migrations, settings, version } from "./config.ts";
 import { Dispatcher } from "./dispatcher.ts";
+import { startHealthReporter } from "./jobs/health-reporter.ts";
 import { startIntakeThrottle } from "./jobs/intake-throttle.ts";
 import { startMaintenance } from "./jobs/maintenance.ts";
 import { dueDeliveries } from "./store/due-deliveries.ts";
@@ -35,6 +36,9 @@ await runService({
     const { concurrency } = dispatcher;
     const maintenance = startMaintenance({ db, log, retentionDays: config.WEBHOOK_RETENTION_DAYS, concurrency });
     proc.onStop("maintenance", () => maintenance.stop());
+    const thresholds = healthThresholds(config);
+    const health = startHealthReporter({ db, log, now: () => new Date(), thresholds });
+    proc.onStop("health reporter", () => health.stop());
     const purges = startPurges({ db, service: "webhook-dispatcher", log, plan: purgePlan });
     proc.onStop("purges", () => purges.stop());
 

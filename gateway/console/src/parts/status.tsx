@@ -17,7 +17,18 @@ const statesOf: Readonly<Record<Exclude<Tone, "off">, readonly string[]>> = {
     "slow",
     "waits",
   ],
-  bad: ["degraded", "unavailable", "halted", "failed", "failing", "failure", "denied", "suspended", "open"],
+  bad: [
+    "degraded",
+    "unavailable",
+    "halted",
+    "failed",
+    "failing",
+    "unreachable",
+    "failure",
+    "denied",
+    "suspended",
+    "open",
+  ],
   run: ["updating", "running", "starting", "offered", "returned", "promoted"],
 };
 

@@ -59,6 +59,17 @@ const emitted = {
     description: "A session has ended, by its user or otherwise; `reason` holds the cause.",
     data: { sessionId: exampleId, userId: exampleId, reason: "revoked" },
   },
+  "webhook.health_changed": {
+    description: "The health of another webhook has changed; sent only to webhooks that name this type.",
+    data: {
+      webhookId: exampleId,
+      name: "Tickets",
+      url: "https://example.com/hook",
+      status: "failing",
+      previousStatus: "healthy",
+      reason: "5 attempts in a row failed since 2026-01-31T12:00:00.000Z.",
+    },
+  },
 } satisfies Partial<Record<EventType, Description>>;
 
 /** Types that only `POST /events` emits: `data` is whatever was posted, and this is an example. */

@@ -1,4 +1,4 @@
-import { eventTypes } from "@muster/kit";
+import { postedEventTypes } from "@muster/kit";
 import { z } from "zod";
 import { type Route, route } from "../../route/route.ts";
 import { exampleId, id, idOut, listedIn, objectIn } from "../fields/schemas.ts";
@@ -13,7 +13,7 @@ const publish = route({
     "For other parts of the platform. Stored before the reply is sent; an `id` that the organization has sent before changes nothing. " +
     "While deliveries wait for over two seconds, 503 or 429 with `Retry-After`.",
   body: z.object({
-    type: listedIn(eventTypes)
+    type: listedIn(postedEventTypes)
       .min(1)
       .meta({ description: "As `GET /webhooks/event-types` describes them.", example: "alert.triggered" }),
     orgId: id.optional().meta({ description: "Required unless the caller belongs to one organization." }),

@@ -1,6 +1,7 @@
 import { eventTypes, isEventType } from "@muster/kit";
 import { z } from "zod";
 import type { CodedError } from "../../http/input-errors.ts";
+import { healthFields } from "../fields/health.ts";
 import { requestHeadersIn } from "../fields/request-headers.ts";
 import { id, idOut, listedIn, nameIn, objectOut, timeOut } from "../fields/schemas.ts";
 import { secretIn, secretStrength } from "../fields/signing-secret.ts";
@@ -68,6 +69,8 @@ export const webhook = z
   })
   .meta({ id: "Webhook" });
 
+export const listedWebhook = webhook.extend({ health: z.object(healthFields) }).meta({ id: "ListedWebhook" });
+
 export const deliveryStats = z.object({
   total: z.int(),
   pending: z.int(),
@@ -79,6 +82,7 @@ export const deliveryStats = z.object({
 
 export const health = z
   .object({
+    ...healthFields,
     breaker: z.enum(["closed", "open", "recovering"]).meta({
       description: "`open`: nothing is sent until `openUntil`. `recovering`: fewer concurrent requests than usual.",
     }),

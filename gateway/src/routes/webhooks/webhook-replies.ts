@@ -1,8 +1,16 @@
 import type { RetryPolicy, RetrySchedule, Webhook, WebhookHealth } from "@muster/proto/muster/webhook/v1/webhook_pb";
 import type { z } from "zod";
+import { healthStatusOf } from "../fields/health.ts";
 import { timeOf, timeOrNull } from "../fields/schemas.ts";
 import { strengthOf } from "../fields/signing-secret.ts";
-import { health, type retryPolicy, retrySchedule, type webhook, webhookStatus } from "./webhook-fields.ts";
+import {
+  health,
+  type listedWebhook,
+  type retryPolicy,
+  retrySchedule,
+  type webhook,
+  webhookStatus,
+} from "./webhook-fields.ts";
 
 export function webhookOf(message: Webhook | undefined): z.input<typeof webhook> {
   if (!message) throw new Error("the dispatcher answered without a webhook");
@@ -29,9 +37,15 @@ export function webhookOf(message: Webhook | undefined): z.input<typeof webhook>
   };
 }
 
-export function healthOf(message: WebhookHealth | undefined): z.input<typeof health> {
+/** A webhook of a list. */
+export function listedWebhookOf(message: Webhook): z.input<typeof listedWebhook> {
+  return { ...webhookOf(message), health: healthStatusOf(message.health) };
+}
+
+export function healthOf(message: WebhookHealth | undefined, webhook: Webhook | undefined): z.input<typeof health> {
   if (!message) throw new Error("the dispatcher answered without the endpoint's health");
   return {
+    ...healthStatusOf(webhook?.health),
     breaker: health.shape.breaker.parse(message.breaker),
     openUntil: timeOrNull(message.openUntil),
     consecutiveFailures: Number(message.failedAttempts),

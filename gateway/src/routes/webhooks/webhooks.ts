@@ -23,13 +23,14 @@ import {
   deliveryStats,
   eventType,
   health,
+  listedWebhook,
   newWebhook,
   patch,
   webhook,
   webhookPaths,
   webhookStatus,
 } from "./webhook-fields.ts";
-import { healthOf, scheduleInput, webhookOf } from "./webhook-replies.ts";
+import { healthOf, listedWebhookOf, scheduleInput, webhookOf } from "./webhook-replies.ts";
 
 const tag = "Webhooks";
 
@@ -51,13 +52,13 @@ const list = route({
     status: webhookStatus.optional().meta({ description: only.equal }),
     search: textIn,
   }),
-  reply: z.object({ data: z.array(webhook), pagination }),
+  reply: z.object({ data: z.array(listedWebhook), pagination }),
   errors: ["organization_context_required", "organization_not_found"],
   async handle({ query, rpc }, { services }) {
     const { orgId = "", status = "", search = "" } = query;
     const wanted = { page: pageOf(query), orgId, status, search };
     const reply = await services.webhooks.listWebhooks(wanted, await rpc());
-    return { data: reply.webhooks.map(webhookOf), pagination: paginationOf(reply.page) };
+    return { data: reply.webhooks.map(listedWebhookOf), pagination: paginationOf(reply.page) };
   },
 });
 
@@ -68,12 +69,12 @@ const listAll = route({
   tag,
   summary: "Webhooks of every accessible organization, newest first",
   query: listQuery.extend({ status: webhookStatus.optional().meta({ description: only.equal }), search: textIn }),
-  reply: z.object({ data: z.array(webhook), pagination }),
+  reply: z.object({ data: z.array(listedWebhook), pagination }),
   async handle({ query, rpc }, { services }) {
     const { status = "", search = "" } = query;
     const wanted = { page: pageOf(query), status, search, everywhere: true };
     const reply = await services.webhooks.listWebhooks(wanted, await rpc());
-    return { data: reply.webhooks.map(webhookOf), pagination: paginationOf(reply.page) };
+    return { data: reply.webhooks.map(listedWebhookOf), pagination: paginationOf(reply.page) };
   },
 });
 
@@ -148,7 +149,7 @@ const get = route({
       retrying: Number(stats?.retrying ?? 0),
       lastDeliveredAt: timeOrNull(stats?.lastDeliveredAt),
     };
-    return { ...webhookOf(found), deliveryStats: counts, health: healthOf(endpoint) };
+    return { ...webhookOf(found), deliveryStats: counts, health: healthOf(endpoint, found) };
   },
 });
 

@@ -33,12 +33,19 @@ export const eventTypes = [
   "user.logout",
   "session.login",
   "session.logout",
+  "webhook.health_changed",
 ] as const;
 
 export type EventType = (typeof eventTypes)[number];
 
 /** Type of the delivery that only the test endpoint of a webhook makes. */
 export const testEventType = "webhook.test";
+
+/** Emitted by the platform alone, and only for webhooks that name it. */
+export const healthChangedType = "webhook.health_changed" satisfies EventType;
+
+/** Types that callers of the API may post. */
+export const postedEventTypes: readonly EventType[] = eventTypes.filter((type) => type !== healthChangedType);
 
 export function isEventType(value: string): value is EventType {
   return (eventTypes as readonly string[]).includes(value);

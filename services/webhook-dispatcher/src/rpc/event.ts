@@ -1,5 +1,13 @@
 import type { ServiceImpl } from "@connectrpc/connect";
-import { AppError, type CallContext, isEventType, isUuid, uuidv7, validationError } from "@muster/kit";
+import {
+  AppError,
+  type CallContext,
+  isEventType,
+  isUuid,
+  postedEventTypes,
+  uuidv7,
+  validationError,
+} from "@muster/kit";
 import { EventService, type PublishRequest } from "@muster/proto/muster/webhook/v1/event_pb";
 import { callContext } from "@muster/rpc";
 import { checkedBefore, idempotentTx, platformEvent, type TenantReader } from "@muster/service";
@@ -47,7 +55,7 @@ type PostedEvent = { id: string; type: Parameters<typeof platformEvent>[1]["type
 /** Reads a posted event. Throws `unknown_event_type`, `validation_failed`. */
 function readEvent(request: PublishRequest, at: Date): PostedEvent {
   const { type } = request;
-  if (!isEventType(type)) {
+  if (!isEventType(type) || !postedEventTypes.includes(type)) {
     throw new AppError("unknown_event_type", "Unknown event type", { facts: { types: [type.slice(0, 100)] } });
   }
   const dataJson = request.dataJson || "{}";

@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
-import { strengthOfSealed } from "@muster/kit";
+import { type Health, strengthOfSealed } from "@muster/kit";
 import { type Webhook, WebhookSchema } from "@muster/proto/muster/webhook/v1/webhook_pb";
 import { maskedValue, shownStatus } from "../rules/webhook.ts";
 import type { WebhookCounters, WebhookRow } from "../store/webhooks.ts";
@@ -12,8 +12,8 @@ const noCounters: WebhookCounters = {
   last_success_at: null,
 };
 
-/** A webhook as callers see it: without credentials of its receiver. */
-export function webhookMessage(row: WebhookRow, counters: WebhookCounters = noCounters): Webhook {
+/** A webhook as callers see it: without credentials of its receiver, and with its health where that was read. */
+export function webhookMessage(row: WebhookRow, counters: WebhookCounters = noCounters, health?: Health): Webhook {
   return create(WebhookSchema, {
     id: row.id,
     orgId: row.org_id,
@@ -34,6 +34,7 @@ export function webhookMessage(row: WebhookRow, counters: WebhookCounters = noCo
     updatedAt: timestampFromDate(row.updated_at),
     ordered: row.ordered,
     retrySchedule: scheduleMessage(row),
+    ...(health ? { health } : {}),
   });
 }
 

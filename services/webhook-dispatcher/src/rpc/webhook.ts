@@ -11,6 +11,7 @@ import { callContext } from "@muster/rpc";
 import { auditEvent, checkedBefore, idempotentTx, repeatedReply, type TenantReader } from "@muster/service";
 import { earlierPosts } from "../commands/earlier-posts.ts";
 import type { Intake } from "../commands/intake.ts";
+import { type HealthThresholds, healthOf } from "../rules/health.ts";
 import { changeWebhook, newWebhook, originChanges, type StoredStatus, statuses } from "../rules/webhook.ts";
 import { webhookHealth } from "../store/health.ts";
 import {
@@ -46,6 +47,7 @@ export type WebhookDeps = TenantReader & {
   perOrganization: number;
   /** Days for which payloads are kept. */
   retentionDays: number;
+  health: HealthThresholds;
 };
 
 type Handlers = ServiceImpl<typeof WebhookService>;
@@ -193,7 +195,7 @@ function reads(deps: WebhookDeps): Pick<Handlers, "listWebhooks" | "getWebhook">
       const { search } = request;
       const orgId = request.everywhere ? null : await listedOrganization(deps, context, request.orgId);
       const { rows, info } = await listWebhooks(db, context, { orgId, status, search }, clampPage(request.page ?? {}));
-      return { webhooks: rows.map((row) => webhookMessage(row, row)), page: info };
+      return { webhooks: rows.map((row) => webhookMessage(row, row, healthOf(row, deps.health, now()))), page: info };
     },
 
     async getWebhook({ id }, handler) {
@@ -212,7 +214,7 @@ function reads(deps: WebhookDeps): Pick<Handlers, "listWebhooks" | "getWebhook">
         ...(row.last_success_at ? { lastDeliveredAt: timestampFromDate(row.last_success_at) } : {}),
       };
       const health = healthMessage(row.status, await webhookHealth(db, context, row.id), now());
-      return { webhook: webhookMessage(row, row), stats, health };
+      return { webhook: webhookMessage(row, row, healthOf(row, deps.health, now())), stats, health };
     },
   };
 }

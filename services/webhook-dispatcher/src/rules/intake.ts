@@ -1,7 +1,7 @@
 import { deliveryId } from "./envelope.ts";
 import type { Poster } from "./poster.ts";
 import { keysOf, mayHoldAtHost, partnerRoom } from "./shares.ts";
-import { anyEvent } from "./webhook.ts";
+import { subscribes } from "./subscription.ts";
 
 /** A posted event, as it will be stored. */
 export type IntakeEvent = {
@@ -95,7 +95,7 @@ export function planIntake(
   for (const event of events) {
     const organization = organizations.get(event.orgId);
     const own = byOrg.get(event.orgId) ?? [];
-    const wanting = own.filter(({ events: types }) => types[0] === anyEvent || types.includes(event.type));
+    const wanting = own.filter((hook) => subscribes(hook, event));
     if (!organization || (organization.held && wanting.length === 0)) continue;
     const tooMany =
       ofBatch.add(event.orgId) > limits.perOrganization ||

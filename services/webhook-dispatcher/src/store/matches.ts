@@ -1,6 +1,7 @@
 import { plainArray, sql, type Tx } from "@muster/db";
 import { deliveryId } from "../rules/envelope.ts";
 import type { Poster } from "../rules/poster.ts";
+import { subscribes } from "../rules/subscription.ts";
 import { anyEvent } from "../rules/webhook.ts";
 
 /** `seq` is its position in the stream; 0 where that does not matter. */
@@ -50,9 +51,7 @@ export async function storeMatches(
     .map((event, position) => ({
       event,
       position,
-      hooks: (byOrg.get(event.orgId) ?? []).filter(
-        (hook) => hook.events.includes(event.type) || hook.events[0] === anyEvent,
-      ),
+      hooks: (byOrg.get(event.orgId) ?? []).filter((hook) => subscribes(hook, event)),
     }))
     .filter(({ hooks }) => hooks.length > 0)
     // A fixed lock order: two matchers with the same events never deadlock.

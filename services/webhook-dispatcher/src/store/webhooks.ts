@@ -4,6 +4,7 @@ import { type ListPage, readNewestPage, visibleTo } from "@muster/service";
 import type { RetrySchedule } from "../rules/retry-schedule.ts";
 import type { RetryPolicy } from "../rules/schedule.ts";
 import type { Header, StoredStatus, WebhookFields } from "../rules/webhook.ts";
+import { type HealthState, healthColumns, oldestDue } from "./health.ts";
 
 export type WebhookRow = {
   id: string;
@@ -40,7 +41,10 @@ const columns = sql`t.id, t.org_id, t.partner_id, t.name, t.url_sealed, t.url_sh
   t.previous_secret_sealed, t.previous_secret_until, t.headers_sealed, t.header_names, t.events, t.status, t.retry_policy,
   t.retry_schedule, t.ordered, t.generation, t.created_by, t.created_at, t.updated_at`;
 
-const counters = sql`s.success_count, s.failure_count, s.last_delivery_at, s.last_success_at`;
+const counters = sql`s.success_count, s.failure_count, s.last_delivery_at, s.last_success_at, ${healthColumns}`;
+
+/** A webhook as lists and records show it. */
+export type ShownWebhook = WebhookRow & WebhookCounters & HealthState;
 
 /** Only system callers still see webhooks of a deleted organization. */
 function visible(caller: Caller): Query {
@@ -161,14 +165,10 @@ export async function lockWebhook(tx: Tx, { caller }: CallContext, id: string): 
 }
 
 /** One webhook in the caller's scope, with its counters. */
-export async function findWebhook(
-  db: Database,
-  who: CallContext,
-  id: string,
-): Promise<(WebhookRow & WebhookCounters) | null> {
-  const [row] = await db.read<WebhookRow & WebhookCounters>(
+export async function findWebhook(db: Database, who: CallContext, id: string): Promise<ShownWebhook | null> {
+  const [row] = await db.read<ShownWebhook>(
     who,
-    sql`SELECT ${columns}, ${counters} FROM webhooks AS t JOIN webhook_endpoint_state AS s ON s.webhook_id = t.id
+    sql`SELECT ${columns}, ${counters}, ${oldestDue(sql`t.id`)} AS next_due_at FROM webhooks AS t JOIN webhook_endpoint_state AS s ON s.webhook_id = t.id
         WHERE t.id = ${id} AND ${visible(who.caller)}`,
   );
   return row ?? null;
@@ -183,11 +183,12 @@ export function listWebhooks(
   who: CallContext,
   { orgId, status, search }: { orgId: string | null; status: StoredStatus | null; search: string },
   page: Page,
-): Promise<ListPage<WebhookRow & WebhookCounters>> {
+): Promise<ListPage<ShownWebhook>> {
   const table = sql`(SELECT w.*, ${counters} FROM webhooks w JOIN webhook_endpoint_state s ON s.webhook_id = w.id)`;
   const list = {
     table,
-    columns: sql`${columns}, t.success_count, t.failure_count, t.last_delivery_at, t.last_success_at`,
+    columns: sql`${columns}, t.success_count, t.failure_count, t.last_delivery_at, t.last_success_at, t.open_until,
+      t.open_seconds, t.failed_attempts, t.failing_since, t.failed_reason, ${oldestDue(sql`t.id`)} AS next_due_at`,
     where: sql`${visible(who.caller)} AND (${orgId}::uuid IS NULL OR t.org_id = ${orgId}::uuid)
                AND (${status}::text IS NULL OR t.status = ${status}::text)
                AND (${search} = '' OR position(lower(${search}) IN lower(t.name || ' ' || t.url_shown)) > 0)`,

@@ -231,6 +231,8 @@ function Endpoint({
       <Facts
         of={[
           ["Address", data.url],
+          ["Health", <Status key="health" of={health.status} />],
+          ["Why", health.reason],
           ["Circuit breaker", <Status key="breaker" of={health.breaker} />],
           ["Failures in a row", String(health.consecutiveFailures)],
           ["Last success", <Time key="good" at={health.lastSuccessAt} />],

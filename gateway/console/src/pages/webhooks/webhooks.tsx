@@ -48,6 +48,7 @@ export function Webhooks() {
             ),
           },
           { id: "status", title: "Status", width: "8rem", cell: ({ status }) => <Status of={status} /> },
+          { id: "health", title: "Health", width: "8rem", cell: ({ health }) => <Status of={health.status} /> },
           ...(isEverywhere ? [organizationColumn] : []),
           { id: "url", title: "Address", isMinor: true, cell: ({ url }) => url },
           {

@@ -1,0 +1,17 @@
+import { healthStatuses } from "@muster/kit";
+import type { Health } from "@muster/proto/muster/common/v1/health_pb";
+import { z } from "zod";
+
+/** How well requests to a webhook, a receiver of audit rows, a provider or a directory go. */
+export const healthFields = {
+  status: z.enum(healthStatuses).meta({
+    description:
+      "`slow`: work waits for long. `failing`: some requests in a row failed. `unreachable`: nothing is sent, or nothing arrives.",
+  }),
+  reason: z.string().meta({ description: "One sentence that says why." }),
+};
+
+export function healthStatusOf(message: Health | undefined): z.input<z.ZodObject<typeof healthFields>> {
+  if (!message) throw new Error("a service answered without the health of a record");
+  return { status: healthFields.status.parse(message.status), reason: message.reason };
+}

@@ -1,0 +1,79 @@
+import type { Database, Tx } from "@muster/db";
+import {
+  gauge,
+  type Health,
+  healthChangedType,
+  healthStatuses,
+  keepWorking,
+  type Logger,
+  systemCaller,
+} from "@muster/kit";
+import { type PlatformFact, platformEvent } from "@muster/service";
+import { type HealthThresholds, healthOf } from "../rules/health.ts";
+import { holdReports, noteReported, type ReportedHealth, webhooksWithHealth } from "../store/health-reports.ts";
+
+export type HealthReporterDeps = { db: Database; log: Logger; now: () => Date; thresholds: HealthThresholds };
+
+const everyMs = 15_000;
+const pageMost = 1_000;
+/** Shortest time between two reports of one status of one webhook, in milliseconds. */
+const reportMs = 600_000;
+const service = "webhook-dispatcher";
+
+const healthGauge = gauge("muster_webhook_dispatcher_webhooks", "Webhooks, by health.", ["health"]);
+
+/** Reports changes of webhooks' health as events, and counts webhooks by health; until stopped. */
+export function startHealthReporter(deps: HealthReporterDeps): { stop(): Promise<void> } {
+  return keepWorking(
+    everyMs,
+    () => reportHealth(deps),
+    (err) => deps.log.warn({ err }, "the health of webhooks cannot be reported now"),
+  );
+}
+
+/**
+ * Compares the health of every webhook with what was last reported, and emits an event for each that differs; one
+ * process at a time.
+ */
+export async function reportHealth({ db, now, thresholds }: HealthReporterDeps): Promise<void> {
+  const counts = new Map<string, number>(healthStatuses.map((status) => [status, 0]));
+  const who = { caller: systemCaller(service) };
+  for (let afterId: string | null = null, isMore = true; isMore; ) {
+    const page: readonly ReportedHealth[] | null = await db.tx(who, async (tx) => {
+      if (!(await holdReports(tx))) return null;
+      const rows = await webhooksWithHealth(tx, afterId, pageMost);
+      for (const row of rows) {
+        const health = healthOf(row, thresholds, now());
+        counts.set(health.status, (counts.get(health.status) ?? 0) + 1);
+        if (isDue(row, health, now())) await report(tx, row, health, now());
+      }
+      return rows;
+    });
+    if (page === null) return;
+    afterId = page.at(-1)?.id ?? null;
+    isMore = page.length === pageMost;
+  }
+  for (const [health, count] of counts) healthGauge.set({ health }, count);
+}
+
+/** A status that comes back within minutes waits, and is reported then if it is still there. */
+function isDue({ reported, reported_at: reportedAt }: ReportedHealth, { status }: Health, now: Date): boolean {
+  if (status === reported) return false;
+  const last = reportedAt[status];
+  return last === undefined || now.getTime() - Date.parse(last) >= reportMs;
+}
+
+async function report(tx: Tx, webhook: ReportedHealth, { status, reason }: Health, now: Date): Promise<void> {
+  await noteReported(tx, webhook, status, now);
+  const {
+    id: webhookId,
+    name,
+    url_shown: url,
+    reported: previousStatus,
+    org_id: orgId,
+    partner_id: partnerId,
+  } = webhook;
+  const data = { webhookId, name, url, status, previousStatus, reason };
+  const fact: PlatformFact = { type: healthChangedType, orgId, partnerId, data, postedBy: "platform" };
+  tx.emit(platformEvent(service, fact, null, now));
+}

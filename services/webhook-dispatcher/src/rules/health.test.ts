@@ -1,0 +1,46 @@
+import { describe, expect, it } from "@jest/globals";
+import { type HealthFacts, healthOf } from "./health.ts";
+
+const now = new Date("2026-11-21T12:00:00Z");
+const at = (seconds: number) => new Date(now.getTime() + seconds * 1_000);
+const thresholds = { failingAttempts: 5, unreachableAttempts: 20, slowSeconds: 60 };
+const well: HealthFacts = {
+  status: "active",
+  open_until: null,
+  open_seconds: 0,
+  failed_attempts: 0,
+  failing_since: null,
+  failed_reason: null,
+  next_due_at: null,
+};
+
+describe("health", () => {
+  it.each<[Partial<HealthFacts>, string, string]>([
+    [{}, "healthy", "The last attempt did not fail."],
+    [{ failed_attempts: 4 }, "healthy", "Few attempts failed."],
+    [
+      { failed_attempts: 5, failing_since: at(-60) },
+      "failing",
+      "5 attempts in a row failed since 2026-11-21T11:59:00.000Z.",
+    ],
+    [{ failed_attempts: 20 }, "unreachable", "20 attempts in a row failed."],
+    [
+      { open_seconds: 30, open_until: at(1) },
+      "unreachable",
+      "Its breaker is open until 2026-11-21T12:00:01.000Z: nearly all attempts of a minute failed.",
+    ],
+    [
+      { open_seconds: 30, open_until: at(-1) },
+      "failing",
+      "Its breaker was open: it gets fewer concurrent requests until they succeed.",
+    ],
+    [{ next_due_at: at(-59) }, "healthy", "The last attempt did not fail."],
+    [{ next_due_at: at(-60) }, "slow", "Its oldest delivery has been due for 60 s."],
+    [{ next_due_at: at(-60), failed_attempts: 5 }, "failing", "5 attempts in a row failed."],
+    [{ next_due_at: at(-60), status: "disabled" }, "healthy", "The last attempt did not fail."],
+    [{ status: "error", failed_reason: "gone" }, "unreachable", "Marked failed: it answered 410 Gone."],
+    [{ status: "error", failed_reason: "exhausted" }, "unreachable", "Marked failed: no attempt succeeded for days."],
+  ])("%j: %s, %s", (change, status, reason) => {
+    expect(healthOf({ ...well, ...change }, thresholds, now)).toEqual({ status, reason });
+  });
+});
