@@ -272,6 +272,7 @@ export const errorGuide: Record<PublicCode, Guide> = {
   last_sign_in_method: { cause: "The account would have no way left to sign in.", remedy: "Set a password first." },
   agent_version_not_found: { cause: "No version of the component has this id.", remedy: listFirst },
   rollout_not_found: { cause: "No rollout has this id in your scope.", remedy: listFirst },
+  rollout_template_not_found: { cause: "There is no template of rollouts with this id.", remedy: listFirst },
   release_source_not_found: { cause: "No source of releases has this id.", remedy: listFirst },
   release_exists: {
     cause: "The version is registered, with the same files or others.",

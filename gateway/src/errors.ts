@@ -156,6 +156,7 @@ const table: Record<PublicCode, HttpError> = {
   last_sign_in_method: { status: 409 },
   agent_version_not_found: { status: 404 },
   rollout_not_found: { status: 404 },
+  rollout_template_not_found: { status: 404 },
   release_source_not_found: { status: 404 },
   release_exists: { status: 409 },
   release_in_use: { status: 409 },

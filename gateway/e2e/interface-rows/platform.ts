@@ -30,6 +30,21 @@ export const platformRows: AreaRows = {
     ...rows(18, { permission: "platform:admin", scopes: system }, "GET /platform/status"),
     ...rows(46, { permission: "platform:admin", scopes: system }, "GET /platform/log-usage"),
     ...rows(
+      46,
+      { permission: "platform:admin", scopes: system },
+      `
+    GET /agent-versions/rollout-templates
+    GET /agent-versions/rollout-templates/:id`,
+    ),
+    ...rows(
+      46,
+      { permission: "platform:admin", mfa: true, scopes: system },
+      `
+    POST /agent-versions/rollout-templates
+    PUT /agent-versions/rollout-templates/:id
+    DELETE /agent-versions/rollout-templates/:id`,
+    ),
+    ...rows(
       16,
       { permission: "agent-releases:read" },
       `

@@ -41,6 +41,8 @@ const fillers: Record<string, (from: Ingredients) => unknown> = {
 const bodies: Record<string, (from: Ingredients) => Record<string, unknown>> = {
   "POST /agent-versions": ({ name }) => releaseBody(name),
   "POST /agent-versions/rollouts": () => ({ component: "helper", version: registeredVersion, percent: 1 }),
+  "POST /agent-versions/rollout-templates": ({ name }) => ({ name, percent: 10 }),
+  "PUT /agent-versions/rollout-templates/:id": ({ name }) => ({ name, percent: 20 }),
   "POST /agent-versions/rollouts/preview": () => ({ rings: [{ name: "Linux", os: ["linux"] }] }),
   "PATCH /agent-versions/rollouts/:id": () => ({ percent: 50 }),
   "PUT /orgs/partners/me/agent-updates": () => ({ windowStart: "01:00" }),

@@ -22,6 +22,7 @@ const withoutScope: Record<string, string> = {
   "POST /sso/providers/:id/keys": "for providers by SAML, which the prepared one is not: e2e/sso repeats it",
   "POST /agent-versions": "for the platform's administrators alone",
   "POST /agent-versions/rollouts": "for the platform's administrators alone",
+  "POST /agent-versions/rollout-templates": "for the platform's administrators alone",
 };
 /** Rows that refuse while the prepared delivery has retries left: nothing is stored under their key then. */
 const mayRefuse = ["POST /webhooks/:id/deliveries/:deliveryId/retry", "POST /webhooks/:id/retry/:deliveryId"];

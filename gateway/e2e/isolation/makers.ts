@@ -160,6 +160,10 @@ export async function makersFor(cluster: Cluster, owner: Owner): Promise<Makers>
     return String(id);
   }
 
+  async function makeTemplate(name: string): Promise<string> {
+    return String((await post("/agent-versions/rollout-templates", { name, percent: 1 })).id);
+  }
+
   async function make(kind: Kind, spot: Spot): Promise<Target> {
     const name = `${run}-${spot.relation}-${kind.replace("_", "-").slice(0, 13)}-${randomUUID().slice(0, 8)}`;
     if (kind === "device") {
@@ -172,6 +176,7 @@ export async function makersFor(cluster: Cluster, owner: Owner): Promise<Makers>
     if (kind === "replay") return targetAt(kind, spot, hooks.replayOf(await hooks.webhook(spot, name)), null);
     if (kind === "event") return targetAt(kind, spot, await hooks.event(spot, name), name);
     if (kind === "rollout") return targetAt(kind, spot, await makeRollout(), name);
+    if (kind === "rollout_template") return targetAt(kind, spot, await makeTemplate(name), name);
     if (kind === "sso_attempt") {
       const provider = await post(...bodyOf("sso_provider", name, spot));
       principalKeys.push(targetAt("sso_provider", spot, String(provider.id), name));

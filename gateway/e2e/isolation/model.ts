@@ -33,6 +33,7 @@ export type Kind =
   | "scim_group"
   | "agent_version"
   | "rollout"
+  | "rollout_template"
   | "saved_view";
 
 /** `orphaned`: its organization was deleted. `ended`: decommissioned, still to be read. */
@@ -158,7 +159,7 @@ const seededScopes: Record<Scope, readonly Scope[]> = {
 
 const staying: readonly Kind[] = ["audit_log", "user", "role"];
 /** Kinds of the platform: visible to every caller of their routes. */
-export const ofPlatform: readonly Kind[] = ["agent_version", "rollout"];
+export const ofPlatform: readonly Kind[] = ["agent_version", "rollout", "rollout_template"];
 /** Kinds that a directory reads and changes, of its own alone. */
 export const ofDirectories: readonly Kind[] = ["scim_user", "scim_group"];
 const bySite: readonly Kind[] = ["site", "device", "device_group"];

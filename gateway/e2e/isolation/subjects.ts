@@ -46,6 +46,7 @@ const collections: Record<string, Kind> = {
   "/scim/v2/Groups": "scim_group",
   "/agent-versions": "agent_version",
   "/agent-versions/rollouts": "rollout",
+  "/agent-versions/rollout-templates": "rollout_template",
   "/saved-views": "saved_view",
 };
 
@@ -109,6 +110,7 @@ const openRows = [
   "GET /webhooks/event-types",
   "GET /agent-versions",
   "GET /agent-versions/rollouts",
+  "GET /agent-versions/rollout-templates",
   "POST /agent-versions/promote",
   "POST /agent-versions/rollouts/preview",
   "POST /agent-versions/sync-:source",
@@ -157,6 +159,7 @@ const referenced: Record<string, Kind> = {
   webhookId: "webhook",
   deliveryId: "delivery",
   replayId: "replay",
+  templateId: "rollout_template",
 };
 
 const sameRow = (method: string, path: string) =>

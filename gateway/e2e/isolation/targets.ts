@@ -128,7 +128,8 @@ export async function makeWorld(owner: Owner, makers: Makers, kinds: ReadonlySet
     for (const relation of ["own", "sibling", "other"] as const)
       add(active, kind, { ...spots[relation], siteId: null });
   }
-  for (const kind of ["agent_version", "rollout"] as const) if (kinds.has(kind)) add(active, kind, nowhere);
+  for (const kind of ["agent_version", "rollout", "rollout_template"] as const)
+    if (kinds.has(kind)) add(active, kind, nowhere);
   await Promise.all(wanted);
   for (const hook of active.filter(({ kind }) => kind === "webhook")) {
     active.push({ ...hook, kind: "delivery", id: makers.deliveryOf(hook.id), marker: null });

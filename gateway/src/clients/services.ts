@@ -36,6 +36,7 @@ import { DownloadService } from "@muster/proto/muster/release/v1/download_pb";
 import { ReleaseService } from "@muster/proto/muster/release/v1/release_pb";
 import { RolloutService } from "@muster/proto/muster/release/v1/rollout_pb";
 import { SettingsService } from "@muster/proto/muster/release/v1/settings_pb";
+import { RolloutTemplateService } from "@muster/proto/muster/release/v1/template_pb";
 import { UpdateService } from "@muster/proto/muster/release/v1/update_pb";
 import { DeviceGroupService, DeviceService } from "@muster/proto/muster/tenancy/v1/device_pb";
 import { NameService } from "@muster/proto/muster/tenancy/v1/name_pb";
@@ -104,6 +105,7 @@ const clients = {
   liveLogs: [LiveLogService, "live"],
   releases: [ReleaseService, "agent-release"],
   rollouts: [RolloutService, "agent-release"],
+  rolloutTemplates: [RolloutTemplateService, "agent-release"],
   updateSettings: [SettingsService, "agent-release"],
   updates: [UpdateService, "agent-release"],
   /** Calls for heartbeats, over separate connections: users' calls do not delay them. */

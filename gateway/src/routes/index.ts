@@ -32,6 +32,7 @@ import { agentDownloadRoutes } from "./releases/agent-downloads.ts";
 import { agentUpdateRoutes } from "./releases/agent-updates.ts";
 import { agentVersionRoutes } from "./releases/agent-versions.ts";
 import { deviceUpdateRoutes } from "./releases/device-updates.ts";
+import { rolloutTemplateRoutes } from "./releases/rollout-templates.ts";
 import { agentVersionRolloutRoutes } from "./releases/rollouts.ts";
 import { accountRoutes } from "./sign-in/account.ts";
 import { authRoutes } from "./sign-in/auth.ts";
@@ -80,6 +81,7 @@ const rows: readonly Route[] = [
   ...agentDownloadRoutes,
   ...agentVersionRoutes,
   ...agentVersionRolloutRoutes,
+  ...rolloutTemplateRoutes,
   ...agentUpdateRoutes,
   ...deviceRoutes,
   ...deviceBulkRoutes,

@@ -3,6 +3,7 @@ import { DownloadService } from "@muster/proto/muster/release/v1/download_pb";
 import { ReleaseService } from "@muster/proto/muster/release/v1/release_pb";
 import { RolloutService } from "@muster/proto/muster/release/v1/rollout_pb";
 import { SettingsService } from "@muster/proto/muster/release/v1/settings_pb";
+import { RolloutTemplateService } from "@muster/proto/muster/release/v1/template_pb";
 import { UpdateService } from "@muster/proto/muster/release/v1/update_pb";
 import { register } from "@muster/rpc";
 import { requestPurge, runService, startPurges } from "@muster/service";
@@ -17,6 +18,7 @@ import { downloadService } from "./rpc/download.ts";
 import { releaseService } from "./rpc/release.ts";
 import { rolloutService } from "./rpc/rollout.ts";
 import { settingsService } from "./rpc/settings.ts";
+import { rolloutTemplateService } from "./rpc/template.ts";
 import { updateService } from "./rpc/update.ts";
 import { manifestKeys } from "./rules/manifest.ts";
 import { mayBeUnsigned, trustState } from "./rules/trust.ts";
@@ -90,6 +92,10 @@ await runService({
       register(UpdateService, updateService({ ...deciding, tenancy })),
       register(DownloadService, downloadService({ db, storage, plan, preferStore: storeAll })),
       register(SettingsService, settingsService({ db, learnTenants, now, keys, mfaMaxAgeMinutes })),
+      register(
+        RolloutTemplateService,
+        rolloutTemplateService({ db, now, mfaMaxAgeMinutes, countDevices: tenancy.countDevices }),
+      ),
       register(
         RolloutService,
         rolloutService({

@@ -17,6 +17,8 @@ const rows = `
   INSERT INTO rollout_part (rollout_id, kind, name, org_id, partner_id) VALUES ('${id}', 'organization', '${id}', '${id}', '${id}');
   INSERT INTO root_note (number, note, created_by, created_at) VALUES (2, 'note', 'test', now());
   INSERT INTO plan_change (epoch, scope) VALUES (2, 'all');
+  INSERT INTO rollout_template (id, name, rings, limits, created_by, created_at, updated_at)
+    VALUES ('${id}', 'name', '[]', '{}', 'test', now(), now());
   INSERT INTO update_settings (partner_id, updated_at) VALUES ('${id}', now());
   INSERT INTO update_attempt (id, device_id, org_id, partner_id, component, release_id, version, rollout_id, from_version, state,
                               offered_at, deadline)

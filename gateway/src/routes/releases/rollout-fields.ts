@@ -23,7 +23,7 @@ export const ringIn = z
       "one of the systems and architectures, and an agent version in the range.",
   });
 const idsOut = z.array(idOut);
-const ringOut = z.object({
+export const ringOut = z.object({
   name: z.string(),
   partnerIds: idsOut,
   orgIds: idsOut,

@@ -1,9 +1,9 @@
-import type { Rollout } from "@muster/proto/muster/release/v1/rollout_pb";
+import type { Ring, Rollout } from "@muster/proto/muster/release/v1/rollout_pb";
 import type { z } from "zod";
 import { arch, os } from "../fields/agent-builds.ts";
 import { timeOf } from "../fields/schemas.ts";
 import { component, rolloutState as states } from "./agent-versions.ts";
-import { limits, type ringIn, type rollout } from "./rollout-fields.ts";
+import { limits, type ringIn, type ringOut, type rollout } from "./rollout-fields.ts";
 
 export function ringMessage({ name, ...ring }: z.output<typeof ringIn>) {
   return {
@@ -27,6 +27,20 @@ export function limitsIn(body: Limits): { [K in keyof typeof limits]?: number } 
   return Object.fromEntries(names.flatMap((name) => (body[name] === undefined ? [] : [[name, body[name]]])));
 }
 
+export function ringOutOf({ agentVersionRange, ...ring }: Ring): z.input<typeof ringOut> {
+  return {
+    name: ring.name,
+    partnerIds: ring.partnerIds,
+    orgIds: ring.orgIds,
+    siteIds: ring.siteIds,
+    groupIds: ring.groupIds,
+    labels: ring.labels,
+    os: ring.os.map((each) => os.parse(each)),
+    arch: ring.arch.map((each) => arch.parse(each)),
+    agentVersionRange: agentVersionRange || null,
+  };
+}
+
 export function rolloutOf(message: Rollout | undefined): z.input<typeof rollout> {
   if (!message) throw new Error("agent-release answered without a rollout");
   return {
@@ -36,17 +50,7 @@ export function rolloutOf(message: Rollout | undefined): z.input<typeof rollout>
     version: message.version,
     kind: message.kind as "guard",
     state: states.parse(message.state),
-    rings: message.rings.map(({ agentVersionRange, ...ring }) => ({
-      name: ring.name,
-      partnerIds: ring.partnerIds,
-      orgIds: ring.orgIds,
-      siteIds: ring.siteIds,
-      groupIds: ring.groupIds,
-      labels: ring.labels,
-      os: ring.os.map((each) => os.parse(each)),
-      arch: ring.arch.map((each) => arch.parse(each)),
-      agentVersionRange: agentVersionRange || null,
-    })),
+    rings: message.rings.map(ringOutOf),
     openRings: message.openRings,
     percent: message.percent,
     maxInFlight: message.maxInFlight,

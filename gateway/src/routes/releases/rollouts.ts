@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { type Route, route } from "../../route/route.ts";
 import {
+  id,
   idParams,
   listQuery,
   only,
@@ -61,7 +62,15 @@ const create = route({
   summary: "Offer a version to a part of the fleet before it is promoted",
   description:
     "The rollout halts itself when too many updates fail. Without rings it includes all devices within `percent`.",
-  body: z.object({ component, version: versionIn, rings: z.array(ringIn).max(20).optional(), ...limits }),
+  body: z.object({
+    component,
+    version: versionIn,
+    templateId: id
+      .optional()
+      .meta({ description: "Rings and numbers that the body lacks are those of this template." }),
+    rings: z.array(ringIn).max(20).optional(),
+    ...limits,
+  }),
   example: { component: "agent", version: "1.4.0", percent: 10 },
   bodyLimitBytes: 4 * 1024 * 1024,
   idempotent: true,
@@ -72,10 +81,9 @@ const create = route({
   errors: ["agent_version_not_found", "release_untrusted", "limit_reached"],
   async handle({ body, rpc }, { services, updates }) {
     const rings = (body.rings ?? []).map(ringMessage);
-    const reply = await services.rollouts.createRollout(
-      { ...limitsIn(body), component: body.component, version: body.version, rings },
-      await rpc(),
-    );
+    const { component: of, version, templateId = "" } = body;
+    const wanted = { ...limitsIn(body), component: of, version, rings, templateId };
+    const reply = await services.rollouts.createRollout(wanted, await rpc());
     await updates.refresh();
     return rolloutOf(reply.rollout);
   },

@@ -116,6 +116,7 @@ export const errorCodes = [
   "scim_version_mismatch",
   "agent_version_not_found",
   "rollout_not_found",
+  "rollout_template_not_found",
   "release_source_not_found",
   "release_exists",
   "release_in_use",

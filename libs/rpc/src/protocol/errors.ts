@@ -124,6 +124,7 @@ const connectCodes: Record<ErrorCode, Code> = {
   last_sign_in_method: Code.FailedPrecondition,
   agent_version_not_found: Code.NotFound,
   rollout_not_found: Code.NotFound,
+  rollout_template_not_found: Code.NotFound,
   release_source_not_found: Code.NotFound,
   release_exists: Code.AlreadyExists,
   release_in_use: Code.FailedPrecondition,

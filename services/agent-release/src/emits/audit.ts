@@ -11,15 +11,18 @@ export function asItself(): Who {
   return { caller: systemCaller(service), meta };
 }
 
+type ReleaseFact = { action: string; id: string; name: string; details?: Record<string, unknown> };
+
 /** Emits an audit row of the platform's chain. */
-export function auditRelease(
-  tx: Tx,
-  who: Who,
-  fact: { action: string; id: string; name: string; details?: Record<string, unknown> },
-  at: Date,
-): void {
+export function auditRelease(tx: Tx, who: Who, fact: ReleaseFact, at: Date): void {
   const { action, id, name, details = {} } = fact;
   const resource = { type: action.startsWith("agent_version.") ? "agent_version" : "rollout", id, name };
+  tx.emit(auditEvent(service, who, { action, resource, orgId: null, partnerId: null, details }, at));
+}
+
+/** As auditRelease, for a template of rollouts. */
+export function auditTemplate(tx: Tx, who: Who, { action, id, name, details = {} }: ReleaseFact, at: Date): void {
+  const resource = { type: "rollout_template", id, name };
   tx.emit(auditEvent(service, who, { action, resource, orgId: null, partnerId: null, details }, at));
 }
 

@@ -7,9 +7,25 @@ import {
   type Rollout,
   RolloutSchema,
 } from "@muster/proto/muster/release/v1/rollout_pb";
+import type { Ring } from "../rules/ring.ts";
 import { budgetOf, type Ramp } from "../rules/rollout.ts";
 import type { PartRow } from "../store/rollout-parts.ts";
 import { countersOf, limitsOf, type ShownRollout } from "../store/rollouts.ts";
+
+const nobody = { partnerIds: [], orgIds: [], siteIds: [], groupIds: [] };
+
+/** A ring as its message has it. */
+export const ringFields = ({ name, partnerIds, orgIds, siteIds, groupIds, ...ring }: Ring) => ({
+  name,
+  partnerIds: [...partnerIds],
+  orgIds: [...orgIds],
+  siteIds: [...siteIds],
+  groupIds: [...groupIds],
+  labels: { ...ring.labels },
+  os: [...(ring.os ?? [])],
+  arch: [...(ring.arch ?? [])],
+  agentVersionRange: ring.agentVersionRange ?? "",
+});
 
 /** Rings name tenants: only system users see which. */
 export function rolloutMessage(
@@ -17,7 +33,6 @@ export function rolloutMessage(
   { caller }: CallContext,
   { halted, ramp }: { halted: readonly PartRow[]; ramp: Ramp },
 ): Rollout {
-  const nobody = { partnerIds: [], orgIds: [], siteIds: [], groupIds: [], labels: {}, os: [], arch: [] };
   return create(RolloutSchema, {
     id: row.id,
     releaseId: row.release_id,
@@ -25,20 +40,7 @@ export function rolloutMessage(
     version: row.version,
     kind: row.kind,
     state: row.state,
-    rings: row.rings.map((ring) => {
-      const members = caller.scope === "system" ? ring : { ...nobody, name: ring.name };
-      return {
-        name: members.name,
-        partnerIds: [...members.partnerIds],
-        orgIds: [...members.orgIds],
-        siteIds: [...members.siteIds],
-        groupIds: [...members.groupIds],
-        labels: { ...members.labels },
-        os: [...(members.os ?? [])],
-        arch: [...(members.arch ?? [])],
-        agentVersionRange: ("agentVersionRange" in members && members.agentVersionRange) || "",
-      };
-    }),
+    rings: row.rings.map((ring) => ringFields(caller.scope === "system" ? ring : { ...nobody, name: ring.name })),
     openRings: row.open_rings,
     percent: row.percent,
     maxInFlight: row.max_in_flight,

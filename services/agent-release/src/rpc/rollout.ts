@@ -12,16 +12,18 @@ import { promoteVersion, requireTrusted, versionNotFound } from "../commands/pro
 import { countRings, readRings } from "../commands/read-rings.ts";
 import { auditRelease } from "../emits/audit.ts";
 import { isComponent } from "../rules/component.ts";
-import { guardLimits, type Ramp, type RolloutState } from "../rules/rollout.ts";
+import type { Ramp, RolloutState } from "../rules/rollout.ts";
+import { checkLimits, limitsNamed, readLimits } from "../rules/rollout-limits.ts";
 import { compareVersions, parseVersion } from "../rules/version.ts";
 import { bumpPlan } from "../store/plan.ts";
 import { bucketSecondsOf, expectedEnd, listAttempts, progressOf } from "../store/progress.ts";
 import { promotedVersions } from "../store/promotions.ts";
 import { lockReleasesOf, type ReleaseRow } from "../store/releases.ts";
 import { haltedParts } from "../store/rollout-parts.ts";
-import { countStaged, insertRollout, listRollouts, type RolloutRow, type ShownRollout } from "../store/rollouts.ts";
+import { countStaged, insertRollout, listRollouts, type ShownRollout } from "../store/rollouts.ts";
 import { asService, requirePlatform } from "./guards.ts";
 import { rolloutMessage } from "./rollout-message.ts";
+import { namedTemplate } from "./template.ts";
 import { attemptMessage } from "./update.ts";
 
 export type RolloutDeps = {
@@ -132,17 +134,9 @@ function rolloutCreation(deps: RolloutDeps): Pick<Handlers, "createRollout"> {
       const errors: FieldErrors = {};
       if (!isComponent(request.component)) errors.component = ["Must be agent, watchdog or helper"];
       if (version === null) errors.version = ["Must be a semantic version"];
-      const rings = readRings(request.rings, errors);
-      const wanted = {
-        percent: request.percent ?? 100,
-        open_rings: request.openRings ?? Math.min(1, request.rings.length),
-        max_in_flight: request.maxInFlight ?? guardLimits.maxInFlight,
-        halt_failures: request.haltAfterFailures ?? guardLimits.haltFailures,
-        halt_percent: request.haltPercent ?? guardLimits.haltPercent,
-        soak_seconds: request.soakSeconds ?? guardLimits.soakSeconds,
-        wave_success_percent: request.waveSuccessPercent ?? null,
-      };
-      checkNumbers(wanted, request.rings.length, errors);
+      const template = await namedTemplate(db, context, request.templateId, errors);
+      const rings = request.rings.length > 0 ? readRings(request.rings, errors) : [...(template?.rings ?? [])];
+      const wanted = readLimits({ ...template?.limits, ...limitsNamed(request) }, rings.length, errors);
       if (Object.keys(errors).length > 0 || version === null) throw validationError(errors);
       const counts = await countRings(rings, deps.countDevices, { needed: true });
       for (const [at, ring] of rings.entries()) ring.devices = counts[at]?.own ?? 0;
@@ -169,7 +163,9 @@ function rolloutCreation(deps: RolloutDeps): Pick<Handlers, "createRollout"> {
         };
         await insertRollout(tx, { ...row, ...wanted } as Parameters<typeof insertRollout>[1]);
         const name = `${release.component} ${release.version}`;
-        const after = { component: release.component, version, ...wanted, rings: rings.map((ring) => ring.name) };
+        const from = template === null ? {} : { template: template.name };
+        const named = rings.map((ring) => ring.name);
+        const after = { component: release.component, version, ...wanted, rings: named, ...from };
         const details = { changes: { before: {}, after } };
         auditRelease(tx, context, { action: "agent_update.rollout.create", id, name, details }, at);
         await bumpPlan(tx, { scope: "all" });
@@ -200,7 +196,7 @@ function rolloutChanges(deps: RolloutDeps): Pick<Handlers, "updateRollout" | "ch
         row.halt_percent = request.haltPercent ?? row.halt_percent;
         row.soak_seconds = request.soakSeconds ?? row.soak_seconds;
         row.wave_success_percent = request.waveSuccessPercent ?? row.wave_success_percent;
-        checkNumbers(row, row.rings.length, errors);
+        checkLimits(row, row.rings.length, errors);
         if (Object.keys(errors).length > 0) throw validationError(errors);
         return { action: "update" };
       });
@@ -251,29 +247,3 @@ const altered = (
 
 const notRunning = (state: string) =>
   new AppError("rollout_not_running", `The rollout is ${state}`, { facts: { state } });
-
-function checkNumbers(
-  row: Pick<
-    RolloutRow,
-    | "percent"
-    | "open_rings"
-    | "max_in_flight"
-    | "halt_failures"
-    | "halt_percent"
-    | "soak_seconds"
-    | "wave_success_percent"
-  >,
-  rings: number,
-  errors: FieldErrors,
-): void {
-  const within = (name: string, value: number, min: number, max: number) => {
-    if (!(value >= min && value <= max)) errors[name] = [`Must be ${min} to ${max}`];
-  };
-  within("percent", row.percent, 0, 100);
-  within("openRings", row.open_rings, 0, rings);
-  within("maxInFlight", row.max_in_flight, 1, 1_000_000);
-  within("haltAfterFailures", row.halt_failures, 1, 1_000_000);
-  within("haltPercent", row.halt_percent, 0, 100);
-  within("soakSeconds", row.soak_seconds, 0, 86_400);
-  if (row.wave_success_percent !== null) within("waveSuccessPercent", row.wave_success_percent, 0.01, 100);
-}
