@@ -195,6 +195,12 @@ async function companion(
   return cell.expected.status < 300 ? (await renew(runner, cell, standIn)).id : standIn.id;
 }
 
+/** Our error body from a Status of OTLP, whose message is `code: text (request id)`. */
+function otlpError({ message }: Record<string, unknown>): Record<string, unknown> {
+  const [, code, error, requestId] = /^(\w+): (.+) \(request (.+)\)$/s.exec(String(message)) ?? [];
+  return { code, error, requestId };
+}
+
 const lists = ["data", "entries", "organizationOrder", "Resources"];
 
 /** What is wrong with an answer, as sentences; none when it is as the model expects. */
@@ -204,10 +210,11 @@ export function complaints(world: World, { cell, several, answer }: Performed): 
   const { status, code } = expected;
   // Errors of SCIM have no code.
   const isScim = subject.needs.auth === "directory";
-  const got = status < 400 || isScim ? answer.status : `${answer.status} ${answer.body.code}`;
+  const body = subject.route.dialect === "otlp" ? otlpError(answer.body) : answer.body;
+  const got = status < 400 || isScim ? answer.status : `${answer.status} ${body.code}`;
   const want = status < 400 || isScim ? status : `${status} ${code}`;
   if (got !== want) found.push(`answered ${got} instead of ${want}`);
-  const hasError = isScim ? answer.body.detail : answer.body.error && answer.body.requestId;
+  const hasError = isScim ? body.detail : body.error && body.requestId;
   if (answer.status >= 400 && !hasError) found.push("has no error body");
   if (answer.deviation !== null) found.push(`is not as documented: ${answer.deviation}`);
   const hidden = hiddenFrom(world, actor, subject.kind).filter((marker) => answer.text.includes(marker));

@@ -18,7 +18,7 @@ export type World = {
 };
 
 const sparesOfKind = 14;
-const grantedOfKind = 4;
+const grantedOfKind = 6;
 /** Kinds that keep their organization when it is deleted; keys are revoked with it. */
 const bySite: readonly Kind[] = ["site", "device", "device_group"];
 
