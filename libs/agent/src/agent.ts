@@ -65,6 +65,23 @@ const lost = ["agent_token_invalid", "agent_token_revoked", "agent_not_found"];
 const liftable = ["organization_inactive", "partner_inactive", "limit_reached"];
 const keyEndings = ["enrollment_key_invalid", "enrollment_key_expired", "enrollment_key_exhausted"];
 
+/** What a reply may set: a broken one makes no agent busy, and none silent. */
+const intervalBounds = { leastSeconds: 1, mostSeconds: 3_600 };
+
+/** Milliseconds between heartbeats; null for no number of seconds. */
+function intervalOf(seconds: unknown): number | null {
+  if (typeof seconds !== "number" || !(seconds > 0)) return null;
+  return Math.min(intervalBounds.mostSeconds, Math.max(intervalBounds.leastSeconds, seconds)) * 1000;
+}
+
+const isToken = (value: unknown): value is string => typeof value === "string" && value !== "";
+
+/** Ids and token of a reply; null when one is missing, such as in a reply of a proxy. */
+function enrollmentIn({ agentId, orgId, token }: Record<string, unknown>) {
+  if (!isToken(agentId) || !isToken(orgId) || !isToken(token)) return null;
+  return { agentId, orgId, token };
+}
+
 /**
  * One agent: enrolls unless it has a token, and then heartbeats, runs its jobs and takes updates, until it is stopped
  * or refused.
@@ -92,7 +109,7 @@ export function createAgent(deps: AgentDeps): Agent {
   };
   const hasEnded = () => state === "ended";
   const obey = (seconds: unknown) => {
-    if (settings.intervalSeconds === null && typeof seconds === "number" && seconds > 0) intervalMs = seconds * 1000;
+    if (settings.intervalSeconds === null) intervalMs = intervalOf(seconds) ?? intervalMs;
   };
   const serverMs = () => serverOffsetMs + performance.now();
   const learnTime = (text: unknown) => {
@@ -112,10 +129,9 @@ export function createAgent(deps: AgentDeps): Agent {
     for (let attempt = 0; !stopping.stopped; attempt++) {
       const wanted = { enrollmentKey: host.enrollmentKey(), ...machine, ...(labels ? { labels } : {}) };
       const reply = await api.call("POST", "/agents/enroll", wanted);
-      if (reply.status === 201) {
-        identity.agentId = String(reply.body.agentId);
-        identity.orgId = String(reply.body.orgId);
-        identity.token = String(reply.body.token);
+      const made = reply.status === 201 ? enrollmentIn(reply.body) : null;
+      if (made) {
+        Object.assign(identity, made);
         obey(reply.body.heartbeatIntervalSeconds);
         identity.intervalSeconds = intervalMs / 1000;
         host.save();
@@ -239,10 +255,11 @@ export function createAgent(deps: AgentDeps): Agent {
 
   const rotate = async (): Promise<void> => {
     const reply = await call("POST", "/rotate-token", {}, randomUUID());
-    if (reply.status !== 200) return count(`rotation ${reply.code || reply.status}`);
+    const { token } = reply.body;
+    if (reply.status !== 200 || !isToken(token)) return count(`rotation ${reply.code || reply.status}`);
     // The old token stays valid until the new one is used, so both are stored until then.
     identity.oldToken = identity.token ?? "";
-    identity.token = String(reply.body.token);
+    identity.token = token;
     host.save();
     count("rotations");
   };

@@ -63,6 +63,13 @@ describe("an offer", () => {
     ["an expiry that is no time", "expired", { manifest: noteOf({ ...line, expires: "soon" }) }, {}],
     ["a lower counter before another size", "older_counter", { size: 11 }, { counter: 5 }],
     ["another size before another digest", "bad_size", { size: 11, sha256: "b".repeat(64) }, {}],
+    ["a file that would fill a disk", "bad_size", { size: 2 ** 40 }, {}],
+    [
+      "a program that would fill a disk",
+      "bad_size",
+      { manifest: noteOf({ ...line, artifacts: [{ ...file, program: { size: 2 ** 40, sha256 } }] }) },
+      {},
+    ],
     ["no manifest", "bad_signature", { manifest: null }, {}],
     ["a manifest that is no object", "bad_signature", { manifest: signNote("null\n", signer) }, {}],
     ["a counter that is no number", "bad_signature", { manifest: noteOf({ ...line, counter: "4" }) }, {}],

@@ -73,6 +73,9 @@ export type OfferFacts = {
   now: Date;
 };
 
+/** Bytes of a file, packed and as a program: what claims more would fill the disk. */
+const fileBytesMax = 1024 * 1024 * 1024;
+
 /** What an agent stores of an offer that it accepts. */
 export type AcceptedOffer = { counter: number; artifact: ManifestArtifact };
 
@@ -83,6 +86,7 @@ export type AcceptedOffer = { counter: number; artifact: ManifestArtifact };
  */
 export function checkOffer(offer: Offer, facts: OfferFacts): AcceptedOffer {
   const { keys, os, arch, counter, now } = facts;
+  if (!(offer.size > 0) || offer.size > fileBytesMax) throw new UpdateRefused("bad_size", `${offer.size} bytes`);
   const manifest = manifestOf(offer, keys);
   if (manifest === null) {
     const { size, sha256, component } = offer;
@@ -102,6 +106,8 @@ export function checkOffer(offer: Offer, facts: OfferFacts): AcceptedOffer {
   }
   if (artifact.size !== offer.size) throw new UpdateRefused("bad_size", "the manifest names another size");
   if (artifact.sha256 !== offer.sha256) throw new UpdateRefused("bad_digest", "the manifest names another digest");
+  const program = artifact.program?.size ?? artifact.size;
+  if (!(program > 0) || program > fileBytesMax) throw new UpdateRefused("bad_size", `a program of ${program} bytes`);
   return { counter: manifest.counter, artifact };
 }
 

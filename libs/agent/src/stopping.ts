@@ -1,3 +1,6 @@
+/** The longest that a timer of Node waits: beyond it it fires at once. */
+const longestMs = 2 ** 31 - 1;
+
 /** The end of the process, and pauses that end with it. */
 export type Stopping = {
   readonly stopped: boolean;
@@ -20,7 +23,7 @@ export function createStopping(): Stopping {
     pause: (ms) =>
       new Promise((resolve) => {
         if (stopped) return resolve();
-        const entry = { timer: setTimeout(() => entry.end(), ms), end };
+        const entry = { timer: setTimeout(() => entry.end(), Math.min(ms, longestMs)), end };
         function end() {
           clearTimeout(entry.timer);
           pauses.delete(entry);
