@@ -8,6 +8,8 @@ export const usage = `Usage: npm run release -- VERSION [options]
   --scope SCOPE     scope of the npm packages (@muster-fleet)
   --registry NAME   where the chart finds images, NAME/SERVICE@DIGEST (localhost/muster)
   --source URL      where the sources are public: named by chart, packages and images (nowhere)
+  --agent-root-key KEY
+                    verifier key of manifests that is built into agents; repeatable
   --base IMAGE      another base of the images, from a registry: NAME@sha256:DIGEST
   --mirror URL      another mirror of Debian; repeatable
   --only PART       that part alone, with --unpublished; repeatable
@@ -27,6 +29,7 @@ const options = {
   scope: { type: "string", default: "@muster-fleet" },
   registry: { type: "string", default: "localhost/muster" },
   source: { type: "string" },
+  "agent-root-key": { type: "string", multiple: true, default: [] },
   base: { type: "string" },
   mirror: { type: "string", multiple: true, default: [] },
   only: { type: "string", multiple: true, default: [] },
@@ -58,5 +61,5 @@ export function optionsOf(args, partNames) {
   const unknown = values.only.find((name) => !partNames.includes(name));
   if (unknown !== undefined) throw new Refusal("usage", `${unknown} is no part: one of ${partNames.join(", ")}.`);
   if (values.only.length > 0 && !values.unpublished) throw new Refusal("usage", "--only needs --unpublished.");
-  return { version, ...values };
+  return { version, ...values, agentRootKey: values["agent-root-key"] };
 }

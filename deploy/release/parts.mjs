@@ -16,6 +16,7 @@ export const parts = [
   { name: "tree", always: true, make: makeTree },
   partOfTree("npm", "npm.mjs", "makePackages"),
   partOfTree("programs", "programs.mjs", "makePrograms"),
+  partOfTree("agent", "agent.mjs", "makeAgent"),
   partOfTree("images", "images.mjs", "makeImages"),
   { name: "chart", make: makeChart },
   { name: "notes", always: true, make: ({ out, notes }) => writeFileSync(join(out, "notes.md"), notes) },

@@ -17,7 +17,8 @@ export const cliManifest = ({ scope, ...release }) => ({
   description: "Command line of Muster, the control plane for fleets of managed devices",
   ...common(release),
   keywords: ["muster", "devices", "fleet", "cli"],
-  bin: Object.fromEntries(programs.map((name) => [name, `bin/${name}.js`])),
+  // npx runs the program of a package's own name.
+  bin: { ...Object.fromEntries(programs.map((name) => [name, `bin/${name}.js`])), cli: "bin/muster.js" },
   exports: { "./package.json": "./package.json" },
   files: ["bin", "dist"],
 });

@@ -59,7 +59,7 @@ export async function fillServer({ tree, version, scope }, folder) {
     readFileSync(join(tree, "deploy/release/npm/server.md"), "utf8").replaceAll("@muster-fleet/", `${scope}/`),
   );
   for (const path of copied) cpSync(join(tree, path), join(folder, path), { recursive: true });
-  for (const service of bundled()) fillService(tree, service, folder, put);
+  for (const service of bundled()) fillService({ tree, service, version, folder }, put);
   put("deploy/local/package.json", json({ type: "module", version }));
   const local = (name) => join(tree, "deploy/local/src", name);
   await bundleTo(tree, folder, "deploy/local/dist", {
@@ -90,8 +90,7 @@ async function bundleTo(tree, folder, at, input) {
   for (const { fileName, code } of output) writeFileSync(join(folder, at, fileName), settled(code));
 }
 
-function fillService(tree, service, folder, put) {
-  const { version } = JSON.parse(readFileSync(join(tree, service, "package.json"), "utf8"));
+function fillService({ tree, service, version, folder }, put) {
   put(`${service}/package.json`, `${JSON.stringify({ type: "module", version }, null, 2)}\n`);
   for (const name of readdirSync(join(tree, service)).filter((each) => /^(migrations|schemas)$|\.mjs$/.test(each))) {
     cpSync(join(tree, service, name), join(folder, service, name), { recursive: true });

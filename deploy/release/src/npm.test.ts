@@ -41,7 +41,9 @@ describe("the package of the command line", () => {
     const manifest = JSON.parse(readFileSync(join(cli, "package.json"), "utf8"));
     expect(manifest).toMatchObject({ name: "@acme/cli", version: "1.4.0" });
     expect(manifest.dependencies).toBeUndefined();
-    expect(Object.keys(manifest.bin)).toEqual(["muster", "muster-audit", "muster-key", "muster-release"]);
+    const programs = ["muster", "muster-audit", "muster-key", "muster-release"];
+    // `cli` is what `npx @acme/cli` runs.
+    expect(Object.keys(manifest.bin)).toEqual([...programs, "cli"]);
     expect(readdirSync(join(cli, "dist"))).toEqual(["cli.js"]);
     const code = readFileSync(join(cli, "dist/cli.js"), "utf8");
     const imported = [...code.matchAll(/^import .* from "([^"]+)"/gm)].map(([, name]) => name);
