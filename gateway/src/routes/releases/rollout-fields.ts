@@ -108,6 +108,7 @@ export const rollout = z
       description:
         "Organizations and systems on which too many updates failed: their devices are offered nothing until the rollout is resumed.",
     }),
+    allowDowngrade: z.boolean().meta({ description: "Whether devices that run a newer version go back to this one." }),
     createdAt: timeOut,
     updatedAt: timeOut,
   })

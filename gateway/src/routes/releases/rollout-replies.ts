@@ -73,6 +73,7 @@ export function rolloutOf(message: Rollout | undefined): z.input<typeof rollout>
       reason,
       haltedAt: timeOf(haltedAt),
     })),
+    allowDowngrade: message.allowDowngrade,
     createdAt: timeOf(message.createdAt),
     updatedAt: timeOf(message.updatedAt),
   };

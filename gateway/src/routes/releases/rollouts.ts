@@ -19,6 +19,17 @@ import { limitsIn, ringMessage, rolloutOf } from "./rollout-replies.ts";
 
 const tag = "Agent releases";
 
+const rollback = {
+  allowDowngrade: z
+    .boolean()
+    .optional()
+    .meta({ description: "Devices that run a newer version go back to this one. Needs `rollbackNote`." }),
+  rollbackNote: z.string().max(65_536).optional().meta({
+    description:
+      "C2SP signed note `{component, version, counter, scope, expires}` of a key of the manifests; `scope` is `*`.",
+  }),
+};
+
 const list = route({
   method: "GET",
   path: "/agent-versions/rollouts",
@@ -70,6 +81,7 @@ const create = route({
       .meta({ description: "Rings and numbers that the body lacks are those of this template." }),
     rings: z.array(ringIn).max(20).optional(),
     ...limits,
+    ...rollback,
   }),
   example: { component: "agent", version: "1.4.0", percent: 10 },
   bodyLimitBytes: 4 * 1024 * 1024,
@@ -78,11 +90,12 @@ const create = route({
   auditResource: "rollout",
   status: 201,
   reply: rollout,
-  errors: ["agent_version_not_found", "release_untrusted", "limit_reached"],
+  errors: ["agent_version_not_found", "release_untrusted", "limit_reached", "rollback_note_required"],
   async handle({ body, rpc }, { services, updates }) {
     const rings = (body.rings ?? []).map(ringMessage);
-    const { component: of, version, templateId = "" } = body;
-    const wanted = { ...limitsIn(body), component: of, version, rings, templateId };
+    const { component: of, version, templateId = "", allowDowngrade = false, rollbackNote = "" } = body;
+    const back = { allowDowngrade, rollbackNote };
+    const wanted = { ...limitsIn(body), component: of, version, rings, templateId, ...back };
     const reply = await services.rollouts.createRollout(wanted, await rpc());
     await updates.refresh();
     return rolloutOf(reply.rollout);

@@ -19,10 +19,13 @@ export type Offer = {
   rollbackNote: string | null;
 };
 
-/** The offer of an attempt that the gate permits; null when the release has no file for the device. */
+/**
+ * The offer of an attempt that the gate permits; null when the release has no file for the device. `rollbackNote` is
+ * that of the device's pin; its rollout may have one of its own.
+ */
 export function offerOf(
   plan: Plan,
-  attempt: Pick<NewAttempt, "id" | "component" | "version" | "release_id" | "from_version">,
+  attempt: Pick<NewAttempt, "id" | "component" | "version" | "release_id" | "rollout_id" | "from_version">,
   device: Device,
   rollbackNote: string | null,
 ): Offer | null {
@@ -34,6 +37,6 @@ export function offerOf(
   const rootNotes = manifest ? plan.rootNotes : [];
   const from = parseVersion(attempt.from_version);
   const goesBack = from !== null && compareVersions(from, version) > 0;
-  const note = goesBack ? rollbackNote : null;
+  const note = goesBack ? (plan.noteOf(attempt.rollout_id) ?? rollbackNote) : null;
   return { attemptId: attempt.id, component, version, ...artifact, manifest, rootNotes, rollbackNote: note };
 }

@@ -30,6 +30,8 @@ export type Plan = {
   rootNotes: readonly string[];
   /** A rollback note as the present keys verify it; null when they do not, or there is none. */
   openRollback(text: string | null): RollbackNote | null;
+  /** The text of a rollout's rollback note; null without one. */
+  noteOf(rolloutId: string): string | null;
   mergedOf(partnerId: string, orgId: string): Merged;
 };
 
@@ -39,7 +41,7 @@ export type PlanMemory = {
 };
 
 type PartnerSettings = { own: Settings; organizations: Map<string, Settings>; merged: Map<string, Merged> };
-type CatalogueAt = Pick<Plan, "catalogue" | "offered" | "untrusted" | "rootNotes" | "openRollback">;
+type CatalogueAt = Pick<Plan, "catalogue" | "offered" | "untrusted" | "rootNotes" | "openRollback" | "noteOf">;
 /** The plan as of one epoch; what a slower transaction read for an older epoch is never stored here. */
 type Held = { epoch: number; catalogue: CatalogueAt; partners: Map<string, PartnerSettings> };
 
@@ -175,6 +177,7 @@ async function readCatalogue(tx: Tx, trust: Trust): Promise<CatalogueAt> {
   const { keys } = manifestRoot(trust.keys, notes);
   const verify = trust.verifyWith(keys);
   const untrusted = distrusted(rows, { verify, unsigned: trust.unsigned });
+  const openRollback = rollbackReader(keys);
   const rollouts = await liveRollouts(tx);
   const halted = new Map<string, Map<string, string>>();
   for (const part of await haltedParts(tx, null)) {
@@ -184,7 +187,7 @@ async function readCatalogue(tx: Tx, trust: Trust): Promise<CatalogueAt> {
   const byRelease = new Map<string, PlannedRollout[]>();
   for (const rollout of rollouts) {
     const list = byRelease.get(rollout.release_id) ?? [];
-    list.push(plannedRollout(rollout, halted.get(rollout.id) ?? new Map()));
+    list.push(plannedRollout(rollout, halted.get(rollout.id) ?? new Map(), openRollback));
     byRelease.set(rollout.release_id, list);
   }
   const of = (component: Component) => {
@@ -198,7 +201,13 @@ async function readCatalogue(tx: Tx, trust: Trust): Promise<CatalogueAt> {
     const files = new Map(artifacts.map((each) => [`${each.os}/${each.arch}`, each]));
     return [id, { manifest, artifacts: files }] as const;
   });
-  return { catalogue, offered: new Map(offered), untrusted, rootNotes: notes, openRollback: rollbackReader(keys) };
+  return { catalogue, offered: new Map(offered), untrusted, rootNotes: notes, openRollback, noteOf: notesOf(rollouts) };
+}
+
+/** The rollback note of a rollout, by its id; null without one. */
+function notesOf(rollouts: readonly RolloutRow[]): Plan["noteOf"] {
+  const notes = new Map(rollouts.map((row) => [row.id, row.rollback_note]));
+  return (id) => notes.get(id) ?? null;
 }
 
 /** Reads each rollback note once. */
@@ -248,7 +257,12 @@ function plannedOf(
   ];
 }
 
-function plannedRollout(row: RolloutRow, halted: ReadonlyMap<string, string>): PlannedRollout {
+function plannedRollout(
+  row: RolloutRow,
+  halted: ReadonlyMap<string, string>,
+  openRollback: Plan["openRollback"],
+): PlannedRollout {
   const { id, kind, state, rings, open_rings: openRings, percent } = row;
-  return { id, kind, state, rings, openRings, percent, haltedParts: halted, budget: null };
+  const rollback = openRollback(row.rollback_note);
+  return { id, kind, state, rings, openRings, percent, haltedParts: halted, budget: null, rollback };
 }

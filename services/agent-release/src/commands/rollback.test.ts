@@ -47,3 +47,36 @@ describe("a device that runs a newer version than its pin", () => {
     expect(await service.rollout("2.9.96")).toMatchObject({ in_flight: 0, succeeded: 1, failed: 0 });
   });
 });
+
+describe("a rollout of an older version with a rollback note", () => {
+  const note = (change: object = {}) => {
+    const fields = { component: "agent", version: "4.0.0", counter: 21, scope: "*", expires: "2100-01-01T00:00:00Z" };
+    return signNote(`${JSON.stringify({ ...fields, ...change })}\n`, releaseSigner);
+  };
+  const at = (question: Question, agent: string): Question => {
+    return { ...question, device: { ...question.device, versions: { ...question.device.versions, agent } } };
+  };
+
+  it("takes its devices back, whatever is promoted, until it ends; a lower counter or another key takes nobody", async () => {
+    const id = await service.stage("4.0.0", {}, 20);
+    await service.release("4.1.0", { counter: 21 });
+    const question = service.question({ agent: "4.1.0" });
+    expect(await offersOf(question)).toEqual([]);
+    const setNote = (text: string | null) =>
+      service.change(sql`UPDATE rollout SET rollback_note = ${text} WHERE id = ${id}::uuid`);
+    for (const each of [
+      note({ counter: 20 }),
+      note({ expires: "2020-01-01T00:00:00Z" }),
+      note().replace("4.0.0", "4.0.1"),
+    ]) {
+      await setNote(each);
+      expect(await offersOf(question)).toEqual([]);
+    }
+    await setNote(note());
+    expect(await offersOf(question)).toMatchObject([{ version: "4.0.0", rollbackNote: note() }]);
+    expect(await offersOf(question)).toMatchObject([{ version: "4.0.0", rollbackNote: note() }]);
+    expect(await offersOf(at(question, "4.0.0"))).toEqual([]);
+    await service.change(sql`UPDATE rollout SET state = 'cancelled' WHERE id = ${id}::uuid`);
+    expect(await offersOf(at(service.question(), "4.0.0"))).toMatchObject([{ version: "4.1.0", rollbackNote: null }]);
+  });
+});

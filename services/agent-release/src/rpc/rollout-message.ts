@@ -54,6 +54,7 @@ export function rolloutMessage(
     reason: row.reason ?? "",
     budget: row.state === "running" ? budgetOf(limitsOf(row), countersOf(row), ramp) : 0,
     ...(row.wave_success_percent === null ? {} : { waveSuccessPercent: row.wave_success_percent }),
+    allowDowngrade: row.rollback_note !== null,
     haltedParts: halted.filter((part) => part.rollout_id === row.id && isVisible(part, caller)).map(partMessage),
     createdAt: timestampFromDate(row.created_at),
     updatedAt: timestampFromDate(row.updated_at),

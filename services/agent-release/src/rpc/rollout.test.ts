@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { sql } from "@muster/db";
-import { uuidv7 } from "@muster/kit";
+import { signNote, uuidv7 } from "@muster/kit";
 import { RolloutService } from "@muster/proto/muster/release/v1/rollout_pb";
 import { register } from "@muster/rpc";
 import { callers, outcome, type TestPort, testPort } from "@muster/testing";
-import { startRelease, type TestRelease } from "../testing/release.ts";
+import { releaseSigner, startRelease, type TestRelease } from "../testing/release.ts";
 import { rolloutService } from "./rollout.ts";
 
 let service: TestRelease;
@@ -196,6 +196,37 @@ describe("rings", () => {
     expect(await update(second ?? {})).toEqual(["4.0.0"]);
     expect(await service.lastAudit("agent_update.rollout.update")).toMatchObject({
       changes: { before: { openRings: 1 }, after: { openRings: 2 } },
+    });
+  });
+});
+
+describe("a new rollout of an older version", () => {
+  const note = (change: object = {}) => {
+    const fields = { component: "agent", version: "6.0.0", counter: 31, scope: "*", expires: "2100-01-01T00:00:00Z" };
+    return signNote(`${JSON.stringify({ ...fields, ...change })}\n`, releaseSigner);
+  };
+  const create = (change: object) =>
+    root().createRollout({ component: "agent", version: "6.0.0", percent: 1, allowDowngrade: true, ...change });
+
+  it("needs a note of the manifests' key for this version and all organizations", async () => {
+    await service.stage("6.0.0", { state: "cancelled" }, 30);
+    await service.release("6.1.0", { counter: 31 });
+    const refused = "validation_failed rollbackNote";
+    expect(await outcome(create({ allowDowngrade: false }))).toBe("validation_failed version");
+    expect(await outcome(create({ allowDowngrade: false, rollbackNote: note() }))).toBe(refused);
+    expect(await outcome(create({}))).toBe("rollback_note_required");
+    const others = [
+      { version: "5.0.0" },
+      { component: "helper" },
+      { scope: uuidv7() },
+      { expires: "2020-01-01T00:00:00Z" },
+    ];
+    for (const change of others) expect(await outcome(create({ rollbackNote: note(change) }))).toBe(refused);
+    expect(await outcome(create({ rollbackNote: note().replace("31", "99") }))).toBe(refused);
+    const { rollout } = await create({ rollbackNote: note() });
+    expect(rollout).toMatchObject({ version: "6.0.0", state: "running", allowDowngrade: true });
+    expect(await service.lastAudit("agent_update.rollout.create")).toMatchObject({
+      changes: { after: { allowDowngrade: true } },
     });
   });
 });

@@ -12,6 +12,7 @@ import { promoteVersion, requireTrusted, versionNotFound } from "../commands/pro
 import { countRings, readRings } from "../commands/read-rings.ts";
 import { auditRelease } from "../emits/audit.ts";
 import { isComponent } from "../rules/component.ts";
+import { refusalOfNote } from "../rules/rollback-note.ts";
 import type { Ramp, RolloutState } from "../rules/rollout.ts";
 import { checkLimits, limitsNamed, readLimits } from "../rules/rollout-limits.ts";
 import { compareVersions, parseVersion } from "../rules/version.ts";
@@ -138,13 +139,20 @@ function rolloutCreation(deps: RolloutDeps): Pick<Handlers, "createRollout"> {
       const rings = request.rings.length > 0 ? readRings(request.rings, errors) : [...(template?.rings ?? [])];
       const wanted = readLimits({ ...template?.limits, ...limitsNamed(request) }, rings.length, errors);
       if (Object.keys(errors).length > 0 || version === null) throw validationError(errors);
+      if (request.allowDowngrade && request.rollbackNote === "") {
+        throw new AppError("rollback_note_required", "Going back needs a signed rollback note");
+      }
+      if (!request.allowDowngrade && request.rollbackNote !== "") {
+        throw validationError({ rollbackNote: ["Needs allowDowngrade: true"] });
+      }
       const counts = await countRings(rings, deps.countDevices, { needed: true });
       for (const [at, ring] of rings.entries()) ring.devices = counts[at]?.own ?? 0;
       const at = now();
       return idempotentTx(db, context, RolloutService.method.createRollout, request, checkedBefore, async (tx) => {
         const [release] = await lockReleasesOf(tx, version, request.component);
         if (!release || release.yanked_at !== null) throw versionNotFound();
-        await requireNewer(tx, release);
+        if (request.allowDowngrade) await requireNote(tx, deps.plan, release, request.rollbackNote, at);
+        else await requireNewer(tx, release);
         await requireTrusted(tx, deps.plan, [release]);
         if ((await countStaged(tx)) >= deps.stagedMax) {
           const text = `At most ${deps.stagedMax} staged rollouts at a time`;
@@ -158,12 +166,13 @@ function rolloutCreation(deps: RolloutDeps): Pick<Handlers, "createRollout"> {
           kind: "staged",
           state: "running",
           rings,
+          rollback_note: request.rollbackNote || null,
           created_by: by,
           created_at: at,
         };
         await insertRollout(tx, { ...row, ...wanted } as Parameters<typeof insertRollout>[1]);
         const name = `${release.component} ${release.version}`;
-        const from = template === null ? {} : { template: template.name };
+        const from = { ...(template && { template: template.name }), allowDowngrade: request.allowDowngrade };
         const named = rings.map((ring) => ring.name);
         const after = { component: release.component, version, ...wanted, rings: named, ...from };
         const details = { changes: { before: {}, after } };
@@ -224,6 +233,14 @@ function rolloutChanges(deps: RolloutDeps): Pick<Handlers, "updateRollout" | "ch
       });
     },
   };
+}
+
+/** The note permits every organization's devices to go back to the release. Throws `validation_failed`. */
+async function requireNote(tx: Tx, plan: PlanMemory, release: ReleaseRow, text: string, now: Date): Promise<void> {
+  const note = (await plan.read(tx, [])).openRollback(text);
+  const wanted = { component: release.component, version: release.version, orgId: null, now };
+  const problem = note === null ? "is not signed by a key of the manifests" : refusalOfNote(note, wanted);
+  if (problem !== null) throw validationError({ rollbackNote: [`The note ${problem}`] });
 }
 
 /** Devices take a rolled out version before the promoted one: it must be newer. */

@@ -27,6 +27,8 @@ export type PlannedRollout = {
   haltedParts: ReadonlyMap<string, string>;
   /** Offers that may be made now; null: read when an offer is granted. */
   budget: number | null;
+  /** Permits its devices to go back to its version; null or absent: they do not. */
+  rollback?: RollbackNote | null;
 };
 
 export type PlannedRelease = {
@@ -197,6 +199,8 @@ export function findTarget(
       return { found: release ? { release, rollout: release.guard, source } : null, exclusion: null };
     }
   }
+  const back = wayBack(releases, device, now);
+  if (back !== null) return { found: back, exclusion: null };
   const promoted = releases.find(({ id }) => id === promotedId) ?? null;
   let exclusion: Exclusion | null = null;
   for (const release of releases) {
@@ -211,6 +215,16 @@ export function findTarget(
   }
   const found = promoted ? { release: promoted, rollout: promoted.guard, source: "latest" as const } : null;
   return { found, exclusion };
+}
+
+/** The newest release to which a rollout with a rollback note leads the device, whatever is promoted; null for none. */
+function wayBack(releases: readonly PlannedRelease[], device: Device, now: Date): Found | null {
+  for (const release of releases) {
+    if (stoppedBy(release, now) !== null) continue;
+    const rollout = release.staged.find((each) => Boolean(each.rollback) && refusalOf(each, device) === null);
+    if (rollout) return { release, rollout, source: "rollout" };
+  }
+  return null;
 }
 
 function refusalOf(rollout: PlannedRollout, device: Device): Exclusion["rule"] | null {
@@ -241,16 +255,18 @@ function sentenceOf({ rule, release, rollout }: Exclusion, device: Device): stri
   return `The rollout of ${release.version} is ${haltOf(rollout, device) ?? rollout.state}`;
 }
 
-/** Whether a rollback note permits the device to install the older version that it is pinned to. */
+/** Whether a rollback note permits the device to install the older version of its pin or its rollout. */
 function mayGoBack(
   { device, rollback, now }: GateInput,
   component: Component,
-  { release, source }: Found,
+  { release, source, rollout }: Found,
   seen: PlannedRelease | null,
 ): boolean {
-  if (!rollback || (source !== "organization" && source !== "partner")) return false;
+  const isPinned = source === "organization" || source === "partner";
+  const note = source === "rollout" ? rollout.rollback : isPinned ? rollback : null;
+  if (!note) return false;
   const of = { component, version: release.version, orgId: device.orgId, now };
-  return refusalOfNote(rollback, of) === null && rollback.counter >= (seen?.counter ?? 0);
+  return refusalOfNote(note, of) === null && note.counter >= (seen?.counter ?? 0);
 }
 
 function releaseOf(releases: readonly PlannedRelease[], version: string): PlannedRelease | null {

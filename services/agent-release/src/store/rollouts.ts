@@ -19,6 +19,8 @@ export type RolloutRow = {
   soak_seconds: number;
   /** Percent of the devices of the open rings that open the next ring when they have succeeded; null: none. */
   wave_success_percent: number | null;
+  /** Permits devices that run a newer version to go back; null: they do not. */
+  rollback_note: string | null;
   in_flight: number;
   succeeded: number;
   failed: number;
@@ -36,21 +38,28 @@ export type RolloutRow = {
 export type ShownRollout = RolloutRow & { component: Component; version: string };
 
 const columns = sql`id, release_id, kind, state, rings, open_rings, percent, max_in_flight, halt_failures, halt_percent, soak_seconds,
-  wave_success_percent, in_flight, succeeded, failed, forgiven AS failures_before_resume, reason, paused_at, created_by, created_at, updated_at`;
+  wave_success_percent, rollback_note, in_flight, succeeded, failed, forgiven AS failures_before_resume, reason, paused_at, created_by, created_at, updated_at`;
 const shown = sql`t.*, t.forgiven AS failures_before_resume, (SELECT r.component FROM release r WHERE r.id = t.release_id) AS component,
   (SELECT r.version FROM release r WHERE r.id = t.release_id) AS version`;
 
 export type NewRollout = Omit<
   RolloutRow,
-  "in_flight" | "succeeded" | "failed" | "failures_before_resume" | "reason" | "paused_at" | "updated_at"
->;
+  | "in_flight"
+  | "succeeded"
+  | "failed"
+  | "failures_before_resume"
+  | "reason"
+  | "paused_at"
+  | "updated_at"
+  | "rollback_note"
+> & { rollback_note?: string | null };
 
 export async function insertRollout(tx: Tx, r: NewRollout): Promise<void> {
   await tx.execute(sql`
     INSERT INTO rollout (id, release_id, kind, state, rings, open_rings, percent, max_in_flight, halt_failures, halt_percent,
-                         soak_seconds, wave_success_percent, created_by, created_at, updated_at)
+                         soak_seconds, wave_success_percent, rollback_note, created_by, created_at, updated_at)
     VALUES (${r.id}, ${r.release_id}, ${r.kind}, ${r.state}, ${JSON.stringify(r.rings)}::jsonb, ${r.open_rings}, ${r.percent},
-            ${r.max_in_flight}, ${r.halt_failures}, ${r.halt_percent}, ${r.soak_seconds}, ${r.wave_success_percent}, ${r.created_by},
+            ${r.max_in_flight}, ${r.halt_failures}, ${r.halt_percent}, ${r.soak_seconds}, ${r.wave_success_percent}, ${r.rollback_note ?? null}, ${r.created_by},
             ${r.created_at}, ${r.created_at})`);
 }
 
