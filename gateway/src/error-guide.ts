@@ -64,6 +64,14 @@ export const errorGuide: Record<PublicCode, Guide> = {
     cause: "No audit row has this id in your scope, or its retention is over.",
     remedy: listFirst,
   },
+  audit_export_not_found: {
+    cause: "No export has this id in your scope, or it has no such part, or its parts were removed.",
+    remedy: listFirst,
+  },
+  audit_export_not_ready: {
+    cause: "The part or the manifest is not written yet.",
+    remedy: "Poll `GET /audit-logs/exports/:id` until `parts` or `status` say that it is.",
+  },
   audit_verification_not_found: { cause: "No verification has this id in your scope.", remedy: listFirst },
   organization_not_found: { cause: "No organization has this id in your scope.", remedy: listFirst },
   site_not_found: { cause: "No site has this id in your scope.", remedy: listFirst },

@@ -51,6 +51,8 @@ const table: Record<PublicCode, HttpError> = {
   partner_not_found: { status: 404, text: "Partner not found" },
   audit_log_not_found: { status: 404 },
   audit_verification_not_found: { status: 404 },
+  audit_export_not_found: { status: 404 },
+  audit_export_not_ready: { status: 409 },
   organization_not_found: { status: 404, text: "Organization not found" },
   site_not_found: { status: 404 },
   device_not_found: { status: 404 },

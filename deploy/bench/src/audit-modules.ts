@@ -1,6 +1,7 @@
 /** What benches borrow from the audit service: parts that have no RPC, as its compiled files. */
 export const auditModules = [
   "events/sealer",
+  "jobs/exporter",
   "rules/entry",
   "rules/seal",
   "store/sealed-rows",

@@ -12,8 +12,8 @@ const leastPerSecond = 25_000;
 type Tenant = { orgId: string; partnerId: string };
 
 /** What the bench borrows from the service: sealing without a bus, and verification as its job runs it. */
-type Service = {
-  sealMessages(deps: object, batch: readonly object[]): Promise<void>;
+export type Service = { sealMessages(deps: object, batch: readonly object[]): Promise<void> };
+type Verifying = Service & {
   startVerifying(deps: object, chainId: string, from: number | null): Promise<{ v: { rows: number } }>;
   verifyPage(deps: object, cursor: object): Promise<{ verdict: string }[] | null>;
 };
@@ -24,7 +24,7 @@ type Service = {
  */
 export async function run(args: string[], report: Report): Promise<void> {
   const sizes = (args.length > 0 ? args : ["10000", "100000", "1000000"]).map(Number).sort((a, b) => a - b);
-  const service = (await loadAudit("events/sealer", "store/verify-chain")) as Service;
+  const service = (await loadAudit("events/sealer", "store/verify-chain")) as Verifying;
   const table: Record<string, string | number>[] = [];
   await withAuditDatabase(async (database) => {
     const [orgId, partnerId] = [uuidv7(), uuidv7()];
@@ -48,7 +48,8 @@ export async function run(args: string[], report: Report): Promise<void> {
   console.table(table);
 }
 
-async function seal(service: Service, database: TestDatabase, tenant: Tenant, rows: number): Promise<void> {
+/** Seals so many rows of one chain. */
+export async function seal(service: Service, database: TestDatabase, tenant: Tenant, rows: number): Promise<void> {
   const log = createLogger("bench", "fatal");
   const deps = { db: database.db, log, now: () => new Date(), batchRows: sealRows, batchBytes: 1 << 24 };
   for (let done = 0; done < rows; done += sealRows) {
@@ -61,7 +62,7 @@ async function seal(service: Service, database: TestDatabase, tenant: Tenant, ro
   }
 }
 
-async function verify(service: Service, database: TestDatabase, orgId: string) {
+async function verify(service: Verifying, database: TestDatabase, orgId: string) {
   const db = openDatabase({ url: database.appUrl, max: 2, name: "audit", log: createLogger("bench", "fatal") });
   const deps = { db, trust: { verifiers: [], deployment: null }, copies: async () => [] };
   const before = process.cpuUsage();

@@ -44,6 +44,7 @@ export const benches: Record<string, () => Promise<Bench>> = {
   "audit-growth": () => import("./audit-growth.ts"),
   "audit-reports": () => import("./audit-reports.ts"),
   "audit-lists": () => import("./audit-lists.ts"),
+  "audit-export": () => import("./audit-export.ts"),
   "audit-verify": () => import("./audit-verify.ts"),
   "audit-seal": () => import("./audit-seal.ts"),
 };

@@ -1,6 +1,7 @@
 import { type Command, Option } from "commander";
 import { type ExportOptions, exportLogs, verifyChain } from "./commands/audit.ts";
 import { type AppendOptions, appendEvents } from "./commands/audit-append.ts";
+import { exportParts, type PartsOptions } from "./commands/audit-parts.ts";
 import { runProgram } from "./external.ts";
 import type { Globals, Io } from "./io.ts";
 import { add, all, ended, organization } from "./program-parts.ts";
@@ -14,7 +15,7 @@ export function addAudit(parent: Command, io: Io) {
     "verify a chain at the API or, with a file, an export offline",
     "muster audit verify export.jsonl --key 'muster-audit-1a2b3c+4d5e6f70+AR…'",
   )
-    .argument("[file]", "a JSONL export, also gzipped; - for standard input")
+    .argument("[file]", "a JSONL export, also gzipped, or the folder of one in parts; - for standard input")
     .addOption(organization())
     .option("--from <seq>", "first row to verify at the API")
     .option("--key <key...>", "verifier key of the deployment, or a file of some, for an export")
@@ -30,12 +31,22 @@ export function addAudit(parent: Command, io: Io) {
     audit,
     "export",
     "write signed JSON lines, which `muster audit verify FILE` checks, or CSV",
-    "muster audit export --org ID --output export.jsonl",
+    "muster audit export --org ID --parts ./export",
   )
     .addOption(organization())
     .addOption(new Option("--format <format>", "jsonl or csv").choices(["jsonl", "csv"]).default("jsonl"))
     .option("--output <file>", "a file (mode 0600) instead of standard output")
-    .action((_options, command: Command) => exportLogs(io, all<ExportOptions>(command)));
+    .option("--parts <folder>", "every row of the chain, in parts of 10,000 into a folder, which are verified")
+    .option("--resume <id>", "with --parts: continue reading an export")
+    .option("--from <time>", "with --parts: rows from then on")
+    .option("--to <time>", "with --parts: rows until then")
+    .option("--key <key...>", "with --parts: verifier key of the deployment, or a file of some")
+    .option("--deployment <name>", "with --parts: name that its notes must bear")
+    .action((_options, command: Command) => {
+      const options = all<ExportOptions & Partial<PartsOptions>>(command);
+      const { parts } = options;
+      return parts === undefined ? exportLogs(io, options) : exportParts(io, { ...options, parts });
+    });
   add(
     audit,
     "append",

@@ -1,4 +1,5 @@
-// Instead of deploy/cli/src/offline/export-verifier.ts: the verifier is built in.
+// Instead of deploy/cli/src/offline/export-verifier.ts: the verifiers are built in.
 import { exportVerifier } from "../../../services/audit/src/offline/verify-export.ts";
+import { verifyParts } from "../../../services/audit/src/offline/verify-parts.ts";
 
-export const loadVerifier = async () => exportVerifier;
+export const loadVerifiers = async () => ({ exportVerifier, verifyParts });

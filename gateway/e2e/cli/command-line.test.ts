@@ -229,6 +229,42 @@ it("muster audit verify judges the chain at the API, and an export without it", 
   });
 });
 
+it("muster audit export --parts writes every row and verifies it; what is cut later is a failure", async () => {
+  const parts = join(folder, "parts");
+  const exported = await muster(["audit", "export", "--org", orgId, "--parts", parts]);
+  expect(exported).toMatchObject({ code: 0, stdout: expect.stringMatching(/OK rows 1-\d+[\s\S]*\nOK\n$/) });
+  const [, id = ""] = /export (\S+): done/.exec(exported.stderr) ?? [];
+  const nowhere = { MUSTER_URL: "http://127.0.0.1:1" };
+  expect(await muster(["audit", "verify", parts], { env: nowhere })).toMatchObject({ code: 0 });
+  await rm(join(parts, "part-000001.jsonl.gz"));
+  expect(await muster(["audit", "verify", parts], { env: nowhere })).toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining("part 1 is missing"),
+  });
+  await writeFile(join(parts, "part-000001.jsonl.gz"), "cut");
+  const resumed = ["audit", "export", "--parts", parts, "--resume", id];
+  expect(await muster(resumed)).toMatchObject({ code: 0 });
+  expect(await muster(["delete", "audit-exports", id, "--yes"])).toMatchObject({ code: 0 });
+  expect(await muster(resumed)).toMatchObject({ code: 5, stderr: expect.stringContaining("not found") });
+});
+
+it("muster audit append sends JSON lines, a hundred at a time, and each once", async () => {
+  const line = (id: string) =>
+    JSON.stringify({ id, action: "custom.invoice.approve", resource: { type: "invoice", id: "42" } });
+  const input = Array.from({ length: 101 }, () => line(randomUUID())).join("\n");
+  expect(await muster(["audit", "append", "--org", orgId], { input })).toMatchObject({
+    code: 0,
+    stdout: "101 events, 0 of them there before\n",
+  });
+  expect(await muster(["audit", "append", "--org", orgId], { input })).toMatchObject({
+    stdout: "101 events, 101 of them there before\n",
+  });
+  expect(await muster(["audit", "append"], { input: "{" })).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("line 1 is not JSON"),
+  });
+});
+
 describe("muster webhooks listen", () => {
   it("shows and verifies deliveries through a webhook that it creates, and removes it at the end", async () => {
     const { port, url, release } = await claimReceiverPort(cluster);

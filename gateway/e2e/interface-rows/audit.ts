@@ -21,6 +21,16 @@ export const auditRows: AreaRows = {
   additional: [
     ...rows(6, { permission: "audit:export" }, "GET /audit-logs/export"),
     ...rows(
+      51,
+      { permission: "audit:export" },
+      `
+    POST /audit-logs/exports
+    GET /audit-logs/exports
+    GET /audit-logs/exports/:id
+    GET /audit-logs/exports/:id/file
+    DELETE /audit-logs/exports/:id`,
+    ),
+    ...rows(
       6,
       { permission: "audit:read" },
       `

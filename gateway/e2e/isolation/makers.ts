@@ -117,6 +117,8 @@ export async function makersFor(cluster: Cluster, owner: Owner): Promise<Makers>
         return ["/api-keys", { orgId, name, scopes: ["devices:read"] }];
       case "audit_verification":
         return ["/audit-logs/verify", { orgId }];
+      case "audit_export":
+        return ["/audit-logs/exports", { orgId }];
       case "audit_stream":
         return ["/audit-logs/streams", { orgId, name, type: "archive" }];
       case "service_principal":
@@ -190,6 +192,11 @@ export async function makersFor(cluster: Cluster, owner: Owner): Promise<Makers>
     const { id, keyId } = await post(...bodyOf(kind, name, spot));
     if (kind === "service_principal") {
       principalKeys.push(targetAt("api_key", spot, String(keyId), name));
+    }
+    if (kind === "audit_export") {
+      await until("the export to be done", async () => {
+        return (await root.call("GET", `/audit-logs/exports/${id}`)).body.status === "done";
+      });
     }
     if (kind === "audit_stream") {
       // The row does not change while other calls add rows.

@@ -31,6 +31,7 @@ const collections: Record<string, Kind> = {
   "/roles": "role",
   "/audit-logs/logs": "audit_log",
   "/audit-logs/verify": "audit_verification",
+  "/audit-logs/exports": "audit_export",
   "/audit-logs/streams": "audit_stream",
   "/api-keys": "api_key",
   "/service-principals": "service_principal",

@@ -93,6 +93,7 @@ export async function startCluster(
       NATS_SERVER_BIN: process.env.MUSTER_TEST_NATS_BIN,
       // What webhooks reach on this machine: see receiver.ts.
       STREAMS_PER_ORGANIZATION: "1000",
+      AUDIT_EXPORTS_PER_CHAIN: "1000",
       DIRECTORIES_PER_TENANT: "1000",
       STAGED_ROLLOUTS_MAX: "1000",
       EGRESS_TEST_EXCEPTIONS: receiverPorts.map((each) => `${receiverHost}:${each}=127.0.0.1`).join(","),

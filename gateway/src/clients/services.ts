@@ -2,6 +2,7 @@ import type { DescService } from "@bufbuild/protobuf";
 import { type Client, createClient, type Transport } from "@connectrpc/connect";
 import { type ServiceName, serviceNames } from "@muster/kit";
 import { AppendService } from "@muster/proto/muster/audit/v1/append_pb";
+import { ExportJobService } from "@muster/proto/muster/audit/v1/export_job_pb";
 import { ExportService } from "@muster/proto/muster/audit/v1/export_pb";
 import { AuditLogService } from "@muster/proto/muster/audit/v1/log_pb";
 import { AuditProofService } from "@muster/proto/muster/audit/v1/proof_pb";
@@ -95,6 +96,7 @@ const clients = {
   events: [EventService, "webhook-dispatcher"],
   replays: [ReplayService, "webhook-dispatcher"],
   auditExports: [ExportService, "audit"],
+  auditExportJobs: [ExportJobService, "audit"],
   auditReports: [ReportService, "audit"],
   auditRetention: [RetentionService, "audit"],
   auditAppends: [AppendService, "audit"],

@@ -26,6 +26,7 @@ const harmless = new Set([
   "complete",
   "create",
   "enable",
+  "export",
   "invite",
   "link",
   // Ends only the session that sends it.

@@ -2,6 +2,7 @@ import type { Route } from "../route/route.ts";
 import { auditLogRoutes } from "./audit/audit-logs.ts";
 import { auditEventRoutes } from "./audit/events.ts";
 import { auditExportRoutes } from "./audit/export.ts";
+import { auditExportJobRoutes } from "./audit/exports.ts";
 import { auditProofRoutes } from "./audit/proof.ts";
 import { auditReportRoutes } from "./audit/reports.ts";
 import { auditRetentionRoutes } from "./audit/retention.ts";
@@ -101,6 +102,7 @@ const rows: readonly Route[] = [
   ...auditEventRoutes,
   ...storedEventRoutes,
   ...auditExportRoutes,
+  ...auditExportJobRoutes,
   ...auditReportRoutes,
   ...auditRetentionRoutes,
   ...auditStreamRoutes,

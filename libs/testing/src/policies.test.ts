@@ -19,7 +19,7 @@ const ownConditions: Record<string, string[]> = {
     "update_settings_read",
     "update_settings_write",
   ],
-  audit: ["checkpoint_thin", "job_verify"],
+  audit: ["checkpoint_thin", "job_export", "job_verify"],
   "device-logs": ["reached"],
   identity: [
     "login_branding_partner",

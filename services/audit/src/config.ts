@@ -153,6 +153,9 @@ export const settings = {
   EXPORT_CONCURRENCY: whole(2, 1, 50).describe(
     "Exports of this process that select their rows concurrently, an organization's fair share at most (half of the free ones). Others wait 10 s, round-robin by organization; beyond it they are refused with 503.",
   ),
+  AUDIT_EXPORTS_PER_CHAIN: whole(10, 1, 10_000).describe(
+    "Exports in parts that an audit chain may have open or kept (7 days); another one is refused with 409.",
+  ),
   REPORT_CONCURRENCY: whole(2, 1, 50).describe(
     "Reports of this process that are counted concurrently, an organization's fair share at most (half of the free ones). Others wait 2 s, round-robin by organization; beyond it they are refused with 503.",
   ),

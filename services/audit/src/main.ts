@@ -2,6 +2,7 @@ import type { Bus } from "@muster/bus";
 import { openReplica, primaryReader } from "@muster/db";
 import { noteKeys, repeatEvery, secretBox, type serviceSettings } from "@muster/kit";
 import { AppendService } from "@muster/proto/muster/audit/v1/append_pb";
+import { ExportJobService } from "@muster/proto/muster/audit/v1/export_job_pb";
 import { ExportService } from "@muster/proto/muster/audit/v1/export_pb";
 import { AuditLogService } from "@muster/proto/muster/audit/v1/log_pb";
 import { AuditProofService } from "@muster/proto/muster/audit/v1/proof_pb";
@@ -17,16 +18,19 @@ import { webhookPushes } from "./clients/webhook-pushes.ts";
 import { copySettings, migrations, settings, streamStorage, version, withheld } from "./config.ts";
 import { startSealer } from "./events/sealer.ts";
 import { startCheckpointer } from "./jobs/checkpointer.ts";
+import { startExporter } from "./jobs/exporter.ts";
 import { startStreamer } from "./jobs/streamer.ts";
 import { startVerifier } from "./jobs/verifier.ts";
 import { appendService } from "./rpc/append.ts";
 import { exportService } from "./rpc/export.ts";
+import { exportJobService } from "./rpc/export-job.ts";
 import { auditLogService } from "./rpc/log.ts";
 import { auditProofService } from "./rpc/proof.ts";
 import { reportService } from "./rpc/report.ts";
 import { retentionService } from "./rpc/retention.ts";
 import { streamService } from "./rpc/stream.ts";
 import { removeOldAppended } from "./store/appended.ts";
+import { removeExpiredParts } from "./store/export-parts.ts";
 import { sealedColumns, secretPurposes } from "./store/sealed-columns.ts";
 
 await runService({
@@ -70,11 +74,19 @@ await runService({
       streamsPerOrganization: config.STREAMS_PER_ORGANIZATION,
     };
     startAppendedCleanup(context, now);
+    const exporter = startExports(context, { ...notes, copies });
+    const exportJobs = {
+      ...reader,
+      now,
+      exportsPerChain: config.AUDIT_EXPORTS_PER_CHAIN,
+      queued: () => exporter.wake(),
+    };
     const appending = { ...reader, now, appendedRowsPerDay: config.AUDIT_APPENDED_ROWS_PER_DAY };
     return [
       register(AppendService, appendService(appending)),
       register(AuditLogService, auditLogService(searching)),
       register(ExportService, exportService(exporting)),
+      register(ExportJobService, exportJobService(exportJobs)),
       register(ReportService, reportService(reporting)),
       register(RetentionService, retentionService({ ...reader, mfaMaxAgeMinutes, now })),
       register(StreamService, streamService(streaming)),
@@ -149,6 +161,20 @@ async function startStreams({ db, config, process }: Context, now: () => Date) {
   });
   process.onStop("streamer", () => streamer.stop());
   return { box, replyBox, pushes, archive };
+}
+
+/** Exports in parts, and the end of their parts. */
+function startExports({ db, process }: Context, notes: Notes & { copies(chainId: string): Promise<string[]> }) {
+  const { log } = process;
+  const exporter = startExporter({ db, log, ...notes });
+  process.onStop("exporter", () => exporter.stop());
+  const cleanup = repeatEvery(
+    600_000,
+    () => removeExpiredParts(db),
+    (err) => log.warn({ err }, "parts of expired exports not removed"),
+  );
+  process.onStop("cleanup of exports", () => cleanup.stop());
+  return exporter;
 }
 
 /** Every ten minutes forgets the ids of appended events that the chain knows. */

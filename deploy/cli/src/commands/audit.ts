@@ -65,4 +65,8 @@ export async function exportLogs(io: Io, options: ExportOptions): Promise<void> 
   const source = Readable.fromWeb(data as Parameters<typeof Readable.fromWeb>[0]);
   if (options.output) await pipeline(source, createWriteStream(options.output, { mode: 0o600 }));
   else await pipeline(source, io.stdout, { end: false });
+  if (response.headers.get("x-export-truncated") === "true") {
+    const text = "the export was cut at its limit: --parts FOLDER exports every row";
+    throw new Failure(exits.failed, text);
+  }
 }

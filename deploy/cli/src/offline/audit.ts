@@ -1,14 +1,16 @@
 // Offline verification of an audit export (docs/operations/audit-verify.md): needs the file and a public key, no server
 // and no database.
-import { createReadStream, existsSync, readFileSync } from "node:fs";
+import { createReadStream, existsSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
 import { createGunzip } from "node:zlib";
-import { type ExportReport, type Finding, loadVerifier } from "./export-verifier.ts";
+import { type ExportReport, type Finding, loadVerifiers, type Options } from "./export-verifier.ts";
 
-const usage = `Usage: muster-audit verify FILE [--key KEY]… [--deployment NAME] [--json]
+const usage = `Usage: muster-audit verify FILE|FOLDER [--key KEY]… [--deployment NAME] [--json]
 
-Verifies a JSONL export of audit logs (GET /api/v1/audit-logs/export?format=jsonl; also gzipped, or - for standard input).
+Verifies a JSONL export of audit logs (GET /api/v1/audit-logs/export?format=jsonl; also gzipped, or - for standard input),
+or an export in parts: a folder with manifest.jsonl.gz and its parts (npx muster audit export --parts FOLDER).
 
   --key KEY          verifier key (name+hash+base64), or a file that holds some, one a line. Ask the operator for it, not
                      the file: without --key the keys of the file itself are used, which a forger may have written.
@@ -61,15 +63,32 @@ export async function auditProgram(args: readonly string[]): Promise<number> {
 }
 
 async function verify({ file, keys, deployment, isJson }: Wanted): Promise<number> {
-  const exportVerifier = await loadVerifier();
-  const verifier = exportVerifier({ keys: keys.flatMap(keysIn), deployment });
-  for await (const line of createInterface({ input: inputOf(file), crlfDelay: Number.POSITIVE_INFINITY }))
-    verifier.line(line);
-  const report = verifier.end();
+  const options = { keys: keys.flatMap(keysIn), deployment };
+  const isFolder = file !== "-" && statSync(file).isDirectory();
+  const report = await (isFolder ? reportOfParts(file, options) : reportOfFile(file, options));
   if (isJson) process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
   else print(report);
   return report.ok ? 0 : 1;
 }
+
+async function reportOfFile(file: string, options: Options): Promise<ExportReport> {
+  const { exportVerifier } = await loadVerifiers();
+  const verifier = exportVerifier(options);
+  for await (const line of linesOf(file)) verifier.line(line);
+  return verifier.end();
+}
+
+async function reportOfParts(folder: string, options: Options): Promise<ExportReport> {
+  const { verifyParts } = await loadVerifiers();
+  const lines = (name: string) => {
+    const file = join(folder, `${name}.jsonl.gz`);
+    return existsSync(file) ? linesOf(file) : null;
+  };
+  const part = (number: number) => lines(`part-${String(number).padStart(6, "0")}`);
+  return verifyParts({ manifest: lines("manifest"), part }, options);
+}
+
+const linesOf = (file: string) => createInterface({ input: inputOf(file), crlfDelay: Number.POSITIVE_INFINITY });
 
 function inputOf(file: string): NodeJS.ReadableStream {
   if (file === "-") return process.stdin;

@@ -24,16 +24,24 @@ export type ExportReport = {
   chains: { chainId: string; isSelection: boolean; findings: Finding[] }[];
 };
 type Verifier = { line(text: string): void; end(): ExportReport };
-type ExportVerifier = (options: { keys: readonly string[]; deployment: string | null }) => Verifier;
+export type Options = { keys: readonly string[]; deployment: string | null };
+/** Null: the file is missing. */
+export type Lines = AsyncIterable<string> | null;
+type Verifiers = {
+  exportVerifier(options: Options): Verifier;
+  verifyParts(source: { manifest: Lines; part(number: number): Lines }, options: Options): Promise<ExportReport>;
+};
 
-const compiled = new URL("../../../../services/audit/dist/offline/verify-export.js", import.meta.url);
+const compiled = (name: string) => new URL(`../../../../services/audit/dist/offline/${name}.js`, import.meta.url);
 
 /**
- * The service's verifier of exports, which verifies online, too: compiled, in a checkout. A released program has it
+ * The service's verifiers of exports, which verify online, too: compiled, in a checkout. A released program has them
  * built in instead of this module (deploy/release).
  */
-export async function loadVerifier(): Promise<ExportVerifier> {
-  if (!existsSync(compiled)) throw new Error("not built yet: run `npm run build` in the repository first");
-  const { exportVerifier }: { exportVerifier: ExportVerifier } = await import(compiled.href);
-  return exportVerifier;
+export async function loadVerifiers(): Promise<Verifiers> {
+  const [one, parts] = [compiled("verify-export"), compiled("verify-parts")];
+  if (!existsSync(parts)) throw new Error("not built yet: run `npm run build` in the repository first");
+  const { exportVerifier }: Pick<Verifiers, "exportVerifier"> = await import(one.href);
+  const { verifyParts }: Pick<Verifiers, "verifyParts"> = await import(parts.href);
+  return { exportVerifier, verifyParts };
 }

@@ -25,6 +25,8 @@ const connectCodes: Record<ErrorCode, Code> = {
   partner_not_found: Code.NotFound,
   audit_log_not_found: Code.NotFound,
   audit_verification_not_found: Code.NotFound,
+  audit_export_not_found: Code.NotFound,
+  audit_export_not_ready: Code.FailedPrecondition,
   organization_not_found: Code.NotFound,
   site_not_found: Code.NotFound,
   device_not_found: Code.NotFound,

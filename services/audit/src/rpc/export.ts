@@ -8,7 +8,7 @@ import { auditEvent, requirePermission, type TenantReader } from "@muster/servic
 import { parseCheckpoint } from "../rules/checkpoint.ts";
 import { csvTable } from "../rules/csv.ts";
 import { exportFile, type ExportFormat as FileFormat } from "../rules/export-file.ts";
-import type { LogFilter } from "../store/conditions.ts";
+import type { LogFilter } from "../rules/log-filter.ts";
 import { type Selection, selectedRows, selectRows } from "../store/export.ts";
 import { readableRange } from "../store/logs.ts";
 import { ownChain, tenantOfChain } from "../store/proof.ts";

@@ -3,7 +3,7 @@ import { type Timestamp, timestampDate, timestampFromDate } from "@bufbuild/prot
 import { isUuid, validationError } from "@muster/kit";
 import { type AuditLog, AuditLogSchema, type ListLogsRequest } from "@muster/proto/muster/audit/v1/log_pb";
 import { categories, categoryOf } from "../rules/category.ts";
-import type { LogFilter } from "../store/conditions.ts";
+import type { LogFilter } from "../rules/log-filter.ts";
 import type { LogRow } from "../store/log-row.ts";
 
 /** The filters of a request; throws `validation_failed`. */

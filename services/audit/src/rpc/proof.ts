@@ -2,12 +2,13 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import { type JobState, jobs } from "@muster/db";
 import type { NoteVerifier } from "@muster/kit";
-import { AppError, type CallContext, clampPage, isUuid, uuidv7, validationError } from "@muster/kit";
+import { AppError, clampPage, isUuid, uuidv7, validationError } from "@muster/kit";
 import { AuditProofService } from "@muster/proto/muster/audit/v1/proof_pb";
 import { callContext } from "@muster/rpc";
 import { checkedBefore, idempotentTx, requirePermission, type TenantReader } from "@muster/service";
 import { rangeOf } from "../rules/range.ts";
 import { mostWaiting, openKeyOf, type VerifyInput, verifyKind } from "../rules/verification-job.ts";
+import { listJobs } from "../store/chain-jobs.ts";
 import { readableRange } from "../store/logs.ts";
 import {
   auditVerification,
@@ -17,9 +18,9 @@ import {
   queueVerification,
   tenantOfChain,
 } from "../store/proof.ts";
-import { listVerifications } from "../store/verifications.ts";
 import { orgIdOf } from "./log-messages.ts";
 import { type ShownJob, verificationOf } from "./verification-message.ts";
+import { isVisibleChain } from "./visible-chain.ts";
 
 type Deps = TenantReader & {
   verifiers: readonly NoteVerifier[];
@@ -90,7 +91,7 @@ function verifications(deps: Deps): Pick<Handlers, "startVerification" | "getVer
       requirePermission(context, "audit:read");
       rangeOf(context.caller, null);
       const job = isUuid(request.id) ? await jobs(db).get(request.id.toLowerCase()) : null;
-      if (job?.kind !== verifyKind || !(await isVisible(deps, context, job.input as VerifyInput))) {
+      if (job?.kind !== verifyKind || !(await isVisibleChain(deps, context, job.input as VerifyInput))) {
         throw new AppError("audit_verification_not_found", "Verification not found");
       }
       return { verification: verificationOf(job) };
@@ -103,8 +104,8 @@ function verifications(deps: Deps): Pick<Handlers, "startVerification" | "getVer
       if (state === "unknown") throw validationError({ status: [`One of ${jobStates.join(", ")}`] });
       const page = clampPage(request.page ?? {});
       const range = await readableRange(deps, context, orgIdOf(request.orgId));
-      const wanted = { range, state, isSystem: context.caller.scope === "system" };
-      const { rows, total, nextCursor } = await listVerifications(db, context, wanted, page);
+      const wanted = { kind: verifyKind, range, state, isSystem: context.caller.scope === "system" } as const;
+      const { rows, total, nextCursor } = await listJobs(db, context, wanted, page);
       return {
         verifications: rows.map(verificationOf),
         page: { page: page.page, limit: page.limit, nextCursor, ...(total === null ? {} : { total: BigInt(total) }) },
@@ -149,27 +150,6 @@ function checkpoints(deps: Deps): Pick<Handlers, "listCheckpoints"> {
       };
     },
   };
-}
-
-async function isVisible(
-  deps: Deps,
-  context: CallContext,
-  { chainId, orgId, partnerId }: VerifyInput,
-): Promise<boolean> {
-  const { caller } = context;
-  const range = rangeOf(caller, null);
-  if (range.kind === "all") return true;
-  if (range.kind === "chains" && !range.chainIds.includes(chainId)) return false;
-  if (range.kind === "partner" && partnerId !== range.partnerId) return false;
-  if (!orgId) return true;
-  // A deleted organization is inaccessible to its users.
-  return readableRange(deps, context, orgId).then(
-    () => true,
-    (error: unknown) => {
-      if (error instanceof AppError && error.code === "organization_not_found") return false;
-      throw error;
-    },
-  );
 }
 
 class NotQueued extends Error {}

@@ -1,8 +1,9 @@
 import type { Database, Who } from "@muster/db";
 import { categoryOf } from "../rules/category.ts";
 import { containsPattern } from "../rules/contains.ts";
+import type { LogFilter } from "../rules/log-filter.ts";
 import type { Range } from "../rules/range.ts";
-import { filtersActions, filtersMore, type LogFilter, Values } from "./conditions.ts";
+import { filtersActions, filtersMore, Values } from "./conditions.ts";
 import { readNewest } from "./planned-read.ts";
 
 const mostActions = 300;

@@ -1,40 +1,7 @@
 import { type Category, prefixesOf } from "../rules/category.ts";
 import { containsPattern, jsonPatterns } from "../rules/contains.ts";
+import type { LogFilter } from "../rules/log-filter.ts";
 import type { Position, Range } from "../rules/range.ts";
-
-export type LogFilter = {
-  user: string | null;
-  action: string | null;
-  resource: string | null;
-  query: string | null;
-  from: Date | null;
-  to: Date | null;
-  excludeActions: readonly string[];
-  /** Exactly one of these; empty: any. */
-  actions: readonly string[];
-  actorId: string | null;
-  resourceId: string | null;
-  resourceType: string | null;
-  result: string | null;
-  category: Category | null;
-};
-
-/** A filter that matches everything. */
-export const noFilter: LogFilter = {
-  user: null,
-  action: null,
-  resource: null,
-  query: null,
-  from: null,
-  to: null,
-  excludeActions: [],
-  actions: [],
-  actorId: null,
-  resourceId: null,
-  resourceType: null,
-  result: null,
-  category: null,
-};
 
 /** Whether the filter uses the rows' actions. */
 export const filtersActions = (f: LogFilter): boolean =>

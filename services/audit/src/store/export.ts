@@ -2,10 +2,11 @@ import { type Database, sql, type Tx } from "@muster/db";
 import { AppError, type CallContext } from "@muster/kit";
 import type { ChainRow } from "../rules/chain-row.ts";
 import type { ExportedChain } from "../rules/export-line.ts";
+import type { LogFilter } from "../rules/log-filter.ts";
 import type { Position, Range } from "../rules/range.ts";
 import { matchingActions } from "./actions.ts";
 import { type ChainRowRecord, chainRowColumns, chainRowOf } from "./chain-rows.ts";
-import { boundsText, type LogFilter, matchText, newestRows, rangeText, scansRows, Values } from "./conditions.ts";
+import { boundsText, matchText, newestRows, rangeText, scansRows, Values } from "./conditions.ts";
 import { readNewest, walkIndexes } from "./planned-read.ts";
 
 export const mostExported = 10_000;

@@ -1,7 +1,8 @@
 import type { Database, Who } from "@muster/db";
 import { AppError } from "@muster/kit";
+import type { LogFilter } from "../rules/log-filter.ts";
 import type { Position, Range } from "../rules/range.ts";
-import { boundsText, type LogFilter, matchText, newestRows, Values } from "./conditions.ts";
+import { boundsText, matchText, newestRows, Values } from "./conditions.ts";
 import { type LogRow, shownColumns, storedColumns } from "./log-row.ts";
 import { readNewest } from "./planned-read.ts";
 

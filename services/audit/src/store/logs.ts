@@ -1,9 +1,10 @@
 import { type Database, sql } from "@muster/db";
 import { AppError, type CallContext, type Page } from "@muster/kit";
 import type { TenantReader } from "@muster/service";
+import type { LogFilter } from "../rules/log-filter.ts";
 import { cursorOf, positionOf, type Range, rangeOf } from "../rules/range.ts";
 import { matchingActions } from "./actions.ts";
-import { type LogFilter, rangeText, scansRows, Values } from "./conditions.ts";
+import { rangeText, scansRows, Values } from "./conditions.ts";
 import { estimate, listingTotal, rangeTotal, type Total } from "./log-counts.ts";
 import { indexedPage, type Listing, type LogPage, walkedPage } from "./log-pages.ts";
 import { type LogRow, shownColumns } from "./log-row.ts";

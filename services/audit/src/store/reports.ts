@@ -1,7 +1,8 @@
 import type { Database, Who } from "@muster/db";
 import { AppError } from "@muster/kit";
+import { noFilter } from "../rules/log-filter.ts";
 import type { Range } from "../rules/range.ts";
-import { boundsText, newestRows, noFilter, rangeText, Values } from "./conditions.ts";
+import { boundsText, newestRows, rangeText, Values } from "./conditions.ts";
 import { type LogRow, shownColumns, storedColumns } from "./log-row.ts";
 import { readMany, readNewest } from "./planned-read.ts";
 

@@ -11,9 +11,9 @@ import {
   tablesWithoutContext,
 } from "@muster/testing";
 import { sealMessages } from "../events/sealer.ts";
+import { type LogFilter, noFilter } from "../rules/log-filter.ts";
 import type { Range } from "../rules/range.ts";
 import { auditDatabase, auditMessage, readerOf } from "../testing/audit.ts";
-import { type LogFilter, noFilter } from "./conditions.ts";
 import { findLog, listLogs, readableRange } from "./logs.ts";
 import { searchPermits } from "./search-permits.ts";
 
@@ -34,6 +34,10 @@ beforeAll(async () => {
       `INSERT INTO prune_receipts (chain_id, org_id, partner_id, first_seq, last_seq, last_checksum, pruned_at, note)
        VALUES ($1, $1, $2, 1, 1, 'c', now(), 'n')`,
       "INSERT INTO retention_policy (org_id, partner_id) VALUES ($1, $2)",
+      "INSERT INTO appended_event (org_id, id, partner_id, accepted_at) VALUES ($1, $1, $2, now())",
+      "INSERT INTO appended_rows (org_id, day, partner_id, rows) VALUES ($1, now()::date, $2, 1)",
+      `INSERT INTO export_part (export_id, number, rows, bytes, sha256, content)
+       SELECT $1::uuid, 1, 0, 1, 's', convert_to($2::text, 'UTF8')`,
       `INSERT INTO audit_streams (id, org_id, partner_id, name, type, cursor_seq, created_by, created_at, updated_at)
        VALUES ($1, $1, $2, 'x', 'archive', 0, 'x', now(), now())`,
     ]) {

@@ -1,24 +1,25 @@
 import { connectionOwner, type Database, type Job, type JobState, type Who } from "@muster/db";
 import { decodeCursor, encodeCursor, type Page, systemCaller } from "@muster/kit";
 import type { Range } from "../rules/range.ts";
-import { verifyKind } from "../rules/verification-job.ts";
 import { rangeText, Values } from "./conditions.ts";
 
-type Wanted = { range: Range; state: JobState | null; isSystem: boolean };
+/** Kinds of jobs about one chain, which their input names. */
+type Kind = "audit.verify" | "audit.export";
+type Wanted = { kind: Kind; range: Range; state: JobState | null; isSystem: boolean };
 
-/** A page of verifications, newest first (index job_verifications; a partner's by job_turns). */
-export async function listVerifications(
+/** A page of jobs, newest first (indexes job_verifications, job_exports; a partner's by job_turns). */
+export async function listJobs(
   db: Database,
   asker: Who,
-  { range, state, isSystem }: Wanted,
+  { kind, range, state, isSystem }: Wanted,
   page: Page,
 ): Promise<{ rows: Job[]; total: number | null; nextCursor: string }> {
   // Jobs are the system's own rows: the range of the caller is in each statement.
   const { deadlineMs = null } = asker;
   const who = { caller: systemCaller("audit"), actsFor: connectionOwner(asker), deadlineMs };
   const values = new Values();
-  const parts = [`j.kind = '${verifyKind}'`, rangeText(values, range, "v")];
-  // Otherwise the verifications of all tenants would be read.
+  const parts = [`j.kind = '${kind}'`, rangeText(values, range, "v")];
+  // Otherwise the jobs of all tenants would be read.
   if (range.kind === "partner") parts.push(`j.lane = ${values.add(range.partnerId)}`);
   if (state) parts.push(`j.state = ${values.add(state)}`);
   // A deleted organization is inaccessible to its users.

@@ -1,0 +1,36 @@
+import type { Category } from "./category.ts";
+
+/** What a list, an export or a search of audit rows is limited to; null and empty: not. */
+export type LogFilter = {
+  user: string | null;
+  action: string | null;
+  resource: string | null;
+  query: string | null;
+  from: Date | null;
+  to: Date | null;
+  excludeActions: readonly string[];
+  /** Exactly one of these; empty: any. */
+  actions: readonly string[];
+  actorId: string | null;
+  resourceId: string | null;
+  resourceType: string | null;
+  result: string | null;
+  category: Category | null;
+};
+
+/** A filter that matches everything. */
+export const noFilter: LogFilter = {
+  user: null,
+  action: null,
+  resource: null,
+  query: null,
+  from: null,
+  to: null,
+  excludeActions: [],
+  actions: [],
+  actorId: null,
+  resourceId: null,
+  resourceType: null,
+  result: null,
+  category: null,
+};
