@@ -7,7 +7,7 @@ import { EgressRefused } from "./refused.ts";
 import type { Resolver } from "./resolver.ts";
 import { tolerate } from "./tolerant-parser.ts";
 import type { Target } from "./validate-url.ts";
-import { verdict } from "./verdict.ts";
+import type { AddressCheck } from "./verdict.ts";
 
 /** Connections to one origin. */
 export type OriginPool = {
@@ -18,7 +18,8 @@ export type OriginPool = {
 };
 
 export type Pools = {
-  to(target: Target): OriginPool;
+  /** `ca`: PEM of the authority that certificates must come from instead of the system's. */
+  to(target: Target, ca?: string): OriginPool;
   close(): Promise<void>;
   origins(): number;
 };
@@ -30,16 +31,18 @@ export type PoolOptions = {
   maxOrigins: number;
   connectTimeoutMs: number;
   ca: string | undefined;
+  isPermitted: AddressCheck;
 };
 
 /**
  * One pool per origin; beyond the maximum the least recently used idle one is closed. A connection goes to the address
  * that was checked, and its peer is checked again once connected.
  */
-export function openPools({ resolver, connections, maxOrigins, connectTimeoutMs, ca }: PoolOptions): Pools {
+export function openPools(options: PoolOptions): Pools {
+  const { resolver, connections, maxOrigins, connectTimeoutMs, isPermitted } = options;
   const pools = new Map<string, OriginPool>();
 
-  const open = ({ origin, pinned }: Target): OriginPool => {
+  const open = ({ origin, pinned }: Target, ca: string | undefined): OriginPool => {
     const connect = buildConnector({
       timeout: connectTimeoutMs,
       allowH2: false,
@@ -64,7 +67,7 @@ export function openPools({ resolver, connections, maxOrigins, connectTimeoutMs,
           if (error !== null || !socket) return callback(...result);
           const address = socket.remoteAddress ?? "";
           const bytes = parseAddress(address);
-          if (pinned === null && !(bytes && verdict(bytes).public)) {
+          if (pinned === null && !(bytes && isPermitted(bytes))) {
             socket.destroy();
             return callback(new EgressRefused("address_not_public"), null);
           }
@@ -80,9 +83,9 @@ export function openPools({ resolver, connections, maxOrigins, connectTimeoutMs,
   };
 
   return {
-    to(target) {
-      const key = `${target.origin} ${target.pinned ?? ""}`;
-      const pool = pools.get(key) ?? open(target);
+    to(target, ca = options.ca) {
+      const key = `${target.origin} ${target.pinned ?? ""} ${ca ?? ""}`;
+      const pool = pools.get(key) ?? open(target, ca);
       pools.delete(key);
       pools.set(key, pool);
       if (pools.size > maxOrigins) closeIdle(pools);
@@ -109,7 +112,8 @@ function closeIdle(pools: Map<string, OriginPool>): void {
 
 type LookupCallback = (error: NodeJS.ErrnoException | null, address: never, family?: number) => void;
 
-function checkedLookup(resolver: Resolver): LookupFunction {
+/** Resolves names to permitted addresses, for connections. */
+export function checkedLookup(resolver: Resolver): LookupFunction {
   return (hostname, options, callback) => {
     resolver.resolve(withoutTrailing(hostname.toLowerCase(), ".")).then(
       (addresses) => answer(addresses, options.all ?? false, callback as LookupCallback),
@@ -118,7 +122,8 @@ function checkedLookup(resolver: Resolver): LookupFunction {
   };
 }
 
-function pinnedLookup(address: string): LookupFunction {
+/** Resolves every name to one address. */
+export function pinnedLookup(address: string): LookupFunction {
   return (_hostname, options, callback) => answer([address], options.all ?? false, callback as LookupCallback);
 }
 

@@ -1,13 +1,13 @@
 import { Resolver as CAres } from "node:dns/promises";
 import { parseAddress } from "./address.ts";
 import { EgressRefused } from "./refused.ts";
-import { verdict } from "./verdict.ts";
+import { type AddressCheck, isPublic } from "./verdict.ts";
 
 /** Addresses of a name and how long they count, in seconds. Rejects when there is none. */
 export type Lookup = (name: string) => Promise<{ addresses: string[]; ttlSeconds: number }>;
 
 export type Resolver = {
-  /** Every address of a name; throws EgressRefused when there is none or any of them is not public. */
+  /** Every address of a name; throws EgressRefused when there is none or any of them is not permitted. */
   resolve(name: string): Promise<string[]>;
 };
 
@@ -24,6 +24,7 @@ type Entry = { expiresAtMs: number; answer: Promise<string[]> };
 export function createResolver(
   lookup: Lookup = cAresLookup(),
   nowMs: () => number = () => performance.now(),
+  isPermitted: AddressCheck = isPublic,
 ): Resolver {
   const names = new Map<string, Entry>();
   return {
@@ -41,7 +42,7 @@ export function createResolver(
       entry.answer = lookup(name).then(
         ({ addresses, ttlSeconds }) => {
           keep(ttlSeconds * 1_000);
-          return onlyPublic(addresses);
+          return onlyPermitted(addresses, isPermitted);
         },
         (cause: unknown) => {
           keep(minTtlMs);
@@ -59,11 +60,11 @@ export function createResolver(
   };
 }
 
-function onlyPublic(addresses: readonly string[]): string[] {
+function onlyPermitted(addresses: readonly string[], isPermitted: AddressCheck): string[] {
   if (addresses.length === 0) throw new EgressRefused("unresolvable");
   for (const text of addresses) {
     const bytes = parseAddress(text);
-    if (!bytes || !verdict(bytes).public) throw new EgressRefused("resolves_to_private");
+    if (!bytes || !isPermitted(bytes)) throw new EgressRefused("resolves_to_private");
   }
   return [...addresses];
 }

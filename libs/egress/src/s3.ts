@@ -1,4 +1,6 @@
-import { S3Client } from "@aws-sdk/client-s3";
+import { S3Client, type S3ClientConfig } from "@aws-sdk/client-s3";
+
+export { PutObjectCommand } from "@aws-sdk/client-s3";
 
 /** Where a bucket is, and how requests to it are signed. */
 export type BucketOptions = {
@@ -17,20 +19,30 @@ export type ClientOptions = {
   timeoutMs: number;
   /** Connections at a time; default: the SDK's 50. */
   maxSockets?: number;
+  /** Default: 3. */
+  maxAttempts?: number;
+  /** Sends signed requests instead of the SDK. */
+  requestHandler?: NonNullable<S3ClientConfig["requestHandler"]>;
 };
 
 /**
- * A client of S3 or of a compatible storage. Every request is tried three times at most. An entry point of its own: the
+ * A client of S3 or of a compatible storage. Every request is tried `maxAttempts` times. An entry point of its own: the
  * SDK costs 25 MB, and is loaded where there is a bucket.
  */
-export function s3Client(where: Omit<BucketOptions, "bucket">, { timeoutMs, maxSockets }: ClientOptions): S3Client {
+export function s3Client(where: Omit<BucketOptions, "bucket">, options: ClientOptions): S3Client {
+  const { timeoutMs, maxSockets, maxAttempts = 3, requestHandler } = options;
   const { region, pathStyle, endpoint, credentials } = where;
   const agent = maxSockets === undefined ? {} : { httpAgent: { maxSockets }, httpsAgent: { maxSockets } };
   return new S3Client({
     region,
     forcePathStyle: pathStyle,
-    maxAttempts: 3,
-    requestHandler: { connectionTimeout: 5_000, requestTimeout: timeoutMs, throwOnRequestTimeout: true, ...agent },
+    maxAttempts,
+    requestHandler: requestHandler ?? {
+      connectionTimeout: 5_000,
+      requestTimeout: timeoutMs,
+      throwOnRequestTimeout: true,
+      ...agent,
+    },
     // Storages other than AWS's know the checksums that we name, not those the SDK would add in trailers.
     requestChecksumCalculation: "WHEN_REQUIRED",
     responseChecksumValidation: "WHEN_REQUIRED",

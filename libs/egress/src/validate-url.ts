@@ -3,7 +3,7 @@ import { parseAddress } from "./address.ts";
 import { isBadPort } from "./bad-ports.ts";
 import { type Exceptions, noExceptions } from "./exceptions.ts";
 import { EgressRefused } from "./refused.ts";
-import { verdict } from "./verdict.ts";
+import { type AddressCheck, isPublic } from "./verdict.ts";
 
 /** A target that the text of its URL permits; a host name must also resolve to a permitted address. */
 export type Target = {
@@ -26,11 +26,15 @@ const maxLength = 2_048;
 const misleading = /[\u0000-\u0020\u007f\\]/;
 
 /**
- * Validates a URL without a look-up: https only, no local host name, no address that is not public, in whatever
+ * Validates a URL without a look-up: https only, no local host name, no address that `isPermitted` refuses, in whatever
  * notation (the URL standard's parser makes decimal, octal, hex, short and full-width forms one), no port that browsers
  * refuse. Throws EgressRefused.
  */
-export function validateUrl(text: string, exceptions: Exceptions = noExceptions): Target {
+export function validateUrl(
+  text: string,
+  exceptions: Exceptions = noExceptions,
+  isPermitted: AddressCheck = isPublic,
+): Target {
   if (text.length > maxLength) throw new EgressRefused("too_long");
   if (misleading.test(text) || !URL.canParse(text)) throw new EgressRefused("not_a_url");
   const url = new URL(text);
@@ -43,7 +47,7 @@ export function validateUrl(text: string, exceptions: Exceptions = noExceptions)
   if (pinned !== null) return { url, path, origin, host, literal: false, pinned };
   if (url.protocol !== "https:") throw new EgressRefused("not_https");
   const address = parseAddress(host);
-  if (address && !verdict(address).public) throw new EgressRefused("address_not_public");
+  if (address && !isPermitted(address)) throw new EgressRefused("address_not_public");
   if (host === "" || /(^|\.)(localhost|local)$/.test(host)) throw new EgressRefused("hostname_not_allowed");
   if (isBadPort(Number(port))) throw new EgressRefused("port_not_allowed");
   return { url, path, origin, host, literal: address !== null, pinned };

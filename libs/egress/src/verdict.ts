@@ -63,6 +63,21 @@ function verdict4(address: Uint8Array): Verdict {
   return special ? refused(special) : { public: true };
 }
 
+export type AddressRange = { bytes: Uint8Array; bits: number };
+
+/** A range such as `10.0.0.0/8`, over addresses of 16 bytes; throws on anything else. */
+export function rangeOf(text: string): AddressRange {
+  const { bytes, bits } = range(`${text} range`);
+  return { bytes, bits: isMapped(bytes) ? bits + 96 : bits };
+}
+
+/** Whether an address (16 bytes) is in a range that `rangeOf` made. */
+export const isWithin = (address: Uint8Array, wanted: AddressRange): boolean => within(address, wanted);
+
+/** Whether connections may go to an address (16 bytes). */
+export type AddressCheck = (address: Uint8Array) => boolean;
+export const isPublic: AddressCheck = (address) => verdict(address).public;
+
 const refused = ({ name }: Range): Verdict => ({ public: false, range: name });
 
 function ranges(text: string): Range[] {
@@ -76,7 +91,7 @@ function range(line: string): Range {
   return { name, bytes, bits: Number(bits) };
 }
 
-function within(address: Uint8Array, { bytes, bits }: Range): boolean {
+function within(address: Uint8Array, { bytes, bits }: AddressRange): boolean {
   const whole = bits >> 3;
   for (let i = 0; i < whole; i++) if (address[i] !== bytes[i]) return false;
   const rest = bits & 7;

@@ -155,12 +155,13 @@ async function startStreams({ db, config, process }: Context, now: () => Date) {
     box,
     pushes,
     archive,
+    deployment: config.DEPLOYMENT_NAME,
     concurrency: config.STREAM_CONCURRENCY,
     failedAfterHours: config.STREAM_FAILED_AFTER_HOURS,
     pollMs: config.STREAM_POLL_MS,
   });
   process.onStop("streamer", () => streamer.stop());
-  return { box, replyBox, pushes, archive };
+  return { box, replyBox, pushes, archive, deployment: config.DEPLOYMENT_NAME };
 }
 
 /** Exports in parts, and the end of their parts. */

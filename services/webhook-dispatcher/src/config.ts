@@ -1,4 +1,5 @@
-import { coupled, packageVersion, whole } from "@muster/kit";
+import { parseSinkRanges } from "@muster/egress";
+import { coupled, networks, packageVersion, whole } from "@muster/kit";
 import { encryptionSettings } from "@muster/service";
 import { z } from "zod";
 
@@ -17,6 +18,22 @@ export const settings = {
     .describe(
       "Origins allowed for test webhooks, [scheme://]name:port=address[,…]; production refuses to start with any.",
     ),
+  AUDIT_SINK_ALLOWED_CIDRS: z
+    .string()
+    .superRefine((text, { addIssue }) => {
+      try {
+        parseSinkRanges(text);
+      } catch (error) {
+        addIssue({ code: "custom", message: (error as Error).message });
+      }
+    })
+    .default("")
+    .describe(
+      "Private ranges that sinks of audit streams may have, type:cidr[,…], the type https, s3 or syslog; others are refused. Never loopback, link-local, metadata of clouds, or AUDIT_SINK_CLUSTER_CIDRS.",
+    ),
+  AUDIT_SINK_CLUSTER_CIDRS: networks()
+    .default("")
+    .describe("Ranges of the cluster itself (pods, services, nodes), cidr[,…]; no sink may have an address in one."),
   MATCH_BATCH_EVENTS: whole(500, 1, 5_000).describe(
     "Most events matched in one transaction; further ones wait for the next.",
   ),

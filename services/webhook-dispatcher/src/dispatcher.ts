@@ -9,6 +9,7 @@ import { WebhookService } from "@muster/proto/muster/webhook/v1/webhook_pb";
 import { type Registration, register } from "@muster/rpc";
 import { encryptionKeys, type TenantReader } from "@muster/service";
 import type { z } from "zod";
+import type { SinkEgresses } from "./clients/sink-egress.ts";
 import { createWakeUp } from "./clients/wake-up.ts";
 import { Intake, type IntakeDeps } from "./commands/intake.ts";
 import type { IntakeThrottle } from "./commands/intake-throttle.ts";
@@ -30,6 +31,7 @@ export type DispatcherDeps = TenantReader & {
   log: Logger;
   now: () => Date;
   egress: Egress;
+  sinks: Pick<SinkEgresses, "of">;
   config: z.infer<z.ZodObject<typeof settings>> & { DRAIN_GRACE_MS: number };
 };
 
@@ -127,7 +129,7 @@ export class Dispatcher {
 
   /** The RPCs, served in every role. */
   registrations(throttle: IntakeThrottle): Registration[] {
-    const { db, now, learnTenants, egress, config } = this.#deps;
+    const { db, now, learnTenants, egress, sinks, config } = this.#deps;
     const { intake, wake, box } = this;
     const tenants = { db, now, learnTenants };
     const replyBox = secretBox(encryptionKeys(config), secretPurposes.replies);
@@ -138,7 +140,8 @@ export class Dispatcher {
       retentionDays: config.WEBHOOK_RETENTION_DAYS,
       health: healthThresholds(config),
     };
-    const pushes = { egress, now, timeoutMs: config.DELIVERY_TIMEOUT_MS, concurrency: config.PUSH_CONCURRENCY };
+    const limits = { timeoutMs: config.DELIVERY_TIMEOUT_MS, concurrency: config.PUSH_CONCURRENCY };
+    const pushes = { egress, sinks, now, ...limits };
     return [
       register(WebhookService, webhookService(webhooks)),
       register(DeliveryService, deliveryService({ ...tenants, wake, testsPerMinute: config.WEBHOOK_TESTS_PER_MINUTE })),

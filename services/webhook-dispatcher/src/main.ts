@@ -1,5 +1,6 @@
 import { openEgress, parseExceptions } from "@muster/egress";
 import { requestPurge, runService, startPurges } from "@muster/service";
+import { openSinkEgresses } from "./clients/sink-egress.ts";
 import { healthThresholds, migrations, settings, version } from "./config.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { startHealthReporter } from "./jobs/health-reporter.ts";
@@ -32,7 +33,9 @@ await runService({
     const exceptions = parseExceptions(config.EGRESS_TEST_EXCEPTIONS, config.NODE_ENV);
     const egress = openEgress({ profile: "webhook", exceptions });
     proc.onStop("connections to receivers", () => egress.close());
-    const dispatcher = new Dispatcher({ db, log, now: () => new Date(), learnTenants, egress, config });
+    const sinks = openSinkEgresses(config, exceptions);
+    proc.onStop("connections to sinks", () => sinks.close());
+    const dispatcher = new Dispatcher({ db, log, now: () => new Date(), learnTenants, egress, sinks, config });
     const { concurrency } = dispatcher;
     const maintenance = startMaintenance({ db, log, retentionDays: config.WEBHOOK_RETENTION_DAYS, concurrency });
     proc.onStop("maintenance", () => maintenance.stop());

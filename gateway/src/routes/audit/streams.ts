@@ -1,4 +1,4 @@
-import type { Stream } from "@muster/proto/muster/audit/v1/stream_pb";
+import type { Stream, StreamBucket } from "@muster/proto/muster/audit/v1/stream_pb";
 import { z } from "zod";
 import { type Route, route } from "../../route/route.ts";
 import { requestHeadersIn } from "../fields/request-headers.ts";
@@ -19,7 +19,7 @@ import {
 import { secretIn, secretStrength, strengthOf } from "../fields/signing-secret.ts";
 import { listErrors, tag } from "./audit-logs.ts";
 
-const type = z.enum(["webhook", "archive", "https"]);
+const type = z.enum(["webhook", "archive", "https", "s3", "syslog"]);
 const format = z.enum(["muster", "ocsf"]).meta({
   description:
     "`muster`: rows as an export has them, which can be verified. `ocsf`: events of the Open Cybersecurity Schema Framework 1.5.0.",
@@ -27,6 +27,15 @@ const format = z.enum(["muster", "ocsf"]).meta({
 const envelope = z.enum(["ndjson", "array", "splunk-hec", "elastic-bulk"]).meta({
   description:
     "What surrounds the rows of a request of type `https`: lines, an array, events of Splunk's HTTP Event Collector, or the bulk API of Elasticsearch, whose partial refusals are read.",
+});
+const bucketText = (description: string, most: number) => z.string().min(1).max(most).meta({ description });
+const bucket = z.object({
+  bucket: bucketText("Name of the bucket.", 63),
+  region: bucketText("Region of the bucket.", 32),
+  endpoint: z.string().min(1).max(2_048).optional().meta({ description: "URL of the storage; without it, AWS." }),
+  prefix: z.string().max(512).optional().meta({ description: "Of every object's name; empty, or ending in a slash." }),
+  pathStyle: z.boolean().optional().meta({ description: "Whether the path names the bucket instead of the host." }),
+  accessKeyId: bucketText("Access key that may put objects there, and nothing else.", 128),
 });
 const status = z.enum(["active", "paused", "failed"]);
 
@@ -41,6 +50,11 @@ const stream = z
     headerKeys: z
       .array(z.string())
       .meta({ description: "Names of the headers of type `https`; values are never shown." }),
+    s3: z
+      .object({ ...bucket.shape, endpoint: z.string().nullable(), prefix: z.string(), pathStyle: z.boolean() })
+      .nullable()
+      .meta({ description: "Of type `s3`; the secret is never shown." }),
+    hasCa: z.boolean().meta({ description: "Whether the sink's certificate must come from an uploaded authority." }),
     url: z.string().nullable().meta({ description: "Userinfo and tokens in the query are omitted." }),
     status,
     secretStrength,
@@ -93,7 +107,7 @@ const create = route({
   tag,
   summary: "Stream an organization's audit rows",
   description:
-    "To a webhook, signed as deliveries are, to an HTTPS sink such as Splunk, Elasticsearch or Datadog, with headers of its own, or to the operator's storage. In the chain's order and at least once; a receiver detects a repeat by `seq`. A failing stream backs off and continues with the row that failed.",
+    "To a webhook, signed as deliveries are, to an HTTPS sink such as Splunk, Elasticsearch or Datadog, with headers of its own, to a bucket of yours, to a syslog receiver over TLS, or to the operator's storage. In the chain's order and at least once; a receiver detects a repeat by `seq`. A failing stream backs off and continues with the row that failed.",
   body: z.object({
     orgId,
     name: nameIn,
@@ -104,12 +118,18 @@ const create = route({
       description:
         "Of type `https`: sent with each request, for example `Authorization`. Sealed, and never shown again.",
     }),
-    url: z
-      .string()
-      .min(1)
-      .max(4_096)
-      .optional()
-      .meta({ description: "URL of a webhook or an HTTPS sink: HTTPS, to a public host." }),
+    url: z.string().min(1).max(4_096).optional().meta({
+      description:
+        "URL of a webhook or an HTTPS sink: HTTPS, to a public host, or to a private one that the operator has opened. Of a syslog receiver: `tls://host:port`.",
+    }),
+    s3: bucket
+      .extend({ secretAccessKey: z.string().min(1).max(256) })
+      .nullish()
+      .meta({ description: "Bucket of yours, of type `s3`. The secret is sealed, and never shown again." }),
+    ca: z.string().min(1).max(65_536).nullish().meta({
+      description:
+        "PEM of the authority of the sink's certificate, of type `https`, `s3` or `syslog`; without it, the system's.",
+    }),
     secret: secretIn
       .min(1)
       .optional()
@@ -120,6 +140,7 @@ const create = route({
       .meta({ description: "Row to begin with; `start` is the first retained one.", default: "now" }),
   }),
   example: { orgId: exampleId, name: "Archive", type: "archive" },
+  bodyLimitBytes: 160 * 1024,
   status: 201,
   idempotent: true,
   noStore: true,
@@ -138,6 +159,8 @@ const create = route({
         format: wantedFormat,
         envelope: wantedEnvelope,
         headers: sent ?? [],
+        ca: body.ca ?? "",
+        ...(body.s3 ? { bucket: body.s3 } : {}),
       },
       await rpc(),
     );
@@ -229,6 +252,8 @@ function streamOf(message: Stream | undefined): z.input<typeof stream> {
     format: format.parse(message.format),
     envelope: message.envelope === "" ? null : envelope.parse(message.envelope),
     headerKeys: message.headerKeys,
+    s3: message.bucket ? bucketOf(message.bucket) : null,
+    hasCa: message.hasCa,
     url: message.url || null,
     status: status.parse(message.status),
     secretStrength: strengthOf(message.secretStrength),
@@ -245,6 +270,10 @@ function streamOf(message: Stream | undefined): z.input<typeof stream> {
     createdBy: message.createdBy,
     createdAt: timeOf(message.createdAt),
   };
+}
+
+function bucketOf({ bucket: name, region, endpoint, prefix, pathStyle, accessKeyId }: StreamBucket) {
+  return { bucket: name, region, endpoint: endpoint || null, prefix, pathStyle, accessKeyId };
 }
 
 export const auditStreamRoutes: readonly Route[] = [list, create, get, update, test, remove];

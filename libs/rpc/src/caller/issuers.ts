@@ -87,7 +87,12 @@ export const issuers: Readonly<Record<string, IssuerRules>> = {
   ),
   tenancy: onlyItself(),
   // Streams of audit rows go out where deliveries do.
-  audit: onlyItself(...copyRpcs, "muster.webhook.v1.PushService/CheckUrl", "muster.webhook.v1.PushService/Push"),
+  audit: onlyItself(
+    ...copyRpcs,
+    "muster.webhook.v1.PushService/CheckUrl",
+    "muster.webhook.v1.PushService/Push",
+    "muster.webhook.v1.PushService/PushSyslog",
+  ),
   "device-logs": onlyItself(...copyRpcs, "muster.tenancy.v1.SnapshotService/GetDevices"),
   "webhook-dispatcher": onlyItself(...copyRpcs),
   "agent-release": onlyItself(

@@ -1,5 +1,5 @@
 import { createClient } from "@connectrpc/connect";
-import { type CallContext, type RequestHeader, systemCaller, uuidv7 } from "@muster/kit";
+import { type CallContext, type Caller, type RequestHeader, systemCaller, uuidv7 } from "@muster/kit";
 import { PushService } from "@muster/proto/muster/webhook/v1/push_pb";
 import { callOptions, createSigner, createTransport, toAppError } from "@muster/rpc";
 
@@ -19,16 +19,26 @@ export type Push = {
   body: Buffer;
   attempt: number;
   possibleDuplicate: boolean;
+  /** Whose addresses count: empty is a webhook's. */
+  sinkType: "" | "https" | "s3";
+  /** PEM of the authority of the receiver's certificate; empty: the system's. */
+  ca: string;
+  /** PUT: a request that the sender has signed. */
+  method: "POST" | "PUT";
 };
+
+export type SyslogPush = { partnerId: string; url: string; ca: string; frames: Buffer };
 
 /** The dispatcher's way out, as streams need it. */
 export type Pushes = {
   /** The URL as users may see it. Throws `invalid_webhook_url` with the reason. */
-  check(url: string, context: CallContext): Promise<string>;
+  check(url: string, sinkType: "" | "https" | "s3" | "syslog", context: CallContext): Promise<string>;
   /**
    * One request and what came of it. Throws AppError when nothing was sent or the dispatcher does not answer.
    */
   push(push: Push): Promise<Pushed>;
+  /** As push, for frames of a syslog receiver: no answer, and no status. */
+  pushSyslog(push: SyslogPush): Promise<Pushed>;
 };
 
 const checkTimeoutMs = 8_000;
@@ -50,19 +60,26 @@ export function webhookPushes(options: {
     throw toAppError(thrown);
   };
   return {
-    async check(url, { meta, deadlineMs }) {
+    async check(url, sinkType, { meta, deadlineMs }) {
       const endMs = Math.min(deadlineMs ?? Number.POSITIVE_INFINITY, performance.now() + checkTimeoutMs);
       const call = callOptions({ caller, meta, deadlineMs: endMs });
-      return (await client.checkUrl({ url }, call).catch(fail)).shownUrl;
+      return (await client.checkUrl({ url, sinkType }, call).catch(fail)).shownUrl;
+    },
+    async pushSyslog(push) {
+      const { errorCode, errorMessage } = await client.pushSyslog(push, pushCall(caller)).catch(fail);
+      return { status: null, error: errorCode === "" ? null : errorMessage, body: Buffer.alloc(0) };
     },
     async push({ id, type, ...push }) {
-      const meta = { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null };
-      const deadlineMs = performance.now() + pushTimeoutMs;
-      const call = callOptions({ caller, meta, deadlineMs });
+      const call = pushCall(caller);
       const request = { ...push, headers: [...push.headers], deliveryId: id, eventId: id, eventType: type, keepBytes };
       const { status, errorCode, errorMessage, body } = await client.push(request, call).catch(fail);
       return { status: status ?? null, error: errorCode === "" ? null : errorMessage, body: Buffer.from(body) };
     },
     close: () => transport.close(),
   };
+}
+
+function pushCall(caller: Caller) {
+  const meta = { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null };
+  return callOptions({ caller, meta, deadlineMs: performance.now() + pushTimeoutMs });
 }

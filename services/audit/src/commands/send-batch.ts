@@ -1,15 +1,24 @@
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
 import { AppError, type RequestHeader, type SecretBox } from "@muster/kit";
 import type { Archive } from "../clients/archive/archive.ts";
-import type { Push, Pushed, Pushes } from "../clients/webhook-pushes.ts";
+import { putIntoBucket } from "../clients/bucket.ts";
+import type { Push, Pushed, Pushes, SyslogPush } from "../clients/webhook-pushes.ts";
+import { objectKey } from "../rules/bucket.ts";
 import type { ChainRow } from "../rules/chain-row.ts";
 import { batchBody, batchEventType, batchId, batchKey } from "../rules/stream.ts";
 import { refusalIn, rowLines, shownAnswer, sinkBody } from "../rules/stream-sink.ts";
+import { syslogFrames } from "../rules/syslog.ts";
 import { sealedAt } from "../store/sealed-columns.ts";
 import type { StreamRow } from "../store/streams.ts";
 
+const compress = promisify(gzip);
+
 export type SendDeps = {
   box: SecretBox;
-  pushes: Pick<Pushes, "push">;
+  pushes: Pick<Pushes, "push" | "pushSyslog">;
+  /** Name of the deployment: the host of syslog messages. */
+  deployment: string;
   /** Null: streams to the archive are refused and not served. */
   archive: Pick<Archive, "put"> | null;
 };
@@ -28,6 +37,8 @@ const noAnswer: Answer = { httpStatus: null, answer: "" };
 export async function sendBatch(deps: SendDeps, stream: StreamRow, rows: readonly ChainRow[]): Promise<Sent> {
   try {
     if (stream.type === "archive") return await store(deps, stream, rows);
+    if (stream.type === "s3") return answered(stream, await storeInBucket(deps, stream, rows));
+    if (stream.type === "syslog") return answered(stream, await deps.pushes.pushSyslog(syslogOf(deps, stream, rows)));
     return answered(stream, await deps.pushes.push(pushOf(deps, stream, rows)));
   } catch (thrown) {
     // The dispatcher had no slot: no failure of the receiver.
@@ -46,6 +57,35 @@ async function store({ archive }: SendDeps, stream: StreamRow, rows: readonly Ch
   return { status: "taken", ...noAnswer };
 }
 
+/** An object of gzipped lines in the customer's bucket, by the hour of its rows. */
+async function storeInBucket(deps: SendDeps, stream: StreamRow, rows: readonly ChainRow[]): Promise<Pushed> {
+  const { id, bucket, bucket_secret_sealed: sealed } = stream;
+  if (!bucket || !sealed) throw new Error("a stream of type s3 has no bucket");
+  const secretAccessKey = deps.box.open(sealed, sealedAt.bucketSecret(id)).toString();
+  const body = await compress(rowLines(rows, stream.format));
+  return putIntoBucket({ ...bucket, secretAccessKey }, objectKey(rows), body, (request) =>
+    deps.pushes.push({
+      ...request,
+      id: batchId(id, rows),
+      type: batchEventType,
+      partnerId: stream.partner_id,
+      secret: "",
+      contentType: "",
+      attempt: stream.failures + 1,
+      possibleDuplicate: stream.is_doubtful,
+      sinkType: "s3",
+      ca: stream.ca ?? "",
+    }),
+  );
+}
+
+function syslogOf({ box, deployment }: SendDeps, stream: StreamRow, rows: readonly ChainRow[]): SyslogPush {
+  const { id, partner_id: partnerId, url_sealed: sealed, ca, format } = stream;
+  if (!sealed) throw new Error("a stream of type syslog has no address");
+  const url = box.open(sealed, sealedAt.url(id)).toString();
+  return { partnerId, url, ca: ca ?? "", frames: syslogFrames(rows, format, deployment) };
+}
+
 function pushOf({ box }: SendDeps, stream: StreamRow, rows: readonly ChainRow[]): Push {
   const { id: streamId, org_id: orgId, format, envelope, cursor_seq: previousSeq } = stream;
   const opened = (sealed: Buffer | null, location: string) => (sealed ? box.open(sealed, location).toString() : "");
@@ -57,6 +97,9 @@ function pushOf({ box }: SendDeps, stream: StreamRow, rows: readonly ChainRow[])
     url: opened(stream.url_sealed, sealedAt.url(streamId)),
     attempt: stream.failures + 1,
     possibleDuplicate: stream.is_doubtful,
+    ca: stream.ca ?? "",
+    method: "POST" as const,
+    sinkType: stream.type === "https" ? ("https" as const) : ("" as const),
   };
   if (envelope === null) {
     const secret = opened(stream.secret_sealed, sealedAt.secret(streamId));

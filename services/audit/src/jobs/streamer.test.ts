@@ -1,6 +1,7 @@
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { openDatabase, sql } from "@muster/db";
 import { AppError, type Caller, createLogger, secretBox, systemCaller, uuidv7 } from "@muster/kit";
@@ -9,7 +10,7 @@ import { register, toAppError } from "@muster/rpc";
 import { reencrypt } from "@muster/service";
 import { callers, type TestDatabase, type TestPort, testPort, until } from "@muster/testing";
 import { directoryArchive } from "../clients/archive/directory.ts";
-import type { Push, Pushed } from "../clients/webhook-pushes.ts";
+import type { Push, Pushed, SyslogPush } from "../clients/webhook-pushes.ts";
 import { sealMessages } from "../events/sealer.ts";
 import { streamService } from "../rpc/stream.ts";
 import { sealedAt, sealedColumns, secretPurposes } from "../store/sealed-columns.ts";
@@ -31,6 +32,9 @@ let answer: (push: Push) => Promise<Omit<Pushed, "body"> & { body?: Buffer }> = 
   status: 200,
   error: null,
 });
+const puts: Push[] = [];
+const frames: SyslogPush[] = [];
+let answerSyslog: () => Promise<Omit<Pushed, "body">> = async () => ({ status: null, error: null });
 let deps: StreamerDeps;
 
 beforeAll(async () => {
@@ -38,13 +42,18 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "streams-"));
   const pushes = {
     async check(url: string) {
-      if (!url.startsWith("https://")) {
+      if (!/^(https|tls):/.test(url)) {
         throw new AppError("invalid_webhook_url", "Invalid webhook URL", { facts: { reason: "not_https" } });
       }
       return "https://siem.example.test/in";
     },
+    async pushSyslog(push: SyslogPush) {
+      frames.push(push);
+      return { body: Buffer.alloc(0), ...(await answerSyslog()) };
+    },
     async push(push: Push) {
-      got.push(push);
+      if (push.method === "PUT") puts.push(push);
+      else got.push(push);
       return { body: Buffer.alloc(0), ...(await answer(push)) };
     },
   };
@@ -56,12 +65,13 @@ beforeAll(async () => {
     box,
     pushes,
     archive: await directoryArchive(folder, ""),
+    deployment: "muster.local",
     concurrency: 2,
     failedAfterHours: 72,
     pollMs: 10,
   };
   const replyBox = secretBox(keys, secretPurposes.replies);
-  const rpc = { ...readerOf(database), now, box, replyBox, pushes, archive: deps.archive };
+  const rpc = { ...readerOf(database), now, box, replyBox, pushes, archive: deps.archive, deployment: "muster.local" };
   port = await testPort("audit", [
     register(StreamService, streamService({ ...rpc, mfaMaxAgeMinutes: 480, streamsPerOrganization: 2 })),
   ]);
@@ -118,6 +128,75 @@ const due = (id: string) =>
       sql`UPDATE audit_streams SET next_attempt_at = now(), leased_until = CASE WHEN leased_until IS NOT NULL THEN now() END WHERE id = ${id}`,
     ),
   );
+
+const seqsIn = ({ frames: sent }: SyslogPush) =>
+  [...sent.toString().matchAll(/ seq="(\d+)"/g)].map(([, seq]) => Number(seq));
+
+describe("a stream to a syslog receiver", () => {
+  const toSyslog = { name: "Syslog", type: "syslog", url: "tls://siem.example.test:6514", fromStart: true };
+
+  it("sends again what it sent within a minute before a connection broke, and nothing older", async () => {
+    const { admin, orgId, partnerId } = await organization(3);
+    const id = (await client(admin).createStream(toSyslog)).stream?.id ?? "";
+    const from = frames.length;
+    const sent = () => frames.slice(from).map(seqsIn);
+    while (await advanceStream(deps));
+    await seal(partnerId, orgId, 2);
+    answerSyslog = async () => ({ status: null, error: "The connection broke before everything was read" });
+    while (await advanceStream(deps));
+    expect(await stateOf(admin, id)).toMatchObject({
+      cursorSeq: 0n,
+      failures: 1,
+      lastError: expect.stringContaining("broke"),
+    });
+    answerSyslog = async () => ({ status: null, error: null });
+    await due(id);
+    while (await advanceStream(deps));
+    expect(sent()).toEqual([
+      [1, 2, 3],
+      [4, 5],
+      [1, 2, 3, 4, 5],
+    ]);
+    await seal(partnerId, orgId, 1);
+    answerSyslog = async () => ({ status: null, error: "refused" });
+    const later = { ...deps, now: () => new Date(Date.now() + 61_000) };
+    while (await advanceStream(later));
+    expect(await stateOf(admin, id)).toMatchObject({ cursorSeq: 5n });
+    answerSyslog = async () => ({ status: null, error: null });
+    await client(admin).deleteStream({ id });
+  });
+});
+
+describe("a stream to a customer's bucket", () => {
+  const bucket = { bucket: "acme", region: "eu-central-1", accessKeyId: "AKIAEXAMPLE", secretAccessKey: "hidden-key" };
+
+  it("puts gzipped lines under names by hour, signed, and never shows its secret", async () => {
+    const { admin } = await organization(3);
+    const created = await client(admin).createStream({ name: "Bucket", type: "s3", fromStart: true, bucket });
+    const id = created.stream?.id ?? "";
+    expect(created.stream?.bucket).toMatchObject({ bucket: "acme", secretAccessKey: "" });
+    const from = puts.length;
+    answer = async () => ({ status: 503, error: "The receiver answered 503" });
+    while (await advanceStream(deps));
+    answer = async () => ({ status: 200, error: null });
+    await due(id);
+    while (await advanceStream(deps));
+    const [first, second] = puts.slice(from);
+    expect(first?.url).toMatch(
+      /^https:\/\/acme\.s3\.eu-central-1\.amazonaws\.com\/\d{4}\/\d\d\/\d\d\/\d\d\/0{15}1-0{15}3\.ndjson\.gz/,
+    );
+    expect(first?.url).toBe(second?.url);
+    expect(first?.headers.find(({ key }) => key === "authorization")?.value).toMatch(/^AWS4-HMAC-SHA256 /);
+    expect(
+      gunzipSync(first?.body ?? Buffer.alloc(0))
+        .toString()
+        .trimEnd()
+        .split("\n"),
+    ).toHaveLength(3);
+    expect(await stateOf(admin, id)).toMatchObject({ cursorSeq: 3n, rowsSent: 3n });
+    await client(admin).deleteStream({ id });
+  });
+});
 
 describe("a stream", () => {
   it("sends the rows of its chain in order, later ones included, and reports its position", async () => {

@@ -4,11 +4,13 @@ import { auditEvent } from "@muster/service";
 import { pushTimeoutMs } from "../clients/webhook-pushes.ts";
 import { type SendDeps, type Sent, sendBatch } from "../commands/send-batch.ts";
 import { batchRows, partnersAtShare, streamDelayMs, takeBatch } from "../rules/stream.ts";
+import { rewound, withSent } from "../rules/syslog.ts";
 import { readChain } from "../store/chain-rows.ts";
 import {
   beginBatch,
   claimStream,
   isAnyStreamActive,
+  rewindStream,
   type StreamRow,
   settleRefused,
   settleTaken,
@@ -123,7 +125,7 @@ async function workOn(deps: StreamerDeps, stream: StreamRow): Promise<void> {
   const { db } = deps;
   const { rows: next, head } = await readChain(db, who, stream.org_id, stream.cursor_seq, batchRows);
   const started = stream.batch_to === null ? [] : next.filter(({ seq }) => seq <= (stream.batch_to ?? 0));
-  const rows = started.length > 0 ? started : takeBatch(next);
+  const rows = started.length > 0 ? started : takeBatch(next, stream.type);
   const last = rows.at(-1);
   if (!last) {
     // Pruned before it was sent: the next batch's `previousSeq` shows the gap.
@@ -134,7 +136,9 @@ async function workOn(deps: StreamerDeps, stream: StreamRow): Promise<void> {
   const result = await sendBatch(deps, stream, rows);
   if (result.status === "taken") {
     rowsCounter.inc(rows.length);
-    await db.tx(who, (tx) => settleTaken(tx, stream, last.seq, rows.length), { retry: true });
+    const sent = { after: stream.cursor_seq, at: deps.now().getTime() };
+    const recent = stream.type === "syslog" ? withSent(stream.recent, sent) : stream.recent;
+    await db.tx(who, (tx) => settleTaken(tx, { ...stream, recent }, last.seq, rows.length), { retry: true });
     return;
   }
   if (result.status === "unsent") return await db.tx(who, (tx) => settleUnsent(tx, stream), { retry: true });
@@ -154,6 +158,9 @@ async function refuse(
   await db.tx(
     who,
     async (tx) => {
+      // Syslog knows no acknowledgement: what a broken connection took may be lost (docs/audit-streams.md#syslog).
+      if (stream.type === "syslog")
+        await rewindStream(tx, stream, rewound(stream.recent, stream.cursor_seq, at.getTime()));
       const counted = await settleRefused(tx, stream, { error, delayMs, isDoubtful, fails });
       if (!counted || !fails) return;
       const meta = { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null };

@@ -4,7 +4,7 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { Tx } from "@muster/db";
 import { AppError, type CallContext, isUuid, type SecretBox, strengthOfSealed, uuidv7 } from "@muster/kit";
-import { StreamSchema, StreamService } from "@muster/proto/muster/audit/v1/stream_pb";
+import { type StreamBucket, StreamSchema, StreamService } from "@muster/proto/muster/audit/v1/stream_pb";
 import { callContext } from "@muster/rpc";
 import {
   auditEvent,
@@ -17,6 +17,7 @@ import {
 } from "@muster/service";
 import type { Pushes } from "../clients/webhook-pushes.ts";
 import { type SendDeps, sendBatch } from "../commands/send-batch.ts";
+import { type Bucket, bucketUrl } from "../rules/bucket.ts";
 import { newStream, type StreamFields, wantedStatus } from "../rules/stream.ts";
 import { readChain } from "../store/chain-rows.ts";
 import { readableRange } from "../store/logs.ts";
@@ -40,7 +41,8 @@ export type StreamDeps = TenantReader & {
   box: SecretBox;
   /** Of the purpose of `sealedReplies`. */
   replyBox: SecretBox;
-  pushes: Pick<Pushes, "check" | "push">;
+  pushes: Pick<Pushes, "check" | "push" | "pushSyslog">;
+  deployment: string;
   /** Null: streams to the archive are refused. */
   archive: SendDeps["archive"];
   mfaMaxAgeMinutes: number;
@@ -80,14 +82,14 @@ function streamCreation(deps: StreamDeps): Pick<Handlers, "createStream"> {
       const context = callContext(handler);
       writer(deps, context);
       const orgId = await organizationOf(deps, context, request.orgId);
-      const fields = newStream(request, deps.archive !== null);
+      const fields = newStream({ ...request, bucket: bucketOf(request.bucket) }, deps.archive !== null);
       const { partnerId } = await tenantOfChain(db, context, orgId);
       if (!partnerId || (await isDeleted(db, context, orgId))) {
         throw new AppError("organization_not_found", "Organization not found");
       }
       const repeated = await repeatedReply(db, context, StreamService.method.createStream, request, deps.replyBox);
       if (repeated) return repeated;
-      const shown = fields.type === "archive" ? null : await deps.pushes.check(fields.url, context);
+      const shown = await checkedUrl(deps, context, fields);
       const at = now();
       const id = uuidv7(at.getTime());
       const secret = fields.secret || `whsec_${randomBytes(32).toString("base64")}`;
@@ -107,6 +109,8 @@ function streamCreation(deps: StreamDeps): Pick<Handlers, "createStream"> {
             envelope: fields.envelope,
             ...sealed,
             header_keys: fields.headers.map(({ key }) => key),
+            bucket: fields.bucket && withoutSecret(fields.bucket),
+            ca: fields.ca,
             created_by: context.caller.actor.id,
             fromStart: request.fromStart,
           },
@@ -180,6 +184,24 @@ function streamChanges(deps: StreamDeps): Pick<Handlers, "updateStream" | "testS
   };
 }
 
+/** The address as users may see it; null for the archive. Throws `invalid_webhook_url`. */
+async function checkedUrl({ pushes }: StreamDeps, context: CallContext, fields: StreamFields): Promise<string | null> {
+  const { type, url, bucket } = fields;
+  if (type === "archive") return null;
+  if (bucket) return pushes.check(bucketUrl(bucket), "s3", context);
+  return pushes.check(url, type === "https" || type === "syslog" ? type : "", context);
+}
+
+function bucketOf(message: StreamBucket | undefined): StreamFields["bucket"] {
+  if (!message) return null;
+  const { bucket, region, endpoint, prefix, pathStyle, accessKeyId, secretAccessKey } = message;
+  return { bucket, region, endpoint: endpoint || null, prefix, pathStyle, accessKeyId, secretAccessKey };
+}
+
+function withoutSecret({ secretAccessKey: _, ...bucket }: NonNullable<StreamFields["bucket"]>): Bucket {
+  return bucket;
+}
+
 function reader(context: CallContext) {
   return requirePermission(context, "audit:write");
 }
@@ -225,14 +247,20 @@ function record(
 /** What users may see of a stream in its own chain. */
 function factsOf(row: StreamRow): Record<string, unknown> {
   const { name, type, format, envelope, url_shown: url, header_keys: headerKeys, cursor_seq: cursorSeq } = row;
-  return { name, type, url, format, ...(envelope === null ? {} : { envelope, headerKeys }), cursorSeq };
+  const sink = {
+    ...(envelope === null ? {} : { envelope, headerKeys }),
+    ...(row.bucket === null ? {} : { s3: row.bucket }),
+    ...(row.ca === null ? {} : { hasCa: true }),
+  };
+  return { name, type, url, format, ...sink, cursorSeq };
 }
 
 /** Sealed for the row's own columns; null where the type has none. */
-function sealedFields(box: SecretBox, id: string, { type, url, headers }: StreamFields, secret: string) {
+function sealedFields(box: SecretBox, id: string, { type, url, headers, bucket }: StreamFields, secret: string) {
   const sealed = (text: string, location: string) => box.seal(Buffer.from(text), location);
   return {
-    url_sealed: type === "archive" ? null : sealed(url, sealedAt.url(id)),
+    url_sealed: url === "" ? null : sealed(url, sealedAt.url(id)),
+    bucket_secret_sealed: bucket ? sealed(bucket.secretAccessKey, sealedAt.bucketSecret(id)) : null,
     secret_sealed: type === "webhook" ? sealed(secret, sealedAt.secret(id)) : null,
     headers_sealed: type === "https" ? sealed(JSON.stringify(headers), sealedAt.headers(id)) : null,
   };
@@ -260,6 +288,8 @@ function toMessage(row: StreamRow & StreamLag) {
     format: row.format,
     envelope: row.envelope ?? "",
     headerKeys: row.header_keys,
+    ...(row.bucket ? { bucket: { ...row.bucket, endpoint: row.bucket.endpoint ?? "" } } : {}),
+    hasCa: row.ca !== null,
     secretStrength: row.secret_sealed === null ? "" : strengthOfSealed(row.secret_sealed),
   });
 }

@@ -10,11 +10,13 @@ import {
   signingSecretError,
   validationError,
 } from "@muster/kit";
+import { type Bucket, bucketErrors, hourOf } from "./bucket.ts";
+import { caError } from "./ca.ts";
 import type { ChainRow } from "./chain-row.ts";
 import { renderRow } from "./export-line.ts";
 import { type Envelope, envelopes, formats, rowText, type StreamFormat } from "./stream-sink.ts";
 
-export const streamTypes = ["webhook", "archive", "https"] as const;
+export const streamTypes = ["webhook", "archive", "https", "s3", "syslog"] as const;
 export type StreamType = (typeof streamTypes)[number];
 export type StreamStatus = "active" | "paused" | "failed";
 
@@ -26,6 +28,9 @@ export type StreamInput = {
   format: string;
   envelope: string;
   headers: readonly RequestHeader[];
+  bucket: (Bucket & { secretAccessKey: string }) | null;
+  /** PEM; empty: none. */
+  ca: string;
 };
 export type StreamFields = {
   name: string;
@@ -36,6 +41,9 @@ export type StreamFields = {
   /** Of type https alone. */
   envelope: Envelope | null;
   headers: RequestHeader[];
+  /** Of type s3 alone. */
+  bucket: (Bucket & { secretAccessKey: string }) | null;
+  ca: string | null;
 };
 
 /** What a batch holds at most. */
@@ -44,15 +52,16 @@ const batchBytes = 262_144;
 
 /** The fields of a new stream. Throws `validation_failed` naming each bad field; the URL is validated elsewhere. */
 export function newStream(input: StreamInput, hasArchive: boolean): StreamFields {
-  const errors: FieldErrors = { ...requestHeaderErrors(input.headers) };
+  const errors: FieldErrors = { ...requestHeaderErrors(input.headers), ...sinkErrors(input) };
   const name = input.name.trim();
   const nameProblem = nameError(name);
   if (nameProblem) errors.name = [nameProblem];
   const type = streamTypes.find((allowed) => allowed === input.type);
   if (!type) errors.type = [`One of ${streamTypes.join(", ")}`];
   if (type === "archive" && !hasArchive) errors.type = ["No storage is configured for streams"];
-  if (type === "archive" && input.url !== "") errors.url = ["Only for a webhook or https"];
-  if (type !== "archive" && input.url === "") errors.url = ["Required"];
+  const hasUrl = type === "webhook" || type === "https" || type === "syslog";
+  if (type && !hasUrl && input.url !== "") errors.url = ["Only for a webhook, https or syslog"];
+  if (hasUrl && input.url === "") errors.url = ["Required"];
   if (type !== "webhook" && input.secret !== "") errors.secret = ["Only for a webhook"];
   const secretError = signingSecretError(input.secret);
   if (secretError) errors.secret = [secretError];
@@ -72,7 +81,21 @@ export function newStream(input: StreamInput, hasArchive: boolean): StreamFields
     format,
     envelope: type === "https" ? envelope : null,
     headers,
+    bucket: input.bucket,
+    ca: input.ca || null,
   };
+}
+
+/** What is wrong with the fields of some types of sinks. */
+function sinkErrors({ type, url, bucket, ca }: StreamInput): FieldErrors {
+  const errors: FieldErrors = {};
+  if (type === "s3" && !bucket) errors.s3 = ["Required"];
+  if (type !== "s3" && bucket) errors.s3 = ["Only for s3"];
+  if (type === "s3" && bucket) Object.assign(errors, bucketErrors(bucket));
+  if (type === "syslog" && url !== "" && !/^tls:\/\/[^/?#@\s]+:\d{1,5}$/.test(url)) errors.url = ["tls://host:port"];
+  if (ca !== "" && !["https", "s3", "syslog"].includes(type)) errors.ca = ["Only for https, s3 or syslog"];
+  else if (ca !== "" && caError(ca)) errors.ca = [caError(ca) ?? ""];
+  return errors;
 }
 
 /** The state in a request. Throws `no_updates`, `validation_failed`. */
@@ -82,12 +105,15 @@ export function wantedStatus(text: string): "active" | "paused" {
   return text;
 }
 
-/** The first rows that make a batch: at least one, then as many as its bytes allow. */
-export function takeBatch(rows: readonly ChainRow[]): ChainRow[] {
+/**
+ * The first rows that make a batch: at least one, then as many as its bytes allow; for a bucket those of one hour.
+ */
+export function takeBatch(rows: readonly ChainRow[], type: StreamType = "webhook"): ChainRow[] {
   let bytes = 0;
+  const hour = hourOf(rows[0]?.entry.timestamp);
   const end = rows.findIndex((row, index) => {
     bytes += Buffer.byteLength(renderRow(row));
-    return bytes > batchBytes && index > 0;
+    return index > 0 && (bytes > batchBytes || (type === "s3" && hourOf(row.entry.timestamp) !== hour));
   });
   return rows.slice(0, end === -1 ? rows.length : end);
 }

@@ -8,6 +8,7 @@ export const sealedAt = {
   url: (id: string) => `audit_streams.url/${id}`,
   secret: (id: string) => `audit_streams.secret/${id}`,
   headers: (id: string) => `audit_streams.headers/${id}`,
+  bucketSecret: (id: string) => `audit_streams.bucket_secret/${id}`,
 };
 
 const ofStream = (column: string, location: (id: string) => string): SealedColumn => ({
@@ -23,5 +24,6 @@ export const sealedColumns: readonly SealedColumn[] = [
   ofStream("url_sealed", sealedAt.url),
   ofStream("secret_sealed", sealedAt.secret),
   ofStream("headers_sealed", sealedAt.headers),
+  ofStream("bucket_secret_sealed", sealedAt.bucketSecret),
   sealedReplies,
 ];

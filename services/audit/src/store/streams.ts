@@ -1,6 +1,8 @@
 import { byIndexAlone, type Database, type Query, sql, type Tx, type Who } from "@muster/db";
+import type { Bucket } from "../rules/bucket.ts";
 import type { StreamStatus, StreamType } from "../rules/stream.ts";
 import type { Envelope, StreamFormat } from "../rules/stream-sink.ts";
+import type { SentBatch } from "../rules/syslog.ts";
 
 export type StreamRow = {
   id: string;
@@ -16,6 +18,13 @@ export type StreamRow = {
   envelope: Envelope | null;
   headers_sealed: Buffer | null;
   header_keys: string[];
+  /** Of type s3 alone. */
+  bucket: Bucket | null;
+  bucket_secret_sealed: Buffer | null;
+  /** PEM of the authority of the sink's certificate; null: the system's. */
+  ca: string | null;
+  /** Of type syslog: what was sent within the last minute. */
+  recent: SentBatch[];
   status: StreamStatus;
   cursor_seq: number;
   batch_to: number | null;
@@ -36,7 +45,7 @@ export type StreamRow = {
 export type StreamLag = { head_seq: number; lag_seconds: number };
 
 const columns = sql`t.id, t.org_id, t.partner_id, t.name, t.type, t.url_sealed, t.url_shown, t.secret_sealed, t.format,
-  t.envelope, t.headers_sealed, t.header_keys, t.status,
+  t.envelope, t.headers_sealed, t.header_keys, t.bucket, t.bucket_secret_sealed, t.ca, t.recent, t.status,
   t.cursor_seq, t.batch_to, t.is_doubtful, t.rows_sent, t.failures, t.failing_since, t.last_error, t.last_error_at,
   t.last_success_at, t.next_attempt_at, t.fence, t.created_by, t.created_at`;
 
@@ -59,6 +68,9 @@ export type NewStream = Pick<
   | "envelope"
   | "headers_sealed"
   | "header_keys"
+  | "bucket"
+  | "bucket_secret_sealed"
+  | "ca"
   | "created_by"
 > & { fromStart: boolean };
 
@@ -73,10 +85,11 @@ export async function insertStream(
   const start = stream.fromStart ? sql`base_seq` : sql`seq`;
   const made = await tx.execute(sql`
     INSERT INTO audit_streams (id, org_id, partner_id, name, type, url_sealed, url_shown, secret_sealed, format, envelope,
-                               headers_sealed, header_keys, cursor_seq, created_by, created_at, updated_at)
+                               headers_sealed, header_keys, bucket, bucket_secret_sealed, ca, cursor_seq, created_by, created_at, updated_at)
     SELECT ${stream.id}, ${stream.org_id}, ${stream.partner_id}, ${stream.name}, ${stream.type}, ${stream.url_sealed},
            ${stream.url_shown}, ${stream.secret_sealed}, ${stream.format}, ${stream.envelope}, ${stream.headers_sealed},
-           ${stream.header_keys}::text[],
+           ${stream.header_keys}::text[], ${stream.bucket && JSON.stringify(stream.bucket)}::text::jsonb,
+           ${stream.bucket_secret_sealed}, ${stream.ca},
            coalesce((SELECT ${start} FROM chain_head WHERE chain_id = ${stream.org_id}), 0), ${stream.created_by}, ${now}, ${now}
     WHERE (SELECT count(*) FROM audit_streams s WHERE s.org_id = ${stream.org_id}) < ${most}`);
   return made === 0 ? null : one(tx, sql`t.id = ${stream.id}`);
@@ -169,10 +182,10 @@ export async function beginBatch(tx: Tx, { id, fence }: StreamRow, batchTo: numb
 }
 
 /** Moves a stream past rows that were accepted, or that were pruned; it is due again at once. */
-export async function settleTaken(tx: Tx, { id, fence }: StreamRow, seq: number, sent: number): Promise<void> {
+export async function settleTaken(tx: Tx, { id, fence, recent }: StreamRow, seq: number, sent: number): Promise<void> {
   await tx.execute(sql`
     UPDATE audit_streams
-    SET cursor_seq = ${seq}, batch_to = NULL, is_doubtful = false, rows_sent = rows_sent + ${sent}, failures = 0,
+    SET cursor_seq = ${seq}, recent = ${JSON.stringify(recent)}::text::jsonb, batch_to = NULL, is_doubtful = false, rows_sent = rows_sent + ${sent}, failures = 0,
         failing_since = NULL, last_success_at = CASE WHEN ${sent} > 0 THEN now() ELSE last_success_at END,
         next_attempt_at = now(), leased_until = NULL
     WHERE id = ${id} AND fence = ${fence}`);
@@ -182,6 +195,13 @@ export async function settleTaken(tx: Tx, { id, fence }: StreamRow, seq: number,
 export async function settleUnsent(tx: Tx, { id, fence }: StreamRow): Promise<void> {
   await tx.execute(sql`
     UPDATE audit_streams SET next_attempt_at = now() + interval '1 second', leased_until = NULL
+    WHERE id = ${id} AND fence = ${fence}`);
+}
+
+/** Puts a stream back behind an earlier row: what was sent since comes again. */
+export async function rewindStream(tx: Tx, { id, fence }: StreamRow, seq: number): Promise<void> {
+  await tx.execute(sql`
+    UPDATE audit_streams SET cursor_seq = ${seq}, recent = '[]', batch_to = NULL, is_doubtful = true
     WHERE id = ${id} AND fence = ${fence}`);
 }
 

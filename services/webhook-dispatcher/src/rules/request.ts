@@ -102,6 +102,12 @@ export function plainHeaders(request: {
   return headers;
 }
 
+const ofConnection = ["host", "content-length", "connection", "transfer-encoding", "expect", "keep-alive", "upgrade"];
+
+/** Headers of a request that its sender has signed: as they are, without those that the connection makes itself. */
+export const signedHeaders = (own: readonly Header[]): string[] =>
+  own.filter(({ key }) => !ofConnection.includes(key.toLowerCase())).flatMap(({ key, value }) => [key, value]);
+
 const basic = (userinfo: string) => `Basic ${Buffer.from(userinfo).toString("base64")}`;
 
 /** Headers of an attempt as they were sent, and the custom ones of the webhook. */

@@ -67,7 +67,15 @@ export async function startDispatcher() {
   let stall: () => Promise<unknown> = async () => undefined;
   const db = lateDatabase(database.db, () => stall());
   const now = () => new Date();
-  const parts = new Dispatcher({ db, log, now, egress, config, learnTenants: async () => false });
+  const parts = new Dispatcher({
+    db,
+    log,
+    now,
+    egress,
+    sinks: { of: () => egress },
+    config,
+    learnTenants: async () => false,
+  });
   const limits = { ...parts.concurrency, overdueMaxMs: config.INTAKE_OVERDUE_MAX_MS };
   const throttle = startIntakeThrottle({ db: database.db, log, limits });
   const port = await testPort("webhook-dispatcher", parts.registrations(throttle));
