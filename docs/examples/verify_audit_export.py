@@ -129,6 +129,7 @@ HASHED = {
         "resourceId resourceName resourceType result seq sessionId timestamp"
     ).split(),
 }
+HASHED[2] = HASHED[1] + ["targets"]
 
 
 def sha256(data):

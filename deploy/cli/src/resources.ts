@@ -44,7 +44,7 @@ export const resources: readonly Resource[] = [
   resource("agent-versions", "/api/v1/agent-versions", ["id", "component", "version", "promoted", "signed", "createdAt"], ["component"], ["delete"]),
   resource("api-keys", "/api/v1/api-keys", ["id", "name", "keyPrefix", "status", "scopes", "expiresAt", "lastUsedAt"], ["orgId", "status", "search", "expiresBefore"], all),
   resource("audit-exports", "/api/v1/audit-logs/exports", ["id", "orgId", "status", "rows", "parts", "createdAt", "expiresAt"], ["orgId"], ["get", "create", "delete"]),
-  resource("audit-logs", "/api/v1/audit-logs/logs", ["timestamp", "user", "action", "resource", "result", "ipAddress"], ["orgId", "user", "actorId", "action", "actions", "category", "result", "resource", "resourceId", "resourceType", "from", "to"], ["get"]),
+  resource("audit-logs", "/api/v1/audit-logs/logs", ["timestamp", "user", "action", "resource", "result", "ipAddress"], ["orgId", "user", "actorId", "actorType", "target", "ipAddress", "network", "sessionId", "excludeActions", "action", "actions", "category", "result", "resource", "resourceId", "resourceType", "from", "to"], ["get"]),
   resource("audit-streams", "/api/v1/audit-logs/streams", ["id", "name", "type", "status", "lagRows", "lastError"], ["orgId"], all),
   resource("checkpoints", "/api/v1/audit-logs/checkpoints", ["orgId", "chainId", "seq", "checksum", "createdAt"], ["orgId"]),
   resource("dead-letters", "/api/v1/webhooks/dead-letters", ["id", "webhookId", "event", "reason", "attempts", "createdAt"], ["orgId", "webhookId"]),

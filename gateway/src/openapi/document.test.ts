@@ -127,6 +127,15 @@ const open: Readonly<Record<string, string>> = {
   "WebhookEvent.type": "of the dispatcher, which may know more",
   "/events/{id} 200.type": "of the dispatcher, which may know more",
   "AuditLog.resource.type": "of any service",
+  "AuditLog.targets.type": "of any service",
+  "AuditLog.action": "of any service",
+  "AuditEntry.action": "of any service",
+  "AuditEntry.resource": "the name of a record",
+  "byAction.action": "of any service",
+  "?action": "a part of an action",
+  "?resource": "a part of a type or name",
+  "exports body.action": "a part of an action",
+  "exports body.resource": "a part of a type or name",
   "claimedActor.type": "of the sender's own program",
 };
 const isOpen = (position: string) => Object.keys(open).some((end) => position.endsWith(end));

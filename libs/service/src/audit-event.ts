@@ -9,6 +9,8 @@ export type AuditFact = {
   id?: string;
   action: string;
   resource: { type: string; id: string; name: string | null };
+  /** What it is about besides the resource. */
+  targets?: readonly { type: string; id: string; name: string | null }[];
   /** Where the fact belongs; decides the chain: organization, else partner, else the platform. */
   orgId: string | null;
   partnerId: string | null;
@@ -55,6 +57,7 @@ export function auditEvent(
     userAgent: who.meta.userAgent ?? "",
     result: fact.result ?? "success",
     errorMessage: fact.errorMessage ?? "",
+    targets: (fact.targets ?? []).map(({ type, id: targetId, name }) => ({ type, id: targetId, name: name ?? "" })),
   });
   return {
     subject: `audit.${service}.${auditPartition(chainId)}`,

@@ -2,6 +2,7 @@ import type { AuditLog, ListLogsResponse } from "@muster/proto/muster/audit/v1/l
 import { z } from "zod";
 import { type Route, route } from "../../route/route.ts";
 import {
+  addressIn,
   id,
   idOut,
   idParams,
@@ -44,6 +45,15 @@ export const auditQuery = listQuery.extend({
     .enum(["authentication", "device", "automation", "policy", "alert", "compliance", "organization", "system"])
     .optional()
     .meta({ description: only.equal }),
+  actorType: z.enum(["user", "api_key", "agent", "system"]).optional().meta({ description: only.equal }),
+  target: text.meta({ description: "Only records whose resource, or one of whose targets, has this id." }),
+  ipAddress: addressIn.optional().meta({ description: "Only records of requests from this address." }),
+  network: z
+    .string()
+    .max(50)
+    .optional()
+    .meta({ description: "Only records of requests from this network.", example: "192.0.2.0/24" }),
+  sessionId: id.optional().meta({ description: "Only records of this session." }),
   actions: valuesIn(z.string().max(100), 50).optional().meta({ description: only.oneOf }),
   excludeActions: valuesIn(z.string().max(100), 50)
     .optional()
@@ -76,6 +86,9 @@ export const auditLog = z
     user: actor,
     action: z.string(),
     resource: z.object({ type: z.string(), id: idOut.nullable(), name: z.string().nullable() }),
+    targets: z
+      .array(z.object({ type: z.string(), id: z.string(), name: z.string().nullable() }))
+      .meta({ description: "What it is about besides the resource." }),
     category: z.string(),
     result: z.enum(["success", "failure", "denied"]),
     errorMessage: z.string().nullable(),
@@ -192,6 +205,7 @@ export function auditLogOf(log: AuditLog): z.input<typeof auditLog> {
     },
     action: log.action,
     resource: { type: log.resourceType, id: log.resourceId || null, name: log.resourceName || null },
+    targets: log.targets.map(({ type, id: targetId, name }) => ({ type, id: targetId, name: name || null })),
     category: log.category,
     result: auditLog.shape.result.parse(log.result),
     errorMessage: log.errorMessage || null,
@@ -222,6 +236,11 @@ export function wantedOf(query: z.output<typeof auditQuery>) {
     result: query.result ?? "",
     category: query.category ?? "",
     actions: query.actions ?? [],
+    actorType: query.actorType ?? "",
+    target: query.target ?? "",
+    ipAddress: query.ipAddress ?? "",
+    network: query.network ?? "",
+    sessionId: query.sessionId ?? "",
   };
 }
 

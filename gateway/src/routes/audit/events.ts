@@ -35,6 +35,20 @@ const event = z
       id: z.string().min(1).max(255),
       name: z.string().max(255).optional(),
     }),
+    targets: z
+      .array(
+        z.object({
+          type: z
+            .string()
+            .max(50)
+            .regex(/^[a-z][a-z0-9_.-]*$/, "Letters a-z, digits, _, - and dots"),
+          id: z.string().min(1).max(255),
+          name: z.string().max(255).optional(),
+        }),
+      )
+      .max(20)
+      .optional()
+      .meta({ description: "What it is about besides the resource." }),
     result: z.enum(["success", "failure", "denied"]).optional().meta({ default: "success" }),
     errorMessage: z.string().max(2_000).optional(),
     claimedActor: claimedActor.optional(),

@@ -277,6 +277,7 @@ describe("audit logs", () => {
         user: { id, name: null, email: "ada@example.com", role: null },
         action: "partner.create",
         resource: { type: "partner", id, name: null },
+        targets: [],
         category: "system",
         result: "success",
         errorMessage: null,

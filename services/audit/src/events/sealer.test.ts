@@ -28,7 +28,8 @@ const chain = (chainId: string) =>
 
 /** The row as it was hashed, rebuilt from the database's values. */
 function entryOfRow(row: Record<string, unknown>): Entry {
-  const camel = Object.entries(row).map(([k, v]) => [k.replace(/_(\w)/g, (_m, c: string) => c.toUpperCase()), v]);
+  const present = Object.entries(row).filter(([name, value]) => name !== "targets" || value !== null);
+  const camel = present.map(([k, v]) => [k.replace(/_(\w)/g, (_m, c: string) => c.toUpperCase()), v]);
   return Object.fromEntries(camel) as Entry;
 }
 

@@ -114,7 +114,7 @@ describe("muster-audit verify", () => {
   });
 
   it("prints UNKNOWN_FORMAT of rows and lines that a later version wrote, and that the rest is not verified", async () => {
-    const later = (row: ChainRow) => (row.seq === 2 ? { ...row, format: 2 } : row);
+    const later = (row: ChainRow) => (row.seq === 2 ? { ...row, format: 3 } : row);
     const args = ["--key", signer.text, "--deployment", "muster.test"];
     const { status, output } = await run(exported(later, ['{"type":"notice","text":"x"}\n']).join(""), args);
     expect([status, output]).toEqual([
@@ -124,7 +124,7 @@ describe("muster-audit verify", () => {
         "export 5 rows, signed 2026-03-01T10:00:00.000Z",
         'file   UNKNOWN_FORMAT (line 6 is of the kind "notice")',
         `chain  ${chainId}`,
-        "       UNKNOWN_FORMAT(2) row 2 (its checksum is of format 1)",
+        "       UNKNOWN_FORMAT(3) row 2 (its checksum is of format 1)",
         "       UNPROTECTED_TAIL 2 rows",
         "NOT VERIFIED: the file has formats that this version does not know; use the newest muster-audit\n",
       ].join("\n"),

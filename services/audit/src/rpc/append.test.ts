@@ -174,6 +174,12 @@ describe("own audit events", () => {
     ["large details", { detailsJson: JSON.stringify({ a: "x".repeat(16_384) }) }, "events.0.details"],
     ["a claimed actor in its details", { detailsJson: '{"claimedActor":{}}' }, "events.0.details"],
     ["a long claimed name", { claimedActor: { name: "x".repeat(256) } }, "events.0.claimedActor.name"],
+    ["a target without an id", { targets: [{ type: "user" }] }, "events.0.targets.0.id"],
+    [
+      "too many targets",
+      { targets: Array.from({ length: 21 }, () => ({ type: "user", id: "7" })) },
+      "events.0.targets",
+    ],
     ["a NUL", { resourceName: "a\0" }, "events.0.resource.name"],
   ])("with %s are refused, by the name of the field", async (_, change, field) => {
     const { orgId, key } = await organization();

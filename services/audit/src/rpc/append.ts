@@ -43,8 +43,13 @@ export function appendService(deps: AppendDeps): ServiceImpl<typeof AppendServic
 
 /** The sender is the actor, whoever it says has acted. */
 function rowOf(context: CallContext, organization: { orgId: string; partnerId: string }, event: NewEvent) {
-  const { id, at, action, resource, details, result, errorMessage } = event;
-  return auditEvent("audit", context, { id, action, resource, ...organization, details, result, errorMessage }, at);
+  const { id, at, action, resource, targets, details, result, errorMessage } = event;
+  return auditEvent(
+    "audit",
+    context,
+    { id, action, resource, targets, ...organization, details, result, errorMessage },
+    at,
+  );
 }
 
 function requireRoom(rows: number, limit: number, at: Date): void {

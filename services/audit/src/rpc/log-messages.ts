@@ -1,8 +1,9 @@
 import { create } from "@bufbuild/protobuf";
 import { type Timestamp, timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
-import { isUuid, validationError } from "@muster/kit";
+import { canonicalCidr, isUuid, validationError } from "@muster/kit";
 import { type AuditLog, AuditLogSchema, type ListLogsRequest } from "@muster/proto/muster/audit/v1/log_pb";
 import { categories, categoryOf } from "../rules/category.ts";
+import { canonicalAddress } from "../rules/entry.ts";
 import type { LogFilter } from "../rules/log-filter.ts";
 import type { LogRow } from "../store/log-row.ts";
 
@@ -22,9 +23,29 @@ export function filterOf(request: ListLogsRequest): LogFilter {
     resourceType: request.resourceType || null,
     result: oneOf("result", request.result, results),
     category: oneOf("category", request.category, categories),
+    actorType: oneOf("actorType", request.actorType, actorTypes),
+    target: request.target === "" ? null : isUuid(request.target) ? request.target.toLowerCase() : request.target,
+    ipAddress: addressOf(request.ipAddress),
+    network: networkOf(request.network),
+    sessionId: uuidOf("sessionId", request.sessionId),
   };
 }
 
+function addressOf(text: string): string | null {
+  if (text === "") return null;
+  const address = canonicalAddress(text);
+  if (address === null) throw validationError({ ipAddress: ["Must be an IPv4 or IPv6 address"] });
+  return address;
+}
+
+function networkOf(text: string): string | null {
+  if (text === "") return null;
+  const network = canonicalCidr(text);
+  if (network === null) throw validationError({ network: ["Must be a network such as 192.0.2.0/24"] });
+  return network;
+}
+
+const actorTypes = ["user", "api_key", "agent", "system"] as const;
 const results = ["success", "failure", "denied"] as const;
 
 function oneOf<W extends string>(name: string, text: string, values: readonly W[]): W | null {
@@ -74,6 +95,7 @@ export function toMessage(row: LogRow): AuditLog {
     userAgent: row.user_agent ?? "",
     result: row.result,
     errorMessage: row.error_message ?? "",
+    targets: (row.targets ?? []).map(({ type, id, name }) => ({ type, id, name: name ?? "" })),
     checksum: row.checksum,
     prevChecksum: row.prev_checksum ?? "",
   });

@@ -198,7 +198,8 @@ describe("a caller's rows", () => {
 });
 
 describe("filters", () => {
-  const [actorId, resourceId] = [uuidv7(), uuidv7()];
+  const [actorId, resourceId, sessionId] = [uuidv7(), uuidv7(), uuidv7()];
+  const target = { type: "invoice", id: "2026-0042", name: "Invoice 42" };
   let org: Caller;
   let partner: Caller;
   beforeAll(async () => {
@@ -207,17 +208,36 @@ describe("filters", () => {
     partner = callers.partnerAdmin(partnerId);
     const row = (n: number, change: Change): Change => ({ partnerId, orgId, timestamp: at(n), ...change });
     await seal(
-      row(1, { resourceName: "one", action: "site.create", actorEmail: "Ada@Example.com", actorName: "Ada" }),
+      row(1, {
+        sessionId,
+        resourceName: "one",
+        action: "site.create",
+        actorEmail: "Ada@Example.com",
+        actorName: "Ada",
+      }),
       row(2, {
         resourceName: "two",
         action: "site.update",
         actorEmail: "bob@example.com",
         actorName: "Bob 100%",
+        ipAddress: "2001:DB8::9",
         result: "denied",
       }),
-      row(3, { resourceName: "thr_ee", action: "device.create", resourceType: "device", actorEmail: "", resourceId }),
+      row(3, {
+        actorType: "agent",
+        resourceName: "thr_ee",
+        action: "device.create",
+        resourceType: "device",
+        actorEmail: "",
+        resourceId,
+      }),
       row(4, { resourceName: "", action: "device.update", resourceType: "device", actorEmail: "", actorId }),
-      row(5, { resourceName: "c:\\five", action: "site.delete", detailsJson: '{"Key":"say \\"hi\\" to Ümlaut"}' }),
+      row(5, {
+        resourceName: "c:\\five",
+        targets: [target],
+        action: "site.delete",
+        detailsJson: '{"Key":"say \\"hi\\" to Ümlaut"}',
+      }),
     );
   });
   const shown = async (request: Request) => {
@@ -255,6 +275,16 @@ describe("filters", () => {
     ["a result", { result: "denied" }, ["two"]],
     ["an actor by id", { actorId }, [""]],
     ["a resource by id", { resourceId: resourceId.toUpperCase() }, ["thr_ee"]],
+    ["a type of actors", { actorType: "agent" }, ["thr_ee"]],
+    ["a session", { sessionId: sessionId.toUpperCase() }, ["one"]],
+    ["an address in another spelling", { ipAddress: "2001:db8:0::9" }, ["two"]],
+    ["a network", { network: "2001:db8::/32" }, ["two"]],
+    ["a network of the other kind", { network: "192.0.2.0/24" }, ["c:\\five", "", "thr_ee", "one"]],
+    ["a network of nobody", { network: "10.0.0.0/8" }, []],
+    ["a target", { target: target.id }, ["c:\\five"]],
+    ["a resource as a target", { target: resourceId.toUpperCase() }, ["thr_ee"]],
+    ["a target that is none", { target: "2026" }, []],
+    ["a network and a user", { network: "2001:db8::/32", user: "bob" }, ["two"]],
     ["a resource type, whole", { resourceType: "devic" }, []],
     ["a resource type", { resourceType: "device" }, ["", "thr_ee"]],
     ["from", { from: at(4) }, ["c:\\five", ""]],
@@ -280,12 +310,18 @@ describe("filters", () => {
     }
   });
 
-  it.each([{ actorId: "x" }, { resourceId: "1" }, { result: "good" }, { category: "devices" }])(
-    "%j is refused by its name",
-    async (request) => {
-      expect(await refusal(list(org, request))).toBe("validation_failed");
-    },
-  );
+  it.each([
+    { actorId: "x" },
+    { resourceId: "1" },
+    { result: "good" },
+    { category: "devices" },
+    { actorType: "robot" },
+    { ipAddress: "1.2.3" },
+    { network: "1.2.3.4/33" },
+    { sessionId: "7" },
+  ])("%j is refused by its name", async (request) => {
+    expect(await refusal(list(org, request))).toBe("validation_failed");
+  });
 
   it("have no total under skipCount", async () => {
     for (const request of [{}, { action: "site" }, { user: "ada" }, { from: at(2) }]) {

@@ -2,6 +2,7 @@ import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { type FieldErrors, isUuid, storableText, uuidv7, validationError } from "@muster/kit";
 import type { AppendedEvent } from "@muster/proto/muster/audit/v1/append_pb";
 import type { Result } from "./entry.ts";
+import { mostTargets, type Target } from "./targets.ts";
 
 /** An event of another program, valid. */
 export type NewEvent = {
@@ -12,6 +13,7 @@ export type NewEvent = {
   details: Record<string, unknown>;
   result: Result;
   errorMessage: string;
+  targets: Target[];
 };
 
 export const mostEvents = 100;
@@ -51,6 +53,7 @@ function readEvent(posted: AppendedEvent, now: Date): { event: NewEvent; errors:
   const at = posted.timestamp ? timestampDate(posted.timestamp) : now;
   const ageMs = now.getTime() - at.getTime();
   if (!(ageMs <= earliestMs && ageMs >= -latestMs)) errors.timestamp = ["At most 30 days ago and 5 minutes ahead"];
+  Object.assign(errors, targetErrors(posted));
   const { details, error } = detailsOf(posted);
   if (error !== null) errors.details = [error];
   const event: NewEvent = {
@@ -61,6 +64,7 @@ function readEvent(posted: AppendedEvent, now: Date): { event: NewEvent; errors:
     details,
     result: result ?? "success",
     errorMessage: posted.errorMessage,
+    targets: posted.targets.map((target) => ({ type: target.type, id: target.id, name: target.name || null })),
   };
   return { event, errors };
 }
@@ -85,6 +89,19 @@ function textErrors({ claimedActor, ...posted }: AppendedEvent): FieldErrors {
     if (length < min || length > max) errors[field] = [`${min} to ${max} characters`];
     else if (storableText(text) !== text) errors[field] = ["Has characters that are no text"];
   }
+  return errors;
+}
+
+function targetErrors({ targets }: AppendedEvent): FieldErrors {
+  if (targets.length > mostTargets) return { targets: [`At most ${mostTargets}`] };
+  const errors: FieldErrors = {};
+  targets.forEach(({ type, id, name }, n) => {
+    if (!resourceType.test(type) || type.length > 50)
+      errors[`targets.${n}.type`] = ["Letters a-z, digits, _, - and dots"];
+    if (id === "" || [...id].length > 255 || storableText(id) !== id)
+      errors[`targets.${n}.id`] = ["1 to 255 characters"];
+    if ([...name].length > 255 || storableText(name) !== name) errors[`targets.${n}.name`] = ["0 to 255 characters"];
+  });
   return errors;
 }
 

@@ -2,6 +2,7 @@ import { isIPv4, isIPv6, SocketAddress } from "node:net";
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { isUuid, storableText, zeroUuid } from "@muster/kit";
 import type { AuditEvent } from "@muster/proto/muster/events/v1/audit_pb";
+import { type Target, targetsOf } from "./targets.ts";
 
 export type ActorType = "user" | "api_key" | "agent" | "system";
 export type Result = "success" | "failure" | "denied";
@@ -29,6 +30,8 @@ export type Entry = {
   userAgent: string | null;
   result: Result;
   errorMessage: string | null;
+  /** What it is about besides the resource; absent in rows of format 1. */
+  targets?: readonly Target[];
 };
 
 /** Why an event cannot become a row. */
@@ -88,6 +91,7 @@ export function entryOf(event: AuditEvent, now: Date): Entry {
     userAgent: optional(event.userAgent, 1_000),
     result: event.result as Result,
     errorMessage: optional(event.errorMessage, 2_000),
+    ...(event.targets.length === 0 ? {} : { targets: targetsOf(event.targets, clean) }),
   };
 }
 

@@ -16,6 +16,13 @@ export type LogFilter = {
   resourceType: string | null;
   result: string | null;
   category: Category | null;
+  actorType: string | null;
+  /** Id of the resource or of a target. */
+  target: string | null;
+  ipAddress: string | null;
+  /** CIDR. */
+  network: string | null;
+  sessionId: string | null;
 };
 
 /** A filter that matches everything. */
@@ -33,4 +40,9 @@ export const noFilter: LogFilter = {
   resourceType: null,
   result: null,
   category: null,
+  actorType: null,
+  target: null,
+  ipAddress: null,
+  network: null,
+  sessionId: null,
 };

@@ -111,6 +111,7 @@ function unmappedOf({ entry, seq, format, checksum, prevChecksum }: ChainRow): R
     orgId: entry.orgId,
     partnerId: entry.partnerId,
     details: entry.details,
+    ...(entry.targets === undefined ? {} : { targets: entry.targets }),
     seq,
     format,
     checksum,

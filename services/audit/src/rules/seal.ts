@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import { canonicalJson, jsonText as text } from "./canonical-json.ts";
 import type { ChainRow } from "./chain-row.ts";
 import type { Entry } from "./entry.ts";
+import { areTargets } from "./targets.ts";
 
 export type Head = { seq: number; checksum: string | null };
 export type SealedEntry = {
@@ -18,13 +19,17 @@ export type SealedEntry = {
   prevChecksum: string | null;
 };
 
-export const format = 1;
+/**
+ * Format 2 is format 1 with `targets`; rows without them stay in format 1. A row whose format is not the one of its
+ * values is altered: targets could be added unseen to a row of format 1 otherwise.
+ */
+const formatOf = ({ targets }: Entry): 1 | 2 => (targets === undefined ? 1 : 2);
 const saltBytes = 16;
 
 /**
- * Format 1 of the sealed payload: SHA-256, hex, over RFC 8785 canonical JSON. Chain, seq and the previous checksum are
- * inside, so no row can be moved, renumbered or exchanged. Personal fields enter as H(salt ‖ their canonical JSON):
- * erasing them later leaves the chain verifiable.
+ * Formats 1 and 2 of the sealed payload: SHA-256, hex, over RFC 8785 canonical JSON. Chain, seq and the previous
+ * checksum are inside, so no row can be moved, renumbered or exchanged. Personal fields enter as H(salt ‖ their
+ * canonical JSON): erasing them later leaves the chain verifiable.
  */
 export function checksumOf(entry: Entry, seq: number, prevChecksum: string | null, personalSalt: Buffer): string {
   const personal = personalDigest(entry, personalSalt);
@@ -36,7 +41,8 @@ export function checksumOf(entry: Entry, seq: number, prevChecksum: string | nul
  * format, or values that no sealed row has.
  */
 export function foundChecksum(row: ChainRow, seq: number, prevChecksum: string | null): string | null {
-  if (!isSupportedFormat(row)) return null;
+  if (!isSupportedFormat(row) || row.format !== formatOf(row.entry)) return null;
+  if (row.entry.targets !== undefined && !areTargets(row.entry.targets)) return null;
   try {
     const personal = row.personalDigest ?? personalDigest(row.entry, row.personalSalt);
     return hash("sha256", payloadOf(row.entry, seq, prevChecksum, personal), "hex");
@@ -47,7 +53,10 @@ export function foundChecksum(row: ChainRow, seq: number, prevChecksum: string |
 }
 
 /** Whether this version can compute the checksum of a row that says it was sealed in this format. */
-export const isSupportedFormat = (row: Pick<ChainRow, "format">): boolean => row.format === format;
+export const isSupportedFormat = (row: Pick<ChainRow, "format">): boolean => row.format === 1 || row.format === 2;
+
+/** The format that a row with such values has. */
+export const formatOfRow = ({ entry }: Pick<ChainRow, "entry">): number => formatOf(entry);
 
 /**
  * Continues a chain from its head: one sealed row per entry, gap-free. `randomBytes` returns the requested number of
@@ -71,7 +80,7 @@ export function sealChain(
     const prevChecksum = checksum;
     const personal = personalDigest(entry, salts, at, at + saltBytes);
     checksum = hash("sha256", payload(entry, detailsJson, time, seq, prevChecksum, personal), "hex");
-    return { entry, detailsJson, time, seq, format, personalSalt, checksum, prevChecksum };
+    return { entry, detailsJson, time, seq, format: formatOf(entry), personalSalt, checksum, prevChecksum };
   });
 }
 
@@ -96,7 +105,8 @@ function payload(
     `"partnerId":${text(e.partnerId)},"personal":"${personal}","prevChecksum":${text(prevChecksum)},` +
     `"resourceId":${text(e.resourceId)},"resourceName":${text(e.resourceName)},"resourceType":${text(e.resourceType)},` +
     `"result":${text(e.result)},"seq":${seq},"sessionId":${text(e.sessionId)},` +
-    `"timestamp":"${time}","v":${format}}`
+    (e.targets === undefined ? "" : `"targets":${canonicalJson(e.targets)},`) +
+    `"timestamp":"${time}","v":${formatOf(e)}}`
   );
 }
 

@@ -1,7 +1,7 @@
 import type { ChainRow } from "./chain-row.ts";
 import { renderRow } from "./export-line.ts";
 import { addFinding } from "./finding.ts";
-import { format, foundChecksum, isSupportedFormat } from "./seal.ts";
+import { formatOfRow, foundChecksum, isSupportedFormat } from "./seal.ts";
 import { compareCheckpoints, unsigned } from "./verify-notes.ts";
 import type { Position, Verification } from "./verify-state.ts";
 
@@ -51,6 +51,7 @@ function locate(v: Verification, row: ChainRow): void {
 
 /** A row that a later version sealed; its values cannot be compared with its checksum. */
 function unknownFormat(v: Verification, row: ChainRow): void {
+  const format = formatOfRow(row);
   const isRelabelled = foundChecksum({ ...row, format }, row.seq, row.prevChecksum) === row.checksum;
   addFinding(v.findings, {
     verdict: "UNKNOWN_FORMAT",

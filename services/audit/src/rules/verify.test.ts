@@ -157,7 +157,7 @@ describe("verification", () => {
       for (const seq of [5, 6]) {
         const last = sealed.at(-1) as ChainRow;
         const checksum = createHash("sha512").update(`${seq}${last.checksum}`).digest("hex");
-        sealed.push({ ...last, entry: entry(seq), seq, format: 2, checksum, prevChecksum: last.checksum });
+        sealed.push({ ...last, entry: entry(seq), seq, format: 3, checksum, prevChecksum: last.checksum });
       }
       const rows = [...sealed, ...chainOf(4, chainId, 7, sealed.at(-1))];
       const head = { seq: 10, checksum: rows[9]?.checksum ?? null };
@@ -165,33 +165,33 @@ describe("verification", () => {
     }
 
     it("reports UNKNOWN_FORMAT, and neither OK nor ALTERED", () => {
-      expect(verify(later())).toEqual(["UNKNOWN_FORMAT(2) 5-6", tail]);
+      expect(verify(later())).toEqual(["UNKNOWN_FORMAT(3) 5-6", tail]);
       const erased = later();
       rowAt(erased, 5).personalDigest = "ab".repeat(32);
-      expect(verify(erased)).toEqual(["UNKNOWN_FORMAT(2) 5-6", tail]);
+      expect(verify(erased)).toEqual(["UNKNOWN_FORMAT(3) 5-6", tail]);
       const first = later();
       expect(verify({ ...first, from: 6, rows: first.rows.slice(5), checkpoints: first.checkpoints.slice(1) })).toEqual(
-        ["UNKNOWN_FORMAT(2) 6", tail],
+        ["UNKNOWN_FORMAT(3) 6", tail],
       );
     });
 
     it("still finds what the links and the rows around them show", () => {
       const inputs = later();
       const without = (seq: number) => verify({ ...inputs, rows: inputs.rows.filter((row) => row.seq !== seq) });
-      expect(without(5)).toEqual(["UNKNOWN_FORMAT(2) 6", "DELETED 5", tail]);
-      expect(without(10)).toEqual(["UNKNOWN_FORMAT(2) 5-6", "HEAD_MISMATCH 10 9", "UNPROTECTED_TAIL 1"]);
+      expect(without(5)).toEqual(["UNKNOWN_FORMAT(3) 6", "DELETED 5", tail]);
+      expect(without(10)).toEqual(["UNKNOWN_FORMAT(3) 5-6", "HEAD_MISMATCH 10 9", "UNPROTECTED_TAIL 1"]);
       const changed = later();
       rowAt(changed, 9).entry = entry(99);
-      expect(verify(changed)).toEqual(["UNKNOWN_FORMAT(2) 5-6", "ALTERED 9", tail]);
+      expect(verify(changed)).toEqual(["UNKNOWN_FORMAT(3) 5-6", "ALTERED 9", tail]);
       const exchanged = later();
       rowAt(exchanged, 6).checksum = "cd".repeat(64);
-      expect(verify(exchanged)).toEqual(["UNKNOWN_FORMAT(2) 5-6", "FORK 6", tail]);
+      expect(verify(exchanged)).toEqual(["UNKNOWN_FORMAT(3) 5-6", "FORK 6", tail]);
       const relinked = later();
       rowAt(relinked, 5).prevChecksum = "cd".repeat(32);
-      expect(verify(relinked)).toEqual(["UNKNOWN_FORMAT(2) 5", "FORK 4", "UNKNOWN_FORMAT(2) 6", tail]);
+      expect(verify(relinked)).toEqual(["UNKNOWN_FORMAT(3) 5", "FORK 4", "UNKNOWN_FORMAT(3) 6", tail]);
       const added: ChainRow = { ...rowAt(inputs, 6), seq: 11, prevChecksum: rowAt(inputs, 10).checksum };
       expect(verify({ ...inputs, rows: [...inputs.rows, added] })).toEqual([
-        "UNKNOWN_FORMAT(2) 5-6",
+        "UNKNOWN_FORMAT(3) 5-6",
         "INSERTED 11",
         "UNPROTECTED_TAIL 3",
       ]);
@@ -215,7 +215,7 @@ describe("verification", () => {
 
     it("leaves room for what is wrong among any number of them", () => {
       const inputs = whole(2_402, []);
-      for (const row of inputs.rows) if (row.seq % 2 === 0) row.format = 2;
+      for (const row of inputs.rows) if (row.seq % 2 === 0) row.format = 3;
       rowAt(inputs, 2_401).entry = entry(1);
       expect(verify(inputs)).toContain("ALTERED 2401");
     });

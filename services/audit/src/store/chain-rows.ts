@@ -43,6 +43,7 @@ export function chainRowOf(r: ChainRowRecord): ChainRow {
       userAgent: r.user_agent,
       result: r.result as Entry["result"],
       errorMessage: r.error_message,
+      ...(r.targets === null ? {} : { targets: r.targets }),
     },
     seq: r.seq,
     format: r.format,

@@ -9,7 +9,12 @@ export const filtersActions = (f: LogFilter): boolean =>
 
 /** Whether the filter uses more than time and action of rows. */
 export const filtersMore = (f: LogFilter): boolean =>
-  Boolean(f.user || f.resource || f.query || f.actorId || f.resourceId || f.resourceType || f.result);
+  Boolean(
+    f.user || f.resource || f.query || f.actorId || f.resourceId || f.resourceType || f.result || filtersOrigin(f),
+  );
+
+const filtersOrigin = (f: LogFilter): boolean =>
+  Boolean(f.actorType || f.target || f.ipAddress || f.network || f.sessionId);
 
 /** Filters that no index of a whole range answers: every row has to be scanned. */
 export const scansRows = (f: LogFilter): boolean => filtersActions(f) || filtersMore(f);
@@ -51,6 +56,7 @@ export function matchText(values: Values, f: LogFilter): string {
   if (f.resourceId) parts.push(`l.resource_id = ${values.add(f.resourceId)}::uuid`);
   if (f.resourceType) parts.push(`l.resource_type = ${values.add(f.resourceType)}`);
   if (f.result) parts.push(`l.result = ${values.add(f.result)}`);
+  parts.push(...originTexts(values, f));
   if (f.action) parts.push(any(contains(f.action, "l.action")));
   if (f.user) parts.push(any(contains(f.user, "l.actor_email", "l.actor_name")));
   if (f.resource) parts.push(any(contains(f.resource, "l.resource_type", "l.resource_name")));
@@ -61,6 +67,22 @@ export function matchText(values: Values, f: LogFilter): string {
     );
   }
   return all(parts);
+}
+
+/** Conditions on who acted from where, and on what. */
+function originTexts(values: Values, f: LogFilter): string[] {
+  const parts: string[] = [];
+  if (f.actorType) parts.push(`l.actor_type = ${values.add(f.actorType)}`);
+  if (f.sessionId) parts.push(`coalesce(l.session_id = ${values.add(f.sessionId)}::uuid, false)`);
+  if (f.ipAddress) parts.push(`coalesce(l.ip_address = ${values.add(f.ipAddress)}, false)`);
+  if (f.network) parts.push(`coalesce(address_of(l.ip_address) <<= ${values.add(f.network)}::inet, false)`);
+  if (f.target) {
+    const id = values.add(f.target);
+    const named = values.add(JSON.stringify([{ id: f.target }]));
+    parts.push(`(l.resource_id::text = ${id} OR coalesce(l.details->>'rawResourceId' = ${id}, false)
+      OR coalesce(l.targets @> ${named}::text::jsonb, false))`);
+  }
+  return parts;
 }
 
 /** Actions of a category, by the prefixes that categoryOf uses. */

@@ -1,3 +1,5 @@
+import type { Target } from "../rules/targets.ts";
+
 /** A row of audit_log as lists show it. */
 export type LogRow = {
   id: string;
@@ -21,13 +23,14 @@ export type LogRow = {
   user_agent: string | null;
   result: string;
   error_message: string | null;
+  targets: Target[] | null;
   checksum: string;
   prev_checksum: string | null;
 };
 
 const names = `id, chain_id, org_id, seq, timestamp, actor_type, actor_id, actor_email, actor_name, actor_role,
   actor_department, session_id, action, resource_type, resource_id, resource_name, details, ip_address, user_agent,
-  result, error_message, checksum, prev_checksum`.split(/,\s*/);
+  result, error_message, targets, checksum, prev_checksum`.split(/,\s*/);
 
 /** Columns of `alias`, as stored. */
 export const storedColumns = (alias: string) => names.map((name) => `${alias}.${name}`).join(", ");

@@ -44,14 +44,19 @@ export async function insertSealed(tx: Tx, rows: readonly SealedEntry[]): Promis
   const lines = rows.map(cellsOf);
   let column = 0;
   const next = () => arrayOf(lines, column++);
+  const hasTargets = rows.some(({ entry }) => entry.targets !== undefined);
+  const [targetsColumn, targets] = hasTargets ? [sql`, targets`, sql`, ${targetTexts(rows)}::jsonb[]`] : [sql``, sql``];
   await tx.execute(sql`
     INSERT INTO audit_log (chain_id, seq, id, org_id, partner_id, timestamp, actor_type, actor_id, actor_email, actor_name,
       actor_role, actor_department, session_id, action, resource_type, resource_id, resource_name, ip_address, user_agent,
-      result, error_message, format, personal_salt, checksum, prev_checksum, details)
+      result, error_message, format, personal_salt, checksum, prev_checksum, details${targetsColumn})
     SELECT * FROM unnest(
       ${next()}::uuid[], ${next()}::bigint[], ${next()}::uuid[], ${next()}::uuid[], ${next()}::uuid[], ${next()}::timestamptz[],
       ${next()}::text[], ${next()}::uuid[], ${next()}::text[], ${next()}::text[], ${next()}::text[], ${next()}::text[],
       ${next()}::uuid[], ${next()}::text[], ${next()}::text[], ${next()}::uuid[], ${next()}::text[], ${next()}::text[],
       ${next()}::text[], ${next()}::text[], ${next()}::text[], ${next()}::smallint[], ${next()}::bytea[], ${next()}::text[],
-      ${next()}::text[], string_to_array(${rows.map((row) => row.detailsJson).join(betweenDetails)}, ${betweenDetails})::jsonb[])`);
+      ${next()}::text[], string_to_array(${rows.map((row) => row.detailsJson).join(betweenDetails)}, ${betweenDetails})::jsonb[]${targets})`);
 }
+
+const targetTexts = (rows: readonly SealedEntry[]): (string | null)[] =>
+  rows.map(({ entry: { targets } }) => (targets === undefined ? null : JSON.stringify(targets)));

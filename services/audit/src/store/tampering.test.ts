@@ -180,6 +180,7 @@ const everyColumn = [
   "user_agent",
   "result",
   "error_message",
+  "targets",
   "format",
   "personal_salt",
   "personal_digest",
@@ -207,10 +208,12 @@ function flipped(column: string): string {
       return "'agent'";
     case "result":
       return "'denied'";
+    case "targets":
+      return `'[{"type": "user", "id": "7", "name": null}]'`;
     case "details":
       return `jsonb_set(details, '{changes,after,n}', '1.51')`;
     case "format":
-      return "2";
+      return "3";
     case "personal_salt":
       return "set_byte(personal_salt, 3, get_byte(personal_salt, 3) # 1)";
     case "personal_digest":
@@ -305,7 +308,7 @@ describe("a row that the owner changed", () => {
     const wanted: Record<string, RegExp> = {
       seq: /^ALTERED 1006$/,
       partner_id: /^(ALTERED|DELETED) 6$/,
-      format: /^UNKNOWN_FORMAT\(2\) 6$/,
+      format: /^UNKNOWN_FORMAT\(3\) 6$/,
     };
     const never = column === "partner_id" ? /^(OK|INSERTED|FORK)/ : /^(OK|DELETED|INSERTED|FORK|CHECKPOINT|HEAD)/;
     await expectBoth(orgId, wanted[column] ?? /^ALTERED 6$/, never);
