@@ -1,10 +1,10 @@
 import type { Command } from "commander";
 import { type ListenOptions, listen } from "./commands/listen.ts";
-import { resend } from "./commands/webhooks.ts";
+import { type ReplayOptions, replay, resend } from "./commands/webhooks.ts";
 import type { Io } from "./io.ts";
 import { add, all, organization } from "./program-parts.ts";
 
-/** `webhooks listen` and `webhooks resend`. */
+/** `webhooks listen`, `webhooks resend` and `webhooks replay`. */
 export function addWebhooks(program: Command, io: Io): void {
   const webhooks = program.command("webhooks").description("receive webhooks on this machine, and send again");
   add(
@@ -16,6 +16,19 @@ export function addWebhooks(program: Command, io: Io): void {
     .argument("<webhook>")
     .argument("<delivery>")
     .action((id: string, delivery: string, _options, command: Command) => resend(io, id, delivery, all(command)));
+  add(
+    webhooks,
+    "replay",
+    "send earlier events of a webhook again; `get replays --of WEBHOOK` shows the progress",
+    "muster webhooks replay WEBHOOK --since 2026-01-31 --status missing --dry-run",
+  )
+    .argument("<webhook>")
+    .requiredOption("--since <time>", "from this time on")
+    .option("--until <time>", "before this time")
+    .option("--status <status>", "failed, delivered, all, or missing: events without a delivery", "failed")
+    .option("--events <types>", "event types, separated by commas")
+    .option("--dry-run", "only count the events")
+    .action((id: string, _options, command: Command) => replay(io, id, all<ReplayOptions>(command)));
   add(
     webhooks,
     "listen",

@@ -71,6 +71,21 @@ describe("a webhook over HTTP", () => {
     expect([refused.status, refused.body.code]).toEqual([400, "validation_failed"]);
   });
 
+  it("gets the events of its pause on a replay of what is missing, which a dry run counts", async () => {
+    const id = await newWebhook({ events: ["patch.approved"] });
+    await admin.call("PATCH", `/webhooks/${id}`, { status: "paused" });
+    const posted = await admin.call("POST", "/events", { type: "patch.approved", data: { n: 1 } });
+    await admin.call("PATCH", `/webhooks/${id}`, { status: "active" });
+    const wanted = { since: "2020-01-01T00:00:00Z", deliveryStatus: "missing" };
+    const counted = await admin.call("POST", `/webhooks/${id}/replay`, { ...wanted, dryRun: true });
+    expect([counted.status, counted.body]).toEqual([202, { dryRun: true, count: 1, countedUntil: null }]);
+    await admin.call("POST", `/webhooks/${id}/replay`, wanted);
+    await until("the event", () => ofType("patch.approved").length === 1, patienceMs);
+    expect(ofType("patch.approved").map((each) => envelopeOf(each).id)).toEqual([posted.body.id]);
+    const wrong = await admin.call("POST", `/webhooks/${id}/replay`, { ...wanted, dryRun: "yes" });
+    expect([wrong.status, wrong.body.code]).toEqual([400, "validation_failed"]);
+  });
+
   it("has a retry schedule, of which nothing else is stored", async () => {
     const own = { delaysSeconds: [60, 3_600], jitterPercent: 10 };
     const id = await newWebhook({ events: ["patch.failed"], retrySchedule: own });

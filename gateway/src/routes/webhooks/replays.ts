@@ -22,7 +22,7 @@ import { sentType } from "./delivery-fields.ts";
 const tag = "Webhooks";
 
 const state = z.enum(["queued", "running", "done", "cancelled"]);
-const wanted = z.enum(["failed", "delivered", "all"]);
+const wanted = z.enum(["failed", "delivered", "all", "missing"]);
 
 const replay = z
   .object({
@@ -47,6 +47,16 @@ const replay = z
   })
   .meta({ id: "WebhookReplay" });
 
+const counted = z
+  .object({
+    dryRun: z.literal(true),
+    count: z.int().meta({ description: "Events that the replay would queue." }),
+    countedUntil: timeOut.nullable().meta({
+      description: "The oldest 20,000 rows were read, up to this time; null when all were.",
+    }),
+  })
+  .meta({ id: "WebhookReplayCount" });
+
 const outcomes = z.object({ pending: z.int(), retrying: z.int(), delivered: z.int(), failed: z.int() });
 const params = z.object({ id, replayId: id });
 
@@ -68,19 +78,22 @@ const start = route({
     until: timeIn
       .optional()
       .meta({ description: "Only deliveries queued before this time; without it, the time of the request." }),
-    deliveryStatus: wanted
-      .optional()
-      .meta({ description: "Outcome of the deliveries to send again.", default: "failed" }),
+    deliveryStatus: wanted.optional().meta({
+      description:
+        "Outcome of the deliveries to send again; `missing`: events without a delivery, such as those from before the webhook existed or while it was paused.",
+      default: "failed",
+    }),
     events: z
       .array(listedIn(sentType.options))
       .max(100)
       .optional()
       .meta({ description: "Event types to send again; empty for any type.", default: [] }),
+    dryRun: z.boolean().optional().meta({ description: "Only count the events, and queue nothing.", default: false }),
   }),
   example: { since: "2020-01-01" },
   status: 202,
   idempotent: true,
-  reply: replay,
+  reply: z.union([replay, counted]),
   errors: ["webhook_not_found", "unknown_event_type", "limit_reached", "site_restricted"],
   async handle({ params: { id: webhookId }, body, rpc }, { services }) {
     const request = {
@@ -90,7 +103,9 @@ const start = route({
       status: body.deliveryStatus ?? "",
       events: body.events ?? [],
     };
-    return replayOf((await services.replays.startReplay(request, await rpc())).replay);
+    if (!body.dryRun) return replayOf((await services.replays.startReplay(request, await rpc())).replay);
+    const { count, countedUntil } = await services.replays.countReplay(request, await rpc());
+    return { dryRun: true as const, count: Number(count), countedUntil: timeOrNull(countedUntil) };
   },
 });
 

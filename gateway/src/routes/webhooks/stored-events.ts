@@ -44,7 +44,7 @@ const list = route({
   access: read,
   tag,
   summary: "Stored events of one organization, newest first",
-  description: "Events are kept for WEBHOOK_RETENTION_DAYS. Those without a subscribed webhook are not stored.",
+  description: "Events are kept for WEBHOOK_RETENTION_DAYS. They are stored for organizations that ever had a webhook.",
   query: listQuery.extend({
     orgId: id.optional().meta({ description: "Required unless the caller belongs to one organization." }),
     type: sentType.optional().meta({ description: only.equal, example: "device.offline" }),

@@ -1,6 +1,6 @@
 import type { Database } from "@muster/db";
 import { backoffMs, counter, type Logger, sleep, systemCaller } from "@muster/kit";
-import { type Floor, isAnyBacklogged, takeBacklogged } from "../store/backlog.ts";
+import { type Floor, isAnyBacklogged, queuedOrganizations, takeBacklogged } from "../store/backlog.ts";
 import { storeMatches, subscribersOf } from "../store/matches.ts";
 
 export type BacklogDeps = {
@@ -57,8 +57,9 @@ export async function processBacklog(
     const found = await takeBacklogged(tx, Math.min(perOrganization, most), most, deliveriesPerOrganization, floor);
     const { events } = found;
     if (events.length === 0) return { taken: 0, queued: 0, left: found.left };
-    const subscribers = await subscribersOf(tx, [...new Set(events.map(({ orgId }) => orgId))]);
-    return { taken: events.length, queued: await storeMatches(tx, events, subscribers), left: true };
+    const orgIds = [...new Set(events.map(({ orgId }) => orgId))];
+    const [subscribers, { keeping }] = await Promise.all([subscribersOf(tx, orgIds), queuedOrganizations(tx, orgIds)]);
+    return { taken: events.length, queued: await storeMatches(tx, events, subscribers, keeping), left: true };
   });
   deliveriesCounter.inc(queued);
   if (queued > 0) deps.wake();

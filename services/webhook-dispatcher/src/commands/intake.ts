@@ -139,8 +139,8 @@ export class Intake {
       tx,
       leasesOf(plan.deliveries).map(({ claim }) => claim),
     );
-    const isAny = plan.deliveries.length > 0;
-    const stored = isAny ? storeIntake(tx, plan.deliveries, sends?.limits.leaseMs ?? 0) : Promise.resolve([]);
+    const isAny = plan.deliveries.length + plan.kept.length > 0;
+    const stored = isAny ? storeIntake(tx, plan, sends?.limits.leaseMs ?? 0) : Promise.resolve([]);
     // Not awaited, so that COMMIT is sent together with it; a failure is reported by COMMIT.
     stored.catch(() => undefined);
     return { plan, accepted, storedMs: performance.now(), stored };

@@ -1,6 +1,6 @@
 import type { Database, Tx } from "@muster/db";
 import { systemCaller } from "@muster/kit";
-import { addToBacklog, organizationsWithBacklog } from "../store/backlog.ts";
+import { addToBacklog, type QueuedOrganizations, queuedOrganizations } from "../store/backlog.ts";
 import { readIntake, storeIntake } from "../store/intake.ts";
 import { type MatchedEvent, type Subscriber, storeMatches, subscribersOf, wantedBy } from "../store/matches.ts";
 import { deliveriesPerOrganization, perOrganization } from "./backlog.ts";
@@ -67,12 +67,12 @@ async function write(tx: Tx, deps: MatchDeps, events: readonly MatchedEvent[], s
   const streamed = new Set<unknown>(plan.streamed);
   const left = events.filter((event) => streamed.has(event) || !state.organizations.has(event.orgId));
   const own = { plan, storedMs: performance.now(), matched: events.length - left.length };
-  if (plan.deliveries.length > 0) {
+  if (plan.deliveries.length + plan.kept.length > 0) {
     await sends.open(
       tx,
       leasesOf(plan.deliveries).map(({ claim }) => claim),
     );
-    const stored = storeIntake(tx, plan.deliveries, sends.limits.leaseMs);
+    const stored = storeIntake(tx, plan, sends.limits.leaseMs);
     // Not awaited, so that COMMIT is sent together with it; a failure is reported by COMMIT.
     stored.catch(() => undefined);
     // The remaining events take another transaction: within one transaction keys of events are stored in one order.
@@ -80,7 +80,10 @@ async function write(tx: Tx, deps: MatchDeps, events: readonly MatchedEvent[], s
   }
   const { organizations } = state;
   const waiting = new Set(left.map(({ orgId }) => orgId).filter((id) => organizations.get(id)?.backlogged ?? true));
-  const { queued, matched, backlogged } = await storeQueued(tx, left, state.hooks, waiting);
+  const keeping = new Map(
+    [...organizations].filter(([, { keeps }]) => keeps).map(([id, each]) => [id, each.partnerId]),
+  );
+  const { queued, matched, backlogged } = await storeQueued(tx, left, state.hooks, { waiting, keeping });
   return { ...own, stored: Promise.resolve([]), left: [], queued, matched: own.matched + matched, backlogged };
 }
 
@@ -88,22 +91,23 @@ async function write(tx: Tx, deps: MatchDeps, events: readonly MatchedEvent[], s
 export async function matchQueued(tx: Tx, events: readonly MatchedEvent[]): Promise<Counts> {
   const orgIds = [...new Set(events.map(({ orgId }) => orgId))];
   if (orgIds.length === 0) return { queued: 0, matched: 0, backlogged: 0 };
-  const [subscribers, waiting] = await Promise.all([subscribersOf(tx, orgIds), organizationsWithBacklog(tx, orgIds)]);
-  return await storeQueued(tx, events, subscribers, waiting);
+  const [subscribers, organizations] = await Promise.all([subscribersOf(tx, orgIds), queuedOrganizations(tx, orgIds)]);
+  return await storeQueued(tx, events, subscribers, organizations);
 }
 
 async function storeQueued(
   tx: Tx,
   events: readonly MatchedEvent[],
   subscribers: readonly Subscriber[],
-  waiting: ReadonlySet<string>,
+  { waiting, keeping }: QueuedOrganizations,
 ): Promise<Counts> {
   const inOrder = new Set(subscribers.filter(({ ordered }) => ordered).map((hook) => hook.org_id));
   // No event overtakes the backlog, and ordered events are ordered there.
-  const wanted = events.filter(wantedBy(subscribers));
+  const isWanted = wantedBy(subscribers);
+  const wanted = events.filter((event) => isWanted(event) || keeping.has(event.orgId));
   const { now, later } = share(wanted, new Set([...waiting, ...inOrder]), subscribers);
   if (later.length > 0) await addToBacklog(tx, later, inOrder);
-  return { queued: await storeMatches(tx, now, subscribers), matched: now.length, backlogged: later.length };
+  return { queued: await storeMatches(tx, now, subscribers, keeping), matched: now.length, backlogged: later.length };
 }
 
 /**

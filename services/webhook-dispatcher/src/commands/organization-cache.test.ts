@@ -148,7 +148,7 @@ describe("an event of a cached organization", () => {
 
 describe("the cache of organizations", () => {
   const state = (orgId: string, hooks: IntakeHook[]) => ({
-    organizations: new Map([[orgId, { orgId, partnerId: "p", held: true, backlogged: false }]]),
+    organizations: new Map([[orgId, { orgId, partnerId: "p", held: true, backlogged: false, keeps: false }]]),
     hooks,
   });
 

@@ -55,7 +55,7 @@ export function createOrganizationCache(most = maxCached): OrganizationCache {
         put(orgId, each);
         state.organizations.set(orgId, each.organization);
         state.hooks.push(...each.hooks);
-        versions.push({ orgId, version: each.version });
+        versions.push({ orgId, version: each.version, keeps: each.organization.keeps });
       }
       return { state, versions };
     },
@@ -112,7 +112,8 @@ export async function storeFromCache<E extends IntakeEvent>(
   if (plan.streamed.length > 0 || !sends.isOpen(leases.map(({ claim }) => claim))) return nothing;
   const { leaseMs, organizationConcurrency } = sends.limits;
   const { versions } = cached;
-  const wanted = { versions, deliveries: plan.deliveries, leaseMs, webhookConcurrency, organizationConcurrency };
+  const { deliveries, kept } = plan;
+  const wanted = { versions, deliveries, kept, leaseMs, webhookConcurrency, organizationConcurrency };
   let storedMs = 0;
   const { changed, ...answer } = await db.inOneBatch(who, (tx) => {
     storedMs = performance.now();

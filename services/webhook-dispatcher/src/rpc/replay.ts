@@ -7,6 +7,7 @@ import { type Replay, ReplaySchema, ReplayService } from "@muster/proto/muster/w
 import { callContext } from "@muster/rpc";
 import { idempotentTx, type TenantReader } from "@muster/service";
 import { replayWanted } from "../rules/replay.ts";
+import { countReplay } from "../store/replayed.ts";
 import {
   cancelReplay,
   findReplay,
@@ -17,7 +18,7 @@ import {
   type ReplayRow,
 } from "../store/replays.ts";
 import { findWebhook, lockWebhook, type WebhookRow } from "../store/webhooks.ts";
-import { requireReader, requireWriter, webhookNotFound } from "./guards.ts";
+import { requireDeliveryReader, requireReader, requireWriter, webhookNotFound } from "./guards.ts";
 import { record } from "./webhook.ts";
 
 /** Replays: events of past deliveries are sent to their webhook again. */
@@ -62,6 +63,8 @@ export function replayService(
       return started;
     },
 
+    ...counting(deps),
+
     async listReplays(request, handler) {
       const context = callContext(handler);
       requireReader(context);
@@ -95,6 +98,28 @@ export function replayService(
         return replayMessage(cancelled.row);
       });
       return { replay };
+    },
+  };
+}
+
+/** How many events a replay would queue. */
+function counting({
+  db,
+  now,
+}: TenantReader & { now: () => Date }): Pick<ServiceImpl<typeof ReplayService>, "countReplay"> {
+  return {
+    async countReplay(request, handler) {
+      const context = callContext(handler);
+      requireDeliveryReader(context);
+      const { since, until, status, events } = request;
+      const range = { since: since ? timestampDate(since) : null, until: until ? timestampDate(until) : null };
+      const { status: wantedStatus, ...wanted } = replayWanted({ ...range, status, events }, now());
+      const webhook = isUuid(request.webhookId) ? await findWebhook(db, context, request.webhookId) : null;
+      if (!webhook) throw webhookNotFound();
+      const of = { webhook_id: webhook.id, org_id: webhook.org_id, position_at: null, position_id: null };
+      const selection = { ...of, ...wanted, status_filter: wantedStatus };
+      const { count, countedUntil } = await db.tx(context, (tx) => countReplay(tx, selection), { readOnly: true });
+      return { count: BigInt(count), ...(countedUntil ? { countedUntil: timestampFromDate(countedUntil) } : {}) };
     },
   };
 }

@@ -12,7 +12,7 @@ const limits: IntakeLimits = {
   deliveriesPerOrganization: 250,
   deliveriesPerPartner: 1_000,
 };
-const organization: IntakeOrganization = { orgId, partnerId: "p", held: true, backlogged: false };
+const organization: IntakeOrganization = { orgId, partnerId: "p", held: true, backlogged: false, keeps: false };
 const free = freeHook(orgId);
 const posted = { orgId, type: "device.online", occurredAt: new Date(0), body: "{}", poster: "platform" } as const;
 const event = (id: string): IntakeEvent => ({ id, ...posted });
@@ -26,7 +26,7 @@ type Change = {
 
 /**
  * The plan for this number of events of one organization with one webhook, a letter each in their order: l leased, q
- * queued, s streamed; empty when no webhook wants them.
+ * queued, s streamed, k kept; empty when no webhook wants them.
  */
 function planned(count: number, change: Change = {}): string {
   const events = Array.from({ length: count }, (_, n) => event(String(n)));
@@ -39,6 +39,7 @@ function planned(count: number, change: Change = {}): string {
   );
   const letter = (each: IntakeEvent) => {
     if (plan.streamed.includes(each)) return "s";
+    if (plan.kept.some(({ event }) => event === each)) return "k";
     const delivery = plan.deliveries.find((found) => found.event === each);
     return delivery ? (delivery.lease ? "l" : "q") : "";
   };
@@ -68,7 +69,13 @@ describe("posted events", () => {
     ["are streamed while their organization has a backlog", 1, { organization: { backlogged: true } }, "s"],
     ["are streamed to an organization with an ordered webhook", 1, { hook: { ordered: true } }, "s"],
     ["are streamed while webhooks of their organization are changing", 1, { organization: { held: false } }, "s"],
-    ["without a subscription are dropped", 2, { hook: { events: ["user.login"] } }, ""],
+    [
+      "without a subscription are kept where there was a webhook once",
+      2,
+      { hook: { events: ["user.login"] }, organization: { keeps: true } },
+      "kk",
+    ],
+    ["without a subscription are dropped elsewhere", 2, { hook: { events: ["user.login"] } }, ""],
     [
       "without a subscription yet are streamed while webhooks are changing",
       1,

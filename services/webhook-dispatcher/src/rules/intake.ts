@@ -22,6 +22,8 @@ export type IntakeOrganization = {
   held: boolean;
   /** It has events in the backlog; later ones do not overtake them. */
   backlogged: boolean;
+  /** It had a webhook once: its events are kept without a subscriber, too. */
+  keeps: boolean;
 };
 
 export type IntakeHook = {
@@ -61,9 +63,13 @@ export type IntakeLimits = {
 };
 
 export type IntakeDelivery = { id: string; event: IntakeEvent; hook: IntakeHook; lease: boolean };
+/** An event that no webhook gets now, and the partner of its organization. */
+export type KeptEvent = { event: IntakeEvent; partnerId: string };
 export type IntakePlan = {
   /** Deliveries in the order of their events; an event without a subscription has none. */
   deliveries: IntakeDelivery[];
+  /** Events without a subscription that are stored. */
+  kept: KeptEvent[];
   /** Events that go over the stream. */
   streamed: IntakeEvent[];
   /** Some deliveries are not leased although their webhook has a free slot. */
@@ -90,13 +96,17 @@ export function planIntake(
   const ofHook = new Counter(() => 0);
   const ofBatch = new Counter(() => 0);
   const deliveriesOf = new Counter(() => 0);
-  const plan: IntakePlan = { deliveries: [], streamed: [], waiting: false, blocked: new Set() };
+  const plan: IntakePlan = { deliveries: [], kept: [], streamed: [], waiting: false, blocked: new Set() };
   let room = limits.room;
   for (const event of events) {
     const organization = organizations.get(event.orgId);
     const own = byOrg.get(event.orgId) ?? [];
     const wanting = own.filter((hook) => subscribes(hook, event));
-    if (!organization || (organization.held && wanting.length === 0)) continue;
+    if (!organization) continue;
+    if (organization.held && wanting.length === 0) {
+      if (organization.keeps) plan.kept.push({ event, partnerId: organization.partnerId });
+      continue;
+    }
     const tooMany =
       ofBatch.add(event.orgId) > limits.perOrganization ||
       deliveriesOf.of(event.orgId) >= limits.deliveriesPerOrganization ||

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { AppError, type FieldErrors, isEventType, validationError } from "@muster/kit";
 
-export const replayStatuses = ["failed", "delivered", "all"] as const;
+export const replayStatuses = ["failed", "delivered", "all", "missing"] as const;
 export type ReplayStatus = (typeof replayStatuses)[number];
 
 export type ReplayWanted = { since: Date; until: Date; status: ReplayStatus; events: string[] };

@@ -81,13 +81,24 @@ export async function takeBacklogged(
   return { events: taken.sort((a, b) => a.seq - b.seq || a.position - b.position), left: true };
 }
 
-/** Those of these organizations that have a backlog. */
-export async function organizationsWithBacklog(tx: Tx, orgIds: readonly string[]): Promise<Set<string>> {
+/**
+ * Those of these organizations that have a backlog, and those whose events are kept without a subscriber, with their
+ * partner.
+ */
+export type QueuedOrganizations = { waiting: ReadonlySet<string>; keeping: ReadonlyMap<string, string> };
+
+export async function queuedOrganizations(tx: Tx, orgIds: readonly string[]): Promise<QueuedOrganizations> {
   const [, rows] = await Promise.all([
     byIndexAlone(tx),
-    tx.query<{ org_id: string }>(sql`
-      SELECT o.org_id FROM unnest(${plainArray(orgIds)}::uuid[]) AS o (org_id)
-      CROSS JOIN LATERAL (SELECT FROM webhook_backlog b WHERE b.org_id = o.org_id LIMIT 1) AS b`),
+    tx.query<{ org_id: string; waits: boolean; partner_id: string | null }>(sql`
+      SELECT o.org_id, EXISTS (SELECT FROM webhook_backlog b WHERE b.org_id = o.org_id) AS waits, k.partner_id
+      FROM unnest(${plainArray(orgIds)}::uuid[]) AS o (org_id)
+      LEFT JOIN webhook_organizations k ON k.org_id = o.org_id`),
   ]);
-  return new Set(rows.map((row) => row.org_id));
+  return {
+    waiting: new Set(rows.filter(({ waits }) => waits).map((row) => row.org_id)),
+    keeping: new Map(
+      rows.flatMap(({ org_id: id, partner_id: partnerId }) => (partnerId === null ? [] : [[id, partnerId]])),
+    ),
+  };
 }

@@ -1,5 +1,5 @@
 import { plainArray, sql, type Tx } from "@muster/db";
-import type { IntakeDelivery } from "../rules/intake.ts";
+import type { IntakeDelivery, KeptEvent } from "../rules/intake.ts";
 import {
   closedAndWaits,
   columnsOf,
@@ -12,11 +12,12 @@ import {
 import { webhooksOfOrganization } from "./webhooks.ts";
 
 /** The version of an organization and its webhooks as they were last read (`versionOf`). */
-export type OrganizationVersion = { orgId: string; version: string };
+export type OrganizationVersion = { orgId: string; version: string; keeps: boolean };
 
 export type CachedIntake = {
   versions: readonly OrganizationVersion[];
   deliveries: readonly IntakeDelivery[];
+  kept: readonly KeptEvent[];
   leaseMs: number;
   webhookConcurrency: number;
   organizationConcurrency: number;
@@ -50,9 +51,9 @@ export function versionOf(hooks: readonly { id: string; version: string }[]): st
  * nothing due.
  */
 export async function storeCached(tx: Tx, intake: CachedIntake): Promise<CachedStored> {
-  const { versions, deliveries, leaseMs, webhookConcurrency, organizationConcurrency } = intake;
+  const { versions, deliveries, kept, leaseMs, webhookConcurrency, organizationConcurrency } = intake;
   const orgs = plainArray(versions.map(({ orgId }) => orgId));
-  const { event, delivery } = columnsOf(deliveries);
+  const { event, delivery } = columnsOf(deliveries, kept);
   // The next statement sees everything committed before these locks were taken.
   const locked = tx.execute(sql`
     SELECT set_config('app.held', (
@@ -81,8 +82,11 @@ export async function storeCached(tx: Tx, intake: CachedIntake): Promise<CachedS
              o.org_id::text = ANY (string_to_array(current_setting('app.held'), ','))
              AND o.version = coalesce(h.version, '') AND coalesce(h.leased, 0) < ${organizationConcurrency}::int
              AND EXISTS (SELECT FROM tenant t WHERE t.kind = 'organization' AND t.id = o.org_id AND NOT t.deleted)
-             AND NOT EXISTS (SELECT FROM webhook_backlog b WHERE b.org_id = o.org_id) AS is_current
-      FROM unnest(${orgs}::uuid[], ${versions.map(({ version }) => version)}::text[]) AS o (org_id, version)
+             AND NOT EXISTS (SELECT FROM webhook_backlog b WHERE b.org_id = o.org_id)
+             -- Its first webhook may have come and gone.
+             AND (o.keeps OR NOT EXISTS (SELECT FROM webhook_organizations k WHERE k.org_id = o.org_id)) AS is_current
+      FROM unnest(${orgs}::uuid[], ${versions.map(({ version }) => version)}::text[],
+                  ${plainArray(versions.map(({ keeps }) => keeps))}::boolean[]) AS o (org_id, version, keeps)
       LEFT JOIN (SELECT org_id, sum(leased)::int AS leased, string_agg(version, ',' ORDER BY id) AS version FROM hooks GROUP BY org_id) AS h
         ON h.org_id = o.org_id
     ), given AS MATERIALIZED (

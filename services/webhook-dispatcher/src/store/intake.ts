@@ -1,5 +1,12 @@
 import { plainArray, sql, type Tx } from "@muster/db";
-import type { IntakeDelivery, IntakeEvent, IntakeHook, IntakeOrganization } from "../rules/intake.ts";
+import type {
+  IntakeDelivery,
+  IntakeEvent,
+  IntakeHook,
+  IntakeOrganization,
+  IntakePlan,
+  KeptEvent,
+} from "../rules/intake.ts";
 import { webhooksOfOrganization } from "./webhooks.ts";
 
 export type IntakeState = {
@@ -38,13 +45,14 @@ export async function readIntake(tx: Tx, orgIds: readonly string[], webhookConcu
         WHERE q.webhook_id = w.id AND q.leased AND q.due_at > statement_timestamp()
       ) AS l
       WHERE w.org_id = ANY (${orgs}::uuid[]) AND w.status = 'active' AND w.deleted_at IS NULL AND w.stopped_at IS NULL`),
-    tx.query<{ id: string; partner_id: string; backlogged: boolean }>(sql`
-      SELECT t.id, t.partner_id, EXISTS (SELECT FROM webhook_backlog b WHERE b.org_id = t.id) AS backlogged
+    tx.query<{ id: string; partner_id: string; backlogged: boolean; keeps: boolean }>(sql`
+      SELECT t.id, t.partner_id, EXISTS (SELECT FROM webhook_backlog b WHERE b.org_id = t.id) AS backlogged,
+             EXISTS (SELECT FROM webhook_organizations o WHERE o.org_id = t.id) AS keeps
       FROM tenant t WHERE t.kind = 'organization' AND t.id = ANY (${orgs}::uuid[]) AND NOT t.deleted`),
   ]);
   const held = new Set(locks?.held);
-  const entryOf = ({ id, partner_id: partnerId, backlogged }: (typeof organizations)[number]) =>
-    [id, { orgId: id, partnerId, held: held.has(id), backlogged }] as const;
+  const entryOf = ({ id, partner_id: partnerId, backlogged, keeps }: (typeof organizations)[number]) =>
+    [id, { orgId: id, partnerId, held: held.has(id), backlogged, keeps }] as const;
   return { organizations: new Map(organizations.map(entryOf)), hooks };
 }
 
@@ -57,9 +65,12 @@ export const leasesOfOrganization = 7_166_340_219;
 export const leasingOf = (deliveries: readonly IntakeDelivery[]): string[] =>
   [...new Set(deliveries.filter(({ lease }) => lease).map(({ hook }) => hook.org_id))].sort();
 
-/** Rows of unnest for the events of deliveries, and for the deliveries, with the position of their event. */
-export function columnsOf(deliveries: readonly IntakeDelivery[]) {
-  const events = [...new Map(deliveries.map(({ event, hook }) => [event, hook.partner_id])).entries()]
+/** Rows of unnest for the events of deliveries and those kept, and for the deliveries, with their event's position. */
+export function columnsOf(deliveries: readonly IntakeDelivery[], kept: readonly KeptEvent[]) {
+  const delivered = deliveries.map(({ event, hook }) => [event, hook.partner_id] as const);
+  const events = [
+    ...new Map([...delivered, ...kept.map(({ event, partnerId }) => [event, partnerId] as const)]).entries(),
+  ]
     // A fixed lock order: two processes with the same events never deadlock.
     .sort(([a], [b]) => (keyOf(a) < keyOf(b) ? -1 : 1));
   const positionOf = new Map(events.map(([event], index) => [event, index + 1]));
@@ -101,10 +112,10 @@ export const dueRows = sql`
  */
 export async function storeIntake(
   tx: Tx,
-  deliveries: readonly IntakeDelivery[],
+  { deliveries, kept }: Pick<IntakePlan, "deliveries" | "kept">,
   leaseMs: number,
 ): Promise<StoredDelivery[]> {
-  const { event, delivery } = columnsOf(deliveries);
+  const { event, delivery } = columnsOf(deliveries, kept);
   const leasing = leasingOf(deliveries);
   // Another process may have leased deliveries of the same webhooks since these were read: the next statement counts
   // the leases again.

@@ -35,12 +35,14 @@ export function wantedBy(subscribers: readonly Subscriber[]): (event: MatchedEve
 
 /**
  * Stores payload, deliveries and queue rows of the events that were not seen before; returns the number of deliveries.
+ * Of organizations in `keeping`, with their partner, the payload of an event without a subscriber is stored, too.
  * The last statements are not awaited, so that COMMIT is sent together with them and reports their failure.
  */
 export async function storeMatches(
   tx: Tx,
   events: readonly MatchedEvent[],
   subscribers: readonly Subscriber[],
+  keeping: ReadonlyMap<string, string>,
 ): Promise<number> {
   const byOrg = new Map<string, Subscriber[]>();
   for (const each of subscribers) byOrg.set(each.org_id, [...(byOrg.get(each.org_id) ?? []), each]);
@@ -53,7 +55,7 @@ export async function storeMatches(
       position,
       hooks: (byOrg.get(event.orgId) ?? []).filter((hook) => subscribes(hook, event)),
     }))
-    .filter(({ hooks }) => hooks.length > 0)
+    .filter(({ event, hooks }) => hooks.length > 0 || keeping.has(event.orgId))
     // A fixed lock order: two matchers with the same events never deadlock.
     .sort((a, b) => (`${a.event.orgId}/${a.event.id}` < `${b.event.orgId}/${b.event.id}` ? -1 : 1));
   if (matched.length === 0) return 0;
@@ -80,7 +82,7 @@ export async function storeMatches(
       INSERT INTO webhook_events (org_id, id, occurred_at, partner_id, type, body, traceparent, posted_by)
       SELECT * FROM unnest(${plainArray(stored.map(({ event }) => event.orgId))}::uuid[], ${plainArray(stored.map(({ event }) => event.id))}::uuid[],
                            ${plainArray(stored.map(({ event }) => event.occurredAt))}::timestamptz[],
-                           ${plainArray(stored.map(({ hooks }) => hooks[0]?.partner_id ?? null))}::uuid[],
+                           ${plainArray(stored.map(({ event, hooks }) => hooks[0]?.partner_id ?? keeping.get(event.orgId) ?? null))}::uuid[],
                            ${stored.map(({ event }) => event.type)}::text[], ${stored.map(({ event }) => event.body)}::text[],
                            ${stored.map(({ event }) => event.traceparent ?? null)}::text[], ${stored.map(({ event }) => event.poster)}::text[])`),
     tx.execute(sql`

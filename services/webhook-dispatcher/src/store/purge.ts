@@ -31,6 +31,7 @@ export const purgePlan: PurgePlan = async (tx, tenant) => {
     ...(await days("webhook_events")),
     whole("webhook_event_keys", organizations),
     whole("dead_letter", sql`subject LIKE 'events.%' AND ${unreadable}`),
+    whole("webhook_organizations"),
     { table: "webhooks", where },
   ];
 };

@@ -2,6 +2,7 @@ import { type Database, sql, type Tx } from "@muster/db";
 import type { CallContext, Page } from "@muster/kit";
 import { type ListPage, readNewestPage, visibleTo } from "@muster/service";
 import { type ReplayStatus, type ReplayWanted, replayedId } from "../rules/replay.ts";
+import { type Found, nextOf } from "./replayed.ts";
 
 export type ReplayRow = {
   id: string;
@@ -169,7 +170,7 @@ export async function advanceReplay(
     sql`SELECT count(*)::int AS n FROM webhook_queue WHERE replay_id = ${replay.id}`,
   );
   const room = Math.max(0, limits.window - (waiting?.n ?? 0));
-  const found = replay.read_to_end || room === 0 ? [] : await nextDeliveries(tx, replay, limits.chunk);
+  const found = replay.read_to_end || room === 0 ? [] : await nextOf(tx, replay, limits.chunk);
   const fits = takeRoom(found, room);
   const matches = fits.filter((each) => each.matches);
   const queued = matches.length === 0 ? 0 : await queueAgain(tx, replay, matches);
@@ -195,30 +196,6 @@ export async function postponeReplay(tx: Tx, id: string): Promise<void> {
   );
 }
 
-type Found = { id: string; created_at: Date; event_id: string; event: string; matches: boolean; has_body: boolean };
-
-/** The next deliveries of the replay's time, oldest first, matching or not: that bounds what one statement reads. */
-function nextDeliveries(tx: Tx, replay: ReplayRow, most: number): Promise<Found[]> {
-  const wanted = replay.status_filter === "all" ? ["failed", "delivered"] : [replay.status_filter];
-  const after =
-    replay.position_at === null
-      ? sql`d.created_at >= ${replay.since}`
-      : sql`(d.created_at, d.id) > (${replay.position_at}::timestamptz, ${replay.position_id}::uuid)`;
-  return tx.query<Found>(sql`
-    WITH next AS MATERIALIZED (
-      SELECT d.id, d.created_at, d.org_id, d.event_id, d.event,
-             d.status = ANY (${wanted}::text[]) AND d.origin <> 'test'
-             AND (cardinality(${replay.events}::text[]) = 0 OR d.event = ANY (${replay.events}::text[])) AS matches
-      FROM webhook_deliveries d
-      WHERE d.webhook_id = ${replay.webhook_id} AND ${after} AND d.created_at < ${replay.until}
-      ORDER BY d.created_at, d.id LIMIT ${most}::int
-    )
-    SELECT n.id, n.created_at, n.event_id, n.event, n.matches,
-           n.matches AND EXISTS (SELECT FROM webhook_events e
-                                 WHERE e.org_id = n.org_id AND e.id = n.event_id AND e.occurred_at = n.created_at) AS has_body
-    FROM next n ORDER BY n.created_at, n.id`);
-}
-
 /** The longest prefix of these deliveries with at most `room` that can be queued. */
 function takeRoom(found: readonly Found[], room: number): Found[] {
   let left = room;
@@ -237,7 +214,7 @@ async function queueAgain(tx: Tx, replay: ReplayRow, matches: readonly Found[]):
            'replay', x.retry_of, statement_timestamp()
     FROM unnest(${each.map((match) => replayedId(replay.id, match.event_id))}::uuid[],
                 ${each.map((match) => match.event_id)}::uuid[], ${each.map((match) => match.event)}::text[],
-                ${each.map((match) => match.id)}::uuid[]) AS x (id, event_id, event, retry_of)
+                ${each.map((match) => match.delivery_id)}::uuid[]) AS x (id, event_id, event, retry_of)
     ON CONFLICT DO NOTHING RETURNING id`);
   const isFresh = new Set(fresh.map(({ id }) => id));
   const added = each.filter((match) => isFresh.has(replayedId(replay.id, match.event_id)));

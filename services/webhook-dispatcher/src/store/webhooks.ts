@@ -113,6 +113,8 @@ export async function insertWebhook(
   await tx.execute(sql`
     INSERT INTO webhook_endpoint_state (webhook_id, org_id, partner_id, slots)
     VALUES (${id}, ${owner.orgId}, ${owner.partnerId}, 32767)`);
+  await tx.execute(sql`
+    INSERT INTO webhook_organizations (org_id, partner_id) VALUES (${owner.orgId}, ${owner.partnerId}) ON CONFLICT DO NOTHING`);
   return only(rows);
 }
 

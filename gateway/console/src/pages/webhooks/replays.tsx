@@ -13,7 +13,12 @@ import { Status } from "../../parts/status.tsx";
 import { Instant } from "../../parts/time.tsx";
 
 type Replay = ItemOf<"/api/v1/webhooks/{id}/replays">;
-const which = { failed: "that failed", delivered: "that were delivered", all: "of both kinds" } as const;
+const which = {
+  failed: "that failed",
+  delivered: "that were delivered",
+  all: "of both kinds",
+  missing: "of events without one",
+} as const;
 
 /** What was sent before is sent again, in the background; how far each replay is. */
 export function Replays({ id, onDone }: { id: string; onDone(sentence: string): void }) {
