@@ -1,4 +1,4 @@
-// Takes a picture of every page of the console at a running stack, in both themes, 1280 and 390 pixels wide, into
+// Takes a picture of every page of the console at a running stack, in both themes, 1440 and 390 pixels wide, into
 // .muster/screenshots. With MUSTER_EXAMPLE=1 it fills the stack with an example fleet first: only for a new stack.
 //   MUSTER_EXAMPLE=1 MUSTER_EMAIL=admin@muster.local MUSTER_PASSWORD=… npm run screenshots --workspace gateway/console
 import { mkdirSync } from "node:fs";
@@ -20,7 +20,7 @@ if (!MUSTER_PASSWORD) throw new Error("set MUSTER_PASSWORD to the password of MU
 const folder = SCREENSHOTS ?? fileURLToPath(new URL("../../.muster/screenshots", import.meta.url));
 /** MUSTER_SMALL=1: half as large, light, wide, without dialogs: for documents. */
 const isSmall = MUSTER_SMALL === "1";
-const widths = isSmall ? [1280] : [1280, 390];
+const widths = isSmall ? [1440] : [1440, 390];
 const themes = isSmall ? ["light"] : ["light", "dark"];
 
 const credentials = { email: MUSTER_EMAIL, password: MUSTER_PASSWORD };
@@ -30,7 +30,7 @@ const orgQuery = example ? `?orgId=${example.orgId}` : "";
 
 /** Path, and the button whose dialog is taken, too. */
 const pages = [
-  [`/${orgQuery}`],
+  [`/${orgQuery}`, "Search or run"],
   ["/welcome"],
   [`/devices${orgQuery}`],
   [`/groups${orgQuery}`, "New group"],
@@ -57,7 +57,18 @@ const pages = [
   ["/profile"],
 ];
 /** Lists whose first row is opened, too. */
-const opened = ["devices", "audit", "webhooks", "people", "roles", "orgs", "sites", "partners", "settings-sso"];
+const opened = [
+  "devices",
+  "releases-rollouts",
+  "audit",
+  "webhooks",
+  "people",
+  "roles",
+  "orgs",
+  "sites",
+  "partners",
+  "settings-sso",
+];
 
 mkdirSync(folder, { recursive: true });
 const browser = await chromium.launch({
@@ -69,7 +80,7 @@ const taken = [];
 
 async function take(name) {
   for (const width of widths) {
-    await page.setViewportSize({ width, height: 800 });
+    await page.setViewportSize({ width, height: 900 });
     for (const colorScheme of themes) {
       await page.emulateMedia({ colorScheme });
       const file = isSmall ? `${name}.png` : `${name}-${width}-${colorScheme}.png`;
@@ -77,7 +88,7 @@ async function take(name) {
       taken.push(file);
     }
   }
-  await page.setViewportSize({ width: widths[0], height: 800 });
+  await page.setViewportSize({ width: widths[0], height: 900 });
 }
 
 /** Requests in flight, without the streams of changes, which last for minutes. */

@@ -4,21 +4,38 @@ import {
   createRoute,
   createRouter,
   lazyRouteComponent,
+  notFound,
 } from "@tanstack/react-router";
+import type { ReactNode } from "react";
 import { Loading } from "./parts/states.tsx";
+import type { Filters } from "./parts/use-filters.ts";
+import { isId } from "./rules/ids.ts";
 import { parseSearch, stringifySearch } from "./rules/search-params.ts";
 import { NotFound } from "./shell/not-found.tsx";
 import { PageCrash } from "./shell/page-crash.tsx";
 import { Shell } from "./shell/shell.tsx";
 
-const root = createRootRoute({ component: Shell, notFoundComponent: NotFound });
+// Filters are the API's, and their values texts: each page reads those that it knows (parts/links.ts).
+const validateSearch = (search: Record<string, unknown>): Filters => search as Filters;
+const root = createRootRoute({ component: Shell, notFoundComponent: NotFound, validateSearch });
 
 /** A page in a separate file, which is loaded when the page is first opened. */
-const page = <P extends string, M extends Record<string, unknown>>(
+const page = <P extends string, Name extends string>(
   path: P,
-  load: () => Promise<M>,
-  name: keyof M & string,
-) => createRoute({ getParentRoute: () => root, path, component: lazyRouteComponent(load as never, name as never) });
+  load: () => Promise<Record<Name, () => ReactNode>>,
+  name: Name,
+) => {
+  const component = lazyRouteComponent(async () => ({ default: (await load())[name] }));
+  return createRoute({
+    getParentRoute: () => root,
+    path,
+    component,
+    // A path that only looks like a record's (/webhooks/dead-letters) leads nowhere.
+    beforeLoad: ({ params }) => {
+      if (!Object.values<unknown>(params).every((value) => isId(String(value)))) throw notFound();
+    },
+  });
+};
 
 const routeTree = root.addChildren([
   page("/", () => import("./pages/overview/overview.tsx"), "Overview"),
@@ -67,6 +84,7 @@ export const router = createRouter({
   defaultPreload: "intent",
   defaultPendingComponent: () => <Loading />,
   defaultErrorComponent: PageCrash,
+  defaultNotFoundComponent: NotFound,
   scrollRestoration: true,
   // A new key per record: state of one record's page must not show on the next one's.
   defaultRemountDeps: ({ params }) => params,

@@ -8,6 +8,7 @@ import {
   useQueryClient,
 } from "@tanstack/react-query";
 import { useCallback, useEffect, useMemo, useState } from "react";
+import { isPassing } from "../rules/failure-sentence.ts";
 import { withNewest } from "../rules/newest.ts";
 import { api } from "./api.ts";
 import type { Failure } from "./call.ts";
@@ -38,6 +39,20 @@ function apiFailureOf(error: ApiError | undefined, response: Response): Failure 
     status: response.status,
     retryAfterSeconds: Number.isFinite(seconds) ? seconds : null,
   } as Failure;
+}
+
+/** Milliseconds after which something that failed for now is asked again. */
+const recoverEveryMs = 10_000;
+
+/**
+ * When a query that failed is asked again by itself: one that could not be answered now, as without a network. Null for
+ * a refusal, which another answer does not follow by itself.
+ */
+function recoveryMs(error: Error | null): number | null {
+  if (!(error instanceof Failed)) return null;
+  const { failure } = error;
+  if (!isPassing(failure)) return null;
+  return Math.max(recoverEveryMs, (failure.retryAfterSeconds ?? 0) * 1_000);
 }
 
 /** The data of a reply. Throws Failed. */
@@ -93,7 +108,7 @@ export function useGet<P extends keyof paths>(
       dataOf(
         (api.GET as unknown as Get)(path, { ...init, signal }) as Promise<{ data?: BodyOf<P>; response: Response }>,
       ),
-    refetchInterval: everyMs ?? false,
+    refetchInterval: ({ state }) => recoveryMs(state.error) ?? everyMs ?? false,
     enabled,
   });
 }
@@ -146,7 +161,8 @@ export function useList<P extends ListPath>(
     placeholderData: (before) => before,
     enabled,
     // Reading many pages again and again costs more than it shows.
-    refetchInterval: (current) => (isStill || (current.state.data?.pages.length ?? 1) > 1 ? false : (everyMs ?? false)),
+    refetchInterval: ({ state }) =>
+      recoveryMs(state.error) ?? (isStill || (state.data?.pages.length ?? 1) > 1 ? false : (everyMs ?? false)),
     refetchOnWindowFocus: !isStill,
   });
   const [first] = query.data?.pages ?? [];

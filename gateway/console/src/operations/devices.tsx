@@ -12,8 +12,8 @@ const isQuarantined = ({ status }: Device) => status === "quarantined";
 const isAlive = ({ status }: Device) => status !== "decommissioned";
 const forgets = ["/api/v1/devices"] as const;
 
-const approve = (replace: boolean) => (device: Device) =>
-  dataOf(api.POST("/api/v1/devices/{id}/approve", { params: of(device), body: { replace } }));
+const approve = (replace: boolean) => async (device: Device) =>
+  void (await dataOf(api.POST("/api/v1/devices/{id}/approve", { params: of(device), body: { replace } })));
 
 /** What can be done with a device. */
 export const deviceOperations: readonly Operation<Device>[] = [
@@ -54,8 +54,10 @@ export const deviceOperations: readonly Operation<Device>[] = [
     icon: Pause,
     isOffered: (device) => isAlive(device) && device.autoUpdateEnabled,
     shown: "button",
-    run: (device) =>
-      dataOf(api.POST("/api/v1/devices/{id}/auto-update", { params: of(device), body: { enabled: false } })),
+    run: async (device) =>
+      void (await dataOf(
+        api.POST("/api/v1/devices/{id}/auto-update", { params: of(device), body: { enabled: false } }),
+      )),
     done: () => "Its agent keeps the version that it has.",
     forgets,
   },
@@ -66,8 +68,10 @@ export const deviceOperations: readonly Operation<Device>[] = [
     icon: Play,
     isOffered: (device) => isAlive(device) && !device.autoUpdateEnabled,
     shown: "button",
-    run: (device) =>
-      dataOf(api.POST("/api/v1/devices/{id}/auto-update", { params: of(device), body: { enabled: true } })),
+    run: async (device) =>
+      void (await dataOf(
+        api.POST("/api/v1/devices/{id}/auto-update", { params: of(device), body: { enabled: true } }),
+      )),
     done: () => "Its agent is offered new versions again.",
     forgets,
   },
@@ -93,7 +97,7 @@ export const deviceOperations: readonly Operation<Device>[] = [
         "Its agent's token is refused at once and permanently; its record, logs and audit rows stay. It no longer counts against any limit.",
       typed: ({ hostname }) => hostname,
     },
-    run: (device) => dataOf(api.DELETE("/api/v1/devices/{id}", { params: of(device) })),
+    run: async (device) => void (await dataOf(api.DELETE("/api/v1/devices/{id}", { params: of(device) }))),
     done: () => "The device is decommissioned.",
     forgets,
   },

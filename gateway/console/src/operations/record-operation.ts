@@ -1,6 +1,7 @@
 import type { paths } from "@muster/client";
 import type { LucideIcon } from "lucide-react";
 import type { ComponentType, ReactNode } from "react";
+import type { ListPagePath } from "../parts/links.ts";
 
 /** What a form of an operation gets. `onDone` closes it and says what is different now. */
 export type FormProps<R> = { of: R; onClose(): void; onDone(sentence: string): Promise<void> };
@@ -12,6 +13,12 @@ export type Question<R> = {
   says(record: R): ReactNode;
   typed?(record: R): string;
 };
+
+/** What came of an operation, where there is more than its sentence: another one, or what is shown this once. */
+export type Outcome = { says?: string; shows?: (close: () => void) => ReactNode };
+
+/** An outcome that is shown this once: a secret, a link. */
+export const shown = (shows: NonNullable<Outcome["shows"]>): Outcome => ({ shows });
 
 /**
  * What can be done with a record, once: the head of its page, the menu of its row, the bar of selected rows and the
@@ -36,13 +43,13 @@ export type Operation<R> = {
   /** A form instead of a question. */
   form?: ComponentType<FormProps<R>>;
   /** Throws Failed, which is shown. */
-  run?(record: R): Promise<unknown>;
-  /** What is different now, as a sentence. */
+  run?(record: R): Promise<Outcome | undefined>;
+  /** What is different now, as a sentence, where the outcome has none. */
   done?(record: R): string;
   /** Paths whose answers are stale afterwards. */
   forgets: readonly (keyof paths)[];
   /** The list to go to, when the record is gone. */
-  leaves?: string;
+  leaves?: ListPagePath;
 };
 
 /** The operations that a record's state allows, with their reasons left to whoever renders them. */

@@ -24,9 +24,11 @@ export const rolloutOperations: readonly Operation<Rollout>[] = [
       title: title("Resume"),
       says: () => "Offers continue. Failures so far no longer count towards the threshold.",
     },
-    run: (rollout) => {
+    run: async (rollout) => {
       const body = { acceptFailures: rollout.state === "halted" };
-      return dataOf(api.POST("/api/v1/agent-versions/rollouts/{id}/resume", { params: of(rollout), body }));
+      return void (await dataOf(
+        api.POST("/api/v1/agent-versions/rollouts/{id}/resume", { params: of(rollout), body }),
+      ));
     },
     done: () => "The rollout continues.",
     forgets,
@@ -42,7 +44,8 @@ export const rolloutOperations: readonly Operation<Rollout>[] = [
       title: title("Pause"),
       says: () => "No further device is offered the version. Updates in progress continue.",
     },
-    run: (rollout) => dataOf(api.POST("/api/v1/agent-versions/rollouts/{id}/pause", { params: of(rollout) })),
+    run: async (rollout) =>
+      void (await dataOf(api.POST("/api/v1/agent-versions/rollouts/{id}/pause", { params: of(rollout) }))),
     done: () => "The rollout is paused.",
     forgets,
   },
@@ -58,7 +61,8 @@ export const rolloutOperations: readonly Operation<Rollout>[] = [
       title: title("Cancel"),
       says: () => "No further device is offered the version, permanently.",
     },
-    run: (rollout) => dataOf(api.POST("/api/v1/agent-versions/rollouts/{id}/cancel", { params: of(rollout) })),
+    run: async (rollout) =>
+      void (await dataOf(api.POST("/api/v1/agent-versions/rollouts/{id}/cancel", { params: of(rollout) }))),
     done: () => "The rollout is cancelled.",
     forgets,
   },
@@ -69,7 +73,8 @@ export const rolloutOperations: readonly Operation<Rollout>[] = [
     icon: CheckCheck,
     isOffered: (rollout) => !isOver(rollout) && rollout.kind === "staged",
     asks: { title: title("Complete"), says: () => "The version becomes the target of the whole fleet." },
-    run: (rollout) => dataOf(api.POST("/api/v1/agent-versions/rollouts/{id}/complete", { params: of(rollout) })),
+    run: async (rollout) =>
+      void (await dataOf(api.POST("/api/v1/agent-versions/rollouts/{id}/complete", { params: of(rollout) }))),
     done: () => "The rollout is completed.",
     forgets,
   },

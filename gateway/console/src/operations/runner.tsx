@@ -2,10 +2,11 @@ import { useNavigate } from "@tanstack/react-router";
 import { createContext, type ReactNode, useCallback, useContext, useMemo, useState } from "react";
 import { Failed, useForget } from "../api/queries.ts";
 import { Confirm } from "../parts/confirm.tsx";
+import { to } from "../parts/links.ts";
 import { toast } from "../parts/said.ts";
-import { searchFor, useFilters } from "../parts/use-filters.ts";
+import { useFilters } from "../parts/use-filters.ts";
 import { failureSentence } from "../rules/failure-sentence.ts";
-import type { Operation } from "./record-operation.ts";
+import type { Operation, Outcome } from "./record-operation.ts";
 
 type Run = <R>(operation: Operation<R>, record: R) => void;
 // Operations of different records share one place: each is kept with its own record.
@@ -29,7 +30,7 @@ export function Runner({ children }: { children: ReactNode }) {
   const finish = useCallback(
     async <R,>({ done, forgets, leaves }: Operation<R>, record: R, sentence = done?.(record)) => {
       if (sentence) toast(sentence);
-      if (leaves) await navigate({ to: leaves, search: searchFor({ orgId }) });
+      if (leaves) await navigate(to(leaves, { orgId }));
       await forget(...forgets);
     },
     [forget, navigate, orgId],
@@ -46,11 +47,16 @@ export function Runner({ children }: { children: ReactNode }) {
         });
       }
       const act = async () => {
-        await work?.(record);
-        await finish(operation, record);
+        const { says, shows } = (await work?.(record)) ?? {};
+        await finish(operation, record, says);
+        return shows;
+      };
+      // What is shown this once replaces the question, which has closed itself by then.
+      const show = (shows: Outcome["shows"]) => {
+        if (shows) setTimeout(() => setOpen({ key: `${id} outcome`, render: (close) => shows(close) }));
       };
       if (!asks) {
-        act().catch((error: unknown) => {
+        act().then(show, (error: unknown) => {
           if (!(error instanceof Failed)) throw error;
           toast(failureSentence(error.failure), "failure");
         });
@@ -65,7 +71,7 @@ export function Runner({ children }: { children: ReactNode }) {
             verb={verb(record)}
             {...(operation.tone ? { tone: operation.tone } : {})}
             {...(typed === undefined ? {} : { typed })}
-            action={act}
+            action={async () => show(await act())}
             onClose={close}
           >
             <p>{asks.says(record)}</p>

@@ -1,5 +1,13 @@
-import { useState } from "react";
-import { type ColumnChoice, choiceOf, moved, orderedColumns, usualColumns } from "../rules/column-choice.ts";
+import { useMemo, useState, useSyncExternalStore } from "react";
+import {
+  areChosen,
+  type ColumnChoice,
+  choiceOf,
+  chosenColumns,
+  moved,
+  orderedColumns,
+  usualColumns,
+} from "../rules/column-choice.ts";
 import styles from "./column-menu.module.css";
 import { Dialog, DialogActions } from "./dialog.tsx";
 
@@ -14,6 +22,28 @@ export function useColumnChoice(list: string): [ColumnChoice | null, (choice: Co
     setChoice(wanted);
   };
   return [choice, change];
+}
+
+/** Screens with room for columns that not everybody needs: wide ones, and phones, whose cards have further lines. */
+const roomy = "(width >= 95rem), (width < 48rem)";
+
+/** The columns to show: those that the user chose, else those that there is room for. */
+export function useShownColumns<C extends { id: string; isExtra?: true }>(
+  columns: readonly C[],
+  choice: ColumnChoice | null,
+): C[] {
+  const media = useMemo(() => matchMedia(roomy), []);
+  const isRoomy = useSyncExternalStore(
+    (listener) => {
+      media.addEventListener("change", listener);
+      return () => media.removeEventListener("change", listener);
+    },
+    () => media.matches,
+  );
+  return useMemo(() => {
+    const chosen = chosenColumns(columns, choice);
+    return isRoomy || areChosen(choice) ? chosen : chosen.filter(({ isExtra }) => !isExtra);
+  }, [columns, choice, isRoomy]);
 }
 
 type ColumnsDialogProps = {

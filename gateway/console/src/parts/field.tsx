@@ -1,4 +1,5 @@
 import { cloneElement, type ReactElement, useId } from "react";
+import { fieldSentence } from "../rules/reason-sentences.ts";
 import styles from "./field.module.css";
 
 /** A control with its label, a hint and the API's error texts. */
@@ -14,7 +15,7 @@ export function Field({
   children: ReactElement<{ id?: string; "aria-describedby"?: string; "aria-invalid"?: boolean }>;
 }) {
   const id = useId();
-  const said = errors && errors.length > 0 ? errors.join(". ") : hint;
+  const said = errors && errors.length > 0 ? errors.map(fieldSentence).join(" ") : hint;
   return (
     <div className={styles.field}>
       <label htmlFor={id}>{label}</label>

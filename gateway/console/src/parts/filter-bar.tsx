@@ -1,5 +1,5 @@
 import { Search, X } from "lucide-react";
-import { useEffect, useRef, useState } from "react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
 import styles from "./filter-bar.module.css";
 import { useShortcut } from "./shortcuts.ts";
 import { useFilters } from "./use-filters.ts";
@@ -15,11 +15,14 @@ export function FilterBar({
   text,
   choices = [],
   labels = {},
+  children,
 }: {
   text?: { name: string; label: string };
   choices?: readonly Choice[];
   /** Names of filters that have no control here. */
   labels?: Readonly<Record<string, string>>;
+  /** Further controls, after the choices. */
+  children?: ReactNode;
 }) {
   const [filters, change] = useFilters();
   const named = { ...(text ? { [text.name]: text.label } : {}), ...labels };
@@ -41,6 +44,7 @@ export function FilterBar({
           </select>
         </label>
       ))}
+      {children}
       {Object.entries(named).map(([name, label]) =>
         filters[name] ? (
           <button type="button" key={name} className={styles.chip} onClick={() => change({ [name]: undefined })}>

@@ -1,10 +1,10 @@
 import type { ItemOf, ListPath } from "@muster/client";
 import { SearchX } from "lucide-react";
-import { type ReactNode, useEffect, useMemo, useState } from "react";
+import { type ReactNode, useEffect, useState } from "react";
 import { type FilterOf, type FiltersOf, useCount, useList } from "../api/queries.ts";
-import { areChosen, chosenColumns, usualColumns } from "../rules/column-choice.ts";
+import { areChosen, usualColumns } from "../rules/column-choice.ts";
 import { BulkBar } from "./bulk-bar.tsx";
-import { ColumnsDialog, useColumnChoice } from "./column-menu.tsx";
+import { ColumnsDialog, useColumnChoice, useShownColumns } from "./column-menu.tsx";
 import { type Choice, FilterBar } from "./filter-bar.tsx";
 import styles from "./list-head.module.css";
 import { ListHead } from "./list-head.tsx";
@@ -16,6 +16,7 @@ import { EmptyState, FailureState, NotAllowed, Skeleton } from "./states.tsx";
 import { type Column, Table } from "./table.tsx";
 import { Tabs } from "./tabs.tsx";
 import { Instant } from "./time.tsx";
+import { TimeRange } from "./time-range.tsx";
 import { type Filters, pickFilters, useFilters } from "./use-filters.ts";
 
 type ListPageProps<P extends ListPath> = {
@@ -35,6 +36,8 @@ type ListPageProps<P extends ListPath> = {
   actions?: ReactNode | ((shown: Shown) => ReactNode);
   /** What can be done with rows that are selected; without it none can be. */
   bulk?: (rows: readonly ItemOf<P>[], clear: () => void) => ReactNode;
+  /** Whether the API knows a time, as `from` and `to`. */
+  hasTimeRange?: true;
   /** Section whose other pages are shown as tabs. */
   section?: SectionName;
   /** What the rows are, after their number; without it, the title. */
@@ -48,23 +51,8 @@ export type Shown = { columns: readonly string[] | null; total: number | null };
 
 /** A list of the API as a page, in each of its states. */
 export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
-  const {
-    title,
-    path,
-    at,
-    filters: names,
-    text,
-    choices = [],
-    labels,
-    columns,
-    everyMs,
-    empty,
-    actions,
-    section,
-    bulk,
-    noun = title.toLowerCase(),
-    about,
-  } = props;
+  const { title, path, at, filters: names, text, choices = [], labels, columns, everyMs } = props;
+  const { empty, actions, section, bulk, noun = title.toLowerCase(), about, hasTimeRange = false } = props;
   const notAllowed = useWhyNot(`GET ${path}`);
   const [filters, change] = useFilters();
   const query: Filters & FiltersOf<P> = pickFilters(filters, names) as FiltersOf<P>;
@@ -76,7 +64,7 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
   const count = useCount(path, { params }, list);
   const [columnChoice, chooseColumns] = useColumnChoice(path);
   const choice = columnChoice ?? usualColumns;
-  const shownColumns = useMemo(() => chosenColumns(columns, columnChoice), [columns, columnChoice]);
+  const shownColumns = useShownColumns(columns, columnChoice);
   const [areColumnsOpen, openColumns] = useState(false);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   // Rows that another filter hides are no longer selected.
@@ -125,7 +113,10 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
         />
       ) : null}
       {section ? <Tabs section={section} label={`Pages beside ${title}`} /> : null}
-      <FilterBar {...(text ? { text } : {})} choices={choices} {...(labels ? { labels } : {})} />
+      <FilterBar {...(text ? { text } : {})} choices={choices} {...(labels ? { labels } : {})}>
+        {hasTimeRange ? <TimeRange /> : null}
+      </FilterBar>
+      <UnknownFilters filters={filters} names={names} change={change} />
       <ListFailure list={list} />
       {bulk && selected.length > 0 ? (
         <BulkBar count={selected.length} onClear={clear}>
@@ -158,6 +149,27 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
         )
       ) : null}
     </>
+  );
+}
+
+type UnknownFiltersProps = {
+  filters: Filters;
+  names: readonly string[];
+  change(wanted: Record<string, string | undefined>): void;
+};
+
+/** Filters of the address that this list does not have: links of people and programs may hold some. */
+function UnknownFilters({ filters, names, change }: UnknownFiltersProps) {
+  const unknown = Object.keys(filters).filter((name) => filters[name] && name !== "orgId" && !names.includes(name));
+  if (unknown.length === 0) return null;
+  const drop = () => change(Object.fromEntries(unknown.map((name) => [name, undefined])));
+  return (
+    <p role="status" className={styles.partial}>
+      This list has no filter {unknown.join(", ")}: its rows are not narrowed by it.{" "}
+      <button type="button" data-weight="link" onClick={drop}>
+        Take it out of the address
+      </button>
+    </p>
   );
 }
 

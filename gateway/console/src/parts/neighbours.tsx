@@ -5,9 +5,6 @@ import { useShortcut } from "./shortcuts.ts";
 
 let listed: readonly string[] = [];
 
-/** The search parameters of this page, for the next one. The router has no type for them (use-filters.ts). */
-const unchanged = true as never;
-
 /** Remembers the rows of the list that was looked at last, in their order. */
 export function noteListed(ids: readonly string[]): void {
   listed = ids;
@@ -23,19 +20,19 @@ export function Neighbours({ id }: { id: string }) {
   const at = listed.indexOf(id);
   const pathOf = (other: string | undefined) => (at < 0 || !other ? undefined : pathname.replace(id, other));
   const [before, after] = [pathOf(listed[at - 1]), pathOf(listed[at + 1])];
-  const go = (to: string | undefined) => to && void navigate({ to, search: unchanged });
+  const go = (to: string | undefined) => to && void navigate({ to, search: true });
   useShortcut("[", () => go(before));
   useShortcut("]", () => go(after));
   if (!before && !after) return null;
   return (
     <nav aria-label="Neighbours in the list" className={styles.neighbours}>
       {before ? (
-        <Link to={before} search={unchanged} aria-keyshortcuts="[">
+        <Link to={before} search aria-keyshortcuts="[">
           <ChevronLeft size={16} aria-hidden /> The row above <kbd>[</kbd>
         </Link>
       ) : null}
       {after ? (
-        <Link to={after} search={unchanged} aria-keyshortcuts="]">
+        <Link to={after} search aria-keyshortcuts="]">
           The row below <kbd>]</kbd> <ChevronRight size={16} aria-hidden />
         </Link>
       ) : null}

@@ -1,7 +1,8 @@
 import { type Me, whyNot } from "../rules/why-not.ts";
+import type { ListPagePath } from "./links.ts";
 
 /** A page of a section; `needs` is the operation that it shows. */
-export type Tab = { to: string; title: string; needs: string };
+export type Tab = { to: ListPagePath; title: string; needs: string };
 
 /** Pages that belong together, in the order of their tabs; the section is named after the first one. */
 export const sections = {

@@ -1,7 +1,7 @@
 import { CircleAlert, CircleCheck, Inbox, Lock, type LucideIcon } from "lucide-react";
 import type { CSSProperties, ReactNode } from "react";
 import type { Failure } from "../api/call.ts";
-import { failureSentence } from "../rules/failure-sentence.ts";
+import { failureSentence, isPassing } from "../rules/failure-sentence.ts";
 import styles from "./states.module.css";
 
 /** The failure, with its code and request id for support, and a retry. */
@@ -18,6 +18,7 @@ export function FailureState({ failure, onRetry }: { failure: Failure; onRetry?:
         <p className={styles.facts}>
           {failure.code}
           {failure.requestId ? ` · request ${failure.requestId}` : ""}
+          {onRetry && isPassing(failure) ? " · tried again by itself" : ""}
         </p>
       </div>
       {onRetry && failure.status !== 404 && failure.status !== 403 ? (

@@ -27,6 +27,8 @@ export type Column<Row> = {
   width?: string;
   /** On a phone, a value that needs the column's title beside it. */
   isMinor?: true;
+  /** Left out on screens that are neither wide nor a phone's, unless the user chose the columns. */
+  isExtra?: true;
   /** Aligned at the end of the cell: numbers and times. */
   isEnd?: true;
   /** What it is in the card that a row becomes on a phone: the state stands beside the name. */
@@ -359,6 +361,9 @@ type LineProps = {
   toggle?(id: string, isRange: boolean): void;
 };
 
+/** Columns whose values stand beside the name on a phone. */
+const states: ReadonlySet<string> = new Set(["status", "state", "result", "guard"]);
+
 /** One row; rendered again only when the row or its columns change, not for a scroll or the list's number. */
 const Line = memo(({ id, index, row, columns, isChosen, toggle }: LineProps) => (
   <tr data-key={id} data-index={index} aria-rowindex={index + 2} className={isChosen ? styles.chosen : undefined}>
@@ -376,7 +381,7 @@ const Line = memo(({ id, index, row, columns, isChosen, toggle }: LineProps) => 
       <td
         key={column}
         className={isEnd ? styles.end : undefined}
-        data-as={at === 0 ? "title" : (as ?? (isMinor ? "fact" : "plain"))}
+        data-as={at === 0 ? "title" : (as ?? (states.has(column) ? "state" : isMinor ? "fact" : "plain"))}
         data-title={title}
       >
         {cell(row)}

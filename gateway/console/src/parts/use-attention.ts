@@ -10,6 +10,7 @@ import {
   needOfWebhook,
 } from "../rules/attention.ts";
 import { whyNot } from "../rules/why-not.ts";
+import { type PageLink, to, toRecord } from "./links.ts";
 import { useMe } from "./me.tsx";
 
 /** Navigation and overview share these answers; two minutes old is new enough for both. */
@@ -17,7 +18,7 @@ const everyMs = 120_000;
 /** Two weeks: time to rotate a key before its programs stop. */
 const endingWithinMs = 14 * 86_400_000;
 
-export type Needed = Need & { key: string; to: string; search: Record<string, string | undefined>; verb: string };
+export type Needed = Need & { key: string; link: PageLink; verb: string };
 
 /** What needs attention, the worst first: of one organization, or of all that are visible to the user. */
 export function useAttention(chosen: string | undefined) {
@@ -57,25 +58,25 @@ export function useAttention(chosen: string | undefined) {
   const needs: Needed[] = [
     ...(rollouts.data?.data ?? []).flatMap((each) => {
       const need = needOfRollout(each);
-      return need ? [{ ...need, key: each.id, to: `/releases/rollouts/${each.id}`, search: {}, verb: "Review" }] : [];
+      return need
+        ? [{ ...need, key: each.id, link: toRecord("/releases/rollouts/$id", { id: each.id }), verb: "Review" }]
+        : [];
     }),
     ...(webhooks.data?.data ?? []).map((each) => ({
       ...needOfWebhook(each),
       key: each.id,
-      to: `/webhooks/${each.id}`,
-      search: { orgId },
+      link: toRecord("/webhooks/$id", { id: each.id }, { orgId }),
       verb: "Open",
     })),
     ...(streams.data?.data ?? [])
       .filter(({ status, consecutiveFailures }) => status === "failed" || consecutiveFailures > 0)
-      .map((each) => ({ ...needOfStream(each), key: each.id, to: "/audit/streams", search: { orgId }, verb: "Open" })),
+      .map((each) => ({ ...needOfStream(each), key: each.id, link: to("/audit/streams", { orgId }), verb: "Open" })),
     ...(quarantined > 0
       ? [
           {
             ...needOfQuarantine(quarantined),
             key: "quarantined",
-            to: "/devices",
-            search: { orgId, status: "quarantined" },
+            link: to("/devices", { orgId, status: "quarantined" }),
             verb: "Decide",
           },
         ]
@@ -83,8 +84,7 @@ export function useAttention(chosen: string | undefined) {
     ...(keys.data?.data ?? []).map((each) => ({
       ...needOfKey(each, new Date()),
       key: each.id,
-      to: "/keys",
-      search: { orgId, status: "active", expiresBefore },
+      link: to("/keys", { orgId, status: "active", expiresBefore }),
       verb: "Rotate",
     })),
   ];

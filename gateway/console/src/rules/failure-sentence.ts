@@ -29,6 +29,9 @@ export function failureSentence({ code, error, retryAfterSeconds }: Refusal): st
   return own ?? (/[.!?]$/.test(error) ? error : `${error}.`);
 }
 
+/** Whether the same request may be answered later: no network, an API that is busy or that fails. */
+export const isPassing = ({ status }: { status: number }): boolean => status === 0 || status === 429 || status >= 500;
+
 /** A time to wait, in words. */
 export function waiting(seconds: number): string {
   const whole = Math.max(1, Math.ceil(seconds));

@@ -1,11 +1,19 @@
 type Shown = { word: string; tone: "good" | "warn" | "bad" | "off" };
+type Webhook = { status: string; health: { status: string } };
+
+const tones: Readonly<Record<string, Shown["tone"]>> = {
+  healthy: "good",
+  slow: "warn",
+  failing: "bad",
+  unreachable: "bad",
+};
 
 /**
  * How a webhook is, in a word: being turned on is not the same as being healthy. A failed one was turned off because
  * its receiver kept failing.
  */
-export function webhookHealth({ status }: { status: string }): Shown {
+export function webhookHealth({ status, health }: Webhook): Shown {
   if (status === "failed") return { word: "failing", tone: "bad" };
-  if (status === "active") return { word: "active", tone: "good" };
-  return { word: status, tone: status === "paused" ? "warn" : "off" };
+  if (status === "paused") return { word: "paused", tone: "warn" };
+  return { word: health.status, tone: tones[health.status] ?? "off" };
 }

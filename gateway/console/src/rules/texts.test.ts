@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { errorCodes } from "@muster/kit";
-import { failureSentence, waiting } from "./failure-sentence.ts";
+import { failureSentence, isPassing, waiting } from "./failure-sentence.ts";
 import { linkToken } from "./link-token.ts";
 import { attemptIn, ssoReasonSentence } from "./sso-reasons.ts";
 
@@ -27,6 +27,17 @@ describe("the sentence of a failure", () => {
   ])("waits %d s in words: %s", (seconds, words) => {
     expect(waiting(seconds)).toBe(words);
   });
+});
+
+it.each([
+  [0, true],
+  [429, true],
+  [500, true],
+  [503, true],
+  [403, false],
+  [404, false],
+])("a failure with the status %d may pass by itself: %s", (status, expected) => {
+  expect(isPassing({ status })).toBe(expected);
 });
 
 describe("the token of a mail's link", () => {

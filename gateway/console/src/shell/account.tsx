@@ -2,6 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { LogOut, Moon, Sun, SunMoon } from "lucide-react";
 import { useState } from "react";
 import { signOut } from "../api/session.ts";
+import { to } from "../parts/links.ts";
 import { toast } from "../parts/said.ts";
 import { chooseTheme, chosenTheme, type Theme } from "../parts/theme.ts";
 import { failureSentence } from "../rules/failure-sentence.ts";
@@ -30,7 +31,7 @@ export function Account({ me, onGo }: { me: Me; onGo?: () => void }) {
   const next = themes[(at + 1) % themes.length]?.[0] ?? "system";
   return (
     <div className={styles.account}>
-      <Link to="/profile" className={styles.user} data-tip={me.email} {...(onGo ? { onClick: onGo } : {})}>
+      <Link {...to("/profile")} className={styles.user} data-tip={me.email} {...(onGo ? { onClick: onGo } : {})}>
         <span className={styles.initials} aria-hidden>
           {initials(me.name)}
         </span>

@@ -1,7 +1,8 @@
 import { Link, useLocation } from "@tanstack/react-router";
 import { Ellipsis } from "lucide-react";
+import { to } from "../parts/links.ts";
 import type { SectionName } from "../parts/sections.ts";
-import { searchFor, useFilters } from "../parts/use-filters.ts";
+import { useFilters } from "../parts/use-filters.ts";
 import type { Me } from "../rules/why-not.ts";
 import styles from "./navigation.module.css";
 import { entryOf, groupsFor } from "./navigation.tsx";
@@ -23,8 +24,7 @@ export function BottomNavigation({ me, onMore }: { me: Me; onMore(): void }) {
         {shown.map((entry) => (
           <li key={entry.section}>
             <Link
-              to={entry.to}
-              search={searchFor({ orgId })}
+              {...to(entry.to, { orgId })}
               activeOptions={{ exact: true, includeSearch: false }}
               aria-current={entry.section === current ? "true" : undefined}
             >

@@ -14,10 +14,11 @@ import {
   Users,
   Webhook,
 } from "lucide-react";
+import { type ListPagePath, to } from "../parts/links.ts";
 import { type SectionName, sections, type Tab, tabsFor } from "../parts/sections.ts";
 import { useShortcut } from "../parts/shortcuts.ts";
 import { useAttention } from "../parts/use-attention.ts";
-import { searchFor, useFilters } from "../parts/use-filters.ts";
+import { useFilters } from "../parts/use-filters.ts";
 import type { Me } from "../rules/why-not.ts";
 import styles from "./navigation.module.css";
 
@@ -61,7 +62,7 @@ export const groups: readonly { name: string; entries: readonly Entry[] }[] = [
 
 const entries = groups.flatMap((group) => group.entries);
 
-export type ShownEntry = Entry & { to: string };
+export type ShownEntry = Entry & { to: ListPagePath };
 
 /** An entry whose pages would show something to this user: it leads to the first of them, and has its name. */
 function shownFor(me: Me, entry: Entry): ShownEntry | null {
@@ -83,8 +84,8 @@ export const pagesFor = (me: Me): readonly Tab[] => entries.flatMap(({ section }
 export function entryOf(pathname: string): Entry | undefined {
   const length = ({ section }: Entry) =>
     Math.max(
-      ...sections[section].map(({ to }) =>
-        pathname === to || (to !== "/" && pathname.startsWith(`${to}/`)) ? to.length : 0,
+      ...sections[section].map(({ to: path }) =>
+        pathname === path || (path !== "/" && pathname.startsWith(`${path}/`)) ? path.length : 0,
       ),
     );
   const [best] = [...entries].sort((a, b) => length(b) - length(a));
@@ -113,8 +114,7 @@ export function Navigation({ me, onGo }: { me: Me; onGo?: () => void }) {
             {group.entries.map((entry) => (
               <li key={entry.section}>
                 <Link
-                  to={entry.to}
-                  search={searchFor({ orgId })}
+                  {...to(entry.to, { orgId })}
                   activeOptions={{ exact: true, includeSearch: false }}
                   aria-current={entry.section === current ? "true" : undefined}
                   {...(onGo ? { onClick: onGo } : {})}
@@ -143,13 +143,13 @@ export function Navigation({ me, onGo }: { me: Me; onGo?: () => void }) {
 /** The shortcuts of all entries, wherever the navigation is. */
 export function NavigationKeys({ me }: { me: Me }) {
   return groupsFor(me).flatMap((group) =>
-    group.entries.map(({ section, keys, to }) => <Shortcut key={section} keys={keys} to={to} />),
+    group.entries.map((entry) => <Shortcut key={entry.section} keys={entry.keys} path={entry.to} />),
   );
 }
 
-function Shortcut({ keys, to }: { keys: string; to: string }) {
+function Shortcut({ keys, path }: { keys: string; path: ListPagePath }) {
   const [{ orgId }] = useFilters();
   const navigate = useNavigate();
-  useShortcut(keys, () => void navigate({ to, search: searchFor({ orgId }) }));
+  useShortcut(keys, () => void navigate(to(path, { orgId })));
   return null;
 }

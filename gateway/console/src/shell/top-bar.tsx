@@ -1,9 +1,10 @@
 import { Link, useLocation } from "@tanstack/react-router";
 import { ChevronRight, Search } from "lucide-react";
+import { to } from "../parts/links.ts";
 import { useShownTitle } from "../parts/page-title.tsx";
 import { Popover } from "../parts/popover.tsx";
 import { sections } from "../parts/sections.ts";
-import { searchFor, useFilters } from "../parts/use-filters.ts";
+import { useFilters } from "../parts/use-filters.ts";
 import { useZone, zoneName } from "../parts/zone.ts";
 import { ZoneChoice } from "../parts/zone-choice.tsx";
 import { openCommandMenu } from "./command-menu.tsx";
@@ -47,13 +48,13 @@ function Crumbs() {
   const entry = entryOf(pathname);
   const pages = entry ? sections[entry.section] : [];
   const list = [...pages]
-    .filter(({ to }) => to !== "/" && pathname.startsWith(`${to}/`))
+    .filter((page) => page.to !== "/" && pathname.startsWith(`${page.to}/`))
     .sort((a, b) => b.to.length - a.to.length)[0];
   return (
     <div className={styles.crumbs}>
       {list ? (
-        <span className={styles.wide}>
-          <Link to={list.to} search={searchFor({ orgId })}>
+        <span>
+          <Link {...to(list.to, { orgId })}>
             {list.title}
             <span className="visually-hidden">, the list</span>
           </Link>

@@ -139,7 +139,8 @@ inChromium("the console's pages", (visit) => {
       await page.keyboard.press("]");
       await page.getByRole("heading", { level: 1, name: /web-01/ }).waitFor();
       await page.keyboard.press("Control+k");
-      await page.getByRole("button", { name: /^web-02/ }).waitFor();
+      await page.getByRole("option", { name: /^web-02/ }).waitFor();
+      await visitor.expectAccessible();
       await page.keyboard.press("Escape");
       for (let back = 0; back < 3; back++) await page.goBack();
       await page.getByRole("link", { name: "web-02" }).waitFor();
@@ -279,14 +280,18 @@ inChromium("the console's pages", (visit) => {
       const answer = async (key: string) =>
         (await fetch(`${cluster.url}/api/v1/devices`, { headers: { "x-api-key": key } })).status;
       expect(await answer(first)).toBe(200);
-      await page.getByRole("button", { name: "Rotate Inventory" }).click();
+      const choose = async (operation: string) => {
+        await page.getByRole("button", { name: "More for Inventory" }).click();
+        await page.getByRole("menuitem", { name: operation }).click();
+      };
+      await choose("Rotate …");
       await dialog.getByRole("button", { name: "Rotate" }).click();
       await page.getByRole("dialog", { name: "The new key" }).waitFor();
       const second = (await dialog.locator("pre").textContent()) ?? "";
       expect([second === first, await answer(first), await answer(second)]).toEqual([false, 401, 200]);
       await dialog.getByLabel("I have stored it").check();
       await dialog.getByRole("button", { name: "Close" }).click();
-      await page.getByRole("button", { name: "Revoke Inventory" }).click();
+      await choose("Revoke …");
       await dialog.getByRole("textbox").fill("Inventory");
       await dialog.getByRole("button", { name: "Revoke" }).click();
       await page.getByRole("cell", { name: "revoked" }).waitFor();
@@ -347,6 +352,7 @@ inChromium("the console's pages", (visit) => {
     const orgId = await newOrganization(cluster, await newPartner(cluster));
     const admin = await enrolledAs(cluster, "org-admin", { orgId });
     const deviceId = await (await enroller(cluster))(orgId, { hostname: "by-id" });
+    const viewer = await signedInAs(cluster, "org-viewer", { orgId });
     await visitor.signIn(admin, "/people", admin.recoveryCodes[0]);
     await page.getByRole("button", { name: "Invite" }).click();
     const dialog = page.getByRole("dialog");
@@ -355,12 +361,23 @@ inChromium("the console's pages", (visit) => {
     await dialog.getByLabel("Role").selectOption({ index: 0 });
     await dialog.getByRole("button", { name: "Invite" }).click();
     await page.getByRole("dialog", { name: "Invited" }).getByRole("button", { name: "Close" }).click();
-    await page.getByRole("cell", { name: "Grace Hopper" }).waitFor();
+    await page.getByRole("cell", { name: "Grace Hopper", exact: true }).waitFor();
     await visitor.expectAccessible();
     await page.keyboard.press("Control+k");
-    await page.getByRole("dialog", { name: "Go to" }).getByLabel("Page, host name or id").fill(deviceId);
+    const palette = page.getByRole("dialog", { name: "Search or run" }).getByRole("combobox");
+    await palette.fill(deviceId);
+    await page.getByRole("option", { name: /^by-id/ }).waitFor();
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { level: 1, name: /by-id/ }).waitFor();
+    // What can be done with a record is found beside it, and asks as it does on the record's page.
+    await page.keyboard.press("Control+k");
+    await palette.fill("disable test org-viewer");
+    await page.getByRole("option", { name: "Disable Test org-viewer …" }).waitFor();
+    await visitor.expectAccessible();
+    await page.keyboard.press("Enter");
+    await dialog.getByRole("button", { name: "Disable", exact: true }).click();
+    await page.getByText("Every session of the person has ended.").waitFor();
+    expect((await admin.api.call("GET", `/users/${viewer.id}`)).body.status).toBe("disabled");
     const expiresAt = new Date(Date.now() + 5 * 86_400_000).toISOString();
     await admin.api.call("POST", "/api-keys", { orgId, name: "Ends soon", scopes: ["devices:read"], expiresAt });
     await visitor.open("/", /^Good /);

@@ -265,6 +265,60 @@ inChromium("records in the console", (visit) => {
     },
   );
 
+  visit("an address that leads nowhere says so, and a filter that no list has is named", async (visitor) => {
+    const { cluster, page } = visitor;
+    const orgId = await newOrganization(cluster, await newPartner(cluster));
+    await (await enroller(cluster))(orgId, { hostname: "till-1" });
+    await visitor.signIn(await signedInAs(cluster, "org-admin", { orgId }), "/devices?colour=red");
+    await page.getByText("This list has no filter colour: its rows are not narrowed by it.").waitFor();
+    await page.getByRole("link", { name: "till-1" }).waitFor();
+    await visitor.expectAccessible();
+    await page.getByRole("button", { name: "Take it out of the address" }).click();
+    await page.waitForURL((url) => url.search === "");
+    // A path of the API that looks like a record's.
+    await visitor.open("/webhooks/dead-letters", "No such page");
+    await visitor.open(`/devices/${randomUUID()}`, "Device");
+    await page.getByText("This does not exist, or is not yours to see.").waitFor();
+    // Nothing answers for a while: the page recovers without a click.
+    visitor.losingTheGateway();
+    let isAway = true;
+    await page.route("**/api/v1/devices?**", (route) => (isAway ? route.abort("connectionrefused") : route.continue()));
+    await visitor.open("/devices", "Devices");
+    await page.getByText("Muster cannot be reached.").waitFor();
+    isAway = false;
+    await page.getByRole("link", { name: "till-1" }).waitFor();
+  });
+
+  visit("a phone scrolls down alone, and has the navigation below; the zone is chosen in the bar", async (visitor) => {
+    const { cluster, page } = visitor;
+    const orgId = await newOrganization(cluster, await newPartner(cluster));
+    const siteId = await newSite(cluster, orgId);
+    await (await enroller(cluster))(orgId, { siteId, hostname: `till-${"x".repeat(200)}` });
+    const admin = await enrolledAs(cluster, "org-admin", { orgId });
+    await admin.api.call("POST", "/api-keys", { orgId, name: "A".repeat(255), scopes: ["devices:read"] });
+    await visitor.signIn(admin, "/audit", admin.recoveryCodes[0]);
+    await page.getByRole("button", { name: /^Times in / }).click();
+    await page.getByRole("combobox", { name: "Times are shown in" }).selectOption("UTC");
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Times in UTC" }).waitFor();
+    await page.locator("table time", { hasText: /UTC$/ }).first().waitFor();
+    await page.setViewportSize({ width: 320, height: 640 });
+    const below = page.getByRole("navigation", { name: "Below" });
+    for (const path of ["/", "/devices", "/audit", "/people", "/keys", "/webhooks", "/sites", "/roles", "/profile"]) {
+      await page.goto(`${visitor.base}${path}`);
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      await below.waitFor();
+      await visitor.settled();
+      const wide = await page.evaluate(`
+        [document.documentElement, document.getElementById("main")].map((box) => box.scrollWidth - box.clientWidth)`);
+      expect({ path, wide }).toEqual({ path, wide: [0, 0] });
+      await visitor.expectAccessible();
+    }
+    await below.getByRole("button", { name: "More" }).click();
+    await page.getByRole("dialog").getByRole("link", { name: "Keys" }).click();
+    await page.getByRole("heading", { level: 1, name: "API keys" }).waitFor();
+  });
+
   visit("each reason for which an identity provider's sign-in may fail has its own sentence", async (visitor) => {
     const { page } = visitor;
     const reasons = ["session_expired", "token_invalid", "email_unverified", "domain_not_verified", "link_required"];

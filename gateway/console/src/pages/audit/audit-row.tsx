@@ -1,4 +1,3 @@
-import { Link } from "@tanstack/react-router";
 import { useGet } from "../../api/queries.ts";
 import { Facts, Json, Section } from "../../parts/facts.tsx";
 import { CopyButton } from "../../parts/list-head.tsx";
@@ -8,7 +7,7 @@ import plain from "../../parts/plain-table.module.css";
 import { PlainTable } from "../../parts/plain-table.tsx";
 import { FailureState, Loading } from "../../parts/states.tsx";
 import { Instant } from "../../parts/time.tsx";
-import { searchFor, useRecordId } from "../../parts/use-filters.ts";
+import { useRecordId } from "../../parts/use-filters.ts";
 import { changesOf } from "../../rules/changes.ts";
 import { claimedActorIn } from "../../rules/claimed-actor.ts";
 import { curlOf } from "../../rules/curl.ts";
@@ -18,7 +17,7 @@ type Details = { before?: Record<string, unknown>; after?: Record<string, unknow
 
 /** One audit row: who, what, from where, what changed, and its position in the chain. */
 export function AuditRow() {
-  const id = useRecordId();
+  const id = useRecordId("/audit/$id");
   const row = useGet("/api/v1/audit-logs/logs/{id}", { params: { path: { id } } });
   if (row.error) {
     return (
@@ -39,11 +38,6 @@ export function AuditRow() {
   return (
     <>
       <PageTitle title={data.action} status={data.result} />
-      <p>
-        <Link to="/audit" search={searchFor({ orgId: data.orgId ?? undefined })}>
-          All rows
-        </Link>
-      </p>
       <Neighbours id={id} />
       <Section
         title="What happened"

@@ -1,14 +1,15 @@
 import type { ItemOf } from "@muster/client";
 import { Link } from "@tanstack/react-router";
-import { DayField } from "../../parts/day-field.tsx";
 import { ExportButton } from "../../parts/export-button.tsx";
 import { asOptions } from "../../parts/filter-bar.tsx";
+import { toRecord } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
+import { NameOf } from "../../parts/name-of.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Instant } from "../../parts/time.tsx";
-import { pickFilters, searchFor, useFilters } from "../../parts/use-filters.ts";
+import { pickFilters, useFilters } from "../../parts/use-filters.ts";
 
 const categories = [
   "authentication",
@@ -39,11 +40,12 @@ const commonFilters = [
 /** The audit trail: who did what, newest first. */
 export function Audit() {
   const [filters, change] = useFilters();
-  const { orgId, q, from, to } = filters;
+  const { orgId, q } = filters;
   return (
     <ListPage
       title="Audit"
       section="audit"
+      noun="rows"
       {...(q ? {} : { everyMs: 10_000 })}
       path={q ? "/api/v1/audit-logs/search" : "/api/v1/audit-logs/logs"}
       filters={["q", ...commonFilters]}
@@ -59,16 +61,9 @@ export function Audit() {
         actions: "Actions",
         resource: "Resource",
         resourceId: "Resource",
-        ...(from ? { from: "From" } : {}),
-        ...(to ? { to: "To" } : {}),
       }}
-      actions={(shown) => (
-        <>
-          <DayField name="from" label="From" />
-          <DayField name="to" label="To" isLast />
-          {q ? null : <ExportButton filters={pickFilters(filters, commonFilters)} shown={shown} />}
-        </>
-      )}
+      hasTimeRange
+      actions={(shown) => (q ? null : <ExportButton filters={pickFilters(filters, commonFilters)} shown={shown} />)}
       columns={columns({ orgId, change })}
       empty={<EmptyState title="Nothing has been recorded yet." />}
     />
@@ -87,11 +82,7 @@ function columns({
       id: "action",
       title: "Action",
       exported: ["action"],
-      cell: ({ id, action }) => (
-        <Link to="/audit/$id" params={{ id }} search={searchFor({ orgId })}>
-          {action}
-        </Link>
-      ),
+      cell: ({ id, action }) => <Link {...toRecord("/audit/$id", { id }, { orgId })}>{action}</Link>,
     },
     {
       id: "actor",
@@ -99,13 +90,13 @@ function columns({
       exported: ["actorEmail", "actorName", "actorType"],
       width: "15rem",
       cell: ({ user, actorType }) => {
-        const name = user.email ?? user.name ?? actorType;
+        const name = user.name ?? user.email ?? (actorType === "agent" ? <NameOf id={user.id} /> : actorType);
         return (
           <button
             type="button"
             data-weight="link"
             onClick={() => change({ actorId: user.id })}
-            title="Only this actor's rows"
+            data-tip="Only this actor's rows"
           >
             {name}
           </button>

@@ -2,16 +2,17 @@ import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { useGet } from "../../api/queries.ts";
 import { Chart } from "../../parts/chart.tsx";
-import { DayField } from "../../parts/day-field.tsx";
 import { Facts, Section } from "../../parts/facts.tsx";
 import filters from "../../parts/filter-bar.module.css";
+import { to } from "../../parts/links.ts";
 import { useWhyNot } from "../../parts/me.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { PlainTable } from "../../parts/plain-table.tsx";
 import { FailureState, Loading, NotAllowed } from "../../parts/states.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
 import { Instant, Time } from "../../parts/time.tsx";
-import { searchFor, useFilters } from "../../parts/use-filters.ts";
+import { TimeRange } from "../../parts/time-range.tsx";
+import { useFilters } from "../../parts/use-filters.ts";
 import { everyDay } from "../../rules/days.ts";
 
 type Counts = { total: number; success: number; failure: number; denied: number };
@@ -61,8 +62,7 @@ export function Reports() {
               ))}
             </select>
           </label>
-          <DayField name="from" label="From" />
-          <DayField name="to" label="To" isLast />
+          <TimeRange />
         </search>
       ) : (
         <NotAllowed why={why} />
@@ -85,16 +85,18 @@ function Shown({ of: report, orgId }: { of: Report; orgId: string | undefined })
   const columns = ["Rows", "Success", "Failure", "Denied"];
   return (
     <>
-      <Facts
-        of={[
-          ["Rows", counts.total.toLocaleString()],
-          ["Success", counts.success.toLocaleString()],
-          ["Failure", counts.failure.toLocaleString()],
-          ["Denied", counts.denied.toLocaleString()],
-          ["From", <Instant key="from" at={report.from} />],
-          ["To", <Instant key="to" at={report.to} />],
-        ]}
-      />
+      <Section title="In total">
+        <Facts
+          of={[
+            ["Rows", counts.total.toLocaleString()],
+            ["Success", counts.success.toLocaleString()],
+            ["Failure", counts.failure.toLocaleString()],
+            ["Denied", counts.denied.toLocaleString()],
+            ["From", <Instant key="from" at={report.from} />],
+            ["To", <Instant key="to" at={report.to} />],
+          ]}
+        />
+      </Section>
       {byDay.length > 0 ? (
         <Section title="By day">
           <Chart
@@ -131,9 +133,7 @@ function Shown({ of: report, orgId }: { of: Report; orgId: string | undefined })
             {byAction.map((row) => (
               <tr key={row.action}>
                 <th scope="row">
-                  <Link to="/audit" search={searchFor({ orgId, action: row.action })}>
-                    {row.action}
-                  </Link>
+                  <Link {...to("/audit", { orgId, action: row.action })}>{row.action}</Link>
                 </th>
                 <td>{row.category}</td>
                 {cells(row)}
@@ -164,7 +164,7 @@ function ByActor({
           <tr key={`${row.actorType} ${row.id}`}>
             <th scope="row">
               {row.email || row.name ? (
-                <Link to="/audit" search={searchFor({ orgId, user: row.email ?? row.name ?? undefined })}>
+                <Link {...to("/audit", { orgId, user: row.email ?? row.name ?? undefined })}>
                   {row.email ?? row.name}
                 </Link>
               ) : (

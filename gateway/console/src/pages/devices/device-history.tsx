@@ -3,13 +3,14 @@ import { CircleAlert, CircleCheck, Laptop, type LucideIcon, ScrollText } from "l
 import type { ReactNode } from "react";
 import { type BodyOf, useGet, useList } from "../../api/queries.ts";
 import { Section } from "../../parts/facts.tsx";
+import { to, toRecord } from "../../parts/links.ts";
 import { useWhyNot } from "../../parts/me.tsx";
 import { PlainTable } from "../../parts/plain-table.tsx";
 import { EmptyState, ListState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Instant, Time } from "../../parts/time.tsx";
-import { searchFor } from "../../parts/use-filters.ts";
 import { actionWords } from "../../rules/action-words.ts";
+import { reasonSentence } from "../../rules/reason-sentences.ts";
 import styles from "./device.module.css";
 
 type Device = BodyOf<"/api/v1/devices/{id}">;
@@ -32,7 +33,7 @@ export function DeviceTimeline({ of: { id, orgId, createdAt, agentVersion }, onM
       text: (
         <>
           {attempt.component} {attempt.fromVersion} → <b>{attempt.version}</b>: {attempt.state}
-          {attempt.reason ? <span className="soft"> {attempt.reason}</span> : null}
+          {attempt.reason ? <span className="soft"> {reasonSentence(attempt.reason)}</span> : null}
         </>
       ),
     })),
@@ -45,7 +46,7 @@ export function DeviceTimeline({ of: { id, orgId, createdAt, agentVersion }, onM
           at: row.timestamp,
           icon: ScrollText,
           text: (
-            <Link to="/audit/$id" params={{ id: row.id }} search={searchFor({ orgId })}>
+            <Link {...toRecord("/audit/$id", { id: row.id }, { orgId })}>
               <b>{row.user.name ?? row.user.email ?? "An API key"}</b> {did} {kind}
             </Link>
           ),
@@ -86,11 +87,7 @@ export function DeviceHistory({ id, orgId }: { id: string; orgId: string }) {
   return (
     <Section
       title="Audit rows about this device"
-      action={
-        <Link to="/audit" search={searchFor({ orgId, resourceId: id })}>
-          In the audit trail
-        </Link>
-      }
+      action={<Link {...to("/audit", { orgId, resourceId: id })}>In the audit trail</Link>}
     >
       <ListState list={list} what="Loading audit rows">
         <EmptyState title="No audit row is about this device." />
@@ -100,9 +97,7 @@ export function DeviceHistory({ id, orgId }: { id: string; orgId: string }) {
           {list.rows.map((row) => (
             <tr key={row.id}>
               <th scope="row">
-                <Link to="/audit/$id" params={{ id: row.id }} search={searchFor({ orgId })}>
-                  {row.action}
-                </Link>
+                <Link {...toRecord("/audit/$id", { id: row.id }, { orgId })}>{row.action}</Link>
               </th>
               <td>{row.user.name ?? row.user.email ?? row.actorType}</td>
               <td>

@@ -1,12 +1,14 @@
 import { Link } from "@tanstack/react-router";
 import { useGet } from "../../api/queries.ts";
 import { Section } from "../../parts/facts.tsx";
+import { toRecord } from "../../parts/links.ts";
 import { useWhyNot } from "../../parts/me.tsx";
 import { PlainTable } from "../../parts/plain-table.tsx";
 import { FailureState, Loading } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Instant, Time } from "../../parts/time.tsx";
 import { decisionState } from "../../rules/decision-state.ts";
+import { reasonSentence } from "../../rules/reason-sentences.ts";
 
 /** Why the device's programs update or do not; with `isShort` without its earlier updates. */
 export function DeviceUpdates({ id, isShort = false }: { id: string; isShort?: boolean }) {
@@ -55,13 +57,13 @@ export function DeviceUpdates({ id, isShort = false }: { id: string; isShort?: b
               {decision.data.attempts.map((attempt) => (
                 <tr key={attempt.id}>
                   <th scope="row">
-                    <Link to="/releases/rollouts/$id" params={{ id: attempt.rolloutId }}>
+                    <Link {...toRecord("/releases/rollouts/$id", { id: attempt.rolloutId })}>
                       {attempt.component} {attempt.version}
                     </Link>
                   </th>
                   <td>{attempt.fromVersion}</td>
                   <td>
-                    <Status of={attempt.state} /> <span className="soft">{attempt.reason}</span>
+                    <Status of={attempt.state} /> <span className="soft">{reasonSentence(attempt.reason)}</span>
                   </td>
                   <td>
                     <Instant at={attempt.offeredAt} />

@@ -7,6 +7,7 @@ import { type BodyOf, useGet } from "../../api/queries.ts";
 import { deviceOperations } from "../../operations/devices.tsx";
 import { HeadOperations } from "../../operations/operation-buttons.tsx";
 import { LabelList } from "../../parts/label-list.tsx";
+import { toRecord } from "../../parts/links.ts";
 import { useWhyNot } from "../../parts/me.tsx";
 import { NameOf } from "../../parts/name-of.tsx";
 import { Neighbours } from "../../parts/neighbours.tsx";
@@ -25,7 +26,7 @@ import { DeviceUpdates } from "./device-updates.tsx";
 
 /** One device: how it is, its logs and events, its updates and its history. */
 export function DevicePage() {
-  const id = useRecordId();
+  const id = useRecordId("/devices/$id");
   const params = { path: { id } };
   const isNotified = useDeviceChanges(undefined);
   // Polled, since heartbeats are no changes, but the page shows when the device was last seen.
@@ -44,7 +45,7 @@ export function DevicePage() {
         sub={<DeviceLine of={data} />}
         actions={
           <>
-            <Link to="/devices/$id/live" params={{ id }} className="button">
+            <Link {...toRecord("/devices/$id/live", { id })} className="button">
               <Terminal size={15} aria-hidden />
               Live event logs
             </Link>

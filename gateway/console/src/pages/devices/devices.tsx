@@ -5,6 +5,7 @@ import { useDeviceChanges } from "../../api/changes.ts";
 import { useGet } from "../../api/queries.ts";
 import { asOptions } from "../../parts/filter-bar.tsx";
 import { LabelList } from "../../parts/label-list.tsx";
+import { to, toRecord } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
 import { useMe } from "../../parts/me.tsx";
 import { NameOf } from "../../parts/name-of.tsx";
@@ -12,7 +13,7 @@ import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
-import { searchFor, useFilters } from "../../parts/use-filters.ts";
+import { useFilters } from "../../parts/use-filters.ts";
 import { systemName } from "../../rules/system-name.ts";
 import { BulkDevices } from "./bulk-devices.tsx";
 
@@ -57,7 +58,7 @@ export function Devices() {
       columns={columns({ orgId, change, isEverywhere })}
       about={<Online orgId={orgId} />}
       actions={
-        <Link to="/welcome" search={searchFor({ orgId })} className="button" data-weight="primary">
+        <Link {...to("/welcome", { orgId })} className="button" data-weight="primary">
           <Plus size={15} aria-hidden />
           Add devices
         </Link>
@@ -65,7 +66,7 @@ export function Devices() {
       empty={
         <EmptyState title="No device has enrolled yet." icon={Laptop}>
           <p>Make an enrollment key, and start an agent with it.</p>
-          <Link to="/welcome" className="button" data-weight="primary">
+          <Link {...to("/welcome")} className="button" data-weight="primary">
             Bring the first device online
           </Link>
         </EmptyState>
@@ -98,13 +99,8 @@ function columns({
     {
       id: "host",
       title: "Host",
-      width: "14rem",
       sort: "hostname",
-      cell: ({ id, hostname }) => (
-        <Link to="/devices/$id" params={{ id }} search={searchFor({ orgId })}>
-          {hostname}
-        </Link>
-      ),
+      cell: ({ id, hostname }) => <Link {...toRecord("/devices/$id", { id }, { orgId })}>{hostname}</Link>,
     },
     {
       id: "status",
@@ -134,26 +130,24 @@ function columns({
       title: "Agent",
       width: "6rem",
       isMinor: true,
-      cell: ({ agentVersion }) => (
-        <button
-          type="button"
-          data-weight="link"
-          data-tip="Only devices with this version"
-          className="number"
-          onClick={() => change({ agentVersion })}
-        >
-          {agentVersion}
-        </button>
-      ),
+      cell: ({ agentVersion }) => <AgentVersion of={agentVersion} onChoose={() => change({ agentVersion })} />,
     },
     {
       id: "address",
       title: "Address",
       width: "8.5rem",
       isMinor: true,
+      isExtra: true,
       cell: ({ lastIpAddress }) => <span className="soft number">{lastIpAddress}</span>,
     },
-    { id: "labels", title: "Labels", as: "none", cell: ({ labels }) => <LabelList of={labels} /> },
+    {
+      id: "labels",
+      title: "Labels",
+      width: "12rem",
+      isExtra: true,
+      as: "none",
+      cell: ({ labels }) => <LabelList of={labels} />,
+    },
     {
       id: "seen",
       title: "Last seen",
@@ -177,4 +171,17 @@ const Location = ({ orgId, siteId }: { orgId: string | null; siteId: string | nu
       </span>
     ) : null}
   </>
+);
+
+/** A version, which narrows the list to the devices that run it. */
+const AgentVersion = ({ of, onChoose }: { of: string; onChoose(): void }) => (
+  <button
+    type="button"
+    data-weight="link"
+    data-tip="Only devices with this version"
+    className="number"
+    onClick={onChoose}
+  >
+    {of}
+  </button>
 );

@@ -2,11 +2,13 @@ import { Link } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import { type BodyOf, useGet } from "../../api/queries.ts";
 import { Section } from "../../parts/facts.tsx";
+import { toRecord } from "../../parts/links.ts";
 import { Options } from "../../parts/options.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import plain from "../../parts/plain-table.module.css";
 import { PlainTable } from "../../parts/plain-table.tsx";
 import { EmptyState, FailureState, Loading } from "../../parts/states.tsx";
+import { Instant } from "../../parts/time.tsx";
 import { useFilters, useRecordId } from "../../parts/use-filters.ts";
 import { useVisibility } from "../../parts/use-visibility.ts";
 import { failureSentence } from "../../rules/failure-sentence.ts";
@@ -20,7 +22,7 @@ const limit = 50;
 
 /** Event logs as they are on the device this moment: queried from its agent, nothing is stored. */
 export function LiveLogs() {
-  const id = useRecordId();
+  const id = useRecordId("/devices/$id/live");
   const [{ log, level }, change] = useFilters();
   const path = { id };
   const device = useGet("/api/v1/devices/{id}", { params: { path } }, { everyMs: 10_000 });
@@ -31,9 +33,7 @@ export function LiveLogs() {
     <>
       <PageTitle title={device.data ? `Live logs of ${device.data.hostname}` : "Live logs"} />
       <p>
-        <Link to="/devices/$id" params={{ id }}>
-          The device
-        </Link>
+        <Link {...toRecord("/devices/$id", { id })}>The device</Link>
       </p>
       {failure ? (
         <FailureState failure={failure.failure} onRetry={() => void (device.error ? device : logs).refetch()} />
@@ -162,7 +162,9 @@ function EventTable({
       <PlainTable columns={["Time", "Level", "Source", "Event", "Message"]}>
         {rows.map((event) => (
           <tr key={event.recordId}>
-            <td>{event.timeCreated}</td>
+            <td>
+              {Number.isNaN(Date.parse(event.timeCreated)) ? event.timeCreated : <Instant at={event.timeCreated} />}
+            </td>
             <td>{event.level}</td>
             <td>{event.source}</td>
             <td>{event.eventId}</td>

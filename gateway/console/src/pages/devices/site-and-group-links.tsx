@@ -1,8 +1,8 @@
 import type { ItemOf } from "@muster/client";
 import { Link } from "@tanstack/react-router";
 import { useGet } from "../../api/queries.ts";
+import { to, toRecord } from "../../parts/links.ts";
 import { useMe } from "../../parts/me.tsx";
-import { searchFor } from "../../parts/use-filters.ts";
 import { whyNot } from "../../rules/why-not.ts";
 
 /** A site by its name, as a link where it may be seen. */
@@ -10,11 +10,7 @@ export function SiteLink({ id }: { id: string }) {
   const mayRead = whyNot(useMe(), "GET /api/v1/orgs/sites/{id}") === null;
   const { data } = useGet("/api/v1/orgs/sites/{id}", { params: { path: { id } } }, { enabled: mayRead });
   if (!data) return <code>{id.slice(0, 8)}</code>;
-  return (
-    <Link to="/sites/$id" params={{ id }} search={searchFor({ orgId: data.orgId })}>
-      {data.name}
-    </Link>
-  );
+  return <Link {...toRecord("/sites/$id", { id }, { orgId: data.orgId })}>{data.name}</Link>;
 }
 
 /** The groups of a device by their names. */
@@ -24,9 +20,7 @@ export function GroupLinks({ of: { orgId, groupIds } }: { of: ItemOf<"/api/v1/de
   return groupIds.map((groupId, at) => (
     <span key={groupId}>
       {at > 0 ? ", " : ""}
-      <Link to="/devices" search={searchFor({ orgId, groupId })}>
-        {names.get(groupId) ?? groupId.slice(0, 8)}
-      </Link>
+      <Link {...to("/devices", { orgId, groupId })}>{names.get(groupId) ?? groupId.slice(0, 8)}</Link>
     </span>
   ));
 }

@@ -6,6 +6,7 @@ import { dataOf, useForget, useGet } from "../../api/queries.ts";
 import { Confirm } from "../../parts/confirm.tsx";
 import { Field } from "../../parts/field.tsx";
 import { ChooseFirst, FormDialog } from "../../parts/form-dialog.tsx";
+import { to } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
 import { useMe, useWhyNot } from "../../parts/me.tsx";
 import { Operation } from "../../parts/operation.tsx";
@@ -13,7 +14,7 @@ import { NamedOptions } from "../../parts/options.tsx";
 import { RowAction } from "../../parts/row-action.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
-import { searchFor, useFilters } from "../../parts/use-filters.ts";
+import { useFilters } from "../../parts/use-filters.ts";
 
 type Group = ItemOf<"/api/v1/device-groups">;
 type Asking = { kind: "new" } | { kind: "change" | "delete"; group: Group } | null;
@@ -48,9 +49,7 @@ export function Groups() {
             id: "name",
             title: "Name",
             cell: ({ id, name, orgId: owner }) => (
-              <Link to="/devices" search={searchFor({ orgId: owner, groupId: id })}>
-                {name}
-              </Link>
+              <Link {...to("/devices", { orgId: owner, groupId: id })}>{name}</Link>
             ),
           },
           {

@@ -3,6 +3,7 @@ import { useState } from "react";
 import { api } from "../../api/api.ts";
 import { dataOf, useForget } from "../../api/queries.ts";
 import { Confirm } from "../../parts/confirm.tsx";
+import { to } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
 import { useWhyNot } from "../../parts/me.tsx";
 import { RowAction } from "../../parts/row-action.tsx";
@@ -32,7 +33,7 @@ export function EnrollmentKeys() {
           },
         ]}
         actions={
-          <Link to="/welcome" className="button" data-weight="primary">
+          <Link {...to("/welcome")} className="button" data-weight="primary">
             New enrollment key
           </Link>
         }
@@ -66,7 +67,7 @@ export function EnrollmentKeys() {
         ]}
         empty={
           <EmptyState title="No enrollment key yet.">
-            <Link to="/welcome" className="button" data-weight="primary">
+            <Link {...to("/welcome")} className="button" data-weight="primary">
               Bring the first device online
             </Link>
           </EmptyState>

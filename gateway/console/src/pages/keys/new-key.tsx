@@ -3,8 +3,8 @@ import { api } from "../../api/api.ts";
 import { dataOf, useForget } from "../../api/queries.ts";
 import { Field } from "../../parts/field.tsx";
 import { FormDialog } from "../../parts/form-dialog.tsx";
+import { ScopeBoxes } from "../../parts/scope-boxes.tsx";
 import { checkedOf } from "../../rules/checked.ts";
-import { ScopeBoxes } from "./scope-boxes.tsx";
 
 const days = [30, 90, 365] as const;
 

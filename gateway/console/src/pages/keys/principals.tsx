@@ -10,13 +10,13 @@ import { ListPage } from "../../parts/list-page.tsx";
 import { useMe, useWhyNot } from "../../parts/me.tsx";
 import { Operation } from "../../parts/operation.tsx";
 import { RowAction } from "../../parts/row-action.tsx";
+import { ScopeBoxes } from "../../parts/scope-boxes.tsx";
 import { SecretOnce } from "../../parts/secret-once.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
 import { checkedOf } from "../../rules/checked.ts";
-import { ScopeBoxes } from "./scope-boxes.tsx";
 
 type Principal = ItemOf<"/api/v1/service-principals">;
 type Asking = { kind: "new" } | { kind: "rotate" | "disable" | "migrate"; principal: Principal } | null;

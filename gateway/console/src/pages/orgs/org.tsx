@@ -8,7 +8,7 @@ import { Operation } from "../../parts/operation.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
 import { Instant, Time } from "../../parts/time.tsx";
-import { searchFor, useRecordId } from "../../parts/use-filters.ts";
+import { useRecordId } from "../../parts/use-filters.ts";
 import { ChangeOrganization } from "./change-org.tsx";
 
 type Organization = BodyOf<"/api/v1/orgs/organizations/{id}">;
@@ -26,7 +26,7 @@ const theirs = [
 
 /** One organization: a customer with all that is theirs. */
 export function OrganizationPage() {
-  const id = useRecordId();
+  const id = useRecordId("/orgs/$id");
   const params = { path: { id } };
   const org = useGet("/api/v1/orgs/organizations/{id}", { params });
   const devices = useGet("/api/v1/devices", { params: { query: { orgId: id, limit: "1" } } });
@@ -37,14 +37,11 @@ export function OrganizationPage() {
   const { data } = org;
   const close = () => ask(null);
   const [deviceCount, keyCount] = [devices.data?.pagination.total, keys.data?.pagination.total];
-  const search = searchFor({ orgId: id });
+  const search = { orgId: id };
   const date = (at: string | null) => (at === null ? null : <Instant at={at} />);
   return (
     <>
       <PageTitle title={data.name} status={data.status} />
-      <p>
-        <Link to="/orgs">All organizations</Link>
-      </p>
       <Section
         title="Facts"
         action={

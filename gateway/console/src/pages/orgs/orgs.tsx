@@ -4,6 +4,7 @@ import { api } from "../../api/api.ts";
 import { dataOf, useForget, useGet } from "../../api/queries.ts";
 import { Field } from "../../parts/field.tsx";
 import { FormDialog } from "../../parts/form-dialog.tsx";
+import { toRecord } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
 import { useMe } from "../../parts/me.tsx";
 import { Operation } from "../../parts/operation.tsx";
@@ -11,7 +12,6 @@ import { NamedOptions } from "../../parts/options.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Time } from "../../parts/time.tsx";
-import { searchFor } from "../../parts/use-filters.ts";
 import { slugOf } from "../../rules/slug.ts";
 
 /** The organizations that the user may see. */
@@ -38,11 +38,7 @@ export function Organizations() {
           {
             id: "name",
             title: "Name",
-            cell: ({ id, name }) => (
-              <Link to="/orgs/$id" params={{ id }} search={searchFor({ orgId: id })}>
-                {name}
-              </Link>
-            ),
+            cell: ({ id, name }) => <Link {...toRecord("/orgs/$id", { id }, { orgId: id })}>{name}</Link>,
           },
           { id: "slug", title: "Slug", isMinor: true, cell: ({ slug }) => slug },
           { id: "status", title: "Status", width: "8rem", cell: ({ status }) => <Status of={status} /> },

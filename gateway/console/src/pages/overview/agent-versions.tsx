@@ -4,8 +4,8 @@ import type { CSSProperties } from "react";
 import { api } from "../../api/api.ts";
 import { dataOf, useGet } from "../../api/queries.ts";
 import { Section } from "../../parts/facts.tsx";
+import { to } from "../../parts/links.ts";
 import { FailureState, Loading } from "../../parts/states.tsx";
-import { searchFor } from "../../parts/use-filters.ts";
 import styles from "./overview.module.css";
 
 /** A count per version: few versions, and rarely. */
@@ -30,7 +30,10 @@ export function AgentVersions({ orgId }: { orgId: string | undefined }) {
   const shown = versions.map((version, at) => ({ version, count: counts[at]?.data?.pagination.total ?? 0 }));
   const highest = Math.max(1, ...shown.map(({ count }) => count));
   return (
-    <Section title="Agent versions" action={target ? <p>target {target}</p> : <Link to="/releases">Releases</Link>}>
+    <Section
+      title="Agent versions"
+      action={target ? <p>target {target}</p> : <Link {...to("/releases")}>Releases</Link>}
+    >
       {error ? <FailureState failure={error.failure} onRetry={() => void refetch()} /> : null}
       {!data && !error ? <Loading what="Loading versions" /> : null}
       {data && shown.length === 0 ? (
@@ -39,7 +42,7 @@ export function AgentVersions({ orgId }: { orgId: string | undefined }) {
       <ul className={styles.bars}>
         {shown.map(({ version, count }) => (
           <li key={version}>
-            <Link to="/devices" search={searchFor({ orgId, agentVersion: version })} className="number">
+            <Link {...to("/devices", { orgId, agentVersion: version })} className="number">
               {version}
             </Link>
             <span className={styles.bar} data-tone={version === target ? "run" : "off"} aria-hidden>

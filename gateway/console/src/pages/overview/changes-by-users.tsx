@@ -12,9 +12,10 @@ import {
 } from "lucide-react";
 import { useGet } from "../../api/queries.ts";
 import { Section } from "../../parts/facts.tsx";
+import { to, toRecord } from "../../parts/links.ts";
 import { FailureState, Loading } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
-import { searchFor, useFilters } from "../../parts/use-filters.ts";
+import { useFilters } from "../../parts/use-filters.ts";
 import { actionWords } from "../../rules/action-words.ts";
 import styles from "./overview.module.css";
 
@@ -57,14 +58,7 @@ export function ChangesByUsers({ orgId }: { orgId: string | undefined }) {
   const rows = (data?.data ?? []).filter(({ actorType }) => actorType === "user" || actorType === "api_key");
   const folded = (data?.data.length ?? 0) - rows.length;
   return (
-    <Section
-      title="Changes by people"
-      action={
-        <Link to="/audit" search={searchFor({ orgId: chosen })}>
-          Audit
-        </Link>
-      }
-    >
+    <Section title="Changes by people" action={<Link {...to("/audit", { orgId: chosen })}>Audit</Link>}>
       {error ? <FailureState failure={error.failure} onRetry={() => void refetch()} /> : null}
       {isPending ? <Loading what="Loading changes" /> : null}
       {data && rows.length === 0 ? <p className="soft">Nobody changed anything lately.</p> : null}
@@ -75,7 +69,7 @@ export function ChangesByUsers({ orgId }: { orgId: string | undefined }) {
           return (
             <li key={row.id}>
               <Icon size={15} strokeWidth={1.75} aria-hidden />
-              <Link to="/audit/$id" params={{ id: row.id }} search={searchFor({ orgId: chosen })}>
+              <Link {...toRecord("/audit/$id", { id: row.id }, { orgId: chosen })}>
                 <b>{row.user.name ?? row.user.email ?? "An API key"}</b> {did} {kind} {name ? <b>{name}</b> : null}
               </Link>
               <Time at={row.timestamp} />

@@ -2,7 +2,7 @@ import { Link } from "@tanstack/react-router";
 import type { CSSProperties } from "react";
 import type { BodyOf } from "../../api/queries.ts";
 import { Section } from "../../parts/facts.tsx";
-import { searchFor } from "../../parts/use-filters.ts";
+import { to } from "../../parts/links.ts";
 import styles from "./overview.module.css";
 
 const shown = [
@@ -24,20 +24,13 @@ export function Fleet({
   const all = shown.reduce((sum, [status]) => sum + (of(status)?.count ?? 0), 0);
   const share = (count: number) => `${((count / all) * 100).toLocaleString("en", { maximumFractionDigits: 1 })} %`;
   return (
-    <Section
-      title="Fleet"
-      action={
-        <Link to="/devices" search={searchFor({ orgId })}>
-          All devices
-        </Link>
-      }
-    >
+    <Section title="Fleet" action={<Link {...to("/devices", { orgId })}>All devices</Link>}>
       <ul className={styles.counts}>
         {shown.map(([status, name, tone, what]) => {
           const { count = 0, isEstimate = false } = of(status) ?? {};
           return (
             <li key={status} data-tone={tone}>
-              <Link to="/devices" search={searchFor({ status, orgId })}>
+              <Link {...to("/devices", { status, orgId })}>
                 <span>{name}</span>
                 <b className="number">{summary ? `${isEstimate ? "about " : ""}${count.toLocaleString()}` : "…"}</b>
                 <small>{status === "online" && all > 0 ? share(count) : what}</small>

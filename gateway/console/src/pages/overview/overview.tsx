@@ -2,12 +2,13 @@ import { Link } from "@tanstack/react-router";
 import { CircleAlert, CircleCheck, Clock, Laptop, TriangleAlert } from "lucide-react";
 import { useGet } from "../../api/queries.ts";
 import { Section } from "../../parts/facts.tsx";
+import { to } from "../../parts/links.ts";
 import { useMe } from "../../parts/me.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { EmptyState, FailureState, Loading } from "../../parts/states.tsx";
 import { useNow } from "../../parts/time.tsx";
 import { type Needed, useAttention } from "../../parts/use-attention.ts";
-import { searchFor, useFilters } from "../../parts/use-filters.ts";
+import { useFilters } from "../../parts/use-filters.ts";
 import { greeting, needsSentence } from "../../rules/greeting.ts";
 import { whyNot } from "../../rules/why-not.ts";
 import { LastVerified } from "../audit/last-verified.tsx";
@@ -52,11 +53,7 @@ export function Overview() {
       {chosenOrgId && may("GET /api/v1/audit-logs/verify") ? (
         <Section
           title="Seal of the audit trail"
-          action={
-            <Link to="/audit" search={searchFor({ orgId })}>
-              Verify it from one of its rows on
-            </Link>
-          }
+          action={<Link {...to("/audit", { orgId })}>Verify it from one of its rows on</Link>}
         >
           <LastVerified orgId={chosenOrgId} />
         </Section>
@@ -81,7 +78,7 @@ function Needs({ of }: { of: readonly Needed[] }) {
   }
   return (
     <ul className={styles.needs} aria-label="What needs attention">
-      {of.map(({ key, kind, tone, title, why, to, search, verb }) => {
+      {of.map(({ key, kind, tone, title, why, link, verb }) => {
         const Icon = icons[kind];
         return (
           <li key={key} data-tone={tone}>
@@ -89,7 +86,7 @@ function Needs({ of }: { of: readonly Needed[] }) {
             <p>
               <b>{title}</b> <span className="soft">{why}</span>
             </p>
-            <Link to={to} search={searchFor(search)} className="button">
+            <Link {...link} className="button">
               {verb}
             </Link>
           </li>
@@ -109,7 +106,7 @@ function FirstDevice({ orgId }: { orgId: string | undefined }) {
   return (
     <EmptyState title="No device has enrolled yet." icon={Laptop}>
       <p>It takes a partner, an organization, an enrollment key and an agent: five minutes.</p>
-      <Link to="/welcome" className="button" data-weight="primary">
+      <Link {...to("/welcome")} className="button" data-weight="primary">
         Bring the first device online
       </Link>
     </EmptyState>

@@ -2,6 +2,7 @@ import { Link } from "@tanstack/react-router";
 import type { CSSProperties } from "react";
 import { useGet } from "../../api/queries.ts";
 import { Section } from "../../parts/facts.tsx";
+import { to, toRecord } from "../../parts/links.ts";
 import { FailureState, Loading } from "../../parts/states.tsx";
 import styles from "./overview.module.css";
 
@@ -16,7 +17,7 @@ export function RunningRollouts() {
     .filter(({ state, kind }) => state !== "completed" && state !== "cancelled" && kind === "staged")
     .slice(0, 5);
   return (
-    <Section title="Rollouts" action={<Link to="/releases/rollouts">All rollouts</Link>}>
+    <Section title="Rollouts" action={<Link {...to("/releases/rollouts")}>All rollouts</Link>}>
       {error ? <FailureState failure={error.failure} onRetry={() => void refetch()} /> : null}
       {!data && !error ? <Loading what="Loading rollouts" /> : null}
       {data && running.length === 0 ? <p className="soft">No rollout is in progress.</p> : null}
@@ -26,7 +27,7 @@ export function RunningRollouts() {
           const share = (count: number) => ({ "--share": `${(count / all) * 100}%` }) as CSSProperties;
           return (
             <li key={id}>
-              <Link to="/releases/rollouts/$id" params={{ id }}>
+              <Link {...toRecord("/releases/rollouts/$id", { id })}>
                 {component} {version}
               </Link>
               <span className={styles.bar} aria-hidden>

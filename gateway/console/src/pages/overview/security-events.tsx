@@ -3,8 +3,9 @@ import { useState } from "react";
 import { useGet } from "../../api/queries.ts";
 import { Chart } from "../../parts/chart.tsx";
 import { Section } from "../../parts/facts.tsx";
+import { to } from "../../parts/links.ts";
 import { FailureState, Loading } from "../../parts/states.tsx";
-import { searchFor, useFilters } from "../../parts/use-filters.ts";
+import { useFilters } from "../../parts/use-filters.ts";
 import { everyDay } from "../../rules/days.ts";
 import styles from "./overview.module.css";
 
@@ -25,11 +26,7 @@ export function SecurityEvents({ orgId }: { orgId: string | undefined }) {
   return (
     <Section
       title="Sign-ins and rights"
-      action={
-        <Link to="/audit/reports" search={searchFor({ orgId: filters.orgId })}>
-          Last {days} days
-        </Link>
-      }
+      action={<Link {...to("/audit/reports", { orgId: filters.orgId })}>Last {days} days</Link>}
     >
       {error ? <FailureState failure={error.failure} onRetry={() => void refetch()} /> : null}
       {!data && !error ? <Loading what="Loading security events" /> : null}

@@ -1,10 +1,11 @@
 import { Link } from "@tanstack/react-router";
 import { useGet } from "../../api/queries.ts";
 import { Section } from "../../parts/facts.tsx";
+import { to, toRecord } from "../../parts/links.ts";
 import { PlainTable } from "../../parts/plain-table.tsx";
 import { FailureState, Loading } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
-import { searchFor, useFilters } from "../../parts/use-filters.ts";
+import { useFilters } from "../../parts/use-filters.ts";
 import { hostOf } from "../../rules/attention.ts";
 import { webhookHealth } from "../../rules/health.ts";
 
@@ -22,14 +23,7 @@ export function WebhookHealth({ orgId }: { orgId: string | undefined }) {
     .sort((a, b) => Number(b.shown.tone === "bad") - Number(a.shown.tone === "bad"))
     .slice(0, 5);
   return (
-    <Section
-      title="Webhooks"
-      action={
-        <Link to="/webhooks" search={searchFor({ orgId: chosen })}>
-          All webhooks
-        </Link>
-      }
-    >
+    <Section title="Webhooks" action={<Link {...to("/webhooks", { orgId: chosen })}>All webhooks</Link>}>
       {error ? <FailureState failure={error.failure} onRetry={() => void refetch()} /> : null}
       {!data && !error ? <Loading what="Loading webhooks" /> : null}
       {data && rows.length === 0 ? <p className="soft">No webhook yet.</p> : null}
@@ -38,9 +32,7 @@ export function WebhookHealth({ orgId }: { orgId: string | undefined }) {
           {rows.map(({ id, name, url, shown, successCount, failureCount }) => (
             <tr key={id}>
               <th scope="row">
-                <Link to="/webhooks/$id" params={{ id }} search={searchFor({ orgId: chosen })}>
-                  {name}
-                </Link>
+                <Link {...toRecord("/webhooks/$id", { id }, { orgId: chosen })}>{name}</Link>
                 <div className="soft">{hostOf(url)}</div>
               </th>
               <td>

@@ -6,12 +6,13 @@ import { DeleteRecord } from "../../parts/delete-record.tsx";
 import { Facts, Json, Section } from "../../parts/facts.tsx";
 import { Field } from "../../parts/field.tsx";
 import { FormDialog } from "../../parts/form-dialog.tsx";
+import { to } from "../../parts/links.ts";
 import { Operation } from "../../parts/operation.tsx";
 import { Options } from "../../parts/options.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
 import { Time } from "../../parts/time.tsx";
-import { searchFor, useRecordId } from "../../parts/use-filters.ts";
+import { useRecordId } from "../../parts/use-filters.ts";
 import { capOf } from "../../rules/form-values.ts";
 import { partnerPlans, partnerStatuses, partnerTypes } from "./partner-values.ts";
 
@@ -19,7 +20,7 @@ type Partner = BodyOf<"/api/v1/orgs/partners/{id}">;
 
 /** One partner, as the platform's administrators see it. */
 export function PartnerPage() {
-  const id = useRecordId();
+  const id = useRecordId("/partners/$id");
   const params = { path: { id } };
   const partner = useGet("/api/v1/orgs/partners/{id}", { params });
   const organizations = useGet("/api/v1/orgs/organizations", { params: { query: { partnerId: id, limit: "1" } } });
@@ -34,9 +35,6 @@ export function PartnerPage() {
   return (
     <>
       <PageTitle title={data.name} status={data.status} />
-      <p>
-        <Link to="/partners">All partners</Link>
-      </p>
       <PartnerFacts data={data} ask={ask} cap={cap} count={count} id={id} />
       {Object.keys(data.settings).length > 0 ? (
         <Section title="Settings">
@@ -90,7 +88,7 @@ function PartnerFacts({
           ["Plan", data.plan],
           [
             "Organizations",
-            <Link key="orgs" to="/orgs" search={searchFor({ partnerId: id })}>
+            <Link key="orgs" {...to("/orgs", { partnerId: id })}>
               {count?.toLocaleString() ?? "See them"}
             </Link>,
           ],

@@ -4,6 +4,7 @@ import { api } from "../../api/api.ts";
 import { dataOf, useForget } from "../../api/queries.ts";
 import { Field } from "../../parts/field.tsx";
 import { FormDialog } from "../../parts/form-dialog.tsx";
+import { toRecord } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
 import { Operation } from "../../parts/operation.tsx";
 import { Options } from "../../parts/options.tsx";
@@ -35,11 +36,7 @@ export function Partners() {
           {
             id: "name",
             title: "Name",
-            cell: ({ id, name }) => (
-              <Link to="/partners/$id" params={{ id }}>
-                {name}
-              </Link>
-            ),
+            cell: ({ id, name }) => <Link {...toRecord("/partners/$id", { id })}>{name}</Link>,
           },
           { id: "slug", title: "Slug", isMinor: true, cell: ({ slug }) => slug },
           { id: "status", title: "Status", width: "8rem", cell: ({ status }) => <Status of={status} /> },

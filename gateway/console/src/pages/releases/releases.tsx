@@ -1,4 +1,5 @@
 import { Link } from "@tanstack/react-router";
+import { toRecord } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
@@ -21,7 +22,7 @@ export function Releases() {
           id: "version",
           title: "Version",
           cell: ({ component, version, rollout }) => (
-            <Link to="/releases/rollouts/$id" params={{ id: rollout.id }}>
+            <Link {...toRecord("/releases/rollouts/$id", { id: rollout.id })}>
               {component} {version}
             </Link>
           ),
@@ -85,7 +86,7 @@ export function Rollouts() {
           id: "what",
           title: "Rollout",
           cell: ({ id, component, version }) => (
-            <Link to="/releases/rollouts/$id" params={{ id }}>
+            <Link {...toRecord("/releases/rollouts/$id", { id })}>
               {component} {version}
             </Link>
           ),

@@ -2,12 +2,14 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { useList } from "../../api/queries.ts";
 import { Section } from "../../parts/facts.tsx";
+import { toRecord } from "../../parts/links.ts";
 import { NameOf } from "../../parts/name-of.tsx";
 import { Options } from "../../parts/options.tsx";
 import { PlainTable } from "../../parts/plain-table.tsx";
 import { EmptyState, ListState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Instant } from "../../parts/time.tsx";
+import { reasonSentence } from "../../rules/reason-sentences.ts";
 
 const states = ["failed", "offered", "returned", "succeeded", "cancelled", "deferred"] as const;
 
@@ -40,7 +42,7 @@ export function RolloutDevices({ id }: { id: string }) {
           {list.rows.map((attempt) => (
             <tr key={attempt.id}>
               <th scope="row">
-                <Link to="/devices/$id" params={{ id: attempt.deviceId }}>
+                <Link {...toRecord("/devices/$id", { id: attempt.deviceId })}>
                   <NameOf id={attempt.deviceId} />
                 </Link>
                 <div className="soft">
@@ -53,7 +55,7 @@ export function RolloutDevices({ id }: { id: string }) {
               <td>
                 <Status of={attempt.state} />
               </td>
-              <td className="soft">{attempt.reason}</td>
+              <td className="soft">{reasonSentence(attempt.reason)}</td>
               <td>
                 <Instant at={attempt.offeredAt} />
               </td>

@@ -20,7 +20,7 @@ type Rollout = ProgressBody["rollout"];
 
 /** One rollout: how far it is, what failed against what may fail, how fast it goes, and its devices. */
 export function RolloutPage() {
-  const id = useRecordId();
+  const id = useRecordId("/releases/rollouts/$id");
   const params = { path: { id } };
   const progress = useGet("/api/v1/agent-versions/rollouts/{id}/progress", { params }, { everyMs: 5_000 });
   if (!progress.data) return <RecordState title="Rollout" of={progress} />;

@@ -4,19 +4,20 @@ import { api } from "../../api/api.ts";
 import { type BodyOf, dataOf, useGet } from "../../api/queries.ts";
 import { DeleteRecord } from "../../parts/delete-record.tsx";
 import { Facts, Section } from "../../parts/facts.tsx";
+import { to } from "../../parts/links.ts";
 import { Operation } from "../../parts/operation.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { PlainTable } from "../../parts/plain-table.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
 import { Time } from "../../parts/time.tsx";
-import { searchFor, useRecordId } from "../../parts/use-filters.ts";
+import { useRecordId } from "../../parts/use-filters.ts";
 import { RoleForm } from "./role-form.tsx";
 
 type Role = BodyOf<"/api/v1/roles/{id}">;
 
 /** One role: its permissions and its users. */
 export function RolePage() {
-  const id = useRecordId();
+  const id = useRecordId("/roles/$id");
   const params = { path: { id } };
   const role = useGet("/api/v1/roles/{id}", { params });
   const all = useGet("/api/v1/permissions");
@@ -31,11 +32,6 @@ export function RolePage() {
   return (
     <>
       <PageTitle title={data.name} />
-      <p>
-        <Link to="/roles" search={searchFor({ orgId: data.orgId ?? undefined })}>
-          All roles
-        </Link>
-      </p>
       <Section
         title="Facts"
         action={
@@ -59,7 +55,7 @@ export function RolePage() {
             ["Scope", data.scope],
             [
               "People who have it",
-              <Link key="holders" to="/people" search={searchFor({ role: id })}>
+              <Link key="holders" {...to("/people", { role: id })}>
                 {count?.toLocaleString() ?? "See them"}
               </Link>,
             ],
@@ -108,7 +104,7 @@ function RoleQuestions({
           name={data.name}
           remove={() => dataOf(api.DELETE("/api/v1/roles/{id}", { params }))}
           forgets={["/api/v1/roles"]}
-          leave={() => navigate({ to: "/roles", search: searchFor({ orgId: data.orgId ?? undefined }) })}
+          leave={() => navigate(to("/roles", { orgId: data.orgId ?? undefined }))}
           onClose={close}
         >
           <p>

@@ -1,11 +1,12 @@
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { asOptions } from "../../parts/filter-bar.tsx";
+import { toRecord } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
 import { Operation } from "../../parts/operation.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
-import { searchFor, useFilters } from "../../parts/use-filters.ts";
+import { useFilters } from "../../parts/use-filters.ts";
 import { RoleForm } from "./role-form.tsx";
 
 /** Roles that the user may see and assign: seeded ones first. */
@@ -29,11 +30,7 @@ export function Roles() {
           {
             id: "name",
             title: "Name",
-            cell: ({ id, name }) => (
-              <Link to="/roles/$id" params={{ id }} search={searchFor({ orgId })}>
-                {name}
-              </Link>
-            ),
+            cell: ({ id, name }) => <Link {...toRecord("/roles/$id", { id }, { orgId })}>{name}</Link>,
           },
           { id: "says", title: "Description", isMinor: true, cell: ({ description }) => description },
           { id: "scope", title: "Scope", width: "9rem", cell: ({ scope }) => scope },

@@ -1,10 +1,11 @@
-import { Link, useNavigate } from "@tanstack/react-router";
+import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { api } from "../../api/api.ts";
 import { type BodyOf, dataOf, Failed, useForget, useGet } from "../../api/queries.ts";
 import { Confirm } from "../../parts/confirm.tsx";
 import { DeleteRecord } from "../../parts/delete-record.tsx";
 import { Facts, Section } from "../../parts/facts.tsx";
+import { to } from "../../parts/links.ts";
 import { CopyButton } from "../../parts/list-head.tsx";
 import { Operation } from "../../parts/operation.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
@@ -12,7 +13,7 @@ import { PlainTable } from "../../parts/plain-table.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
 import { Said } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
-import { searchFor, useRecordId } from "../../parts/use-filters.ts";
+import { useRecordId } from "../../parts/use-filters.ts";
 import { failureSentence } from "../../rules/failure-sentence.ts";
 import { Attempts } from "./attempts.tsx";
 import { ChangeProvider } from "./change-provider.tsx";
@@ -48,7 +49,7 @@ const notInForce = {
 
 /** One identity provider: what to register there, what it may do here, and how sign-ins through it end. */
 export function ProviderPage() {
-  const id = useRecordId();
+  const id = useRecordId("/settings/sso/$id");
   const params = { path: { id } };
   const provider = useGet("/api/v1/sso/providers/{id}", { params });
   const [asking, ask] = useState<Asking>(null);
@@ -86,11 +87,6 @@ export function ProviderPage() {
   return (
     <>
       <PageTitle title={data.name} status={data.status} />
-      <p>
-        <Link to="/settings/sso" search={searchFor({ orgId: data.orgId ?? undefined })}>
-          All identity providers
-        </Link>
-      </p>
       <Said>{said}</Said>
       <Section title="To register at the provider">
         <PlainTable columns={["What", "Value"]} hasActions>
@@ -247,7 +243,7 @@ function ProviderQuestions({
           name={data.name}
           remove={() => dataOf(api.DELETE("/api/v1/sso/providers/{id}", { params }))}
           forgets={["/api/v1/sso/providers"]}
-          leave={() => navigate({ to: "/settings/sso", search: searchFor({ orgId: data.orgId ?? undefined }) })}
+          leave={() => navigate(to("/settings/sso", { orgId: data.orgId ?? undefined }))}
           onClose={close}
         >
           <p>It is deleted with all links of accounts. People without a password need a link to set one.</p>

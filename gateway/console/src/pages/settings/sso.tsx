@@ -1,13 +1,14 @@
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { ChooseFirst } from "../../parts/form-dialog.tsx";
+import { toRecord } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
 import { useMe } from "../../parts/me.tsx";
 import { Operation } from "../../parts/operation.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Time } from "../../parts/time.tsx";
-import { searchFor, useFilters } from "../../parts/use-filters.ts";
+import { useFilters } from "../../parts/use-filters.ts";
 import { NewProvider } from "./new-provider.tsx";
 
 /** Identity providers through which people of the chosen organization or partner sign in. */
@@ -37,11 +38,7 @@ export function SingleSignOn() {
           {
             id: "name",
             title: "Name",
-            cell: ({ id, name }) => (
-              <Link to="/settings/sso/$id" params={{ id }} search={searchFor({ orgId })}>
-                {name}
-              </Link>
-            ),
+            cell: ({ id, name }) => <Link {...toRecord("/settings/sso/$id", { id }, { orgId })}>{name}</Link>,
           },
           {
             id: "type",

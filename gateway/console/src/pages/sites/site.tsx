@@ -7,11 +7,12 @@ import { Facts, Json, Section } from "../../parts/facts.tsx";
 import { Field } from "../../parts/field.tsx";
 import { FormDialog } from "../../parts/form-dialog.tsx";
 import { LabelList } from "../../parts/label-list.tsx";
+import { to } from "../../parts/links.ts";
 import { Operation } from "../../parts/operation.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
 import { Time } from "../../parts/time.tsx";
-import { searchFor, useRecordId } from "../../parts/use-filters.ts";
+import { useRecordId } from "../../parts/use-filters.ts";
 import { labelChanges, labelsText } from "../../rules/labels.ts";
 import { SiteForm } from "./site-form.tsx";
 
@@ -19,7 +20,7 @@ type Site = BodyOf<"/api/v1/orgs/sites/{id}">;
 
 /** One site with its devices. */
 export function SitePage() {
-  const id = useRecordId();
+  const id = useRecordId("/sites/$id");
   const params = { path: { id } };
   const site = useGet("/api/v1/orgs/sites/{id}", { params });
   const devices = useGet("/api/v1/devices", { params: { query: { siteId: id, limit: "1" } } });
@@ -33,11 +34,6 @@ export function SitePage() {
   return (
     <>
       <PageTitle title={data.name} />
-      <p>
-        <Link to="/sites" search={searchFor({ orgId: data.orgId })}>
-          All sites
-        </Link>
-      </p>
       <Section
         title="Facts"
         action={
@@ -59,7 +55,7 @@ export function SitePage() {
             ["Time zone", data.timezone],
             [
               "Devices",
-              <Link key="devices" to="/devices" search={searchFor({ orgId: data.orgId, siteId: id })}>
+              <Link key="devices" {...to("/devices", { orgId: data.orgId, siteId: id })}>
                 {count?.toLocaleString() ?? "See them"}
               </Link>,
             ],
@@ -134,7 +130,7 @@ function SiteQuestions({
           name={data.name}
           remove={() => dataOf(api.DELETE("/api/v1/orgs/sites/{id}", { params }))}
           forgets={["/api/v1/orgs/sites", "/api/v1/devices"]}
-          leave={() => navigate({ to: "/sites", search: searchFor({ orgId: data.orgId }) })}
+          leave={() => navigate(to("/sites", { orgId: data.orgId }))}
           onClose={close}
         >
           <p>

@@ -2,13 +2,14 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { ChooseFirst } from "../../parts/form-dialog.tsx";
 import { LabelList } from "../../parts/label-list.tsx";
+import { toRecord } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
 import { useMe } from "../../parts/me.tsx";
 import { organizationColumn } from "../../parts/name-of.tsx";
 import { Operation } from "../../parts/operation.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
-import { searchFor, useFilters } from "../../parts/use-filters.ts";
+import { useFilters } from "../../parts/use-filters.ts";
 import { SiteForm } from "./site-form.tsx";
 
 /** The sites of the organizations that the user may see. */
@@ -36,11 +37,7 @@ export function Sites() {
           {
             id: "name",
             title: "Name",
-            cell: ({ id, name }) => (
-              <Link to="/sites/$id" params={{ id }} search={searchFor({ orgId })}>
-                {name}
-              </Link>
-            ),
+            cell: ({ id, name }) => <Link {...toRecord("/sites/$id", { id }, { orgId })}>{name}</Link>,
           },
           ...(chosenOrgId === undefined ? [organizationColumn] : []),
           { id: "zone", title: "Time zone", width: "13rem", cell: ({ timezone }) => timezone },

@@ -3,34 +3,30 @@ import { type FormEvent, useState } from "react";
 import { api } from "../../api/api.ts";
 import { dataOf, useForget } from "../../api/queries.ts";
 import { useAssignableRoles } from "../../api/use-assignable-roles.ts";
-import { Confirm } from "../../parts/confirm.tsx";
+import { RowOperations } from "../../operations/operation-buttons.tsx";
+import { userOperations } from "../../operations/users.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import forms from "../../parts/field.module.css";
 import { Field } from "../../parts/field.tsx";
 import { asOptions } from "../../parts/filter-bar.tsx";
 import { FormActions } from "../../parts/form-actions.tsx";
+import { type Invited, InviteLink } from "../../parts/invite-link.tsx";
+import { toRecord } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
-import { useMe, useWhyNot } from "../../parts/me.tsx";
+import { useMe } from "../../parts/me.tsx";
 import { Operation } from "../../parts/operation.tsx";
 import { NamedOptions } from "../../parts/options.tsx";
-import { RowAction } from "../../parts/row-action.tsx";
 import { EmptyState, FailureState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Time } from "../../parts/time.tsx";
-import { searchFor, useFilters } from "../../parts/use-filters.ts";
+import { useFilters } from "../../parts/use-filters.ts";
 import { useWrite } from "../../parts/use-write.ts";
-import { type Invited, InviteLink } from "./invite-link.tsx";
-
-type User = { id: string; name: string; email: string; status: "invited" | "active" | "disabled" };
 
 /** Accounts that are visible to the user. */
 export function Users() {
   const [{ orgId }] = useFilters();
-  const why = useWhyNot("POST /api/v1/users");
   const me = useMe();
   const [isInviting, invite] = useState(false);
-  const [chosen, choose] = useState<User | null>(null);
-  const forget = useForget();
   return (
     <>
       <ListPage
@@ -56,15 +52,11 @@ export function Users() {
           {
             id: "name",
             title: "Name",
-            cell: ({ id, name }) => (
-              <Link to="/people/$id" params={{ id }} search={searchFor({ orgId })}>
-                {name}
-              </Link>
-            ),
+            cell: ({ id, name }) => <Link {...toRecord("/people/$id", { id }, { orgId })}>{name}</Link>,
           },
           { id: "email", title: "E-mail", cell: ({ email }) => email },
           { id: "role", title: "Role", width: "11rem", isMinor: true, cell: ({ role }) => role },
-          { id: "status", title: "Status", width: "8rem", cell: ({ status }) => <Status of={status} /> },
+          { id: "status", title: "Status", width: "8rem", as: "state", cell: ({ status }) => <Status of={status} /> },
           {
             id: "mfa",
             title: "Second factor",
@@ -82,54 +74,18 @@ export function Users() {
           {
             id: "actions",
             title: "Actions",
-            width: "7rem",
+            width: "5rem",
+            isEnd: true,
+            as: "end",
             cell: (user) =>
-              why === null && user.id !== me.id && user.status !== "invited" ? (
-                <RowAction of={user.name} onClick={() => choose(user)}>
-                  {user.status === "disabled" ? "Enable" : "Disable"}
-                </RowAction>
-              ) : null,
+              user.id === me.id ? null : <RowOperations of={user} operations={userOperations} name={user.name} />,
           },
         ]}
         empty={<EmptyState title="No people yet." />}
       />
       {isInviting ? <Invite onClose={() => invite(false)} /> : null}
-      <EnableOrDisable chosen={chosen} choose={choose} forget={forget} />
     </>
   );
-}
-
-function EnableOrDisable({
-  chosen,
-  choose,
-  forget,
-}: {
-  chosen: User | null;
-  choose(user: User | null): void;
-  forget: ReturnType<typeof useForget>;
-}) {
-  return chosen ? (
-    <Confirm
-      title={chosen.status === "disabled" ? `Enable ${chosen.name}?` : `Disable ${chosen.name}?`}
-      verb={chosen.status === "disabled" ? "Enable" : "Disable"}
-      onClose={() => choose(null)}
-      action={async () => {
-        const params = { path: { id: chosen.id } };
-        await dataOf(
-          chosen.status === "disabled"
-            ? api.POST("/api/v1/users/{id}/enable", { params })
-            : api.POST("/api/v1/users/{id}/disable", { params }),
-        );
-        await forget("/api/v1/users");
-      }}
-    >
-      <p>
-        {chosen.status === "disabled"
-          ? "The person may sign in again."
-          : "Every session of the person ends at once, and signing in is refused. The account and its audit rows stay."}
-      </p>
-    </Confirm>
-  ) : null;
 }
 
 function Invite({ onClose }: { onClose(): void }) {

@@ -2,11 +2,13 @@ import { Link } from "@tanstack/react-router";
 import { api } from "../../api/api.ts";
 import { dataOf, Failed, useForget, useList } from "../../api/queries.ts";
 import { Section } from "../../parts/facts.tsx";
+import { toRecord } from "../../parts/links.ts";
 import { Operation } from "../../parts/operation.tsx";
 import { PlainTable } from "../../parts/plain-table.tsx";
 import { FailureState } from "../../parts/states.tsx";
 import { Instant } from "../../parts/time.tsx";
 import { failureSentence } from "../../rules/failure-sentence.ts";
+import { reasonSentence } from "../../rules/reason-sentences.ts";
 
 /** Deliveries whose retries were exhausted, and the action that queues them again. */
 export function DeadLetters({ id, orgId, onDone }: { id: string; orgId: string; onDone(sentence: string): void }) {
@@ -32,11 +34,11 @@ export function DeadLetters({ id, orgId, onDone }: { id: string; orgId: string; 
         {list.rows.map((letter) => (
           <tr key={letter.id}>
             <td>
-              <Link to="/webhooks/$id/deliveries/$deliveryId" params={{ id, deliveryId: letter.deliveryId }}>
+              <Link {...toRecord("/webhooks/$id/deliveries/$deliveryId", { id, deliveryId: letter.deliveryId })}>
                 {letter.event}
               </Link>
             </td>
-            <td>{letter.reason}</td>
+            <td>{reasonSentence(letter.reason)}</td>
             <td>{letter.attempts}</td>
             <td>
               <Instant at={letter.createdAt} />

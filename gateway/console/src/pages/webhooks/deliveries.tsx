@@ -2,6 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { useGet, useList } from "../../api/queries.ts";
 import { Controls, Section } from "../../parts/facts.tsx";
+import { toRecord } from "../../parts/links.ts";
 import { Options } from "../../parts/options.tsx";
 import { PlainTable } from "../../parts/plain-table.tsx";
 import { EmptyState, ListState } from "../../parts/states.tsx";
@@ -62,7 +63,7 @@ export function Deliveries({ id, subscribed }: { id: string; subscribed: readonl
           {list.rows.map((row) => (
             <tr key={row.id}>
               <td>
-                <Link to="/webhooks/$id/deliveries/$deliveryId" params={{ id, deliveryId: row.id }}>
+                <Link {...toRecord("/webhooks/$id/deliveries/$deliveryId", { id, deliveryId: row.id })}>
                   {row.event}
                 </Link>
               </td>

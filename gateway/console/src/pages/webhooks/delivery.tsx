@@ -3,6 +3,7 @@ import { useState } from "react";
 import { api } from "../../api/api.ts";
 import { dataOf, Failed, useForget, useGet } from "../../api/queries.ts";
 import { Facts, Json, Section } from "../../parts/facts.tsx";
+import { toRecord } from "../../parts/links.ts";
 import { Operation } from "../../parts/operation.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import plain from "../../parts/plain-table.module.css";
@@ -14,7 +15,7 @@ import { failureSentence } from "../../rules/failure-sentence.ts";
 
 /** One delivery with each of its attempts. */
 export function DeliveryPage() {
-  const { id, deliveryId } = useParams({ strict: false }) as { id: string; deliveryId: string };
+  const { id, deliveryId } = useParams({ from: "/webhooks/$id/deliveries/$deliveryId" });
   const path = { id, deliveryId };
   const delivery = useGet("/api/v1/webhooks/{id}/deliveries/{deliveryId}", { params: { path } }, { everyMs: 5_000 });
   const [said, say] = useState<string | null>(null);
@@ -33,9 +34,7 @@ export function DeliveryPage() {
     <>
       <PageTitle title={data.event} status={data.status} />
       <p>
-        <Link to="/webhooks/$id" params={{ id }}>
-          All deliveries of this webhook
-        </Link>
+        <Link {...toRecord("/webhooks/$id", { id })}>All deliveries of this webhook</Link>
       </p>
       <Said>{said}</Said>
       <Section

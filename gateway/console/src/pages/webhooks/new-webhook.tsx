@@ -2,13 +2,13 @@ import type { EventName } from "@muster/client";
 import { useState } from "react";
 import { api } from "../../api/api.ts";
 import { dataOf, useForget } from "../../api/queries.ts";
+import { EventBoxes } from "../../parts/event-boxes.tsx";
 import { Field } from "../../parts/field.tsx";
 import { ChooseFirst, FormDialog } from "../../parts/form-dialog.tsx";
 import { useMe } from "../../parts/me.tsx";
+import { RetrySchedule, retryScheduleOf } from "../../parts/retry-schedule.tsx";
 import { SecretOnce } from "../../parts/secret-once.tsx";
 import { checkedOf } from "../../rules/checked.ts";
-import { EventBoxes } from "./event-boxes.tsx";
-import { RetrySchedule, retryScheduleOf } from "./retry-schedule.tsx";
 
 /** A secret that signs deliveries: 32 random bytes, as the Standard Webhooks write them. */
 function newSecret(): string {

@@ -1,29 +1,26 @@
-import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import { api } from "../../api/api.ts";
-import { type BodyOf, dataOf, Failed, useForget, useGet } from "../../api/queries.ts";
-import { Confirm } from "../../parts/confirm.tsx";
+import { type BodyOf, useGet } from "../../api/queries.ts";
+import { HeadOperations } from "../../operations/operation-buttons.tsx";
+import { webhookOperations } from "../../operations/webhooks.tsx";
 import { Facts, Section } from "../../parts/facts.tsx";
 import { useWhyNot } from "../../parts/me.tsx";
-import { Operation } from "../../parts/operation.tsx";
+import { NameOf } from "../../parts/name-of.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
-import { SecretOnce } from "../../parts/secret-once.tsx";
+import { retriesText } from "../../parts/retry-schedule.tsx";
 import { Said } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Time } from "../../parts/time.tsx";
-import { searchFor, useRecordId } from "../../parts/use-filters.ts";
-import { failureSentence } from "../../rules/failure-sentence.ts";
-import { ChangeWebhook } from "./change-webhook.tsx";
+import { useRecordId } from "../../parts/use-filters.ts";
+import { hostOf } from "../../rules/attention.ts";
+import { webhookHealth } from "../../rules/health.ts";
 import { DeadLetters } from "./dead-letters.tsx";
 import { Deliveries } from "./deliveries.tsx";
 import { DeliveryChart } from "./delivery-chart.tsx";
 import { EventExamples } from "./event-examples.tsx";
 import { Replays } from "./replays.tsx";
-import { retriesText } from "./retry-schedule.tsx";
 
 type Webhook = BodyOf<"/api/v1/webhooks/{id}">;
-type Asking = "change" | "delete" | "rotate" | null;
 
 const signedText = ({
   hasSecret,
@@ -38,196 +35,44 @@ const signedText = ({
 
 /** One webhook: its endpoint's health, its deliveries, and what can be done with it. */
 export function WebhookPage() {
-  const id = useRecordId();
-  const params = { path: { id } };
-  const webhook = useGet("/api/v1/webhooks/{id}", { params }, { everyMs: 5_000 });
+  const id = useRecordId("/webhooks/$id");
+  const webhook = useGet("/api/v1/webhooks/{id}", { params: { path: { id } } }, { everyMs: 5_000 });
   const mayReadDeliveries = useWhyNot("GET /api/v1/webhooks/{id}/deliveries") === null;
-  const [asking, ask] = useState<Asking>(null);
-  const [secret, setSecret] = useState<string | null>(null);
   const [said, say] = useState<string | null>(null);
-  const forget = useForget();
-  const navigate = useNavigate();
   if (!webhook.data) return <RecordState title="Webhook" of={webhook} />;
   const { data } = webhook;
-  const { health, deliveryStats: stats } = data;
-  const write = async (done: string, work: () => Promise<unknown>) => {
-    try {
-      await work();
-      say(done);
-      await forget("/api/v1/webhooks");
-    } catch (error) {
-      if (!(error instanceof Failed)) throw error;
-      say(`Not done. ${failureSentence(error.failure)}`);
-    }
-  };
-  const isActive = data.status === "active";
+  const { word, tone } = webhookHealth(data);
   return (
     <>
-      <PageTitle title={data.name} status={data.status} />
+      <PageTitle
+        title={data.name}
+        status={<Status of={word} tone={tone} />}
+        sub={
+          <span>
+            <NameOf id={data.orgId} /> · {hostOf(data.url)} · last delivery <Time at={data.health.lastSuccessAt} />
+          </span>
+        }
+        actions={<HeadOperations of={data} operations={webhookOperations} name={data.name} />}
+      />
       <Said>{said}</Said>
-      <Endpoint data={data} ask={ask} isActive={isActive} write={write} params={params} health={health} stats={stats} />
+      {mayReadDeliveries ? <DeliveryChart id={id} /> : null}
+      <Endpoint of={data} />
       {mayReadDeliveries ? (
         <>
-          <DeliveryChart id={id} />
           <Deliveries id={id} subscribed={data.events} />
           <DeadLetters id={id} orgId={data.orgId} onDone={say} />
         </>
       ) : null}
       <Replays id={id} onDone={say} />
       <EventExamples subscribed={data.events} />
-      <WebhookQuestions
-        data={data}
-        asking={asking}
-        ask={ask}
-        params={params}
-        say={say}
-        forget={forget}
-        secret={secret}
-        setSecret={setSecret}
-        navigate={navigate}
-        stats={stats}
-      />
     </>
   );
 }
 
-function WebhookQuestions({
-  data,
-  asking,
-  ask,
-  params,
-  say,
-  forget,
-  secret,
-  setSecret,
-  navigate,
-  stats,
-}: {
-  data: Webhook;
-  asking: Asking;
-  ask(what: Asking): void;
-  params: { path: { id: string } };
-  say(sentence: string): void;
-  forget: ReturnType<typeof useForget>;
-  secret: string | null;
-  setSecret(secret: string | null): void;
-  navigate: ReturnType<typeof useNavigate>;
-  stats: Webhook["deliveryStats"];
-}) {
+function Endpoint({ of: data }: { of: Webhook }) {
+  const { health, deliveryStats: stats } = data;
   return (
-    <>
-      {asking === "change" ? (
-        <ChangeWebhook
-          of={data}
-          onClose={() => ask(null)}
-          onDone={async (sentence) => {
-            say(sentence);
-            await forget("/api/v1/webhooks");
-          }}
-        />
-      ) : null}
-      {asking === "delete" ? (
-        <Confirm
-          title={`Delete ${data.name}?`}
-          verb="Delete"
-          typed={data.name}
-          onClose={() => ask(null)}
-          action={async () => {
-            await dataOf(api.DELETE("/api/v1/webhooks/{id}", { params }));
-            await forget("/api/v1/webhooks");
-            await navigate({ to: "/webhooks", search: searchFor({ orgId: data.orgId }) });
-          }}
-        >
-          <p>
-            {(stats.pending + stats.retrying).toLocaleString()} waiting deliveries are dropped, and{" "}
-            {stats.total.toLocaleString()} recorded ones go with it.
-          </p>
-        </Confirm>
-      ) : null}
-      {asking === "rotate" ? (
-        <Confirm
-          title="Rotate the secret?"
-          verb="Rotate"
-          onClose={() => ask(null)}
-          action={async () => {
-            const { secret: next } = await dataOf(
-              api.POST("/api/v1/webhooks/{id}/rotate-secret", { params, body: {} }),
-            );
-            setSecret(next);
-            await forget("/api/v1/webhooks");
-          }}
-        >
-          <p>Deliveries are signed with both secrets for a while, so that your receiver can change over.</p>
-        </Confirm>
-      ) : null}
-      {secret === null ? null : (
-        <SecretOnce
-          title="The new secret"
-          secret={secret}
-          note="Give it to your receiver; it is shown only once."
-          onClose={() => setSecret(null)}
-        />
-      )}
-    </>
-  );
-}
-
-function Endpoint({
-  data,
-  ask,
-  isActive,
-  write,
-  params,
-  health,
-  stats,
-}: {
-  data: Webhook;
-  ask(what: Asking): void;
-  isActive: boolean;
-  write(done: string, work: () => Promise<unknown>): Promise<void>;
-  params: { path: { id: string } };
-  health: Webhook["health"];
-  stats: Webhook["deliveryStats"];
-}) {
-  return (
-    <Section
-      title="Endpoint"
-      action={
-        <div>
-          <Operation
-            name="POST /api/v1/webhooks/{id}/test"
-            onClick={() =>
-              void write("A test event is on its way.", () =>
-                dataOf(api.POST("/api/v1/webhooks/{id}/test", { params, body: {} })),
-              )
-            }
-          >
-            Send a test
-          </Operation>{" "}
-          <Operation
-            name="PATCH /api/v1/webhooks/{id}"
-            onClick={() =>
-              void write(isActive ? "Paused: deliveries wait." : "Active: deliveries continue.", () =>
-                dataOf(
-                  api.PATCH("/api/v1/webhooks/{id}", { params, body: { status: isActive ? "paused" : "active" } }),
-                ),
-              )
-            }
-          >
-            {isActive ? "Pause" : "Activate"}
-          </Operation>{" "}
-          <Operation name="PATCH /api/v1/webhooks/{id}" onClick={() => ask("change")}>
-            Change …
-          </Operation>{" "}
-          <Operation name="POST /api/v1/webhooks/{id}/rotate-secret" onClick={() => ask("rotate")}>
-            Rotate secret …
-          </Operation>{" "}
-          <Operation name="DELETE /api/v1/webhooks/{id}" onClick={() => ask("delete")}>
-            Delete …
-          </Operation>
-        </div>
-      }
-    >
+    <Section title="Endpoint">
       <Facts
         of={[
           ["Address", data.url],

@@ -1,13 +1,19 @@
+import type { ItemOf } from "@muster/client";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
+import { RowOperations } from "../../operations/operation-buttons.tsx";
+import { webhookOperations } from "../../operations/webhooks.tsx";
+import { toRecord } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
 import { useMe } from "../../parts/me.tsx";
 import { organizationColumn } from "../../parts/name-of.tsx";
 import { Operation } from "../../parts/operation.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
+import type { Column } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
-import { searchFor, useFilters } from "../../parts/use-filters.ts";
+import { useFilters } from "../../parts/use-filters.ts";
+import { webhookHealth } from "../../rules/health.ts";
 import { NewWebhook } from "./new-webhook.tsx";
 
 /** The webhooks of an organization, or of all that are visible to the user. */
@@ -37,41 +43,7 @@ export function Webhooks() {
         ]}
         everyMs={10_000}
         actions={create}
-        columns={[
-          {
-            id: "name",
-            title: "Name",
-            cell: ({ id, name }) => (
-              <Link to="/webhooks/$id" params={{ id }} search={searchFor({ orgId })}>
-                {name}
-              </Link>
-            ),
-          },
-          { id: "status", title: "Status", width: "8rem", cell: ({ status }) => <Status of={status} /> },
-          { id: "health", title: "Health", width: "8rem", cell: ({ health }) => <Status of={health.status} /> },
-          ...(isEverywhere ? [organizationColumn] : []),
-          { id: "url", title: "Address", isMinor: true, cell: ({ url }) => url },
-          {
-            id: "good",
-            title: "Delivered",
-            width: "7rem",
-            isMinor: true,
-            cell: ({ successCount }) => successCount.toLocaleString(),
-          },
-          {
-            id: "bad",
-            title: "Failed",
-            width: "6rem",
-            isMinor: true,
-            cell: ({ failureCount }) => failureCount.toLocaleString(),
-          },
-          {
-            id: "last",
-            title: "Last delivery",
-            width: "9rem",
-            cell: ({ lastDeliveryAt }) => <Time at={lastDeliveryAt} />,
-          },
-        ]}
+        columns={columns(orgId, isEverywhere)}
         empty={
           <EmptyState title="No webhook yet.">
             <p>A webhook notifies another system, over HTTPS, of events here.</p>
@@ -83,3 +55,51 @@ export function Webhooks() {
     </>
   );
 }
+
+const columns = (orgId: string | undefined, isEverywhere: boolean): Column<ItemOf<"/api/v1/webhooks">>[] => [
+  {
+    id: "name",
+    title: "Name",
+    cell: ({ id, name }) => <Link {...toRecord("/webhooks/$id", { id }, { orgId })}>{name}</Link>,
+  },
+  {
+    id: "status",
+    title: "Health",
+    width: "8rem",
+    as: "state",
+    cell: (webhook) => {
+      const { word, tone } = webhookHealth(webhook);
+      return <Status of={word} tone={tone} />;
+    },
+  },
+  ...(isEverywhere ? [organizationColumn] : []),
+  { id: "url", title: "Address", isMinor: true, cell: ({ url }) => url },
+  {
+    id: "good",
+    title: "Delivered",
+    width: "7rem",
+    isMinor: true,
+    cell: ({ successCount }) => successCount.toLocaleString(),
+  },
+  {
+    id: "bad",
+    title: "Failed",
+    width: "6rem",
+    isMinor: true,
+    cell: ({ failureCount }) => failureCount.toLocaleString(),
+  },
+  {
+    id: "last",
+    title: "Last delivery",
+    width: "9rem",
+    cell: ({ lastDeliveryAt }) => <Time at={lastDeliveryAt} />,
+  },
+  {
+    id: "actions",
+    title: "Actions",
+    width: "5rem",
+    isEnd: true,
+    as: "end",
+    cell: (webhook) => <RowOperations of={webhook} operations={webhookOperations} name={webhook.name} />,
+  },
+];

@@ -1,5 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import { useGet } from "../../api/queries.ts";
+import { toRecord } from "../../parts/links.ts";
 import { FailureState } from "../../parts/states.tsx";
 
 /** Polls every two seconds until a device of the organization is online. */
@@ -13,9 +14,7 @@ export function AwaitDevice({ orgId }: { orgId: string }) {
       {device ? (
         <>
           <strong>{device.hostname} is online.</strong>{" "}
-          <Link to="/devices/$id" params={{ id: device.id }}>
-            Open it
-          </Link>
+          <Link {...toRecord("/devices/$id", { id: device.id })}>Open it</Link>
         </>
       ) : (
         "Waiting for its first heartbeat …"

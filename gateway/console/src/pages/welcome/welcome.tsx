@@ -5,11 +5,11 @@ import { api } from "../../api/api.ts";
 import { dataOf, type Failed, useForget, useGet } from "../../api/queries.ts";
 import forms from "../../parts/field.module.css";
 import { Field } from "../../parts/field.tsx";
+import { to } from "../../parts/links.ts";
 import { CopyButton } from "../../parts/list-head.tsx";
 import { useMe } from "../../parts/me.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { FailureState, Loading, NotAllowed } from "../../parts/states.tsx";
-import { searchFor } from "../../parts/use-filters.ts";
 import { useWrite } from "../../parts/use-write.ts";
 import { slugOf } from "../../rules/slug.ts";
 import { whyNot } from "../../rules/why-not.ts";
@@ -220,9 +220,7 @@ function AgentStep({ orgId, enrollmentKey }: { orgId: string; enrollmentKey: str
       <AgentDownloads />
       <AwaitDevice orgId={orgId} />
       <p>
-        <Link to="/devices" search={searchFor({ orgId })}>
-          All devices of this organization
-        </Link>
+        <Link {...to("/devices", { orgId })}>All devices of this organization</Link>
       </p>
     </>
   );

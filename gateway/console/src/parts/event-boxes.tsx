@@ -1,7 +1,7 @@
 import { useState } from "react";
-import { useGet } from "../../api/queries.ts";
-import styles from "../../parts/field.module.css";
-import type { ErrorsOf } from "../../parts/form-dialog.tsx";
+import { useGet } from "../api/queries.ts";
+import styles from "./field.module.css";
+import type { ErrorsOf } from "./form-dialog.tsx";
 
 /** The events that a webhook receives: all, or the ticked ones. */
 export function EventBoxes({ chosen = ["*"], errorsOf }: { chosen?: readonly string[]; errorsOf: ErrorsOf }) {

@@ -1,5 +1,5 @@
 import type { ItemOf } from "@muster/client";
-import { Field } from "../../parts/field.tsx";
+import { Field } from "./field.tsx";
 
 type Schedule = ItemOf<"/api/v1/webhooks">["retrySchedule"];
 

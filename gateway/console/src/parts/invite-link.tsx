@@ -1,5 +1,5 @@
-import { Dialog, DialogActions } from "../../parts/dialog.tsx";
-import { CopyButton } from "../../parts/list-head.tsx";
+import { Dialog, DialogActions } from "./dialog.tsx";
+import { CopyButton } from "./list-head.tsx";
 
 export type Invited = { email: string; inviteUrl?: string };
 

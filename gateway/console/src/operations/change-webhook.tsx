@@ -1,11 +1,11 @@
 import type { EventName, ItemOf } from "@muster/client";
-import { api } from "../../api/api.ts";
-import { dataOf } from "../../api/queries.ts";
-import { Field } from "../../parts/field.tsx";
-import { FormDialog } from "../../parts/form-dialog.tsx";
-import { checkedOf } from "../../rules/checked.ts";
-import { EventBoxes } from "./event-boxes.tsx";
-import { RetrySchedule, retryScheduleOf } from "./retry-schedule.tsx";
+import { api } from "../api/api.ts";
+import { dataOf } from "../api/queries.ts";
+import { EventBoxes } from "../parts/event-boxes.tsx";
+import { Field } from "../parts/field.tsx";
+import { FormDialog } from "../parts/form-dialog.tsx";
+import { RetrySchedule, retryScheduleOf } from "../parts/retry-schedule.tsx";
+import { checkedOf } from "../rules/checked.ts";
 
 type ChangeWebhookProps = {
   of: ItemOf<"/api/v1/webhooks">;

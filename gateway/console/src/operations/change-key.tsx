@@ -1,16 +1,16 @@
 import type { ItemOf, Scope } from "@muster/client";
-import { api } from "../../api/api.ts";
-import { dataOf, useForget } from "../../api/queries.ts";
-import { Field } from "../../parts/field.tsx";
-import { FormDialog } from "../../parts/form-dialog.tsx";
-import { checkedOf } from "../../rules/checked.ts";
-import { ScopeBoxes } from "./scope-boxes.tsx";
+import { api } from "../api/api.ts";
+import { dataOf } from "../api/queries.ts";
+import { Field } from "../parts/field.tsx";
+import { FormDialog } from "../parts/form-dialog.tsx";
+import { ScopeBoxes } from "../parts/scope-boxes.tsx";
+import { checkedOf } from "../rules/checked.ts";
+import type { FormProps } from "./record-operation.ts";
 
 type Key = ItemOf<"/api/v1/api-keys">;
 
 /** Changes an active key: name, scopes, requests an hour, addresses that it is accepted from. */
-export function ChangeKey({ of: key, onClose }: { of: Key; onClose(): void }) {
-  const forget = useForget();
+export function ChangeKey({ of: key, onClose, onDone }: FormProps<Key>) {
   return (
     <FormDialog
       title={`Change ${key.name}`}
@@ -27,7 +27,7 @@ export function ChangeKey({ of: key, onClose }: { of: Key; onClose(): void }) {
             .filter((range) => range !== ""),
         };
         await dataOf(api.PATCH("/api/v1/api-keys/{id}", { params: { path: { id: key.id } }, body }));
-        await forget("/api/v1/api-keys");
+        await onDone("Saved; in force at once.");
       }}
     >
       {(errorsOf) => (

@@ -1,7 +1,7 @@
-import { useGet } from "../../api/queries.ts";
-import forms from "../../parts/field.module.css";
-import type { ErrorsOf } from "../../parts/form-dialog.tsx";
-import { FailureState, Loading } from "../../parts/states.tsx";
+import { useGet } from "../api/queries.ts";
+import forms from "./field.module.css";
+import type { ErrorsOf } from "./form-dialog.tsx";
+import { FailureState, Loading } from "./states.tsx";
 
 /** What a key or a service principal may do; scopes that the user may not grant show the permission that is missing. */
 export function ScopeBoxes({ chosen = [], errorsOf }: { chosen?: readonly string[]; errorsOf: ErrorsOf }) {

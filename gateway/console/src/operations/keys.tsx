@@ -1,0 +1,65 @@
+import type { ItemOf } from "@muster/client";
+import { CircleOff, Pencil, RotateCcwKey } from "lucide-react";
+import { api } from "../api/api.ts";
+import { dataOf } from "../api/queries.ts";
+import { SecretOnce } from "../parts/secret-once.tsx";
+import { ChangeKey } from "./change-key.tsx";
+import { type Operation, shown } from "./record-operation.ts";
+
+type Key = ItemOf<"/api/v1/api-keys">;
+
+const of = ({ id }: Key) => ({ path: { id } });
+const forgets = ["/api/v1/api-keys"] as const;
+const isOffered = ({ status }: Key) => status === "active";
+
+/** What can be done with an API key. */
+export const keyOperations: readonly Operation<Key>[] = [
+  {
+    id: "key.change",
+    verb: () => "Change",
+    needs: "PATCH /api/v1/api-keys/{id}",
+    icon: Pencil,
+    isOffered,
+    form: ChangeKey,
+    forgets,
+  },
+  {
+    id: "key.rotate",
+    verb: () => "Rotate",
+    needs: "POST /api/v1/api-keys/{id}/rotate",
+    icon: RotateCcwKey,
+    isOffered,
+    asks: {
+      title: ({ name }) => `Rotate ${name}?`,
+      says: () => "The old key is refused at once: programs fail until they have the new one.",
+    },
+    run: async (key) => {
+      const { key: secret } = await dataOf(api.POST("/api/v1/api-keys/{id}/rotate", { params: of(key) }));
+      return shown((close) => (
+        <SecretOnce
+          title="The new key"
+          secret={secret}
+          note="Programs send it as X-API-Key; it is shown only once."
+          onClose={close}
+        />
+      ));
+    },
+    forgets,
+  },
+  {
+    id: "key.revoke",
+    verb: () => "Revoke",
+    needs: "DELETE /api/v1/api-keys/{id}",
+    icon: CircleOff,
+    tone: "danger",
+    isOffered,
+    asks: {
+      title: ({ name }) => `Revoke ${name}?`,
+      says: () => "The key is refused at once and permanently.",
+      typed: ({ name }) => name,
+    },
+    run: async (key) => void (await dataOf(api.DELETE("/api/v1/api-keys/{id}", { params: of(key) }))),
+    done: ({ name }) => `${name} is revoked.`,
+    forgets,
+  },
+];
