@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { type AddOptions, addDevices } from "./commands/add-devices.ts";
+import { deviceMetrics, type MetricOptions } from "./commands/device-metrics.ts";
 import { type LocalOptions, local } from "./commands/local.ts";
 import { reviewDevices } from "./commands/review-devices.ts";
 import { enrollTotp, login, logout, whoami } from "./commands/session.ts";
@@ -88,11 +89,17 @@ function addMachines(program: Command, io: Io): void {
     .option("--count <n>", "machines that the key is for", "1")
     .option("--wait <seconds>", "how long to wait for them", "600")
     .action((_options, command: Command) => addDevices(io, all<AddOptions>(command)));
+  add(devices, "metrics", "history of a device's processor, memory and disk", "muster devices metrics ID --step 5m")
+    .argument("<id>")
+    .option("--from <time>", "beginning; a day before the end without it")
+    .option("--to <time>", "end; now without it")
+    .option("--step <step>", "5m, 15m, 30m, 1h, 6h or 1d", "1h")
+    .action((id: string, _options, command: Command) => deviceMetrics(io, id, all<MetricOptions>(command)));
   add(
     devices,
     "review",
     "approve, merge or reject quarantined devices; ids from standard input without any",
-    "muster get devices status=quarantined --all --json | jq -r '.[].id' | muster devices review merge",
+    "muster get devices status=quarantined --all --json | jq -r '.[].id' | muster devices review merge --yes",
   )
     .argument("<action>", "approve: trust it; merge: and let it replace the device with its hardware id; reject")
     .argument("[ids...]")

@@ -31,6 +31,8 @@ export const deviceRows: AreaRows = {
     GET /devices
     GET /devices/summary
     GET /devices/changes
+    GET /devices/metrics
+    GET /devices/:id/metrics
     GET /devices/:id
     GET /device-groups
     GET /device-groups/:id`,

@@ -54,12 +54,13 @@ const byRecord: Record<string, readonly string[]> = {
   "GET /devices": ["siteId", "groupId"],
   "GET /devices/summary": ["siteId", "groupId"],
   "GET /devices/changes": ["siteId"],
+  "GET /devices/metrics": ["siteId", "groupId"],
   "GET /device-groups": ["siteId"],
   "GET /webhooks/dead-letters": ["webhookId"],
 };
 
-/** Streams of what changes: e2e/devices/changes.test.ts checks their content per caller. */
-const tellsLater = ({ key }: Subject) => key === "GET /devices/changes";
+/** Without rows of records: e2e/devices/changes.test.ts and services/tenancy/src/rpc/metric.test.ts check them. */
+const tellsLater = ({ key }: Subject) => key === "GET /devices/changes" || key === "GET /devices/metrics";
 
 /** Routes that query the device; none of these devices has a connected agent. */
 const live = /\/eventlogs\/:name|\/system-tools\//;

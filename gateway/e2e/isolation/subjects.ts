@@ -56,6 +56,7 @@ const otherLists: Record<string, Kind> = {
   "GET /orgs": "organization",
   "GET /devices/summary": "device",
   "GET /devices/changes": "device",
+  "GET /devices/metrics": "device",
   "GET /webhooks/all": "webhook",
   "GET /audit-logs": "audit_log",
   "GET /audit-logs/search": "audit_log",

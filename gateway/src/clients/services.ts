@@ -40,6 +40,7 @@ import { SettingsService } from "@muster/proto/muster/release/v1/settings_pb";
 import { RolloutTemplateService } from "@muster/proto/muster/release/v1/template_pb";
 import { UpdateService } from "@muster/proto/muster/release/v1/update_pb";
 import { DeviceGroupService, DeviceService } from "@muster/proto/muster/tenancy/v1/device_pb";
+import { MetricService } from "@muster/proto/muster/tenancy/v1/metric_pb";
 import { NameService } from "@muster/proto/muster/tenancy/v1/name_pb";
 import { OrganizationService } from "@muster/proto/muster/tenancy/v1/organization_pb";
 import { PartnerService } from "@muster/proto/muster/tenancy/v1/partner_pb";
@@ -84,6 +85,7 @@ const clients = {
   partners: [PartnerService, "tenancy"],
   organizations: [OrganizationService, "tenancy"],
   savedViews: [SavedViewService, "tenancy"],
+  metrics: [MetricService, "tenancy"],
   sites: [SiteService, "tenancy"],
   names: [NameService, "tenancy"],
   agents: [AgentService, "identity"],

@@ -13,6 +13,7 @@ import { agentRoutes } from "./devices/agents.ts";
 import { deviceChangeRoutes } from "./devices/device-changes.ts";
 import { deviceGroupRoutes } from "./devices/device-groups.ts";
 import { deviceLogRoutes } from "./devices/device-logs.ts";
+import { deviceMetricRoutes } from "./devices/device-metrics.ts";
 import { deviceRoutes } from "./devices/devices.ts";
 import { deviceBulkRoutes } from "./devices/devices-bulk.ts";
 import { liveLogRoutes } from "./devices/live-logs.ts";
@@ -85,6 +86,7 @@ const rows: readonly Route[] = [
   ...rolloutTemplateRoutes,
   ...agentUpdateRoutes,
   ...deviceRoutes,
+  ...deviceMetricRoutes,
   ...deviceBulkRoutes,
   ...deviceChangeRoutes,
   ...deviceUpdateRoutes,

@@ -1,4 +1,5 @@
 import { DeviceGroupService, DeviceService } from "@muster/proto/muster/tenancy/v1/device_pb";
+import { MetricService } from "@muster/proto/muster/tenancy/v1/metric_pb";
 import { NameService } from "@muster/proto/muster/tenancy/v1/name_pb";
 import { OrganizationService } from "@muster/proto/muster/tenancy/v1/organization_pb";
 import { PartnerService } from "@muster/proto/muster/tenancy/v1/partner_pb";
@@ -9,11 +10,13 @@ import { SnapshotService } from "@muster/proto/muster/tenancy/v1/snapshot_pb";
 import { register } from "@muster/rpc";
 import { runService } from "@muster/service";
 import { migrations, settings, version } from "./config.ts";
+import { startMetricHistory } from "./jobs/metric-history.ts";
 import { startPresenceWatch } from "./jobs/presence-watch.ts";
 import { startPurging } from "./jobs/purge.ts";
 import { startSiteRemovals } from "./jobs/site-removals.ts";
 import { deviceService } from "./rpc/device.ts";
 import { deviceGroupService } from "./rpc/device-group.ts";
+import { metricService } from "./rpc/metric.ts";
 import { nameService } from "./rpc/name.ts";
 import { organizationService } from "./rpc/organization.ts";
 import { partnerService } from "./rpc/partner.ts";
@@ -32,6 +35,12 @@ await runService({
   async start({ db, config, process }) {
     const heartbeatIntervalSeconds = config.HEARTBEAT_INTERVAL_SECONDS;
     const deps = { db, now: () => new Date(), heartbeatIntervalSeconds };
+    const metrics = startMetricHistory({
+      ...{ db, log: process.log, now: deps.now },
+      days: config.METRICS_HISTORY_DAYS,
+      devicesMax: config.METRICS_HISTORY_DEVICES_MAX,
+    });
+    process.onStop("history of metrics", () => metrics.stop());
     const watch = startPresenceWatch({ db, log: process.log, heartbeatIntervalSeconds });
     process.onStop("presence watch", () => watch.stop());
     const purging = startPurging({ db, log: process.log, days: config.TENANT_PURGE_DAYS, now: deps.now });
@@ -43,9 +52,10 @@ await runService({
       register(OrganizationService, organizationService(deps)),
       register(SiteService, siteService(deps)),
       register(DeviceService, deviceService(deps)),
-      register(PresenceService, presenceService(deps)),
+      register(PresenceService, presenceService({ ...deps, metrics: metrics.history })),
       register(DeviceGroupService, deviceGroupService(deps)),
       register(NameService, nameService(deps)),
+      register(MetricService, metricService(deps)),
       register(SavedViewService, savedViewService(deps)),
       register(SnapshotService, snapshotService(deps)),
     ];

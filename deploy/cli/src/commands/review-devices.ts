@@ -16,6 +16,9 @@ export async function reviewDevices(io: Io, typed: string, named: readonly strin
   const action = actionOf(typed);
   const ids = named.length > 0 ? named : (await text(io.stdin)).split(/\s+/).filter((id) => id !== "");
   if (ids.length === 0) throw wrongUsage("no ids, neither as arguments nor on standard input");
+  if (action !== "approve" && io.stdin.isTTY !== true && !options.yes) {
+    throw wrongUsage(`${action} decommissions devices: without a terminal it needs --yes`);
+  }
   const { muster } = connect(io, options, ["POST /api/v1/devices/bulk-review"]);
   const results = [];
   for (let at = 0; at < ids.length; at += perCall) {

@@ -148,7 +148,9 @@ const heartbeat = route({
     agentVersion: versionIn,
     watchdogVersion: optionalVersion,
     status: z.string().max(50).nullish().meta({ description: "Facts that the agent reports about its device." }),
-    metrics: metrics.nullish(),
+    metrics: metrics.nullish().meta({
+      description: "Of `cpu.percent`, `memory.percent` and `disk.percent` a history is kept.",
+    }),
     ipAddresses: z.array(addressIn).max(32).nullish(),
     helperVersion: optionalVersion,
     hostname: nameIn.nullish().meta({ description: "Of the machine; a name that people gave stays until it changes." }),
@@ -194,6 +196,7 @@ const heartbeat = route({
       hostname: hostname ?? "",
       os: os ?? "",
       arch: arch ?? "",
+      ...sharesOf(said.metrics),
       reportedJson: reported.length > 0 ? JSON.stringify(Object.fromEntries(reported)) : "",
       clientAddress: clientAddress ?? "",
       userAgent: userAgent ?? "",
@@ -214,6 +217,16 @@ const heartbeat = route({
     };
   },
 });
+
+/** The metrics that have a history. */
+function sharesOf(metrics: Readonly<Record<string, number>> | null | undefined) {
+  const { "cpu.percent": cpuPercent, "memory.percent": memoryPercent, "disk.percent": diskPercent } = metrics ?? {};
+  return {
+    ...(cpuPercent === undefined ? {} : { cpuPercent }),
+    ...(memoryPercent === undefined ? {} : { memoryPercent }),
+    ...(diskPercent === undefined ? {} : { diskPercent }),
+  };
+}
 
 type Update = { component: string; version: string; state: string } & {
   [K in "error" | "bytesDone" | "bytesTotal"]?: (K extends "error" ? string : number) | null | undefined;

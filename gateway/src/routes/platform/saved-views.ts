@@ -40,6 +40,8 @@ export const viewedLists = {
   directories: "/directories",
   "directory-requests": "/directories/:id/requests",
   "enrollment-keys": "/enrollment-keys",
+  "event-deliveries": "/events/:id/deliveries",
+  events: "/events",
   organizations: "/orgs/organizations",
   partners: "/orgs/partners",
   roles: "/roles",

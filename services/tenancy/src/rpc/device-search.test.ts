@@ -85,7 +85,11 @@ describe("a list of devices", () => {
 
   it("has those of an update state, as gateways reported it last", async () => {
     const { ids, client, found } = await three();
-    const service = presenceService({ db: fleet.database.db, heartbeatIntervalSeconds: 60 });
+    const service = presenceService({
+      db: fleet.database.db,
+      heartbeatIntervalSeconds: 60,
+      metrics: { add: () => {} },
+    });
     const port = await testPort("tenancy", [register(PresenceService, service)]);
     const report = (states: { deviceId: string; state: string }[], by = "gateway") =>
       outcome(port.client(PresenceService, callers.service(by)).recordUpdateStates({ states }));

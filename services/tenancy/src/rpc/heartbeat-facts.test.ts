@@ -15,7 +15,7 @@ let fleet: Fleet;
 let presence: TestPort;
 beforeAll(async () => {
   fleet = await startFleet();
-  const service = presenceService({ db: fleet.database.db, heartbeatIntervalSeconds: 60 });
+  const service = presenceService({ db: fleet.database.db, heartbeatIntervalSeconds: 60, metrics: { add: () => {} } });
   presence = await testPort("tenancy", [register(PresenceService, service)]);
 });
 afterAll(async () => {

@@ -11,15 +11,16 @@ import { callContext } from "@muster/rpc";
 import { beginUpdates, endUpdates } from "../commands/begin-updates.ts";
 import { type ReceivedHeartbeat, recordHeartbeats } from "../commands/record-heartbeats.ts";
 import { deviceArchitectures, deviceSystems, isHostname, updateStates } from "../rules/device.ts";
+import type { MetricSink } from "../rules/metric-hours.ts";
 import { maxReportedBytes } from "../rules/presence.ts";
 import { storeUpdateStates } from "../store/presence.ts";
 
-type Deps = { db: Database; heartbeatIntervalSeconds: number };
+type Deps = { db: Database; heartbeatIntervalSeconds: number; metrics: MetricSink };
 
 const batchMax = 500;
 
 /** Agents' reports about their devices, as gateways forward them. */
-export function presenceService({ db, heartbeatIntervalSeconds }: Deps): ServiceImpl<typeof PresenceService> {
+export function presenceService({ db, heartbeatIntervalSeconds, metrics }: Deps): ServiceImpl<typeof PresenceService> {
   return {
     async recordHeartbeats({ heartbeats }, handler) {
       const { actor } = callContext(handler).caller;
@@ -28,6 +29,9 @@ export function presenceService({ db, heartbeatIntervalSeconds }: Deps): Service
       }
       if (heartbeats.length > batchMax) throw validationError({ heartbeats: [`At most ${batchMax}`] });
       const recorded = await recordHeartbeats(db, heartbeats.map(heartbeatOf), heartbeatIntervalSeconds);
+      heartbeats.forEach((heartbeat, at) => {
+        if (served.includes(recorded[at]?.status ?? "")) addMetrics(metrics, heartbeat);
+      });
       const results = recorded.map((device) => ({
         status: device?.status ?? "",
         ...(device?.facts ? { facts: { ...device.facts, version: BigInt(device.facts.version) } } : {}),
@@ -66,6 +70,15 @@ export function presenceService({ db, heartbeatIntervalSeconds }: Deps): Service
       return {};
     },
   };
+}
+
+/** Statuses of devices that a heartbeat was stored for. */
+const served = ["online", "updating", "quarantined"];
+
+function addMetrics(metrics: MetricSink, { deviceId, cpuPercent, memoryPercent, diskPercent }: Heartbeat): void {
+  if (cpuPercent === undefined && memoryPercent === undefined && diskPercent === undefined) return;
+  const sample = { cpu: cpuPercent ?? null, memory: memoryPercent ?? null, disk: diskPercent ?? null };
+  metrics.add(deviceId.toLowerCase(), sample);
 }
 
 function requireAgentRelease({ actor }: Caller): void {

@@ -168,6 +168,14 @@ function orderOf(sort: DeviceSort): Order {
 
 const and = (all: Query, part: Query): Query => sql`${all} AND ${part}`;
 
+/** Ids of the devices in scope of these owners, decommissioned ones included, at most `most`. */
+export async function devicesOfOwners(tx: Tx, caller: Caller, owners: DeviceOwners, most: number): Promise<string[]> {
+  const members = owners.groupId === "" ? null : await findGroupMembers(tx, owners.groupId);
+  const where = ownerConditions(owners, members).reduce(and, rowsInScope(caller));
+  const rows = await tx.query<{ id: string }>(sql`SELECT id FROM devices WHERE ${where} LIMIT ${most}`);
+  return rows.map(({ id }) => id);
+}
+
 /** The versions of the devices in scope that are in the range of the filter; null without one. */
 async function versionsOf(
   tx: Tx,
