@@ -2,7 +2,16 @@ import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { Database, Tx } from "@muster/db";
-import { AppError, type CallContext, clampPage, type FieldErrors, uuidv7, validationError } from "@muster/kit";
+import {
+  AppError,
+  type CallContext,
+  clampPage,
+  type FieldErrors,
+  longerThan,
+  nameError,
+  uuidv7,
+  validationError,
+} from "@muster/kit";
 import {
   type RolloutTemplate,
   RolloutTemplateSchema,
@@ -30,6 +39,8 @@ import { ringFields } from "./rollout-message.ts";
 export type TemplateDeps = { db: Database; now: () => Date; mfaMaxAgeMinutes: number; countDevices: CountDevices };
 
 const templatesMax = 100;
+/** Characters of a name, which stands in the heads of tables. */
+const nameMax = 100;
 
 /** Named rings, waves and limits that new rollouts take. */
 export function rolloutTemplateService(deps: TemplateDeps): ServiceImpl<typeof RolloutTemplateService> {
@@ -124,7 +135,8 @@ async function readTemplate(
 ): Promise<Pick<TemplateRow, "name" | "rings" | "limits">> {
   const { name = "", rings: sent = [] } = template ?? {};
   const errors: FieldErrors = {};
-  if (name.trim() === "" || name.length > 100) errors.name = ["1 to 100 characters"];
+  const nameProblem = name.trim() === "" || longerThan(name, nameMax) ? `1 to ${nameMax} characters` : nameError(name);
+  if (nameProblem !== null) errors.name = [nameProblem];
   const rings = readRings(sent, errors);
   const limits = limitsNamed(template ?? {});
   readLimits(limits, rings.length, errors);
