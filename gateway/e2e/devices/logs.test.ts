@@ -114,6 +114,23 @@ describe("diagnostic logs", () => {
     expect(totalOf((await root.call("GET", `/devices/${agent.deviceId}/diagnostic-logs`)).body)).toBe(3);
   });
 
+  it("and events are paged by cursor, as every list is", async () => {
+    const agent = await newAgent(await newTenant(root));
+    await agent.api.call(
+      "POST",
+      `/agents/${agent.deviceId}/logs`,
+      many(3, (i) => aLog({ message: `${i}` })),
+    );
+    const events = many(3, (i) => anEvent({ eventId: `${i}` }));
+    await agent.api.call("PUT", `/agents/${agent.deviceId}/eventlogs`, { events });
+    for (const list of ["diagnostic-logs", "eventlogs"]) {
+      const first = await root.call("GET", `/devices/${agent.deviceId}/${list}?limit=2`);
+      const { nextCursor } = first.body.pagination as { nextCursor: string };
+      const second = await root.call("GET", `/devices/${agent.deviceId}/${list}?limit=2&cursor=${nextCursor}`);
+      expect([second.status, (second.body.data as unknown[])?.length]).toEqual([200, 1]);
+    }
+  });
+
   it("dated more than a day ahead are shown with their own time, behind what came later", async () => {
     const agent = await newAgent(await newTenant(root));
     const send = (timestamp: string) =>

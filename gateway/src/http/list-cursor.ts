@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { AppError, type Caller, foreignCursor } from "@muster/kit";
+import { RenderedPage } from "../route/reply.ts";
 import type { Route } from "../route/route.ts";
 import type { Exchange } from "./exchange.ts";
 
@@ -58,6 +59,7 @@ export function withBoundCursor({ served: { row }, session, params, queryValues 
   const { nextCursor } = reply.pagination;
   if (!nextCursor) return reply;
   const bound = bindCursor({ row, params, query: queryValues as object, caller: session.caller }, nextCursor);
+  if (reply instanceof RenderedPage) return new RenderedPage(reply.records, { ...reply.pagination, nextCursor: bound });
   return { ...reply, pagination: { ...reply.pagination, nextCursor: bound } };
 }
 

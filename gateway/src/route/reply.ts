@@ -31,6 +31,20 @@ export class Rendered {
   }
 }
 
+type Pagination = { nextCursor: string | null };
+
+/** A page of records that are JSON texts. Its next cursor is the service's until it is bound to the list. */
+export class RenderedPage extends Rendered {
+  readonly records: readonly string[];
+  readonly pagination: Pagination;
+
+  constructor(records: readonly string[], pagination: Pagination) {
+    super(`{"data":[${records.join(",")}],"pagination":${JSON.stringify(pagination)}}`);
+    this.records = records;
+    this.pagination = pagination;
+  }
+}
+
 /** A streamed reply body; its source is read as fast as the client receives. */
 export class Streamed {
   readonly contentType: string;

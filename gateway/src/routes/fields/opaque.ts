@@ -1,4 +1,4 @@
-import { Rendered } from "../../route/reply.ts";
+import { RenderedPage } from "../../route/reply.ts";
 
 // JSON that belongs to others: its numbers, order, names and space stay as they were posted, so it is never parsed and
 // written anew.
@@ -9,6 +9,6 @@ export function withOpaque(record: object, name: string, json: string): string {
 }
 
 /** A page of records that are JSON texts. */
-export function renderedPage(records: readonly string[], pagination: object): Rendered {
-  return new Rendered(`{"data":[${records.join(",")}],"pagination":${JSON.stringify(pagination)}}`);
+export function renderedPage(records: readonly string[], pagination: RenderedPage["pagination"]): RenderedPage {
+  return new RenderedPage(records, pagination);
 }
