@@ -41,6 +41,8 @@ describe("a device", () => {
       labels: {},
       quarantineReason: null,
       enrollmentKeyId: null,
+      helperVersion: null,
+      updateState: null,
       reported: null,
       autoUpdateEnabled: true,
       createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
