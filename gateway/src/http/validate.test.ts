@@ -156,9 +156,9 @@ describe("a query parameter that its route does not know", () => {
   const withoutCaller = named.filter(([, { access }]) => access.auth === "none");
 
   it.each(withCaller)("is refused by name, as many as there are: %s", (_name, row) => {
-    const error = errorOf(() => validateQuery(row, { eventId: "1", ipAddresses: "2", constructor: "3" }));
+    const error = errorOf(() => validateQuery(row, { eventIds: "1", ipAddresses: "2", constructor: "3" }));
     const isMissing = row.query?.safeParse({}).success === false;
-    const unknown = ["eventId", "ipAddresses", "constructor"].filter(
+    const unknown = ["eventIds", "ipAddresses", "constructor"].filter(
       (name) => !Object.hasOwn(row.query?.shape ?? {}, name),
     );
     expect(error.code).toBe(isMissing ? "validation_failed" : "unknown_parameter");

@@ -3,7 +3,7 @@ import type { Offer } from "@muster/proto/muster/release/v1/update_pb";
 import { z } from "zod";
 import type { UpdateReport } from "../../clients/update-answers.ts";
 import { apiPrefix, type Route, route } from "../../route/route.ts";
-import { arch, os } from "../fields/agent-builds.ts";
+import { arch, os, updateReport } from "../fields/agent-builds.ts";
 import { addressIn, id, idOut, idParams, nameIn, timeOut } from "../fields/schemas.ts";
 import { component } from "../releases/agent-versions.ts";
 
@@ -160,7 +160,7 @@ const heartbeat = route({
       .object({
         component,
         version: versionIn,
-        state: z.enum(["downloading", "installing", "locked", "failed", "rolled_back"]),
+        state: updateReport,
         error: z.string().max(500).nullish(),
         bytesDone: byteCount.meta({ description: "Bytes downloaded so far: more of them give the agent more time." }),
         bytesTotal: byteCount,

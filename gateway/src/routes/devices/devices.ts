@@ -1,7 +1,7 @@
 import type { Device } from "@muster/proto/muster/tenancy/v1/device_pb";
 import { z } from "zod";
 import { type Route, route } from "../../route/route.ts";
-import { arch, os } from "../fields/agent-builds.ts";
+import { arch, os, updateReport } from "../fields/agent-builds.ts";
 import { maskOf } from "../fields/field-mask.ts";
 import {
   id,
@@ -34,7 +34,7 @@ const updateState = z.enum(["current", "behind", "ahead", "failed"]);
 const reportedUpdate = z.object({
   component,
   version: z.string(),
-  state: z.string(),
+  state: updateReport,
   error: z.string().optional(),
   bytesDone: z.int().optional(),
   bytesTotal: z.int().optional(),

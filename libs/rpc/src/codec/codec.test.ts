@@ -53,6 +53,7 @@ describe("compiled code", () => {
   it("exists for every type of the contract but those with enumerations and maps of messages", () => {
     expect(types.filter((type) => planOf(type) === null).map(({ typeName }) => typeName)).toEqual([
       "muster.audit.v1.ExportLogsRequest",
+      "muster.audit.v1.StartExportRequest",
       "muster.audit.v1.ReportRequest",
       "muster.release.v1.GetSettingsResponse",
       "muster.release.v1.PutSettingsResponse",
