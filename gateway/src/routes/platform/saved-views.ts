@@ -27,6 +27,7 @@ const session = { auth: "session" } as const;
 export const viewedLists = {
   "agent-versions": "/agent-versions",
   "api-keys": "/api-keys",
+  "audit-exports": "/audit-logs/exports",
   "audit-logs": "/audit-logs/logs",
   "audit-streams": "/audit-logs/streams",
   "audit-verifications": "/audit-logs/verify",
@@ -42,6 +43,7 @@ export const viewedLists = {
   "enrollment-keys": "/enrollment-keys",
   "event-deliveries": "/events/:id/deliveries",
   events: "/events",
+  "log-usage": "/platform/log-usage",
   organizations: "/orgs/organizations",
   partners: "/orgs/partners",
   roles: "/roles",
