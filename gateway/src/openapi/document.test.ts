@@ -109,6 +109,7 @@ const open: Readonly<Record<string, string>> = {
   "SsoProvider.scopes": "the identity provider's own list",
   "/sso/callback ?state": "opaque",
   "/rollouts/{id}/devices ?reason": "the agent's own word, too",
+  "SsoAttempt.step": "of identity, which may know more",
   "Error.reason": "a list for each code",
   "Error.status": "a list for each code",
   "Error.scopes": "what was refused",
