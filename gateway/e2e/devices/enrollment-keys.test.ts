@@ -26,6 +26,7 @@ describe("an enrollment key", () => {
       orgId: tenant.orgId,
       siteId: null,
       name: "Fleet",
+      reinstall: "quarantine",
       usageCount: 0,
       maxUsage: 1,
       expiresAt: new Date(Date.parse(createdAt) + 3_600_000).toISOString(),

@@ -9,6 +9,7 @@ import {
   type Kind,
   type Outcome,
   ofDirectories,
+  ofPlatform,
   refused,
   type Spot,
   type Target,
@@ -292,7 +293,7 @@ function naming(world: World, cell: Cell, reference: Reference, target: Target, 
   const reads = subject.route.method === "GET" || key === "POST /audit-logs/verify";
   const isReadDeleted = target.kind === "organization" && target.state === "deleted" && reads;
   const isFound = exists(target) || (isReadDeleted && actor.scope === "system");
-  const isElsewhere = !isTenant && target.orgId !== home.orgId;
+  const isElsewhere = !isTenant && !ofPlatform.includes(target.kind) && target.orgId !== home.orgId;
   if (isFound && hasAccess(actor, target) && !isElsewhere) {
     if (subject.shape === "record" && isTenant && target.orgId !== home.orgId)
       return refused(404, `${subject.kind}_not_found`);

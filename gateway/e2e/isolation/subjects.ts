@@ -136,6 +136,8 @@ const notOurs = [
   "groupIds",
   "externalId",
   "mappingId",
+  // Only narrows audit rows of the chain that is read.
+  "sessionId",
 ];
 
 /** What SCIM says of itself. */

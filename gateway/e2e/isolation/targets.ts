@@ -105,14 +105,10 @@ export async function makeWorld(owner: Owner, makers: Makers, kinds: ReadonlySet
     // Another directory of the same organization.
     add(active, kind, { ...spots.own, relation: "second", siteId: null });
   }
-  if (kinds.has("audit_stream")) {
-    for (const relation of ["own", "sibling", "other"] as const) {
-      add(active, "audit_stream", { ...spots[relation], siteId: null });
-    }
-  }
-  if (kinds.has("audit_verification")) {
+  for (const kind of ["audit_stream", "audit_verification", "audit_export"] as const) {
+    if (!kinds.has(kind)) continue;
     for (const relation of ["own", "sibling", "other"] as const)
-      add(active, "audit_verification", { ...spots[relation], siteId: null });
+      add(active, kind, { ...spots[relation], siteId: null });
   }
   if (kinds.has("enrollment_key")) {
     for (const relation of ["own", "neighbour", "unsited", "sibling", "other"] as const) {

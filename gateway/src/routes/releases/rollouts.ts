@@ -90,7 +90,13 @@ const create = route({
   auditResource: "rollout",
   status: 201,
   reply: rollout,
-  errors: ["agent_version_not_found", "release_untrusted", "limit_reached", "rollback_note_required"],
+  errors: [
+    "agent_version_not_found",
+    "release_untrusted",
+    "limit_reached",
+    "rollback_note_required",
+    "rollout_template_not_found",
+  ],
   async handle({ body, rpc }, { services, updates }) {
     const rings = (body.rings ?? []).map(ringMessage);
     const { component: of, version, templateId = "", allowDowngrade = false, rollbackNote = "" } = body;

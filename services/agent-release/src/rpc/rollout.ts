@@ -135,7 +135,7 @@ function rolloutCreation(deps: RolloutDeps): Pick<Handlers, "createRollout"> {
       const errors: FieldErrors = {};
       if (!isComponent(request.component)) errors.component = ["Must be agent, watchdog or helper"];
       if (version === null) errors.version = ["Must be a semantic version"];
-      const template = await namedTemplate(db, context, request.templateId, errors);
+      const template = await namedTemplate(db, context, request.templateId);
       const rings = request.rings.length > 0 ? readRings(request.rings, errors) : [...(template?.rings ?? [])];
       const wanted = readLimits({ ...template?.limits, ...limitsNamed(request) }, rings.length, errors);
       if (Object.keys(errors).length > 0 || version === null) throw validationError(errors);

@@ -103,19 +103,11 @@ export function rolloutTemplateService(deps: TemplateDeps): ServiceImpl<typeof R
   };
 }
 
-/**
- * The template that a new rollout names, null for none; adds an error for one that does not exist. Only the platform
- * creates rollouts from templates.
- */
-export async function namedTemplate(
-  db: Database,
-  context: CallContext,
-  id: string,
-  errors: FieldErrors,
-): Promise<TemplateRow | null> {
+/** The template that a new rollout names, null for none. Throws `rollout_template_not_found`. */
+export async function namedTemplate(db: Database, context: CallContext, id: string): Promise<TemplateRow | null> {
   if (id === "") return null;
   const row = await findTemplate(db, context, id);
-  if (row === null) errors.templateId = ["There is no such template"];
+  if (row === null) throw templateNotFound();
   return row;
 }
 
