@@ -290,7 +290,7 @@ function naming(world: World, cell: Cell, reference: Reference, target: Target, 
     return refused(404, "organization_not_found");
   }
   // Platform administrators read what deleted organizations left behind.
-  const reads = subject.route.method === "GET" || key === "POST /audit-logs/verify";
+  const reads = subject.route.method === "GET" || /^POST \/audit-logs\/(verify|exports)$/.test(key);
   const isReadDeleted = target.kind === "organization" && target.state === "deleted" && reads;
   const isFound = exists(target) || (isReadDeleted && actor.scope === "system");
   const isElsewhere = !isTenant && !ofPlatform.includes(target.kind) && target.orgId !== home.orgId;
