@@ -108,7 +108,10 @@ function deleteExport(deps: ExportJobDeps): Handlers["deleteExport"] {
     const job = await found(deps, context, id);
     const removed = await db.tx({ caller: systemCaller("audit") }, async (tx) => {
       if (!(await removeExport(tx, job.id))) return false;
-      tx.emit(auditEvent("audit", context, { ...aboutOf(job), action: "audit.export.delete", details: {} }, now()));
+      const at = now();
+      const before = { status: statusOf(job, at), filter: (job.input as ExportInput).filter };
+      const details = { changes: { before, after: {} } };
+      tx.emit(auditEvent("audit", context, { ...aboutOf(job), action: "audit.export.delete", details }, at));
       return true;
     });
     if (!removed) throw notFound();
