@@ -39,6 +39,7 @@ const reads: [tag: Tag, call: (c: MusterClient) => Promise<{ error?: unknown; re
   ["Sites", (c) => c.GET("/api/v1/orgs/sites", { params: { query: { orgId } } })],
   ["Users", (c) => c.GET("/api/v1/users", { params: { query: { search: "admin" } } })],
   ["Roles", (c) => c.GET("/api/v1/roles")],
+  ["Saved views", (c) => c.GET("/api/v1/saved-views", { params: { query: { orgId } } })],
   ["API keys", (c) => c.GET("/api/v1/api-keys", { params: { query: { orgId, status: "active" } } })],
   ["Service principals", (c) => c.GET("/api/v1/service-principals", { params: { query: { orgId } } })],
   ["Enrollment keys", (c) => c.GET("/api/v1/enrollment-keys", { params: { query: { orgId } } })],
