@@ -95,8 +95,18 @@ function fillService({ tree, service, version, folder }, put) {
   for (const name of readdirSync(join(tree, service)).filter((each) => /^(migrations|schemas)$|\.mjs$/.test(each))) {
     cpSync(join(tree, service, name), join(folder, service, name), { recursive: true });
   }
-  const bundle = join(tree, service, "dist/bundle");
-  for (const name of readdirSync(bundle).filter((each) => each.endsWith(".js"))) {
-    put(`${service}/dist/bundle/${name}`, settled(readFileSync(join(bundle, name), "utf8")));
+  for (const [name, text] of programsOf(join(tree, service, "dist/bundle"))) {
+    put(`${service}/dist/bundle/${name}`, settled(text));
   }
+}
+
+/** Programs of a bundle and the chunks that they import, by name: a checkout keeps those of the builds before, too. */
+function programsOf(bundle) {
+  const read = (name) => [name, readFileSync(join(bundle, name), "utf8")];
+  const names = readdirSync(bundle).filter((each) => each.endsWith(".js"));
+  const found = new Map(names.filter((each) => /^(main|retention-main)\.js$/.test(each)).map(read));
+  for (const text of found.values()) {
+    for (const name of names) if (!found.has(name) && text.includes(`"./${name}"`)) found.set(...read(name));
+  }
+  return found;
 }
