@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { createStopping, type Stopping } from "@muster/agent";
 import { until } from "@muster/testing";
 import { linkTarget } from "../durable.ts";
+import { holderOf } from "../folder-lock.ts";
 import { programName } from "../paths.ts";
 import { type Installation, newInstallation, saying } from "../testing/installation.ts";
 import { supervise } from "./supervise.ts";
@@ -121,7 +122,7 @@ describe("the watchdog", () => {
       ),
     );
     watch();
-    await until("its start", () => starts().length === 1);
+    await until("its lock", () => starts().length === 1 && holderOf(at.paths.agentLock) !== null);
     writeFileSync(at.paths.watchdogLock, "");
     const second = createStopping();
     const taken = supervise({ paths: at.paths, log: () => {}, stopping: second });
