@@ -170,7 +170,8 @@ describe("an update on a disk", () => {
     };
     platform.offered = publish("1.1.0", scriptOf("1.1.0"), signer);
     expect((await reported("failed")).update?.error).toBe("download_failed");
-    expect(platform.downloads.at(-1)?.headers.range).toMatch(/^bytes=\d+-$/);
+    const ranges = platform.downloads.map(({ headers }) => headers.range ?? "");
+    expect(ranges).toContainEqual(expect.stringMatching(/^bytes=\d+-$/));
   });
 
   it("for the watchdog lets the agent live on, and one that does not start is restored", async () => {
