@@ -255,7 +255,8 @@ chmod 700 "$state"
 folder=versions/$version-$(printf %.12s "$inner")
 if [ "$(as_owner cat "$program/$folder/muster-agent" 2>/dev/null | digest -)" != "$inner" ]; then
   # Whole before it has its name; a damaged one makes room.
-  as_owner sh -c 'cd "$1" && mkdir -p versions && rm -rf "$2.unverified" "$2" && mkdir "$2.unverified" &&
+  as_owner sh -c 'cd "$1" && mkdir -p versions && rm -rf "$2.unverified" "$2" &&
+    for left in versions/*.unverified; do [ -e "$left/part" ] || rm -rf "$left"; done && mkdir "$2.unverified" &&
     cp "$3/program" "$2.unverified/muster-agent" && chmod 755 "$2.unverified/muster-agent" &&
     cp "$3/release.json" "$2.unverified/release.json" && sync && mv "$2.unverified" "$2"' sh "$program" "$folder" "$temp"
 fi

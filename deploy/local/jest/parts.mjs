@@ -42,6 +42,7 @@ export const long = [
   "deploy/agent-sim/src/updates",
   "deploy/agent/src/install/power-cut",
   "deploy/agent/src/install/supervise",
+  "deploy/agent/src/kill-installer",
   "deploy/agent/src/kill-nine",
   "deploy/agent/src/real-agent",
   "deploy/local/src/guard",
