@@ -1,5 +1,5 @@
 import { type Database, type Job, jobs } from "@muster/db";
-import { counter, type Logger, sleep, systemCaller } from "@muster/kit";
+import { counter, type Logger, systemCaller } from "@muster/kit";
 import {
   type ExportCursor,
   type ExportInput,
@@ -12,61 +12,33 @@ import { renderExportManifest } from "../rules/export-manifest.ts";
 import { notesUpTo } from "../rules/notes-up-to.ts";
 import { manifestFile, type PartDeps, PartFile } from "../rules/part-file.ts";
 import { matchingRows, notesOf, partsOf, startOf, storePart } from "../store/export-parts.ts";
+import { type Worker, type WorkTimes, workThrough } from "./work-through.ts";
 
-export type ExporterDeps = PartDeps & {
-  db: Database;
-  log: Logger;
-  /** Newest checkpoints of a chain kept outside of the database, as signed notes. */
-  copies(chainId: string): Promise<string[]>;
-  pollMs?: number;
-  staleMs?: number;
-  /** Milliseconds between two signs of life within a part. */
-  saveMs?: number;
-  /** Rows read by one statement. */
-  windowRows?: number;
-};
+export type ExporterDeps = PartDeps &
+  WorkTimes & {
+    db: Database;
+    log: Logger;
+    /** Newest checkpoints of a chain kept outside of the database, as signed notes. */
+    copies(chainId: string): Promise<string[]>;
+    /** Milliseconds between two signs of life within a part. */
+    saveMs?: number;
+    /** Rows read by one statement. */
+    windowRows?: number;
+  };
 
 const who = { caller: systemCaller("audit") };
 const finished = counter("muster_audit_export_jobs_total", "Exports in parts that ended", ["outcome"]);
 const mostCheckpoints = 1_000;
 
-/**
- * Works through exports in parts, one at a time in this process. An export whose process died continues in another
- * behind its last stored part. Tenants are served round-robin.
- */
-export function startExporter(deps: ExporterDeps): { wake(): void; stop(): Promise<void> } {
-  const { db, log, pollMs = 5_000, staleMs = 25_000 } = deps;
-  const work = jobs(db);
-  const stopping = new AbortController();
-  let wake = () => {};
-  const running = (async () => {
-    while (!stopping.signal.aborted) {
-      let job: Job | null = null;
-      try {
-        job = await work.claim({ kinds: [exportKind], staleMs });
-        if (job) await runExport(deps, job, stopping.signal);
-      } catch (err) {
-        log.error({ err, jobId: job?.id }, "export cannot continue now, tried again");
-        await sleep(pollMs, stopping.signal);
-      }
-      if (job) continue;
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, stopping.signal.aborted ? 0 : pollMs);
-        wake = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
-    }
-  })();
-  return {
-    wake: () => wake(),
-    async stop() {
-      stopping.abort();
-      wake();
-      await running;
-    },
-  };
+/** Works through exports in parts; one that another process began continues behind its last stored part. */
+export function startExporter(deps: ExporterDeps): Worker {
+  const { log } = deps;
+  return workThrough(
+    deps,
+    exportKind,
+    (job, signal) => runExport(deps, job, signal),
+    (err, job) => log.error({ err, jobId: job?.id }, "export cannot continue now, tried again"),
+  );
 }
 
 /**

@@ -1,57 +1,25 @@
 import { type Database, type Job, jobs } from "@muster/db";
-import { counter, type Logger, sleep } from "@muster/kit";
+import { counter, type Logger } from "@muster/kit";
 import { type VerifyInput, type VerifyResult, verifyKind } from "../rules/verification-job.ts";
 import { type Finding, isProblem, isUnverified } from "../rules/verify.ts";
 import { startVerifying, type VerifyCursor, type VerifyDeps, verifyPage } from "../store/verify-chain.ts";
+import { type Worker, type WorkTimes, workThrough } from "./work-through.ts";
 
-/**
- * Times in milliseconds: between polls for jobs, until a silent holder has lost its job, between two saved positions.
- */
-type Deps = VerifyDeps & { db: Database; log: Logger; pollMs?: number; staleMs?: number; saveMs?: number };
+/** `saveMs`: milliseconds between two saved positions. */
+type Deps = VerifyDeps & WorkTimes & { db: Database; log: Logger; saveMs?: number };
 
 const finished = counter("muster_audit_verifications_total", "Verifications that ended", ["outcome"]);
 const verified = counter("muster_audit_rows_verified_total", "Rows verified");
 
-/**
- * Works through verification jobs, one at a time in this process. A job whose process died continues in another from
- * its last saved page, after at most 30 s. Tenants are served round-robin.
- */
-export function startVerifier(deps: Deps): { wake(): void; stop(): Promise<void> } {
-  const { db, log, pollMs = 5_000, staleMs = 25_000 } = deps;
-  const work = jobs(db);
-  const stopping = new AbortController();
-  let wake = () => {};
-
-  const running = (async () => {
-    while (!stopping.signal.aborted) {
-      let job: Job | null = null;
-      try {
-        job = await work.claim({ kinds: [verifyKind], staleMs });
-        if (job) await runVerification(deps, job, stopping.signal);
-      } catch (err) {
-        log.error({ err, jobId: job?.id }, "verification cannot continue now, tried again");
-        // Another attempt when it is stale; here after a pause.
-        await sleep(pollMs, stopping.signal);
-      }
-      if (job) continue;
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, stopping.signal.aborted ? 0 : pollMs);
-        wake = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
-    }
-  })();
-
-  return {
-    wake: () => wake(),
-    async stop() {
-      stopping.abort();
-      wake();
-      await running;
-    },
-  };
+/** Works through verification jobs; one that another process began continues from its last saved page. */
+export function startVerifier(deps: Deps): Worker {
+  const { log } = deps;
+  return workThrough(
+    deps,
+    verifyKind,
+    (job, signal) => runVerification(deps, job, signal),
+    (err, job) => log.error({ err, jobId: job?.id }, "verification cannot continue now, tried again"),
+  );
 }
 
 /**
