@@ -16,6 +16,15 @@ const claimedActor = z
       "Who acted, as the caller says: shown as claimed, in `details.claimedActor`. The row's actor is the caller.",
   });
 
+const record = z.object({
+  type: z
+    .string()
+    .max(50)
+    .regex(/^[a-z][a-z0-9_.-]*$/, "Letters a-z, digits, _, - and dots"),
+  id: z.string().min(1).max(255),
+  name: z.string().max(255).optional(),
+});
+
 const event = z
   .object({
     id: id.optional().meta({ description: "Id of the row, chosen by the caller; without it, one is generated." }),
@@ -27,28 +36,8 @@ const event = z
       .max(100)
       .regex(/^custom(\.[a-z0-9][a-z0-9_-]*)+$/, "custom. and words of a-z, 0-9, _ and -, with dots between them")
       .meta({ example: "custom.invoice.approve" }),
-    resource: z.object({
-      type: z
-        .string()
-        .max(50)
-        .regex(/^[a-z][a-z0-9_.-]*$/, "Letters a-z, digits, _, - and dots"),
-      id: z.string().min(1).max(255),
-      name: z.string().max(255).optional(),
-    }),
-    targets: z
-      .array(
-        z.object({
-          type: z
-            .string()
-            .max(50)
-            .regex(/^[a-z][a-z0-9_.-]*$/, "Letters a-z, digits, _, - and dots"),
-          id: z.string().min(1).max(255),
-          name: z.string().max(255).optional(),
-        }),
-      )
-      .max(20)
-      .optional()
-      .meta({ description: "What it is about besides the resource." }),
+    resource: record,
+    targets: z.array(record).max(20).optional().meta({ description: "What it is about besides the resource." }),
     result: z.enum(["success", "failure", "denied"]).optional().meta({ default: "success" }),
     errorMessage: z.string().max(2_000).optional(),
     claimedActor: claimedActor.optional(),
