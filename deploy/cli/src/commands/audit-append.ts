@@ -4,6 +4,7 @@ import type { components } from "@muster/client";
 import { connect } from "../connection.ts";
 import { done, exits, Failure } from "../failure.ts";
 import type { Globals, Io } from "../io.ts";
+import { messageOf } from "../message-of.ts";
 
 type AppendBody = components["schemas"]["AuditEventInput"];
 
@@ -40,6 +41,6 @@ function eventIn(line: string, number: number): AppendBody {
   try {
     return JSON.parse(line) as AppendBody;
   } catch (cause) {
-    throw new Failure(exits.usage, `line ${number} is not JSON: ${(cause as Error).message}`);
+    throw new Failure(exits.usage, `line ${number} is not JSON: ${messageOf(cause)}`);
   }
 }

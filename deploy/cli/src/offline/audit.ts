@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
 import { createGunzip } from "node:zlib";
+import { messageOf } from "../message-of.ts";
 import { type ExportReport, type Finding, loadVerifiers, type Options } from "./export-verifier.ts";
 
 const usage = `Usage: muster-audit verify FILE|FOLDER [--key KEY]… [--deployment NAME] [--json]
@@ -48,8 +49,6 @@ function wantedOf(args: string[]): Wanted | "help" | { problem: string } {
     return { problem: `${messageOf(error)}\n\n` };
   }
 }
-
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
 /** `muster-audit`; resolves to the exit code. */
 export async function auditProgram(args: readonly string[]): Promise<number> {
