@@ -64,3 +64,11 @@ export function actionWords({ action, resource }: Row): { did: string; kind: str
   const kind = [...parts.slice(0, -1), ...rest].map(words).join(" ");
   return { did: verb, kind, name: resource.name };
 }
+
+type Acted = { actorType: string; user: { name: string | null; email: string | null } };
+
+/** Whether a person did it, or a program with a key of theirs: no agent, and not the platform. */
+export const isByUser = ({ actorType }: Acted) => actorType === "user" || actorType === "api_key";
+
+/** Who did what an audit row of a user says. */
+export const actorOf = ({ user }: Acted) => user.name ?? user.email ?? "An API key";

@@ -2,6 +2,7 @@ import { useState } from "react";
 import { useList } from "../../api/queries.ts";
 import { Section } from "../../parts/facts.tsx";
 import { useWhyNot } from "../../parts/me.tsx";
+import { MoreRows } from "../../parts/more-rows.tsx";
 import { Options } from "../../parts/options.tsx";
 import styles from "../../parts/plain-table.module.css";
 import { PlainTable } from "../../parts/plain-table.tsx";
@@ -63,11 +64,7 @@ export function DeviceEvents({ id }: { id: string }) {
           ))}
         </PlainTable>
       ) : null}
-      {events.hasMore ? (
-        <button type="button" disabled={events.isLoadingMore} onClick={() => void events.loadMore()}>
-          {events.isLoadingMore ? "Loading …" : "Older events"}
-        </button>
-      ) : null}
+      <MoreRows of={events}>Older events</MoreRows>
     </Section>
   );
 }

@@ -1,20 +1,19 @@
 import { Link } from "@tanstack/react-router";
-import { CircleAlert, CircleCheck, Laptop, type LucideIcon, ScrollText } from "lucide-react";
-import type { ReactNode } from "react";
+import { CircleAlert, CircleCheck, Laptop, ScrollText } from "lucide-react";
 import { type BodyOf, useGet, useList } from "../../api/queries.ts";
+import { EventList, type ListedEvent } from "../../parts/event-list.tsx";
 import { Section } from "../../parts/facts.tsx";
 import { to, toRecord } from "../../parts/links.ts";
 import { useWhyNot } from "../../parts/me.tsx";
+import { MoreRows } from "../../parts/more-rows.tsx";
 import { PlainTable } from "../../parts/plain-table.tsx";
 import { EmptyState, ListState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
-import { Instant, Time } from "../../parts/time.tsx";
-import { actionWords } from "../../rules/action-words.ts";
+import { Instant } from "../../parts/time.tsx";
+import { actionWords, actorOf, isByUser } from "../../rules/action-words.ts";
 import { reasonSentence } from "../../rules/reason-sentences.ts";
-import styles from "./device.module.css";
 
 type Device = BodyOf<"/api/v1/devices/{id}">;
-type Moment = { key: string; at: string; icon: LucideIcon; text: ReactNode };
 const most = 6;
 
 /** What happened to the device: its updates, what people did, and its enrollment, newest first. */
@@ -25,7 +24,7 @@ export function DeviceTimeline({ of: { id, orgId, createdAt, agentVersion }, onM
   const decision = useGet("/api/v1/devices/{id}/update-decision", { params }, { enabled: mayReadUpdates });
   const query = { orgId, resourceId: id, limit: "20", skipCount: "true" };
   const audit = useGet("/api/v1/audit-logs/logs", { params: { query } }, { enabled: mayReadAudit });
-  const moments: Moment[] = [
+  const moments: ListedEvent[] = [
     ...(decision.data?.attempts ?? []).map((attempt) => ({
       key: attempt.id,
       at: attempt.endedAt ?? attempt.offeredAt,
@@ -37,21 +36,19 @@ export function DeviceTimeline({ of: { id, orgId, createdAt, agentVersion }, onM
         </>
       ),
     })),
-    ...(audit.data?.data ?? [])
-      .filter(({ actorType }) => actorType === "user" || actorType === "api_key")
-      .map((row) => {
-        const { did, kind } = actionWords(row);
-        return {
-          key: row.id,
-          at: row.timestamp,
-          icon: ScrollText,
-          text: (
-            <Link {...toRecord("/audit/$id", { id: row.id }, { orgId })}>
-              <b>{row.user.name ?? row.user.email ?? "An API key"}</b> {did} {kind}
-            </Link>
-          ),
-        };
-      }),
+    ...(audit.data?.data ?? []).filter(isByUser).map((row) => {
+      const { did, kind } = actionWords(row);
+      return {
+        key: row.id,
+        at: row.timestamp,
+        icon: ScrollText,
+        text: (
+          <Link {...toRecord("/audit/$id", { id: row.id }, { orgId })}>
+            <b>{actorOf(row)}</b> {did} {kind}
+          </Link>
+        ),
+      };
+    }),
     { key: "enrolled", at: createdAt, icon: Laptop, text: `Enrolled; runs agent ${agentVersion} now` },
   ];
   const newest = moments.sort((a, b) => b.at.localeCompare(a.at)).slice(0, most);
@@ -68,15 +65,7 @@ export function DeviceTimeline({ of: { id, orgId, createdAt, agentVersion }, onM
           }
         : {})}
     >
-      <ul className={styles.events}>
-        {newest.map(({ key, at, icon: Icon, text }) => (
-          <li key={key}>
-            <Icon size={15} strokeWidth={1.75} aria-hidden />
-            <span>{text}</span>
-            <Time at={at} />
-          </li>
-        ))}
-      </ul>
+      <EventList of={newest} />
     </Section>
   );
 }
@@ -110,13 +99,7 @@ export function DeviceHistory({ id, orgId }: { id: string; orgId: string }) {
           ))}
         </PlainTable>
       ) : null}
-      {list.hasMore ? (
-        <div>
-          <button type="button" disabled={list.isLoadingMore} onClick={() => void list.loadMore()}>
-            Older rows
-          </button>
-        </div>
-      ) : null}
+      <MoreRows of={list}>Older rows</MoreRows>
     </Section>
   );
 }

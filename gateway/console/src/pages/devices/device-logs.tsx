@@ -2,6 +2,7 @@ import { useState } from "react";
 import { useList } from "../../api/queries.ts";
 import { Section } from "../../parts/facts.tsx";
 import { useWhyNot } from "../../parts/me.tsx";
+import { MoreRows } from "../../parts/more-rows.tsx";
 import { Options } from "../../parts/options.tsx";
 import styles from "../../parts/plain-table.module.css";
 import { EmptyState, FailureState, Loading } from "../../parts/states.tsx";
@@ -75,11 +76,7 @@ export function DeviceLogs({ id }: { id: string }) {
           </table>
         </div>
       ) : null}
-      {logs.hasMore ? (
-        <button type="button" disabled={logs.isLoadingMore} onClick={() => void logs.loadMore()}>
-          {logs.isLoadingMore ? "Loading …" : "Older messages"}
-        </button>
-      ) : null}
+      <MoreRows of={logs}>Older messages</MoreRows>
     </Section>
   );
 }

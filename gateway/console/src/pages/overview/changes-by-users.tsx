@@ -11,13 +11,12 @@ import {
   Webhook,
 } from "lucide-react";
 import { useGet } from "../../api/queries.ts";
+import { EventList } from "../../parts/event-list.tsx";
 import { Section } from "../../parts/facts.tsx";
 import { to, toRecord } from "../../parts/links.ts";
 import { FailureState, Loading } from "../../parts/states.tsx";
-import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
-import { actionWords } from "../../rules/action-words.ts";
-import styles from "./overview.module.css";
+import { actionWords, actorOf, isByUser } from "../../rules/action-words.ts";
 
 const icons: readonly (readonly [RegExp, LucideIcon])[] = [
   [/^(device|agent\b|site)/, Laptop],
@@ -55,28 +54,28 @@ export function ChangesByUsers({ orgId }: { orgId: string | undefined }) {
     { everyMs: 60_000 },
   );
   const [{ orgId: chosen }] = useFilters();
-  const rows = (data?.data ?? []).filter(({ actorType }) => actorType === "user" || actorType === "api_key");
+  const rows = (data?.data ?? []).filter(isByUser);
   const folded = (data?.data.length ?? 0) - rows.length;
   return (
     <Section title="Changes by people" action={<Link {...to("/audit", { orgId: chosen })}>Audit</Link>}>
       {error ? <FailureState failure={error.failure} onRetry={() => void refetch()} /> : null}
       {isPending ? <Loading what="Loading changes" /> : null}
       {data && rows.length === 0 ? <p className="soft">Nobody changed anything lately.</p> : null}
-      <ul className={styles.events}>
-        {rows.slice(0, most).map((row) => {
-          const Icon = iconOf(row.action);
+      <EventList
+        of={rows.slice(0, most).map((row) => {
           const { did, kind, name } = actionWords(row);
-          return (
-            <li key={row.id}>
-              <Icon size={15} strokeWidth={1.75} aria-hidden />
+          return {
+            key: row.id,
+            at: row.timestamp,
+            icon: iconOf(row.action),
+            text: (
               <Link {...toRecord("/audit/$id", { id: row.id }, { orgId: chosen })}>
-                <b>{row.user.name ?? row.user.email ?? "An API key"}</b> {did} {kind} {name ? <b>{name}</b> : null}
+                <b>{actorOf(row)}</b> {did} {kind} {name ? <b>{name}</b> : null}
               </Link>
-              <Time at={row.timestamp} />
-            </li>
-          );
+            ),
+          };
         })}
-      </ul>
+      />
       {folded > 0 ? <p className="soft">{folded} newer entries by machines are folded.</p> : null}
     </Section>
   );

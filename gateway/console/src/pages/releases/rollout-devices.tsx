@@ -3,6 +3,7 @@ import { useState } from "react";
 import { useList } from "../../api/queries.ts";
 import { Section } from "../../parts/facts.tsx";
 import { toRecord } from "../../parts/links.ts";
+import { MoreRows } from "../../parts/more-rows.tsx";
 import { NameOf } from "../../parts/name-of.tsx";
 import { Options } from "../../parts/options.tsx";
 import { PlainTable } from "../../parts/plain-table.tsx";
@@ -63,13 +64,7 @@ export function RolloutDevices({ id }: { id: string }) {
           ))}
         </PlainTable>
       ) : null}
-      {list.hasMore ? (
-        <div>
-          <button type="button" disabled={list.isLoadingMore} onClick={() => void list.loadMore()}>
-            More devices
-          </button>
-        </div>
-      ) : null}
+      <MoreRows of={list}>More devices</MoreRows>
     </Section>
   );
 }

@@ -3,6 +3,7 @@ import { useState } from "react";
 import { useGet, useList } from "../../api/queries.ts";
 import { Controls, Section } from "../../parts/facts.tsx";
 import { toRecord } from "../../parts/links.ts";
+import { MoreRows } from "../../parts/more-rows.tsx";
 import { Options } from "../../parts/options.tsx";
 import { PlainTable } from "../../parts/plain-table.tsx";
 import { EmptyState, ListState } from "../../parts/states.tsx";
@@ -79,13 +80,7 @@ export function Deliveries({ id, subscribed }: { id: string; subscribed: readonl
           ))}
         </PlainTable>
       ) : null}
-      {list.hasMore ? (
-        <div>
-          <button type="button" disabled={list.isLoadingMore} onClick={() => void list.loadMore()}>
-            Older deliveries
-          </button>
-        </div>
-      ) : null}
+      <MoreRows of={list}>Older deliveries</MoreRows>
     </Section>
   );
 }

@@ -1,0 +1,22 @@
+import type { LucideIcon } from "lucide-react";
+import type { ReactNode } from "react";
+import styles from "./event-list.module.css";
+import { Time } from "./time.tsx";
+
+/** Something that happened at a time (ISO 8601), in a sentence. */
+export type ListedEvent = { key: string; at: string; icon: LucideIcon; text: ReactNode };
+
+/** What happened, in the order given, each with its icon and how long ago it was. */
+export function EventList({ of: events }: { of: readonly ListedEvent[] }) {
+  return (
+    <ul className={styles.list}>
+      {events.map(({ key, at, icon: Icon, text }) => (
+        <li key={key}>
+          <Icon size={15} strokeWidth={1.75} aria-hidden />
+          <span>{text}</span>
+          <Time at={at} />
+        </li>
+      ))}
+    </ul>
+  );
+}
