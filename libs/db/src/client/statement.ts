@@ -88,10 +88,16 @@ function partOf(insert: unknown): unknown {
   return (insert as Query | undefined)?.values.length === 0 ? insert : undefined;
 }
 
+/** A text with `$1` to `$n` in this order, and their values, as a statement to splice in. */
+export function sqlWith(text: string, values: readonly unknown[]): Query {
+  const strings = text.split(/\$\d+/);
+  return sql(Object.assign(strings, { raw: strings }), ...values);
+}
+
 /** The name of a table or a column that is chosen while a service runs, as a statement to splice in. */
 export function sqlName(name: string): Query {
   if (!/^[a-z_][a-z0-9_]*$/.test(name)) throw new Error(`no table or column is named ${name}`);
-  return sql(Object.assign([name], { raw: [name] }));
+  return sqlWith(name, []);
 }
 
 function splice(strings: TemplateStringsArray, inserts: readonly unknown[], values: unknown[]): string {

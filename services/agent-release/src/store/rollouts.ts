@@ -1,4 +1,5 @@
 import { type Database, sql, type Tx } from "@muster/db";
+import { conditions, given, qb } from "@muster/db/builder";
 import type { CallContext, Page } from "@muster/kit";
 import { type ListPage, readNewestPage } from "@muster/service";
 import type { Component } from "../rules/component.ts";
@@ -116,8 +117,12 @@ export function listRollouts(
   page: Page,
 ): Promise<ListPage<ShownRollout>> {
   const { component, state, kind } = wanted;
-  const where = sql`(${component}::text = '' OR t.release_id IN (SELECT r.id FROM release r WHERE r.component = ${component}::text))
-    AND (${state}::text = '' OR t.state = ${state}::text) AND (${kind}::text = '' OR t.kind = ${kind}::text)`;
+  const releases = qb("release").select("id").where({ component });
+  const where = conditions((rows) =>
+    rows
+      .where(given({ "t.state": state, "t.kind": kind }))
+      .modify((all) => component !== "" && all.whereIn("t.release_id", releases)),
+  );
   return readNewestPage<ShownRollout>(db, who, { table: sql`rollout`, columns: shown, where }, page);
 }
 

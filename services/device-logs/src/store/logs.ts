@@ -1,4 +1,5 @@
 import { type Database, type Query, sql, sqlName, type Tx } from "@muster/db";
+import { anyOf, conditions, containing, given, since, until } from "@muster/db/builder";
 import { type CallContext, decodeCursor, encodeCursor, type Page, systemCaller, uuidv7 } from "@muster/kit";
 import type { AgentLogEntry, EventEntry } from "../rules/entries.ts";
 
@@ -107,13 +108,13 @@ export function queryAgentLogs(
   page: Page,
 ): Promise<LogPage<AgentLogRow>> {
   const columns = sql`id, device_id, org_id, "timestamp", level, component, message, fields::text AS fields, agent_version, created_at, claimed_timestamp`;
-  return query(db, who, { table: sql`agent_log`, columns, where: whereOf(filter) }, page);
+  return query(db, who, { table: sql`agent_log`, columns, where: chosen(filter) }, page);
 }
 
 /** A page of a device's stored events, newest first (index event_log_of_device). */
 export function queryEvents(db: Database, who: CallContext, filter: Filter, page: Page): Promise<LogPage<EventRow>> {
   const columns = sql`id, device_id, org_id, "timestamp", level, category, source, event_id, message, details::text AS details, created_at, claimed_timestamp`;
-  return query(db, who, { table: sql`event_log`, columns, where: whereOf(filter) }, page);
+  return query(db, who, { table: sql`event_log`, columns, where: chosen(filter) }, page);
 }
 
 /** Drops weeks of diagnostic logs that ended before the first time, deletes events stored before the second one. */
@@ -165,17 +166,16 @@ export async function deleteInChunks(db: Database, table: Query, where: Query, g
   return all;
 }
 
-function whereOf(filter: Filter): Query {
-  const parts = [sql`device_id = ${filter.deviceId}::uuid`];
-  if (filter.levels.length > 0) parts.push(sql`level = ANY (${filter.levels}::text[])`);
-  if (filter.component !== "") parts.push(sql`component = ${filter.component}`);
-  if (filter.category !== "") parts.push(sql`category = ${filter.category}`);
-  if (filter.source !== "") parts.push(sql`source = ${filter.source}`);
-  if (filter.from) parts.push(sql`"timestamp" >= ${filter.from}`);
-  if (filter.to) parts.push(sql`"timestamp" <= ${filter.to}`);
-  if (filter.search !== "") parts.push(sql`message ILIKE ${`%${filter.search.replace(/[\\%_]/g, "\\$&")}%`}`);
-  return parts.reduce((all, next) => sql`${all} AND ${next}`);
-}
+const chosen = (filter: Filter): Query =>
+  conditions((rows) =>
+    rows
+      .where({ device_id: filter.deviceId })
+      .where(given({ component: filter.component, category: filter.category, source: filter.source }))
+      .modify(anyOf, "level", filter.levels)
+      .modify(since, "timestamp", filter.from)
+      .modify(until, "timestamp", filter.to)
+      .modify(containing, "message", filter.search),
+  );
 
 type List = { table: Query; columns: Query; where: Query };
 

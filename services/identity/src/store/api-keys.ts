@@ -1,4 +1,5 @@
 import { type Database, sql, type Tx } from "@muster/db";
+import { before, conditions, given, named, type Rows } from "@muster/db/builder";
 import { type CallContext, type Page, systemCaller } from "@muster/kit";
 import { type ListPage, readNewestPage, visibleTo } from "@muster/service";
 import type { NewApiKey } from "../rules/api-key.ts";
@@ -96,19 +97,27 @@ export function listApiKeys(
   now: Date,
   page: Page,
 ): Promise<ListPage<ApiKeyRow>> {
-  const ofOrganization = orgId === null ? sql`true` : sql`org_id = ${orgId}::uuid`;
-  const isNamed = sql`(position(lower(${search}) IN lower(name)) > 0 OR starts_with(key_prefix, ${search}))`;
-  const found = search === "" ? sql`true` : isNamed;
-  const ends = expiresBefore === null ? sql`true` : sql`expires_at < ${expiresBefore}::timestamptz`;
-  const where = sql`${ofOrganization} AND ${hasStatus(status, now)} AND ${found} AND ${ends}`;
+  const where = conditions((rows) =>
+    rows
+      .where(given({ org_id: orgId }))
+      .modify(hasStatus, status, now)
+      .modify(isFound, search)
+      .modify(before, "expires_at", expiresBefore),
+  );
   return readNewestPage<ApiKeyRow>(db, who, { table: sql`api_keys`, columns, where }, page);
 }
 
-function hasStatus(status: string | null, now: Date) {
-  if (status === null) return sql`true`;
-  if (status === "active") return sql`status = 'active' AND (expires_at IS NULL OR expires_at > ${now})`;
-  if (status === "expired") return sql`(status = 'expired' OR (status = 'active' AND expires_at <= ${now}))`;
-  return sql`status = ${status}`;
+function hasStatus(rows: Rows, status: string | null, now: Date): void {
+  const isOver = (key: Rows) => key.where("status", "active").where("expires_at", "<=", now);
+  if (status === "expired") rows.where((key) => key.where("status", "expired").orWhere(isOver));
+  else if (status !== null) rows.where("status", status);
+  if (status === "active") rows.where((key) => key.whereNull("expires_at").orWhere("expires_at", ">", now));
+}
+
+/** By a part of the name, or the beginning of the key. */
+function isFound(rows: Rows, search: string): void {
+  if (search === "") return;
+  rows.where((key) => key.modify(named, "name", search).orWhereRaw("starts_with(key_prefix, ?)", [search]));
 }
 
 /** Marks up to `limit` keys as expired that were not presented since their expiry; returns their number. */

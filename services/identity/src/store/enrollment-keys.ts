@@ -1,4 +1,5 @@
 import { type Database, sql, type Tx } from "@muster/db";
+import { conditions, given } from "@muster/db/builder";
 import type { CallContext, Page } from "@muster/kit";
 import { type ListPage, readNewestPage, visibleTo } from "@muster/service";
 import type { NewEnrollmentKey, Pepper } from "../rules/enrollment-key.ts";
@@ -69,9 +70,10 @@ export function listEnrollmentKeys(
   now: Date,
   page: Page,
 ): Promise<ListPage<EnrollmentKeyRow>> {
-  const ofOrganization = orgId === null ? sql`true` : sql`org_id = ${orgId}::uuid`;
-  const ended = expired === null ? sql`true` : expired ? sql`expires_at <= ${now}` : sql`expires_at > ${now}`;
-  const where = sql`${ofOrganization} AND ${ended}`;
+  const where = conditions((rows) => {
+    const wanted = rows.where(given({ org_id: orgId }));
+    return expired === null ? wanted : wanted.where("expires_at", expired ? "<=" : ">", now);
+  });
   return readNewestPage<EnrollmentKeyRow>(db, who, { table: sql`enrollment_keys`, columns, where }, page);
 }
 

@@ -1,4 +1,5 @@
 import { type Database, sql, type Tx } from "@muster/db";
+import { conditions, given, named } from "@muster/db/builder";
 import type { CallContext, Page } from "@muster/kit";
 import { type ListPage, readNewestPage, visibleTo } from "@muster/service";
 import { ofTenant, type Tenant } from "./api-keys.ts";
@@ -74,9 +75,7 @@ export function listServicePrincipals(
   { orgId, status, search }: { orgId: string | null; status: string | null; search: string },
   page: Page,
 ): Promise<ListPage<PrincipalRecord>> {
-  const ofOrganization = orgId === null ? sql`true` : sql`org_id = ${orgId}::uuid`;
-  const found = search === "" ? sql`true` : sql`position(lower(${search}) IN lower(name)) > 0`;
-  const where = sql`${ofOrganization} AND ${status === null ? sql`true` : sql`status = ${status}`} AND ${found}`;
+  const where = conditions((rows) => rows.where(given({ org_id: orgId, status })).modify(named, "name", search));
   return readNewestPage<PrincipalRecord>(db, who, { table: sql`service_principals`, columns, where }, page);
 }
 

@@ -1,4 +1,5 @@
 import { type Database, isUniqueViolation, type Query, sql, type Tx } from "@muster/db";
+import { conditions, given } from "@muster/db/builder";
 import { AppError, type CallContext, type Caller, type Page, type Scope } from "@muster/kit";
 import { type ListPage, readNewestPage } from "@muster/service";
 import type { ClaimedAddress, Proof } from "../rules/address-owner.ts";
@@ -104,16 +105,11 @@ export async function listUsers(
     partnerId: partnerId ?? (caller.scope === "partner" ? caller.partnerId : null),
   };
   const found = query === null ? null : await findByWords(db, who, query, tenant);
-  // Only the given filters are in the statement: each combination is a separate plan, over its own index.
-  const filters: Query[] = [
-    ...(partnerId === null ? [] : [sql`t.partner_id = ${partnerId}`]),
-    ...(orgId === null ? [] : [sql`t.org_id = ${orgId}`]),
-    ...(roleId === null ? [] : [sql`t.role_id = ${roleId}`]),
-    ...(status === null ? [] : [sql`t.status = ${status}`]),
-  ];
-  const listOf = (...search: Query[]) => {
-    const where = [...filters, ...search].reduce((before, next) => sql`${before} AND ${next}`, sql`true`);
-    return { table: sql`users`, columns, where, visible: visibleTo(caller) };
+  const filters = conditions((rows) =>
+    rows.where(given({ "t.partner_id": partnerId, "t.org_id": orgId, "t.role_id": roleId, "t.status": status })),
+  );
+  const listOf = (search = sql`true`) => {
+    return { table: sql`users`, columns, where: sql`${filters} AND ${search}`, visible: visibleTo(caller) };
   };
   if (found === null) return readNewestPage<UserRow>(db, who, listOf(), page);
   if (found.isFew) return readNewestPage<UserRow>(db, who, listOf(found.where), page);

@@ -1,4 +1,5 @@
 import { type Database, type Query, sql, type Tx } from "@muster/db";
+import { anyOf, conditions, given, type Rows, since } from "@muster/db/builder";
 import { AppError, type CallContext, type Caller, type Page, validationError } from "@muster/kit";
 import { deviceStatuses } from "../rules/device.ts";
 import { versionsIn } from "../rules/version-range.ts";
@@ -77,7 +78,7 @@ export async function listDevices(
         const members = filter.groupId === "" ? null : await findGroupMembers(tx, filter.groupId);
         const versions = await versionsOf(tx, caller, filter, members);
         const list = {
-          ...counted(caller, conditions(filter, members, versions)),
+          ...counted(caller, conditionsOf(filter, members, versions)),
           columns: deviceColumns(caller),
           ...order,
         };
@@ -194,33 +195,37 @@ async function versionsOf(
   );
 }
 
-function conditions(
+function conditionsOf(
   { statuses, os, arch, agentVersion, label, seenAfter, seenBefore, search, enrollmentKeyId, ...others }: DeviceFilter,
   members: GroupMembers | null,
   versions: readonly string[] | null,
 ) {
   const { updateState, hardwareId, serialNumber, address } = others;
-  const parts = ownerConditions(others, members);
-  if (statuses.length === 1) parts.push(sql`status = ${statuses[0]}`);
-  if (statuses.length > 1) parts.push(sql`status = ANY (${statuses}::text[])`);
-  if (os !== "") parts.push(sql`os = ${os}`);
-  if (arch !== "") parts.push(sql`arch = ${arch}`);
-  if (agentVersion !== "") parts.push(sql`agent_version = ${agentVersion}`);
+  const own = conditions((rows) =>
+    rows
+      .where(given({ os, arch, agent_version: agentVersion, update_state: updateState }))
+      .where(given({ enrollment_key_id: enrollmentKeyId }))
+      .modify(anyOf, "status", statuses)
+      .modify(sameText, "hardware_id", hardwareId)
+      .modify(sameText, "serial_number", serialNumber)
+      .modify(since, "last_seen_at", seenAfter),
+  );
+  const parts = [...ownerConditions(others, members), own];
   if (versions) parts.push(sql`agent_version = ANY (${[...versions]}::text[])`);
-  if (updateState !== "") parts.push(sql`update_state = ${updateState}`);
-  if (hardwareId !== "") parts.push(sql`lower(hardware_id) = lower(${hardwareId})`);
-  if (serialNumber !== "") parts.push(sql`lower(serial_number) = lower(${serialNumber})`);
   if (address !== "") parts.push(sql`last_ip_address <<= ${address}::inet`);
   if (label) {
     const { name, value } = label;
     parts.push(value === null ? sql`labels ? ${name}::text` : sql`labels ->> ${name}::text = ${value}`);
   }
-  if (seenAfter) parts.push(sql`last_seen_at >= ${seenAfter}::timestamptz`);
   // A device that was never seen was not seen since, either.
   if (seenBefore) parts.push(sql`coalesce(last_seen_at, created_at) < ${seenBefore}::timestamptz`);
-  if (enrollmentKeyId !== "") parts.push(sql`enrollment_key_id = ${enrollmentKeyId}::uuid`);
   if (search !== "") parts.push(searchCondition(search));
   return parts.reduce(and, sql`true`);
+}
+
+/** For `modify`: the column holds this text, whatever its case; an empty one does not filter. */
+function sameText(rows: Rows, column: string, text: string): void {
+  if (text !== "") rows.whereRaw("lower(??) = lower(?)", [column, text]);
 }
 
 /** Devices of which host name, serial number, address or organization contains a text, ignoring case. */
@@ -236,9 +241,6 @@ function searchCondition(text: string): Query {
 }
 
 function ownerConditions({ orgId, siteId }: DeviceOwners, members: GroupMembers | null): Query[] {
-  const parts: Query[] = [];
-  if (orgId !== "") parts.push(sql`org_id = ${orgId}::uuid`);
-  if (siteId !== "") parts.push(sql`site_id = ${siteId}::uuid`);
-  if (members) parts.push(members.condition);
-  return parts;
+  const ofOwners = conditions((rows) => rows.where(given({ org_id: orgId, site_id: siteId })));
+  return members ? [ofOwners, members.condition] : [ofOwners];
 }

@@ -1,4 +1,5 @@
 import { type Database, type Query, sql, type Tx } from "@muster/db";
+import { before, conditions, given, type Rows, since } from "@muster/db/builder";
 import type { CallContext, Page } from "@muster/kit";
 import { type ListPage, readNewestPage, visibleTo } from "@muster/service";
 import type { Answer } from "../rules/delivery-filter.ts";
@@ -75,10 +76,18 @@ export type DeliveryFilter = {
   answer: Answer | null;
 };
 
-function answeredWith(answer: Answer | null): Query {
-  if (answer === null) return sql`true`;
-  if (answer === "none") return sql`t.response_status IS NULL AND t.attempt > 0`;
-  return sql`t.response_status BETWEEN ${answer.from}::int AND ${answer.to}::int`;
+const chosen = (filter: DeliveryFilter): Query =>
+  conditions((rows) =>
+    rows
+      .where(given({ "t.webhook_id": filter.webhookId, "t.status": filter.status, "t.event": filter.event }))
+      .modify(since, "t.created_at", filter.from)
+      .modify(before, "t.created_at", filter.to)
+      .modify(answeredWith, filter.answer),
+  );
+
+function answeredWith(rows: Rows, answer: Answer | null): void {
+  if (answer === "none") rows.whereNull("t.response_status").where("t.attempt", ">", 0);
+  else if (answer !== null) rows.whereBetween("t.response_status", [answer.from, answer.to]);
 }
 
 /** Whether no delivery that was delivered meets the filter: its receiver answered with 2xx. */
@@ -97,14 +106,8 @@ export async function listDeliveries(
   filter: DeliveryFilter,
   page: Page,
 ): Promise<ListPage<DeliveryRow>> {
-  const { webhookId, status, event, from, to, answer } = filter;
-  const where = sql`(${webhookId}::uuid IS NULL OR t.webhook_id = ${webhookId}::uuid) AND (${status}::text IS NULL OR t.status = ${status}::text)
-    AND (${event}::text IS NULL OR t.event = ${event}::text)
-    AND (${from}::timestamptz IS NULL OR t.created_at >= ${from}::timestamptz)
-    AND (${to}::timestamptz IS NULL OR t.created_at < ${to}::timestamptz)
-    AND ${answeredWith(answer)}`;
   const table = filter.ofEvent ?? (await fewerOf(db, who, filter)) ?? sql`webhook_deliveries`;
-  const list = { table, columns: sql`${columns}, ${ofEventColumns}`, where };
+  const list = { table, columns: sql`${columns}, ${ofEventColumns}`, where: chosen(filter) };
   return readNewestPage<DeliveryRow>(db, who, list, page);
 }
 
@@ -229,9 +232,9 @@ export function listDeadLetters(
     who.caller.scope === "system"
       ? sql`true`
       : sql`EXISTS (SELECT FROM webhooks w WHERE w.id = t.webhook_id AND w.stopped_at IS NULL AND w.deleted_at IS NULL)`;
-  const where = sql`(${orgId}::uuid IS NULL OR t.org_id = ${orgId}::uuid)
-    AND (${webhookId}::uuid IS NULL OR t.webhook_id = ${webhookId}::uuid) AND ${isThere}`;
-  return readNewestPage(db, who, { table: sql`webhook_dead_letters`, columns: letterColumns, where }, page);
+  const where = conditions((rows) => rows.where(given({ "t.org_id": orgId, "t.webhook_id": webhookId })));
+  const list = { table: sql`webhook_dead_letters`, columns: letterColumns, where: sql`${where} AND ${isThere}` };
+  return readNewestPage(db, who, list, page);
 }
 
 /** The webhook of a dead letter, requeued or not; null when the caller's scope has no such letter. */

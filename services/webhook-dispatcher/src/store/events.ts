@@ -1,4 +1,5 @@
 import { type Database, type Query, sql } from "@muster/db";
+import { before, conditions, given, since } from "@muster/db/builder";
 import { type CallContext, type Page, systemCaller } from "@muster/kit";
 import { type ListPage, readNewestPage, visibleTo } from "@muster/service";
 import { deliveryId } from "../rules/envelope.ts";
@@ -29,10 +30,13 @@ export function listEvents(
   { orgId, type, from, to, only }: EventFilter,
   page: Page,
 ): Promise<ListPage<EventRow>> {
-  const where = sql`t.org_id = ${orgId} AND (${type}::text IS NULL OR t.type = ${type}::text)
-    AND (${from}::timestamptz IS NULL OR t.created_at >= ${from}::timestamptz)
-    AND (${to}::timestamptz IS NULL OR t.created_at < ${to}::timestamptz)
-    AND ${only ? sql`t.created_at = ${only.occurredAt} AND t.id = ${only.id}` : sql`true`}`;
+  const where = conditions((rows) =>
+    rows
+      .where(given({ "t.org_id": orgId, "t.type": type }))
+      .where(only ? { "t.created_at": only.occurredAt, "t.id": only.id } : {})
+      .modify(since, "t.created_at", from)
+      .modify(before, "t.created_at", to),
+  );
   return readNewestPage(db, who, { table: stored, columns, where }, page);
 }
 

@@ -1,4 +1,5 @@
 import { type Database, type Query, sql, type Tx } from "@muster/db";
+import { conditions, given, named } from "@muster/db/builder";
 import type { CallContext, Caller, Page, SecretBox } from "@muster/kit";
 import { type ListPage, readNewestPage, visibleTo } from "@muster/service";
 import type { RetrySchedule } from "../rules/retry-schedule.ts";
@@ -186,14 +187,15 @@ export function listWebhooks(
   { orgId, status, search }: { orgId: string | null; status: StoredStatus | null; search: string },
   page: Page,
 ): Promise<ListPage<ShownWebhook>> {
+  const where = conditions((rows) =>
+    rows.where(given({ "t.org_id": orgId, "t.status": status })).modify(named, "t.name || ' ' || t.url_shown", search),
+  );
   const table = sql`(SELECT w.*, ${counters} FROM webhooks w JOIN webhook_endpoint_state s ON s.webhook_id = w.id)`;
   const list = {
     table,
     columns: sql`${columns}, t.success_count, t.failure_count, t.last_delivery_at, t.last_success_at, t.open_until,
       t.open_seconds, t.failed_attempts, t.failing_since, t.failed_reason, ${oldestDue(sql`t.id`)} AS next_due_at`,
-    where: sql`${visible(who.caller)} AND (${orgId}::uuid IS NULL OR t.org_id = ${orgId}::uuid)
-               AND (${status}::text IS NULL OR t.status = ${status}::text)
-               AND (${search} = '' OR position(lower(${search}) IN lower(t.name || ' ' || t.url_shown)) > 0)`,
+    where: sql`${visible(who.caller)} AND ${where}`,
   };
   return readNewestPage(db, who, list, page);
 }
