@@ -92,6 +92,7 @@ beforeAll(async () => {
 }, 180_000);
 
 afterAll(async () => {
+  await makers?.pauseMade();
   await owner?.close();
 });
 

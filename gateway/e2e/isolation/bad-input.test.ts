@@ -63,6 +63,7 @@ beforeAll(async () => {
 }, 180_000);
 
 afterAll(async () => {
+  await makers?.pauseMade();
   await owner?.close();
   console.log(`${calls} calls with bad input`);
 });

@@ -62,7 +62,10 @@ beforeAll(async () => {
   }
 }, 240_000);
 
-afterAll(() => owner?.close());
+afterAll(async () => {
+  await makers?.pauseMade();
+  await owner?.close();
+});
 
 async function grant(orgId: string): Promise<void> {
   const { status } = await makers.root.call("PATCH", `/users/${user.id}`, { orgIds: [orgId] });

@@ -60,6 +60,7 @@ beforeAll(async () => {
 }, 180_000);
 
 afterAll(async () => {
+  await makers?.pauseMade();
   await owner?.close();
   const took = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
   const times = `made in ${took(readyMs - startedMs)}, called in ${took(performance.now() - readyMs)}`;

@@ -27,6 +27,8 @@ export type Makers = {
   /** The directory of a spot, made when it is first asked for. */
   directoryOf(spot: Spot): Promise<TestDirectory>;
   webhookUrl: string;
+  /** Pauses the webhooks that callers made: they would call a receiver that a later suite has at the same port. */
+  pauseMade(): Promise<void>;
   /** The failed delivery that each webhook was made with. */
   deliveryOf(webhookId: string): string;
   /** The replay that each webhook was made with; it waits, because its webhook is paused. */
@@ -213,6 +215,7 @@ export async function makersFor(cluster: Cluster, owner: Owner): Promise<Makers>
     principalKeys,
     directoryOf,
     webhookUrl: hooks.url,
+    pauseMade: hooks.pauseMade,
     deliveryOf: hooks.deliveryOf,
     replayOf: hooks.replayOf,
     make,

@@ -27,6 +27,16 @@ export async function webhookMakers(cluster: Cluster, root: Api, owner: Owner) {
 
   return {
     url,
+
+    async pauseMade(): Promise<void> {
+      const made = await owner.rows<{ id: string }>(
+        `SELECT id FROM webhook_dispatcher.webhooks
+         WHERE status = 'active' AND url_shown = $1 AND stopped_at IS NULL AND deleted_at IS NULL`,
+        [url],
+      );
+      for (const { id } of made) await expectStatus(200, "PATCH", `/webhooks/${id}`, { status: "paused" });
+    },
+
     // For a missing webhook: an id without a record.
     replayOf: (webhookId: string) => replays.get(webhookId) ?? absentId,
     deliveryOf: (webhookId: string) => deliveries.get(webhookId) ?? absentId,

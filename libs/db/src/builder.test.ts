@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { anyOf, before, conditions, containing, given, named, qb, since, until } from "./builder.ts";
+import { anyOf, before, conditions, containing, named, nonEmpty, qb, since, until } from "./builder.ts";
 import { sql } from "./client/statement.ts";
 
 const time = new Date(0);
@@ -14,14 +14,14 @@ describe("conditions", () => {
   });
 
   it("are true without any", () => {
-    expect(conditions((rows) => rows.where(given({ a: null, b: "" })))).toEqual({ text: "true", values: [] });
+    expect(conditions((rows) => rows.where(nonEmpty({ a: null, b: "" })))).toEqual({ text: "true", values: [] });
   });
 
   it("hold only what is given", () => {
     const wanted = (from: Date | null, texts: string[], part: string) =>
       conditions((rows) =>
         rows
-          .where(given({ a: part, b: from }))
+          .where(nonEmpty({ a: part, b: from }))
           .modify(anyOf, "c", texts)
           .modify(since, "d", from)
           .modify(until, "d", from)

@@ -24,7 +24,7 @@ export function conditions(chain: (rows: Rows) => Rows): Query {
 }
 
 /** The columns of which a value is given: neither null nor an empty text, which do not filter. */
-export function given<T>(values: Readonly<Record<string, T>>): Record<string, T> {
+export function nonEmpty<T>(values: Readonly<Record<string, T>>): Record<string, T> {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null && value !== ""));
 }
 

@@ -1,5 +1,5 @@
 import { type Database, sql, type Tx } from "@muster/db";
-import { conditions, given, qb } from "@muster/db/builder";
+import { conditions, nonEmpty, qb } from "@muster/db/builder";
 import type { CallContext, Page } from "@muster/kit";
 import { type ListPage, readNewestPage } from "@muster/service";
 import type { Component } from "../rules/component.ts";
@@ -120,7 +120,7 @@ export function listRollouts(
   const releases = qb("release").select("id").where({ component });
   const where = conditions((rows) =>
     rows
-      .where(given({ "t.state": state, "t.kind": kind }))
+      .where(nonEmpty({ "t.state": state, "t.kind": kind }))
       .modify((all) => component !== "" && all.whereIn("t.release_id", releases)),
   );
   return readNewestPage<ShownRollout>(db, who, { table: sql`rollout`, columns: shown, where }, page);

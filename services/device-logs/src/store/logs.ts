@@ -1,5 +1,5 @@
 import { type Database, type Query, sql, sqlName, type Tx } from "@muster/db";
-import { anyOf, conditions, containing, given, since, until } from "@muster/db/builder";
+import { anyOf, conditions, containing, nonEmpty, since, until } from "@muster/db/builder";
 import { type CallContext, decodeCursor, encodeCursor, type Page, systemCaller, uuidv7 } from "@muster/kit";
 import type { AgentLogEntry, EventEntry } from "../rules/entries.ts";
 
@@ -170,7 +170,7 @@ const chosen = (filter: Filter): Query =>
   conditions((rows) =>
     rows
       .where({ device_id: filter.deviceId })
-      .where(given({ component: filter.component, category: filter.category, source: filter.source }))
+      .where(nonEmpty({ component: filter.component, category: filter.category, source: filter.source }))
       .modify(anyOf, "level", filter.levels)
       .modify(since, "timestamp", filter.from)
       .modify(until, "timestamp", filter.to)

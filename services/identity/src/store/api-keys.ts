@@ -1,5 +1,5 @@
 import { type Database, sql, type Tx } from "@muster/db";
-import { before, conditions, given, named, type Rows } from "@muster/db/builder";
+import { before, conditions, named, nonEmpty, type Rows } from "@muster/db/builder";
 import { type CallContext, type Page, systemCaller } from "@muster/kit";
 import { type ListPage, readNewestPage, visibleTo } from "@muster/service";
 import type { NewApiKey } from "../rules/api-key.ts";
@@ -99,7 +99,7 @@ export function listApiKeys(
 ): Promise<ListPage<ApiKeyRow>> {
   const where = conditions((rows) =>
     rows
-      .where(given({ org_id: orgId }))
+      .where(nonEmpty({ org_id: orgId }))
       .modify(hasStatus, status, now)
       .modify(isFound, search)
       .modify(before, "expires_at", expiresBefore),

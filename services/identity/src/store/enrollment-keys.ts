@@ -1,5 +1,5 @@
 import { type Database, sql, type Tx } from "@muster/db";
-import { conditions, given } from "@muster/db/builder";
+import { conditions, nonEmpty } from "@muster/db/builder";
 import type { CallContext, Page } from "@muster/kit";
 import { type ListPage, readNewestPage, visibleTo } from "@muster/service";
 import type { NewEnrollmentKey, Pepper } from "../rules/enrollment-key.ts";
@@ -71,7 +71,7 @@ export function listEnrollmentKeys(
   page: Page,
 ): Promise<ListPage<EnrollmentKeyRow>> {
   const where = conditions((rows) => {
-    const wanted = rows.where(given({ org_id: orgId }));
+    const wanted = rows.where(nonEmpty({ org_id: orgId }));
     return expired === null ? wanted : wanted.where("expires_at", expired ? "<=" : ">", now);
   });
   return readNewestPage<EnrollmentKeyRow>(db, who, { table: sql`enrollment_keys`, columns, where }, page);

@@ -1,5 +1,5 @@
 import { type Database, sql, type Tx } from "@muster/db";
-import { conditions, given, named } from "@muster/db/builder";
+import { conditions, named, nonEmpty } from "@muster/db/builder";
 import type { CallContext, Page } from "@muster/kit";
 import { type ListPage, readNewestPage, visibleTo } from "@muster/service";
 import { ofTenant, type Tenant } from "./api-keys.ts";
@@ -75,7 +75,7 @@ export function listServicePrincipals(
   { orgId, status, search }: { orgId: string | null; status: string | null; search: string },
   page: Page,
 ): Promise<ListPage<PrincipalRecord>> {
-  const where = conditions((rows) => rows.where(given({ org_id: orgId, status })).modify(named, "name", search));
+  const where = conditions((rows) => rows.where(nonEmpty({ org_id: orgId, status })).modify(named, "name", search));
   return readNewestPage<PrincipalRecord>(db, who, { table: sql`service_principals`, columns, where }, page);
 }
 

@@ -1,5 +1,5 @@
 import { type Database, isUniqueViolation, type Query, sql, type Tx } from "@muster/db";
-import { conditions, given } from "@muster/db/builder";
+import { conditions, nonEmpty } from "@muster/db/builder";
 import { AppError, type CallContext, type Caller, type Page, type Scope } from "@muster/kit";
 import { type ListPage, readNewestPage } from "@muster/service";
 import type { ClaimedAddress, Proof } from "../rules/address-owner.ts";
@@ -106,7 +106,7 @@ export async function listUsers(
   };
   const found = query === null ? null : await findByWords(db, who, query, tenant);
   const filters = conditions((rows) =>
-    rows.where(given({ "t.partner_id": partnerId, "t.org_id": orgId, "t.role_id": roleId, "t.status": status })),
+    rows.where(nonEmpty({ "t.partner_id": partnerId, "t.org_id": orgId, "t.role_id": roleId, "t.status": status })),
   );
   const listOf = (search = sql`true`) => {
     return { table: sql`users`, columns, where: sql`${filters} AND ${search}`, visible: visibleTo(caller) };

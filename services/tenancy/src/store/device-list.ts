@@ -1,5 +1,5 @@
 import { type Database, type Query, sql, type Tx } from "@muster/db";
-import { anyOf, conditions, given, type Rows, since } from "@muster/db/builder";
+import { anyOf, conditions, nonEmpty, type Rows, since } from "@muster/db/builder";
 import { AppError, type CallContext, type Caller, type Page, validationError } from "@muster/kit";
 import { deviceStatuses } from "../rules/device.ts";
 import { versionsIn } from "../rules/version-range.ts";
@@ -203,8 +203,8 @@ function conditionsOf(
   const { updateState, hardwareId, serialNumber, address } = others;
   const own = conditions((rows) =>
     rows
-      .where(given({ os, arch, agent_version: agentVersion, update_state: updateState }))
-      .where(given({ enrollment_key_id: enrollmentKeyId }))
+      .where(nonEmpty({ os, arch, agent_version: agentVersion, update_state: updateState }))
+      .where(nonEmpty({ enrollment_key_id: enrollmentKeyId }))
       .modify(anyOf, "status", statuses)
       .modify(sameText, "hardware_id", hardwareId)
       .modify(sameText, "serial_number", serialNumber)
@@ -241,6 +241,6 @@ function searchCondition(text: string): Query {
 }
 
 function ownerConditions({ orgId, siteId }: DeviceOwners, members: GroupMembers | null): Query[] {
-  const ofOwners = conditions((rows) => rows.where(given({ org_id: orgId, site_id: siteId })));
+  const ofOwners = conditions((rows) => rows.where(nonEmpty({ org_id: orgId, site_id: siteId })));
   return members ? [ofOwners, members.condition] : [ofOwners];
 }

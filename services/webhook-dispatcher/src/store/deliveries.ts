@@ -1,5 +1,5 @@
 import { type Database, type Query, sql, type Tx } from "@muster/db";
-import { before, conditions, given, type Rows, since } from "@muster/db/builder";
+import { before, conditions, nonEmpty, type Rows, since } from "@muster/db/builder";
 import type { CallContext, Page } from "@muster/kit";
 import { type ListPage, readNewestPage, visibleTo } from "@muster/service";
 import type { Answer } from "../rules/delivery-filter.ts";
@@ -79,7 +79,7 @@ export type DeliveryFilter = {
 const chosen = (filter: DeliveryFilter): Query =>
   conditions((rows) =>
     rows
-      .where(given({ "t.webhook_id": filter.webhookId, "t.status": filter.status, "t.event": filter.event }))
+      .where(nonEmpty({ "t.webhook_id": filter.webhookId, "t.status": filter.status, "t.event": filter.event }))
       .modify(since, "t.created_at", filter.from)
       .modify(before, "t.created_at", filter.to)
       .modify(answeredWith, filter.answer),
@@ -232,7 +232,7 @@ export function listDeadLetters(
     who.caller.scope === "system"
       ? sql`true`
       : sql`EXISTS (SELECT FROM webhooks w WHERE w.id = t.webhook_id AND w.stopped_at IS NULL AND w.deleted_at IS NULL)`;
-  const where = conditions((rows) => rows.where(given({ "t.org_id": orgId, "t.webhook_id": webhookId })));
+  const where = conditions((rows) => rows.where(nonEmpty({ "t.org_id": orgId, "t.webhook_id": webhookId })));
   const list = { table: sql`webhook_dead_letters`, columns: letterColumns, where: sql`${where} AND ${isThere}` };
   return readNewestPage(db, who, list, page);
 }

@@ -1,5 +1,5 @@
 import { type Database, type Query, sql } from "@muster/db";
-import { before, conditions, given, since } from "@muster/db/builder";
+import { before, conditions, nonEmpty, since } from "@muster/db/builder";
 import { type CallContext, type Page, systemCaller } from "@muster/kit";
 import { type ListPage, readNewestPage, visibleTo } from "@muster/service";
 import { deliveryId } from "../rules/envelope.ts";
@@ -32,7 +32,7 @@ export function listEvents(
 ): Promise<ListPage<EventRow>> {
   const where = conditions((rows) =>
     rows
-      .where(given({ "t.org_id": orgId, "t.type": type }))
+      .where(nonEmpty({ "t.org_id": orgId, "t.type": type }))
       .where(only ? { "t.created_at": only.occurredAt, "t.id": only.id } : {})
       .modify(since, "t.created_at", from)
       .modify(before, "t.created_at", to),

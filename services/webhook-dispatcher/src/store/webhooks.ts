@@ -1,5 +1,5 @@
 import { type Database, type Query, sql, type Tx } from "@muster/db";
-import { conditions, given, named } from "@muster/db/builder";
+import { conditions, named, nonEmpty } from "@muster/db/builder";
 import type { CallContext, Caller, Page, SecretBox } from "@muster/kit";
 import { type ListPage, readNewestPage, visibleTo } from "@muster/service";
 import type { RetrySchedule } from "../rules/retry-schedule.ts";
@@ -188,7 +188,9 @@ export function listWebhooks(
   page: Page,
 ): Promise<ListPage<ShownWebhook>> {
   const where = conditions((rows) =>
-    rows.where(given({ "t.org_id": orgId, "t.status": status })).modify(named, "t.name || ' ' || t.url_shown", search),
+    rows
+      .where(nonEmpty({ "t.org_id": orgId, "t.status": status }))
+      .modify(named, "t.name || ' ' || t.url_shown", search),
   );
   const table = sql`(SELECT w.*, ${counters} FROM webhooks w JOIN webhook_endpoint_state s ON s.webhook_id = w.id)`;
   const list = {
