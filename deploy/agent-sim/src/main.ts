@@ -1,4 +1,4 @@
-import { onLeftByNpm } from "@muster/kit";
+import { messageOf, onLeftByNpm } from "@muster/kit";
 import { startFleet } from "./fleet.ts";
 import { readOptions, type SimOptions, usage } from "./options.ts";
 
@@ -8,7 +8,7 @@ let options: SimOptions | "help";
 try {
   options = readOptions(process.argv.slice(2));
 } catch (error) {
-  process.stderr.write(`${(error as Error).message}\n\n${usage}\n`);
+  process.stderr.write(`${messageOf(error)}\n\n${usage}\n`);
   process.exit(2);
 }
 if (options === "help") {

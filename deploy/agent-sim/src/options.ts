@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { parseVerifier } from "@muster/kit";
+import { messageOf, parseVerifier } from "@muster/kit";
 import { type Scenario, scenarioNames, scenarios } from "./scenarios.ts";
 
 export type SimOptions = {
@@ -156,7 +156,7 @@ function keysOf(text: string): string[] {
     try {
       parseVerifier(key);
     } catch (error) {
-      throw new Error(`--release-keys: ${(error as Error).message}`, { cause: error });
+      throw new Error(`--release-keys: ${messageOf(error)}`, { cause: error });
     }
   }
   return keys;

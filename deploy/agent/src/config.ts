@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { parseVerifier } from "@muster/kit/agent";
-import { messageOf } from "./caught.ts";
+import { messageOf, parseVerifier } from "@muster/kit/agent";
 import { AgentError, exitCodes } from "./exit-codes.ts";
 import { installationOf } from "./paths.ts";
 

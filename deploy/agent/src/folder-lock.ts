@@ -1,5 +1,5 @@
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { codeOf } from "./caught.ts";
+import { codeOf } from "@muster/kit/agent";
 import { AgentError, exitCodes } from "./exit-codes.ts";
 
 /** A process by its id and the moment of its start: an id alone is used again. */

@@ -1,7 +1,7 @@
 import fs from "node:fs";
 import type { AgentIdentity } from "@muster/agent";
+import { messageOf } from "@muster/kit/agent";
 import { version } from "./build-info.ts";
-import { messageOf } from "./caught.ts";
 import { readStored, writeDurably } from "./durable.ts";
 import { AgentError, exitCodes } from "./exit-codes.ts";
 import { machineFacts } from "./hosts/machine-facts.ts";

@@ -13,8 +13,8 @@ import {
   type Stopping,
   ship,
 } from "@muster/agent";
+import { messageOf } from "@muster/kit/agent";
 import { version } from "./build-info.ts";
-import { messageOf } from "./caught.ts";
 import type { Config } from "./config.ts";
 import { readStored, writeDurably } from "./durable.ts";
 import { exitCodes } from "./exit-codes.ts";

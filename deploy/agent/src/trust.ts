@@ -1,8 +1,7 @@
 import { readFileSync } from "node:fs";
 import { rootCertificates } from "node:tls";
-import { parseVerifier, type TrustedRoot } from "@muster/kit/agent";
+import { messageOf, parseVerifier, type TrustedRoot } from "@muster/kit/agent";
 import { builtInKeys } from "./build-info.ts";
-import { messageOf } from "./caught.ts";
 import type { Config } from "./config.ts";
 import { AgentError, exitCodes } from "./exit-codes.ts";
 

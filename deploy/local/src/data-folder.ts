@@ -11,9 +11,10 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { codeOf } from "@muster/kit/light";
 import { ownFolder } from "./own-folder.ts";
 import { runningPostmaster } from "./postgres.ts";
-import { codeOf, Problem } from "./problem.ts";
+import { Problem } from "./problem.ts";
 import { alive, birthOf, endRecorded } from "./process-table.ts";
 import { canEnter, chooseFolder, type RunAs } from "./unprivileged.ts";
 

@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 import { createSocket, type Socket } from "node:dgram";
 import { createServer } from "node:net";
-import { codeOf } from "./problem.ts";
+import { codeOf } from "@muster/kit/light";
 
 /**
  * Below the range from which systems take ports for outgoing connections: one of those could sit on ours in a restart.

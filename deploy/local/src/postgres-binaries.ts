@@ -12,8 +12,9 @@ import {
 } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, relative } from "node:path";
+import { codeOf } from "@muster/kit/light";
 import { ownFolder } from "./own-folder.ts";
-import { codeOf, Problem } from "./problem.ts";
+import { Problem } from "./problem.ts";
 import { canEnter, type RunAs } from "./unprivileged.ts";
 
 export type PostgresBinaries = { bin: string; version: string; major: number };

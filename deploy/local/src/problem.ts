@@ -5,7 +5,3 @@ export class Problem extends Error {
     this.name = "Problem";
   }
 }
-
-export function codeOf(error: unknown): string {
-  return (error as NodeJS.ErrnoException | undefined)?.code ?? "";
-}

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
-import { codeOf } from "./problem.ts";
+import { codeOf } from "@muster/kit/light";
 
 /** Whether a process with this id exists (a zombie counts as gone). */
 export function alive(pid: number): boolean {

@@ -2,12 +2,13 @@ import { randomBytes } from "node:crypto";
 import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { codeOf } from "@muster/kit/light";
 import { natsServer } from "./nats-binary.ts";
 import { ownFolder } from "./own-folder.ts";
 import { freePort } from "./ports.ts";
 import { type Cluster, initCluster, postgresUrl, startCluster, stopCluster, superuser } from "./postgres.ts";
 import { type PostgresBinaries, postgresBinaries } from "./postgres-binaries.ts";
-import { codeOf, Problem } from "./problem.ts";
+import { Problem } from "./problem.ts";
 import { alive, birthOf } from "./process-table.ts";
 import { canEnter, findRunAs, type RunAs } from "./unprivileged.ts";
 

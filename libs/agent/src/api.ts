@@ -1,6 +1,7 @@
 import type { Readable } from "node:stream";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
+import { codeOf } from "@muster/kit/agent";
 import { Agent, type Dispatcher, EnvHttpProxyAgent, request } from "undici";
 
 export type ApiReply = {
@@ -80,7 +81,7 @@ export function createApi(options: ApiOptions): Api {
           body: answer,
         };
       } catch (error) {
-        const code = String((error as { code?: unknown }).code ?? "no_answer");
+        const code = codeOf(error) || "no_answer";
         return { status: 0, code, retryAfterMs: null, body: {} };
       }
     },

@@ -1,4 +1,4 @@
-import { followRoots, type NoteVerifier, parseVerifier, type TrustedRoot } from "@muster/kit/agent";
+import { followRoots, messageOf, type NoteVerifier, parseVerifier, type TrustedRoot } from "@muster/kit/agent";
 import { type DownloadDeps, downloadOffer } from "./download.ts";
 import type { AfterUpdate, Host, UpdateReport } from "./host.ts";
 import { type AcceptedOffer, checkOffer, type Offer, UpdateRefused } from "./offer.ts";
@@ -34,7 +34,7 @@ export function createUpdater(deps: DownloadDeps & { host: Host; pinned: Trusted
   };
 
   const failureOf = ({ component, version }: Offer, error: unknown): UpdateReport => {
-    const reason = error instanceof UpdateRefused ? error.reason : (error as Error).message.slice(0, errorMax);
+    const reason = error instanceof UpdateRefused ? error.reason : messageOf(error).slice(0, errorMax);
     return { component, version, state: "failed", error: reason || "failed" };
   };
 

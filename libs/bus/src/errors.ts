@@ -1,4 +1,4 @@
-import { AppError } from "@muster/kit";
+import { AppError, messageOf } from "@muster/kit";
 import { ErrorCode, NatsError } from "nats";
 
 /** JetStream's error numbers that mean "there is no such thing": stream, consumer, message. */
@@ -23,7 +23,7 @@ export function isUnanswered(error: unknown): boolean {
 
 /** Reason as text that a log line or `/readyz?verbose` can show; the text of NATS errors is only their code. */
 export function describe(error: unknown): string {
-  if (isPermissionViolation(error)) return `refused by the permission file (${(error as Error).message})`;
+  if (isPermissionViolation(error)) return `refused by the permission file (${messageOf(error)})`;
   if (error instanceof NatsError && error.code === ErrorCode.NoResponders)
     return "no stream takes it, or JetStream is away";
   if (error instanceof NatsError && error.code === ErrorCode.Timeout) return "no answer in time";

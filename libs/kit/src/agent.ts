@@ -2,6 +2,7 @@
 
 export { followRoots, nextRoot, rootNumberOf, type TrustedRoot } from "./crypto/root-note.ts";
 export { NoteError, type NoteVerifier, type OpenedNote, openNote, parseVerifier } from "./crypto/signed-note.ts";
+export { codeOf, messageOf } from "./errors/caught.ts";
 export {
   type AgentFrame,
   agentChunkBytes,

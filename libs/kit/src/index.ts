@@ -47,6 +47,7 @@ export {
   sessionEnded,
   validationError,
 } from "./errors/app-error.ts";
+export { codeOf, messageOf } from "./errors/caught.ts";
 export { type Counts, createCounts, shareIn, shareOf } from "./fairness/counts.ts";
 export { type FairSlots, fairSlots, type Wanted } from "./fairness/fair-slots.ts";
 export { createRoundRobin, type RoundRobin } from "./fairness/round-robin.ts";

@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import type { Bus, BusMessage } from "@muster/bus";
 import { type Database, deadLetters, type MigrationDir, sql, type Tx } from "@muster/db";
-import { backoffMs, counter, isUuid, type Logger, sleep, systemCaller } from "@muster/kit";
+import { backoffMs, counter, isUuid, type Logger, messageOf, sleep, systemCaller } from "@muster/kit";
 import {
   type DeviceChanged,
   DeviceChangedSchema,
@@ -147,7 +147,7 @@ export function startReconciling(deps: TenantCopyDeps, snapshot: TenancySnapshot
         if (stopping.signal.aborted) return;
         // Services start in any order: the first tries may well find tenancy not there yet.
         const level = attempt < 5 ? "info" : "warn";
-        deps.log[level]({ reason: (err as Error).message }, "tenant copy cannot be compared with tenancy yet");
+        deps.log[level]({ reason: messageOf(err) }, "tenant copy cannot be compared with tenancy yet");
         await sleep(backoffMs(attempt, 250, 30_000), stopping.signal);
       }
     }
@@ -229,7 +229,7 @@ function readDevice(message: BusMessage): { device: DeviceChanged | null; reason
     if (![device.id, device.orgId, device.partnerId].every(isUuid)) return { device: null, reason: "an id is no UUID" };
     return { device, reason: null };
   } catch (error) {
-    return { device: null, reason: `not decodable: ${(error as Error).message}` };
+    return { device: null, reason: `not decodable: ${messageOf(error)}` };
   }
 }
 
@@ -242,6 +242,6 @@ function readChange(message: BusMessage): { change: TenantChanged | null; reason
     if (!ids.every(isUuid)) return { change: null, reason: "an id is no UUID" };
     return { change, reason: null };
   } catch (error) {
-    return { change: null, reason: `not decodable: ${(error as Error).message}` };
+    return { change: null, reason: `not decodable: ${messageOf(error)}` };
   }
 }

@@ -1,5 +1,5 @@
 import { parseSinkRanges } from "@muster/egress";
-import { coupled, networks, packageVersion, whole } from "@muster/kit";
+import { coupled, messageOf, networks, packageVersion, whole } from "@muster/kit";
 import { encryptionSettings } from "@muster/service";
 import { z } from "zod";
 
@@ -24,7 +24,7 @@ export const settings = {
       try {
         parseSinkRanges(text);
       } catch (error) {
-        addIssue({ code: "custom", message: (error as Error).message });
+        addIssue({ code: "custom", message: messageOf(error) });
       }
     })
     .default("")

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { version as osVersion, release } from "node:os";
 import type { AgentIdentity } from "@muster/agent";
+import { messageOf } from "@muster/kit/agent";
 import { versionLine } from "../build-info.ts";
-import { messageOf } from "../caught.ts";
 import { readConfig } from "../config.ts";
 import { linkTarget, readStored } from "../durable.ts";
 import { exitCodes } from "../exit-codes.ts";

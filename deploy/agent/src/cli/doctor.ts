@@ -1,8 +1,8 @@
 import { lookup } from "node:dns/promises";
 import fs from "node:fs";
 import { type AgentIdentity, proxyFor } from "@muster/agent";
+import { codeOf, messageOf } from "@muster/kit/agent";
 import { EnvHttpProxyAgent, request } from "undici";
-import { codeOf, messageOf } from "../caught.ts";
 import { type Config, readConfig } from "../config.ts";
 import { readStored } from "../durable.ts";
 import { exitCodes } from "../exit-codes.ts";

@@ -5,7 +5,7 @@ import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import { type AcceptedOffer, canonicalVersion, digestOf, type Offer, UpdateRefused } from "@muster/agent";
-import { codeOf } from "../caught.ts";
+import { codeOf } from "@muster/kit/agent";
 import { readStored, syncFile, syncFolder, writeDurably } from "../durable.ts";
 import { type Paths, programName } from "../paths.ts";
 

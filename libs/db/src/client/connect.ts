@@ -1,4 +1,4 @@
-import { backoffMs, type Logger, sleep } from "@muster/kit";
+import { backoffMs, codeOf, type Logger, sleep } from "@muster/kit";
 import pg from "pg";
 import { endpointOf, isTlsFailure } from "./endpoint.ts";
 import { isConnectionFailure } from "./failures.ts";
@@ -45,7 +45,7 @@ function refusal(error: unknown, { user, database, host, port }: pg.Client): Sta
       },
     );
   }
-  switch ((error as { code?: string }).code) {
+  switch (codeOf(error)) {
     case "28000":
       return new StartRefused(`the database ${host}:${port} refuses role "${user}": ${said}`, { cause: error });
     case "28P01":

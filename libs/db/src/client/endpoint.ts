@@ -1,5 +1,5 @@
 import type { ConnectionOptions } from "node:tls";
-import { ConfigError, type Logger, tlsFiles } from "@muster/kit";
+import { ConfigError, codeOf, type Logger, messageOf, tlsFiles } from "@muster/kit";
 import type pg from "pg";
 import { StartRefused } from "./start-refused.ts";
 
@@ -52,7 +52,6 @@ const certificateFailure = /^(CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_
 
 /** Whether the server's TLS, or its refusal of ours, is why there is no connection. */
 export function isTlsFailure(error: unknown): boolean {
-  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
-  if (typeof code === "string" && certificateFailure.test(code)) return true;
-  return typeof message === "string" && /does not support SSL connections|establishing an SSL connection/.test(message);
+  if (certificateFailure.test(codeOf(error))) return true;
+  return /does not support SSL connections|establishing an SSL connection/.test(messageOf(error));
 }

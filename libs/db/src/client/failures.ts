@@ -1,4 +1,4 @@
-import { AppError } from "@muster/kit";
+import { AppError, codeOf, messageOf } from "@muster/kit";
 import { isTlsFailure } from "./endpoint.ts";
 
 type Coded = { code?: unknown; constraint?: unknown; message?: unknown };
@@ -33,19 +33,17 @@ const lostConnectionText =
 
 /** Whether the database could not be reached or went away, as opposed to refusing a statement. */
 export function isConnectionFailure(error: unknown): boolean {
-  const { code, message } = (error ?? {}) as Coded;
-  if (typeof code === "string" && (lostConnection.has(code) || code.startsWith("08"))) return true;
+  const code = codeOf(error);
+  if (lostConnection.has(code) || code.startsWith("08")) return true;
   if (isTlsFailure(error)) return true;
   // One error per address that a name resolves to.
-  if (Array.isArray((error as Partial<AggregateError> | null)?.errors)) {
-    return (error as AggregateError).errors.some(isConnectionFailure);
-  }
-  return typeof message === "string" && lostConnectionText.test(message);
+  if (error instanceof AggregateError) return error.errors.some(isConnectionFailure);
+  return lostConnectionText.test(messageOf(error));
 }
 
 /** Whether every connection made so far may lead to a server that went away or is no longer the primary. */
 export function isServerGone(error: unknown): boolean {
-  return isConnectionFailure(error) && !aboutNewConnections.has(String((error as Coded).code));
+  return isConnectionFailure(error) && !aboutNewConnections.has(codeOf(error));
 }
 
 /** Whether a unique index (that of `constraint`, when named) refused the statement. */
@@ -55,11 +53,11 @@ export function isUniqueViolation(error: unknown, constraint?: string): boolean 
 }
 
 /** A write was refused: the transaction is read-only, or the server replays another one's changes. */
-export const isReadOnlyRefusal = (error: unknown): boolean => ((error ?? {}) as Coded).code === "25006";
+export const isReadOnlyRefusal = (error: unknown): boolean => codeOf(error) === "25006";
 
 /** Serialization failure or deadlock: the same transaction may succeed when run again. */
 export function isRepeatable(error: unknown): boolean {
-  const { code } = (error ?? {}) as Coded;
+  const code = codeOf(error);
   return code === "40001" || code === "40P01";
 }
 
@@ -70,12 +68,12 @@ export function isRepeatable(error: unknown): boolean {
  */
 export function publicFailure(error: unknown): unknown {
   if (error instanceof AppError) return error;
-  const { code, message } = (error ?? {}) as Coded;
-  if (message === "timeout exceeded when trying to connect") {
+  const code = codeOf(error);
+  if (messageOf(error) === "timeout exceeded when trying to connect") {
     return new AppError("overloaded", "The service is overloaded", { cause: error, retryAfterSeconds: 1 });
   }
   if (isConnectionFailure(error)) return unavailable(error);
-  if (isRepeatable(error) || exhausted.has(String(code))) return unavailable(error);
+  if (isRepeatable(error) || exhausted.has(code)) return unavailable(error);
   if (code === "57014") return deadlineExceeded(error);
   return error;
 }

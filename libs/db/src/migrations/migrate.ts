@@ -1,4 +1,4 @@
-import { backoffMs, type Logger, sleep } from "@muster/kit";
+import { backoffMs, codeOf, type Logger, messageOf, sleep } from "@muster/kit";
 import type pg from "pg";
 import { connectWhenUp } from "../client/connect.ts";
 import { isConnectionFailure } from "../client/failures.ts";
@@ -130,9 +130,9 @@ async function run(client: pg.Client, schema: string, migration: Migration, log:
     } catch (error) {
       if (isConnectionFailure(error)) throw error;
       await client.query("rollback");
-      const lockNotAvailable = (error as { code?: string }).code === "55P03";
+      const lockNotAvailable = codeOf(error) === "55P03";
       if (!lockNotAvailable || attempt + 1 >= lockAttempts) {
-        throw new StartRefused(`migration ${file} failed: ${(error as Error).message}`, { cause: error });
+        throw new StartRefused(`migration ${file} failed: ${messageOf(error)}`, { cause: error });
       }
       log.warn({ schema, file, attempt }, "migration waits for a lock held by others, trying again");
       await sleep(backoffMs(attempt, 250, 5_000));

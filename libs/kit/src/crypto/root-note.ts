@@ -1,3 +1,4 @@
+import { messageOf } from "../errors/caught.ts";
 import { NoteError, type NoteVerifier, openNote, parseVerifier } from "./signed-note.ts";
 
 /** Keys that are trusted together, and how many times they were exchanged: the first are number 1. */
@@ -64,6 +65,6 @@ function verifierOf(text: string): NoteVerifier {
   try {
     return parseVerifier(text);
   } catch (error) {
-    throw new NoteError((error as Error).message, text);
+    throw new NoteError(messageOf(error), text);
   }
 }

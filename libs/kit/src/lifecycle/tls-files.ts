@@ -1,5 +1,6 @@
 import { readFileSync, statSync } from "node:fs";
 import { createSecureContext, type SecureContext } from "node:tls";
+import { codeOf, messageOf } from "../errors/caught.ts";
 import { type BusTlsSettings, ConfigError } from "../settings/config.ts";
 import type { Logger } from "../telemetry/logger.ts";
 
@@ -56,7 +57,7 @@ export function tlsFiles(paths: TlsPaths, names: Readonly<Record<Part, string>>,
     try {
       readFileSync(path);
     } catch (error) {
-      problems.push(`${names[part]}: cannot read ${path} (${(error as NodeJS.ErrnoException).code ?? "error"})`);
+      problems.push(`${names[part]}: cannot read ${path} (${codeOf(error) || "error"})`);
     }
   }
   if (problems.length > 0) throw new ConfigError(problems);
@@ -76,9 +77,7 @@ export function tlsFiles(paths: TlsPaths, names: Readonly<Record<Part, string>>,
     current = read();
   } catch (cause) {
     const settings = configured.map(({ part }) => names[part]).join(", ");
-    throw new ConfigError([
-      `${settings}: the files do not hold PEM that belongs together (${(cause as Error).message})`,
-    ]);
+    throw new ConfigError([`${settings}: the files do not hold PEM that belongs together (${messageOf(cause)})`]);
   }
   let version = 1;
   let lookedMs = performance.now();

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
+import { codeOf } from "../errors/caught.ts";
 import { coupled, orderErrors } from "./couplings.ts";
 import { databaseUrl, listenHost, natsServers, nkeySeed, privateKeys } from "./setting-formats.ts";
 
@@ -29,7 +30,7 @@ export function loadConfig<S extends z.ZodObject>(schema: S, env: NodeJS.Process
       try {
         raw[name] = readFileSync(file, "utf8").trim();
       } catch (error) {
-        problems.push(`${name}_FILE: cannot read ${file} (${(error as NodeJS.ErrnoException).code ?? "error"})`);
+        problems.push(`${name}_FILE: cannot read ${file} (${codeOf(error) || "error"})`);
       }
     } else if (direct) raw[name] = direct;
   }

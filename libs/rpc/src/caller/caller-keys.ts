@@ -1,7 +1,7 @@
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { ConfigError } from "@muster/kit";
+import { ConfigError, messageOf } from "@muster/kit";
 
 const namePattern = /^[A-Za-z0-9_-]{1,64}$/;
 
@@ -67,7 +67,7 @@ export function readPublicKeys(directory: string): PublicKeys {
   try {
     return publicKeysIn(directory);
   } catch (cause) {
-    const error = new ConfigError([`CALLER_PUBLIC_KEYS_DIR: ${(cause as Error).message}`]);
+    const error = new ConfigError([`CALLER_PUBLIC_KEYS_DIR: ${messageOf(cause)}`]);
     error.cause = cause;
     throw error;
   }

@@ -4,7 +4,7 @@ import { gunzip, gzip } from "node:zlib";
 import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
 import { codeToHttpStatus, errorToJsonBytes, parseTimeout } from "@connectrpc/connect/protocol-connect";
-import { AppError } from "@muster/kit";
+import { AppError, codeOf } from "@muster/kit";
 import { decode, encode } from "../codec/codec.ts";
 import { toConnectError } from "../protocol/errors.ts";
 import { maxTimeoutMs, type PortLimits } from "../protocol/limits.ts";
@@ -140,7 +140,7 @@ async function inflateBody(body: Buffer, limits: PortLimits): Promise<Buffer> {
   try {
     return await inflate(body, { maxOutputLength: limits.maxBodyBytes });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") throw tooLarge(limits);
+    if (codeOf(error) === "ERR_BUFFER_TOO_LARGE") throw tooLarge(limits);
     throw new ConnectError("the request is not valid gzip", Code.InvalidArgument, undefined, undefined, error);
   }
 }

@@ -1,6 +1,6 @@
 import type { Bus, BusMessage } from "@muster/bus";
 import type { Database } from "@muster/db";
-import { counter, histogram, type Logger } from "@muster/kit";
+import { counter, histogram, type Logger, messageOf } from "@muster/kit";
 import { type AuditEvent, AuditEventSchema } from "@muster/proto/muster/events/v1/audit_pb";
 import { decode } from "@muster/rpc";
 import { emittingServices, mayEmit } from "../rules/emitters.ts";
@@ -111,7 +111,7 @@ function read(message: BusMessage, service: string, now: Date): Reading {
     if (!mayEmit(service, event)) return { entry: null, event, reason: `${service} may not emit this action` };
     return { entry: entryOf(event, now), event, reason: "" };
   } catch (error) {
-    const reason = error instanceof UnsealableError ? error.message : `not decodable: ${(error as Error).message}`;
+    const reason = error instanceof UnsealableError ? error.message : `not decodable: ${messageOf(error)}`;
     return { entry: null, event, reason };
   }
 }
@@ -120,6 +120,6 @@ function refuse(message: BusMessage, reason: string): Reading {
   try {
     return { entry: null, event: decode(AuditEventSchema, message.body), reason };
   } catch (error) {
-    return { entry: null, event: null, reason: `${reason}; not decodable: ${(error as Error).message}` };
+    return { entry: null, event: null, reason: `${reason}; not decodable: ${messageOf(error)}` };
   }
 }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { type NoteVerifier, openNote, parseVerifier } from "@muster/kit";
+import { messageOf, type NoteVerifier, openNote, parseVerifier } from "@muster/kit";
 import type { ChainRow } from "../rules/chain-row.ts";
 import {
   type ExportEnd,
@@ -95,7 +95,7 @@ class Verification implements ExportVerifier {
     try {
       return parseLine(text);
     } catch (error) {
-      this.#changed(`line ${this.#lines}: ${(error as Error).message}`);
+      this.#changed(`line ${this.#lines}: ${messageOf(error)}`);
       return null;
     }
   }
@@ -137,7 +137,7 @@ class Verification implements ExportVerifier {
       if (said.sha256 !== this.#digest || said.rows !== this.#end.rows) this.#changed("it is not what was exported");
       return said.at.toISOString();
     } catch (error) {
-      this.#file.push({ verdict: "BAD_SIGNATURE", reason: `export: ${(error as Error).message}` });
+      this.#file.push({ verdict: "BAD_SIGNATURE", reason: `export: ${messageOf(error)}` });
       return null;
     }
   }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { type NoteVerifier, openNote, parseVerifier } from "@muster/kit";
+import { messageOf, type NoteVerifier, openNote, parseVerifier } from "@muster/kit";
 import { type ExportEnd, type ExportedChain, parseExportText, parseLine } from "../rules/export-line.ts";
 import { type ManifestLine, type PartFacts, parseManifestLine } from "../rules/export-manifest.ts";
 import { type Finding, isProblem, isUnverified } from "../rules/finding.ts";
@@ -82,7 +82,7 @@ async function readManifest(lines: Lines, changed: (reason: string) => void, fil
       else if (read.type === "chain") manifest.chain = read;
       else file.push({ verdict: "UNKNOWN_FORMAT", reason: `line ${number} of the manifest is of an unknown kind` });
     } catch (error) {
-      changed(`line ${number} of the manifest: ${(error as Error).message}`);
+      changed(`line ${number} of the manifest: ${messageOf(error)}`);
     }
   }
   manifest.parts.forEach((part, index) => {
@@ -115,7 +115,7 @@ function signedTime(
     if (said.sha256 !== digest || said.rows !== end.rows) changed("the manifest is not what was exported");
     return said.at.toISOString();
   } catch (error) {
-    file.push({ verdict: "BAD_SIGNATURE", reason: `manifest: ${(error as Error).message}` });
+    file.push({ verdict: "BAD_SIGNATURE", reason: `manifest: ${messageOf(error)}` });
     return null;
   }
 }
@@ -158,7 +158,7 @@ async function takePart(
       else if (parsed.seq < (v.last?.seq ?? 0)) changed(`${name} has row ${parsed.seq} out of order`);
       else takeRow(v, parsed, chain?.headSeq ?? null);
     } catch (error) {
-      changed(`${name}: ${(error as Error).message}`);
+      changed(`${name}: ${messageOf(error)}`);
     }
   }
   const digest = sha256.digest("hex");

@@ -1,4 +1,4 @@
-import { type NoteVerifier, openNote } from "@muster/kit";
+import { messageOf, type NoteVerifier, openNote } from "@muster/kit";
 import { parseCheckpoint } from "./checkpoint.ts";
 import { addFinding } from "./finding.ts";
 import { parseReceipt, type Receipt } from "./receipt.ts";
@@ -121,7 +121,7 @@ function opened<T extends { chainId: string } | { restoredTo: Date }>(
   try {
     text = openNote(note, trust.verifiers).text;
   } catch (error) {
-    return bad((error as Error).message);
+    return bad(messageOf(error));
   }
   const parsed = parse(text);
   if (!parsed) return bad("the note says nothing of this kind or deployment");

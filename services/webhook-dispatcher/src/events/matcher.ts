@@ -1,7 +1,7 @@
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import type { Bus, BusMessage } from "@muster/bus";
 import { deadLetters } from "@muster/db";
-import { counter, histogram, isEventType, isUuid, systemCaller } from "@muster/kit";
+import { counter, histogram, isEventType, isUuid, messageOf, systemCaller } from "@muster/kit";
 import { PlatformEventSchema } from "@muster/proto/muster/events/v1/platform_pb";
 import { decode } from "@muster/rpc";
 import { type BacklogDeps, deliveriesCounter, nothingSettled, startBacklog } from "../commands/backlog.ts";
@@ -135,6 +135,6 @@ export function readEvent(message: BusMessage, deps: Pick<MatcherDeps, "now" | "
     const poster = posterOfMessage(emitter, event.postedBy);
     return { event: { id, orgId, type, occurredAt: at, body, poster, seq, traceparent }, reason: null };
   } catch (error) {
-    return unreadable(`not decodable: ${(error as Error).message}`);
+    return unreadable(`not decodable: ${messageOf(error)}`);
   }
 }

@@ -1,6 +1,6 @@
 import { chmod, mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { uuidv7 } from "@muster/kit";
+import { codeOf, uuidv7 } from "@muster/kit";
 import { type Archive, type ArchivedObject, checkKey } from "./archive.ts";
 
 const unfinished = ".unfinished-";
@@ -79,4 +79,4 @@ async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-const isMissing = (error: unknown) => (error as NodeJS.ErrnoException).code === "ENOENT";
+const isMissing = (error: unknown) => codeOf(error) === "ENOENT";

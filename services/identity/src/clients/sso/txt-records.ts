@@ -1,4 +1,5 @@
 import { Resolver } from "node:dns/promises";
+import { codeOf } from "@muster/kit";
 
 /** Texts of the TXT records of a name; empty when there are none. Rejects when no answer came. */
 export type TxtRecords = (name: string) => Promise<string[]>;
@@ -14,7 +15,7 @@ export function txtRecords(servers: string): TxtRecords {
     try {
       return (await resolver.resolveTxt(name)).map((pieces) => pieces.join(""));
     } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
+      const code = codeOf(error);
       if (code === "ENOTFOUND" || code === "ENODATA") return [];
       throw error;
     }
