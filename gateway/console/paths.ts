@@ -21,5 +21,5 @@ export const paths = {
     "operations",
     "profile",
   ],
-  signIn: ["login", "reset-password", "accept-invite"],
+  signIn: ["login", "reset-password", "accept-invite", "unsubscribe"],
 } as const;

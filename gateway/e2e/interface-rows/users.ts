@@ -213,7 +213,15 @@ export const userRows: AreaRows = {
       open,
       `
     POST /auth/forgot-password
-    POST /auth/reset-password`,
+    POST /auth/reset-password
+    POST /auth/unsubscribe`,
+    ),
+    ...rows(
+      5,
+      {},
+      `
+    GET /auth/notifications
+    PATCH /auth/notifications`,
     ),
   ],
 };

@@ -34,6 +34,8 @@ const sessionBodies: Record<string, Record<string, unknown>> = {
   "POST /auth/logout": {},
   "POST /auth/forgot-password": { email: "nobody@example.com" },
   "POST /auth/reset-password": { token: "pwr_nothing", password: "a password for tests only" },
+  "POST /auth/unsubscribe": { token: "nothing" },
+  "PATCH /auth/notifications": { kind: "audit_alert", mail: true },
   "POST /auth/change-password": { currentPassword: "x", newPassword: "a password for tests only" },
   "POST /auth/mfa/passkeys/register/options": { password: "x" },
   "POST /auth/mfa/passkeys/register/verify": { credential },

@@ -16,7 +16,8 @@ export async function sessionOperations(
 ): Promise<{ done: string[]; userId: string; covered: string[] }> {
   const user = await signedInAs(cluster, "org-viewer", { orgId: String(world.spots.own.orgId) });
   const done = ["user.create", "user.invite.accept", "user.login"];
-  const covered = ["POST /auth/accept-invite", "POST /auth/login"];
+  // The token of `unsubscribe` comes with a notification: e2e/audit/alerts.test.ts.
+  const covered = ["POST /auth/accept-invite", "POST /auth/login", "POST /auth/unsubscribe"];
   const call = async (method: string, path: string, body: object | undefined, actions: string[], by = user.api) => {
     const reply = await by.call(method, path, body);
     const { status } = reply;
@@ -61,6 +62,8 @@ export async function sessionOperations(
   await call("DELETE", "/auth/sessions", undefined, ["session.revoke"]);
   const newPassword = "a newer password for tests only";
   await step("/auth/change-password", { currentPassword: password, newPassword }, "user.password.change");
+  const choice = { kind: "audit_alert", mail: false };
+  await call("PATCH", "/auth/notifications", choice, ["user.notifications.update"]);
   // The caller has proven nothing yet.
   await step("/auth/forgot-password", { email: user.email }, null, api(cluster));
   const token = await resetTokenOf(cluster, user.email);

@@ -22,6 +22,7 @@ import { DirectoryService } from "@muster/proto/muster/identity/v1/directory_pb"
 import { EdgeService } from "@muster/proto/muster/identity/v1/edge_pb";
 import { EnrollmentKeyService } from "@muster/proto/muster/identity/v1/enrollment_key_pb";
 import { MfaService } from "@muster/proto/muster/identity/v1/mfa_pb";
+import { NotificationService } from "@muster/proto/muster/identity/v1/notification_pb";
 import { PasskeyService } from "@muster/proto/muster/identity/v1/passkey_pb";
 import { RefusalService } from "@muster/proto/muster/identity/v1/refusal_pb";
 import { RoleService } from "@muster/proto/muster/identity/v1/role_pb";
@@ -61,6 +62,7 @@ const clients = {
   mfa: [MfaService, "identity"],
   passkeys: [PasskeyService, "identity"],
   account: [AccountService, "identity"],
+  notifications: [NotificationService, "identity"],
   users: [UserService, "identity"],
   roles: [RoleService, "identity"],
   refusals: [RefusalService, "identity"],

@@ -39,6 +39,7 @@ import { agentVersionRolloutRoutes } from "./releases/rollouts.ts";
 import { accountRoutes } from "./sign-in/account.ts";
 import { authRoutes } from "./sign-in/auth.ts";
 import { mfaRoutes } from "./sign-in/mfa.ts";
+import { notificationRoutes } from "./sign-in/notifications.ts";
 import { passkeyRoutes } from "./sign-in/passkeys.ts";
 import { brandingRoutes } from "./sso/branding.ts";
 import { ssoDomainRoutes } from "./sso/domains.ts";
@@ -60,6 +61,7 @@ const rows: readonly Route[] = [
   ...mfaRoutes,
   ...passkeyRoutes,
   ...accountRoutes,
+  ...notificationRoutes,
   ...tenantCredentialRoutes,
   ...userRoutes,
   ...roleRoutes,

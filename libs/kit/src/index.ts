@@ -71,6 +71,7 @@ export {
   testEventType,
 } from "./formats/event-types.ts";
 export { type Health, type HealthStatus, healthStatuses } from "./formats/health-status.ts";
+export { type NotificationKind, notificationKinds } from "./formats/notification-kinds.ts";
 export { clampPage, type Page } from "./formats/page.ts";
 export { isUuid, uuidv7 } from "./formats/uuid.ts";
 export { shrinkWhenIdle } from "./lifecycle/idle-memory.ts";

@@ -100,6 +100,16 @@ export type SsoDeps = KeyDeps & {
   isHosted: boolean;
 };
 
+export type NotificationDeps = {
+  db: Database;
+  log: Logger;
+  now: () => Date;
+  mail: MailQueue;
+  /** Seals the tokens of links that end mails of a kind. */
+  unsubscribing: SecretBox;
+  unknownTokens: UnknownKeys;
+};
+
 export type DirectoryDeps = {
   db: Database;
   log: Logger;
@@ -156,7 +166,10 @@ export function identityDeps(context: Context) {
   const requests = requestLog({ db, now, log });
   process.onStop("log of directories", () => requests.stop());
   const directories: DirectoryDeps = { db, log, now, scimUrl: `${publicUrl}/api/v1/scim/v2`, requests };
-  const own = { sessions, factors, passkeys, accounts, users, keys, enrollmentKeys };
+  const { unknownTokens } = sessions;
+  const unsubscribing = boxOf(secretPurposes.unsubscribe);
+  const notifications: NotificationDeps = { db, log, now, mail, unsubscribing, unknownTokens };
+  const own = { sessions, factors, passkeys, accounts, users, keys, enrollmentKeys, notifications };
   return { ...own, agents, sso, directories, edge, mailBox, publicUrl };
 }
 

@@ -6,6 +6,7 @@ import { DirectoryService } from "@muster/proto/muster/identity/v1/directory_pb"
 import { EdgeService } from "@muster/proto/muster/identity/v1/edge_pb";
 import { EnrollmentKeyService } from "@muster/proto/muster/identity/v1/enrollment_key_pb";
 import { MfaService } from "@muster/proto/muster/identity/v1/mfa_pb";
+import { NotificationService } from "@muster/proto/muster/identity/v1/notification_pb";
 import { PasskeyService } from "@muster/proto/muster/identity/v1/passkey_pb";
 import { RefusalService } from "@muster/proto/muster/identity/v1/refusal_pb";
 import { RoleService } from "@muster/proto/muster/identity/v1/role_pb";
@@ -26,6 +27,7 @@ import { followDevices } from "./events/devices.ts";
 import { announceTenant } from "./events/tenants.ts";
 import { bootstrapAdministrator } from "./jobs/bootstrap.ts";
 import { startEdgeCleanup } from "./jobs/edge-cleanup.ts";
+import { startNotifications } from "./jobs/notifications.ts";
 import { startPendingRoles } from "./jobs/pending-roles.ts";
 import { startMail } from "./jobs/send-mail.ts";
 import { startSessionCleanup } from "./jobs/session-cleanup.ts";
@@ -39,6 +41,7 @@ import { directoryService } from "./rpc/directory.ts";
 import { edgeService } from "./rpc/edge.ts";
 import { enrollmentKeyService } from "./rpc/enrollment-key.ts";
 import { mfaService } from "./rpc/mfa.ts";
+import { notificationService } from "./rpc/notification.ts";
 import { passkeyService } from "./rpc/passkey.ts";
 import { refusalService } from "./rpc/refusal.ts";
 import { roleService } from "./rpc/role.ts";
@@ -80,6 +83,8 @@ await runService({
     const delivery = mailDelivery(config, deps.publicUrl, log);
     const posting = startMail({ db, box: deps.mailBox, mail, delivery, log, now });
     process.onStop("mail", () => posting.stop());
+    const notifications = startNotifications(deps.notifications);
+    process.onStop("notifications", () => notifications.stop());
     const { devices, reservationSeconds } = deps.agents;
     const sweeping = startSweeping({ db, discard: devices.discard, reservationSeconds, log });
     process.onStop("reservation sweeper", () => sweeping.stop());
@@ -102,6 +107,7 @@ await runService({
       register(AccountService, accountService(deps.accounts)),
       register(UserService, userService(deps.users)),
       register(RoleService, roleService(deps.users)),
+      register(NotificationService, notificationService(deps.notifications)),
       register(RefusalService, refusalService(deps.users)),
       register(ApiKeyService, apiKeyService(deps.keys)),
       register(ServicePrincipalService, servicePrincipalService(deps.keys)),

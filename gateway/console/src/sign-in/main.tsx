@@ -6,6 +6,7 @@ import { Invitation } from "./invitation.tsx";
 import { Login } from "./login.tsx";
 import { NewPassword } from "./new-password.tsx";
 import { takeArrival } from "./sso-arrival.ts";
+import { Unsubscribe } from "./unsubscribe.tsx";
 
 applyTheme();
 // Before anything else runs: the sign-in code is removed from address bar and history.
@@ -21,6 +22,8 @@ const page =
     <Invitation token={token} />
   ) : segment === "reset-password" ? (
     <NewPassword token={token} />
+  ) : segment === "unsubscribe" ? (
+    <Unsubscribe token={token} />
   ) : (
     <Login arrival={arrival} />
   );

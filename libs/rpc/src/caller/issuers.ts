@@ -43,6 +43,7 @@ export const issuers: Readonly<Record<string, IssuerRules>> = {
       "muster.identity.v1.AccountService/ForgotPassword",
       "muster.identity.v1.AccountService/ResetPassword",
       "muster.identity.v1.UserService/AcceptInvite",
+      "muster.identity.v1.NotificationService/Unsubscribe",
       "muster.identity.v1.SsoLoginService/CheckSso",
       "muster.identity.v1.SsoLoginService/FindSso",
       "muster.identity.v1.SsoLoginService/BeginSsoLogin",
@@ -86,9 +87,10 @@ export const issuers: Readonly<Record<string, IssuerRules>> = {
     "muster.tenancy.v1.DeviceService/ForgetEnrollmentKey",
   ),
   tenancy: onlyItself(),
-  // Streams of audit rows go out where deliveries do.
+  // Streams of audit rows go out where deliveries do, mails of alerts where users are.
   audit: onlyItself(
     ...copyRpcs,
+    "muster.identity.v1.NotificationService/Notify",
     "muster.webhook.v1.PushService/CheckUrl",
     "muster.webhook.v1.PushService/Push",
     "muster.webhook.v1.PushService/PushSyslog",

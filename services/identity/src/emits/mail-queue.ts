@@ -15,7 +15,7 @@ export type MailTenant = { org_id: string | null; partner_id: string | null };
 export type MailQueue = {
   /**
    * Queues a mail in the transaction: it is sent exactly when that commits, and its links are never stored in clear.
-   * Mails to users of one tenant are sent one after the other, invitations separately.
+   * Mails to users of one tenant are sent one after the other, invitations and notifications separately.
    */
   queue(tx: Tx, mail: Mail, of: MailTenant, now: Date): Promise<void>;
   /** Queues a request for a new password, identically for every e-mail. */
@@ -23,7 +23,9 @@ export type MailQueue = {
   /**
    * `path` of the pages that people open, with the token of a link behind `#`: no server, log or Referer ever sees it.
    */
-  link(path: "accept-invite" | "reset-password", token: string): string;
+  link(path: "accept-invite" | "reset-password" | "unsubscribe", token: string): string;
+  /** Address of a page of the console, of its path. */
+  page(path: string): string;
   /** When this process queued last, on the clock of `performance.now()`; it may not be committed yet. */
   queuedMs(): number;
 };
@@ -50,7 +52,7 @@ export function mailQueue({ box, publicUrl }: { box: SecretBox; publicUrl: strin
       const to = { address: mail.to.email, name: mail.to.name };
       const expiresAt = "expiresAt" in mail ? mail.expiresAt : new Date(now.getTime() + noticeMs);
       const tenant = orgId ?? partnerId ?? "platform";
-      const lane = mail.kind === "invite" ? `invite/${tenant}` : tenant;
+      const lane = mail.kind === "invite" || mail.kind === "notification" ? `${mail.kind}/${tenant}` : tenant;
       await insert(tx, { kind: mail.kind, lane, content: { to, subject, text, html }, expiresAt, now });
     },
     async requestReset(tx, request, now) {
@@ -59,6 +61,7 @@ export function mailQueue({ box, publicUrl }: { box: SecretBox; publicUrl: strin
       await insert(tx, { kind: resetRequestKind, lane, content: request, expiresAt, now });
     },
     link: (path, token) => `${publicUrl}/${path}#token=${encodeURIComponent(token)}`,
+    page: (path) => `${publicUrl}${path}`,
     queuedMs: () => queuedMs,
   };
 }
@@ -73,6 +76,7 @@ export const mailKinds: readonly string[] = Object.keys({
   factor_added: true,
   factors_reset: true,
   recovery_codes_rotated: true,
+  notification: true,
   [resetRequestKind]: true,
 } satisfies Record<Mail["kind"] | typeof resetRequestKind, true>);
 

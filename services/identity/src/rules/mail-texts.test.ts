@@ -13,6 +13,27 @@ const mails: Mail[] = [
   { kind: "recovery_codes_rotated", to, at, from },
 ];
 
+describe("a mail of notifications", () => {
+  const digest = {
+    subject: "Audit alerts",
+    opening: "These audit alerts have fired:",
+    lines: [
+      { text: "evil.example <b>has\nfired", url: "https://x.example/audit?a=1&b=2" },
+      { text: "Two", url: null },
+    ],
+    others: 3,
+    unsubscribe: "https://x.example/unsubscribe#token=t",
+  };
+  it("lists its lines with their links, counts the others, and ends with the link that ends such mails", () => {
+    const { subject, text, html } = mailText({ kind: "notification", to, digest });
+    expect(subject).toBe("Muster: Audit alerts");
+    expect(text).toContain("- evil. example <b>has fired\n  https://x.example/audit?a=1&b=2\n- Two\n\nAnd 3 more.");
+    expect(text.trimEnd().endsWith(digest.unsubscribe)).toBe(true);
+    expect(html).not.toMatch(/<b>|evil\.example/);
+    expect(html.match(/<a /g)).toHaveLength(2);
+  });
+});
+
 describe("a mail", () => {
   it.each(mails.map((mail) => [mail.kind, mail] as const))(
     "%s says it in text and in HTML, values escaped",

@@ -7,7 +7,17 @@ export type Mail =
   | { kind: "password_changed"; to: Addressee; at: Date; from: Origin }
   | { kind: "factor_added"; to: Addressee; factor: "totp" | "passkey"; at: Date; from: Origin }
   | { kind: "factors_reset"; to: Addressee; at: Date }
-  | { kind: "recovery_codes_rotated"; to: Addressee; at: Date; from: Origin };
+  | { kind: "recovery_codes_rotated"; to: Addressee; at: Date; from: Origin }
+  | { kind: "notification"; to: Addressee; digest: Digest };
+
+/** What a mail of notifications lists; `others` counts the lines that it does not list. */
+export type Digest = {
+  subject: string;
+  opening: string;
+  lines: readonly { text: string; url: string | null }[];
+  others: number;
+  unsubscribe: string;
+};
 
 export type Addressee = { email: string; name: string };
 /** Where it was done from, as far as known. */
@@ -80,10 +90,40 @@ export function mailText(mail: Mail): MailText {
         null,
         [],
       );
+    case "notification":
+      return listed(mail.to, mail.digest);
     default:
       return mail satisfies never;
   }
 }
+
+/** A list, each line with its link, and the link that ends such mails. */
+function listed(to: Addressee, { subject, opening, lines, others, unsubscribe }: Digest): MailText {
+  const hello = `Hello ${unlinked(to.name)},`;
+  const said = lines.map(({ text, url }) => ({ text: oneLine(unlinked(text)), url }));
+  const rest = others > 0 ? [`And ${others} more.`] : [];
+  const asText = said.map(({ text, url }) => `- ${text}${url === null ? "" : `\n  ${url}`}`);
+  const end = "One mail an hour at most. To get no more of them:";
+  const text = [hello, opening, asText.join("\n"), ...rest, `${end}\n${unsubscribe}`].join("\n\n");
+  const anchor = (url: string, label: string) => `<a href="${escaped(url)}">${escaped(label)}</a>`;
+  const item = ({ text: line, url }: (typeof said)[number]) =>
+    `<li>${escaped(line)}${url === null ? "" : ` ${anchor(url, "Show")}`}</li>`;
+  const body = [
+    ...[hello, opening].map((line) => `<p>${escaped(line)}</p>`),
+    `<ul>\n${said.map(item).join("\n")}\n</ul>`,
+    ...rest.map((line) => `<p>${line}</p>`),
+    `<p>${end} ${anchor(unsubscribe, "Unsubscribe")}</p>`,
+  ].join("\n");
+  return {
+    subject: `Muster: ${subject}`,
+    text: `${text}\n`,
+    html: page(`Muster: ${subject}`, body),
+    link: unsubscribe,
+  };
+}
+
+const page = (subject: string, body: string) =>
+  `<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>${escaped(subject)}</title></head>\n<body>\n${body}\n</body></html>\n`;
 
 function written(
   subject: string,
@@ -95,8 +135,7 @@ function written(
   const paragraph = (line: string) => `<p>${escaped(line)}</p>`;
   const link = button ? `<p><a href="${escaped(button.url)}">${escaped(button.label)}</a></p>` : "";
   const body = [...before.map(paragraph), link, ...after.map(paragraph)].filter((line) => line !== "").join("\n");
-  const html = `<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>${escaped(subject)}</title></head>\n<body>\n${body}\n</body></html>\n`;
-  return { subject, text: `${text}\n`, html, link: button?.url ?? null };
+  return { subject, text: `${text}\n`, html: page(subject, body), link: button?.url ?? null };
 }
 
 const utc = (at: Date) => `${at.toISOString().slice(0, 16).replace("T", " ")} UTC`;

@@ -6,6 +6,7 @@ export const secretPurposes = {
   totp: "totp",
   mail: "mail",
   sso: "sso",
+  unsubscribe: "unsubscribe",
   replies: sealedReplies.purpose,
 } as const;
 

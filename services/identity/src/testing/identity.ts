@@ -7,6 +7,7 @@ import { type AuditEvent, AuditEventSchema } from "@muster/proto/muster/events/v
 import { TenantChangedSchema } from "@muster/proto/muster/events/v1/tenancy_pb";
 import { AccountService } from "@muster/proto/muster/identity/v1/account_pb";
 import { MfaService } from "@muster/proto/muster/identity/v1/mfa_pb";
+import { NotificationService } from "@muster/proto/muster/identity/v1/notification_pb";
 import { PasskeyService } from "@muster/proto/muster/identity/v1/passkey_pb";
 import { RefusalService } from "@muster/proto/muster/identity/v1/refusal_pb";
 import { RoleService } from "@muster/proto/muster/identity/v1/role_pb";
@@ -20,6 +21,7 @@ import { passwords } from "../crypto/passwords.ts";
 import { mailQueue } from "../emits/mail-queue.ts";
 import { accountService } from "../rpc/account.ts";
 import { mfaService } from "../rpc/mfa.ts";
+import { notificationService } from "../rpc/notification.ts";
 import { passkeyService } from "../rpc/passkey.ts";
 import { refusalService } from "../rpc/refusal.ts";
 import { roleService } from "../rpc/role.ts";
@@ -93,6 +95,7 @@ export async function startTestIdentity(limits: Partial<LoginLimits> = {}) {
     /** Whether replies to invitations have the link; a test may change it. */
     showsInvites: true,
   };
+  const notifications = { db, log, now, mail, unsubscribing: secretBox(sealing, "unsubscribe"), unknownTokens };
   const port = await testPort("identity", [
     register(SessionService, sessionService(sessions)),
     register(MfaService, mfaService(factors)),
@@ -101,6 +104,7 @@ export async function startTestIdentity(limits: Partial<LoginLimits> = {}) {
     register(UserService, userService(userDeps)),
     register(RoleService, roleService(userDeps)),
     register(RefusalService, refusalService(userDeps)),
+    register(NotificationService, notificationService(notifications)),
   ]);
   const roles = await db.read<{ id: string; key: string }>(system, sql`SELECT id, key FROM roles`);
 
@@ -187,6 +191,7 @@ export async function startTestIdentity(limits: Partial<LoginLimits> = {}) {
       port.client(AccountService, caller, { clientAddress: address }),
     sessionDeps: sessions,
     userDeps,
+    notifications,
     /** What jobs/send-mail.ts needs beside a way to deliver. */
     posting: { db, box: mailBox, mail, log, now },
     publicUrl,

@@ -22,6 +22,9 @@ export const oneRowOfEach = ({ id, partnerId, orgId, siteId }: Ids): string => `
   INSERT INTO user_totp (user_id, secret, created_at) VALUES ('${id}', '${id}', now());
   INSERT INTO recovery_codes (user_id, code_hash) VALUES ('${id}', '${id}');
   INSERT INTO mfa_challenges (id, user_id, token_hash, created_at, expires_at) VALUES ('${id}', '${id}', '${id}', now(), now());
+  INSERT INTO notification_lines (user_id, id, kind, org_id, partner_id, permission, line, link, created_at)
+    VALUES ('${id}', '${id}', 'audit_alert', '${orgId}', '${partnerId}', 'audit:read', 'L', '', now());
+  INSERT INTO notification_choices (user_id, kind) VALUES ('${id}', 'audit_alert');
   INSERT INTO passkeys (id, user_id, credential_id, public_key, counter, transports, aaguid, multi_device, backed_up, name,
                         created_at)
     VALUES ('${id}', '${id}', '${id}', '${id}', 0, '{}', '${id}', false, false, 'K', now());
