@@ -1,7 +1,7 @@
 import type { paths } from "@muster/client";
 import type { LucideIcon } from "lucide-react";
 import type { ComponentType, ReactNode } from "react";
-import type { ListPagePath } from "../parts/links.ts";
+import type { ListPagePath, PageLink } from "../parts/links.ts";
 
 /** What a form of an operation gets. `onDone` closes it and says what is different now. */
 export type FormProps<R> = { of: R; onClose(): void; onDone(sentence: string): Promise<void> };
@@ -42,6 +42,8 @@ export type Operation<R> = {
   asks?: Question<R>;
   /** A form instead of a question. */
   form?: ComponentType<FormProps<R>>;
+  /** The page on which it is done, where that takes more than a question or a form. */
+  leads?(record: R): PageLink;
   /** Throws Failed, which is shown. */
   run?(record: R): Promise<Outcome | undefined>;
   /** What is different now, as a sentence, where the outcome has none. */

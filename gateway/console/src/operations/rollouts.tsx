@@ -1,6 +1,8 @@
-import { CheckCheck, CircleX, Pause, Play } from "lucide-react";
+import { CheckCheck, CircleX, Pause, Pencil, Play, Undo2 } from "lucide-react";
 import { api } from "../api/api.ts";
 import { type BodyOf, dataOf } from "../api/queries.ts";
+import { to } from "../parts/links.ts";
+import { ChangeRollout, ResumeRollout } from "./change-rollout.tsx";
 import type { Operation } from "./record-operation.ts";
 
 type Rollout = BodyOf<"/api/v1/agent-versions/rollouts/{id}/progress">["rollout"];
@@ -19,18 +21,8 @@ export const rolloutOperations: readonly Operation<Rollout>[] = [
     needs: "POST /api/v1/agent-versions/rollouts/{id}/resume",
     icon: Play,
     shown: "primary",
-    isOffered: isStopped,
-    asks: {
-      title: title("Resume"),
-      says: () => "Offers continue. Failures so far no longer count towards the threshold.",
-    },
-    run: async (rollout) => {
-      const body = { acceptFailures: rollout.state === "halted" };
-      return void (await dataOf(
-        api.POST("/api/v1/agent-versions/rollouts/{id}/resume", { params: of(rollout), body }),
-      ));
-    },
-    done: () => "The rollout continues.",
+    isOffered: (rollout) => isStopped(rollout) || (!isOver(rollout) && rollout.haltedParts.length > 0),
+    form: ResumeRollout,
     forgets,
   },
   {
@@ -76,6 +68,24 @@ export const rolloutOperations: readonly Operation<Rollout>[] = [
     run: async (rollout) =>
       void (await dataOf(api.POST("/api/v1/agent-versions/rollouts/{id}/complete", { params: of(rollout) }))),
     done: () => "The rollout is completed.",
+    forgets,
+  },
+  {
+    id: "rollout.change",
+    verb: () => "Change",
+    needs: "PATCH /api/v1/agent-versions/rollouts/{id}",
+    icon: Pencil,
+    isOffered: (rollout) => !isOver(rollout),
+    form: ChangeRollout,
+    forgets,
+  },
+  {
+    id: "rollout.back",
+    verb: () => "Way back",
+    needs: "POST /api/v1/agent-versions/rollouts",
+    icon: Undo2,
+    isOffered: ({ allowDowngrade }) => !allowDowngrade,
+    leads: ({ id, component }) => to("/releases/new-rollout", { backFrom: id, component }),
     forgets,
   },
 ];

@@ -37,7 +37,8 @@ export function Runner({ children }: { children: ReactNode }) {
   );
   const run: Run = useCallback(
     (operation, record) => {
-      const { id, verb, asks, form: Form, run: work } = operation;
+      const { id, verb, asks, form: Form, leads, run: work } = operation;
+      if (leads) return void navigate(leads(record) as ReturnType<typeof to>);
       if (Form) {
         return setOpen({
           key: id,
@@ -79,7 +80,7 @@ export function Runner({ children }: { children: ReactNode }) {
         ),
       });
     },
-    [finish],
+    [finish, navigate],
   );
   const close = useMemo(() => () => setOpen(null), []);
   return (

@@ -23,6 +23,8 @@ type ListFilters = {
   "/partners": FilterOf<"/api/v1/orgs/partners"> | Org;
   "/releases": FilterOf<"/api/v1/agent-versions"> | Org;
   "/releases/rollouts": FilterOf<"/api/v1/agent-versions/rollouts"> | Org;
+  "/releases/templates": Org;
+  "/releases/new-rollout": Org | "component" | "version" | "templateId" | "backFrom";
   "/settings/sso": FilterOf<"/api/v1/sso/providers">;
   "/settings/domains": FilterOf<"/api/v1/sso/domains">;
   "/settings/partner": Org;

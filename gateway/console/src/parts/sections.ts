@@ -35,6 +35,7 @@ export const sections = {
   releases: [
     { to: "/releases", title: "Releases", needs: "GET /api/v1/agent-versions" },
     { to: "/releases/rollouts", title: "Rollouts", needs: "GET /api/v1/agent-versions/rollouts" },
+    { to: "/releases/templates", title: "Templates", needs: "GET /api/v1/agent-versions/rollout-templates" },
   ],
   signIn: [
     { to: "/settings/sso", title: "Single sign-on", needs: "GET /api/v1/sso/providers" },

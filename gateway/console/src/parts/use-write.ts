@@ -12,6 +12,8 @@ export function useWrite() {
     errorsOf: (field: string) => failure?.details?.fieldErrors[field],
     /** Whether the failure is shown at fields only. */
     isAtFields: failure?.details !== undefined && Object.keys(failure.details.fieldErrors).length > 0,
+    /** Shows a failure of something that was sent elsewhere. */
+    fail: setFailure,
     /** Runs the write; resolves with its result, or null when it failed. */
     async run<T>(write: () => Promise<T>): Promise<T | null> {
       setRunning(true);

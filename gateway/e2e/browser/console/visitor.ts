@@ -49,6 +49,8 @@ export type Visitor = {
   losingTheGateway(): void;
   /** Fails on accessibility violations of the settled page in both themes. */
   expectAccessible(): Promise<void>;
+  /** The same on a wide screen and on a phone, where the page must not be wider than the screen. */
+  expectAccessibleAtBothWidths(): Promise<void>;
 };
 
 /**
@@ -146,6 +148,20 @@ async function newVisitor(cluster: Cluster, browser: Browser, problems: string[]
     await heading.waitFor();
     await settled();
   };
+  const expectAccessible = async () => {
+    await settled();
+    if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(axe);
+    for (const [colorScheme, runOnly] of audits) {
+      await page.emulateMedia({ colorScheme });
+      await settled();
+      const violations = (await page.evaluate(`
+        axe.run({ exclude: ["[data-base-ui-focus-guard]"] }, { runOnly: ${JSON.stringify(runOnly)} })
+          .then(({ violations }) => violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html.slice(0, 160)).join(" | ")))
+      `)) as string[];
+      expect({ colorScheme, violations }).toEqual({ colorScheme, violations: [] });
+    }
+    await page.emulateMedia({ colorScheme: null });
+  };
   return {
     cluster,
     base,
@@ -178,19 +194,16 @@ async function newVisitor(cluster: Cluster, browser: Browser, problems: string[]
       await page.goto(`${base}${path}`);
       await page.getByRole("heading", { level: 1, name: heading }).waitFor();
     },
-    async expectAccessible() {
-      await settled();
-      if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(axe);
-      for (const [colorScheme, runOnly] of audits) {
-        await page.emulateMedia({ colorScheme });
-        await settled();
-        const violations = (await page.evaluate(`
-          axe.run({ exclude: ["[data-base-ui-focus-guard]"] }, { runOnly: ${JSON.stringify(runOnly)} })
-            .then(({ violations }) => violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html.slice(0, 160)).join(" | ")))
-        `)) as string[];
-        expect({ colorScheme, violations }).toEqual({ colorScheme, violations: [] });
+    expectAccessible,
+    async expectAccessibleAtBothWidths() {
+      for (const width of [390, 1440]) {
+        await page.setViewportSize({ width, height: 900 });
+        await expectAccessible();
+        const wider = await page.evaluate(
+          "document.documentElement.scrollWidth - document.documentElement.clientWidth",
+        );
+        expect({ url: page.url(), width, wider }).toEqual({ url: page.url(), width, wider: 0 });
       }
-      await page.emulateMedia({ colorScheme: null });
     },
   };
 }

@@ -1,67 +1,112 @@
-import { Link } from "@tanstack/react-router";
-import { toRecord } from "../../parts/links.ts";
+import type { ItemOf } from "@muster/client";
+import { Link, useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+import { RowOperations } from "../../operations/operation-buttons.tsx";
+import { releaseOperations } from "../../operations/releases.tsx";
+import { asOptions } from "../../parts/filter-bar.tsx";
+import { to, toRecord } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
+import { Operation } from "../../parts/operation.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
+import type { Column } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
+import { PublishVersion } from "./publish-version.tsx";
+import { RolloutStatus } from "./rollout-status.tsx";
+import { SyncVersion } from "./sync-version.tsx";
 
-const components = ["agent", "watchdog", "helper"].map((each) => [each, each] as const);
+const components = asOptions(["agent", "watchdog", "helper"]);
 
 /** Versions of the programs on devices, newest first. */
 export function Releases() {
+  const [asking, ask] = useState<"publish" | "sync" | null>(null);
+  const close = () => ask(null);
+  const create = (
+    <>
+      <Operation name="POST /api/v1/agent-versions/sync-{source}" onClick={() => ask("sync")}>
+        Sync …
+      </Operation>
+      <Operation name="POST /api/v1/agent-versions" isPrimary onClick={() => ask("publish")}>
+        Publish …
+      </Operation>
+    </>
+  );
   return (
-    <ListPage
-      title="Releases"
-      section="releases"
-      path="/api/v1/agent-versions"
-      filters={["component"]}
-      choices={[{ name: "component", label: "Program", options: components }]}
-      everyMs={30_000}
-      columns={[
-        {
-          id: "version",
-          title: "Version",
-          cell: ({ component, version, rollout }) => (
-            <Link {...toRecord("/releases/rollouts/$id", { id: rollout.id })}>
-              {component} {version}
-            </Link>
-          ),
-        },
-        {
-          id: "state",
-          title: "State",
-          width: "9rem",
-          cell: ({ promoted, yankedAt }) =>
-            yankedAt ? "yanked" : promoted ? "promoted" : <span className="soft">registered</span>,
-        },
-        { id: "guard", title: "Guard", width: "8rem", cell: ({ rollout }) => <Status of={rollout.state} /> },
-        {
-          id: "done",
-          title: "Updated",
-          width: "7rem",
-          isMinor: true,
-          cell: ({ rollout }) => rollout.succeeded.toLocaleString(),
-        },
-        {
-          id: "failed",
-          title: "Failed",
-          width: "6rem",
-          isMinor: true,
-          cell: ({ rollout }) => rollout.failed.toLocaleString(),
-        },
-        { id: "signed", title: "Signed", width: "6rem", isMinor: true, cell: ({ signed }) => (signed ? "yes" : "no") },
-        { id: "made", title: "Since", width: "9rem", cell: ({ createdAt }) => <Time at={createdAt} /> },
-      ]}
-      empty={
-        <EmptyState title="There is no release yet.">
-          <p>Releases come from the configured source, or are registered through the API.</p>
-        </EmptyState>
-      }
-    />
+    <>
+      <ListPage
+        title="Releases"
+        section="releases"
+        path="/api/v1/agent-versions"
+        filters={["component"]}
+        choices={[{ name: "component", label: "Program", options: components }]}
+        everyMs={30_000}
+        actions={create}
+        columns={releaseColumns}
+        empty={
+          <EmptyState title="There is no release yet.">
+            <p>A release comes from a configured source, or is published by its signed manifest.</p>
+            <div>{create}</div>
+          </EmptyState>
+        }
+      />
+      {asking === "publish" ? <PublishVersion onClose={close} /> : null}
+      {asking === "sync" ? <SyncVersion onClose={close} /> : null}
+    </>
   );
 }
 
-const states = ["running", "paused", "halted", "completed", "cancelled"].map((each) => [each, each] as const);
+const releaseColumns: Column<ItemOf<"/api/v1/agent-versions">>[] = [
+  {
+    id: "version",
+    title: "Version",
+    cell: ({ component, version, rollout }) => (
+      <Link {...toRecord("/releases/rollouts/$id", { id: rollout.id })}>
+        {component} {version}
+      </Link>
+    ),
+  },
+  {
+    id: "state",
+    title: "State",
+    width: "9rem",
+    cell: ({ promoted, yankedAt }) => <Status of={yankedAt ? "yanked" : promoted ? "promoted" : "registered"} />,
+  },
+  { id: "guard", title: "Guard", width: "8rem", cell: ({ rollout }) => <Status of={rollout.state} /> },
+  {
+    id: "done",
+    title: "Updated",
+    width: "7rem",
+    isMinor: true,
+    cell: ({ rollout }) => rollout.succeeded.toLocaleString(),
+  },
+  {
+    id: "failed",
+    title: "Failed",
+    width: "6rem",
+    isMinor: true,
+    cell: ({ rollout }) => rollout.failed.toLocaleString(),
+  },
+  {
+    id: "signed",
+    title: "Signed",
+    width: "8rem",
+    isMinor: true,
+    cell: ({ signed, untrusted }) => (untrusted ? <Status of="not trusted" tone="bad" /> : signed ? "yes" : "no"),
+  },
+  { id: "made", title: "Since", width: "9rem", isMinor: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
+  {
+    id: "actions",
+    title: "Actions",
+    width: "5rem",
+    isEnd: true,
+    as: "end",
+    cell: (release) => (
+      <RowOperations of={release} operations={releaseOperations} name={`${release.component} ${release.version}`} />
+    ),
+  },
+];
+
+const states = asOptions(["running", "paused", "halted", "completed", "cancelled"]);
 const kinds = [
   ["guard", "guards"],
   ["staged", "staged"],
@@ -69,6 +114,16 @@ const kinds = [
 
 /** Rollouts, newest first. */
 export function Rollouts() {
+  const navigate = useNavigate();
+  const create = (
+    <Operation
+      name="POST /api/v1/agent-versions/rollouts"
+      isPrimary
+      onClick={() => void navigate(to("/releases/new-rollout"))}
+    >
+      New rollout
+    </Operation>
+  );
   return (
     <ListPage
       title="Rollouts"
@@ -81,6 +136,7 @@ export function Rollouts() {
         { name: "component", label: "Program", options: components },
       ]}
       everyMs={10_000}
+      actions={create}
       columns={[
         {
           id: "what",
@@ -92,7 +148,7 @@ export function Rollouts() {
           ),
         },
         { id: "kind", title: "Kind", width: "7rem", isMinor: true, cell: ({ kind }) => kind },
-        { id: "state", title: "State", width: "8rem", cell: ({ state }) => <Status of={state} /> },
+        { id: "state", title: "State", width: "8rem", cell: (rollout) => <RolloutStatus of={rollout} /> },
         { id: "share", title: "Share", width: "6rem", isMinor: true, cell: ({ percent }) => `${percent} %` },
         { id: "inFlight", title: "In flight", width: "7rem", cell: ({ inFlight }) => inFlight.toLocaleString() },
         { id: "done", title: "Updated", width: "7rem", cell: ({ succeeded }) => succeeded.toLocaleString() },
@@ -100,7 +156,8 @@ export function Rollouts() {
       ]}
       empty={
         <EmptyState title="No rollout yet.">
-          <p>One starts when a release is promoted, or is started through the API for a part of the devices.</p>
+          <p>One guards each promoted release; a staged one offers a version to a part of the devices first.</p>
+          {create}
         </EmptyState>
       }
     />

@@ -7,13 +7,13 @@ import { Facts, Section } from "../../parts/facts.tsx";
 import { NameOf } from "../../parts/name-of.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
-import { Status } from "../../parts/status.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useRecordId } from "../../parts/use-filters.ts";
 import { limitOf, wavesOf } from "../../rules/waves.ts";
 import styles from "./rollout.module.css";
 import { FailureBars, Waves } from "./rollout-bars.tsx";
 import { RolloutDevices } from "./rollout-devices.tsx";
+import { RolloutStatus } from "./rollout-status.tsx";
 
 type ProgressBody = BodyOf<"/api/v1/agent-versions/rollouts/{id}/progress">;
 type Rollout = ProgressBody["rollout"];
@@ -26,14 +26,11 @@ export function RolloutPage() {
   if (!progress.data) return <RecordState title="Rollout" of={progress} />;
   const { rollout, buckets, expectedEnd } = progress.data;
   const name = `${rollout.component} ${rollout.version}`;
-  const isHaltedInPart = rollout.state === "running" && rollout.haltedParts.length > 0;
   return (
     <>
       <PageTitle
         title={name}
-        status={
-          <Status of={rollout.state} {...(isHaltedInPart ? { as: "halted in part", tone: "bad" as const } : {})} />
-        }
+        status={<RolloutStatus of={rollout} />}
         sub={
           <span>
             {rollout.kind === "guard" ? "Guards the fleet's target" : `${rollout.percent} % of the devices`} · started{" "}

@@ -1,0 +1,137 @@
+import { randomUUID } from "node:crypto";
+import { expect } from "@jest/globals";
+import { enroller } from "../../support/enroller.ts";
+import { newRollout } from "../../support/releases.ts";
+import { enrolledAs } from "../../support/tenant-with-admins.ts";
+import { newOrganization, newPartner, operator } from "../../support/users.ts";
+import { inChromium, type Visitor } from "./visitor.ts";
+
+const dialogOf = ({ page }: Visitor) => page.getByRole("dialog");
+
+/** Chooses an operation of a row's or a page's menu. */
+async function choose({ page }: Visitor, record: string, operation: string) {
+  await page.getByRole("button", { name: `More for ${record}`, exact: true }).click();
+  await page.getByRole("menuitem", { name: operation }).click();
+}
+
+inChromium("releases in the console", (visit) => {
+  visit(
+    "publish a version by its manifest, roll it out in waves from a template, go back, and yank it",
+    async (visitor) => {
+      const { cluster, page } = visitor;
+      const customer = `Wave ${randomUUID().slice(0, 8)}`;
+      const orgId = await newOrganization(cluster, await newPartner(cluster), { name: customer });
+      await (await enroller(cluster))(orgId, { hostname: "canary" });
+      const admin = await enrolledAs(cluster, "platform-admin", {});
+      const version = `0.0.3-${randomUUID().slice(0, 8)}`;
+      const artifact = { os: "linux", arch: "amd64", size: 1, sha256: "0".repeat(64), name: "helper" };
+      const manifest = JSON.stringify({ version, component: "helper", artifacts: [artifact] });
+      const dialog = dialogOf(visitor);
+
+      await visitor.signIn(admin, "/releases", admin.recoveryCodes[0]);
+      await page.getByRole("button", { name: "Publish …" }).first().click();
+      await dialog.getByLabel("Manifest", { exact: true }).fill("no manifest");
+      await dialog.getByText("This is no manifest: its first line must be its JSON.").waitFor();
+      await dialog.getByLabel("Manifest", { exact: true }).fill(manifest);
+      await dialog.getByText(`helper ${version}, 1 file.`).waitFor();
+      await dialog.getByLabel("Folder of its files").fill("http://releases.example.com");
+      await dialog.getByRole("button", { name: "Publish" }).click();
+      await dialog.getByText("Must be an https URL").waitFor();
+      await visitor.expectAccessibleAtBothWidths();
+      await dialog.getByLabel("Folder of its files").fill("https://releases.example.com/files");
+      await dialog.getByRole("button", { name: "Publish" }).click();
+      await page.getByText(`helper ${version} is registered`).waitFor();
+
+      await choose(visitor, `helper ${version}`, "Roll out");
+      await page.getByRole("heading", { level: 1, name: "New rollout" }).waitFor();
+      await page.getByRole("button", { name: "Add a wave" }).click();
+      await page.getByRole("button", { name: "Preview and start …" }).click();
+      await page.getByText("Must name owners, labels, systems, architectures or a range of versions").waitFor();
+      await visitor.expectAccessibleAtBothWidths();
+      await page.getByRole("searchbox", { name: "Add organizations by name" }).fill(customer);
+      await page.getByRole("button", { name: customer, exact: true }).click();
+      await page.getByLabel("Halts after failures").fill("7");
+      await page.getByRole("button", { name: "Keep as a template …" }).click();
+      const template = `Careful ${randomUUID().slice(0, 8)}`;
+      await dialog.getByLabel("Name of the template").fill(template);
+      await dialog.getByRole("button", { name: "Save" }).click();
+      await page.getByText(`The template “${template}” is saved.`).waitFor();
+      await visitor.open("/releases/templates", "Templates");
+      await visitor.expectAccessibleAtBothWidths();
+      await visitor.follow(page.getByRole("link", { name: template }));
+      await page.getByLabel("Program").selectOption("helper");
+      await page.getByLabel("Version", { exact: true }).selectOption(version);
+      expect(await page.getByLabel("Halts after failures").inputValue()).toBe("7");
+      await page.getByRole("button", { name: "Preview and start …" }).click();
+      await dialog.getByRole("row", { name: "Canary 1 1" }).waitFor();
+      await dialog.getByRole("button", { name: "Start" }).click();
+      await page.getByRole("heading", { level: 1, name: `helper ${version}` }).waitFor();
+      await page.getByText("1 Canary").waitFor();
+      await visitor.expectAccessibleAtBothWidths();
+
+      await choose(visitor, `helper ${version}`, "Way back");
+      await page.getByRole("heading", { level: 1, name: "Way back" }).waitFor();
+      await page.getByLabel("Rollback note").fill("no note");
+      await page.getByRole("button", { name: customer }).waitFor();
+      await visitor.expectAccessibleAtBothWidths();
+      await page.goBack();
+      await page.getByRole("button", { name: "Cancel it …" }).click();
+      await dialog.getByRole("button", { name: "Cancel it" }).click();
+      await page.getByText("The rollout is cancelled.").waitFor();
+
+      await visitor.open("/releases/templates", "Templates");
+      await choose(visitor, template, "Delete …");
+      await dialog.getByRole("button", { name: "Delete" }).click();
+      await page.getByText(`${template} is deleted.`).waitFor();
+      await visitor.open("/releases", "Releases");
+      await choose(visitor, `helper ${version}`, "Yank …");
+      await dialog.getByRole("textbox").fill(version);
+      await dialog.getByRole("button", { name: "Yank" }).click();
+      await page.getByText(`helper ${version} is yanked.`).waitFor();
+      const listed = await (await operator(cluster)).call("GET", "/agent-versions?component=helper&limit=100");
+      const rows = listed.body.data as { version: string; yankedAt: string | null }[];
+      expect(rows.find((row) => row.version === version)?.yankedAt).toEqual(expect.any(String));
+    },
+  );
+
+  visit(
+    "widen a rollout; a pin of an organization says what is in force and needs a note to go back",
+    async (visitor) => {
+      const { cluster, page } = visitor;
+      const rollout = await newRollout(cluster);
+      const orgId = await newOrganization(cluster, await newPartner(cluster));
+      const admin = await enrolledAs(cluster, "platform-admin", {});
+      const dialog = dialogOf(visitor);
+      await visitor.signIn(admin, `/releases/rollouts/${rollout.id}`, admin.recoveryCodes[0]);
+      await choose(visitor, `helper ${rollout.version}`, "Change …");
+      await dialog.getByLabel("Percent of the devices").fill("0");
+      await dialog.getByRole("button", { name: "Save" }).click();
+      await dialog.getByText("May only rise").waitFor();
+      await dialog.getByLabel("Percent of the devices").fill("5");
+      await dialog.getByRole("button", { name: "Save" }).click();
+      await page.getByText("5 % of the devices").first().waitFor();
+      const root = await operator(cluster);
+      expect((await root.call("POST", `/agent-versions/rollouts/${rollout.id}/cancel`)).status).toBe(200);
+
+      await visitor.open(`/orgs/${orgId}`, "Test org");
+      await page.getByLabel("Policy").selectOption("manual");
+      await page.getByLabel("Saturday").check();
+      await page.getByLabel("From", { exact: true }).fill("22:00");
+      await page.getByLabel("Until", { exact: true }).fill("04:00");
+      await page.getByLabel("Devices that run a newer version go back to the pinned one").check();
+      await page.getByLabel("Rollback note").fill("no note");
+      await page.getByRole("button", { name: "Save" }).click();
+      await page.getByLabel("Rollback note").and(page.locator("[aria-invalid=true]")).waitFor();
+      await visitor.expectAccessibleAtBothWidths();
+      await page.getByLabel("Devices that run a newer version go back to the pinned one").uncheck();
+      await page.getByRole("button", { name: "Save" }).click();
+      await page.getByText("In force: manual, by the organization.").waitFor();
+      const { body } = await root.call("GET", `/orgs/organizations/${orgId}/agent-updates`);
+      expect(body.fields).toMatchObject({
+        updatePolicy: { value: "manual" },
+        windowDays: { value: ["sat"] },
+        windowStart: { value: expect.stringMatching(/^22:00/) },
+      });
+    },
+  );
+});
