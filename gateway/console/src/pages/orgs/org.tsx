@@ -10,6 +10,7 @@ import { RecordState } from "../../parts/record-state.tsx";
 import { Instant, Time } from "../../parts/time.tsx";
 import { useRecordId } from "../../parts/use-filters.ts";
 import { ChangeOrganization } from "./change-org.tsx";
+import { OrganizationUpdates } from "./org-updates.tsx";
 
 type Organization = BodyOf<"/api/v1/orgs/organizations/{id}">;
 
@@ -90,6 +91,7 @@ export function OrganizationPage() {
             <Json value={value} label={name} />
           </Section>
         ))}
+      <OrganizationUpdates id={id} />
       <OrganizationQuestions
         data={data}
         asking={asking}

@@ -8,6 +8,7 @@ import { useWhyNot } from "../../parts/me.tsx";
 import { SaveRow } from "../../parts/save-row.tsx";
 import { FailureState, Loading, Said } from "../../parts/states.tsx";
 import { useWrite } from "../../parts/use-write.ts";
+import { PartnerUpdates } from "./partner-updates.tsx";
 import { SettingsPage } from "./settings-page.tsx";
 
 const needs = "GET /api/v1/orgs/partners/me";
@@ -16,6 +17,7 @@ const needs = "GET /api/v1/orgs/partners/me";
 export const OwnPartner = () => (
   <SettingsPage title="Partner" needs={needs}>
     <Record />
+    <PartnerUpdates />
   </SettingsPage>
 );
 
