@@ -4,6 +4,7 @@ import { deviceMetrics, type MetricOptions } from "./commands/device-metrics.ts"
 import { type LocalOptions, local } from "./commands/local.ts";
 import { reviewDevices } from "./commands/review-devices.ts";
 import { enrollTotp, login, logout, whoami } from "./commands/session.ts";
+import { type StatusOptions, status } from "./commands/status.ts";
 import { candidates, scripts } from "./completion.ts";
 import { runProgram } from "./external.ts";
 import { wrongUsage } from "./failure.ts";
@@ -49,7 +50,7 @@ export function programOf(io: Io): Command {
   return program;
 }
 
-/** Sign-in, sign-out, the caller, and the second factor. */
+/** Sign-in, sign-out, the caller, what needs attention, and the second factor. */
 function addSession(program: Command, io: Io): void {
   add(
     program,
@@ -68,6 +69,15 @@ function addSession(program: Command, io: Io): void {
     "the caller: a person or, with MUSTER_API_KEY, a key",
     "muster whoami --json | jq -r .orgId",
   ).action((_options, command: Command) => whoami(io, all(command)));
+
+  add(
+    program,
+    "status",
+    "what needs attention: what fails, ends soon, or waits for a decision",
+    "muster status --org ID",
+  )
+    .addOption(organization())
+    .action((_options, command: Command) => status(io, all<StatusOptions>(command)));
 
   const mfa = program.command("mfa").description("the second factor of the signed-in person");
   add(mfa, "enroll", "enroll an authenticator app (TOTP)", "muster mfa enroll > recovery-codes.txt").action(

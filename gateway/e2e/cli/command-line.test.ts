@@ -143,6 +143,37 @@ describe("muster devices add", () => {
   });
 });
 
+describe("muster status", () => {
+  it("shows what needs attention, and says when nothing does", async () => {
+    expect(await muster(["status", "--org", orgId])).toEqual({
+      code: 0,
+      stdout: "",
+      stderr: "Nothing needs attention\n",
+    });
+    const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
+    const key = await json<{ id: string }>([
+      "create",
+      "api-keys",
+      "name=Ends",
+      `expiresAt=${expiresAt}`,
+      "--org",
+      orgId,
+      "--yes",
+    ]);
+    const shown = await muster(["status"]);
+    expect(shown).toMatchObject({ code: 0, stdout: expect.stringMatching(/^KIND +RECORD +ID .*\napi_key +Ends +/) });
+    expect(await json(["status"])).toMatchObject({
+      data: [{ kind: "api_key", record: { id: key.id } }],
+      unknownKinds: [],
+    });
+    expect(await muster(["status", "--org", randomUUID()])).toMatchObject({
+      code: 5,
+      stderr: expect.stringContaining("organization_not_found"),
+    });
+    expect((await muster(["delete", "api-keys", key.id, "--yes"])).code).toBe(0);
+  });
+});
+
 describe("records", () => {
   it("are created, listed page by page, shown, changed and deleted", async () => {
     const site = await json([

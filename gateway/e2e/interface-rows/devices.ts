@@ -28,6 +28,7 @@ export const deviceRows: AreaRows = {
       3,
       { permission: "devices:read" },
       `
+    GET /attention
     GET /devices
     GET /devices/summary
     GET /devices/changes

@@ -55,7 +55,7 @@ function keyScopeOf(method: string, path: string): KeyScope | null {
   if (/^\/audit-logs(\/(logs|search|export|reports|verify|checkpoints).*)?$/.test(path)) return "audit:read";
   if (path === "/audit-logs/events") return "audit:append";
   if (/^\/(devices|system-tools)\/.*logs/.test(path)) return "logs:read";
-  if (/^\/device(s|-groups)/.test(path)) return `devices:${verb}`;
+  if (/^\/(device(s|-groups)|attention$)/.test(path)) return `devices:${verb}`;
   if (path.startsWith("/webhooks")) return `webhooks:${verb}`;
   if (!path.startsWith("/events")) return null;
   return method === "GET" ? "webhooks:read" : "events:write";

@@ -54,6 +54,7 @@ const collections: Record<string, Kind> = {
 /** Lists whose path is not that of a collection. */
 const otherLists: Record<string, Kind> = {
   "GET /orgs": "organization",
+  "GET /attention": "device",
   "GET /devices/summary": "device",
   "GET /devices/changes": "device",
   "GET /devices/metrics": "device",

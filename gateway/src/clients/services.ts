@@ -9,6 +9,7 @@ import { AuditProofService } from "@muster/proto/muster/audit/v1/proof_pb";
 import { ReportService } from "@muster/proto/muster/audit/v1/report_pb";
 import { RetentionService } from "@muster/proto/muster/audit/v1/retention_pb";
 import { StreamService } from "@muster/proto/muster/audit/v1/stream_pb";
+import { AttentionService } from "@muster/proto/muster/common/v1/attention_pb";
 import { ProbeService } from "@muster/proto/muster/common/v1/probe_pb";
 import { StatusService } from "@muster/proto/muster/common/v1/status_pb";
 import { LogLimitService } from "@muster/proto/muster/devicelogs/v1/limit_pb";
@@ -124,7 +125,19 @@ export type Services = { [Name in keyof typeof clients]: Client<(typeof clients)
   probes: Record<ServiceName, Client<typeof ProbeService>>;
   /** Queries a service's state, for platform operators. */
   statuses: Record<ServiceName, Client<typeof StatusService>>;
+  /** What needs attention, of the services that hold such records. */
+  attention: Record<AttentionSourceName, Client<typeof AttentionService>>;
 };
+
+/** Services with records that may need attention. */
+export const attentionSources = [
+  "tenancy",
+  "identity",
+  "audit",
+  "webhook-dispatcher",
+  "agent-release",
+] as const satisfies ServiceName[];
+export type AttentionSourceName = (typeof attentionSources)[number];
 
 /** Typed clients over their transports. */
 export function createServices(transports: Record<TransportName, Transport>): Services {
@@ -133,5 +146,11 @@ export function createServices(transports: Record<TransportName, Transport>): Se
   });
   const probes = serviceNames.map((name) => [name, createClient(ProbeService, transports[name])]);
   const statuses = serviceNames.map((name) => [name, createClient(StatusService, transports[name])]);
-  return { ...Object.fromEntries(entries), probes: Object.fromEntries(probes), statuses: Object.fromEntries(statuses) };
+  const attention = attentionSources.map((name) => [name, createClient(AttentionService, transports[name])]);
+  return {
+    ...Object.fromEntries(entries),
+    probes: Object.fromEntries(probes),
+    statuses: Object.fromEntries(statuses),
+    attention: Object.fromEntries(attention),
+  };
 }

@@ -27,6 +27,7 @@ import { servicePrincipalRoutes } from "./keys/service-principals.ts";
 import { tenantCredentialRoutes } from "./keys/tenant-credentials.ts";
 import { roleRoutes } from "./people/roles.ts";
 import { userRoutes } from "./people/users.ts";
+import { attentionRoutes } from "./platform/attention.ts";
 import { nameRoutes } from "./platform/names.ts";
 import { platformRoutes } from "./platform/platform.ts";
 import { savedViewRoutes } from "./platform/saved-views.ts";
@@ -81,6 +82,7 @@ const rows: readonly Route[] = [
   ...organizationRoutes,
   ...siteRoutes,
   ...nameRoutes,
+  ...attentionRoutes,
   ...agentRoutes,
   ...agentDownloadRoutes,
   ...agentVersionRoutes,

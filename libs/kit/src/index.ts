@@ -60,6 +60,7 @@ export {
   encodeAgentFrame,
 } from "./formats/agent-frame.ts";
 export { apiKeyPrefix, looksLikeApiKey, newApiKeyText } from "./formats/api-key-text.ts";
+export { type AttentionKind, attentionKinds } from "./formats/attention-kinds.ts";
 export { type AuditCsvColumn, auditCsvColumns } from "./formats/audit-columns.ts";
 export { decodeCursor, encodeCursor, foreignCursor } from "./formats/cursor.ts";
 export {

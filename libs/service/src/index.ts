@@ -1,3 +1,4 @@
+export { type AttentionRow, type AttentionSource, attentionService } from "./attention.ts";
 export { type AuditFact, auditEvent, auditPartition } from "./audit-event.ts";
 export { encryptionKeys, encryptionSettings } from "./encryption-keys.ts";
 export {

@@ -1,4 +1,5 @@
 import { openEgress, parseExceptions } from "@muster/egress";
+import { AttentionService } from "@muster/proto/muster/common/v1/attention_pb";
 import { DownloadService } from "@muster/proto/muster/release/v1/download_pb";
 import { ReleaseService } from "@muster/proto/muster/release/v1/release_pb";
 import { RolloutService } from "@muster/proto/muster/release/v1/rollout_pb";
@@ -6,7 +7,7 @@ import { SettingsService } from "@muster/proto/muster/release/v1/settings_pb";
 import { RolloutTemplateService } from "@muster/proto/muster/release/v1/template_pb";
 import { UpdateService } from "@muster/proto/muster/release/v1/update_pb";
 import { register } from "@muster/rpc";
-import { requestPurge, runService, startPurges } from "@muster/service";
+import { attentionService, requestPurge, runService, startPurges } from "@muster/service";
 import { openSources, openStorage } from "./clients/open.ts";
 import { tenancyClient } from "./clients/tenancy.ts";
 import { cancelOfGone } from "./commands/cancel-attempts.ts";
@@ -14,6 +15,7 @@ import { createPlanMemory } from "./commands/plan-memory.ts";
 import { startSyncing } from "./commands/sync-releases.ts";
 import { migrations, settings, version } from "./config.ts";
 import { startEndingAttempts } from "./jobs/end-attempts.ts";
+import { haltedRolloutSource } from "./rpc/attention.ts";
 import { downloadService } from "./rpc/download.ts";
 import { releaseService } from "./rpc/release.ts";
 import { rolloutService } from "./rpc/rollout.ts";
@@ -72,6 +74,7 @@ await runService({
       progressMaxSeconds: config.UPDATE_PROGRESS_MAX_MINUTES * 60,
       heartbeatIntervalSeconds: config.HEARTBEAT_INTERVAL_SECONDS,
     };
+    const rollouts = { db, now, mfaMaxAgeMinutes, countDevices: tenancy.countDevices };
     return [
       register(
         ReleaseService,
@@ -92,22 +95,9 @@ await runService({
       register(UpdateService, updateService({ ...deciding, tenancy })),
       register(DownloadService, downloadService({ db, storage, plan, preferStore: storeAll })),
       register(SettingsService, settingsService({ db, learnTenants, now, keys, mfaMaxAgeMinutes })),
-      register(
-        RolloutTemplateService,
-        rolloutTemplateService({ db, now, mfaMaxAgeMinutes, countDevices: tenancy.countDevices }),
-      ),
-      register(
-        RolloutService,
-        rolloutService({
-          db,
-          now,
-          plan,
-          ramp,
-          countDevices: tenancy.countDevices,
-          stagedMax: config.STAGED_ROLLOUTS_MAX,
-          mfaMaxAgeMinutes,
-        }),
-      ),
+      register(RolloutTemplateService, rolloutTemplateService(rollouts)),
+      register(AttentionService, attentionService([haltedRolloutSource({ db })])),
+      register(RolloutService, rolloutService({ ...rollouts, plan, ramp, stagedMax: config.STAGED_ROLLOUTS_MAX })),
     ];
   },
 });

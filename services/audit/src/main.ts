@@ -9,8 +9,9 @@ import { AuditProofService } from "@muster/proto/muster/audit/v1/proof_pb";
 import { ReportService } from "@muster/proto/muster/audit/v1/report_pb";
 import { RetentionService } from "@muster/proto/muster/audit/v1/retention_pb";
 import { StreamService } from "@muster/proto/muster/audit/v1/stream_pb";
+import { AttentionService } from "@muster/proto/muster/common/v1/attention_pb";
 import { register } from "@muster/rpc";
-import { encryptionKeys, runService, type ServiceContext } from "@muster/service";
+import { attentionService, encryptionKeys, runService, type ServiceContext } from "@muster/service";
 import type { z } from "zod";
 import { openArchive } from "./clients/archive/open.ts";
 import { checkpointsOutside } from "./clients/checkpoint-copies.ts";
@@ -22,6 +23,7 @@ import { startExporter } from "./jobs/exporter.ts";
 import { startStreamer } from "./jobs/streamer.ts";
 import { startVerifier } from "./jobs/verifier.ts";
 import { appendService } from "./rpc/append.ts";
+import { failingStreamSource } from "./rpc/attention.ts";
 import { exportService } from "./rpc/export.ts";
 import { exportJobService } from "./rpc/export-job.ts";
 import { auditLogService } from "./rpc/log.ts";
@@ -90,6 +92,7 @@ await runService({
       register(ReportService, reportService(reporting)),
       register(RetentionService, retentionService({ ...reader, mfaMaxAgeMinutes, now })),
       register(StreamService, streamService(streaming)),
+      register(AttentionService, attentionService([failingStreamSource({ db })])),
       register(AuditProofService, auditProofService({ ...reader, verifiers, queued: () => verifier.wake() })),
     ];
   },

@@ -1,3 +1,4 @@
+import { AttentionService } from "@muster/proto/muster/common/v1/attention_pb";
 import { AccountService } from "@muster/proto/muster/identity/v1/account_pb";
 import { AgentService } from "@muster/proto/muster/identity/v1/agent_pb";
 import { ApiKeyService } from "@muster/proto/muster/identity/v1/api_key_pb";
@@ -19,7 +20,7 @@ import { SsoLoginService } from "@muster/proto/muster/identity/v1/sso_login_pb";
 import { SsoProviderService } from "@muster/proto/muster/identity/v1/sso_provider_pb";
 import { UserService } from "@muster/proto/muster/identity/v1/user_pb";
 import { register } from "@muster/rpc";
-import { requestPurge, runService, startPurges } from "@muster/service";
+import { attentionService, requestPurge, runService, startPurges } from "@muster/service";
 import { mailDelivery } from "./clients/mail-delivery.ts";
 import { migrations, settings, version } from "./config.ts";
 import { identityDeps } from "./deps.ts";
@@ -36,6 +37,7 @@ import { startSweeping } from "./jobs/sweep-reservations.ts";
 import { accountService } from "./rpc/account.ts";
 import { agentService } from "./rpc/agent.ts";
 import { apiKeyService } from "./rpc/api-key.ts";
+import { identityAttention } from "./rpc/attention.ts";
 import { brandingService } from "./rpc/branding.ts";
 import { directoryService } from "./rpc/directory.ts";
 import { edgeService } from "./rpc/edge.ts";
@@ -123,6 +125,7 @@ await runService({
         directoryService({ ...deps.keys, directoriesPerTenant: config.DIRECTORIES_PER_TENANT }),
       ),
       register(ScimService, scimService(deps.directories)),
+      register(AttentionService, attentionService(identityAttention({ db, now }))),
       register(EdgeService, edgeService(deps.edge)),
     ];
   },

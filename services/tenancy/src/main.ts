@@ -1,3 +1,4 @@
+import { AttentionService } from "@muster/proto/muster/common/v1/attention_pb";
 import { DeviceGroupService, DeviceService } from "@muster/proto/muster/tenancy/v1/device_pb";
 import { MetricService } from "@muster/proto/muster/tenancy/v1/metric_pb";
 import { NameService } from "@muster/proto/muster/tenancy/v1/name_pb";
@@ -8,12 +9,13 @@ import { SavedViewService } from "@muster/proto/muster/tenancy/v1/saved_view_pb"
 import { SiteService } from "@muster/proto/muster/tenancy/v1/site_pb";
 import { SnapshotService } from "@muster/proto/muster/tenancy/v1/snapshot_pb";
 import { register } from "@muster/rpc";
-import { runService } from "@muster/service";
+import { attentionService, runService } from "@muster/service";
 import { migrations, settings, version } from "./config.ts";
 import { startMetricHistory } from "./jobs/metric-history.ts";
 import { startPresenceWatch } from "./jobs/presence-watch.ts";
 import { startPurging } from "./jobs/purge.ts";
 import { startSiteRemovals } from "./jobs/site-removals.ts";
+import { quarantinedDeviceSource } from "./rpc/attention.ts";
 import { deviceService } from "./rpc/device.ts";
 import { deviceGroupService } from "./rpc/device-group.ts";
 import { metricService } from "./rpc/metric.ts";
@@ -58,6 +60,7 @@ await runService({
       register(MetricService, metricService(deps)),
       register(SavedViewService, savedViewService(deps)),
       register(SnapshotService, snapshotService(deps)),
+      register(AttentionService, attentionService([quarantinedDeviceSource(deps)])),
     ];
   },
 });

@@ -1,13 +1,14 @@
 import type { Bus } from "@muster/bus";
 import type { Egress } from "@muster/egress";
 import { type Logger, type SecretBox, secretBox } from "@muster/kit";
+import { AttentionService } from "@muster/proto/muster/common/v1/attention_pb";
 import { DeliveryService } from "@muster/proto/muster/webhook/v1/delivery_pb";
 import { EventService } from "@muster/proto/muster/webhook/v1/event_pb";
 import { PushService } from "@muster/proto/muster/webhook/v1/push_pb";
 import { ReplayService } from "@muster/proto/muster/webhook/v1/replay_pb";
 import { WebhookService } from "@muster/proto/muster/webhook/v1/webhook_pb";
 import { type Registration, register } from "@muster/rpc";
-import { encryptionKeys, type TenantReader } from "@muster/service";
+import { attentionService, encryptionKeys, type TenantReader } from "@muster/service";
 import type { z } from "zod";
 import type { SinkEgresses } from "./clients/sink-egress.ts";
 import { createWakeUp } from "./clients/wake-up.ts";
@@ -17,6 +18,7 @@ import { createOrganizationCache } from "./commands/organization-cache.ts";
 import { healthLimits, healthThresholds, type settings } from "./config.ts";
 import { type MatcherDeps, startMatcher } from "./events/matcher.ts";
 import { startReplayer } from "./jobs/replayer.ts";
+import { failingWebhookSource } from "./rpc/attention.ts";
 import { deliveryService } from "./rpc/delivery.ts";
 import { eventService } from "./rpc/event.ts";
 import { pushService } from "./rpc/push.ts";
@@ -148,6 +150,7 @@ export class Dispatcher {
       register(EventService, eventService({ ...tenants, intake, throttle })),
       register(ReplayService, replayService({ ...tenants, wake })),
       register(PushService, pushService(pushes)),
+      register(AttentionService, attentionService([failingWebhookSource({ db, now, health: webhooks.health })])),
     ];
   }
 

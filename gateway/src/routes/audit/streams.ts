@@ -1,6 +1,7 @@
 import type { Stream, StreamBucket } from "@muster/proto/muster/audit/v1/stream_pb";
 import { z } from "zod";
 import { type Route, route } from "../../route/route.ts";
+import { healthOrNull, healthOut } from "../fields/health.ts";
 import { requestHeadersIn } from "../fields/request-headers.ts";
 import {
   exampleId,
@@ -57,6 +58,7 @@ const stream = z
     hasCa: z.boolean().meta({ description: "Whether the sink's certificate must come from an uploaded authority." }),
     url: z.string().nullable().meta({ description: "Userinfo and tokens in the query are omitted." }),
     status,
+    health: healthOut,
     secretStrength,
     cursorSeq: z.int().meta({ description: "The last row that the webhook or the storage accepted." }),
     headSeq: z.int().meta({ description: "The last row of the chain." }),
@@ -256,6 +258,7 @@ function streamOf(message: Stream | undefined): z.input<typeof stream> {
     hasCa: message.hasCa,
     url: message.url || null,
     status: status.parse(message.status),
+    health: healthOrNull(message.health),
     secretStrength: strengthOf(message.secretStrength),
     cursorSeq,
     headSeq,

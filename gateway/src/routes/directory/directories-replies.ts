@@ -1,5 +1,6 @@
 import type { Directory, DirectoryCycle, DirectoryPreset } from "@muster/proto/muster/identity/v1/directory_pb";
 import { z } from "zod";
+import { healthOrNull, healthOut } from "../fields/health.ts";
 import { idOut, timeOf, timeOrNull, timeOut } from "../fields/schemas.ts";
 
 export const status = z.enum(["active", "paused"]);
@@ -12,6 +13,7 @@ export const directory = z
     name: z.string(),
     preset: z.string().nullable().meta({ description: "Id of a preset." }),
     status,
+    health: healthOut,
     providerId: idOut.nullable().meta({ description: "Provider through which its users sign in." }),
     defaultRoleId: idOut
       .nullable()
@@ -76,6 +78,7 @@ export function directoryOf(message: Directory | undefined, publicUrl: string): 
     name: message.name,
     preset: message.preset || null,
     status: status.parse(message.status),
+    health: healthOrNull(message.health),
     providerId: message.providerId || null,
     defaultRoleId: message.defaultRoleId || null,
     scimUrl: scimUrlOf(publicUrl),

@@ -15,3 +15,11 @@ export function healthStatusOf(message: Health | undefined): z.input<z.ZodObject
   if (!message) throw new Error("a service answered without the health of a record");
   return { status: healthFields.status.parse(message.status), reason: message.reason };
 }
+
+export const healthOut = z
+  .object(healthFields)
+  .nullable()
+  .meta({ description: "Null in the stored reply to a request that an older version answered." });
+
+export const healthOrNull = (message: Health | undefined): z.input<typeof healthOut> =>
+  message ? healthStatusOf(message) : null;

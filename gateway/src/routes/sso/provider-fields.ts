@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { healthOut } from "../fields/health.ts";
 import { id, idOut, nameIn, timeOut } from "../fields/schemas.ts";
 
 export const type = z.enum(["oidc", "saml"]);
@@ -32,6 +33,7 @@ export const ssoProvider = z
     name: z.string(),
     type,
     status: providerStatus.meta({ description: "Only `active` providers are used for sign-in." }),
+    health: healthOut,
     preset: z.string().nullable(),
     issuer: z.string().nullable(),
     clientId: z.string().nullable(),

@@ -6,6 +6,7 @@ import type {
   SsoProvider,
 } from "@muster/proto/muster/identity/v1/sso_provider_pb";
 import { z } from "zod";
+import { healthOrNull } from "../fields/health.ts";
 import { timeOf, timeOrNull } from "../fields/schemas.ts";
 import { certificate, type mapping, providerStatus, ssoProvider, type } from "./provider-fields.ts";
 
@@ -75,6 +76,7 @@ export function providerOf(message: SsoProvider | undefined): z.input<typeof sso
     name: message.name,
     type: type.parse(message.type),
     status: providerStatus.parse(message.status),
+    health: healthOrNull(message.health),
     preset: message.preset || null,
     issuer: message.issuer || null,
     clientId: message.clientId || null,

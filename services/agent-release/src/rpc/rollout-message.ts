@@ -62,7 +62,7 @@ export function rolloutMessage(
 }
 
 /** Organizations are visible to those who may see them, systems to everybody. */
-function isVisible({ kind, org_id: orgId, partner_id: partnerId }: PartRow, caller: Caller): boolean {
+export function isVisible({ kind, org_id: orgId, partner_id: partnerId }: PartRow, caller: Caller): boolean {
   if (kind === "platform" || caller.scope === "system") return true;
   if (caller.scope === "organization") return caller.orgId === orgId;
   const isInScope = caller.orgAccess.mode === "all" || caller.orgAccess.orgIds.includes(orgId ?? "");

@@ -30,6 +30,8 @@ export type RolloutRow = {
   reason: string | null;
   /** Since when the clocks of its attempts stand still; null unless it is paused. */
   paused_at: Date | null;
+  /** Of the whole; null unless it is halted. */
+  halted_at: Date | null;
   created_by: string;
   created_at: Date;
   updated_at: Date;
@@ -39,7 +41,7 @@ export type RolloutRow = {
 export type ShownRollout = RolloutRow & { component: Component; version: string };
 
 const columns = sql`id, release_id, kind, state, rings, open_rings, percent, max_in_flight, halt_failures, halt_percent, soak_seconds,
-  wave_success_percent, rollback_note, in_flight, succeeded, failed, forgiven AS failures_before_resume, reason, paused_at, created_by, created_at, updated_at`;
+  wave_success_percent, rollback_note, in_flight, succeeded, failed, forgiven AS failures_before_resume, reason, paused_at, halted_at, created_by, created_at, updated_at`;
 const shown = sql`t.*, t.forgiven AS failures_before_resume, (SELECT r.component FROM release r WHERE r.id = t.release_id) AS component,
   (SELECT r.version FROM release r WHERE r.id = t.release_id) AS version`;
 
@@ -51,6 +53,7 @@ export type NewRollout = Omit<
   | "failures_before_resume"
   | "reason"
   | "paused_at"
+  | "halted_at"
   | "updated_at"
   | "rollback_note"
 > & { rollback_note?: string | null };
@@ -95,7 +98,8 @@ export async function updateRollout(tx: Tx, r: RolloutRow, at: Date): Promise<vo
         halt_failures = ${r.halt_failures}, halt_percent = ${r.halt_percent}, soak_seconds = ${r.soak_seconds},
         wave_success_percent = ${r.wave_success_percent},
         in_flight = ${r.in_flight}, succeeded = ${r.succeeded}, failed = ${r.failed}, forgiven = ${r.failures_before_resume},
-        reason = ${r.reason}, paused_at = ${r.paused_at}, updated_at = ${at}
+        reason = ${r.reason}, paused_at = ${r.paused_at}, halted_at = ${r.state === "halted" ? (r.halted_at ?? at) : null},
+        updated_at = ${at}
     WHERE id = ${r.id}::uuid`);
 }
 
@@ -129,6 +133,14 @@ export function listRollouts(
 /** Updates in flight by rollout; rollouts without any are omitted. */
 export function countInFlightByRollout(tx: Tx): Promise<{ id: string; in_flight: number }[]> {
   return tx.query<{ id: string; in_flight: number }>(sql`SELECT id, in_flight FROM rollout WHERE in_flight > 0`);
+}
+
+/** Rollouts that are halted as a whole or in a part, newest first; ended ones are left out. */
+export function haltedRollouts(tx: Tx, most: number): Promise<ShownRollout[]> {
+  return tx.query<ShownRollout>(sql`
+    SELECT ${shown} FROM rollout t
+    WHERE t.state = 'halted' OR (t.state = 'running' AND t.id IN (SELECT p.rollout_id FROM rollout_part p WHERE p.halted_at IS NOT NULL))
+    ORDER BY t.created_at DESC, t.id DESC LIMIT ${most}`);
 }
 
 export function limitsOf(r: RolloutRow): Limits {

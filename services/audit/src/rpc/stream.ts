@@ -19,6 +19,7 @@ import type { Pushes } from "../clients/webhook-pushes.ts";
 import { type SendDeps, sendBatch } from "../commands/send-batch.ts";
 import { type Bucket, bucketUrl } from "../rules/bucket.ts";
 import { newStream, type StreamFields, wantedStatus } from "../rules/stream.ts";
+import { streamHealth } from "../rules/stream-health.ts";
 import { readChain } from "../store/chain-rows.ts";
 import { readableRange } from "../store/logs.ts";
 import { isDeleted } from "../store/policies.ts";
@@ -290,6 +291,7 @@ function toMessage(row: StreamRow & StreamLag) {
     headerKeys: row.header_keys,
     ...(row.bucket ? { bucket: { ...row.bucket, endpoint: row.bucket.endpoint ?? "" } } : {}),
     hasCa: row.ca !== null,
+    health: streamHealth(row),
     secretStrength: row.secret_sealed === null ? "" : strengthOfSealed(row.secret_sealed),
   });
 }

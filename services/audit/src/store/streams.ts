@@ -1,4 +1,6 @@
 import { byIndexAlone, type Database, type Query, sql, type Tx, type Who } from "@muster/db";
+import type { CallContext } from "@muster/kit";
+import { visibleTo } from "@muster/service";
 import type { Bucket } from "../rules/bucket.ts";
 import type { StreamStatus, StreamType } from "../rules/stream.ts";
 import type { Envelope, StreamFormat } from "../rules/stream-sink.ts";
@@ -107,6 +109,43 @@ export function listStreams(db: Database, who: Who, orgId: string): Promise<(Str
   return db.read(
     who,
     sql`SELECT ${columns}, ${lag} FROM audit_streams AS t WHERE t.org_id = ${orgId} ORDER BY t.created_at DESC, t.id DESC`,
+  );
+}
+
+/** Columns that the attention to a stream follows from. */
+export type FailingStream = Pick<
+  StreamRow,
+  | "id"
+  | "org_id"
+  | "partner_id"
+  | "name"
+  | "status"
+  | "failures"
+  | "failing_since"
+  | "last_error"
+  | "last_error_at"
+  | "created_at"
+>;
+
+/**
+ * Streams in the caller's access scope that failed since their last success, newest first (index
+ * audit_streams_failing); those of deleted organizations are left out.
+ */
+export function failingStreams(
+  db: Database,
+  who: CallContext,
+  orgId: string | null,
+  most: number,
+): Promise<FailingStream[]> {
+  return db.read<FailingStream>(
+    who,
+    sql`SELECT t.id, t.org_id, t.partner_id, t.name, t.status, t.failures, t.failing_since, t.last_error, t.last_error_at,
+               t.created_at
+        FROM audit_streams AS t
+        WHERE (t.status = 'failed' OR (t.status = 'active' AND t.failures > 0)) AND ${visibleTo(who.caller)}
+          AND (${orgId}::uuid IS NULL OR t.org_id = ${orgId}::uuid)
+          AND NOT EXISTS (SELECT FROM tenant n WHERE n.kind = 'organization' AND n.id = t.org_id AND n.deleted)
+        ORDER BY t.created_at DESC, t.id DESC LIMIT ${most}`,
   );
 }
 

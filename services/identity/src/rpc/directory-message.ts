@@ -2,6 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { type Directory, DirectorySchema } from "@muster/proto/muster/identity/v1/directory_pb";
 import type { DirectoryRow, StoredCycle } from "../rules/directory/directory.ts";
+import { directoryHealth } from "../rules/directory/directory-health.ts";
 
 /** A directory as callers see it: never its tokens' secrets. */
 export function directoryMessage(row: DirectoryRow): Directory {
@@ -22,6 +23,7 @@ export function directoryMessage(row: DirectoryRow): Directory {
     })),
     ...(row.last_cycle === null ? {} : { lastCycle: cycleOf(row.last_cycle) }),
     rolesPending: row.roles_pending,
+    health: directoryHealth(row),
     createdBy: row.created_by,
     createdAt: timestampFromDate(row.created_at),
     updatedAt: timestampFromDate(row.updated_at),

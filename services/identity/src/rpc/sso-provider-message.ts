@@ -1,5 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { Health } from "@muster/kit";
 import {
   type SamlCertificate,
   SamlCertificateSchema,
@@ -15,7 +16,7 @@ import type { OwnAddresses, ProviderRow, StoredCertificate } from "../rules/sso/
 import type { AttemptRow } from "../store/sso/attempts.ts";
 
 /** A provider as callers see it: never its secret. */
-export function providerMessage(row: ProviderRow, own: OwnAddresses): SsoProvider {
+export function providerMessage(row: ProviderRow, own: OwnAddresses, health: Health): SsoProvider {
   const endpoints = endpointsOf(row);
   const { inForce, reason } = enforcementOf({
     enforceSso: row.enforce_sso,
@@ -65,6 +66,7 @@ export function providerMessage(row: ProviderRow, own: OwnAddresses): SsoProvide
     subjectAttribute: row.subject_attribute ?? "",
     samlMetadataOmitted: row.saml_metadata_omitted,
     samlSpMetadataUrl: row.type === "saml" ? own.samlMetadataUrl(row.id) : "",
+    health,
   });
 }
 

@@ -16,7 +16,8 @@ import { missingOf } from "../rules/sso/endpoints.ts";
 import { ssoPresets } from "../rules/sso/presets.ts";
 import { hasOtherSubjects, type ProviderRow, type StoredCertificate } from "../rules/sso/provider.ts";
 import { newProviderFields, providerChange, requireChange } from "../rules/sso/provider-fields.ts";
-import { findAttempt, listAttempts } from "../store/sso/attempts.ts";
+import { type FailedSignIns, providerHealth } from "../rules/sso/provider-health.ts";
+import { failedSignIns, findAttempt, listAttempts } from "../store/sso/attempts.ts";
 import { deleteLinksOf } from "../store/sso/identities.ts";
 import {
   countProviders,
@@ -72,13 +73,14 @@ function providerReads(
       requireReader(context);
       const filter = await ownerFilter(deps, context, request);
       const { rows, info } = await listProviders(db, context, filter, clampPage(request.page ?? {}));
-      return { providers: rows.map((each) => message(deps, each)), page: info };
+      const failed = await db.tx(context, (tx) => failedSignIns(tx, rows), { readOnly: true });
+      return { providers: rows.map((each) => message(deps, each, failed)), page: info };
     },
 
     async getSsoProvider({ id }, handler) {
       const context = callContext(handler);
       requireReader(context);
-      return { provider: message(deps, await requireProvider(deps, context, id)) };
+      return { provider: await read(deps, context, await requireProvider(deps, context, id)) };
     },
 
     async listSsoAttempts({ id, page }, handler) {
@@ -131,7 +133,7 @@ function providerChanges(deps: SsoDeps): Pick<Handlers, "createSsoProvider" | "u
         const row = await insertProvider(tx, id, owner, type, values, context.caller.actor.id, at);
         const changes = { before: {}, after: visibleFields(row) };
         recordProvider(tx, context, row, "sso.provider.create", { type, status: row.status, changes }, at);
-        return { provider: message(deps, row) };
+        return { provider: message(deps, row, new Map()) };
       };
       return idempotentTx(db, context, createSsoProvider, request, checkedBefore, make);
     },
@@ -163,7 +165,7 @@ function providerChanges(deps: SsoDeps): Pick<Handlers, "createSsoProvider" | "u
           recordProvider(tx, context, row, "sso.provider.update", { ...details, linksRemoved }, at);
           return row;
         });
-        if (changed) return { provider: message(deps, changed) };
+        if (changed) return { provider: await read(deps, context, changed) };
         if (tried === maxTries) throw new AppError("unavailable", "The provider is being changed by another request");
       }
     },
@@ -203,7 +205,7 @@ function providerStates(deps: SsoDeps): Pick<Handlers, "deleteSsoProvider" | "se
         recordProvider(tx, context, after, "sso.provider.status.update", { status, changes }, at);
         return after;
       });
-      return { provider: message(deps, row) };
+      return { provider: await read(deps, context, row) };
     },
   };
 }
@@ -258,15 +260,19 @@ function providerTrials(deps: SsoDeps): Pick<Handlers, "testSsoProvider" | "rene
       const renew = async (tx: Tx) => {
         const row = await renewKey(deps, tx, await lock(tx, context, id), fresh, graceDays);
         recordProvider(tx, context, row, "sso.provider.keys.rotate", { graceDays }, now());
-        return { provider: message(deps, row) };
+        return { provider: message(deps, row, await failedSignIns(tx, [row])) };
       };
       return idempotentTx(db, context, renewSsoProviderKey, request, checkedBefore, renew);
     },
   };
 }
 
-function message(deps: SsoDeps, row: ProviderRow) {
-  return providerMessage(row, deps.own);
+const message = ({ own, now }: SsoDeps, row: ProviderRow, failed: ReadonlyMap<string, FailedSignIns>) =>
+  providerMessage(row, own, providerHealth(row, failed.get(row.id) ?? null, now()));
+
+/** A provider as it is outside of a transaction. */
+async function read(deps: SsoDeps, context: CallContext, row: ProviderRow) {
+  return message(deps, row, await deps.db.tx(context, (tx) => failedSignIns(tx, [row]), { readOnly: true }));
 }
 
 function requireWriter(deps: SsoDeps, context: CallContext) {

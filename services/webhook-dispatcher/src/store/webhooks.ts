@@ -48,7 +48,7 @@ const counters = sql`s.success_count, s.failure_count, s.last_delivery_at, s.las
 export type ShownWebhook = WebhookRow & WebhookCounters & HealthState;
 
 /** Only system callers still see webhooks of a deleted organization. */
-function visible(caller: Caller): Query {
+export function visible(caller: Caller): Query {
   return caller.scope === "system"
     ? sql`t.deleted_at IS NULL AND ${visibleTo(caller)}`
     : sql`t.deleted_at IS NULL AND t.stopped_at IS NULL AND ${visibleTo(caller)}`;

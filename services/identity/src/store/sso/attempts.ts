@@ -1,6 +1,7 @@
 import { type Database, sql, type Tx } from "@muster/db";
 import type { CallContext, Page } from "@muster/kit";
 import { type ListPage, readNewestPage } from "@muster/service";
+import { type FailedSignIns, providerErrors } from "../../rules/sso/provider-health.ts";
 import { ownerVisibleTo } from "./providers.ts";
 
 export type AttemptRow = {
@@ -57,4 +58,21 @@ export async function findAttempt(db: Database, who: CallContext, id: string): P
     sql`SELECT ${columns} FROM sso_attempts t WHERE t.id = ${id} AND ${ownerVisibleTo(who.caller)}`,
   );
   return row ?? null;
+}
+
+/**
+ * By provider: the sign-ins that ended by an error of the provider since the last success, of the newest 50 (index
+ * sso_attempts_newest). Providers without any are omitted.
+ */
+export async function failedSignIns(tx: Tx, providers: readonly { id: string }[]): Promise<Map<string, FailedSignIns>> {
+  const ids = providers.map(({ id }) => id);
+  const rows = await tx.query<FailedSignIns & { id: string }>(sql`
+    SELECT a.provider_id AS id, count(*)::int AS count, min(a.created_at) AS since,
+           (array_agg(a.reason ORDER BY a.created_at DESC, a.id DESC))[1] AS reason
+    FROM sso_attempts a
+    WHERE a.provider_id = ANY (${ids}::uuid[]) AND a.outcome = 'failure' AND a.reason = ANY (${[...providerErrors]}::text[])
+      AND NOT EXISTS (SELECT FROM sso_attempts s WHERE s.provider_id = a.provider_id AND s.outcome = 'success'
+                      AND s.created_at >= a.created_at)
+    GROUP BY a.provider_id`);
+  return new Map(rows.map(({ id, ...failed }) => [id, failed]));
 }

@@ -1,0 +1,26 @@
+import type { Database } from "@muster/db";
+import type { AttentionSource } from "@muster/service";
+import { type HealthThresholds, healthOf } from "../rules/health.ts";
+import { failingWebhooks } from "../store/failing-webhooks.ts";
+import { requireReader } from "./guards.ts";
+
+type Deps = { db: Database; now: () => Date; health: HealthThresholds };
+
+/** Webhooks that are failing or unreachable, for those who may read webhooks. */
+export function failingWebhookSource({ db, now, health }: Deps): AttentionSource {
+  return {
+    kind: "webhook",
+    guard: requireReader,
+    async find(context, orgId, most) {
+      const at = now();
+      const rows = await failingWebhooks(db, context, { orgId, failingAttempts: health.failingAttempts, at }, most);
+      return rows.map((row) => ({
+        record: { type: "webhook", id: row.id, name: row.name },
+        orgId: row.org_id,
+        partnerId: row.partner_id,
+        since: row.failing_since ?? row.updated_at,
+        sentence: healthOf(row, health, at).reason,
+      }));
+    },
+  };
+}
