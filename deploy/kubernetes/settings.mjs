@@ -31,7 +31,7 @@ const workloads = {
   "agent-release": await service("agent-release", copying),
 };
 
-const secretName = /PASSWORD|SECRET|PRIVATE|PEPPER|SEED|TOKEN|SMTP_URL|APP_ENCRYPTION_KEY/;
+const secretName = /PASSWORD|SECRET|PRIVATE|PEPPER|SEED|TOKEN|SMTP_URL|PROXY_URL|APP_ENCRYPTION_KEY/;
 const described = (shape) =>
   Object.entries(z.toJSONSchema(z.object(shape), { io: "input", unrepresentable: "any" }).properties).sort(([a], [b]) =>
     a.localeCompare(b),

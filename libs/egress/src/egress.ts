@@ -1,6 +1,7 @@
 import { type Exceptions, noExceptions } from "./exceptions.ts";
 import { type Exchange, type ExchangeRequest, exchange } from "./exchange.ts";
 import type { Failure } from "./failure.ts";
+import type { ForwardProxy } from "./forward-proxy.ts";
 import { openPools } from "./pools.ts";
 import { createResolver, type Resolver } from "./resolver.ts";
 import { sendSyslog } from "./syslog.ts";
@@ -30,6 +31,8 @@ export type EgressOptions = {
   ca?: string;
   /** Which addresses may be reached; public ones when absent. */
   isPermitted?: AddressCheck;
+  /** Where requests go through; syslog goes directly. */
+  proxy?: ForwardProxy | null;
 };
 
 /** Frames for a syslog receiver. */
@@ -57,11 +60,12 @@ export function openEgress({
   maxOrigins = 1_024,
   ca,
   isPermitted = isPublic,
+  proxy = null,
 }: EgressOptions): Egress {
   const names = resolver ?? createResolver(undefined, undefined, isPermitted);
   const { connections, timeoutMs } = profiles[profile];
   const connectTimeoutMs = Math.min(10_000, timeoutMs);
-  const pools = openPools({ resolver: names, connections, maxOrigins, connectTimeoutMs, ca, isPermitted });
+  const pools = openPools({ resolver: names, connections, maxOrigins, connectTimeoutMs, ca, isPermitted, proxy });
   // The URL's text does not change; the name's addresses are resolved each time.
   const targets = new Map<string, Target>();
   const targetOf = (url: string): Target => {

@@ -1,4 +1,5 @@
 import { HTTPParserError } from "@muster/kit/undici";
+import { ProxyFailed } from "./forward-proxy.ts";
 import { EgressRefused } from "./refused.ts";
 
 export type ExchangeError =
@@ -11,6 +12,7 @@ export type ExchangeError =
   | "connection_reset"
   | "unreachable"
   | "bad_response"
+  | "proxy"
   | "aborted"
   | "network";
 
@@ -87,6 +89,7 @@ export function failureOf(error: SystemError): Failure {
   if (error instanceof EgressRefused) {
     return { code: error.reason === "unresolvable" ? "dns" : "unsafe_url", message: error.message };
   }
+  if (error instanceof ProxyFailed) return { code: "proxy", message: error.message };
   if (error instanceof HTTPParserError) return notHttp(error);
   const code = error.code ?? "";
   if (tls.test(code)) return { code: "tls", message: `TLS failed: ${tlsWords(code)} (${code})` };

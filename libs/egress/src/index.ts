@@ -11,6 +11,7 @@ export { type Exceptions, noExceptions, parseExceptions } from "./exceptions.ts"
 export type { Exchange, ExchangeRequest } from "./exchange.ts";
 export { type ExchangeError, failureOf } from "./failure.ts";
 export { EgressLimit, type GuardedReply, type GuardedRequest, guardedFetch, guardedRequest } from "./fetch.ts";
+export { type ForwardProxy, parseForwardProxy } from "./forward-proxy.ts";
 export { EgressRefused, type Refusal, refusals } from "./refused.ts";
 export { cAresLookup, createResolver, type Lookup, type Resolver } from "./resolver.ts";
 export { parseClosedRanges, parseSinkRanges, type SinkType, sinkAddressCheck, sinkTypes } from "./sink-ranges.ts";

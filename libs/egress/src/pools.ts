@@ -1,8 +1,9 @@
-import type { LookupFunction } from "node:net";
+import type { LookupFunction, Socket } from "node:net";
 import { withoutTrailing } from "@muster/kit";
 import { buildConnector, Pool } from "@muster/kit/undici";
 import type { buildConnector as Connector } from "undici";
 import { parseAddress } from "./address.ts";
+import { type ForwardProxy, openTunnel } from "./forward-proxy.ts";
 import { EgressRefused } from "./refused.ts";
 import type { Resolver } from "./resolver.ts";
 import { tolerate } from "./tolerant-parser.ts";
@@ -32,6 +33,8 @@ export type PoolOptions = {
   connectTimeoutMs: number;
   ca: string | undefined;
   isPermitted: AddressCheck;
+  /** Where connections go through; null: they go directly. */
+  proxy: ForwardProxy | null;
 };
 
 /**
@@ -39,10 +42,11 @@ export type PoolOptions = {
  * that was checked, and its peer is checked again once connected.
  */
 export function openPools(options: PoolOptions): Pools {
-  const { resolver, connections, maxOrigins, connectTimeoutMs, isPermitted } = options;
+  const { resolver, connections, maxOrigins, connectTimeoutMs, isPermitted, proxy } = options;
   const pools = new Map<string, OriginPool>();
 
-  const open = ({ origin, pinned }: Target, ca: string | undefined): OriginPool => {
+  const open = (target: Target, ca: string | undefined): OriginPool => {
+    const { origin, pinned } = target;
     const connect = buildConnector({
       timeout: connectTimeoutMs,
       allowH2: false,
@@ -61,8 +65,16 @@ export function openPools(options: PoolOptions): Pools {
       headersTimeout: 0,
       bodyTimeout: 0,
       maxHeaderSize: 65_536,
-      connect: (options, callback) =>
-        connect(options, (...result) => {
+      connect: (options, callback) => {
+        const connected = (socket: Socket, address: string) => {
+          // An alert of TLS 1.3 comes after the handshake, right before the end, which would hide it.
+          socket.once("error", (alert) => socket.destroy(alert));
+          entry.connects += 1;
+          entry.remoteAddress = address;
+          callback(null, socket);
+        };
+        if (proxy) return tunnel(proxy, { target, resolver, connectTimeoutMs }, connect, options, callback, connected);
+        return connect(options, (...result) => {
           const [error, socket] = result;
           if (error !== null || !socket) return callback(...result);
           const address = socket.remoteAddress ?? "";
@@ -71,12 +83,9 @@ export function openPools(options: PoolOptions): Pools {
             socket.destroy();
             return callback(new EgressRefused("address_not_public"), null);
           }
-          // An alert of TLS 1.3 comes after the handshake, right before the end, which would hide it.
-          socket.once("error", (alert) => socket.destroy(alert));
-          entry.connects += 1;
-          entry.remoteAddress = address;
-          return callback(null, socket);
-        }),
+          return connected(socket, address);
+        });
+      },
     });
     tolerate(entry.pool);
     return entry;
@@ -97,6 +106,34 @@ export function openPools(options: PoolOptions): Pools {
     },
     origins: () => pools.size,
   };
+}
+
+type Tunnelled = { target: Target; resolver: Resolver; connectTimeoutMs: number };
+
+/** Connects through a proxy, to the checked address of the target; TLS is spoken with the receiver itself. */
+function tunnel(
+  proxy: ForwardProxy,
+  { target: { url, host, literal, pinned }, resolver, connectTimeoutMs }: Tunnelled,
+  connect: Connector.connector,
+  options: Connector.Options,
+  callback: Connector.Callback,
+  connected: (socket: Socket, address: string) => void,
+): void {
+  const isTls = url.protocol === "https:";
+  const addresses = pinned === null && !literal ? resolver.resolve(host) : Promise.resolve([pinned ?? host]);
+  const through = ([address = ""]: string[]) => {
+    const to = { address, port: Number(url.port || (isTls ? 443 : 80)) };
+    openTunnel(proxy, to, connectTimeoutMs, (failed, socket) => {
+      if (failed || !socket) return callback(failed ?? new Error("no tunnel"), null);
+      if (!isTls) return connected(socket, address);
+      connect({ ...options, httpSocket: socket }, (...result) => {
+        const [error, secured] = result;
+        if (error !== null || !secured) return callback(...result);
+        connected(secured, address);
+      });
+    });
+  };
+  addresses.then(through, (error: Error) => callback(error, null));
 }
 
 function closeIdle(pools: Map<string, OriginPool>): void {

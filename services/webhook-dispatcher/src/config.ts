@@ -1,10 +1,23 @@
-import { parseSinkRanges } from "@muster/egress";
+import { parseForwardProxy, parseSinkRanges } from "@muster/egress";
 import { coupled, messageOf, networks, packageVersion, whole } from "@muster/kit";
 import { encryptionSettings } from "@muster/service";
 import { z } from "zod";
 
 export const version = packageVersion(import.meta.url);
 export const migrations = new URL("../migrations/", import.meta.url);
+
+/** A text, empty by default, that this function reads; what it throws is the setting's error. */
+const parsedBy = (parse: (text: string) => unknown) =>
+  z
+    .string()
+    .superRefine((text, { addIssue }) => {
+      try {
+        parse(text);
+      } catch (error) {
+        addIssue({ code: "custom", message: messageOf(error) });
+      }
+    })
+    .default("");
 
 export const settings = {
   DISPATCHER_ROLE: z
@@ -18,19 +31,12 @@ export const settings = {
     .describe(
       "Origins allowed for test webhooks, [scheme://]name:port=address[,…]; production refuses to start with any.",
     ),
-  AUDIT_SINK_ALLOWED_CIDRS: z
-    .string()
-    .superRefine((text, { addIssue }) => {
-      try {
-        parseSinkRanges(text);
-      } catch (error) {
-        addIssue({ code: "custom", message: messageOf(error) });
-      }
-    })
-    .default("")
-    .describe(
-      "Private ranges that sinks of audit streams may have, type:cidr[,…], the type https, s3 or syslog; others are refused. Never loopback, link-local, metadata of clouds, or AUDIT_SINK_CLUSTER_CIDRS.",
-    ),
+  EGRESS_PROXY_URL: parsedBy(parseForwardProxy).describe(
+    "http[s]://[user:password@]host[:port] of a proxy that requests to webhooks go through (CONNECT to the checked address), so that they come from its addresses; without it they go directly. Sinks of audit streams always go directly.",
+  ),
+  AUDIT_SINK_ALLOWED_CIDRS: parsedBy(parseSinkRanges).describe(
+    "Private ranges that sinks of audit streams may have, type:cidr[,…], the type https, s3 or syslog; others are refused. Never loopback, link-local, metadata of clouds, or AUDIT_SINK_CLUSTER_CIDRS.",
+  ),
   AUDIT_SINK_CLUSTER_CIDRS: networks()
     .default("")
     .describe("Ranges of the cluster itself (pods, services, nodes), cidr[,…]; no sink may have an address in one."),

@@ -1,4 +1,4 @@
-import { openEgress, parseExceptions } from "@muster/egress";
+import { openEgress, parseExceptions, parseForwardProxy } from "@muster/egress";
 import { requestPurge, runService, startPurges } from "@muster/service";
 import { openSinkEgresses } from "./clients/sink-egress.ts";
 import { healthThresholds, migrations, settings, version } from "./config.ts";
@@ -31,7 +31,7 @@ await runService({
   async start({ db, config, learnTenants, process: proc, onBus }) {
     const { log } = proc;
     const exceptions = parseExceptions(config.EGRESS_TEST_EXCEPTIONS, config.NODE_ENV);
-    const egress = openEgress({ profile: "webhook", exceptions });
+    const egress = openEgress({ profile: "webhook", exceptions, proxy: parseForwardProxy(config.EGRESS_PROXY_URL) });
     proc.onStop("connections to receivers", () => egress.close());
     const sinks = openSinkEgresses(config, exceptions);
     proc.onStop("connections to sinks", () => sinks.close());
