@@ -1,4 +1,4 @@
-import { type AreaRows, rows } from "./row.ts";
+import { type AreaRows, open, rows } from "./row.ts";
 
 /** Webhooks and events. */
 export const webhookRows: AreaRows = {
@@ -43,11 +43,13 @@ export const webhookRows: AreaRows = {
       { permission: "webhooks:write" },
       `
     POST /webhooks/:id/rotate-secret
+    POST /webhooks/:id/rotate-signing-key
     POST /webhooks/:id/deliveries/:deliveryId/resend
     POST /webhooks/:id/replay
     DELETE /webhooks/:id/replays/:replayId
     POST /webhooks/dead-letters/:id/requeue`,
     ),
     ...rows(8, { permission: "events:write" }, "POST /events"),
+    ...rows(8, open, "GET {base}/.well-known/webhooks/:webhookId/jwks.json"),
   ],
 };

@@ -1,4 +1,4 @@
-import { createHmac } from "node:crypto";
+import { createHmac, createPublicKey, type JsonWebKey, verify } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
 import { agentMaker } from "../support/agent-maker.ts";
@@ -69,6 +69,37 @@ describe("a webhook over HTTP", () => {
     expect(rotated.body.previousSecretUntil).toBeNull();
     const refused = await admin.call("POST", `/webhooks/${id}/rotate-secret`, { graceSeconds: -1 });
     expect([refused.status, refused.body.code]).toEqual([400, "validation_failed"]);
+  });
+
+  it("signs with a key pair, too, and anybody reads its public keys, two during a rotation", async () => {
+    const id = await newWebhook({ secret: "old", events: ["policy.violation"], asymmetricSignature: true });
+    expect((await admin.call("GET", `/webhooks/${id}`)).body.asymmetricSignature).toBe(true);
+    const keysOf = async (webhookId: string) => {
+      const reply = await fetch(`${cluster.url}/.well-known/webhooks/${webhookId}/jwks.json`);
+      expect([reply.status, reply.headers.get("cache-control")]).toEqual([200, "public, max-age=300"]);
+      return ((await reply.json()) as { keys: JsonWebKey[] }).keys;
+    };
+    expect(await keysOf(id)).toMatchObject([{ kty: "OKP", crv: "Ed25519", alg: "EdDSA", use: "sig" }]);
+    // Of nobody: as a webhook without a key pair.
+    expect(await keysOf(tenant.orgId)).toEqual([]);
+    const rotated = await admin.call("POST", `/webhooks/${id}/rotate-signing-key`, {});
+    expect([rotated.status, typeof rotated.body.previousKeyUntil]).toEqual([200, "string"]);
+    await admin.call("POST", "/events", { type: "policy.violation", data: { n: 1 } });
+    const { headers, body } = await until("the delivery", () => ofType("policy.violation")[0] ?? null, patienceMs);
+    const signed = Buffer.from(`${headers["webhook-id"]}.${headers["webhook-timestamp"]}.${body}`);
+    const [v1, ...v1a] = String(headers["webhook-signature"]).split(" ");
+    expect(v1).toMatch(/^v1,/);
+    const verified = (await keysOf(id)).map((key, n) => {
+      const signature = Buffer.from(v1a[n]?.split(",")[1] ?? "", "base64");
+      return verify(null, signed, createPublicKey({ format: "jwk", key }), signature);
+    });
+    expect(verified).toEqual([true, true]);
+    await admin.call("PATCH", `/webhooks/${id}`, { asymmetricSignature: false });
+    expect(await keysOf(id)).toEqual([]);
+    for (const asymmetricSignature of ["yes", null, 1]) {
+      const { status, body: error } = await admin.call("PATCH", `/webhooks/${id}`, { asymmetricSignature });
+      expect([status, error.code]).toEqual([400, "validation_failed"]);
+    }
   });
 
   it("gets the events of its pause on a replay of what is missing, which a dry run counts", async () => {

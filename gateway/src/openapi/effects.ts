@@ -16,6 +16,7 @@ const destroying = new Set([
   "rotate",
   "rotate_key",
   "rotate_secret",
+  "rotate_signing_key",
   "unlink",
   "yank",
 ]);

@@ -55,6 +55,7 @@ import { webhookDeliveryRoutes } from "./webhooks/deliveries.ts";
 import { eventRoutes } from "./webhooks/events.ts";
 import { webhookReplayRoutes } from "./webhooks/replays.ts";
 import { storedEventRoutes } from "./webhooks/stored-events.ts";
+import { webhookSignatureRoutes } from "./webhooks/webhook-signatures.ts";
 import { webhookRoutes } from "./webhooks/webhooks.ts";
 
 const rows: readonly Route[] = [
@@ -102,6 +103,7 @@ const rows: readonly Route[] = [
   ...liveLogRoutes,
   ...auditLogRoutes,
   ...webhookRoutes,
+  ...webhookSignatureRoutes,
   ...webhookDeliveryRoutes,
   ...webhookReplayRoutes,
   ...eventRoutes,

@@ -59,6 +59,10 @@ export const webhook = z
     retrySchedule: retrySchedule.meta({
       description: "Without an operator's `retryPolicy`, when deliveries are retried.",
     }),
+    asymmetricSignature: z.boolean().meta({
+      description:
+        "`webhook-signature` also has a signature of ed25519 (`v1a`), for `/.well-known/webhooks/{id}/jwks.json`.",
+    }),
     successCount: z.int().meta({ description: "Number of successful deliveries." }),
     failureCount: z.int().meta({ description: "Number of deliveries with exhausted retries." }),
     lastDeliveryAt: timeOut.nullable(),
@@ -166,6 +170,7 @@ export const newWebhook = z.object({
   headers: headers.nullish(),
   ordered: z.boolean().optional(),
   retrySchedule: retryScheduleIn,
+  asymmetricSignature: z.boolean().optional(),
 });
 
 export const patch = z.object({
@@ -177,6 +182,7 @@ export const patch = z.object({
   status: webhookStatus.optional(),
   ordered: z.boolean().optional(),
   retrySchedule: retryScheduleIn,
+  asymmetricSignature: z.boolean().optional(),
 });
 export const webhookPaths = {
   name: "name",
@@ -187,4 +193,5 @@ export const webhookPaths = {
   status: "status",
   ordered: "ordered",
   retrySchedule: "retrySchedule",
+  asymmetricSignature: "asymmetricSignature",
 };

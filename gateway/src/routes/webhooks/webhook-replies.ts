@@ -27,6 +27,7 @@ export function webhookOf(message: Webhook | undefined): z.input<typeof webhook>
     ordered: message.ordered,
     retryPolicy: policyOf(message.retryPolicy),
     retrySchedule: scheduleOf(message.retrySchedule),
+    asymmetricSignature: message.asymmetricSignature,
     successCount: Number(message.successCount),
     failureCount: Number(message.failureCount),
     lastDeliveryAt: timeOrNull(message.lastDeliveryAt),

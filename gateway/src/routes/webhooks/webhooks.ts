@@ -14,9 +14,7 @@ import {
   searchIn,
   success,
   timeOrNull,
-  timeOut,
 } from "../fields/schemas.ts";
-import { secretIn } from "../fields/signing-secret.ts";
 import { eventTypeOf } from "./event-type-examples.ts";
 
 import {
@@ -110,6 +108,7 @@ const create = route({
       headers: body.headers ?? [],
       ordered: body.ordered ?? false,
       retrySchedule: scheduleInput(body.retrySchedule),
+      asymmetricSignature: body.asymmetricSignature ?? false,
     };
     const reply = await services.webhooks.createWebhook(wanted, await rpc());
     return webhookOf(reply.webhook);
@@ -178,6 +177,7 @@ const update = route({
       status: body.status ?? "",
       ordered: body.ordered ?? false,
       retrySchedule: scheduleInput(body.retrySchedule),
+      asymmetricSignature: body.asymmetricSignature ?? false,
     };
     const wanted = { id: params.id, updateMask: maskOf(body, webhookPaths), change };
     const reply = await services.webhooks.updateWebhook(wanted, await rpc());
@@ -202,40 +202,4 @@ const remove = route({
   },
 });
 
-const rotate = route({
-  method: "POST",
-  path: "/webhooks/:id/rotate-secret",
-  audit: "webhook.rotate_secret",
-  access: write,
-  tag,
-  summary: "Rotate a webhook's signing secret",
-  description:
-    "The previous secret signs beside the new one until `previousSecretUntil`: in `webhook-signature`, and as `X-Service-Signature-Previous`. A second rotation ends the first one's grace period.",
-  params: idParams,
-  body: z.object({
-    secret: secretIn.min(1).optional().meta({ description: "The new secret; without it, one is generated." }),
-    graceSeconds: z
-      .int()
-      .min(0)
-      .max(30 * 86_400)
-      .optional()
-      .meta({
-        description:
-          "Seconds for which the previous secret also signs; 0 ends it at once. Without it, SECRET_GRACE_HOURS.",
-      }),
-  }),
-  idempotent: true,
-  noStore: true,
-  reply: z.object({ webhook, secret: z.string(), previousSecretUntil: timeOut.nullable() }),
-  errors: ["webhook_not_found", "site_restricted"],
-  async handle({ params, body, rpc }, { services }) {
-    const reply = await services.webhooks.rotateWebhookSecret(
-      { id: params.id, secret: body.secret ?? "", graceSeconds: body.graceSeconds },
-      await rpc(),
-    );
-    const previousSecretUntil = timeOrNull(reply.previousSecretUntil);
-    return { webhook: webhookOf(reply.webhook), secret: reply.secret, previousSecretUntil };
-  },
-});
-
-export const webhookRoutes: readonly Route[] = [list, listAll, create, types, get, update, remove, rotate];
+export const webhookRoutes: readonly Route[] = [list, listAll, create, types, get, update, remove];

@@ -77,6 +77,8 @@ export const issuers: Readonly<Record<string, IssuerRules>> = {
       "muster.release.v1.UpdateService/ListChanges",
       "muster.release.v1.DownloadService/Locate",
       "muster.release.v1.DownloadService/Read",
+      // Public keys, for whoever verifies deliveries.
+      "muster.webhook.v1.WebhookService/GetPublicKeys",
       ...snapshotRpcs,
     ],
   },

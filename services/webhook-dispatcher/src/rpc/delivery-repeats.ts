@@ -15,7 +15,7 @@ import {
 import { lockWebhook, type WebhookRow } from "../store/webhooks.ts";
 import { deliveryMessage } from "./delivery-message.ts";
 import { deliveryNotFound, lockedWebhook, requireWriter } from "./guards.ts";
-import { record } from "./webhook.ts";
+import { record } from "./record.ts";
 
 export type RepeatDeps = TenantReader & {
   now: () => Date;

@@ -30,7 +30,7 @@ import {
   requireWriter,
   webhookNotFound,
 } from "./guards.ts";
-import { record } from "./webhook.ts";
+import { record } from "./record.ts";
 
 export type DeliveryDeps = RepeatDeps & {
   /** Most tests of one webhook per minute. */

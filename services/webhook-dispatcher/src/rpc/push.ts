@@ -101,6 +101,7 @@ function headersOf(request: PushRequest, userinfo: string | null, body: Buffer, 
     attempt,
     possibleDuplicate,
     secrets: secret === "" ? [] : [secret],
+    signers: [],
     userinfo,
   };
   return requestHeaders({ ...facts, customHeaders: own }, now);

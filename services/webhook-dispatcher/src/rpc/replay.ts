@@ -19,7 +19,7 @@ import {
 } from "../store/replays.ts";
 import { findWebhook, lockWebhook, type WebhookRow } from "../store/webhooks.ts";
 import { requireDeliveryReader, requireReader, requireWriter, webhookNotFound } from "./guards.ts";
-import { record } from "./webhook.ts";
+import { record } from "./record.ts";
 
 /** Replays: events of past deliveries are sent to their webhook again. */
 export function replayService(

@@ -34,6 +34,7 @@ export function webhookMessage(row: WebhookRow, counters: WebhookCounters = noCo
     updatedAt: timestampFromDate(row.updated_at),
     ordered: row.ordered,
     retrySchedule: scheduleMessage(row),
+    asymmetricSignature: row.signing_key_sealed !== null,
     ...(health ? { health } : {}),
   });
 }
@@ -55,5 +56,6 @@ export function auditedFields(row: WebhookRow): Record<string, unknown> {
     status: shownStatus(row.status),
     ordered: row.ordered,
     retrySchedule: row.retry_schedule ?? "standard",
+    asymmetricSignature: row.signing_key_sealed !== null,
   };
 }

@@ -1,14 +1,12 @@
-import { randomBytes } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
-import type { Tx } from "@muster/db";
 import { type Egress, EgressRefused, shownUrl } from "@muster/egress";
-import { AppError, type CallContext, clampPage, isUuid, type SecretBox, uuidv7, validationError } from "@muster/kit";
+import { AppError, clampPage, isUuid, uuidv7, validationError } from "@muster/kit";
 import { WebhookChangeSchema, WebhookService } from "@muster/proto/muster/webhook/v1/webhook_pb";
 import { callContext } from "@muster/rpc";
-import { auditEvent, checkedBefore, idempotentTx, repeatedReply, type TenantReader } from "@muster/service";
+import { checkedBefore, idempotentTx, repeatedReply } from "@muster/service";
 import { earlierPosts } from "../commands/earlier-posts.ts";
 import type { Intake } from "../commands/intake.ts";
 import { type HealthThresholds, healthOf } from "../rules/health.ts";
@@ -25,39 +23,29 @@ import {
   markDeleted,
   openFields,
   queuedCounts,
-  rotateSecret,
   updateWebhook,
-  type WebhookRow,
 } from "../store/webhooks.ts";
 import { listedOrganization, organizationOf, requireReader, requireWriter, webhookNotFound } from "./guards.ts";
 import { healthMessage } from "./health-message.ts";
+import { record } from "./record.ts";
+import { type RotationDeps, rotations } from "./rotations.ts";
 import { auditedFields, webhookMessage } from "./webhook-message.ts";
 
-export type WebhookDeps = TenantReader & {
-  now: () => Date;
-  box: SecretBox;
+export type WebhookDeps = RotationDeps & {
   egress: Pick<Egress, "check">;
-  /** Seals replies that hold a secret; its purpose is that of `sealedReplies`. */
-  replyBox: SecretBox;
-  secretGraceHours: number;
   /** Called after a change: deliveries of the webhook may be due now. */
   wake: () => void;
   intake: Pick<Intake, "answered">;
   /** Most webhooks of one organization. */
   perOrganization: number;
-  /** Days for which payloads are kept. */
-  retentionDays: number;
   health: HealthThresholds;
 };
 
 type Handlers = ServiceImpl<typeof WebhookService>;
 
-/** Longest grace period, in which two secrets sign. */
-const maxGraceSeconds = 30 * 86_400;
-
 /** Webhooks of organizations (docs/behaviour.md#webhook-deliveries). */
 export function webhookService(deps: WebhookDeps): Handlers {
-  return { ...creation(deps), ...changes(deps), ...reads(deps) };
+  return { ...creation(deps), ...changes(deps), ...rotations(deps), ...reads(deps) };
 }
 
 function creation(deps: WebhookDeps): Pick<Handlers, "createWebhook" | "deleteWebhook"> {
@@ -106,7 +94,7 @@ function creation(deps: WebhookDeps): Pick<Handlers, "createWebhook" | "deleteWe
   };
 }
 
-function changes(deps: WebhookDeps): Pick<Handlers, "updateWebhook" | "rotateWebhookSecret"> {
+function changes(deps: WebhookDeps): Pick<Handlers, "updateWebhook"> {
   const { db, now, box } = deps;
   return {
     async updateWebhook({ id, updateMask, change }, handler) {
@@ -151,36 +139,6 @@ function changes(deps: WebhookDeps): Pick<Handlers, "updateWebhook" | "rotateWeb
       deps.wake();
       await earlierPosts(deps.intake);
       return { webhook: webhookMessage(updated, current) };
-    },
-
-    async rotateWebhookSecret(request, handler) {
-      const context = callContext(handler);
-      requireWriter(context);
-      const at = now();
-      const { graceSeconds = deps.secretGraceHours * 3_600 } = request;
-      if (graceSeconds < 0 || graceSeconds > maxGraceSeconds) {
-        throw validationError({ graceSeconds: [`0 to ${maxGraceSeconds}`] });
-      }
-      const secret = request.secret || `whsec_${randomBytes(32).toString("base64")}`;
-      const lock = async (tx: Tx): Promise<WebhookRow> => {
-        if (isUuid(request.id)) await holdOrganizationOf(tx, context, request.id);
-        const stored = isUuid(request.id) ? await lockWebhook(tx, context, request.id) : null;
-        if (!stored) throw webhookNotFound();
-        return stored;
-      };
-      const run = async (tx: Tx, stored: WebhookRow) => {
-        changeWebhook(openFields(box, stored), ["secret"], { ...create(WebhookChangeSchema), secret }, deps);
-        const until = stored.secret_sealed && graceSeconds > 0 ? new Date(at.getTime() + graceSeconds * 1_000) : null;
-        const row = await rotateSecret(tx, box, stored, secret, until, at);
-        const details = { previousSecretUntil: until?.toISOString() ?? null };
-        record(tx, context, row, "webhook.rotate_secret", details, at);
-        return {
-          webhook: webhookMessage(row),
-          secret,
-          ...(until ? { previousSecretUntil: timestampFromDate(until) } : {}),
-        };
-      };
-      return idempotentTx(db, context, WebhookService.method.rotateWebhookSecret, request, lock, run, deps.replyBox);
     },
   };
 }
@@ -252,18 +210,4 @@ function differences(
   const pick = (of: Record<string, unknown>) =>
     Object.fromEntries(changedFields.filter((key) => key in of).map((key) => [key, of[key]]));
   return { changedFields, changes: { before: pick(before), after: pick({ ...after, ...hidden }) } };
-}
-
-export function record(
-  tx: Tx,
-  context: CallContext,
-  row: Pick<WebhookRow, "id" | "name" | "org_id" | "partner_id">,
-  action: string,
-  details: Record<string, unknown>,
-  at: Date,
-): void {
-  const type = action === "webhook.requeue" ? "webhook_dead_letter" : "webhook";
-  const resource = { type, id: row.id, name: row.name };
-  const fact = { action, resource, orgId: row.org_id, partnerId: row.partner_id, details };
-  tx.emit(auditEvent("webhook-dispatcher", context, fact, at));
 }

@@ -1,12 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { uuidv7 } from "@muster/kit";
 import { messageIdOf, requestHeaders } from "./request.ts";
 
 const example = fileURLToPath(new URL("../../../../docs/examples/webhook-receiver.mjs", import.meta.url));
-const page = fileURLToPath(new URL("../../../../docs/webhooks.md", import.meta.url));
 const port = 20_000 + Math.floor(Math.random() * 10_000);
 const secret = `whsec_${Buffer.alloc(32, 9).toString("base64")}`;
 
@@ -44,6 +42,7 @@ const signed = (secrets: string[], now = new Date()) =>
       attempt: 1,
       possibleDuplicate: false,
       secrets,
+      signers: [],
       customHeaders: [],
       userinfo: null,
     },
@@ -51,10 +50,6 @@ const signed = (secrets: string[], now = new Date()) =>
   );
 
 describe("the receiver's example of the docs", () => {
-  it("is what the page shows", () => {
-    expect(readFileSync(page, "utf8")).toContain(readFileSync(example, "utf8"));
-  });
-
   it("accepts our signatures, by either scheme alone", async () => {
     const headers = signed([secret]);
     expect(await post(headers)).toBe(204);

@@ -1,6 +1,7 @@
-import { createHash, createHmac } from "node:crypto";
+import { createHash, createHmac, type KeyObject } from "node:crypto";
 import { isReservedHeader } from "@muster/kit";
 import type { Source } from "./poster.ts";
+import { asymmetricSignature } from "./signing-key.ts";
 import type { Header } from "./webhook.ts";
 import { maskedValue } from "./webhook.ts";
 
@@ -18,6 +19,8 @@ export type SignedRequest = {
   possibleDuplicate: boolean;
   /** The current secret and, in the grace period of a rotation, the previous one. */
   secrets: readonly string[];
+  /** Private keys that sign as v1a, in the grace period of a rotation both; none by default. */
+  signers: readonly KeyObject[];
   customHeaders: readonly Header[];
   /** `user:password` of the URL. */
   userinfo: string | null;
@@ -42,7 +45,7 @@ const userAgent = "Service-Webhooks/1.0";
  * which replace none of ours but `User-Agent`.
  */
 export function requestHeaders(request: SignedRequest, now: Date): string[] {
-  const { messageId, deliveryId, eventId, eventType, body, attempt, secrets } = request;
+  const { messageId, deliveryId, eventId, eventType, body, attempt, secrets, signers } = request;
   const seconds = Math.floor(now.getTime() / 1_000);
   const own = request.customHeaders.filter(({ key }) => !isReservedHeader(key));
   const has = (name: string) => own.some(({ key }) => key.toLowerCase() === name);
@@ -68,20 +71,25 @@ export function requestHeaders(request: SignedRequest, now: Date): string[] {
   if (request.possibleDuplicate) headers.push("X-Service-Possible-Duplicate", "true");
   if (secrets.length > 0) {
     const hmacs = secrets.map((secret) => `sha256=${hmac(secret, [`${seconds}.`, body]).toString("hex")}`);
-    const standard = secrets.map((secret) => {
-      const input = [`${messageId}.${seconds}.`, body] as const;
-      return `v1,${hmac(standardKey(secret), input).toString("base64")}`;
-    });
     headers.push("X-Service-Signature", hmacs[0] ?? "", "X-Service-Signature-Timestamp", String(seconds));
     // Receivers of X-Service-Signature read one value: the previous secret's has a separate header.
     if (hmacs[1]) headers.push("X-Service-Signature-Previous", hmacs[1]);
-    headers.push("webhook-signature", standard.join(" "));
+  }
+  if (secrets.length + signers.length > 0) {
+    headers.push("webhook-signature", standardSignatures(request, `${messageId}.${seconds}.`));
   }
   if (request.userinfo !== null && !has("authorization")) {
     headers.push("Authorization", basic(request.userinfo));
   }
   for (const { key, value } of own) headers.push(key, value);
   return headers;
+}
+
+/** `webhook-signature` of Standard Webhooks. The symmetric ones come first: some receivers read only the first. */
+function standardSignatures({ secrets, signers, body }: SignedRequest, prefix: string): string {
+  const symmetric = secrets.map((secret) => `v1,${hmac(standardKey(secret), [prefix, body]).toString("base64")}`);
+  if (signers.length === 0) return symmetric.join(" ");
+  return [...symmetric, ...signers.map((signer) => asymmetricSignature(signer, prefix, body))].join(" ");
 }
 
 /** Headers of a request that is no webhook: ids for whoever looks for a repeat, and the sink's own. */
@@ -172,13 +180,8 @@ export function headersOfFirst({ messageId, deliveryId, eventId, eventType, star
     ...masked.map((name): [string, string] => [name, maskedValue]),
   ];
   if (!masked.some((name) => name.toLowerCase() === "user-agent")) shown.push(["User-Agent", userAgent]);
-  if (ours !== "") {
-    shown.push(
-      ["X-Service-Signature", ours],
-      ["X-Service-Signature-Timestamp", seconds],
-      ["webhook-signature", standard],
-    );
-  }
+  if (ours !== "") shown.push(["X-Service-Signature", ours], ["X-Service-Signature-Timestamp", seconds]);
+  if (standard !== "") shown.push(["webhook-signature", standard]);
   if (source !== "") shown.push([sourceHeader, source]);
   if (previous !== "") shown.push(["X-Service-Signature-Previous", previous]);
   shown.sort(([a], [b]) => a.length - b.length || (a < b ? -1 : 1));

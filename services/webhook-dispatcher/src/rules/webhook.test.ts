@@ -16,6 +16,7 @@ const stored: WebhookFields = {
   headers: [{ key: "X-Token", value: "kept" }],
   status: "active",
   retrySchedule: "standard",
+  asymmetricSignature: false,
 };
 const limits = { retentionDays: 4 };
 const patch = (change: Partial<WebhookInput>): WebhookInput => ({ ...good, status: "", ...change });

@@ -30,6 +30,8 @@ export type WebhookFields = {
   /** One request at a time, in the order of the events. */
   ordered: boolean;
   retrySchedule: RetrySchedule;
+  /** Requests are also signed with ed25519, as v1a. */
+  asymmetricSignature: boolean;
 };
 
 export type WebhookInput = {
@@ -41,6 +43,7 @@ export type WebhookInput = {
   status: string;
   ordered: boolean;
   retrySchedule?: RetryScheduleInput | undefined;
+  asymmetricSignature?: boolean | undefined;
 };
 
 export type WebhookLimits = {
@@ -58,6 +61,7 @@ export const webhookPaths = [
   "status",
   "ordered",
   "retrySchedule",
+  "asymmetricSignature",
 ] as const;
 
 /** Replaces header values in replies; when a client sends it back, the stored value is kept. */
@@ -79,6 +83,7 @@ export function newWebhook(input: Omit<WebhookInput, "status">, limits: WebhookL
     status: "active",
     ordered: input.ordered,
     retrySchedule: retryScheduleOf(input.retrySchedule, errors),
+    asymmetricSignature: input.asymmetricSignature ?? false,
   };
   requireRetryable(fields, limits, errors);
   done(errors);
@@ -107,6 +112,7 @@ export function changeWebhook(
     if (path === "headers") changed.headers = headersOf(input.headers, stored.headers, errors);
     if (path === "ordered") changed.ordered = input.ordered;
     if (path === "retrySchedule") changed.retrySchedule = retryScheduleOf(input.retrySchedule, errors);
+    if (path === "asymmetricSignature") changed.asymmetricSignature = input.asymmetricSignature ?? false;
     if (path === "status") changed.status = statusOf(input.status, errors);
   }
   if (originChanges(stored, changed)) requireAnew(stored, requested, input, errors);

@@ -1,3 +1,4 @@
+import type { KeyObject } from "node:crypto";
 import { type Egress, EgressRefused, type Exchange } from "@muster/egress";
 import { answerText, unsafeMessage } from "../rules/answer.ts";
 import { sourceOf } from "../rules/poster.ts";
@@ -45,7 +46,7 @@ export async function attempt(
   } else if (exhausted(webhook, claim)) {
     result = { exchange: null, failed: { code: "interrupted", message: "Interrupted too often" }, final: true };
   } else {
-    const { secret, previous } = webhook;
+    const { secret, previous, signers } = webhook;
     const graced = previous && previous.untilMs > startedAt.getTime() ? [previous.secret] : [];
     const body = Buffer.from(payload.body);
     headers = requestHeaders(
@@ -59,6 +60,7 @@ export async function attempt(
         attempt: claim.attempt,
         possibleDuplicate,
         secrets: secret === null ? [] : [secret, ...graced],
+        signers: signersAt(signers, startedAt),
         customHeaders: webhook.headers,
         userinfo: webhook.userinfo,
       },
@@ -93,6 +95,15 @@ export async function attempt(
       errorMessage: delivered ? null : (failed?.message ?? `The receiver answered ${status}`),
     },
   };
+}
+
+const noSigners: readonly KeyObject[] = [];
+
+/** The keys that sign at that time. */
+function signersAt(signers: OpenedWebhook["signers"], at: Date): readonly KeyObject[] {
+  if (!signers) return noSigners;
+  const { current, previous } = signers;
+  return previous && previous.untilMs > at.getTime() ? [current, previous.signer] : [current];
 }
 
 /** Whether no retry is left after interrupted attempts. */

@@ -1,6 +1,8 @@
+import type { KeyObject } from "node:crypto";
 import { type Statement, sql } from "@muster/db";
 import type { SecretBox } from "@muster/kit";
 import type { Retries } from "../rules/schedule.ts";
+import { signerOf } from "../rules/signing-key.ts";
 import { splitUserinfo } from "../rules/target.ts";
 import type { Header } from "../rules/webhook.ts";
 import type { Claimed } from "../store/queue.ts";
@@ -14,6 +16,8 @@ export type OpenedWebhook = {
   userinfo: string | null;
   secret: string | null;
   previous: { secret: string; untilMs: number } | null;
+  /** The keys of v1a; null: it signs with its secret alone. */
+  signers: { current: KeyObject; previous: { signer: KeyObject; untilMs: number } | null } | null;
   headers: readonly Header[];
   retries: Retries;
 };
@@ -38,7 +42,8 @@ export function webhookCache(box: SecretBox) {
       const rows = await read(sql`
         SELECT id, org_id, partner_id, name, url_sealed, url_shown, secret_sealed, previous_secret_sealed,
                previous_secret_until, headers_sealed, header_names, events, status, retry_policy, retry_schedule, ordered,
-               generation, created_by, created_at, updated_at
+               generation, created_by, created_at, updated_at, signing_key_sealed, previous_signing_key_sealed,
+               previous_signing_key_until
         FROM webhooks WHERE id = ANY (${[...stale]}::uuid[])`);
       for (const row of rows) {
         cached.delete(row.id);
@@ -70,7 +75,23 @@ function openWebhook(box: SecretBox, row: WebhookRow): OpenedWebhook {
           untilMs: until.getTime(),
         }
       : null,
+    signers: signersOf(box, row),
     headers: fields.headers,
     retries: { policy: row.retry_policy, schedule: row.retry_schedule ?? "standard" },
+  };
+}
+
+function signersOf(box: SecretBox, row: WebhookRow): OpenedWebhook["signers"] {
+  const {
+    id,
+    signing_key_sealed: current,
+    previous_signing_key_sealed: previous,
+    previous_signing_key_until: until,
+  } = row;
+  if (!current) return null;
+  const open = (sealed: Buffer) => signerOf(box.open(sealed, sealedAt.signingKey(id)));
+  return {
+    current: open(current),
+    previous: previous && until ? { signer: open(previous), untilMs: until.getTime() } : null,
   };
 }

@@ -31,11 +31,18 @@ export async function removeExpired(tx: Tx, retentionDays: number, most: number)
   return removed.reduce((sum, n) => sum + n, 0);
 }
 
-/** Deletes secrets that no longer sign; returns their number. */
-export function removePreviousSecrets(tx: Tx): Promise<number> {
-  return tx.execute(sql`
-    UPDATE webhooks SET previous_secret_sealed = NULL, previous_secret_until = NULL
-    WHERE previous_secret_until < now()`);
+/** Deletes secrets and keys that no longer sign; returns their number. */
+export async function removePreviousSecrets(tx: Tx): Promise<number> {
+  const removed = await Promise.all([
+    tx.execute(sql`
+      UPDATE webhooks SET previous_secret_sealed = NULL, previous_secret_until = NULL
+      WHERE previous_secret_until < now()`),
+    tx.execute(sql`
+      UPDATE webhooks
+      SET previous_signing_key_sealed = NULL, previous_signing_key_public = NULL, previous_signing_key_until = NULL
+      WHERE previous_signing_key_until < now()`),
+  ]);
+  return removed.reduce((sum, n) => sum + n, 0);
 }
 
 /** Whether rows of a deleted webhook remain. Reads only. */

@@ -20,18 +20,19 @@ describe("re-encryption", () => {
     );
     const listed = sealedColumns.map(({ table, column }) => `${table}.${column}`);
     expect(listed).toEqual(expect.arrayContaining(rows.map(({ name }) => name)));
-    expect(rows).toHaveLength(4);
+    expect(rows).toHaveLength(6);
   });
 
   it("leaves nothing of a webhook under the older key", async () => {
     const { admin } = await dispatcher.organization();
     const headers = [{ key: "X-Key", value: "hidden" }];
-    const webhook = await dispatcher.webhook(admin, receiver, { secret: "one", headers });
+    const webhook = await dispatcher.webhook(admin, receiver, { secret: "one", headers, asymmetricSignature: true });
     await dispatcher.webhooks(admin).rotateWebhookSecret({ id: webhook.id });
+    await dispatcher.webhooks(admin).rotateWebhookSigningKey({ id: webhook.id });
     const newer = `k2:${randomBytes(32).toString("base64")}`;
     const owner = openDatabase({ url: dispatcher.database.ownerUrl, max: 2, name: "webhook-dispatcher", log });
     const keys = `${newer},${testKeys}`;
-    expect(await reencrypt({ db: owner, keys, columns: sealedColumns, log })).toMatchObject({ resealed: 4 });
+    expect(await reencrypt({ db: owner, keys, columns: sealedColumns, log })).toMatchObject({ resealed: 6 });
     for (const { table, key, column, purpose, location } of sealedColumns) {
       const box = secretBox(newer, purpose);
       const held = await owner.read<Record<string, Buffer | string | null>>(who, {

@@ -20,5 +20,7 @@ export const sealedColumns: readonly SealedColumn[] = [
   ofWebhook("secret_sealed", sealedAt.secret),
   ofWebhook("previous_secret_sealed", sealedAt.secret),
   ofWebhook("headers_sealed", sealedAt.headers),
+  ofWebhook("signing_key_sealed", sealedAt.signingKey),
+  ofWebhook("previous_signing_key_sealed", sealedAt.signingKey),
   sealedReplies,
 ];

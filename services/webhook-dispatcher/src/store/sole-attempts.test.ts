@@ -1,8 +1,10 @@
+import type { KeyObject } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import { uuidv7 } from "@muster/kit";
 import { until } from "@muster/testing";
 import type { Source } from "../rules/poster.ts";
 import { headersBeside, headersOfFirst, maskedHeaders, messageIdOf, requestHeaders } from "../rules/request.ts";
+import { newSigningKey, signerOf } from "../rules/signing-key.ts";
 import type { Header } from "../rules/webhook.ts";
 import { eventMessage } from "../testing/dispatcher.ts";
 import { ownDispatcher } from "../testing/own-dispatcher.ts";
@@ -18,11 +20,20 @@ const ids = {
   eventType: "device.online",
 };
 
-function sent({ secrets = [], custom = [], userinfo = null, source = null }: Partial<Sent>) {
-  const request = { ...ids, source, body: Buffer.from("{}"), attempt: 1, possibleDuplicate: false, secrets, userinfo };
+const signer = signerOf(newSigningKey().privateKey);
+
+function sent({ secrets = [], signers = [], custom = [], userinfo = null, source = null }: Partial<Sent>) {
+  const once = { attempt: 1, possibleDuplicate: false };
+  const request = { ...ids, ...once, source, body: Buffer.from("{}"), secrets, signers, userinfo };
   return { sent: requestHeaders({ ...request, customHeaders: custom }, startedAt), custom };
 }
-type Sent = { secrets: string[]; custom: Header[]; userinfo: string | null; source: Source | null };
+type Sent = {
+  secrets: string[];
+  signers: KeyObject[];
+  custom: Header[];
+  userinfo: string | null;
+  source: Source | null;
+};
 
 describe("headers of a first attempt in the row of its delivery", () => {
   it.each<[string, Partial<Sent>]>([
@@ -31,6 +42,8 @@ describe("headers of a first attempt in the row of its delivery", () => {
     ["with a service's event", { secrets: ["s"], source: "platform" }],
     ["with a posted event", { source: "api", custom: [{ key: "X-Own", value: "x" }] }],
     ["while a secret is rotated", { secrets: ["new", "old"] }],
+    ["with a key pair", { secrets: ["s"], signers: [signer] }],
+    ["with two key pairs and no secret", { signers: [signer, signer] }],
     ["with userinfo", { secrets: ["s"], userinfo: "me:secret" }],
     [
       "with a custom header that replaces userinfo",

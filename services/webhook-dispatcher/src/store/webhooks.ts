@@ -4,6 +4,7 @@ import type { CallContext, Caller, Page, SecretBox } from "@muster/kit";
 import { type ListPage, readNewestPage, visibleTo } from "@muster/service";
 import type { RetrySchedule } from "../rules/retry-schedule.ts";
 import type { RetryPolicy } from "../rules/schedule.ts";
+import { newSigningKey } from "../rules/signing-key.ts";
 import type { Header, StoredStatus, WebhookFields } from "../rules/webhook.ts";
 import { type HealthState, healthColumns, oldestDue } from "./health.ts";
 
@@ -17,6 +18,9 @@ export type WebhookRow = {
   secret_sealed: Buffer | null;
   previous_secret_sealed: Buffer | null;
   previous_secret_until: Date | null;
+  signing_key_sealed: Buffer | null;
+  previous_signing_key_sealed: Buffer | null;
+  previous_signing_key_until: Date | null;
   headers_sealed: Buffer;
   header_names: string[];
   events: string[];
@@ -38,9 +42,10 @@ export type WebhookCounters = {
   last_success_at: Date | null;
 };
 
-const columns = sql`t.id, t.org_id, t.partner_id, t.name, t.url_sealed, t.url_shown, t.secret_sealed,
+export const webhookColumns = sql`t.id, t.org_id, t.partner_id, t.name, t.url_sealed, t.url_shown, t.secret_sealed,
   t.previous_secret_sealed, t.previous_secret_until, t.headers_sealed, t.header_names, t.events, t.status, t.retry_policy,
-  t.retry_schedule, t.ordered, t.generation, t.created_by, t.created_at, t.updated_at`;
+  t.retry_schedule, t.ordered, t.generation, t.created_by, t.created_at, t.updated_at, t.signing_key_sealed,
+  t.previous_signing_key_sealed, t.previous_signing_key_until`;
 
 const counters = sql`s.success_count, s.failure_count, s.last_delivery_at, s.last_success_at, ${healthColumns}`;
 
@@ -62,6 +67,7 @@ export const sealedAt = {
   url: (id: string) => `webhooks.url/${id}`,
   secret: (id: string) => `webhooks.secret/${id}`,
   headers: (id: string) => `webhooks.headers/${id}`,
+  signingKey: (id: string) => `webhooks.signing_key/${id}`,
 };
 
 /** All fields of a webhook that users set, secrets in clear. */
@@ -76,6 +82,7 @@ export function openFields(box: SecretBox, row: WebhookRow): WebhookFields {
     status: row.status,
     ordered: row.ordered,
     retrySchedule: row.retry_schedule ?? "standard",
+    asymmetricSignature: row.signing_key_sealed !== null,
   };
 }
 
@@ -92,6 +99,19 @@ function sealed(box: SecretBox, id: string, fields: WebhookFields) {
 const storedSchedule = ({ retrySchedule }: WebhookFields) =>
   retrySchedule === "standard" ? null : JSON.stringify(retrySchedule);
 
+function sealedKey(box: SecretBox, id: string) {
+  const { privateKey, publicKey } = newSigningKey();
+  return { sealed: box.seal(privateKey, sealedAt.signingKey(id)), publicKey };
+}
+
+/** Assignments of UPDATE: a new key pair, or none; nothing where it stays. The previous one goes with it. */
+function signingKeyChange(box: SecretBox, { id, signing_key_sealed: held }: WebhookRow, fields: WebhookFields): Query {
+  if (fields.asymmetricSignature === (held !== null)) return sql``;
+  const key = fields.asymmetricSignature ? sealedKey(box, id) : null;
+  return sql`signing_key_sealed = ${key?.sealed ?? null}, signing_key_public = ${key?.publicKey ?? null},
+        previous_signing_key_sealed = NULL, previous_signing_key_public = NULL, previous_signing_key_until = NULL,`;
+}
+
 type Owner = { orgId: string; partnerId: string; createdBy: string };
 
 /** Inserts a webhook and its state. */
@@ -104,13 +124,15 @@ export async function insertWebhook(
   now: Date,
 ): Promise<WebhookRow> {
   const secrets = sealed(box, id, fields);
+  const key = fields.asymmetricSignature ? sealedKey(box, id) : null;
   const rows = await tx.query<WebhookRow>(sql`
     INSERT INTO webhooks AS t (id, org_id, partner_id, name, url_sealed, url_shown, secret_sealed, headers_sealed,
-                               header_names, events, status, ordered, retry_schedule, created_by, created_at, updated_at)
+                               header_names, events, status, ordered, retry_schedule, signing_key_sealed,
+                               signing_key_public, created_by, created_at, updated_at)
     VALUES (${id}, ${owner.orgId}, ${owner.partnerId}, ${fields.name}, ${secrets.url}, ${shownUrl}, ${secrets.secret},
             ${secrets.headers}, ${secrets.names}, ${fields.events}, ${fields.status}, ${fields.ordered},
-            ${storedSchedule(fields)}::jsonb, ${owner.createdBy}, ${now}, ${now})
-    RETURNING ${columns}`);
+            ${storedSchedule(fields)}::jsonb, ${key?.sealed ?? null}, ${key?.publicKey ?? null}, ${owner.createdBy}, ${now}, ${now})
+    RETURNING ${webhookColumns}`);
   await tx.execute(sql`
     INSERT INTO webhook_endpoint_state (webhook_id, org_id, partner_id, slots)
     VALUES (${id}, ${owner.orgId}, ${owner.partnerId}, 32767)`);
@@ -162,7 +184,7 @@ export async function noteTest(tx: Tx, id: string, most: number): Promise<number
 /** One webhook in the caller's scope, locked until the end of the transaction; null when there is none. */
 export async function lockWebhook(tx: Tx, { caller }: CallContext, id: string): Promise<WebhookRow | null> {
   const [row] = await tx.query<WebhookRow>(
-    sql`SELECT ${columns} FROM webhooks AS t WHERE t.id = ${id} AND ${visible(caller)} FOR UPDATE`,
+    sql`SELECT ${webhookColumns} FROM webhooks AS t WHERE t.id = ${id} AND ${visible(caller)} FOR UPDATE`,
   );
   return row ?? null;
 }
@@ -171,7 +193,7 @@ export async function lockWebhook(tx: Tx, { caller }: CallContext, id: string): 
 export async function findWebhook(db: Database, who: CallContext, id: string): Promise<ShownWebhook | null> {
   const [row] = await db.read<ShownWebhook>(
     who,
-    sql`SELECT ${columns}, ${counters}, ${oldestDue(sql`t.id`)} AS next_due_at FROM webhooks AS t JOIN webhook_endpoint_state AS s ON s.webhook_id = t.id
+    sql`SELECT ${webhookColumns}, ${counters}, ${oldestDue(sql`t.id`)} AS next_due_at FROM webhooks AS t JOIN webhook_endpoint_state AS s ON s.webhook_id = t.id
         WHERE t.id = ${id} AND ${visible(who.caller)}`,
   );
   return row ?? null;
@@ -195,7 +217,7 @@ export function listWebhooks(
   const table = sql`(SELECT w.*, ${counters} FROM webhooks w JOIN webhook_endpoint_state s ON s.webhook_id = w.id)`;
   const list = {
     table,
-    columns: sql`${columns}, t.success_count, t.failure_count, t.last_delivery_at, t.last_success_at, t.open_until,
+    columns: sql`${webhookColumns}, t.success_count, t.failure_count, t.last_delivery_at, t.last_success_at, t.open_until,
       t.open_seconds, t.failed_attempts, t.failing_since, t.failed_reason, ${oldestDue(sql`t.id`)} AS next_due_at`,
     where: sql`${visible(who.caller)} AND ${where}`,
   };
@@ -218,8 +240,9 @@ export async function updateWebhook(
         previous_secret_sealed = CASE WHEN ${change.secretSet} THEN NULL ELSE previous_secret_sealed END,
         previous_secret_until = CASE WHEN ${change.secretSet} THEN NULL ELSE previous_secret_until END,
         headers_sealed = ${secrets.headers}, header_names = ${secrets.names}, events = ${fields.events},
-        status = ${fields.status}, ordered = ${fields.ordered}, retry_schedule = ${storedSchedule(fields)}::jsonb, generation = generation + 1, updated_at = ${now}
-    WHERE t.id = ${stored.id} RETURNING ${columns}`);
+        status = ${fields.status}, ordered = ${fields.ordered}, retry_schedule = ${storedSchedule(fields)}::jsonb,
+        ${signingKeyChange(box, stored, fields)} generation = generation + 1, updated_at = ${now}
+    WHERE t.id = ${stored.id} RETURNING ${webhookColumns}`);
   if (change.statusSet && fields.status === "active") {
     await tx.execute(sql`
       UPDATE webhook_endpoint_state
@@ -245,7 +268,27 @@ export async function rotateSecret(
     SET secret_sealed = ${box.seal(Buffer.from(secret), location)},
         previous_secret_sealed = ${previousUntil === null ? null : stored.secret_sealed}, previous_secret_until = ${previousUntil},
         generation = generation + 1, updated_at = ${now}
-    WHERE t.id = ${stored.id} RETURNING ${columns}`);
+    WHERE t.id = ${stored.id} RETURNING ${webhookColumns}`);
+  return only(rows);
+}
+
+/** A new key pair for a locked webhook; the previous one signs, too, until `previousUntil`. */
+export async function rotateSigningKey(
+  tx: Tx,
+  box: SecretBox,
+  stored: WebhookRow,
+  previousUntil: Date | null,
+  now: Date,
+): Promise<WebhookRow> {
+  const key = sealedKey(box, stored.id);
+  const keeps = previousUntil !== null;
+  const rows = await tx.query<WebhookRow>(sql`
+    UPDATE webhooks AS t
+    SET signing_key_sealed = ${key.sealed}, signing_key_public = ${key.publicKey},
+        previous_signing_key_sealed = CASE WHEN ${keeps} THEN t.signing_key_sealed END,
+        previous_signing_key_public = CASE WHEN ${keeps} THEN t.signing_key_public END,
+        previous_signing_key_until = ${previousUntil}, generation = generation + 1, updated_at = ${now}
+    WHERE t.id = ${stored.id} RETURNING ${webhookColumns}`);
   return only(rows);
 }
 
