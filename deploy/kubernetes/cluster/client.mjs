@@ -267,10 +267,8 @@ export function watchMemory() {
   };
 }
 
-/**
- * Seconds from the start of a pod's container until it was ready, and warnings of probes that failed, as a sentence.
- */
-export async function starts() {
+/** Throws when a probe failed while pods started; returns in a sentence how long after its start a pod was ready. */
+export async function healthyStarts() {
   const pods = JSON.parse(await kubectl("get", "pods", "-o", "json")).items;
   const seconds = pods.flatMap(({ status }) => {
     const ready = status.conditions?.find(({ type, status: is }) => type === "Ready" && is === "True");
@@ -278,8 +276,9 @@ export async function starts() {
     return ready && started ? [(Date.parse(ready.lastTransitionTime) - Date.parse(started)) / 1000] : [];
   });
   const events = JSON.parse(await kubectl("get", "events", "--field-selector", "reason=Unhealthy", "-o", "json")).items;
-  const warnings = events.reduce((sum, { count }) => sum + (count ?? 1), 0);
-  return `pods were ready ${Math.min(...seconds)} to ${Math.max(...seconds)} s after they began, ${warnings} warnings of probes`;
+  const warnings = events.map(({ involvedObject, message }) => `${involvedObject.name}: ${message}`);
+  must(warnings.length === 0, `a healthy start has no warning of a probe: ${warnings.join("; ")}`);
+  return `pods were ready ${Math.min(...seconds)} to ${Math.max(...seconds)} s after they began, no probe failed`;
 }
 
 /** Throws when the kubelet restarted a container: it ended by itself or ran out of memory. */

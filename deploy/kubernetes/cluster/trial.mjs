@@ -6,6 +6,7 @@ import { join } from "node:path";
 import {
   dir,
   figures,
+  healthyStarts,
   helm,
   kubectl,
   noRestarts,
@@ -13,7 +14,6 @@ import {
   root,
   say,
   settled,
-  starts,
   watchMemory,
   workloads,
 } from "./client.mjs";
@@ -50,7 +50,7 @@ async function install() {
   const pods = JSON.parse(await kubectl("get", "pods", "-o", "json")).items;
   const running = new Set(pods.map(({ metadata }) => metadata.labels["app.kubernetes.io/component"]));
   for (const name of workloads) if (!running.has(name)) throw new Error(`no pod of ${name}`);
-  say(`helm install --wait: ${pods.length} pods ready under Pod Security "restricted"; ${await starts()}`);
+  say(`helm install --wait: ${pods.length} pods ready under Pod Security "restricted"; ${await healthyStarts()}`);
 }
 
 const time = new Date().toISOString();

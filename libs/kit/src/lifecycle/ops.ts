@@ -3,9 +3,15 @@ import type { AddressInfo } from "node:net";
 import { renderMetrics } from "../telemetry/metrics.ts";
 import type { Readiness } from "./readiness.ts";
 
+/** Milliseconds for which `/readyz?wait` waits for the end of a start: less than the timeout of the chart's probe. */
+const startWaitMs = 4_000;
+
 export type OpsServer = { port: number; close(): Promise<void> };
 
-/** The ops port: `/metrics`, `/livez`, `/readyz` (`?verbose` lists dependencies). Not for the public network. */
+/**
+ * The ops port: `/metrics`, `/livez`, `/readyz`. Not for the public network. `/readyz?verbose` lists dependencies;
+ * `/readyz?wait` answers a process that is still starting when it has started, so that a healthy start fails no probe.
+ */
 export async function startOps(options: { host: string; port: number; readiness: Readiness }): Promise<OpsServer> {
   const { readiness } = options;
   const server = createServer((request, response) => {
@@ -19,6 +25,7 @@ export async function startOps(options: { host: string; port: number; readiness:
         send(200, contentType, body);
       } else if (url.pathname === "/livez") send(200, "text/plain", "ok\n");
       else if (url.pathname === "/readyz") {
+        if (url.searchParams.has("wait")) await readiness.started(startWaitMs);
         const lines = url.searchParams.has("verbose")
           ? Object.entries(await readiness.verbose()).map(([name, state]) => `${name}: ${state}\n`)
           : [];

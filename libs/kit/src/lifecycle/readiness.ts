@@ -26,6 +26,20 @@ export class Readiness {
     this.#listeners.add(listener);
   }
 
+  /** Resolves once the start is over, or after `ms`. */
+  async started(ms: number): Promise<void> {
+    if (this.#state !== "starting") return;
+    await new Promise<void>((resolve) => {
+      const end = () => {
+        clearTimeout(timer);
+        this.#listeners.delete(end);
+        resolve();
+      };
+      const timer = setTimeout(end, ms);
+      this.#listeners.add(end);
+    });
+  }
+
   /** Adds a dependency; the check returns "ok" or the problem in words. */
   addCheck(name: string, check: Check): void {
     this.#checks.set(name, check);
