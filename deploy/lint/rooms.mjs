@@ -15,8 +15,8 @@ const list = (folder) =>
 
 /** Rooms of each building from the top down: a room imports from rows below its own alone. */
 const service = [
-  // What is started: the service, the audit's retention worker, its verifier of exports; and what tests start.
-  ["main", "restore-main", "retention-main", "offline", "testing"],
+  // What is started: the service, the audit's retention worker, its commands, its verifier of exports; what tests start.
+  ["main", "backup-main", "restore-main", "retention-main", "offline", "testing"],
   // The parts of a service and what they wake in one another, for its main and its tests.
   ["dispatcher"],
   ["rpc", "events", "jobs", "sender"],

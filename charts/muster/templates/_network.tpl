@@ -4,6 +4,13 @@
 - ipBlock: { cidr: "2000::/3", except: {{ .egressExceptIPv6 | toJson }} }
 {{- end -}}
 
+{{/* The port of an S3-compatible storage at a URL; empty: of AWS. */}}
+{{- define "muster.storagePort" -}}
+{{- $endpoint := . | default "https://s3.amazonaws.com" -}}
+{{- $usual := hasPrefix "http://" $endpoint | ternary "80" "443" -}}
+{{- regexFind ":[0-9]+$" (urlParse $endpoint).host | trimPrefix ":" | default $usual -}}
+{{- end -}}
+
 {{/* The rule of a NetworkPolicy that lets its pods resolve names. */}}
 {{- define "muster.dns" -}}
 - to: {{- toYaml .dnsPeers | nindent 4 }}

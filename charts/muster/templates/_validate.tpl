@@ -53,9 +53,12 @@
 {{- $_ := set $names $variable.name true -}}
 {{- end -}}
 {{- end -}}
-{{- if and .Values.backup.enabled (not .Values.backup.claim) -}}
-{{- fail (cat "backup.enabled is true and backup.claim is empty: set it to the PersistentVolumeClaim that backups are"
-  "written to") -}}
+{{- if and .Values.backup.enabled (not (or .Values.backup.claim .Values.backup.s3.bucket)) -}}
+{{- fail (cat "backup.enabled is true and names no place: set backup.claim to a PersistentVolumeClaim, or"
+  "backup.s3.bucket") -}}
+{{- end -}}
+{{- if and .Values.backup.claim .Values.backup.s3.bucket -}}
+{{- fail "backup.claim and backup.s3.bucket are both set: backups are kept in one place; remove one" -}}
 {{- end -}}
 {{- if and .Values.telemetry.metrics (not .Values.telemetry.otlpEndpoint) -}}
 {{- fail (cat "telemetry.metrics is true and telemetry.otlpEndpoint is empty: set it to the collector that takes them,"
