@@ -2,7 +2,7 @@
 // rules are written to DATA/rules.yaml.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { rulesFor } from "./rules.mjs";
+import { rulesOfWorkloads } from "./rules.mjs";
 
 const data = resolve(process.argv[2] ?? ".muster");
 const stack = JSON.parse(readFileSync(join(data, "stack.json"), "utf8"));
@@ -13,8 +13,14 @@ const named = [
 ];
 const targets = named.map(([service, ops]) => ({ targets: [new URL(ops).host], labels: { ...where, service } }));
 const rules = join(data, "rules.yaml");
-writeFileSync(rules, rulesFor(where));
 // JSON is YAML.
+writeFileSync(
+  rules,
+  rulesOfWorkloads(
+    where,
+    named.map(([service]) => service),
+  ),
+);
 const configuration = {
   global: { scrape_interval: "5s", evaluation_interval: "15s" },
   rule_files: [rules],

@@ -1,4 +1,4 @@
-{{/* The rules of this release, without those of workloads that run no pod: these would always be down. */}}
+{{/* The rules of this release, without those of workloads that may run no pod: absent is then no fault. */}}
 {{- define "muster.rules" -}}
 {{- $root := . -}}
 {{- $workloads := include "muster.resolved" . | fromJson -}}
@@ -10,7 +10,7 @@
 {{- $rules := list -}}
 {{- range $rule := $group.rules -}}
 {{- $workload := get ($rule.labels | default dict) "service" -}}
-{{- $isOff := and $workload (eq (include "muster.mostReplicas" (dict "root" $root "workload" (get $workloads
+{{- $isOff := and $workload (eq (include "muster.leastReplicas" (dict "root" $root "workload" (get $workloads
   $workload)) | int) 0) -}}
 {{- if not $isOff }}{{ $rules = append $rules $rule }}{{ end -}}
 {{- end -}}

@@ -130,6 +130,16 @@ their settings those that it has.
 {{- end -}}
 {{- end -}}
 
+{{/* Fewest pods of a workload, which an autoscaler leaves: one, where the chart does not know. */}}
+{{- define "muster.leastReplicas" -}}
+{{- $v := .workload.values -}}
+{{- if include "muster.scaledByKeda" . -}}
+{{- (get .root.Values.keda (trimPrefix "webhook-" .workload.name)).minReplicas }}
+{{- else if or $v.autoscaling.enabled (kindIs "invalid" $v.replicas) -}}1
+{{- else -}}{{ $v.replicas }}
+{{- end -}}
+{{- end -}}
+
 {{/* The workload's Deployment as it is in the cluster, as JSON; empty where there is none, and without a cluster. */}}
 {{- define "muster.liveDeployment" -}}
 {{- lookup "apps/v1" "Deployment" .root.Release.Namespace (printf "%s-%s" (include "muster.fullname" .root)

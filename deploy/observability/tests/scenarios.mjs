@@ -1,6 +1,6 @@
 // What each alert watches, as series of one release with one sample a minute. `fires` makes it fire at `at`; `healthy`
-// is just below. `first` is the first event of a counter that was 0, or a process's first failure, and `alone` says
-// whether that fires, too; `absent` says whether it fires without any series.
+// is just below. `first` is the first event of a counter that was 0, a process's first failure, or a value whose first
+// sample is beyond its limit; `alone` says whether that fires, too; `absent` whether it fires without any series.
 const counter = (name, labels, values) => ({ name, labels, values });
 const http = (status, values) => counter("muster_gateway_http_requests_total", { route: "/a", status }, values);
 const slow = (le, values) =>
@@ -29,6 +29,8 @@ const onValue = (severity, at, name, labels, { high, low, shown = labels }) => (
   labels: shown,
   fires: [counter(name, labels, high)],
   healthy: [counter(name, labels, low)],
+  first: [counter(name, labels, `_ ${high}`)],
+  alone: true,
 });
 
 /** A workload of two pods. */
@@ -43,7 +45,16 @@ const onWorkload = (service) => ({
   absent: true,
 });
 
-const workloads = ["gateway", "identity", "tenancy", "audit", "audit-retention", "device-logs", "agent-release"];
+const workloads = [
+  "gateway",
+  "identity",
+  "tenancy",
+  "audit",
+  "audit-retention",
+  "device-logs",
+  "webhook-matcher",
+  "agent-release",
+];
 
 /** `[alert, scenario]`, at least one of each alert. */
 export const scenarios = [
@@ -74,6 +85,7 @@ export const scenarios = [
       at: 25,
       fires: [slow("1", "0+97x30"), slow("2.5", "0+100x30"), slow("+Inf", "0+100x30")],
       healthy: [slow("1", "0+995x30"), slow("2.5", "0+1000x30"), slow("+Inf", "0+1000x30")],
+      first: [slow("1", "0x30"), slow("2.5", "0x15 1x15"), slow("+Inf", "0x15 1x15")],
     },
   ],
   [
@@ -142,6 +154,8 @@ export const scenarios = [
       labels: { stream: "EVENTS", durable: "matcher" },
       fires: [pending("50001x20", "EVENTS", "matcher")],
       healthy: [pending("50000x20", "EVENTS", "matcher")],
+      first: [pending("_ 50001x20", "EVENTS", "matcher")],
+      alone: true,
     },
   ],
   [
@@ -171,7 +185,17 @@ export const scenarios = [
       first: [counter("muster_webhook_dispatcher_dead_letters_total", {}, "0x5 1x60")],
     },
   ],
-  ["MusterSealingLags", { severity: "page", at: 8, fires: [pending("10001x10")], healthy: [pending("10000x10")] }],
+  [
+    "MusterSealingLags",
+    {
+      severity: "page",
+      at: 8,
+      fires: [pending("10001x10")],
+      healthy: [pending("10000x10")],
+      first: [pending("_ 10001x10")],
+      alone: true,
+    },
+  ],
   [
     "MusterNoSealer",
     {
@@ -246,6 +270,8 @@ export const scenarios = [
       labels: { service: "audit", pod: "a", instance: "10.0.0.1:9090" },
       fires: [up("audit", "a", "0x20"), up("audit", "b", "1x20")],
       healthy: [up("audit", "a", "0x8 1x20"), up("audit", "b", "1x20")],
+      first: [up("audit", "a", "_x2 0x20"), up("audit", "b", "1x20")],
+      alone: true,
     },
   ],
   [
@@ -275,15 +301,13 @@ export const scenarios = [
   ],
   [
     "MusterProcessRestarts",
-    onValue(
-      "ticket",
-      9,
-      "process_start_time_seconds",
-      { service: "audit" },
-      {
-        high: "1 1 2 2 3 3 4 4 5 5",
-        low: "1 1 2 2 3 3 4 4 4 4",
-      },
-    ),
+    {
+      severity: "ticket",
+      at: 9,
+      labels: { service: "audit" },
+      fires: [counter("process_start_time_seconds", { service: "audit" }, "1 1 2 2 3 3 4 4 5 5")],
+      healthy: [counter("process_start_time_seconds", { service: "audit" }, "1 1 2 2 3 3 4 4 4 4")],
+      first: [counter("process_start_time_seconds", { service: "audit" }, "1x5 2x5")],
+    },
   ],
 ];
