@@ -418,6 +418,28 @@ describe("the transport", () => {
     await Promise.allSettled(slow.map((each) => each.next()));
   });
 
+  it("ends what it left open when it is closed", async () => {
+    const server = createHttp2Server();
+    const [started, ended] = [deferred<void>(), deferred<void>()];
+    server.on("session", (session) => session.once("close", ended.resolve));
+    server.on("stream", (stream) => {
+      stream.on("error", () => undefined);
+      started.resolve();
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    cleanups.push(() => new Promise((resolve) => server.close(resolve)));
+    const transport = createTransport({ baseUrls: [`http://127.0.0.1:${(server.address() as AddressInfo).port}`] });
+    const reading = createClient(ProbeService, transport)
+      .echoStream({ message: "once", count: 1 })
+      [Symbol.asyncIterator]()
+      .next()
+      .catch(() => "ended");
+    await started.promise;
+    await transport.close();
+    await ended.promise;
+    expect(await reading).toBe("ended");
+  });
+
   it("leaves no rejection without a listener when a stream is ended before it is read", async () => {
     const unheard: unknown[] = [];
     const note = (reason: unknown) => void unheard.push(reason);

@@ -105,6 +105,8 @@ class PooledTransport implements RpcTransport {
   readonly #longCalls: Pools;
   #inFlight = 0;
   #streams: Promise<Transport[]> | undefined;
+  /** Of streams; those of a certificate that was replaced close when they are idle. */
+  readonly #sessions = new Set<{ abort(): void }>();
   #streamsOf: ReturnType<TlsFiles["version"]> | undefined;
   #streamTurn = 0;
 
@@ -206,19 +208,21 @@ class PooledTransport implements RpcTransport {
 
   // Loaded with the first stream: few processes open any.
   async #openStreams() {
-    const { createConnectTransport } = await import("@connectrpc/connect-node");
-    return this.#options.baseUrls.map((baseUrl) =>
-      createConnectTransport({
+    const { createConnectTransport, Http2SessionManager } = await import("@connectrpc/connect-node");
+    const session = this.#tls ? { secureContext: this.#tls.context() } : {};
+    return this.#options.baseUrls.map((baseUrl) => {
+      const sessionManager = new Http2SessionManager(baseUrl, { idleConnectionTimeoutMs: this.#clientTtlMs }, session);
+      this.#sessions.add(sessionManager);
+      return createConnectTransport({
         baseUrl,
         httpVersion: "2",
         useBinaryFormat: true,
-        idleConnectionTimeoutMs: this.#clientTtlMs,
+        sessionManager,
         readMaxBytes: this.#maxResponseBytes,
         // Compressing costs a server ten times the rest of a stream, and binaries do not shrink.
         acceptCompression: [],
-        ...(this.#tls ? { nodeOptions: { secureContext: this.#tls.context() } } : {}),
-      }),
-    );
+      });
+    });
   }
 
   async #authorityOf(contextValues: ContextValues | undefined): Promise<Authority> {
@@ -275,6 +279,7 @@ class PooledTransport implements RpcTransport {
   };
 
   readonly close = async (): Promise<void> => {
+    for (const session of this.#sessions) session.abort();
     await Promise.all([this.#shortCalls.targets.close(), this.#longCalls.targets.close()]);
   };
 }
