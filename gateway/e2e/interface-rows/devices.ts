@@ -33,6 +33,7 @@ export const deviceRows: AreaRows = {
     GET /devices/summary
     GET /devices/changes
     GET /devices/metrics
+    GET /devices/history
     GET /devices/:id/metrics
     GET /devices/:id
     GET /device-groups

@@ -61,7 +61,7 @@ const byRecord: Record<string, readonly string[]> = {
 };
 
 /** Without rows of devices: tests of their own check them, e2e/platform/attention.test.ts for one. */
-const withoutRows = ["GET /devices/changes", "GET /devices/metrics", "GET /attention"];
+const withoutRows = ["GET /devices/changes", "GET /devices/metrics", "GET /devices/history", "GET /attention"];
 const tellsLater = ({ key }: Subject) => withoutRows.includes(key);
 
 /** Routes that query the device; none of these devices has a connected agent. */

@@ -199,7 +199,7 @@ export function withoutAccess(actor: Actor, target: Target): Outcome | null {
 export function closedToSiteRestricted({ method, path }: InterfaceRow): boolean {
   if (path.startsWith("/audit-logs") || path.startsWith("/service-principals")) return true;
   if (/^\/(webhooks\/(dead-letters|:id\/(deliveries|stats))|events)/.test(path)) return true;
-  if (method === "GET") return false;
+  if (method === "GET") return path === "/devices/history";
   if (path.startsWith("/orgs/sites")) return method !== "PATCH";
   return /^\/(users|roles|api-keys|orgs|webhooks|events|directories|sso\/(providers|domains))/.test(path);
 }

@@ -58,6 +58,7 @@ const otherLists: Record<string, Kind> = {
   "GET /devices/summary": "device",
   "GET /devices/changes": "device",
   "GET /devices/metrics": "device",
+  "GET /devices/history": "device",
   "GET /webhooks/all": "webhook",
   "GET /audit-logs": "audit_log",
   "GET /audit-logs/search": "audit_log",

@@ -11,6 +11,7 @@ import { SnapshotService } from "@muster/proto/muster/tenancy/v1/snapshot_pb";
 import { register } from "@muster/rpc";
 import { attentionService, runService } from "@muster/service";
 import { migrations, settings, version } from "./config.ts";
+import { startDeviceHistory } from "./jobs/device-history.ts";
 import { startMetricHistory } from "./jobs/metric-history.ts";
 import { startPresenceWatch } from "./jobs/presence-watch.ts";
 import { startPurging } from "./jobs/purge.ts";
@@ -43,6 +44,8 @@ await runService({
       devicesMax: config.METRICS_HISTORY_DEVICES_MAX,
     });
     process.onStop("history of metrics", () => metrics.stop());
+    const states = startDeviceHistory({ db, log: process.log, now: deps.now });
+    process.onStop("history of states", () => states.stop());
     const watch = startPresenceWatch({ db, log: process.log, heartbeatIntervalSeconds });
     process.onStop("presence watch", () => watch.stop());
     const purging = startPurging({ db, log: process.log, days: config.TENANT_PURGE_DAYS, now: deps.now });

@@ -4,9 +4,10 @@ import type { Database } from "@muster/db";
 import { type CallContext, isUuid, validationError } from "@muster/kit";
 import type { MetricPeriod, MetricService } from "@muster/proto/muster/tenancy/v1/metric_pb";
 import { callContext } from "@muster/rpc";
-import { requireOrganization, requirePermission } from "@muster/service";
+import { requireOrganization, requirePermission, requireWholeOrganization } from "@muster/service";
 import { type Period, percentileDevicesMax, periodOf, seriesOf, tooManyDevices } from "../rules/metric-series.ts";
 import { deviceNotFound, organizationNotFound } from "../rules/refusals.ts";
+import { historyOwners, readHistory } from "../store/device-history.ts";
 import { findOwner } from "../store/device-scope.ts";
 import { findDevice } from "../store/devices.ts";
 import { metricPercentiles, metricRowsOf } from "../store/metrics.ts";
@@ -53,6 +54,19 @@ export function metricService({ db }: Deps): ServiceImpl<typeof MetricService> {
           ...{ cpu: cpu ?? [], memory: memory ?? [], disk: disk ?? [] },
         })),
       };
+    },
+
+    async getDeviceHistory({ orgId: wantedOrgId, period }, handler) {
+      const context = callContext(handler);
+      admit(context);
+      // Counts are of whole organizations.
+      requireWholeOrganization(context);
+      const wanted = periodIn(period);
+      const { orgId } = deviceOwners({ orgId: wantedOrgId, siteId: "", groupId: "" });
+      const isThere = (tx: Parameters<typeof findOwner>[0]) => findOwner(tx, context.caller, orgId, true);
+      if (orgId !== "" && (await db.tx(context, isThere, { readOnly: true })) === null) throw organizationNotFound();
+      const points = await readHistory(db, context, historyOwners(context.caller, orgId), wanted);
+      return { points: points.map(({ atMs, ...counts }) => ({ at: timestampFromMs(atMs), ...counts })) };
     },
   };
 }
