@@ -37,7 +37,8 @@ export const auditRows: AreaRows = {
     GET /audit-logs/reports/categories
     GET /audit-logs/reports/user-activity
     GET /audit-logs/reports/security-events
-    GET /audit-logs/reports/compliance`,
+    GET /audit-logs/reports/compliance
+    GET /audit-logs/reports/sign-ins`,
     ),
     ...rows(51, { permission: "audit:append" }, "POST /audit-logs/events"),
     ...rows(6, { permission: "audit:write" }, "GET /audit-logs/retention"),

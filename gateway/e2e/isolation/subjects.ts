@@ -68,6 +68,7 @@ const otherLists: Record<string, Kind> = {
   "GET /audit-logs/reports/user-activity": "audit_log",
   "GET /audit-logs/reports/security-events": "audit_log",
   "GET /audit-logs/reports/compliance": "audit_log",
+  "GET /audit-logs/reports/sign-ins": "audit_log",
   "POST /scim/v2/.search": "scim_user",
   "POST /scim/v2/Users/.search": "scim_user",
   "POST /scim/v2/Groups/.search": "scim_group",

@@ -201,3 +201,35 @@ describe("the documented lists", () => {
     expect([securityActions.length, complianceActions.length]).toEqual([8, 9]);
   });
 });
+
+describe("the report of sign-ins", () => {
+  const count = (by: Parameters<TestPort["client"]>[1], change: object = {}) =>
+    port.client(ReportService, by).countSignIns({ from: day(5), to: day(0), stepSeconds: 86_400, ...change });
+  const codeOf = (call: Promise<unknown>) =>
+    call.then(
+      () => "answered",
+      (error: unknown) => toAppError(error).code,
+    );
+
+  it("counts the accepted and the refused of each step, for those who may read the trail", async () => {
+    const { partnerId, orgId, admin, partner } = await fleet();
+    await seal({ partnerId, orgId, by: "identity", action: "user.login.failed", timestamp: day(2), result: "failure" });
+    const { counts } = await count(admin);
+    expect(counts.map(({ at, accepted, refused }) => [at && timestampDate(at).getTime(), accepted, refused])).toEqual([
+      [timestampDate(day(3)).getTime() - 3_600_000, 1n, 1n],
+      [timestampDate(day(2)).getTime() - 3_600_000, 1n, 1n],
+    ]);
+    expect((await count(partner, { orgId })).counts).toEqual(counts);
+    expect((await count(admin, { stepSeconds: 3_600 })).counts).toHaveLength(2);
+    expect((await count(admin, { to: day(4) })).counts).toEqual([]);
+    expect((await count(callers.orgAdmin(partnerId, uuidv7()))).counts).toEqual([]);
+  });
+
+  it("is refused for a step that is none, for too many steps, and without the permission", async () => {
+    const { partnerId, orgId, admin } = await fleet();
+    expect(await codeOf(count(admin, { stepSeconds: 60 }))).toBe("validation_failed");
+    expect(await codeOf(count(admin, { from: day(100), stepSeconds: 3_600 }))).toBe("validation_failed");
+    expect(await codeOf(count(admin, { from: day(0), to: day(5) }))).toBe("validation_failed");
+    expect(await codeOf(count(callers.orgAdmin(partnerId, orgId, { permissions: [] })))).toBe("permission_denied");
+  });
+});

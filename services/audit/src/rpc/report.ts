@@ -1,5 +1,5 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { timestampFromDate, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { Database, Reader } from "@muster/db";
 import { type CallContext, validationError } from "@muster/kit";
@@ -14,7 +14,7 @@ import { requirePermission, type TenantReader } from "@muster/service";
 import { categories, categoryOf } from "../rules/category.ts";
 import { actionsOf, type Report } from "../rules/reported-actions.ts";
 import { readableRange } from "../store/logs.ts";
-import { type CountRow, countRows, newestOf, type ReportQuery, type Span } from "../store/reports.ts";
+import { type CountRow, countRows, countSignIns, newestOf, type ReportQuery, type Span } from "../store/reports.ts";
 import { searchPermits } from "../store/search-permits.ts";
 import { orgIdOf, timeOf, toMessage } from "./log-messages.ts";
 
@@ -22,6 +22,8 @@ type Deps = TenantReader & { longReads: Reader; reportBudgetMs: number; reportCo
 
 const defaultSpanMs = 30 * 86_400_000;
 const topActors = 20;
+const signInSteps = [3_600, 21_600, 86_400];
+const stepsMax = 2_200;
 const activityActors = 100;
 
 type Counts = { total: bigint; success: bigint; failure: bigint; denied: bigint };
@@ -66,7 +68,36 @@ export function reportService(deps: Deps): ServiceImpl<typeof ReportService> {
     });
   }
 
-  return { report: (request, handler) => report(kindOf(request.kind), request, callContext(handler)) };
+  return {
+    report: (request, handler) => report(kindOf(request.kind), request, callContext(handler)),
+
+    async countSignIns(request, handler) {
+      const context = callContext(handler);
+      requirePermission(context, "audit:read");
+      const { span, db } = sourceOf(request, deps);
+      const stepMs = stepOf(request.stepSeconds, span);
+      const range = await readableRange(deps, context, orgIdOf(request.orgId));
+      const counts = await permits.run(context, () =>
+        countSignIns(db, context, { range, span, stepMs }, performance.now() + budgetMs),
+      );
+      return {
+        from: timestampFromDate(span.from),
+        to: timestampFromDate(span.to),
+        counts: counts.map(({ atMs, accepted, refused }) => {
+          return { at: timestampFromMs(atMs), accepted: BigInt(accepted), refused: BigInt(refused) };
+        }),
+      };
+    },
+  };
+}
+
+/** A step in milliseconds. Throws `validation_failed`. */
+function stepOf(seconds: number, { from, to }: Span): number {
+  if (!signInSteps.includes(seconds)) throw validationError({ step: [`One of ${signInSteps.join(", ")} seconds`] });
+  if ((to.getTime() - from.getTime()) / (seconds * 1_000) > stepsMax) {
+    throw validationError({ step: [`More than ${stepsMax} steps: choose a longer step or a shorter time`] });
+  }
+  return seconds * 1_000;
 }
 
 function kindOf(kind: ReportKind): Report {
@@ -85,7 +116,10 @@ function kindOf(kind: ReportKind): Report {
 }
 
 /** A replica is read when it holds the whole span; without an end the span ends with the replica's data. */
-function sourceOf(request: ReportRequest, { db, longReads, now }: Deps): { span: Span; db: Database } {
+function sourceOf(
+  request: Pick<ReportRequest, "from" | "to">,
+  { db, longReads, now }: Deps,
+): { span: Span; db: Database } {
   const picked = longReads.pick();
   const { asOf } = picked;
   if (!asOf) return { span: spanOf(request, now()), db: picked.db };
@@ -93,7 +127,7 @@ function sourceOf(request: ReportRequest, { db, longReads, now }: Deps): { span:
   return { span, db: span.to > asOf ? db : picked.db };
 }
 
-function spanOf(request: ReportRequest, now: Date): Span {
+function spanOf(request: Pick<ReportRequest, "from" | "to">, now: Date): Span {
   const to = timeOf("to", request.to) ?? now;
   const from = timeOf("from", request.from) ?? new Date(to.getTime() - defaultSpanMs);
   if (from > to) throw validationError({ from: ["Must not be after `to`"] });

@@ -10,6 +10,10 @@ export const securityActions: readonly string[] = [
   "agent.source.ip.changed",
 ];
 
+/** A sign-in that was accepted, and one that was refused. */
+export const acceptedAction = "user.login";
+export const signInActions: readonly string[] = [acceptedAction, "user.login.failed"];
+
 /** Tracked for compliance (docs/behaviour.md#action-categories). */
 export const complianceActions: readonly string[] = [
   "data.access",

@@ -2,6 +2,7 @@ import type { Database, Who } from "@muster/db";
 import { AppError } from "@muster/kit";
 import { noFilter } from "../rules/log-filter.ts";
 import type { Range } from "../rules/range.ts";
+import { acceptedAction, signInActions } from "../rules/reported-actions.ts";
 import { boundsText, newestRows, rangeText, Values } from "./conditions.ts";
 import { type LogRow, shownColumns, storedColumns } from "./log-row.ts";
 import { readMany, readNewest } from "./planned-read.ts";
@@ -91,6 +92,36 @@ export async function countRows(
     actors: await named(db, who, query, top.slice(0, most)),
     actorTotal: actors.size,
   };
+}
+
+export type SignInCount = { atMs: number; accepted: number; refused: number };
+
+/**
+ * Sign-ins in each step that has any, oldest first (index audit_log_by_action in one chain). Throws as countRows.
+ */
+export async function countSignIns(
+  db: Database,
+  who: Who,
+  { range, span, stepMs }: Pick<ReportQuery, "range" | "span"> & { stepMs: number },
+  endMs: number,
+): Promise<SignInCount[]> {
+  const counts = new Map<number, SignInCount>();
+  await sliced(who, span, endMs, async (bounded, slice) => {
+    const values = new Values();
+    const step = `floor(extract(epoch FROM l.timestamp) / ${values.add(stepMs / 1_000)}::int)::int`;
+    const rows = await readMany<{ step: number; accepted: boolean; total: number }>(db, bounded, {
+      text: `SELECT ${step} AS step, l.action = ${values.add(acceptedAction)} AND l.result = 'success' AS accepted, count(*) AS total
+        FROM audit_log l
+        WHERE ${conditionsOf(values, { range, span: slice, actions: signInActions })} GROUP BY 1, 2`,
+      values: values.list,
+    });
+    for (const { step: at, accepted, total } of rows) {
+      const sum = counts.get(at) ?? { atMs: at * stepMs, accepted: 0, refused: 0 };
+      sum[accepted ? "accepted" : "refused"] += Number(total);
+      counts.set(at, sum);
+    }
+  });
+  return [...counts.values()].sort((a, b) => a.atMs - b.atMs);
 }
 
 function addCount(counts: Map<string, CountRow>, { action, result, day, total }: Group): void {
