@@ -41,6 +41,7 @@ const routeTree = root.addChildren([
   page("/", () => import("./pages/overview/overview.tsx"), "Overview"),
   page("/welcome", () => import("./pages/welcome/welcome.tsx"), "Welcome"),
   page("/devices", () => import("./pages/devices/devices.tsx"), "Devices"),
+  page("/devices/add", () => import("./pages/devices/add-devices.tsx"), "AddDevices"),
   page("/devices/$id", () => import("./pages/devices/device.tsx"), "DevicePage"),
   page("/devices/$id/live", () => import("./pages/devices/live-logs.tsx"), "LiveLogs"),
   page("/audit", () => import("./pages/audit/audit.tsx"), "Audit"),

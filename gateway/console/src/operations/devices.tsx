@@ -1,5 +1,5 @@
 import type { ItemOf } from "@muster/client";
-import { CircleCheck, Pause, Pencil, Play, Replace, Trash2 } from "lucide-react";
+import { CircleCheck, CircleX, DownloadCloud, Merge, Pause, Pencil, Play, Replace, Trash2 } from "lucide-react";
 import { api } from "../api/api.ts";
 import { dataOf } from "../api/queries.ts";
 import { ChangeDevice } from "./change-device.tsx";
@@ -12,8 +12,8 @@ const isQuarantined = ({ status }: Device) => status === "quarantined";
 const isAlive = ({ status }: Device) => status !== "decommissioned";
 const forgets = ["/api/v1/devices"] as const;
 
-const approve = (replace: boolean) => async (device: Device) =>
-  void (await dataOf(api.POST("/api/v1/devices/{id}/approve", { params: of(device), body: { replace } })));
+const approve = (body: { replace?: true; merge?: true }) => async (device: Device) =>
+  void (await dataOf(api.POST("/api/v1/devices/{id}/approve", { params: of(device), body })));
 
 /** What can be done with a device. */
 export const deviceOperations: readonly Operation<Device>[] = [
@@ -28,7 +28,7 @@ export const deviceOperations: readonly Operation<Device>[] = [
       title: () => "Trust this device?",
       says: () => "Its agent is accepted from now on. The device with the same hardware id stays, too.",
     },
-    run: approve(false),
+    run: approve({}),
     done: () => "The device is trusted.",
     forgets,
   },
@@ -43,8 +43,54 @@ export const deviceOperations: readonly Operation<Device>[] = [
       title: () => "Replace the other device?",
       says: () => "The device with the same hardware id is decommissioned; its agent is refused from then on.",
     },
-    run: approve(true),
+    run: approve({ replace: true }),
     done: () => "The device is trusted, and the other one is decommissioned.",
+    forgets,
+  },
+  {
+    id: "device.merge",
+    verb: () => "Approve and merge",
+    needs: "DELETE /api/v1/devices/{id}",
+    icon: Merge,
+    isOffered: isQuarantined,
+    asks: {
+      title: () => "Take the place of the other device?",
+      says: () =>
+        "It takes over site, groups, labels, update setting and name of the device with the same hardware id, which is decommissioned.",
+    },
+    run: approve({ merge: true }),
+    done: () => "The device is trusted, in the place of the other one.",
+    forgets,
+  },
+  {
+    id: "device.reject",
+    verb: () => "Reject",
+    needs: "POST /api/v1/devices/{id}/reject",
+    icon: CircleX,
+    tone: "danger",
+    isOffered: isQuarantined,
+    asks: {
+      title: ({ hostname }) => `Reject ${hostname}?`,
+      says: () => "It is decommissioned: its agent's token is refused at once and permanently.",
+      typed: ({ hostname }) => hostname,
+    },
+    run: async (device) => void (await dataOf(api.POST("/api/v1/devices/{id}/reject", { params: of(device) }))),
+    done: () => "The device is rejected.",
+    forgets,
+  },
+  {
+    id: "device.update",
+    verb: () => "Update now",
+    needs: "POST /api/v1/devices/{id}/update",
+    icon: DownloadCloud,
+    isOffered: (device) => isAlive(device) && device.autoUpdateEnabled,
+    asks: {
+      title: ({ hostname }) => `Update ${hostname} now?`,
+      says: () =>
+        "Its next heartbeat within 24 hours is offered its target version, whatever update policy and maintenance window are set.",
+    },
+    run: async (device) => void (await dataOf(api.POST("/api/v1/devices/{id}/update", { params: of(device) }))),
+    done: () => "Its next heartbeat is offered its target version.",
     forgets,
   },
   {

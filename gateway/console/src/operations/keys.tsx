@@ -2,9 +2,9 @@ import type { ItemOf } from "@muster/client";
 import { CircleOff, Pencil, RotateCcwKey } from "lucide-react";
 import { api } from "../api/api.ts";
 import { dataOf } from "../api/queries.ts";
-import { SecretOnce } from "../parts/secret-once.tsx";
 import { ChangeKey } from "./change-key.tsx";
-import { type Operation, shown } from "./record-operation.ts";
+import type { Operation } from "./record-operation.ts";
+import { RotateKey } from "./rotate-key.tsx";
 
 type Key = ItemOf<"/api/v1/api-keys">;
 
@@ -29,21 +29,7 @@ export const keyOperations: readonly Operation<Key>[] = [
     needs: "POST /api/v1/api-keys/{id}/rotate",
     icon: RotateCcwKey,
     isOffered,
-    asks: {
-      title: ({ name }) => `Rotate ${name}?`,
-      says: () => "The old key is refused at once: programs fail until they have the new one.",
-    },
-    run: async (key) => {
-      const { key: secret } = await dataOf(api.POST("/api/v1/api-keys/{id}/rotate", { params: of(key) }));
-      return shown((close) => (
-        <SecretOnce
-          title="The new key"
-          secret={secret}
-          note="Programs send it as X-API-Key; it is shown only once."
-          onClose={close}
-        />
-      ));
-    },
+    form: RotateKey,
     forgets,
   },
   {

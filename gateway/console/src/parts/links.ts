@@ -7,6 +7,7 @@ type ListFilters = {
   "/": Org;
   "/welcome": Org;
   "/devices": FilterOf<"/api/v1/devices">;
+  "/devices/add": Org;
   "/groups": FilterOf<"/api/v1/device-groups">;
   "/audit": FilterOf<"/api/v1/audit-logs/logs"> | "q";
   "/audit/reports": Org | "kind" | "from" | "to";

@@ -7,6 +7,7 @@ import { BulkAction } from "../../parts/bulk-action.tsx";
 import { Field } from "../../parts/field.tsx";
 import { Operation } from "../../parts/operation.tsx";
 import { NamedOptions } from "../../parts/options.tsx";
+import { ReviewDevices } from "./review-devices.tsx";
 
 type Device = ItemOf<"/api/v1/devices">;
 type Change = { siteId?: string | null; autoUpdateEnabled?: boolean };
@@ -37,19 +38,12 @@ export function BulkDevices({ devices, onDone }: { devices: readonly Device[]; o
     },
   };
   const count = `${devices.length.toLocaleString()} ${devices.length === 1 ? "device" : "devices"}`;
-  // One by one: a group takes all devices of a call, or none.
-  const join = (id: string) =>
-    dataOf(
-      api.POST("/api/v1/device-groups/{id}/devices", {
-        params: { path: { id: chosenId } },
-        body: { deviceIds: [id] },
-      }),
-    );
   const chooser = (label: string, records: readonly Named[] | undefined, none?: string) => (
     <Chooser {...{ isOneOrganization, label, records, none, chosenId, choose }} />
   );
   return (
     <>
+      <ReviewDevices devices={devices} onClose={shared.onClose} onDone={shared.onDone} />
       <Operation name="POST /api/v1/devices/bulk-update" onClick={() => open("move")}>
         Move to site …
       </Operation>
@@ -82,7 +76,7 @@ export function BulkDevices({ devices, onDone }: { devices: readonly Device[]; o
           title={`Add ${count} to a group`}
           verb="Add"
           isDisabled={chosenId === ""}
-          work={(ids, onProgress) => forEach(ids, join, onProgress)}
+          work={(ids, onProgress) => forEach(ids, joining(chosenId), onProgress)}
         >
           {chooser("Group", groups.data?.data)}
         </BulkAction>
@@ -128,6 +122,15 @@ const changing =
       (deviceIds) => dataOf(api.POST("/api/v1/devices/bulk-update", { body: { deviceIds, change } })),
       onProgress,
     );
+
+/** One by one: a group takes all devices of a call, or none. */
+const joining = (groupId: string) => (deviceId: string) =>
+  dataOf(
+    api.POST("/api/v1/device-groups/{id}/devices", {
+      params: { path: { id: groupId } },
+      body: { deviceIds: [deviceId] },
+    }),
+  );
 
 const decommission = (deviceIds: string[]) =>
   dataOf(api.POST("/api/v1/devices/bulk-decommission", { body: { deviceIds } }));

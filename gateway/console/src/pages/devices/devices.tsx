@@ -39,7 +39,20 @@ export function Devices() {
       title="Devices"
       section="devices"
       path="/api/v1/devices"
-      filters={["orgId", "siteId", "groupId", "status", "os", "agentVersion", "label", "seenBefore", "search", "sort"]}
+      filters={[
+        "orgId",
+        "siteId",
+        "groupId",
+        "status",
+        "os",
+        "agentVersion",
+        "label",
+        "seenBefore",
+        "enrollmentKeyId",
+        "updateState",
+        "search",
+        "sort",
+      ]}
       text={{ name: "search", label: "Host name" }}
       choices={[
         { name: "status", label: "Status", options: statuses },
@@ -51,6 +64,8 @@ export function Devices() {
         agentVersion: "Agent",
         label: "Label",
         seenBefore: "Not seen since",
+        enrollmentKeyId: "Enrollment key",
+        updateState: "Updates",
         ...(siteNames.size > 0 ? {} : { siteId: "Site" }),
       }}
       everyMs={isNotified ? 60_000 : 10_000}
@@ -58,7 +73,7 @@ export function Devices() {
       columns={columns({ orgId, change, isEverywhere })}
       about={<Online orgId={orgId} />}
       actions={
-        <Link {...to("/welcome", { orgId })} className="button" data-weight="primary">
+        <Link {...to("/devices/add", { orgId })} className="button" data-weight="primary">
           <Plus size={15} aria-hidden />
           Add devices
         </Link>

@@ -1,20 +1,36 @@
+import type { ItemOf } from "@muster/client";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import { api } from "../../api/api.ts";
-import { dataOf, useForget } from "../../api/queries.ts";
-import { Confirm } from "../../parts/confirm.tsx";
-import { to } from "../../parts/links.ts";
+import { enrollmentKeyOperations } from "../../operations/enrollment-keys.tsx";
+import { RowOperations } from "../../operations/operation-buttons.tsx";
+import { reinstalls } from "../../parts/enrollment-key-fields.tsx";
+import { ChooseFirst } from "../../parts/form-dialog.tsx";
+import { to, toRecord } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
-import { useWhyNot } from "../../parts/me.tsx";
-import { RowAction } from "../../parts/row-action.tsx";
+import { useMe } from "../../parts/me.tsx";
+import { NameOf, organizationColumn } from "../../parts/name-of.tsx";
+import { Operation } from "../../parts/operation.tsx";
 import { EmptyState } from "../../parts/states.tsx";
+import { Status } from "../../parts/status.tsx";
+import type { Column } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
+import { useFilters } from "../../parts/use-filters.ts";
+import { NewEnrollmentKey } from "./new-enrollment-key.tsx";
+
+type EnrollmentKey = ItemOf<"/api/v1/enrollment-keys">;
 
 /** Keys that agents enroll with. */
 export function EnrollmentKeys() {
-  const why = useWhyNot("DELETE /api/v1/enrollment-keys/{id}");
-  const forget = useForget();
-  const [chosen, choose] = useState<{ id: string; name: string } | null>(null);
+  const [{ orgId }] = useFilters();
+  const me = useMe();
+  const chosenOrgId = me.orgId ?? orgId;
+  const [isMaking, make] = useState(false);
+  const close = () => make(false);
+  const create = (
+    <Operation name="POST /api/v1/enrollment-keys" isPrimary onClick={() => make(true)}>
+      New enrollment key
+    </Operation>
+  );
   return (
     <>
       <ListPage
@@ -32,60 +48,74 @@ export function EnrollmentKeys() {
             ],
           },
         ]}
-        actions={
-          <Link {...to("/welcome")} className="button" data-weight="primary">
-            New enrollment key
-          </Link>
-        }
-        columns={[
-          { id: "name", title: "Name", cell: ({ name }) => name },
-          {
-            id: "usage",
-            title: "Used",
-            width: "9rem",
-            cell: ({ usageCount, maxUsage }) => `${usageCount} of ${maxUsage === null ? "any number" : maxUsage}`,
-          },
-          { id: "ends", title: "Ends", width: "10rem", cell: ({ expiresAt }) => <Time at={expiresAt} /> },
-          {
-            id: "made",
-            title: "Created",
-            width: "10rem",
-            isMinor: true,
-            cell: ({ createdAt }) => <Time at={createdAt} />,
-          },
-          {
-            id: "actions",
-            title: "Actions",
-            width: "7rem",
-            cell: ({ id, name }) =>
-              why === null ? (
-                <RowAction of={name} onClick={() => choose({ id, name })}>
-                  Delete
-                </RowAction>
-              ) : null,
-          },
-        ]}
+        actions={create}
+        columns={columns(me.scope !== "organization" && !orgId)}
         empty={
           <EmptyState title="No enrollment key yet.">
-            <Link {...to("/welcome")} className="button" data-weight="primary">
-              Bring the first device online
-            </Link>
+            <p>An agent enrolls with a key, which tells whose device it becomes.</p>
+            {create}
           </EmptyState>
         }
       />
-      {chosen ? (
-        <Confirm
-          title={`Delete ${chosen.name}?`}
-          verb="Delete"
-          onClose={() => choose(null)}
-          action={async () => {
-            await dataOf(api.DELETE("/api/v1/enrollment-keys/{id}", { params: { path: { id: chosen.id } } }));
-            await forget("/api/v1/enrollment-keys");
-          }}
-        >
-          <p>No further agent can enroll with it. Devices that enrolled with it are unaffected.</p>
-        </Confirm>
+      {isMaking ? (
+        chosenOrgId ? (
+          <NewEnrollmentKey orgId={chosenOrgId} onClose={close} />
+        ) : (
+          <ChooseFirst title="New enrollment key" what="A key" onClose={close} />
+        )
       ) : null}
     </>
   );
 }
+
+/** Whether agents can still enroll with it. */
+function stateOf({ expiresAt, usageCount, maxUsage }: EnrollmentKey): string {
+  if (new Date(expiresAt) <= new Date()) return "expired";
+  return maxUsage !== null && usageCount >= maxUsage ? "used up" : "active";
+}
+
+const columns = (isEverywhere: boolean): Column<EnrollmentKey>[] => [
+  { id: "name", title: "Name", cell: ({ name }) => name },
+  { id: "status", title: "Status", width: "7rem", as: "state", cell: (key) => <Status of={stateOf(key)} /> },
+  ...(isEverywhere ? [organizationColumn] : []),
+  {
+    id: "site",
+    title: "Site",
+    width: "10rem",
+    isMinor: true,
+    cell: ({ siteId }) =>
+      siteId ? (
+        <Link {...toRecord("/sites/$id", { id: siteId })}>
+          <NameOf id={siteId} />
+        </Link>
+      ) : null,
+  },
+  {
+    id: "usage",
+    title: "Used",
+    width: "9rem",
+    isMinor: true,
+    cell: ({ id, orgId, usageCount, maxUsage }) => (
+      <Link {...to("/devices", { orgId, enrollmentKeyId: id })}>
+        {usageCount.toLocaleString()} of {maxUsage === null ? "any number" : maxUsage.toLocaleString()}
+      </Link>
+    ),
+  },
+  {
+    id: "reinstall",
+    title: "Installed anew",
+    width: "12rem",
+    isMinor: true,
+    isExtra: true,
+    cell: ({ reinstall }) => reinstalls[reinstall],
+  },
+  { id: "ends", title: "Ends", width: "9rem", isMinor: true, cell: ({ expiresAt }) => <Time at={expiresAt} /> },
+  {
+    id: "actions",
+    title: "Actions",
+    width: "5rem",
+    isEnd: true,
+    as: "end",
+    cell: (key) => <RowOperations of={key} operations={enrollmentKeyOperations} name={key.name} />,
+  },
+];

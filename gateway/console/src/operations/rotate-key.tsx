@@ -1,0 +1,60 @@
+import type { ItemOf } from "@muster/client";
+import { useState } from "react";
+import { api } from "../api/api.ts";
+import { dataOf } from "../api/queries.ts";
+import { Field } from "../parts/field.tsx";
+import { FormDialog } from "../parts/form-dialog.tsx";
+import { SecretOnce } from "../parts/secret-once.tsx";
+import type { FormProps } from "./record-operation.ts";
+
+type Key = ItemOf<"/api/v1/api-keys">;
+
+const graces = [
+  [0, "at once: programs fail until they have the new one"],
+  [3_600, "in an hour"],
+  [28_800, "in 8 hours"],
+  [86_400, "in a day"],
+] as const;
+
+/** Replaces the secret of a key, which is shown this once; the old one may be accepted for a while. */
+export function RotateKey({ of: key, onClose, onDone }: FormProps<Key>) {
+  const [secret, setSecret] = useState<string | null>(null);
+  if (secret !== null) {
+    return (
+      <SecretOnce
+        title="The new key"
+        secret={secret}
+        note="Programs send it as X-API-Key; it is shown only once."
+        onClose={onClose}
+      />
+    );
+  }
+  return (
+    <FormDialog
+      title={`Rotate ${key.name}?`}
+      verb="Rotate"
+      running="Rotating …"
+      isKeptOpen
+      onClose={onClose}
+      send={async (form) => {
+        const body = { graceSeconds: Number(form.get("graceSeconds")) };
+        const params = { path: { id: key.id } };
+        const made = await dataOf(api.POST("/api/v1/api-keys/{id}/rotate", { params, body }));
+        await onDone(`${key.name} has a new key.`);
+        setSecret(made.key);
+      }}
+    >
+      {(errorsOf) => (
+        <Field label="The old key ends" errors={errorsOf("graceSeconds")}>
+          <select name="graceSeconds" defaultValue="0">
+            {graces.map(([seconds, words]) => (
+              <option key={seconds} value={seconds}>
+                {words}
+              </option>
+            ))}
+          </select>
+        </Field>
+      )}
+    </FormDialog>
+  );
+}
